@@ -1,0 +1,138 @@
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { createGatehouse, ROOT_PASSWORD, type DatabaseKind } from './gatehouse-server.ts'
+import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
+import { freePort, startServer, type ServerProcess } from './server-process.ts'
+
+export const SERVER_CORE = 0
+export const LOAD_CORE = 1
+export const MODEL = 'gpt-4o-mini'
+const PLENTY_OF_QUOTA = 1_000_000_000
+
+/** A server that takes the same call as the others. */
+export type Contender = {
+  name: string
+  url: string
+  headers: Record<string, string>
+  rssMebibytes(): number
+  stop(): Promise<void>
+  /** After the server has stopped: what the books say, null for servers without books. */
+  books(answered: number): Promise<Books | null>
+  /** Removes what it wrote. */
+  remove(): Promise<void>
+}
+
+export type Books = { isRight: boolean; summary: string }
+/** The servers by the names they have on the command line. */
+export const contenderMakers = new Map<string, (upstream: string) => Promise<Contender>>([
+  ['proxy', bareProxy],
+  ['portkey', portkey],
+  ['sqlite', (upstream) => gatehouse('sqlite', upstream)],
+  ['postgres', (upstream) => gatehouse('postgres', upstream)],
+])
+
+const noBooks = () => Promise.resolve(null)
+const nothing = () => Promise.resolve()
+
+export function direct(upstream: string): Contender {
+  return {
+    name: 'upstream itself',
+    url: `${upstream}/v1/chat/completions`,
+    headers: { authorization: 'Bearer sk-upstream' },
+    rssMebibytes: () => 0,
+    stop: nothing,
+    books: noBooks,
+    remove: nothing,
+  }
+}
+
+export async function startUpstream() {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const file = path.join(import.meta.dirname, '../tools/fake-upstream/fake-upstream.ts')
+  const process = await startServer({
+    name: 'upstream',
+    args: [file, '--fast', '--port', String(port)],
+    env: {},
+    readyUrl: `${url}/__count`,
+    core: LOAD_CORE,
+  })
+  return { url, process }
+}
+
+async function bareProxy(upstream: string): Promise<Contender> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const server = await startServer({
+    name: 'bare proxy',
+    args: [path.join(import.meta.dirname, 'peers/bare-proxy.ts'), String(port), upstream],
+    env: {},
+    readyUrl: `${url}/__count`,
+    core: SERVER_CORE,
+  })
+  return relayServer('bare proxy', url, server, { authorization: 'Bearer sk-upstream' })
+}
+
+async function portkey(upstream: string): Promise<Contender> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const manifest = createRequire(import.meta.url).resolve('@portkey-ai/gateway/package.json')
+  const server = await startServer({
+    name: 'Portkey',
+    args: [
+      path.join(path.dirname(manifest), 'build/start-server.js'),
+      `--port=${port}`,
+      '--headless',
+    ],
+    env: { NODE_ENV: 'production' },
+    readyUrl: url,
+    core: SERVER_CORE,
+  })
+  return relayServer('Portkey', url, server, {
+    authorization: 'Bearer sk-upstream',
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': `${upstream}/v1`,
+  })
+}
+
+function relayServer(
+  name: string,
+  url: string,
+  server: ServerProcess,
+  headers: Record<string, string>,
+): Contender {
+  return {
+    name,
+    url: `${url}/v1/chat/completions`,
+    headers,
+    rssMebibytes: () => server.rssMebibytes(),
+    stop: () => server.stop(),
+    books: noBooks,
+    remove: nothing,
+  }
+}
+
+async function gatehouse(database: DatabaseKind, upstream: string): Promise<Contender> {
+  const own = await createGatehouse({ database, core: SERVER_CORE })
+  const server = await own.start()
+  const root = await signIn({ url: own.url, username: 'root', password: ROOT_PASSWORD })
+  await giveQuota(root, 'root', PLENTY_OF_QUOTA)
+  await createChannel(root, { name: 'upstream', base_url: upstream, models: MODEL })
+  const quota = { remain_quota: PLENTY_OF_QUOTA, unlimited_quota: false }
+  const key = await createToken(root, { name: 'load', ...quota })
+  const name = `Gatehouse on ${database === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`
+  return {
+    ...relayServer(name, own.url, server, { authorization: `Bearer ${key}` }),
+    remove: () => own.remove(),
+    books: async (answered) => {
+      const { exitCode, output } = await own.reconcile()
+      const billed = await own.billedCalls()
+      const once = new Set(billed.map(({ requestId }) => requestId)).size === billed.length
+      const isRight = exitCode === 0 && billed.length === answered && once
+      const summary =
+        `${answered} calls answered, ${billed.length} billed${once ? '' : ', some twice'}, ` +
+        `reconcile ended with ${exitCode}`
+      return { isRight, summary: isRight ? summary : `${summary}\n${output.slice(-2000)}` }
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { startPostgresCluster } from '../tools/postgres-cluster.ts'
+import { freePort, startServer, type ServerProcess } from './server-process.ts'
+
+export type DatabaseKind = 'sqlite' | 'postgres'
+
+/** A Gatehouse of our own: temporary directory, own database, limits off, started when told. */
+export type GatehouseServer = {
+  url: string
+  start(): Promise<ServerProcess>
+  /** Runs `gatehouse reconcile` on its database. */
+  reconcile(): Promise<{ exitCode: number; output: string }>
+  /** Consumption rows written after the given log id, oldest first. */
+  billedCalls(afterId?: number): Promise<BilledCall[]>
+  /** Removes everything; the server must have been stopped. */
+  remove(): Promise<void>
+}
+
+export type BilledCall = {
+  id: number
+  requestId: string
+  quota: number
+  promptTokens: number
+  completionTokens: number
+  isStream: boolean
+}
+
+export type GatehouseOptions = {
+  database: DatabaseKind
+  core?: number | null
+  env?: Record<string, string>
+  openFilesMin?: number
+}
+
+export const ROOT_PASSWORD = 'RootPass1'
+const CONSUMPTION_LOG_TYPE = 2
+const program = path.join(import.meta.dirname, '../src/server/gatehouse.ts')
+
+export async function createGatehouse(options: GatehouseOptions): Promise<GatehouseServer> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-bench-'))
+  const cluster = options.database === 'postgres' ? await durableCluster() : null
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const sqlitePath = path.join(directory, 'gatehouse.db')
+  const env = {
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    DATA_DIR: directory,
+    INITIAL_ROOT_PASSWORD: ROOT_PASSWORD,
+    GLOBAL_API_RATE_LIMIT: '0',
+    GLOBAL_WEB_RATE_LIMIT: '0',
+    CRITICAL_RATE_LIMIT: '0',
+    ...(cluster ? { SQL_DSN: cluster.url } : { SQLITE_PATH: sqlitePath }),
+    ...options.env,
+  }
+  return {
+    url,
+    start: () =>
+      startServer({
+        name: `gatehouse on ${options.database}`,
+        args: [program, 'serve'],
+        env,
+        readyUrl: `${url}/api/status`,
+        core: options.core ?? null,
+        outputFile: path.join(directory, 'output.log'),
+        ...(options.openFilesMin === undefined ? {} : { openFilesMin: options.openFilesMin }),
+      }),
+    reconcile: () => runReconcile(env),
+    billedCalls: (afterId = 0) =>
+      cluster ? billedInPostgres(cluster.url, afterId) : billedInSqlite(sqlitePath, afterId),
+    remove: async () => {
+      await cluster?.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A cluster as a careful operator runs it: every commit reaches the disk. */
+function durableCluster() {
+  return startPostgresCluster({ isDurable: true, settings: { max_connections: '200' } })
+}
+
+function runReconcile(env: Record<string, string>) {
+  return new Promise<{ exitCode: number; output: string }>((resolve) => {
+    const options = { env: { ...process.env, ...env }, maxBuffer: 16 * 1024 * 1024 }
+    const child = execFile(
+      process.execPath,
+      [program, 'reconcile'],
+      options,
+      (_error, out, err) => {
+        resolve({ exitCode: child.exitCode ?? -1, output: `${out}${err}` })
+      },
+    )
+  })
+}
+
+const BILLED = `SELECT id, request_id, quota, prompt_tokens, completion_tokens, is_stream
+  FROM logs WHERE type = ${CONSUMPTION_LOG_TYPE} AND id > `
+
+type Row = {
+  id: number | string
+  request_id: string
+  quota: number | string
+  prompt_tokens: number | string
+  completion_tokens: number | string
+  is_stream: number | boolean
+}
+
+function billedInSqlite(file: string, afterId: number): Promise<BilledCall[]> {
+  const database = new Database(file, { readonly: true })
+  try {
+    const rows = database.prepare<[number], Row>(`${BILLED} ? ORDER BY id`).all(afterId)
+    return Promise.resolve(rows.map(billedCall))
+  } finally {
+    database.close()
+  }
+}
+
+async function billedInPostgres(url: string, afterId: number): Promise<BilledCall[]> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    const { rows } = await client.query<Row>(`${BILLED} $1 ORDER BY id`, [afterId])
+    return rows.map(billedCall)
+  } finally {
+    await client.end()
+  }
+}
+
+function billedCall(row: Row): BilledCall {
+  return {
+    id: Number(row.id),
+    requestId: row.request_id,
+    quota: Number(row.quota),
+    promptTokens: Number(row.prompt_tokens),
+    completionTokens: Number(row.completion_tokens),
+    isStream: Boolean(row.is_stream),
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * A closed loop of calls: each connection sends its next call when the last one is answered.
+ *
+ * node bench/load.ts '{"url":"http://127.0.0.1:3000/v1/chat/completions","connections":32,…}'
+ *
+ * Runs in a process of its own, so that it can be bound to a core, and prints a `LoadResult`.
+ */
+import { spawn } from 'node:child_process'
+import { connect, requestBytes, type RawConnection } from './raw-http.ts'
+import { pinned } from './server-process.ts'
+
+export type LoadOptions = {
+  url: string
+  headers: Record<string, string>
+  body: string
+  connections: number
+  warmupSeconds: number
+  seconds: number
+  /** A text that every answer must contain. */
+  expect: string
+}
+
+export type LoadResult = {
+  /** Right answers in all, the warm-up and the last calls included: what must be on the books. */
+  answered: number
+  /** Wrong answers and broken connections. */
+  failed: number
+  /** The first wrong answer, to see what is the matter. */
+  firstFailure: string | null
+  perSecond: number
+  p50Ms: number
+  p90Ms: number
+  p99Ms: number
+  maxMs: number
+}
+
+const RECONNECT_MS = 50
+const FAILURE_CHARACTERS = 400
+
+/** Runs the load in a child process, on the given core if there is one. */
+export function runLoad(options: LoadOptions, core: number | null): Promise<LoadResult> {
+  const [command, args] = pinned(core, process.execPath, [
+    import.meta.filename,
+    JSON.stringify(options),
+  ])
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const parts: Buffer[] = []
+    child.stdout.on('data', (part: Buffer) => parts.push(part))
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code !== 0) return reject(new Error(`the load generator ended with ${code}`))
+      // The child is this file; it prints what the type says.
+      resolve(JSON.parse(Buffer.concat(parts).toString()) as LoadResult)
+    })
+  })
+}
+
+/** Drives the load in this process. Calls under way at the end are waited for. */
+export function driveLoad(options: LoadOptions): Promise<LoadResult> {
+  const url = new URL(options.url)
+  const request = requestBytes(url, {
+    path: url.pathname + url.search,
+    headers: { 'content-type': 'application/json', ...options.headers },
+    body: options.body,
+  })
+  const expected = Buffer.from(options.expect)
+  const latenciesMs: number[] = []
+  const measureFromMs = performance.now() + options.warmupSeconds * 1000
+  const measureToMs = measureFromMs + options.seconds * 1000
+  const result: Pick<LoadResult, 'answered' | 'failed' | 'firstFailure'> = {
+    answered: 0,
+    failed: 0,
+    firstFailure: null,
+  }
+  const fail = (what: string) => {
+    result.failed += 1
+    result.firstFailure ??= what.slice(0, FAILURE_CHARACTERS)
+  }
+  return new Promise((resolve) => {
+    let open = options.connections
+    const finish = (connection: RawConnection) => {
+      connection.close()
+      open -= 1
+      if (open === 0) resolve({ ...result, ...summary(latenciesMs, options.seconds) })
+    }
+    const start = () => {
+      let sentAtMs = performance.now()
+      const connection = connect(url, {
+        onResponse: ({ status, head, body }) => {
+          const nowMs = performance.now()
+          if (status === 200 && body.includes(expected)) {
+            result.answered += 1
+            if (sentAtMs >= measureFromMs && nowMs <= measureToMs) {
+              latenciesMs.push(nowMs - sentAtMs)
+            }
+          } else fail(`${head}\n\n${body.toString()}`)
+          if (nowMs >= measureToMs) return finish(connection)
+          sentAtMs = nowMs
+          connection.send(request)
+        },
+        onClose: () => {
+          fail('the connection ended')
+          if (performance.now() >= measureToMs) return finish(connection)
+          setTimeout(start, RECONNECT_MS)
+        },
+      })
+      connection.send(request)
+    }
+    for (let index = 0; index < options.connections; index++) start()
+  })
+}
+
+function summary(latenciesMs: number[], seconds: number) {
+  const sorted = Float64Array.from(latenciesMs).toSorted()
+  return {
+    perSecond: sorted.length / seconds,
+    p50Ms: quantile(sorted, 0.5),
+    p90Ms: quantile(sorted, 0.9),
+    p99Ms: quantile(sorted, 0.99),
+    maxMs: quantile(sorted, 1),
+  }
+}
+
+/** The value below which this share of a sorted list lies; 0 for an empty list. */
+export function quantile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+if (import.meta.main) {
+  const options: LoadOptions = JSON.parse(process.argv[2] ?? '{}')
+  process.stdout.write(JSON.stringify(await driveLoad(options)))
+}

@@ -1,0 +1,141 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { openSync, readFileSync, readdirSync } from 'node:fs'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type ServerProcess = {
+  pid: number
+  /** Memory of the process and its children, in MiB; 0 where the system does not tell. */
+  rssMebibytes(): number
+  /** Ends it and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
+
+export type ServerOptions = {
+  name: string
+  /** Arguments of Node. */
+  args: string[]
+  env: Record<string, string>
+  /** An address that answers, whatever it says, when the server is ready. */
+  readyUrl: string
+  core: number | null
+  /** Where its output goes; absent means nowhere. */
+  outputFile?: string
+  /** Open files the process must be allowed to have. */
+  openFilesMin?: number
+}
+
+const READY_TIMEOUT_MS = 60_000
+const READY_POLL_MS = 20
+const STOP_TIMEOUT_MS = 90_000
+/** Below Linux's range for outgoing connections, where a free port may be taken the next moment. */
+const PORT_MIN = 20_000
+const PORT_MAX = 32_000
+const PORT_TRIES = 50
+const KIBIBYTES_PER_MEBIBYTE = 1024
+
+export const canPin =
+  process.platform === 'linux' && spawnSync('taskset', ['--version']).status === 0
+
+/** The command line that runs a program on one core; unchanged where that is impossible. */
+export function pinned(core: number | null, command: string, args: string[]): [string, string[]] {
+  if (core === null || !canPin) return [command, args]
+  return ['taskset', ['-c', String(core), command, ...args]]
+}
+
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const [command, args] = withOpenFiles(
+    options.openFilesMin,
+    ...pinned(options.core, process.execPath, options.args),
+  )
+  const output = options.outputFile === undefined ? 'ignore' : openSync(options.outputFile, 'a')
+  const child = spawn(command, args, {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', output, output],
+  })
+  const server = serverProcess(child)
+  try {
+    await untilReady(child, options)
+  } catch (error) {
+    await server.stop('SIGKILL')
+    throw error
+  }
+  return server
+}
+
+/** `taskset` and `bash` replace themselves by the program, so the child's id is the server's. */
+function withOpenFiles(
+  openFilesMin: number | undefined,
+  command: string,
+  args: string[],
+): [string, string[]] {
+  if (openFilesMin === undefined || process.platform === 'win32') return [command, args]
+  const script = `ulimit -n ${openFilesMin} 2>/dev/null; exec "$@"`
+  return ['bash', ['-c', script, 'bash', command, ...args]]
+}
+
+function serverProcess(child: ChildProcess): ServerProcess {
+  const pid = child.pid ?? 0
+  return {
+    pid,
+    rssMebibytes: () => rssKibibytes(pid) / KIBIBYTES_PER_MEBIBYTE,
+    stop: async (signal = 'SIGTERM') => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill(signal)
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function untilReady(child: ChildProcess, { name, readyUrl, outputFile }: ServerOptions) {
+  const giveUpAtMs = performance.now() + READY_TIMEOUT_MS
+  let failed: Error | null = null
+  child.once('error', (error) => (failed = error))
+  while (performance.now() < giveUpAtMs) {
+    if (failed) throw failed
+    if (child.exitCode !== null || child.signalCode !== null) {
+      const said = outputFile === undefined ? '' : readFileSync(outputFile, 'utf8').slice(-2000)
+      throw new Error(`${name} ended before it was ready\n${said}`)
+    }
+    try {
+      await (await fetch(readyUrl)).arrayBuffer()
+      return
+    } catch {
+      await sleep(READY_POLL_MS)
+    }
+  }
+  throw new Error(`${name} was not ready within ${READY_TIMEOUT_MS / 1000} s`)
+}
+
+function rssKibibytes(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const own = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0)
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+    )
+    return children.reduce((sum, child) => sum + rssKibibytes(Number(child)), own)
+  } catch {
+    return 0
+  }
+}
+
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < PORT_TRIES; tries++) {
+    const port = randomInt(PORT_MIN, PORT_MAX)
+    if (await canListen(port)) return port
+  }
+  throw new Error(`no free port between ${PORT_MIN} and ${PORT_MAX}`)
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = net.createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}

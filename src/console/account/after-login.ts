@@ -1,0 +1,42 @@
+import { ROOT_USERNAME } from '../../contract/user.ts'
+import { type PageRoute, pageAt } from '../app/pages.ts'
+import { parseSearch } from '../app/search-params.ts'
+import { mayOpen, type SessionUser } from '../app/session.ts'
+import { paths } from '../paths.ts'
+
+/** What a fresh One API installation, and ours on loopback, signs root in with. */
+const DEFAULT_PASSWORD = '123456'
+
+/**
+ * Whether the password has to be changed before anything else. Our server says so; a One API server does
+ * not, but then the password just typed tells.
+ */
+export function usesDefaultPassword(
+  typed: { username: string; password: string },
+  serverSays: boolean | undefined,
+): boolean {
+  return (
+    serverSays === true ||
+    (typed.username === ROOT_USERNAME && typed.password === DEFAULT_PASSWORD)
+  )
+}
+
+export interface Place {
+  to: string
+  search: Record<string, string>
+}
+
+/**
+ * Where to go after signing in: the remembered place if this person may open it, else the tokens.
+ * `from` is a path with its query, within the console.
+ */
+export function placeAfterLogin(
+  from: string | undefined,
+  user: SessionUser,
+  pages: readonly PageRoute[],
+): Place {
+  const [path = '', query = ''] = (from ?? '').replace(/#.*$/, '').split('?')
+  const page = pageAt(path, pages)
+  const isWelcome = page !== null && page.path !== paths.login && mayOpen(page.access, user)
+  return isWelcome ? { to: path, search: parseSearch(query) } : { to: paths.token, search: {} }
+}

@@ -1,0 +1,129 @@
+import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { CallFailure } from '../app/call-client.ts'
+import { call } from '../app/call.ts'
+import { type PageRoute, useHasPage, usePages } from '../app/pages.ts'
+import { setSessionUser, toSessionUser } from '../app/session.ts'
+import { systemName, useStatus } from '../app/status.ts'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { PlainField, PlainSubmit } from '../ui/plain-field.tsx'
+import styles from './login.module.css'
+import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+
+interface Fields {
+  username: string
+  password: string
+}
+
+function useSignIn(pages: readonly PageRoute[]) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const from = useLocation({ select: (location) => location.state.from })
+  return async (fields: Fields) => {
+    const signedIn = await call('POST /api/user/login', { body: fields })
+    const mustChange = usesDefaultPassword(fields, signedIn.must_change_password)
+    const user = toSessionUser({ ...signedIn, must_change_password: mustChange })
+    if (user === null) return
+    setSessionUser(user)
+    if (mustChange) {
+      toast.warning(t('请立刻修改默认密码！'))
+      await navigate({ to: paths.profile, replace: true })
+      return
+    }
+    toast.success(t('登录成功！'))
+    await navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+  }
+}
+
+function LoginForm() {
+  const { t } = useTranslation()
+  const hasPage = useHasPage()
+  const signIn = useSignIn(usePages())
+  const [fields, setFields] = useState<Fields>({ username: '', password: '' })
+  const [missing, setMissing] = useState<Partial<Fields>>({})
+  const [failure, setFailure] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
+
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    const empty = {
+      ...(fields.username === '' ? { username: t('请输入用户名或邮箱') } : {}),
+      ...(fields.password === '' ? { password: t('请输入密码') } : {}),
+    }
+    setMissing(empty)
+    setFailure('')
+    if (Object.keys(empty).length > 0) return
+    setIsBusy(true)
+    try {
+      await signIn(fields)
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      setFailure(error.message)
+    } finally {
+      setIsBusy(false)
+    }
+  }
+
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate className={styles['form']}>
+      <PlainField
+        label={t('用户名或邮箱')}
+        name="username"
+        autoComplete="username"
+        autoFocus
+        value={fields.username}
+        error={missing.username}
+        onChange={(event) => setFields({ ...fields, username: event.currentTarget.value })}
+      />
+      <div className={styles['withCorner']}>
+        {hasPage(paths.reset) && (
+          <Link to={paths.reset} className={styles['corner']}>
+            {t('忘记密码')}
+          </Link>
+        )}
+        <PlainField
+          label={t('密码')}
+          type="password"
+          name="password"
+          autoComplete="current-password"
+          value={fields.password}
+          error={missing.password}
+          onChange={(event) => setFields({ ...fields, password: event.currentTarget.value })}
+        />
+      </div>
+      {failure !== '' && (
+        <p role="alert" className={styles['failure']}>
+          {failure}
+        </p>
+      )}
+      <PlainSubmit label={t('登录')} isBusy={isBusy} />
+    </form>
+  )
+}
+
+export function LoginPage() {
+  const { t } = useTranslation()
+  const hasPage = useHasPage()
+  const name = systemName(useStatus())
+  // The address is outside input: any text may stand there.
+  const { expired }: { expired?: string } = useSearch({ strict: false })
+  return (
+    <section className={styles['card']}>
+      <h1>{t('登录 {{name}}', { name })}</h1>
+      {hasPage(paths.register) && (
+        <p className={styles['aside']}>
+          {t('还没有账户？')}
+          <Link to={paths.register}>{t('注册')}</Link>
+        </p>
+      )}
+      {expired === 'true' && (
+        <p role="alert" className={styles['expired']}>
+          {t('未登录或登录已过期，请重新登录！')}
+        </p>
+      )}
+      <LoginForm />
+    </section>
+  )
+}

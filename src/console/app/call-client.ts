@@ -1,0 +1,208 @@
+import type { EndpointByKey } from '../../contract/api.ts'
+import type { AnswerData, AnswerExtra, Endpoint, ParsedInput } from '../../contract/endpoint.ts'
+
+export type EndpointKey = keyof EndpointByKey
+
+type WhenQuery<E extends Endpoint> = E['options'] extends { whenQuery: infer Q extends string }
+  ? Q
+  : never
+/** A member that may be undefined may be left out. */
+type Leavable<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K]
+}
+type Part<E extends Endpoint, M> = M extends 'query'
+  ? Leavable<Omit<ParsedInput<E>['query'], WhenQuery<E>>>
+  : M extends keyof ParsedInput<E>
+    ? Leavable<ParsedInput<E>[M]>
+    : never
+type IsSent<E extends Endpoint, M extends keyof ParsedInput<E>> =
+  ParsedInput<E>[M] extends undefined ? false : keyof Part<E, M> extends never ? false : true
+
+/** What an endpoint wants from its caller: only the parts it declares. */
+export type Sent<E extends Endpoint> = {
+  [M in keyof ParsedInput<E> as IsSent<E, M> extends true ? M : never]: Part<E, M>
+}
+export interface CallOptions {
+  signal?: AbortSignal
+  /** Nobody waits for the answer: a failure raises no toast and sends nobody to the sign-in page. */
+  background?: boolean
+}
+type Args<E extends Endpoint> =
+  keyof Sent<E> extends never ? [input?: {}, options?: CallOptions] : [input: Sent<E>, options?: CallOptions]
+
+type RawKey = {
+  [K in EndpointKey]: EndpointByKey[K]['options'] extends { answer: 'raw' } ? K : never
+}[EndpointKey]
+type StreamKey = {
+  [K in EndpointKey]: EndpointByKey[K]['options'] extends { answer: 'stream' } ? K : never
+}[EndpointKey]
+type EnvelopeKey = Exclude<EndpointKey, RawKey | StreamKey>
+
+type Known<T> = unknown extends T ? {} : T extends undefined ? {} : T
+/** An answer with what stands beside its data. */
+export type WholeAnswer<E extends Endpoint> = Known<AnswerExtra<E>> & {
+  data: AnswerData<E>
+  message: string
+  /** Rows in the whole list (`X-Total-Count`); null where the server does not say. */
+  total: number | null
+}
+
+/** Why a call did not succeed. `message` is fit to be shown. */
+export class CallFailure extends Error {
+  override name = 'CallFailure'
+  /** HTTP status; 200 for a refusal, 0 when no answer came. */
+  readonly status: number
+  /** The server understood and said no: `message` is its own sentence. */
+  readonly refused: boolean
+  /** What came with a refusal: some name what was done before it failed. */
+  readonly data: unknown
+
+  constructor(message: string, at: { status: number; refused?: boolean; data?: unknown }) {
+    super(message)
+    this.status = at.status
+    this.refused = at.refused ?? false
+    this.data = at.data
+  }
+}
+
+export interface CallSurroundings {
+  fetch: (address: string, init: RequestInit) => Promise<Response>
+  /** Address in front of `/api`, read for each call. */
+  base: () => string
+  /** `Accept-Language` of each call. */
+  languageTag: () => string
+  /** Raises the toast of a failed call. */
+  report: (failure: CallFailure) => void
+  /** The session is gone. */
+  signedOut: (background: boolean) => void
+  sentences: { unreachable: () => string; unreadable: () => string }
+}
+
+type Values = Readonly<Record<string, unknown>>
+interface LooseInput {
+  params?: Values
+  query?: Values
+  body?: unknown
+}
+
+/** `GET /api/token/:id` and its input as an address; a `?name` at the end of the key asks for `name=true`. */
+export function callAddress(key: string, input: LooseInput): { method: string; address: string } {
+  const [method = '', pattern = ''] = key.split(' ')
+  const [path = '', flag] = pattern.split('?')
+  const query = new URLSearchParams()
+  if (flag !== undefined) query.set(flag, 'true')
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    if (value !== undefined && value !== '') query.set(name, String(value))
+  }
+  const filled = path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(String(input.params?.[name] ?? '')),
+  )
+  const search = query.toString()
+  return { method, address: search === '' ? filled : `${filled}?${search}` }
+}
+
+/** Calls the endpoints of the contract by their key, with one treatment of every failure. */
+export function createCalls(around: CallSurroundings) {
+  async function send(key: string, input: LooseInput, options: CallOptions): Promise<Response> {
+    const { method, address } = callAddress(key, input)
+    const headers: Record<string, string> = { 'Accept-Language': around.languageTag() }
+    if (input.body !== undefined) headers['Content-Type'] = 'application/json'
+    const request: RequestInit = {
+      method,
+      headers,
+      // A console on another host than its API needs the cookie too.
+      credentials: 'include',
+      // An old server caches its 404 for a week, and lists must never be stale.
+      cache: 'no-store',
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    }
+    const answer = await around.fetch(around.base() + address, request).catch((error: unknown) => {
+      if (error instanceof DOMException && error.name === 'AbortError') throw error
+      throw new CallFailure(around.sentences.unreachable(), { status: 0 })
+    })
+    if (answer.ok) return answer
+    const { message } = envelopeOf(await answer.text())
+    throw new CallFailure(message || `HTTP ${answer.status}`, { status: answer.status })
+  }
+
+  /** Every failure passes here once on its way to the caller. */
+  async function watched<T>(options: CallOptions, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof CallFailure) {
+        const background = options.background === true
+        if (error.status === 401) around.signedOut(background)
+        else if (!background) around.report(error)
+      }
+      throw error
+    }
+  }
+
+  function readEnvelope(answer: Response, text: string): WholeAnswer<Endpoint> {
+    const { success, message, ...rest } = envelopeOf(text)
+    if (success === true) {
+      const total = answer.headers.get('X-Total-Count')
+      return { data: undefined, ...rest, message, total: total === null ? null : Number(total) }
+    }
+    if (success !== false) {
+      throw new CallFailure(around.sentences.unreadable(), { status: answer.status })
+    }
+    throw new CallFailure(message, { status: answer.status, refused: true, data: rest['data'] })
+  }
+
+  async function callWhole<K extends EnvelopeKey>(
+    key: K,
+    ...[input = {}, options = {}]: Args<EndpointByKey[K]>
+  ): Promise<WholeAnswer<EndpointByKey[K]>> {
+    const whole = await watched(options, async () => {
+      const answer = await send(key, input, options)
+      return readEnvelope(answer, await answer.text())
+    })
+    // The server sends what the contract declares; checking it here would bring the schemas into the browser.
+    return whole as WholeAnswer<EndpointByKey[K]>
+  }
+
+  async function call<K extends EnvelopeKey>(
+    key: K,
+    ...args: Args<EndpointByKey[K]>
+  ): Promise<AnswerData<EndpointByKey[K]>> {
+    return (await callWhole(key, ...args)).data
+  }
+
+  /** For answers without an envelope. */
+  async function callRaw<K extends RawKey>(
+    key: K,
+    ...[input = {}, options = {}]: Args<EndpointByKey[K]>
+  ): Promise<AnswerData<EndpointByKey[K]>> {
+    const answer: unknown = await watched(options, async () => {
+      return (await send(key, input, options)).json()
+    })
+    // As above: the contract's word.
+    return answer as AnswerData<EndpointByKey[K]>
+  }
+
+  /** For answers that are saved as a file. */
+  async function callForFile<K extends StreamKey>(
+    key: K,
+    ...[input = {}, options = {}]: Args<EndpointByKey[K]>
+  ): Promise<Blob> {
+    return watched(options, async () => (await send(key, input, options)).blob())
+  }
+
+  return { call, callWhole, callRaw, callForFile }
+}
+
+function envelopeOf(text: string): Record<string, unknown> & { message: string } {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) {
+      const message = 'message' in value && typeof value.message === 'string' ? value.message : ''
+      return { ...value, message }
+    }
+  } catch {
+    // A page of a proxy in between: it has no sentence for us.
+  }
+  return { message: '' }
+}

@@ -1,0 +1,43 @@
+import i18n from 'i18next'
+import { initReactI18next } from 'react-i18next'
+import { readStored, writeStored } from './stored.ts'
+
+export type ConsoleLanguage = 'zh' | 'en'
+
+/** What `Accept-Language` says on each call, and `lang` on the page. */
+const languageTags: Record<ConsoleLanguage, string> = { zh: 'zh-CN', en: 'en' }
+
+/**
+ * Texts are written in Chinese where they are shown; the Chinese text is its own key, so Chinese needs no
+ * table, and the English one is loaded only when somebody reads English.
+ */
+export const { t } = i18n
+
+/** Names a text that is declared in a table and translated where it is shown. */
+export const mark = <Text extends string>(text: Text): Text => text
+
+export const currentLanguage = (): ConsoleLanguage => (i18n.language === 'en' ? 'en' : 'zh')
+export const languageTag = (): string => languageTags[currentLanguage()]
+
+export async function startI18n(): Promise<void> {
+  i18n.use(initReactI18next)
+  await i18n.init({
+    lng: 'zh',
+    fallbackLng: false,
+    keySeparator: false,
+    nsSeparator: false,
+    interpolation: { escapeValue: false },
+    react: { useSuspense: false },
+  })
+  if (readStored('language') === 'en') await setLanguage('en')
+}
+
+export async function setLanguage(language: ConsoleLanguage): Promise<void> {
+  if (language === 'en' && !i18n.hasResourceBundle('en', 'translation')) {
+    const texts = await import('./en.json')
+    i18n.addResourceBundle('en', 'translation', texts.default)
+  }
+  await i18n.changeLanguage(language)
+  document.documentElement.lang = languageTags[language]
+  writeStored('language', language)
+}

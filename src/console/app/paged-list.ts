@@ -1,0 +1,209 @@
+import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo } from 'react'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import type { ListState } from './list-state.ts'
+
+/** Pages that a click on a column head loads at most, so that it sorts what is loaded and says how much. */
+const SORTED_PAGES_MAX = 20
+
+export interface LoadedPage<Row> {
+  data: Row[]
+  /** Rows of the whole list; null where the server does not say (One API). */
+  total: number | null
+}
+
+export interface PagedListSource<Row> {
+  /** Head of the cache keys. */
+  name: string
+  /** What the server orders or filters by; another value is another list. */
+  filters: Readonly<Record<string, string>>
+  /** `page` counts from 0. */
+  loadPage: (page: number, signal: AbortSignal) => Promise<LoadedPage<Row>>
+  /** All rows that match a keyword. */
+  search: (keyword: string, signal: AbortSignal) => Promise<Row[]>
+  /** Order of rows found by search, where the server's search knows none. */
+  compare?: (a: Row, b: Row) => number
+}
+
+export interface PagedList<Row> {
+  state: ListState
+  /** Rows to show, or all loaded rows when `rowsArePage` is false: then whoever shows them sorts and cuts. */
+  rows: Row[]
+  rowsArePage: boolean
+  /** Pages known so far; without a total one more while the last loaded page is full. */
+  pageCount: number
+  /** Rows in the list; null while unknown. */
+  total: number | null
+  /** Nothing to show yet. */
+  isLoading: boolean
+  /** What is shown is being replaced. */
+  isRefreshing: boolean
+  error: Error | null
+  refresh: () => void
+  /** Puts a changed row in place, without asking the server again. */
+  update: (id: number, change: Partial<Row>) => void
+  /** Takes a row away, then lets the following ones move up. */
+  remove: (id: number) => void
+}
+
+interface Source<Row> extends PagedListSource<Row> {
+  state: ListState
+}
+
+interface Rows<Row> {
+  rows: Row[]
+  rowsArePage: boolean
+  pageCount: number
+  total: number | null
+  isLoading: boolean
+  isRefreshing: boolean
+  error: Error | null
+}
+
+// One empty list for all, so that tables see no change where there is none.
+const noRows: never[] = []
+const pagesOf = (rows: number) => Math.max(1, Math.ceil(rows / PAGE_SIZE))
+
+/** How many pages a list has, as far as its loaded pages tell. `sizes` holds the rows of page 0, 1, … */
+export function knownPageCount(total: number | null, sizes: readonly (number | undefined)[]): number {
+  if (total !== null) return pagesOf(total)
+  const lastLoaded = sizes.findLastIndex((size) => size !== undefined)
+  if (lastLoaded === -1) return 1
+  return sizes[lastLoaded] === PAGE_SIZE ? lastLoaded + 2 : lastLoaded + 1
+}
+
+/** Pages to load so that a column can be sorted: from the first one on, without a gap. */
+export function pagesToSort(total: number | null, sizes: readonly (number | undefined)[]): number[] {
+  const gap = sizes.findIndex((size) => size === undefined)
+  const contiguous = sizes.slice(0, gap === -1 ? sizes.length : gap)
+  const count = total === null ? knownPageCount(null, contiguous) : knownPageCount(total, [])
+  return Array.from({ length: Math.min(count, SORTED_PAGES_MAX) }, (_, page) => page)
+}
+
+interface PageKey {
+  name: string
+  filters: Readonly<Record<string, string>>
+}
+const keyOf = ({ name, filters }: PageKey, page: number) => [name, 'page', filters, page]
+
+function usePageQuery<Row>(source: Source<Row>) {
+  const { loadPage } = source
+  return (page: number) => ({
+    queryKey: keyOf(source, page),
+    queryFn: ({ signal }: { signal: AbortSignal }) => loadPage(page, signal),
+  })
+}
+
+/** Rows of each page in the cache so far, by page. */
+function useLoadedSizes<Row>(source: Source<Row>, count: number): (number | undefined)[] {
+  const client = useQueryClient()
+  return Array.from({ length: count }, (_, page) => {
+    return client.getQueryData<LoadedPage<Row>>(keyOf(source, page))?.data.length
+  })
+}
+
+function usePageInView<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
+  const { page } = source.state
+  const query = usePageQuery(source)(page)
+  const { data, isPending, isPlaceholderData, error } = useQuery({
+    ...query,
+    placeholderData: keepPreviousData,
+    enabled: isOn,
+  })
+  const sizes = useLoadedSizes(source, page + 2)
+  const total = data?.total ?? null
+  return {
+    rows: data?.data ?? noRows,
+    rowsArePage: true,
+    pageCount: Math.max(knownPageCount(total, sizes), isPlaceholderData ? page + 1 : 1),
+    total,
+    isLoading: isPending,
+    isRefreshing: isPlaceholderData,
+    error,
+  }
+}
+
+function useSortedPages<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
+  const query = usePageQuery(source)
+  const sizes = useLoadedSizes(source, SORTED_PAGES_MAX)
+  const client = useQueryClient()
+  const total = client.getQueryData<LoadedPage<Row>>(keyOf(source, 0))?.total ?? null
+  const loaded = useQueries({
+    queries: isOn ? pagesToSort(total, sizes).map(query) : [],
+    combine: (results) => ({
+      rows: results.flatMap((result) => result.data?.data ?? []),
+      isLoading: results.every((result) => result.isPending),
+      isRefreshing: results.some((result) => result.isPending),
+      error: results.find((result) => result.error !== null)?.error ?? null,
+    }),
+  })
+  return { ...loaded, rowsArePage: false, pageCount: pagesOf(loaded.rows.length), total }
+}
+
+function useFound<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
+  const { name, search, compare, state } = source
+  const { data, isPending, isPlaceholderData, error } = useQuery({
+    queryKey: [name, 'search', state.keyword],
+    queryFn: ({ signal }) => search(state.keyword, signal),
+    placeholderData: keepPreviousData,
+    enabled: isOn,
+  })
+  const rows = useMemo(() => {
+    const found = data ?? noRows
+    return compare === undefined ? found : found.toSorted(compare)
+  }, [data, compare])
+  return {
+    rows,
+    rowsArePage: false,
+    pageCount: pagesOf(rows.length),
+    total: data === undefined ? null : rows.length,
+    isLoading: isPending,
+    isRefreshing: isPlaceholderData,
+    error,
+  }
+}
+
+/**
+ * A list that the server hands out in pages of `PAGE_SIZE`, or whole when it is searched. Pages are loaded
+ * when they are looked at; a click on a column head loads and sorts up to `SORTED_PAGES_MAX` of them.
+ */
+export function usePagedList<Row extends { id: number }>(source: Source<Row>): PagedList<Row> {
+  const { name, state } = source
+  const client = useQueryClient()
+  const kind = state.keyword !== '' ? 'found' : state.sort !== null ? 'sorted' : 'inView'
+  const all = {
+    inView: usePageInView(source, kind === 'inView'),
+    sorted: useSortedPages(source, kind === 'sorted'),
+    found: useFound(source, kind === 'found'),
+  }
+  const shown = all[kind]
+  useEffect(() => {
+    // The last row of the last page is gone: the page before it is the last one now.
+    if (!shown.isLoading && shown.rows.length === 0 && state.page > 0) {
+      state.goTo(Math.min(state.page, shown.pageCount) - 1)
+    }
+  }, [shown, state])
+
+  const mapRows = useCallback(
+    (map: (rows: Row[]) => Row[]) => {
+      client.setQueriesData<LoadedPage<Row>>({ queryKey: [name, 'page'] }, (page) =>
+        page === undefined ? page : { ...page, data: map(page.data) },
+      )
+      client.setQueriesData<Row[]>({ queryKey: [name, 'search'] }, (rows) =>
+        rows === undefined ? rows : map(rows),
+      )
+    },
+    [client, name],
+  )
+  return {
+    ...shown,
+    state,
+    refresh: () => void client.invalidateQueries({ queryKey: [name] }),
+    update: (id, change) =>
+      mapRows((rows) => rows.map((row) => (row.id === id ? { ...row, ...change } : row))),
+    remove: (id) => {
+      mapRows((rows) => rows.filter((row) => row.id !== id))
+      void client.invalidateQueries({ queryKey: [name] })
+    },
+  }
+}

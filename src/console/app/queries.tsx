@@ -1,0 +1,28 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { Outlet } from '@tanstack/react-router'
+import { onSessionChange } from './session.ts'
+
+/** What the server answered, shared by all pages. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // A failed call has already said so; asking again by itself would say it twice.
+      retry: false,
+      staleTime: 30_000,
+      // The server may run on this very machine: being offline says nothing about reaching it.
+      networkMode: 'always',
+    },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+})
+
+// What one person saw is not for the next one at the same screen.
+onSessionChange(() => queryClient.clear())
+
+export function WithQueries() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Outlet />
+    </QueryClientProvider>
+  )
+}

@@ -1,0 +1,81 @@
+import { useSyncExternalStore } from 'react'
+import { isAdmin } from '../../contract/user.ts'
+import { readStoredObject, writeStored } from './stored.ts'
+
+/** Who is signed in, as remembered by this browser. For display only: the server decides what is allowed. */
+export interface SessionUser {
+  id: number
+  username: string
+  display_name: string
+  role: number
+  /** Until the default password is changed the server answers nothing else. */
+  must_change_password: boolean
+}
+
+export type PageAccess = 'anyone' | 'user' | 'admin'
+
+const listeners = new Set<() => void>()
+let current: SessionUser | null | undefined
+
+/** Null when what is stored is not a user we can show. */
+export function toSessionUser(stored: Readonly<Record<string, unknown>> | null): SessionUser | null {
+  if (stored === null) return null
+  const { id, username, display_name, role, must_change_password } = stored
+  if (typeof id !== 'number' || typeof username !== 'string' || typeof role !== 'number') return null
+  return {
+    id,
+    username,
+    display_name: typeof display_name === 'string' ? display_name : '',
+    role,
+    must_change_password: must_change_password === true,
+  }
+}
+
+export function sessionUser(): SessionUser | null {
+  if (current === undefined) current = toSessionUser(readStoredObject('user'))
+  return current
+}
+
+export function setSessionUser(user: SessionUser | null): void {
+  writeStored('user', user === null ? null : JSON.stringify(user))
+  changed(user)
+}
+
+function changed(user: SessionUser | null | undefined) {
+  current = user
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void) {
+  // Signing out in one tab signs out all of them.
+  const onStorage = (event: StorageEvent) => {
+    if (event.key === 'user' || event.key === null) changed(undefined)
+  }
+  listeners.add(listener)
+  window.addEventListener('storage', onStorage)
+  return () => {
+    listeners.delete(listener)
+    window.removeEventListener('storage', onStorage)
+  }
+}
+
+/** Runs whenever another person, or nobody, is signed in. */
+export function onSessionChange(listener: () => void): void {
+  let id = sessionUser()?.id
+  subscribe(() => {
+    const now = sessionUser()?.id
+    if (now === id) return
+    id = now
+    listener()
+  })
+}
+
+export const useSessionUser = (): SessionUser | null =>
+  useSyncExternalStore(subscribe, sessionUser)
+
+/** What a page's access asks for, against who is here. */
+export function mayOpen(access: PageAccess, user: SessionUser | null): boolean {
+  if (access === 'anyone') return true
+  if (user === null) return false
+  return access === 'user' || isAdmin(user.role)
+}

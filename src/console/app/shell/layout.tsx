@@ -1,0 +1,51 @@
+import { Outlet, useMatches } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { PageRoute } from '../pages.ts'
+import { systemName, useStatus } from '../status.ts'
+import { Footer } from './footer.tsx'
+import { Gate } from './gate.tsx'
+import styles from './shell.module.css'
+import { Toasts } from './toasts.tsx'
+import { TopBar } from './top-bar.tsx'
+
+/** The page in view as the route table has it; null where nothing was found. */
+function usePageInView(): PageRoute | null {
+  return useMatches({ select: (matches) => matches.at(-1)?.staticData.page ?? null })
+}
+
+function useDocumentTitle(page: PageRoute | null) {
+  const { t } = useTranslation()
+  const name = systemName(useStatus())
+  const title = page === null ? t('页面不存在') : t(page.title)
+  useEffect(() => {
+    document.title = `${title} · ${name}`
+  }, [title, name])
+}
+
+export function Layout() {
+  const { t } = useTranslation()
+  const page = usePageInView()
+  useDocumentTitle(page)
+  return (
+    <div className={styles['frame']}>
+      <a href="#content" className={styles['skip']} onClick={skipToContent}>
+        {t('跳到内容')}
+      </a>
+      <TopBar page={page} />
+      <main id="content" className={styles['main']} tabIndex={-1}>
+        <Gate access={page?.access ?? 'anyone'}>
+          <Outlet />
+        </Gate>
+      </main>
+      <Footer />
+      <Toasts />
+    </div>
+  )
+}
+
+/** The base address would turn `#content` into a visit of the home page. */
+function skipToContent(event: React.MouseEvent) {
+  event.preventDefault()
+  document.getElementById('content')?.focus()
+}

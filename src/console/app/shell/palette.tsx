@@ -1,0 +1,72 @@
+import '@mantine/core/styles/ModalBase.layer.css'
+import '@mantine/core/styles/Overlay.layer.css'
+import '@mantine/core/styles/Paper.layer.css'
+import '@mantine/core/styles/Input.layer.css'
+import '@mantine/spotlight/styles.layer.css'
+import { useMantineColorScheme } from '@mantine/core'
+import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useTranslation } from 'react-i18next'
+import { currentLanguage, setLanguage } from '../i18n.ts'
+import { type PageRoute, usePages } from '../pages.ts'
+import { mayOpen, useSessionUser } from '../session.ts'
+import { useSignOut } from './sign-out.ts'
+
+const [store, palette] = createSpotlight()
+
+/** Places the palette can go to: pages without a parameter that this person may open. */
+const isPlace = (page: PageRoute) => !page.path.includes('$') && page.path !== '/login'
+
+/** `openings` counts how often the palette was asked for; each new one opens it. */
+export function Palette({ openings }: { openings: number }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const pages = usePages()
+  const user = useSessionUser()
+  const signOut = useSignOut()
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  useEffect(() => palette.open(), [openings])
+
+  const places: SpotlightActionData[] = pages
+    .filter((page) => isPlace(page) && mayOpen(page.access, user))
+    .map((page) => ({
+      id: page.path,
+      label: t(page.title),
+      keywords: [page.title, page.path],
+      onClick: () => void navigate({ to: page.path }),
+    }))
+  const otherLanguage = currentLanguage() === 'zh' ? 'en' : 'zh'
+  const acts: SpotlightActionData[] = [
+    {
+      id: 'language',
+      label: otherLanguage === 'en' ? 'English' : '中文',
+      keywords: ['language', '语言'],
+      onClick: () => void setLanguage(otherLanguage),
+    },
+    {
+      id: 'scheme',
+      label: colorScheme === 'dark' ? t('浅色外观') : t('深色外观'),
+      keywords: ['dark', 'light', 'theme'],
+      onClick: () => setColorScheme(colorScheme === 'dark' ? 'light' : 'dark'),
+    },
+    { id: 'sign-out', label: t('退出登录'), onClick: () => void signOut() },
+  ]
+  return (
+    <Spotlight
+      store={store}
+      shortcut={null}
+      actions={[
+        { group: t('前往'), actions: places },
+        { group: t('操作'), actions: acts },
+      ]}
+      nothingFound={t('没有找到')}
+      highlightQuery
+      scrollable
+      maxHeight={400}
+      searchProps={{ placeholder: t('搜索或跳转'), 'aria-label': t('搜索或跳转') }}
+      overlayProps={{ backgroundOpacity: 1, color: 'var(--veil)' }}
+      transitionProps={{ duration: 120 }}
+    />
+  )
+}

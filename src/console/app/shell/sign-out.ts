@@ -1,0 +1,22 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import { paths } from '../../paths.ts'
+import { call } from '../call.ts'
+import { setSessionUser } from '../session.ts'
+import { toast } from '../toast.ts'
+
+/** Ends the session here and on the server; a server that cannot be reached is reported, the session stays. */
+export function useSignOut(): () => Promise<void> {
+  const navigate = useNavigate()
+  const { t } = useTranslation()
+  return async () => {
+    try {
+      await call('GET /api/user/logout')
+    } catch {
+      return
+    }
+    await navigate({ to: paths.login })
+    setSessionUser(null)
+    toast.success(t('已退出登录'))
+  }
+}

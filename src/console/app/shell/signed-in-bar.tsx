@@ -1,0 +1,143 @@
+import '@mantine/core/styles/Menu.layer.css'
+import '@mantine/core/styles/Popover.layer.css'
+import { Menu, useMantineColorScheme } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { isAdmin, isRoot } from '../../../contract/user.ts'
+import { paths } from '../../paths.ts'
+import { currentLanguage, setLanguage } from '../i18n.ts'
+import { useHasPage } from '../pages.ts'
+import { queryClient } from '../queries.tsx'
+import { selfQuery } from '../self.ts'
+import { type SessionUser, useSessionUser } from '../session.ts'
+import { useQuotaText } from '../status.ts'
+import styles from './shell.module.css'
+import { useSignOut } from './sign-out.ts'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+
+function Balance() {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const hasPage = useHasPage()
+  const { data } = useQuery(selfQuery, queryClient)
+  if (data === undefined) return <span className={styles['balance']} />
+  const text = quotaText(data.quota)
+  const label = t('余额 {{amount}}', { amount: text })
+  if (!hasPage(paths.topup)) {
+    return (
+      <span className={styles['balance']} title={label}>
+        {text}
+      </span>
+    )
+  }
+  return (
+    <Link to={paths.topup} className={styles['balance']} aria-label={label}>
+      {text}
+    </Link>
+  )
+}
+
+function PaletteField() {
+  const { t } = useTranslation()
+  const [openings, setOpenings] = useState(0)
+  const open = () => setOpenings(openings + 1)
+  useHotkeys([['mod+K', open]], [])
+  return (
+    <>
+      <button
+        type="button"
+        className={styles['palette']}
+        onClick={open}
+        aria-keyshortcuts="Control+K"
+      >
+        <span>{t('搜索或跳转')}</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      {openings > 0 && (
+        <Suspense fallback={null}>
+          <Palette openings={openings} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+function roleName(role: number, t: (text: string) => string): string {
+  if (isRoot(role)) return t('超级管理员')
+  return isAdmin(role) ? t('管理员') : t('普通用户')
+}
+
+function PersonMenu({ user }: { user: SessionUser }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const signOut = useSignOut()
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const language = currentLanguage()
+  const schemes = { light: t('浅色'), dark: t('深色'), auto: t('跟随系统') }
+  const languages = { zh: '中文', en: 'English' }
+  return (
+    <Menu position="bottom-end" width={200}>
+      <Menu.Target>
+        <button
+          type="button"
+          className={styles['person']}
+          aria-label={t('账户菜单：{{name}}', { name: user.username })}
+        >
+          <span aria-hidden="true">{[...user.username].slice(0, 2).join('').toUpperCase()}</span>
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown className={styles['personMenu'] ?? ''}>
+        <div className={styles['personName']}>
+          <strong>{user.display_name || user.username}</strong>
+          <span>
+            {user.username} · {roleName(user.role, t)}
+          </span>
+        </div>
+        <Menu.Divider />
+        <Menu.Item onClick={() => void navigate({ to: paths.profile })}>{t('个人信息')}</Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>{t('语言')}</Menu.Label>
+        {(['zh', 'en'] as const).map((code) => (
+          <Menu.Item
+            key={code}
+            role="menuitemradio"
+            aria-checked={code === language}
+            onClick={() => void setLanguage(code)}
+          >
+            {languages[code]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>{t('外观')}</Menu.Label>
+        {(['light', 'dark', 'auto'] as const).map((scheme) => (
+          <Menu.Item
+            key={scheme}
+            role="menuitemradio"
+            aria-checked={scheme === colorScheme}
+            onClick={() => setColorScheme(scheme)}
+          >
+            {schemes[scheme]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => void signOut()}>{t('退出登录')}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+export function SignedInBar() {
+  const user = useSessionUser()
+  if (user === null) return null
+  return (
+    <>
+      <PaletteField />
+      <Balance />
+      <PersonMenu user={user} />
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+import '@mantine/core/styles/Notification.layer.css'
+import '@mantine/core/styles/CloseButton.layer.css'
+import '@mantine/notifications/styles.layer.css'
+import { useMediaQuery } from '@mantine/hooks'
+import { Notifications, notifications } from '@mantine/notifications'
+import { useEffect } from 'react'
+import { t } from '../i18n.ts'
+import { showToastsWith, type Toast, type ToastKind, toastMs } from '../toast.ts'
+import styles from './shell.module.css'
+
+const marks: Record<ToastKind, string> = {
+  success: 'good',
+  info: 'accent',
+  notice: 'accent',
+  warning: 'warning',
+  error: 'bad',
+}
+
+function show({ kind, message, onClose }: Toast) {
+  notifications.show({
+    message,
+    autoClose: toastMs[kind],
+    // Good news may wait for a pause; trouble may not.
+    role: kind === 'error' || kind === 'warning' ? 'alert' : 'status',
+    color: `var(--${marks[kind]})`,
+    className: styles['toast'] ?? '',
+    closeButtonProps: { 'aria-label': t('关闭') },
+    ...(onClose === undefined ? {} : { onClose }),
+  })
+}
+
+export function ToastStack() {
+  const isPhone = useMediaQuery('(max-width: 600px)', undefined, { getInitialValueInEffect: false })
+  useEffect(() => showToastsWith(show), [])
+  return (
+    <Notifications
+      position={isPhone === true ? 'top-center' : 'top-right'}
+      containerWidth={380}
+      transitionDuration={140}
+      limit={6}
+    />
+  )
+}

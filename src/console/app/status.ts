@@ -1,0 +1,92 @@
+import { useCallback, useSyncExternalStore } from 'react'
+import type { Status } from '../../contract/status-api.ts'
+import { DEFAULT_QUOTA_PER_UNIT, type QuotaDisplay, quotaText } from '../../contract/quota.ts'
+import { call } from './call.ts'
+import { t } from './i18n.ts'
+import { readStoredObject, writeStored } from './stored.ts'
+import { toast } from './toast.ts'
+
+/** What the server says about itself to anyone. A One API server sends fewer members than ours. */
+export type KnownStatus = Partial<Status>
+
+export const DEFAULT_SYSTEM_NAME = 'Gatehouse'
+const THEMES = ['default', 'berry', 'air']
+
+const listeners = new Set<() => void>()
+// Stored by an earlier visit; each member is checked where it is read, through `Partial`.
+let current: KnownStatus = (readStoredObject('status') ?? {}) as KnownStatus
+
+function subscribe(listener: () => void) {
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+  }
+}
+
+export const useStatus = (): KnownStatus => useSyncExternalStore(subscribe, () => current)
+
+export const systemName = (status: KnownStatus): string =>
+  status.system_name || DEFAULT_SYSTEM_NAME
+export const logoAddress = (status: KnownStatus): string => status.logo || './logo.png'
+
+/** Sets what lives outside React: the accent and the icon of the tab. */
+function dress(status: KnownStatus) {
+  const theme = status.gatehouse?.theme ?? 'default'
+  document.documentElement.dataset['accent'] = THEMES.includes(theme) ? theme : 'default'
+  document.querySelector('link[rel=icon]')?.setAttribute('href', logoAddress(status))
+}
+
+function remember(status: Status) {
+  current = status
+  writeStored('status', JSON.stringify(status))
+  writeStored('system_name', systemName(status))
+  writeStored('logo', status.logo || '/logo.png')
+  writeStored('footer_html', status.footer_html)
+  writeStored('quota_per_unit', String(status.quota_per_unit))
+  writeStored('display_in_currency', String(status.display_in_currency))
+  dress(status)
+  for (const listener of listeners) listener()
+}
+
+/** True when our server runs another version than this console was built with. */
+export const isOtherVersion = (status: KnownStatus, consoleVersion: string): boolean =>
+  status.gatehouse !== undefined &&
+  status.version !== undefined &&
+  status.version !== `v${consoleVersion}`
+
+/** Fetches the status; what an earlier visit stored serves until it arrives. */
+export async function loadStatus(): Promise<void> {
+  dress(current)
+  try {
+    const status = await call('GET /api/status', {}, { background: true })
+    remember(status)
+    if (isOtherVersion(status, __CONSOLE_VERSION__)) {
+      toast.notice(
+        t('新版本可用：{{version}}，请使用快捷键 Shift + F5 刷新页面', { version: status.version }),
+        () => {},
+      )
+    }
+  } catch {
+    toast.error(t('无法正常连接至服务器！'))
+  }
+}
+
+const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
+  quotaPerUnit: status.quota_per_unit || DEFAULT_QUOTA_PER_UNIT,
+  inCurrency: status.display_in_currency ?? true,
+})
+
+/** Writes points the way this installation shows them. */
+export function useQuotaText(): (quota: number, decimals?: number) => string {
+  const status = useStatus()
+  return useCallback(
+    (quota, decimals) => quotaText(quota, quotaDisplay(status), decimals),
+    [status],
+  )
+}
+
+/** Dollars that points stand for, whatever the display setting. */
+export function useDollarText(): (quota: number) => string {
+  const display = quotaDisplay(useStatus())
+  return (quota) => quotaText(quota, { ...display, inCurrency: true })
+}

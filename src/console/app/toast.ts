@@ -1,0 +1,54 @@
+import type { ReactNode } from 'react'
+
+export type ToastKind = 'success' | 'info' | 'warning' | 'error' | 'notice'
+
+export interface Toast {
+  kind: ToastKind
+  message: ReactNode
+  onClose?: () => void
+}
+
+/** How long a toast stays, in milliseconds; a notice stays until somebody closes it. */
+export const toastMs: Record<ToastKind, number | false> = {
+  success: 1500,
+  info: 3000,
+  error: 5000,
+  warning: 10_000,
+  notice: false,
+}
+
+type Show = (toast: Toast) => void
+
+let show: Show | null = null
+let waiting: Toast[] = []
+let wake: (() => void) | null = null
+
+function raise(toast: Toast) {
+  if (show !== null) return show(toast)
+  waiting.push(toast)
+  wake?.()
+}
+
+/** The toast widgets are loaded when the first toast is raised; until then toasts wait here. */
+export function whenFirstToast(load: () => void): void {
+  wake = load
+  if (waiting.length > 0) load()
+}
+
+export function showToastsWith(widget: Show): void {
+  show = widget
+  const early = waiting
+  waiting = []
+  for (const toast of early) widget(toast)
+}
+
+const raiseKind = (kind: ToastKind) => (message: ReactNode) => raise({ kind, message })
+
+export const toast = {
+  success: raiseKind('success'),
+  info: raiseKind('info'),
+  warning: raiseKind('warning'),
+  error: raiseKind('error'),
+  /** Stays until closed; `onClose` runs when the reader closes it. */
+  notice: (message: ReactNode, onClose: () => void) => raise({ kind: 'notice', message, onClose }),
+}

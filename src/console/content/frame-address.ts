@@ -1,0 +1,13 @@
+/**
+ * The address to show in a frame when an operator configured a link instead of a text: the whole text is one
+ * `https:` address (`http:` only on this machine), on another origin than the console's: a framed page of our
+ * own origin could leave its sandbox. Null: it is a text.
+ */
+export function frameAddress(text: string, ownOrigin: string): string | null {
+  const trimmed = text.trim()
+  if (/\s/.test(trimmed) || !URL.canParse(trimmed)) return null
+  const { protocol, hostname, origin, username, href } = new URL(trimmed)
+  const isLocal = ['localhost', '127.0.0.1'].includes(hostname)
+  const isAllowed = protocol === 'https:' || (protocol === 'http:' && isLocal)
+  return isAllowed && origin !== ownOrigin && username === '' ? href : null
+}

@@ -1,0 +1,107 @@
+import type { TFunction } from 'i18next'
+import type { Token } from '../../contract/token-api.ts'
+import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { mark } from '../app/i18n.ts'
+import { stampText } from '../app/time.ts'
+import type { Block, Column } from '../ui/data-table.tsx'
+import { StateDot, type Tone } from '../ui/marks.tsx'
+import { maskedKey } from './token-copies.ts'
+import { remaining } from './token-order.ts'
+import styles from './token.module.css'
+
+/** How rows are written: the language, the quota display, and the moment they are looked at. */
+export interface TokenTexts {
+  t: TFunction
+  quotaText: (quota: number) => string
+  nowSeconds: number
+}
+
+const states = new Map<number, { tone: Tone; name: string }>([
+  [TokenStatus.enabled, { tone: 'good', name: mark('已启用') }],
+  [TokenStatus.disabled, { tone: 'off', name: mark('已禁用') }],
+  [TokenStatus.expired, { tone: 'bad', name: mark('已过期') }],
+  [TokenStatus.exhausted, { tone: 'warning', name: mark('已耗尽') }],
+])
+
+function State({ token, t }: { token: Token; t: TFunction }) {
+  const state = states.get(token.status) ?? { tone: 'off', name: mark('未知状态') }
+  return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
+}
+
+function Expiry({ token, texts }: { token: Token; texts: TokenTexts }) {
+  if (token.expired_time === NEVER_EXPIRES) return texts.t('永不过期')
+  const isPast = token.expired_time <= texts.nowSeconds
+  return <span className={isPast ? styles['past'] : ''}>{stampText(token.expired_time)}</span>
+}
+
+function remainingText(token: Token, { t, quotaText }: TokenTexts): string {
+  return token.unlimited_quota ? t('无限制') : quotaText(token.remain_quota)
+}
+
+export function tokenColumns(texts: TokenTexts): Column<Token>[] {
+  const { t, quotaText } = texts
+  return [
+    {
+      id: 'name',
+      head: t('名称'),
+      cell: (token) => (
+        <>
+          <span className={styles['name']}>{token.name || t('未命名')}</span>
+          <code className={styles['key']}>{maskedKey(token)}</code>
+        </>
+      ),
+      sortBy: (token) => token.name,
+      skeleton: 180,
+    },
+    {
+      id: 'status',
+      head: t('状态'),
+      cell: (token) => <State token={token} t={t} />,
+      sortBy: (token) => token.status,
+    },
+    {
+      id: 'used_quota',
+      head: t('已用额度'),
+      cell: (token) => quotaText(token.used_quota),
+      sortBy: (token) => token.used_quota,
+      align: 'end',
+    },
+    {
+      id: 'remain_quota',
+      head: t('剩余额度'),
+      cell: (token) => remainingText(token, texts),
+      sortBy: remaining,
+      align: 'end',
+    },
+    {
+      id: 'created_time',
+      head: t('创建时间'),
+      cell: (token) => <span className={styles['quiet']}>{stampText(token.created_time)}</span>,
+      sortBy: (token) => token.created_time,
+      skeleton: 130,
+    },
+    {
+      id: 'expired_time',
+      head: t('过期时间'),
+      cell: (token) => <Expiry token={token} texts={texts} />,
+      sortBy: (token) =>
+        token.expired_time === NEVER_EXPIRES ? Number.MAX_SAFE_INTEGER : token.expired_time,
+      skeleton: 130,
+    },
+  ]
+}
+
+export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
+  const { t, quotaText } = texts
+  return (token) => ({
+    title: token.name || t('未命名'),
+    titleEnd: <State token={token} t={t} />,
+    line: token.unlimited_quota
+      ? t('已用 {{used}}，无限制', { used: quotaText(token.used_quota) })
+      : t('已用 {{used}}，剩 {{left}}', {
+          used: quotaText(token.used_quota),
+          left: quotaText(token.remain_quota),
+        }),
+    lineEnd: <Expiry token={token} texts={texts} />,
+  })
+}

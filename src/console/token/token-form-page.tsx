@@ -1,0 +1,286 @@
+import { Button, TextInput } from '@mantine/core'
+import { useForm, type UseFormReturnType } from '@mantine/form'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Token } from '../../contract/token-api.ts'
+import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
+import { CallFailure } from '../app/call-client.ts'
+import { call } from '../app/call.ts'
+import { useDollarText } from '../app/status.ts'
+import { nowSeconds, stampText } from '../app/time.ts'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { type Change, Form, FormRow, SaveBar } from '../ui/form.tsx'
+import { Loading } from '../ui/loading.tsx'
+import { Page } from '../ui/page.tsx'
+import { LoadError } from '../ui/states.tsx'
+import { TagInput } from '../ui/tag-input.tsx'
+import { Toggle } from '../ui/toggle.tsx'
+import {
+  expiryShortcuts,
+  formErrors,
+  newTokenForm,
+  shouldReenable,
+  toForm,
+  toInput,
+  type TokenForm,
+} from './token-form.ts'
+import styles from './token.module.css'
+
+/** Creates or updates, and gives a cured token back its status. */
+async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
+  if (before === null) {
+    await call('POST /api/token/', { body: toInput(form) })
+    return
+  }
+  const body = { ...toInput(form), id: before.id, remain_quota_was: before.remain_quota }
+  const after = await call('PUT /api/token/', { body })
+  if (shouldReenable(before, after, nowSeconds())) {
+    await call('PUT /api/token/?status_only', {
+      body: { id: before.id, status: TokenStatus.enabled },
+    })
+  }
+}
+
+function useSave(before: Token | null) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const [isBusy, setIsBusy] = useState(false)
+  const [failure, setFailure] = useState('')
+  async function save(form: TokenForm) {
+    setIsBusy(true)
+    setFailure('')
+    try {
+      await saveToken(form, before)
+      void client.invalidateQueries({ queryKey: ['tokens'] })
+      toast.success(
+        before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'),
+      )
+      await navigate({ to: paths.token })
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      setFailure(error.message)
+    } finally {
+      setIsBusy(false)
+    }
+  }
+  return { save, isBusy, failure }
+}
+
+function useTokenForm(initial: TokenForm, isNew: boolean) {
+  const { t } = useTranslation()
+  return useForm<TokenForm>({
+    initialValues: initial,
+    validateInputOnBlur: ['expiry', 'quota', 'subnet'],
+    validate: (form) => {
+      const errors = formErrors(form, isNew)
+      return Object.fromEntries([...errors].map(([field, { text, values }]) => [field, t(text, values ?? {})]))
+    },
+  })
+}
+
+type TokenFormApi = UseFormReturnType<TokenForm>
+const errorOf = (form: TokenFormApi, field: keyof TokenForm) => String(form.errors[field] ?? '')
+
+function ExpiryRow({ form }: { form: TokenFormApi }) {
+  const { t } = useTranslation()
+  // The stamp a shortcut has set: it stays marked until somebody types another.
+  const [shortcut, setShortcut] = useState<{ label: string; stamp: string } | null>(null)
+  const isChosen = (label: string, seconds: number | null) =>
+    seconds === null
+      ? form.values.expiry === ''
+      : shortcut?.label === label && shortcut.stamp === form.values.expiry
+  return (
+    <FormRow label={t('过期时间')} error={errorOf(form, 'expiry')}>
+      {(field) => (
+        <>
+          <TextInput
+            {...field}
+            placeholder={t('永不过期')}
+            autoComplete="off"
+            {...form.getInputProps('expiry')}
+            error={field.error}
+          />
+          <div className={styles['shortcuts']}>
+            {expiryShortcuts.map(({ label, seconds }) => (
+              <Button
+                key={label}
+                size="xs"
+                variant="default"
+                aria-pressed={isChosen(label, seconds)}
+                className={styles['shortcut'] ?? ''}
+                onClick={() => {
+                  const stamp = seconds === null ? '' : stampText(nowSeconds() + seconds)
+                  setShortcut({ label, stamp })
+                  form.setFieldValue('expiry', stamp)
+                  form.clearFieldError('expiry')
+                }}
+              >
+                {t(label)}
+              </Button>
+            ))}
+          </div>
+        </>
+      )}
+    </FormRow>
+  )
+}
+
+function QuotaRow({ form }: { form: TokenFormApi }) {
+  const { t } = useTranslation()
+  const dollarText = useDollarText()
+  const points = Number(form.values.quota)
+  const { isUnlimited } = form.values
+  return (
+    <FormRow label={t('额度')} hint={t('用完即停')} error={errorOf(form, 'quota')}>
+      {(field) => (
+        <>
+          <TextInput
+            {...field}
+            inputMode="numeric"
+            autoComplete="off"
+            disabled={isUnlimited}
+            rightSection={
+              Number.isFinite(points) && !isUnlimited ? (
+                <span className={styles['worth']}>
+                  {t('等价 {{amount}}', { amount: dollarText(points) })}
+                </span>
+              ) : null
+            }
+            rightSectionWidth="auto"
+            {...form.getInputProps('quota')}
+            error={field.error}
+          />
+          <Toggle
+            label={t('无限额度，只受账户余额限制')}
+            isOn={isUnlimited}
+            onChange={(isOn) => form.setFieldValue('isUnlimited', isOn)}
+          />
+        </>
+      )}
+    </FormRow>
+  )
+}
+
+function ModelsRow({ form }: { form: TokenFormApi }) {
+  const { t } = useTranslation()
+  const { data: models = [] } = useQuery({
+    queryKey: ['available-models'],
+    queryFn: ({ signal }) => call('GET /api/user/available_models', {}, { signal }),
+  })
+  return (
+    <FormRow label={t('模型')} hint={t('留空不限制')}>
+      {(field) => (
+        <TagInput
+          field={field}
+          value={form.values.models}
+          onChange={(value) => form.setFieldValue('models', value)}
+          options={models}
+          placeholder={t('选择或输入模型')}
+        />
+      )}
+    </FormRow>
+  )
+}
+
+/** What differs from the saved token, for the save bar. */
+function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
+  const { t } = useTranslation()
+  const now = form.values
+  const changed = (field: keyof TokenForm) => String(now[field]) !== String(initial[field])
+  const never = (expiry: string) => expiry || t('永不过期')
+  return [
+    ...(changed('name') ? [{ label: t('名称'), from: initial.name, to: now.name }] : []),
+    ...(changed('expiry')
+      ? [{ label: t('过期时间'), from: never(initial.expiry), to: never(now.expiry) }]
+      : []),
+    ...(changed('quota') ? [{ label: t('额度'), from: initial.quota, to: now.quota }] : []),
+    ...(changed('isUnlimited') ? [{ label: t('无限额度') }] : []),
+    ...(changed('models') ? [{ label: t('模型') }] : []),
+    ...(changed('subnet') ? [{ label: t('子网') }] : []),
+  ]
+}
+
+function TokenFormPage({ before }: { before: Token | null }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const isNew = before === null
+  const [initial] = useState(isNew ? newTokenForm : toForm(before))
+  const form = useTokenForm(initial, isNew)
+  const { save, isBusy, failure } = useSave(before)
+  const changes = useChanges(form, initial)
+  const title = isNew ? t('创建令牌') : t('编辑令牌')
+
+  const submit = form.onSubmit(
+    (values) => void save(values),
+    // The first wrong field is named by a toast too: it may be out of sight.
+    (errors) => toast.error(Object.values(errors)[0]),
+  )
+  return (
+    <Page title={title} facts={before?.name}>
+      <Form label={title} onSubmit={submit}>
+        <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={isNew}>
+          {(field) => (
+            <TextInput
+              {...field}
+              autoFocus={isNew}
+              autoComplete="off"
+              maxLength={TOKEN_NAME_LENGTH_MAX}
+              placeholder={t('例如：编辑器插件')}
+              {...form.getInputProps('name')}
+              error={field.error}
+            />
+          )}
+        </FormRow>
+        <ExpiryRow form={form} />
+        <QuotaRow form={form} />
+        <ModelsRow form={form} />
+        <FormRow label={t('子网')} hint={t('留空不限制')} error={errorOf(form, 'subnet')}>
+          {(field) => (
+            <TextInput
+              {...field}
+              className={styles['mono'] ?? ''}
+              autoComplete="off"
+              placeholder="192.168.0.0/24, 2001:db8::/32"
+              {...form.getInputProps('subnet')}
+              error={field.error}
+            />
+          )}
+        </FormRow>
+        <SaveBar
+          label={isNew ? t('创建') : t('保存')}
+          isBusy={isBusy}
+          failure={failure}
+          note={isNew ? t('创建后密钥可在列表中复制') : ''}
+          changes={isNew ? [] : changes}
+          needsChanges={!isNew}
+          cancelLabel={t('取消')}
+          onCancel={() => void navigate({ to: paths.token })}
+        />
+      </Form>
+    </Page>
+  )
+}
+
+export function TokenAddPage() {
+  return <TokenFormPage before={null} />
+}
+
+export function TokenEditPage() {
+  const { t } = useTranslation()
+  const { id = '' } = useParams({ strict: false })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['token', id],
+    queryFn: ({ signal }) => call('GET /api/token/:id', { params: { id: Number(id) } }, { signal }),
+    // What is edited has to be what is saved now.
+    gcTime: 0,
+    staleTime: Infinity,
+  })
+  if (error !== null) {
+    return <LoadError what={t('令牌')} error={error} onRetry={() => void refetch()} />
+  }
+  return data === undefined ? <Loading prompt={t('令牌')} /> : <TokenFormPage before={data} key={data.id} />
+}

@@ -1,0 +1,114 @@
+import ipaddr from 'ipaddr.js'
+import type { Token, TokenInput } from '../../contract/token-api.ts'
+import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { mark } from '../app/i18n.ts'
+import { parseStamp, stampText } from '../app/time.ts'
+
+/** What the form holds: texts as typed, until they are sent. */
+export interface TokenForm {
+  name: string
+  /** A stamp; empty or `-1`: never. */
+  expiry: string
+  /** Points. */
+  quota: string
+  isUnlimited: boolean
+  models: string[]
+  /** Comma list of CIDR blocks. */
+  subnet: string
+}
+
+/** Null seconds: never. */
+export const expiryShortcuts = [
+  { label: mark('永不过期'), seconds: null },
+  { label: mark('一个月'), seconds: 30 * 24 * 3600 },
+  { label: mark('一天'), seconds: 24 * 3600 },
+  { label: mark('一小时'), seconds: 3600 },
+  { label: mark('一分钟'), seconds: 60 },
+]
+
+export const newTokenForm: TokenForm = {
+  name: '',
+  expiry: '',
+  quota: String(DEFAULT_TOKEN_QUOTA),
+  isUnlimited: false,
+  models: [],
+  subnet: '',
+}
+
+const commaList = (text: string | null): string[] =>
+  (text ?? '')
+    .split(/[,，]/)
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+
+export function toForm(token: Token): TokenForm {
+  return {
+    name: token.name,
+    expiry: token.expired_time === NEVER_EXPIRES ? '' : stampText(token.expired_time),
+    quota: String(token.remain_quota),
+    isUnlimited: token.unlimited_quota,
+    models: commaList(token.models),
+    subnet: token.subnet ?? '',
+  }
+}
+
+function expirySeconds(expiry: string): number | null {
+  const text = expiry.trim()
+  return text === '' || text === String(NEVER_EXPIRES) ? NEVER_EXPIRES : parseStamp(text)
+}
+
+function quotaPoints(quota: string): number | null {
+  const points = Number(quota.trim())
+  return quota.trim() !== '' && Number.isSafeInteger(points) && points >= 0 ? points : null
+}
+
+/** Of a form without errors. */
+export function toInput(form: TokenForm): Required<TokenInput> {
+  return {
+    name: form.name.trim(),
+    expired_time: expirySeconds(form.expiry) ?? NEVER_EXPIRES,
+    // What stands in a disabled field does not matter, but it is sent and has to be a number.
+    remain_quota: quotaPoints(form.quota) ?? 0,
+    unlimited_quota: form.isUnlimited,
+    models: form.models.join(','),
+    subnet: commaList(form.subnet).join(','),
+  }
+}
+
+export interface FormError {
+  /** Chinese; translated where shown. */
+  text: string
+  values?: Record<string, string>
+}
+
+/** What has to be mended before the form can be sent, by field. */
+export function formErrors(form: TokenForm, isNew: boolean): Map<keyof TokenForm, FormError> {
+  const errors = new Map<keyof TokenForm, FormError>()
+  if (isNew && form.name.trim() === '') errors.set('name', { text: mark('请输入令牌名称') })
+  if (expirySeconds(form.expiry) === null) {
+    errors.set('expiry', { text: mark('过期时间格式错误，例如 2030-01-31 12:00:00') })
+  }
+  if (!form.isUnlimited && quotaPoints(form.quota) === null) {
+    errors.set('quota', { text: mark('额度必须是不小于 0 的整数，例如 500000') })
+  }
+  const bad = commaList(form.subnet).find((block) => !ipaddr.isValidCIDR(block))
+  if (bad !== undefined) {
+    errors.set('subnet', {
+      text: mark('「{{subnet}}」不是有效的网段，例如 192.168.0.0/24'),
+      values: { subnet: bad },
+    })
+  }
+  return errors
+}
+
+/**
+ * Whether an edit has cured what had stopped a token. The stored status is a fact of the past that a full
+ * update leaves alone, so that the form has to ask for `enabled` itself.
+ */
+export function shouldReenable(before: Token, after: Token, nowSeconds: number): boolean {
+  const wasStopped =
+    before.status === TokenStatus.expired || before.status === TokenStatus.exhausted
+  const hasTime = after.expired_time === NEVER_EXPIRES || after.expired_time > nowSeconds
+  const hasQuota = after.unlimited_quota || after.remain_quota > 0
+  return wasStopped && hasTime && hasQuota
+}

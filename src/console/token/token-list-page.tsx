@@ -1,0 +1,165 @@
+import '@mantine/core/styles/Menu.layer.css'
+import { Button, Menu, NativeSelect } from '@mantine/core'
+import { useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import type { Token } from '../../contract/token-api.ts'
+import { TOKEN_ORDERS, TokenStatus } from '../../contract/token.ts'
+import { publicBase } from '../app/base.ts'
+import { call, callWhole } from '../app/call.ts'
+import { LinkButton } from '../app/link-button.tsx'
+import { useListState } from '../app/list-state.ts'
+import { type PagedList, usePagedList } from '../app/paged-list.ts'
+import { useQuotaText, useStatus } from '../app/status.ts'
+import { nowSeconds } from '../app/time.ts'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { Action, ConfirmAction } from '../ui/actions.tsx'
+import { copyText } from '../ui/copy-button.tsx'
+import { DataTable } from '../ui/data-table.tsx'
+import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
+import { Page } from '../ui/page.tsx'
+import { Empty } from '../ui/states.tsx'
+import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
+import { curlText, environmentText, fullKey } from './token-copies.ts'
+import { orderNames, orders, toOrder } from './token-order.ts'
+
+function useTokenList() {
+  const state = useListState()
+  const order = toOrder(state.get('order'))
+  return usePagedList<Token>({
+    name: 'tokens',
+    state,
+    filters: { order },
+    loadPage: (p, signal) => callWhole('GET /api/token/', { query: { p, order } }, { signal }),
+    search: (keyword, signal) => call('GET /api/token/search', { query: { keyword } }, { signal }),
+    compare: orders[order],
+  })
+}
+
+function useTokenTexts(): TokenTexts {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  return useMemo(() => ({ t, quotaText, nowSeconds: nowSeconds() }), [t, quotaText])
+}
+
+interface RowActionsProps {
+  token: Token
+  list: PagedList<Token>
+  /** Where a text goes that the clipboard does not take. */
+  onUncopied: (text: string) => void
+}
+
+function RowActions({ token, list, onUncopied }: RowActionsProps) {
+  const { t } = useTranslation()
+  const isEnabled = token.status === TokenStatus.enabled
+
+  async function copy(text: string) {
+    if (await copyText(text)) toast.success(t('已复制到剪贴板！'))
+    else onUncopied(text)
+  }
+  async function toggle() {
+    const status = isEnabled ? TokenStatus.disabled : TokenStatus.enabled
+    const body = { id: token.id, status }
+    const changed = await call('PUT /api/token/?status_only', { body })
+    list.update(token.id, { status: changed.status })
+    toast.success(t('操作成功完成！'))
+  }
+  async function remove() {
+    await call('DELETE /api/token/:id', { params: { id: token.id } })
+    list.remove(token.id)
+    toast.success(t('操作成功完成！'))
+  }
+  return (
+    <>
+      <Action label={t('复制')} onClick={() => copy(fullKey(token))} />
+      <Action label={isEnabled ? t('禁用') : t('启用')} onClick={toggle} />
+      <LinkButton size="xs" variant="default" to={paths.tokenEdit(token.id)}>
+        {t('编辑')}
+      </LinkButton>
+      <CopyMenu token={token} copy={copy} />
+      <ConfirmAction
+        label={t('删除')}
+        question={t('删除令牌「{{name}}」？使用它的程序会立即无法调用', { name: token.name })}
+        confirmLabel={t('删除令牌')}
+        onClick={remove}
+      />
+    </>
+  )
+}
+
+interface CopyMenuProps {
+  token: Token
+  copy: (text: string) => Promise<void>
+}
+
+function CopyMenu({ token, copy }: CopyMenuProps) {
+  const { t } = useTranslation()
+  const base = publicBase(useStatus().server_address ?? '')
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button size="xs" variant="default" aria-label={t('更多复制方式')}>
+          <svg width="12" height="12" viewBox="0 0 12 12" fill="currentColor" aria-hidden="true">
+            <circle cx="2" cy="6" r="1" />
+            <circle cx="6" cy="6" r="1" />
+            <circle cx="10" cy="6" r="1" />
+          </svg>
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => void copy(curlText(token, base))}>{t('复制为 curl 命令')}</Menu.Item>
+        <Menu.Item onClick={() => void copy(environmentText(token, base))}>
+          {t('复制为环境变量')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+export function TokenListPage() {
+  const { t } = useTranslation()
+  const list = useTokenList()
+  const { state } = list
+  const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
+  const texts = useTokenTexts()
+  const columns = useMemo(() => tokenColumns(texts), [texts])
+  const add = <LinkButton to={paths.tokenAdd}>{t('添加令牌')}</LinkButton>
+
+  function showUncopied(text: string) {
+    box.fill(text)
+    toast.warning(t('无法复制到剪贴板，请手动复制，已将令牌填入搜索框'))
+  }
+  return (
+    <Page
+      title={t('令牌')}
+      facts={list.total === null ? '' : t('{{count}} 个', { count: list.total })}
+      actions={add}
+    >
+      <FilterBar>
+        <SearchField box={box} placeholder={t('搜索令牌的名称')} />
+        <NativeSelect
+          aria-label={t('排序方式')}
+          value={toOrder(state.get('order'))}
+          onChange={(event) => state.set({ order: event.currentTarget.value, sort: '' })}
+          data={TOKEN_ORDERS.map((order) => ({ value: order, label: t(orderNames[order]) }))}
+        />
+      </FilterBar>
+      <DataTable
+        label={t('令牌')}
+        list={list}
+        columns={columns}
+        block={tokenBlock(texts)}
+        pageSize={PAGE_SIZE}
+        rowActions={(token) => <RowActions token={token} list={list} onUncopied={showUncopied} />}
+        empty={
+          state.keyword === '' ? (
+            <Empty sentence={t('还没有令牌。程序用令牌来调用模型')} action={add} />
+          ) : (
+            <Empty sentence={t('没有名称以「{{keyword}}」开头的令牌', { keyword: state.keyword })} />
+          )
+        }
+      />
+    </Page>
+  )
+}

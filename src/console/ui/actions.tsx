@@ -1,0 +1,101 @@
+import '@mantine/core/styles/Button.layer.css'
+import '@mantine/core/styles/Popover.layer.css'
+import { Button, type ButtonProps, Popover } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './actions.module.css'
+
+type Work = () => void | Promise<void>
+
+/** Runs work and knows whether it is still running. A failed call has said so itself. */
+function useBusy(work: Work): [isBusy: boolean, run: () => Promise<boolean>] {
+  const [isBusy, setIsBusy] = useState(false)
+  return [
+    isBusy,
+    async () => {
+      setIsBusy(true)
+      try {
+        await work()
+        return true
+      } catch {
+        return false
+      } finally {
+        setIsBusy(false)
+      }
+    },
+  ]
+}
+
+interface ActionProps {
+  label: string
+  onClick: Work
+  /** Why it cannot be done now: the button is off and says so. */
+  why?: string
+  size?: NonNullable<ButtonProps['size']>
+}
+
+/** A button that stays busy until what it started is done. */
+export function Action({ label, onClick, why, size = 'xs' }: ActionProps) {
+  const [isBusy, run] = useBusy(onClick)
+  return (
+    <Button
+      size={size}
+      variant="default"
+      title={why}
+      disabled={why !== undefined}
+      loading={isBusy}
+      onClick={() => void run()}
+    >
+      {label}
+    </Button>
+  )
+}
+
+interface ConfirmActionProps extends ActionProps {
+  /** What will happen, as a question. */
+  question: ReactNode
+  /** On the button that does it. */
+  confirmLabel: string
+}
+
+/** An act that destroys: asks beside its own button, and closes when done. */
+export function ConfirmAction(props: ConfirmActionProps) {
+  const { label, onClick, why, question, confirmLabel, size = 'xs' } = props
+  const { t } = useTranslation()
+  const [isOpen, setIsOpen] = useState(false)
+  const [isBusy, run] = useBusy(onClick)
+  return (
+    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
+      <Popover.Target>
+        <Button
+          size={size}
+          variant="default"
+          data-harm
+          className={styles['harm'] ?? ''}
+          title={why}
+          disabled={why !== undefined}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          {label}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown className={styles['question'] ?? ''} aria-label={label}>
+        <p>{question}</p>
+        <div className={styles['answers']}>
+          <Button size="xs" variant="default" onClick={() => setIsOpen(false)}>
+            {t('取消')}
+          </Button>
+          <Button
+            size="xs"
+            color="red"
+            data-autofocus
+            loading={isBusy}
+            onClick={() => void run().then((isDone) => setIsOpen(!isDone))}
+          >
+            {confirmLabel}
+          </Button>
+        </div>
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

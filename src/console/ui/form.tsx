@@ -1,0 +1,144 @@
+import '@mantine/core/styles/Button.layer.css'
+import { Button } from '@mantine/core'
+import { type FormEvent, type ReactNode, useId } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './form.module.css'
+
+interface FormProps {
+  onSubmit: () => void
+  children: ReactNode
+  /** Names the form for those who do not see it. */
+  label: string
+}
+
+/** A surface of rows with its save bar; Ctrl+Enter sends it from anywhere inside. */
+export function Form({ onSubmit, children, label }: FormProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return (
+    <form className={styles['form']} aria-label={label} onSubmit={submit} noValidate>
+      {children}
+    </form>
+  )
+}
+
+/** What a row hands to its field, so that both are one to a screen reader. */
+export interface RowField {
+  id: string
+  error: boolean
+  'aria-describedby': string | undefined
+}
+
+interface FormRowProps {
+  label: string
+  hint?: ReactNode
+  /** One sentence with an example; empty: the field is fine. */
+  error?: string | undefined
+  isRequired?: boolean
+  children: (field: RowField) => ReactNode
+}
+
+/** Label and hint at the left, the field at the right, its error under it. */
+export function FormRow({ label, hint, error = '', isRequired, children }: FormRowProps) {
+  const id = useId()
+  const described = [
+    ...(hint === undefined ? [] : [`${id}-hint`]),
+    ...(error === '' ? [] : [`${id}-error`]),
+  ]
+  return (
+    <div className={styles['row']}>
+      <div className={styles['label']}>
+        <label htmlFor={id}>
+          {label}
+          {isRequired === true && <span aria-hidden="true"> *</span>}
+        </label>
+        {hint !== undefined && <p id={`${id}-hint`}>{hint}</p>}
+      </div>
+      <div className={styles['field']}>
+        {children({
+          id,
+          error: error !== '',
+          'aria-describedby': described.length === 0 ? undefined : described.join(' '),
+        })}
+        {error !== '' && (
+          <p id={`${id}-error`} className={styles['error']}>
+            {error}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** A row that only tells. */
+export function FactRow({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className={styles['row']}>
+      <div className={styles['label']}>{label}</div>
+      <div className={styles['fact']}>{children}</div>
+    </div>
+  )
+}
+
+/** One changed field, as people read it. */
+export interface Change {
+  label: string
+  /** Absent where the values are better not shown: secrets, long texts. */
+  from?: string
+  to?: string
+}
+
+interface SaveBarProps {
+  label: string
+  isBusy: boolean
+  /** What the server answered last; empty: nothing wrong. */
+  failure?: string
+  /** Shown while nothing is changed. */
+  note?: string
+  changes: readonly Change[]
+  /** Without changes there is nothing to save; a new thing can always be created. */
+  needsChanges?: boolean
+  cancelLabel: string
+  onCancel: () => void
+}
+
+/** Says what changed, gives it up or saves it. */
+export function SaveBar(props: SaveBarProps) {
+  const { label, isBusy, failure = '', note, changes, needsChanges = false } = props
+  const { t } = useTranslation()
+  const isIdle = needsChanges && changes.length === 0
+  return (
+    <div className={styles['saveBar']}>
+      <div className={styles['summary']}>
+        {failure !== '' ? (
+          <p role="alert" className={styles['error']}>
+            {failure}
+          </p>
+        ) : (
+          <p>{changes.length > 0 ? <ChangeList changes={changes} /> : note}</p>
+        )}
+      </div>
+      <Button variant="default" onClick={props.onCancel}>
+        {props.cancelLabel}
+      </Button>
+      <Button
+        type="submit"
+        loading={isBusy}
+        disabled={isIdle}
+        title={isIdle ? t('没有需要保存的修改') : undefined}
+      >
+        {label}
+      </Button>
+    </div>
+  )
+}
+
+function ChangeList({ changes }: { changes: readonly Change[] }) {
+  const { t } = useTranslation()
+  const told = changes.map(({ label, from, to }) =>
+    from === undefined || to === undefined ? label : `${label} ${from} → ${to}`,
+  )
+  return t('{{count}} 处未保存：{{list}}', { count: changes.length, list: told.join(t('，')) })
+}

@@ -1,0 +1,12 @@
+import { useTranslation } from 'react-i18next'
+import styles from './states.module.css'
+
+/** Holds the place of something on its way, always at the same height. */
+export function Loading({ prompt }: { prompt?: string }) {
+  const { t } = useTranslation()
+  return (
+    <div className={styles['loading']} role="status">
+      {t('正在加载{{prompt}}…', { prompt: prompt ?? t('页面') })}
+    </div>
+  )
+}

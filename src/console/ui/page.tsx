@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react'
+import styles from './page.module.css'
+
+interface PageProps {
+  title: string
+  /** One line beside the title: how many, since when. */
+  facts?: ReactNode
+  /** At the right; the last one is the primary action. */
+  actions?: ReactNode
+  children: ReactNode
+}
+
+export function Page({ title, facts, actions, children }: PageProps) {
+  return (
+    <div className={styles['page']}>
+      <header className={styles['head']}>
+        <h1>{title}</h1>
+        <p className={styles['facts']}>{facts}</p>
+        {actions !== undefined && <div className={styles['actions']}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  )
+}
+
+/** A surface in a page, with or without a title of its own. */
+export function Panel({ title, children }: { title?: string; children: ReactNode }) {
+  return (
+    <section className={styles['panel']}>
+      {title !== undefined && <h2>{title}</h2>}
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,64 @@
+import { usePagination } from '@mantine/hooks'
+import { useTranslation } from 'react-i18next'
+import styles from './data-table.module.css'
+
+interface PagerProps {
+  /** First page 0. */
+  page: number
+  pageCount: number
+  pageSize: number
+  /** Rows in view. */
+  shown: number
+  total: number | null
+  onPage: (page: number) => void
+}
+
+export function Pager({ page, pageCount, pageSize, shown, total, onPage }: PagerProps) {
+  const { t } = useTranslation()
+  const { range } = usePagination({ total: pageCount, page: page + 1, siblings: 1, boundaries: 1 })
+  const first = page * pageSize + 1
+  const rows = shown === 0 ? '0' : `${first}–${first + shown - 1}`
+  return (
+    <nav className={styles['pager']} aria-label={t('分页')}>
+      <span className={styles['range']}>{total === null ? rows : `${rows} / ${total}`}</span>
+      {pageCount > 1 && (
+        <>
+          <button
+            type="button"
+            aria-label={t('上一页')}
+            disabled={page === 0}
+            onClick={() => onPage(page - 1)}
+          >
+            ‹
+          </button>
+          {range.map((item, i) =>
+            item === 'dots' ? (
+              // Dots have no identity but their place: before or after the current page.
+              <span key={`dots-${i < 3 ? 'before' : 'after'}`} aria-hidden="true">
+                …
+              </span>
+            ) : (
+              <button
+                key={item}
+                type="button"
+                aria-label={t('第 {{page}} 页', { page: item })}
+                aria-current={item === page + 1 ? 'page' : undefined}
+                onClick={() => onPage(item - 1)}
+              >
+                {item}
+              </button>
+            ),
+          )}
+          <button
+            type="button"
+            aria-label={t('下一页')}
+            disabled={page >= pageCount - 1}
+            onClick={() => onPage(page + 1)}
+          >
+            ›
+          </button>
+        </>
+      )}
+    </nav>
+  )
+}

@@ -1,0 +1,53 @@
+import { type ComponentProps, useId, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './plain-field.module.css'
+
+interface PlainFieldProps extends ComponentProps<'input'> {
+  label: string
+  /** One sentence; absent: the field is fine. */
+  error?: string | undefined
+}
+
+/**
+ * A field of the pages that strangers load first: the browser's own input, without the widget library.
+ * A password can be looked at.
+ */
+export function PlainField({ label, error, type = 'text', ...input }: PlainFieldProps) {
+  const { t } = useTranslation()
+  const id = useId()
+  const [isVisible, setIsVisible] = useState(false)
+  const isSecret = type === 'password'
+  return (
+    <div className={styles['field']}>
+      <label htmlFor={id}>{label}</label>
+      <div className={styles['box']}>
+        <input
+          {...input}
+          id={id}
+          type={isSecret && isVisible ? 'text' : type}
+          aria-invalid={error !== undefined}
+          aria-describedby={error === undefined ? undefined : `${id}-error`}
+        />
+        {isSecret && (
+          <button type="button" aria-pressed={isVisible} onClick={() => setIsVisible(!isVisible)}>
+            {isVisible ? t('隐藏') : t('显示')}
+          </button>
+        )}
+      </div>
+      {error !== undefined && (
+        <p id={`${id}-error`} className={styles['error']}>
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The one button of such a page. */
+export function PlainSubmit({ label, isBusy }: { label: string; isBusy: boolean }) {
+  return (
+    <button type="submit" className={styles['submit']} disabled={isBusy} aria-busy={isBusy}>
+      {label}
+    </button>
+  )
+}

@@ -1,0 +1,41 @@
+import { Button } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './states.module.css'
+
+/** Nothing here yet: one sentence, and the one action that ends the emptiness. */
+export function Empty({ sentence, action }: { sentence: string; action?: ReactNode }) {
+  return (
+    <div className={styles['empty']}>
+      <p>{sentence}</p>
+      {action}
+    </div>
+  )
+}
+
+interface LoadErrorProps {
+  /** What could not be loaded. */
+  what: string
+  error: Error
+  onRetry: () => void
+}
+
+export function LoadError({ what, error, onRetry }: LoadErrorProps) {
+  const { t } = useTranslation()
+  return (
+    <div className={styles['failure']} role="alert">
+      <strong>{t('{{what}}加载失败', { what })}</strong>
+      <p>{error.message}</p>
+      <Button variant="default" size="xs" onClick={onRetry}>
+        {t('重试')}
+      </Button>
+    </div>
+  )
+}
+
+/** Stands for a text that is on its way; `width` in pixels. */
+export function Skeleton({ width = 64 }: { width?: number }) {
+  // React types know no custom properties; this one is read by the class.
+  const style = { '--skeleton-width': `${width}px` } as React.CSSProperties
+  return <span className={styles['skeleton']} style={style} aria-hidden="true" />
+}

@@ -1,0 +1,32 @@
+import { channelApi } from './channel-api.ts'
+import type { Endpoint } from './endpoint.ts'
+import { logApi } from './log-api.ts'
+import { optionApi } from './option-api.ts'
+import { statusApi } from './status-api.ts'
+import { tokenApi } from './token-api.ts'
+import { userApi } from './user-api.ts'
+
+/** Every endpoint of the management API. What is not here does not exist. */
+export const api = {
+  status: statusApi,
+  user: userApi,
+  token: tokenApi,
+  channel: channelApi,
+  log: logApi,
+  option: optionApi,
+}
+
+export const allEndpoints: readonly Endpoint[] = Object.values(api).flatMap((noun) =>
+  Object.values(noun),
+)
+
+type Flat<T> = { [N in keyof T]: T[N][keyof T[N]] }[keyof T]
+type AnyEndpoint = Flat<typeof api>
+type KeyOf<E> = E extends Endpoint
+  ? E['options'] extends { whenQuery: infer Q extends string }
+    ? `${E['method']} ${E['path']}?${Q}`
+    : `${E['method']} ${E['path']}`
+  : never
+
+/** Endpoints by `METHOD path`, as the console names them: types only, so that the browser loads no schema. */
+export type EndpointByKey = { [E in AnyEndpoint as KeyOf<E>]: E }

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { del, get, post, put } from './endpoint.ts'
+import {
+  ById,
+  Keyword,
+  LenientNumber,
+  NullableNumber,
+  NullableText,
+  optional,
+  Text,
+  WholeNumber,
+  Withheld,
+} from './wire.ts'
+
+export const Channel = z.object({
+  id: z.int(),
+  /** Number of the channel type, `channel-types.ts`. */
+  type: z.int(),
+  /** Always `""`: keys are written, never read. See `key_set`. */
+  key: Withheld,
+  /** 1 enabled, 2 disabled by hand, 3 disabled by the program. */
+  status: z.int(),
+  name: NullableText,
+  /** Share of the calls among channels of the same priority; 0 when all are 0: equal shares. */
+  weight: NullableNumber,
+  created_time: NullableNumber,
+  test_time: NullableNumber,
+  /** Milliseconds of the last test; 0 untested or failed. */
+  response_time: NullableNumber,
+  /** Empty: the type's own address. */
+  base_url: NullableText,
+  other: NullableText,
+  /** In the provider's own unit. */
+  balance: NullableNumber,
+  balance_updated_time: NullableNumber,
+  /** Comma list. */
+  models: NullableText,
+  /** Comma list. */
+  group: NullableText,
+  /** Points billed through it. */
+  used_quota: NullableNumber,
+  /** JSON object text: requested model → model sent upstream. */
+  model_mapping: NullableText,
+  /** Higher is tried first; may be negative. */
+  priority: NullableNumber,
+  /** JSON object text, secrets blanked. See `config_set`. */
+  config: NullableText,
+  system_prompt: NullableText,
+  /** Model used for tests; empty: the first. Ours, absent on One API. */
+  test_model: NullableText,
+  /** Whether a key is stored. */
+  key_set: z.boolean(),
+  /** Which secret members of `config` are stored. */
+  config_set: z.array(z.string()),
+})
+export type Channel = z.infer<typeof Channel>
+
+export const ChannelInput = z.object({
+  type: optional(WholeNumber),
+  /** One per line on creation: one channel each. Empty on update: unchanged. */
+  key: optional(Text),
+  status: optional(WholeNumber),
+  name: optional(Text),
+  weight: optional(z.int().min(0)),
+  base_url: optional(Text),
+  other: optional(Text),
+  models: optional(Text),
+  group: optional(Text),
+  model_mapping: optional(Text),
+  priority: optional(WholeNumber),
+  config: optional(Text),
+  system_prompt: optional(Text),
+  test_model: optional(Text),
+})
+export type ChannelInput = z.infer<typeof ChannelInput>
+
+const ListedModel = z.object({
+  id: z.string(),
+  object: z.string(),
+  created: z.int(),
+  owned_by: z.string(),
+  permission: z.array(z.record(z.string(), z.unknown())).nullable(),
+  root: z.string(),
+  parent: z.null(),
+})
+
+const TestAnswer = z.object({
+  /** Seconds, with milliseconds as decimals. */
+  time: z.number(),
+  model: z.string(),
+  /** The same under the name that newer One API consoles read. */
+  modelName: z.string(),
+})
+
+export const channelApi = {
+  list: get('/api/channel/', {
+    access: 'admin',
+    query: z.object({ p: LenientNumber }),
+    data: z.array(Channel),
+  }),
+  search: get('/api/channel/search', {
+    access: 'admin',
+    query: Keyword,
+    data: z.array(Channel),
+  }),
+  models: get('/api/channel/models', {
+    access: 'admin',
+    answer: 'raw',
+    data: z.object({
+      success: z.boolean(),
+      message: z.string(),
+      object: z.string(),
+      data: z.array(ListedModel),
+    }),
+  }),
+  testAll: get('/api/channel/test', {
+    access: 'admin',
+    changesState: true,
+    query: z.object({ scope: z.enum(['all', 'disabled']).catch('all') }),
+  }),
+  testStatus: get('/api/channel/test/status', {
+    access: 'admin',
+    data: z.object({
+      running: z.boolean(),
+      scope: z.string(),
+      done: z.int(),
+      total: z.int(),
+      failed: z.int(),
+    }),
+  }),
+  test: get('/api/channel/test/:id', {
+    access: 'admin',
+    changesState: true,
+    params: ById,
+    query: z.object({ model: z.string().max(256).default('') }),
+    extra: TestAnswer,
+  }),
+  find: get('/api/channel/:id', { access: 'admin', params: ById, data: Channel }),
+  create: post('/api/channel/', {
+    access: 'admin',
+    body: ChannelInput,
+  }),
+  update: put('/api/channel/', {
+    access: 'admin',
+    body: ChannelInput.extend({ id: WholeNumber }),
+    data: Channel,
+  }),
+  removeDisabled: del('/api/channel/disabled', {
+    access: 'admin',
+    data: z.int(),
+  }),
+  remove: del('/api/channel/:id', {
+    access: 'admin',
+    params: ById,
+  }),
+}

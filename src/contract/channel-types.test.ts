@@ -1,0 +1,349 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import {
+  balanceText,
+  channelType,
+  channelTypesInListOrder,
+  channelTypeSections,
+  composeKey,
+  splitKey,
+  trimBaseUrl,
+  upstreamUrl,
+} from './channel-types.ts'
+
+const CHAT = '/v1/chat/completions'
+const allTypes = Array.from({ length: 51 }, (_, index) => index + 1)
+
+/** What One API's console shows for each type. */
+const labels: Record<number, [zh: string, color: string]> = {
+  1: ['OpenAI', 'green'],
+  2: ['代理：API2D', 'blue'],
+  3: ['Azure', 'olive'],
+  4: ['代理：CloseAI', 'teal'],
+  5: ['代理：OpenAI-SB', 'brown'],
+  6: ['代理：OpenAI Max', 'violet'],
+  7: ['代理：OhMyGPT', 'purple'],
+  8: ['自定义渠道', 'pink'],
+  9: ['代理：AI.LS', 'yellow'],
+  10: ['代理：AI Proxy', 'purple'],
+  11: ['PaLM2', 'orange'],
+  12: ['代理：API2GPT', 'blue'],
+  13: ['代理：AIGC2D', 'purple'],
+  14: ['Anthropic', 'black'],
+  15: ['百度文心千帆', 'blue'],
+  16: ['智谱 ChatGLM', 'violet'],
+  17: ['阿里通义千问', 'orange'],
+  18: ['讯飞星火认知', 'blue'],
+  19: ['360 智脑', 'blue'],
+  20: ['OpenRouter', 'black'],
+  21: ['知识库：AI Proxy', 'purple'],
+  22: ['知识库：FastGPT', 'blue'],
+  23: ['腾讯混元', 'teal'],
+  24: ['Gemini', 'orange'],
+  25: ['Moonshot AI', 'black'],
+  26: ['百川大模型', 'orange'],
+  27: ['MiniMax', 'red'],
+  28: ['Mistral AI', 'orange'],
+  29: ['Groq', 'orange'],
+  30: ['Ollama', 'black'],
+  31: ['零一万物', 'green'],
+  32: ['阶跃星辰', 'blue'],
+  33: ['AWS', 'black'],
+  34: ['Coze', 'blue'],
+  35: ['Cohere', 'blue'],
+  36: ['DeepSeek', 'black'],
+  37: ['Cloudflare', 'orange'],
+  38: ['DeepL', 'black'],
+  39: ['together.ai', 'blue'],
+  40: ['字节火山引擎', 'blue'],
+  41: ['Novita', 'purple'],
+  42: ['VertexAI', 'blue'],
+  43: ['Proxy', 'blue'],
+  44: ['SiliconFlow', 'blue'],
+  45: ['xAI', 'blue'],
+  46: ['Replicate', 'blue'],
+  47: ['百度文心千帆 V2', 'blue'],
+  48: ['讯飞星火认知 V2', 'blue'],
+  49: ['阿里云百炼', 'orange'],
+  50: ['OpenAI 兼容', 'olive'],
+  51: ['Gemini (OpenAI)', 'orange'],
+}
+
+describe('rows', () => {
+  test('there is one for each type from 1 to 51, and the list offers each once', () => {
+    const listed = channelTypesInListOrder.map((row) => row.type)
+    expect(listed.toSorted((a, b) => a - b)).toEqual(allTypes)
+    expect(listed.slice(0, 6)).toEqual([1, 50, 14, 33, 3, 11])
+  })
+
+  test.each(allTypes)('type %i is named and coloured as on the wire', (type) => {
+    const row = channelType(type)
+    expect([row.label.zh, row.color]).toEqual(labels[type])
+    expect(row.label.en).not.toMatch(/[\u4E00-\u9FFF：]/)
+  })
+
+  test('an unknown type is grey, keeps its number and may still be called', () => {
+    for (const type of [0, 52, 9999, -1]) {
+      expect(channelType(type)).toMatchObject({ type, color: 'grey', label: { zh: '未知' } })
+    }
+    expect(upstreamUrl(9999, 'https://a.example', CHAT)).toBe(`https://a.example${CHAT}`)
+  })
+
+  test('only types with a default address let the address be empty', () => {
+    const optionalWithout = channelTypesInListOrder
+      .filter((row) => row.baseUrlField.mode === 'optional' && row.baseUrl === '')
+      .map((row) => row.type)
+    // 18 is a fixed WebSocket host, 42 a host per region: their adapters know.
+    expect(optionalWithout.toSorted((a, b) => a - b)).toEqual([18, 42])
+    for (const row of channelTypesInListOrder) {
+      expect(row.baseUrl).not.toMatch(/\/$/)
+      if (row.baseUrlField.mode === 'required') expect(row.baseUrl).toBe('')
+    }
+  })
+
+  test('the list hides services that are gone', () => {
+    const { current, legacy } = channelTypeSections()
+    expect(legacy.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
+      2, 4, 5, 6, 7, 9, 10, 11, 12, 13, 21,
+    ])
+    expect(current.length + legacy.length).toBe(51)
+  })
+
+  test('the form of each type asks for what its adapter needs', () => {
+    const asks = (type: number) =>
+      channelType(type).fields.map((field) => [
+        field.config,
+        ...(field.alsoOther ? ['other'] : []),
+        ...(field.required ? ['required'] : []),
+        ...(field.secret ? ['secret'] : []),
+      ])
+    expect(asks(3)).toEqual([['api_version', 'other']])
+    expect(channelType(3).fields[0]?.default).toBe('2024-03-01-preview')
+    expect(asks(17)).toEqual([['plugin', 'other']])
+    expect(asks(18)).toEqual([['api_version', 'other']])
+    expect(asks(21)).toEqual([['library_id', 'other']])
+    expect(asks(24)).toEqual([['api_version', 'other']])
+    expect(asks(33)).toEqual([
+      ['region', 'required'],
+      ['ak', 'required', 'secret'],
+      ['sk', 'required', 'secret'],
+    ])
+    expect(asks(34)).toEqual([['user_id', 'required']])
+    expect(asks(37)).toEqual([['user_id', 'required']])
+    expect(asks(42)).toEqual([
+      ['region', 'required'],
+      ['vertex_ai_project_id', 'required'],
+      ['vertex_ai_adc', 'required', 'secret'],
+    ])
+    const withFields = channelTypesInListOrder.filter((row) => row.fields.length > 0)
+    expect(withFields.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
+      3, 17, 18, 21, 24, 33, 34, 37, 42,
+    ])
+  })
+
+  test('only the raw proxy does without models; composed keys are not typed', () => {
+    expect(
+      channelTypesInListOrder.filter((row) => !row.needsModels).map((row) => row.type),
+    ).toEqual([43])
+    expect(channelType(43).hiddenFields).toEqual(['models', 'model_mapping', 'system_prompt'])
+    for (const type of [33, 42]) expect(channelType(type).hiddenFields).toEqual(['key', 'batch'])
+    expect(channelType(33).baseUrlField.mode).toBe('hidden')
+  })
+})
+
+/** Paths of a chat call below the address, for types that speak the OpenAI protocol. */
+const chatPaths: Record<number, string> = {
+  27: '/v1/text/chatcompletion_v2',
+  40: '/api/v3/chat/completions',
+  41: '/chat/completions',
+  47: '/v2/chat/completions',
+  49: '/compatible-mode/v1/chat/completions',
+  50: '/chat/completions',
+  51: '/chat/completions',
+}
+const ownProtocol = [3, 11, 14, 15, 16, 17, 18, 21, 23, 24, 30, 33, 34, 35, 37, 38, 42, 43, 46]
+
+describe('upstreamUrl', () => {
+  test.each(allTypes)('type %i: a chat call', (type) => {
+    const url = upstreamUrl(type, 'https://up.example/', CHAT)
+    if (ownProtocol.includes(type)) expect(url).toBeNull()
+    else expect(url).toBe(`https://up.example${chatPaths[type] ?? CHAT}`)
+  })
+
+  test('goes where the recorded server went, for every type that speaks OpenAI', () => {
+    const sent = recordedChatPaths()
+    const types = allTypes.filter((type) => !ownProtocol.includes(type))
+    // The recording has no call of types 22 and 26.
+    expect(types.filter((type) => !sent.has(type))).toEqual([22, 26])
+    for (const type of types.filter((known) => sent.has(known))) {
+      expect(upstreamUrl(type, 'http://up', CHAT)).toBe(`http://up${sent.get(type)}`)
+    }
+  })
+
+  test("an empty address means the type's own", () => {
+    expect(upstreamUrl(1, '', CHAT)).toBe('https://api.openai.com/v1/chat/completions')
+    expect(upstreamUrl(20, ' ', CHAT)).toBe('https://openrouter.ai/api/v1/chat/completions')
+    expect(upstreamUrl(29, '', CHAT)).toBe('https://api.groq.com/openai/v1/chat/completions')
+    expect(upstreamUrl(41, '', CHAT)).toBe('https://api.novita.ai/v3/openai/chat/completions')
+    expect(upstreamUrl(51, '', CHAT)).toBe(
+      'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions',
+    )
+    expect(upstreamUrl(8, '', CHAT)).toBeNull()
+    expect(upstreamUrl(50, '', CHAT)).toBeNull()
+  })
+
+  test.each([
+    [1, 'https://a.example/v1', 'https://a.example/v1/chat/completions'],
+    [8, 'https://a.example/v1/', 'https://a.example/v1/chat/completions'],
+    [50, 'https://a.example/v1', 'https://a.example/v1/chat/completions'],
+    [50, 'https://a.example/api/paas/v4', 'https://a.example/api/paas/v4/chat/completions'],
+    [50, 'https://a.example', 'https://a.example/chat/completions'],
+    [40, 'https://ark.example/api/v3', 'https://ark.example/api/v3/chat/completions'],
+    [47, 'https://q.example/v2', 'https://q.example/v2/chat/completions'],
+    [
+      49,
+      'https://d.example/compatible-mode/v1',
+      'https://d.example/compatible-mode/v1/chat/completions',
+    ],
+    [27, 'https://m.example/v1', 'https://m.example/v1/chat/completions'],
+    [1, 'https://a.example/v1beta', 'https://a.example/v1beta/chat/completions'],
+    // A host is not a path, and neither is a word that begins with v.
+    [1, 'https://v1', 'https://v1/v1/chat/completions'],
+    [1, 'https://a.example/vault', 'https://a.example/vault/v1/chat/completions'],
+    [1, 'https://a.example/v', 'https://a.example/v/v1/chat/completions'],
+  ])('type %i at %s', (type, base, url) => {
+    expect(upstreamUrl(type, base, CHAT)).toBe(url)
+  })
+
+  test("the Cloudflare gateway takes OpenAI's paths without a version", () => {
+    const base = 'https://gateway.ai.cloudflare.com/v1/account/gateway/openai'
+    expect(upstreamUrl(1, base, CHAT)).toBe(`${base}/chat/completions`)
+    expect(upstreamUrl(29, base, CHAT)).toBe(`${base}${CHAT}`)
+    const lookalike = 'https://gateway.ai.cloudflare.com.example/openai'
+    expect(upstreamUrl(1, lookalike, CHAT)).toBe(`${lookalike}${CHAT}`)
+  })
+
+  test.each([
+    [1, '/v1/embeddings', '/v1/embeddings'],
+    [40, '/v1/embeddings', '/api/v3/embeddings'],
+    [40, '/v1/images/generations', '/api/v3/images/generations'],
+    [47, '/v1/rerank', '/v2/rerank'],
+    [49, '/v1/embeddings', '/compatible-mode/v1/embeddings'],
+    [49, '/v1/responses', '/api/v2/apps/protocols/compatible-mode/v1/responses'],
+    [49, '/v1/messages', '/apps/anthropic/v1/messages'],
+    [25, '/v1/messages', '/anthropic/v1/messages'],
+    [27, '/v1/messages', '/anthropic/v1/messages'],
+    [27, '/v1/embeddings', '/v1/embeddings'],
+    [36, '/v1/messages', '/anthropic/v1/messages'],
+    [36, '/v1/completions', '/beta/completions'],
+    [51, '/v1/embeddings', '/embeddings'],
+    [1, '/v1/chat/completions?beta=true', '/v1/chat/completions?beta=true'],
+    [50, '/v1/models?limit=2', '/models?limit=2'],
+    // Not under /v1 at all: left alone.
+    [50, '/v1beta/models', '/v1beta/models'],
+    [40, '/dashboard/billing/usage', '/dashboard/billing/usage'],
+    // A path is not a name on a prototype.
+    [36, 'constructor', 'constructor'],
+  ])('type %i: %s', (type, path, expected) => {
+    expect(upstreamUrl(type, 'https://up.example', path)).toBe(`https://up.example${expected}`)
+  })
+
+  test('assistants of type 40 have a path of their own', () => {
+    const base = 'https://up.example'
+    expect(upstreamUrl(40, base, CHAT, 'bot-2025')).toBe(`${base}/api/v3/bots/chat/completions`)
+    expect(upstreamUrl(40, `${base}/api/v3`, CHAT, 'bot-2025')).toBe(
+      `${base}/api/v3/bots/chat/completions`,
+    )
+    expect(upstreamUrl(40, base, CHAT, 'doubao-seed-1.6')).toBe(`${base}/api/v3/chat/completions`)
+    expect(upstreamUrl(1, base, CHAT, 'bot-2025')).toBe(`${base}${CHAT}`)
+  })
+
+  test('an address loses white space and slashes at its end', () => {
+    expect(trimBaseUrl('  https://a.example/x// ')).toBe('https://a.example/x')
+    expect(trimBaseUrl('///')).toBe('')
+  })
+})
+
+describe('keys', () => {
+  test.each([
+    [1, ' sk-1|2 ', ['sk-1|2']],
+    [15, 'ak|sk', ['ak', 'sk']],
+    [15, 'ak', null],
+    [15, 'ak|sk|more', null],
+    [15, 'ak|', null],
+    [16, 'id.secret', ['id', 'secret']],
+    [18, 'app | secret | key', ['app', 'secret', 'key']],
+    [18, 'app|secret', null],
+    [22, 'fastgpt-abc-def', ['fastgpt-abc-def']],
+    [23, '1|2|3', ['1', '2', '3']],
+    [33, 'AK|s/k+=|us-west-2', ['AK', 's/k+=', 'us-west-2']],
+    [42, 'us|project|{"a":"x|y"}', ['us', 'project', '{"a":"x|y"}']],
+    [42, 'us|project', null],
+    [1, '  ', null],
+  ])('splitKey(%i, %s)', (type, key, parts) => {
+    expect(splitKey(type, key)).toEqual(parts)
+  })
+
+  test('composeKey joins the fields in the order the adapter expects', () => {
+    expect(composeKey(33, { region: 'us-west-2', ak: ' AK ', sk: 'SK' })).toBe('AK|SK|us-west-2')
+    expect(
+      composeKey(42, { region: 'r', vertex_ai_project_id: 'p', vertex_ai_adc: '{"a":1}' }),
+    ).toBe('r|p|{"a":1}')
+  })
+
+  test('composeKey composes nothing from fields left empty', () => {
+    expect(composeKey(33, { ak: 'AK', sk: 'SK' })).toBe('')
+    expect(composeKey(33, { ak: 'undefined', sk: 'undefined', region: 'undefined' })).toBe('')
+    expect(composeKey(1, {})).toBe('')
+  })
+
+  test('a placeholder shows the parts in order', () => {
+    expect(channelType(15).key.placeholder.zh).toContain('APIKey|SecretKey')
+    expect(channelType(18).key.placeholder.zh).toContain('APPID|APISecret|APIKey')
+    expect(channelType(22).key.placeholder.zh).toContain('APIKey-AppId')
+    expect(channelType(23).key.placeholder.en).toContain('AppId|SecretId|SecretKey')
+  })
+})
+
+describe('balanceText', () => {
+  const formatQuota = (quota: number) => `quota ${quota}`
+  test.each([
+    [1, 12.3, '$12.30'],
+    [8, 12.3, '$12.30'],
+    [20, 0, '$0.00'],
+    [4, 12.3, '¥12.30'],
+    [12, 12.3, '¥12.30'],
+    [36, 12.3, '¥12.30'],
+    [44, 12.3, '¥12.30'],
+    [5, 123_400, '¥12.34'],
+    [10, 7, 'quota 7'],
+    [13, 7, 'quota 7'],
+    [14, 7, null],
+    [9999, 7, null],
+  ])('type %i', (type, balance, text) => {
+    expect(balanceText(type, balance, formatQuota)).toBe(text)
+  })
+
+  test('no other type is asked for its balance', () => {
+    const asked = channelTypesInListOrder.filter((row) => row.balance !== null)
+    expect(asked.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
+      1, 4, 5, 8, 10, 12, 13, 20, 36, 44,
+    ])
+  })
+})
+
+/** Type → path of the recorded server's plain chat call, where its upstream saw one. */
+function recordedChatPaths(): Map<number, string> {
+  const file = new URL('../../fixtures/recordings/upstreams.json', import.meta.url)
+  // The recordings are our own fixture with this shape.
+  const { steps } = JSON.parse(readFileSync(file, 'utf8')) as {
+    steps: { name: string; answer: { upstream?: { url: string }[] } }[]
+  }
+  const paths = new Map<number, string>()
+  for (const step of steps) {
+    const type = /^type (\d+), plain$/.exec(step.name)?.[1]
+    const url = step.answer.upstream?.[0]?.url
+    if (type && url) paths.set(Number(type), url)
+  }
+  return paths
+}

@@ -1,0 +1,172 @@
+/**
+ * What both sides know of the channel types: how one is named and shown, what its form asks for,
+ * and where a call by the OpenAI protocol goes. Its rows are in two files by protocol.
+ */
+import { nativeRows } from './channel-type-native-rows.ts'
+import { openaiRows } from './channel-type-openai-rows.ts'
+import { unknownRow } from './channel-type-row.ts'
+import type { ChannelType, ConfigMember } from './channel-type-row.ts'
+
+export type {
+  BadgeColor,
+  BalanceUnit,
+  ChannelType,
+  ChannelTypeField,
+  ConfigMember,
+  Protocol,
+  Words,
+} from './channel-type-row.ts'
+
+/** The types that code treats by name; everything else about a type is in its row. */
+export const ChannelTypeNumber = { openai: 1, volcengineArk: 40 } as const
+
+/** The order of the form's list, the most used first. */
+const listOrder = [
+  1, 50, 14, 33, 3, 11, 24, 51, 28, 41, 40, 15, 47, 17, 49, 18, 48, 16, 19, 25, 23, 26, 27, 29, 30,
+  31, 32, 34, 35, 36, 37, 38, 39, 42, 43, 44, 45, 46, 8, 22, 21, 20, 2, 5, 7, 10, 4, 6, 9, 12, 13,
+]
+
+const rowsByType: ReadonlyMap<number, ChannelType> = new Map(
+  [...openaiRows, ...nativeRows].map((row) => [row.type, row]),
+)
+
+/**
+ * The row of a type; never fails. A database may hold numbers that newer or other programs
+ * wrote: they get the grey unknown row, with their own number.
+ */
+export function channelType(type: number): ChannelType {
+  return rowsByType.get(type) ?? { ...unknownRow, type }
+}
+
+/** All known types in the order of the form's list, the most used first. */
+export const channelTypesInListOrder: readonly ChannelType[] = listOrder.map(channelType)
+
+/** The form's list in its two sections. */
+export function channelTypeSections(): { current: ChannelType[]; legacy: ChannelType[] } {
+  return {
+    current: channelTypesInListOrder.filter((row) => !row.legacy),
+    legacy: channelTypesInListOrder.filter((row) => row.legacy),
+  }
+}
+
+/** Without white space around it and slashes at its end: as it is stored, and as it is used. */
+export function trimBaseUrl(baseUrl: string): string {
+  const trimmed = baseUrl.trim()
+  let end = trimmed.length
+  while (trimmed[end - 1] === '/') end -= 1
+  return trimmed.slice(0, end)
+}
+
+/** Whether the path of this address ends in something like `/v1`, `/v3`, `/v1beta`. */
+function namesVersion(base: string): boolean {
+  const host = base.indexOf('://') + '://'.length
+  const slash = base.lastIndexOf('/')
+  return slash >= host && /^v\d[a-z0-9]*$/i.test(base.slice(slash + 1))
+}
+
+const isCloudflareGateway = (base: string): boolean =>
+  /^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)
+
+/** `/v1/chat/completions?x=1` → the part after `/v1` and the query; `null` without a `/v1`. */
+function splitPath(path: string): { plain: string; rest: string | null; query: string } {
+  const questionMark = path.indexOf('?')
+  const plain = questionMark < 0 ? path : path.slice(0, questionMark)
+  const query = questionMark < 0 ? '' : path.slice(questionMark)
+  const rest = plain === '/v1' || plain.startsWith('/v1/') ? plain.slice('/v1'.length) : null
+  return { plain, rest, query }
+}
+
+/**
+ * Where a call by the OpenAI protocol goes, or `null` when the type speaks another protocol or no
+ * address is known. `requestPath` is the client's, such as `/v1/chat/completions`, and may carry a
+ * query, which is kept. `baseUrl` may be empty: then the type's own address is used. `model` is
+ * the upstream's name for the model.
+ *
+ * An address that itself ends in a version takes the place of `/v1` whatever the type: people
+ * paste what their SDK takes, and `/v1/v1/…` or `/api/v3/api/v3/…` exists nowhere.
+ */
+export function upstreamUrl(
+  type: number,
+  baseUrl: string,
+  requestPath: string,
+  model = '',
+): string | null {
+  const row = channelType(type)
+  const base = trimBaseUrl(baseUrl) || row.baseUrl
+  if (row.protocol !== 'openai' || base === '') return null
+
+  const { plain, rest, query } = splitPath(requestPath)
+  if (rest === null) return base + plain + query
+
+  // Ark serves its assistants beside its models, told apart by the name alone.
+  const task =
+    type === ChannelTypeNumber.volcengineArk && model.startsWith('bot')
+      ? rest.replace(/^\/chat\//, '/bots$&')
+      : rest
+  // Cloudflare's gateway wants OpenAI's paths without their version.
+  if (namesVersion(base) || (type === ChannelTypeNumber.openai && isCloudflareGateway(base)))
+    return base + task + query
+
+  const elsewhere = Object.hasOwn(row.paths, plain) ? row.paths[plain] : undefined
+  return base + (elsewhere ?? row.pathPrefix + task) + query
+}
+
+/**
+ * The parts of a stored key, or `null` when their number is wrong or one is empty. Type 42 ends in
+ * JSON, which may contain the separator.
+ */
+export function splitKey(type: number, key: string): string[] | null {
+  const { parts, separator, isOpenEnded, sentWhole } = channelType(type).key
+  const whole = key.trim()
+  if (whole === '') return null
+  if (parts.length === 1 || sentWhole) return [whole]
+
+  const pieces = whole.split(separator)
+  const last = parts.length - 1
+  if (pieces.length > parts.length && !isOpenEnded) return null
+  const split = [...pieces.slice(0, last), pieces.slice(last).join(separator)].map((part) =>
+    part.trim(),
+  )
+  return split.length === parts.length && !split.includes('') ? split : null
+}
+
+/**
+ * The key of a type whose key is composed from its fields (33, 42), or `''` when a field is
+ * missing, which in an update means "unchanged". The word "undefined" counts as missing: older
+ * consoles send it for a field left empty.
+ */
+export function composeKey(
+  type: number,
+  config: Readonly<Partial<Record<ConfigMember, string>>>,
+): string {
+  const { composedOf, separator } = channelType(type).key
+  const values = composedOf.map((member) => config[member]?.trim() ?? '')
+  const isComplete = values.every((value) => value !== '' && value !== 'undefined')
+  return isComplete ? values.join(separator) : ''
+}
+
+/**
+ * A channel's balance as the list shows it, or `null` when its upstream cannot be asked.
+ * `formatQuota` shows points the way the console shows quota.
+ */
+export function balanceText(
+  type: number,
+  balance: number,
+  formatQuota: (quota: number) => string,
+): string | null {
+  const unit = channelType(type).balance
+  switch (unit) {
+    case 'usd':
+      return `$${balance.toFixed(2)}`
+    case 'cny':
+      return `¥${balance.toFixed(2)}`
+    case 'cny_per_10000':
+      return `¥${(balance / 10_000).toFixed(2)}`
+    case 'quota':
+      return formatQuota(balance)
+    case null:
+      return null
+    default:
+      return unit satisfies never
+  }
+}

@@ -1,0 +1,23 @@
+/** A channel is a configured connection to an upstream. */
+export const ChannelStatus = { enabled: 1, disabled: 2, autoDisabled: 3 } as const
+
+/** Members of `config` whose values are secret: never answered, only whether they are set. */
+export const SECRET_CONFIG_MEMBERS = ['ak', 'sk', 'vertex_ai_adc'] as const
+
+export const CONFIG_MEMBERS = [
+  'region',
+  'sk',
+  'ak',
+  'user_id',
+  'api_version',
+  'library_id',
+  'plugin',
+  'vertex_ai_project_id',
+  'vertex_ai_adc',
+] as const
+
+/** The items of a comma list, trimmed, without empty ones and repetitions, in order. */
+export function commaList(text: string | null | undefined): string[] {
+  const items = (text ?? '').split(',').map((item) => item.trim())
+  return [...new Set(items.filter((item) => item !== ''))]
+}

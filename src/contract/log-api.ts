@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { get } from './endpoint.ts'
+import { ById, EpochSeconds, LenientNumber, NullableNumber, NullableText } from './wire.ts'
+
+/** Flag that may be NULL in an adopted database. */
+const NullableFlag = z
+  .boolean()
+  .nullish()
+  .transform((value) => value ?? false)
+  .pipe(z.boolean())
+
+export const Log = z.object({
+  id: z.int(),
+  user_id: z.int(),
+  created_at: EpochSeconds,
+  /** 1 top-up, 2 consumption, 3 management, 4 system, 5 channel test. */
+  type: z.int(),
+  content: NullableText,
+  /** As it was when the row was written. */
+  username: NullableText,
+  token_name: NullableText,
+  /** The model that was sent upstream, after mapping. */
+  model_name: NullableText,
+  /** Points. */
+  quota: NullableNumber,
+  prompt_tokens: NullableNumber,
+  completion_tokens: NullableNumber,
+  /** Channel id; 0 none. */
+  channel: NullableNumber,
+  request_id: NullableText,
+  /** Milliseconds. */
+  elapsed_time: NullableNumber,
+  is_stream: NullableFlag,
+  system_prompt_reset: NullableFlag,
+  /** `""` in lists; the row alone carries what was captured. */
+  request: NullableText,
+  response: NullableText,
+  /** Whether a request or response was captured. */
+  has_body: z.boolean(),
+})
+export type Log = z.infer<typeof Log>
+
+/** How a consumption was priced; decimal ratios as text, exactly as they were applied. */
+export const PriceFactors = z.object({
+  /** Name the price was looked up under. */
+  priced_as: z.string(),
+  /** Name the client asked for. */
+  requested_model: z.string(),
+  group: z.string(),
+  model_ratio: z.string(),
+  completion_ratio: z.string(),
+  group_ratio: z.string(),
+  cache_ratio: z.string(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  completion_tokens: z.int(),
+  /** Where the token figures come from: the upstream or our own count. */
+  usage_source: z.enum(['upstream', 'counted', 'estimated']),
+  /** Points that the balance could not cover. */
+  debt: z.int(),
+})
+export type PriceFactors = z.infer<typeof PriceFactors>
+
+export const LogDetail = Log.extend({ price: PriceFactors.nullable() })
+
+const ModelText = z.string().max(256).default('')
+
+/** Exact matches, joined by "and"; empty or 0 means no filter. */
+const OwnFilter = {
+  type: LenientNumber,
+  token_name: ModelText,
+  model_name: ModelText,
+  /** Seconds, inclusive. */
+  start_timestamp: LenientNumber,
+  /** Seconds, inclusive. */
+  end_timestamp: LenientNumber,
+  /** Request id, exact. Ours. */
+  request_id: z.string().max(64).default(''),
+}
+const Paging = {
+  p: LenientNumber,
+  /** `<created_at>-<id>` of the last row seen: the page after it. Ours; beats `p`. */
+  before: z.string().max(40).default(''),
+}
+const AdminFilter = {
+  ...OwnFilter,
+  username: ModelText,
+  channel: LenientNumber,
+}
+
+export const LogFilter = z.object(AdminFilter)
+export type LogFilter = z.infer<typeof LogFilter>
+
+const Sums = z.object({
+  /** Points. */
+  quota: z.int(),
+  prompt_token: z.int(),
+  completion_token: z.int(),
+  /** Prompt and completion together. */
+  token: z.int(),
+})
+
+export const logApi = {
+  list: get('/api/log/', {
+    access: 'admin',
+    query: z.object({ ...AdminFilter, ...Paging }),
+    data: z.array(Log),
+  }),
+  listSelf: get('/api/log/self', {
+    access: 'user',
+    query: z.object({ ...OwnFilter, ...Paging }),
+    data: z.array(Log),
+  }),
+  stat: get('/api/log/stat', { access: 'admin', query: z.object(AdminFilter), data: Sums }),
+  statSelf: get('/api/log/self/stat', {
+    access: 'user',
+    query: z.object(OwnFilter),
+    data: Sums,
+  }),
+  find: get('/api/log/:id', { access: 'admin', params: ById, data: LogDetail }),
+  findSelf: get('/api/log/self/:id', { access: 'user', params: ById, data: LogDetail }),
+}

@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { get, put } from './endpoint.ts'
+
+export const OptionRow = z.object({ key: z.string(), value: z.string() })
+
+export const optionApi = {
+  list: get('/api/option/', {
+    // The handler raises this to OPTIONS_MIN_ROLE.
+    access: 'admin',
+    data: z.array(OptionRow),
+    /** Secret options that hold a value; the values are never sent. */
+    extra: z.object({ secrets_set: z.array(z.string()) }),
+  }),
+  update: put('/api/option/', { access: 'admin', body: OptionRow }),
+}

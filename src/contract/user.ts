@@ -1,0 +1,34 @@
+/** Wire numbers of a user's role; more is more. */
+export const Role = { guest: 0, user: 1, admin: 10, root: 100 } as const
+export type Role = (typeof Role)[keyof typeof Role]
+
+export const UserStatus = { enabled: 1, disabled: 2, deleted: 3 } as const
+
+/** Characters. */
+export const USERNAME_LENGTH_MAX = 12
+/** Characters. */
+export const DISPLAY_NAME_LENGTH_MAX = 20
+/** Characters. */
+export const PASSWORD_LENGTH_MIN = 8
+/** Bytes: what bcrypt reads. */
+export const PASSWORD_BYTES_MAX = 72
+export const EMAIL_LENGTH_MAX = 50
+
+export const DEFAULT_GROUP = 'default'
+export const ROOT_USERNAME = 'root'
+
+export const USER_ORDERS = ['', 'quota', 'used_quota', 'request_count'] as const
+export const MANAGE_ACTIONS = ['promote', 'demote', 'delete', 'disable', 'enable'] as const
+export type ManageAction = (typeof MANAGE_ACTIONS)[number]
+
+export const isAdmin = (role: number): boolean => role >= Role.admin
+export const isRoot = (role: number): boolean => role >= Role.root
+
+/** The group names of a user's comma list, in its order; empty means `default`. */
+export function groupNames(list: string): string[] {
+  const names = list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  return names.length === 0 ? [DEFAULT_GROUP] : [...new Set(names)]
+}

@@ -1,0 +1,36 @@
+import {
+  errors,
+  errorText,
+  type ErrorCode,
+  type ErrorParams,
+  type Language,
+} from '../contract/errors.ts'
+
+/** A refusal with a name. `detail` and `cause` are for the program's own output only. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly params: ErrorParams
+  readonly detail: unknown
+  /** Members that the answer carries beside the sentence, where the endpoint declares them. */
+  extra: Readonly<Record<string, unknown>> = {}
+
+  constructor(code: ErrorCode, params: ErrorParams = {}, detail?: unknown) {
+    super(errorText(code, 'en', params))
+    this.code = code
+    this.params = params
+    this.detail = detail
+  }
+
+  with(extra: Readonly<Record<string, unknown>>): this {
+    this.extra = extra
+    return this
+  }
+
+  text(language: Language): string {
+    return errorText(this.code, language, this.params)
+  }
+
+  get status(): number {
+    return errors[this.code].status
+  }
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+import type { Logger } from 'pino'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import type { RateLimits } from './http/rate-limit.ts'
+import type { Sessions } from './http/sessions.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { LiveOptions } from './option/live-options.ts'
+import type { Passwords } from './user/password.ts'
+
+/** What the parts of a running server share. */
+export interface App {
+  config: Config
+  database: Database
+  ledger: Ledger
+  options: LiveOptions
+  sessions: Sessions
+  passwords: Passwords
+  rateLimits: RateLimits
+  clock: Clock
+  /** The program's own output. "Log" means the rows that users see. */
+  trace: Logger
+  /** `v` and the package's version. */
+  version: string
+  /** When this process started, seconds. */
+  startSeconds: number
+  /** Name of this process among those on the database. */
+  node: string
+  /** The caller's address, proxies considered. */
+  addressOf(request: IncomingMessage): string
+  /** Whether the caller speaks TLS, to us or to a trusted proxy. */
+  isSecure(request: IncomingMessage): boolean
+  /** Origins besides the request's own host that count as ours. */
+  ownOrigins: ReadonlySet<string>
+}

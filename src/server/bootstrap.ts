@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { NEVER_EXPIRES } from '../contract/token.ts'
+import { Role, ROOT_USERNAME } from '../contract/user.ts'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import { readOrCreateSetting } from './db/setting-store.ts'
+import { creditUser, openToken } from './ledger/balances.ts'
+import { randomText, sha256 } from './secrets.ts'
+import { insertToken } from './token/token-store.ts'
+import type { Passwords } from './user/password.ts'
+import { replaceAccessToken } from './user/session-store.ts'
+import { DEFAULT_PASSWORD } from './user/user.ts'
+import { countUsers, insertUser } from './user/user-store.ts'
+
+/** Points that root starts with, the wire's number. */
+const ROOT_QUOTA = 500_000_000_000_000
+
+/** The secret that signs cookies: given, or made once and kept where all processes on the data find it. */
+export async function sessionSecret(config: Config, database: Database): Promise<string> {
+  if (config.SESSION_SECRET !== undefined) return config.SESSION_SECRET
+  const fresh = randomBytes(32).toString('hex')
+  if (database.engine === 'postgres') {
+    return readOrCreateSetting(database.write, 'session_secret', fresh)
+  }
+  const file = path.join(config.DATA_DIR, 'session-secret')
+  fs.mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
+  try {
+    // `wx`: two processes that start together must not each write their own.
+    fs.writeFileSync(file, fresh, { flag: 'wx', mode: 0o600 })
+    return fresh
+  } catch {
+    return fs.readFileSync(file, 'utf8').trim()
+  }
+}
+
+export interface FirstRoot {
+  /** Printed once; null when it is the operator's own or the default that must be changed. */
+  password: string | null
+}
+
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/
+
+/**
+ * Creates `root` in an empty database; null when there are users already. The well-known default password is
+ * taken only while nobody but this machine can reach us, and then its session may do nothing but change it.
+ */
+export async function createFirstRoot(
+  config: Config,
+  { database, passwords, clock }: { database: Database; passwords: Passwords; clock: Clock },
+): Promise<FirstRoot | null> {
+  if ((await countUsers(database.read)) > 0) return null
+  const generated = LOOPBACK_HOST.test(config.HOST) ? null : randomText(20)
+  const password = config.INITIAL_ROOT_PASSWORD ?? generated ?? DEFAULT_PASSWORD
+  const passwordHash = await passwords.hash(password)
+  const nowSeconds = clock.nowSeconds()
+  await database.write.transaction().execute(async (trx) => {
+    const id = await insertUser(trx, {
+      username: ROOT_USERNAME,
+      passwordHash,
+      display_name: 'Root User',
+      role: Role.root,
+      aff_code: '',
+    })
+    // Another process has just created it.
+    if (id === null) return
+    await creditUser(trx, {
+      userId: id,
+      amount: ROOT_QUOTA,
+      kind: 'opening',
+      nowSeconds,
+      detail: JSON.stringify({ reason: 'first start' }),
+    })
+    if (config.INITIAL_ROOT_ACCESS_TOKEN !== undefined) {
+      const tokenHash = sha256(config.INITIAL_ROOT_ACCESS_TOKEN)
+      await replaceAccessToken(trx, { userId: id, tokenHash, nowSeconds })
+    }
+    if (config.INITIAL_ROOT_TOKEN !== undefined) {
+      const token = await insertToken(trx, {
+        user_id: id,
+        key: config.INITIAL_ROOT_TOKEN,
+        name: 'Initial Root Token',
+        created_time: nowSeconds,
+        expired_time: NEVER_EXPIRES,
+        remain_quota: ROOT_QUOTA,
+        unlimited_quota: true,
+        models: '',
+        subnet: '',
+      })
+      await openToken(trx, { tokenId: token.id, userId: id, quota: ROOT_QUOTA, nowSeconds })
+    }
+  })
+  return { password: config.INITIAL_ROOT_PASSWORD === undefined ? generated : null }
+}

@@ -1,0 +1,83 @@
+import { CONFIG_MEMBERS, SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
+import type { ConfigMember } from '../../contract/channel-types.ts'
+
+/**
+ * The `config` column: a JSON object text whose secret members are written and never read back. A
+ * caller that edits a channel sends them empty, which means "as they are".
+ */
+
+export type ConfigObject = Readonly<Record<string, unknown>>
+
+/**
+ * The object of a JSON text; empty text is an empty object, anything else that is no object is
+ * null.
+ */
+export function parseConfigObject(text: string | null): ConfigObject | null {
+  if (text === null || text.trim() === '') return {}
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+      ? { ...parsed }
+      : null
+  } catch {
+    return null
+  }
+}
+
+const SECRETS: ReadonlySet<string> = new Set(SECRET_CONFIG_MEMBERS)
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== ''
+
+/** Secret members that hold a value. */
+export const secretsSet = (config: ConfigObject): string[] =>
+  SECRET_CONFIG_MEMBERS.filter((member) => isSet(config[member]))
+
+/** The values of the secret members, for keeping them out of texts. */
+export const secretValues = (config: ConfigObject): string[] =>
+  SECRET_CONFIG_MEMBERS.map((member) => config[member]).filter(
+    (value): value is string => typeof value === 'string' && value !== '',
+  )
+
+/**
+ * What is stored after `given` was sent for a channel that holds `stored`. Members that are not
+ * mentioned stay; an empty secret stays too, and `null` takes a member away.
+ */
+export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigObject {
+  const kept = Object.entries(given).filter(
+    ([member, value]) => value !== null && !(SECRETS.has(member) && value === ''),
+  )
+  const removed = new Set(Object.keys(given).filter((member) => given[member] === null))
+  const rest = Object.entries(stored).filter(([member]) => !removed.has(member))
+  return Object.fromEntries([...rest, ...kept])
+}
+
+/** Without the secret members. */
+export const withoutSecrets = (config: ConfigObject): ConfigObject =>
+  Object.fromEntries(Object.entries(config).filter(([member]) => !SECRETS.has(member)))
+
+/** The text to store: nothing rather than an empty object, as rows without a configuration have it. */
+export const configText = (config: ConfigObject): string =>
+  Object.keys(config).length === 0 ? '' : JSON.stringify(config)
+
+const KNOWN: ReadonlySet<string> = new Set(CONFIG_MEMBERS)
+
+/**
+ * What is answered: the members the wire knows, secrets blank. A text that cannot be read is
+ * withheld.
+ */
+export function answeredConfig(text: string | null): string {
+  const config = parseConfigObject(text)
+  if (config === null) return ''
+  const shown = Object.entries(config)
+    .filter(([member]) => KNOWN.has(member))
+    .map(([member, value]) => [member, SECRETS.has(member) ? '' : value])
+  return shown.length === 0 ? '' : JSON.stringify(Object.fromEntries(shown))
+}
+
+/** The members that a key can be composed of. */
+export const configTexts = (config: ConfigObject): Partial<Record<ConfigMember, string>> =>
+  Object.fromEntries(
+    Object.entries(config).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    ),
+  )

@@ -1,0 +1,229 @@
+import type { Selectable } from 'kysely'
+import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
+import { groupNames } from '../../contract/user.ts'
+import type { Queries } from '../db/database.ts'
+import { takeIds } from '../db/ids.ts'
+import type { AbilityRow, ChannelRow } from '../db/schema.ts'
+import { beginsWith } from '../db/sql-text.ts'
+import type { ChannelChanges, ChannelFields } from './channel.ts'
+
+export type StoredChannel = Selectable<ChannelRow>
+
+/**
+ * A channel and its abilities: which models it serves to which groups. Both change in one
+ * transaction.
+ */
+
+export async function channelPage(
+  db: Queries,
+  page: number,
+): Promise<{ rows: StoredChannel[]; total: number }> {
+  const [rows, total] = await Promise.all([
+    db
+      .selectFrom('channels')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .limit(PAGE_SIZE)
+      .offset(page * PAGE_SIZE)
+      .execute(),
+    db
+      .selectFrom('channels')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: total.count }
+}
+
+/** By id, by the beginning of the name, or by the whole key. */
+export async function searchChannels(db: Queries, keyword: string): Promise<StoredChannel[]> {
+  return db
+    .selectFrom('channels')
+    .selectAll()
+    .where(({ or, eb }) =>
+      or([
+        ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
+        ...(keyword === '' ? [] : [eb('key', '=', keyword)]),
+        beginsWith('name', keyword),
+      ]),
+    )
+    .orderBy('id', 'desc')
+    .limit(SEARCH_ROWS_MAX)
+    .execute()
+}
+
+export async function findChannel(db: Queries, id: number): Promise<StoredChannel | null> {
+  const row = await db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ?? null
+}
+
+/** Every channel, enabled or not; for the relay's map. */
+export const allChannels = (db: Queries): Promise<StoredChannel[]> =>
+  db.selectFrom('channels').selectAll().orderBy('id').execute()
+
+/** What enabled channels serve, by channel; for the relay's map. */
+export const enabledAbilities = (
+  db: Queries,
+): Promise<Pick<Selectable<AbilityRow>, 'group' | 'model' | 'channel_id'>[]> =>
+  db
+    .selectFrom('abilities')
+    .select(['group', 'model', 'channel_id'])
+    .where('enabled', '=', true)
+    .orderBy('channel_id')
+    .execute()
+
+/** Ids of the channels that a bulk test visits, oldest first. */
+export async function channelIdsToTest(db: Queries, scope: 'all' | 'disabled'): Promise<number[]> {
+  const rows = await db
+    .selectFrom('channels')
+    .select('id')
+    .$if(scope === 'disabled', (query) => query.where('status', 'in', DISABLED))
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+const DISABLED = [ChannelStatus.disabled, ChannelStatus.autoDisabled]
+
+/** Rows of one statement: a statement takes some ten thousand values at most. */
+const ROWS_PER_STATEMENT = 500
+
+/** Inserts channels and their abilities. Answers the ids in the given order. */
+export async function insertChannels(
+  trx: Queries,
+  channels: readonly ChannelFields[],
+  nowSeconds: number,
+): Promise<number[]> {
+  const ids = await takeIds(trx, 'channels', channels.length)
+  const rows = channels.flatMap((fields, index): StoredChannel[] => {
+    const id = ids[index]
+    return id === undefined ? [] : [newRow(id, fields, nowSeconds)]
+  })
+  for (const chunk of chunksOf(rows)) await trx.insertInto('channels').values(chunk).execute()
+  await insertAbilities(trx, rows)
+  return ids
+}
+
+const newRow = (id: number, fields: ChannelFields, nowSeconds: number): StoredChannel => ({
+  ...fields,
+  id,
+  created_time: nowSeconds,
+  test_time: 0,
+  response_time: 0,
+  balance: 0,
+  balance_updated_time: 0,
+  used_quota: 0,
+})
+
+async function insertAbilities(trx: Queries, channels: readonly StoredChannel[]): Promise<void> {
+  const abilities = channels.flatMap((channel) =>
+    groupNames(channel.group ?? '').flatMap((group) =>
+      commaList(channel.models).map((model) => ({
+        group,
+        model,
+        channel_id: channel.id,
+        enabled: channel.status === ChannelStatus.enabled,
+        priority: channel.priority ?? 0,
+      })),
+    ),
+  )
+  for (const chunk of chunksOf(abilities)) await trx.insertInto('abilities').values(chunk).execute()
+}
+
+function chunksOf<T>(rows: readonly T[]): T[][] {
+  const chunks: T[][] = []
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    chunks.push(rows.slice(start, start + ROWS_PER_STATEMENT))
+  }
+  return chunks
+}
+
+/** The row, held until the transaction ends: nobody changes it between the look and the write. */
+export async function lockChannel(trx: Queries, id: number): Promise<StoredChannel | null> {
+  // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has the file.
+  const row = await trx
+    .updateTable('channels')
+    .set((eb) => ({ status: eb.ref('status') }))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * Writes the given columns and no other, and the abilities that follow from the row. Answers the
+ * row.
+ */
+export async function updateChannel(
+  trx: Queries,
+  stored: StoredChannel,
+  changes: ChannelChanges,
+): Promise<StoredChannel> {
+  const row = { ...stored, ...changes }
+  if (Object.keys(changes).length > 0) {
+    await trx.updateTable('channels').set(changes).where('id', '=', row.id).execute()
+  }
+  await trx.deleteFrom('abilities').where('channel_id', '=', row.id).execute()
+  await insertAbilities(trx, [row])
+  return row
+}
+
+/**
+ * Moves a channel from one status to another, its abilities with it. False when it had another
+ * status by then: a person's word is not overwritten by the program's.
+ */
+export async function moveChannelStatus(
+  trx: Queries,
+  { id, from, to }: { id: number; from: number; to: number },
+): Promise<boolean> {
+  const result = await trx
+    .updateTable('channels')
+    .set({ status: to })
+    .where('id', '=', id)
+    .where('status', '=', from)
+    .executeTakeFirst()
+  if (result.numUpdatedRows === 0n) return false
+  await trx
+    .updateTable('abilities')
+    .set({ enabled: to === ChannelStatus.enabled })
+    .where('channel_id', '=', id)
+    .execute()
+  return true
+}
+
+export async function deleteChannel(trx: Queries, id: number): Promise<void> {
+  await trx.deleteFrom('channels').where('id', '=', id).execute()
+  await trx.deleteFrom('abilities').where('channel_id', '=', id).execute()
+}
+
+/** Deletes what a person or the program has disabled. Answers how many. */
+export async function deleteDisabledChannels(trx: Queries): Promise<number> {
+  const deleted = await trx
+    .deleteFrom('channels')
+    .where('status', 'in', DISABLED)
+    .returning('id')
+    .execute()
+  for (const chunk of chunksOf(deleted)) {
+    await trx
+      .deleteFrom('abilities')
+      .where(
+        'channel_id',
+        'in',
+        chunk.map(({ id }) => id),
+      )
+      .execute()
+  }
+  return deleted.length
+}
+
+/** `responseTimeMs` 0: the test failed. */
+export async function saveTestResult(
+  db: Queries,
+  { id, responseTimeMs, nowSeconds }: { id: number; responseTimeMs: number; nowSeconds: number },
+): Promise<void> {
+  await db
+    .updateTable('channels')
+    .set({ response_time: responseTimeMs, test_time: nowSeconds })
+    .where('id', '=', id)
+    .execute()
+}

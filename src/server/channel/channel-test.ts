@@ -1,0 +1,178 @@
+import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
+import { errorText } from '../../contract/errors.ts'
+import { LogType } from '../../contract/log.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { insertLog } from '../log/log-store.ts'
+import { modelToTest, statusAfterTest, withoutChannelSecrets } from './channel.ts'
+import {
+  channelIdsToTest,
+  findChannel,
+  moveChannelStatus,
+  saveTestResult,
+  type StoredChannel,
+} from './channel-store.ts'
+
+/** What a small real call through a channel came to. */
+export type ProbeOutcome =
+  | {
+      ok: true
+      /** What the model replied. */
+      text: string
+      elapsedMs: number
+    }
+  | { ok: false; code: ErrorCode; params?: ErrorParams; elapsedMs: number }
+
+/** Makes the call. Answers every failure of the upstream as an outcome; `signal` ends it early. */
+export type ProbeChannel = (
+  channel: StoredChannel,
+  model: string,
+  signal: AbortSignal,
+) => Promise<ProbeOutcome>
+
+export interface TestedChannel {
+  outcome: ProbeOutcome
+  /** The model that was asked for, before the channel's mapping. */
+  model: string
+}
+
+export interface BulkTestState {
+  running: boolean
+  /** Empty: no run since this process started. */
+  scope: string
+  done: number
+  total: number
+  failed: number
+}
+
+/**
+ * Tests channels by hand, one or all. One bulk run at a time in a process; its progress can be
+ * read.
+ */
+export interface ChannelTests {
+  /** Throws `not_found`. Changes no status: a person looks at the result. */
+  testOne(id: number, model: string, requestId: string): Promise<TestedChannel>
+  /**
+   * Starts a run over all or all disabled channels and does not wait. Throws
+   * `channel_test_running`.
+   */
+  startAll(scope: 'all' | 'disabled', requestId: string): Promise<void>
+  state(): BulkTestState
+}
+
+/** Longest that one channel is waited for. */
+const PROBE_TIMEOUT_MS = 60_000
+/** Characters of a model's reply that the log keeps. */
+const REPLY_LENGTH_MAX = 200
+
+export function createChannelTests(
+  app: App,
+  probe: ProbeChannel,
+  stopping?: AbortSignal,
+): ChannelTests {
+  const { database, clock, options, trace } = app
+  let state: BulkTestState = { running: false, scope: '', done: 0, total: 0, failed: 0 }
+
+  async function testChannel(
+    channel: StoredChannel,
+    asked: string,
+    requestId: string,
+  ): Promise<TestedChannel> {
+    const model = modelToTest(channel, asked)
+    const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS)
+    const signal = stopping === undefined ? timeout : AbortSignal.any([timeout, stopping])
+    const outcome = await probe(channel, model, signal)
+    const elapsedMs = Math.max(0, Math.round(outcome.elapsedMs))
+    const nowSeconds = clock.nowSeconds()
+    await database.write.transaction().execute(async (trx) => {
+      await saveTestResult(trx, {
+        id: channel.id,
+        // A call that succeeds within a millisecond was tested nevertheless.
+        responseTimeMs: outcome.ok ? Math.max(1, elapsedMs) : 0,
+        nowSeconds,
+      })
+      await insertLog(trx, {
+        // Nobody's row: only administrators see it.
+        userId: 0,
+        username: '',
+        type: LogType.test,
+        content: testLogText(channel, outcome),
+        nowSeconds,
+        requestId,
+        channelId: channel.id,
+        modelName: model,
+        elapsedMs,
+      })
+    })
+    return { outcome, model }
+  }
+
+  async function testAndJudge(id: number, requestId: string): Promise<boolean> {
+    const channel = await findChannel(database.read, id)
+    // Deleted since the run began.
+    if (channel === null) return true
+    const { outcome } = await testChannel(channel, '', requestId)
+    const to = statusAfterTest(channel.status, outcome, {
+      disables: options.flag('AutomaticDisableChannelEnabled'),
+      enables: options.flag('AutomaticEnableChannelEnabled'),
+      slowSeconds: options.number('ChannelDisableThreshold'),
+    })
+    if (to !== null) {
+      const moved = await database.write
+        .transaction()
+        .execute((trx) => moveChannelStatus(trx, { id, from: channel.status, to }))
+      if (moved) await database.announce('channels')
+    }
+    return outcome.ok
+  }
+
+  async function run(ids: readonly number[], requestId: string): Promise<void> {
+    for (const id of ids) {
+      if (stopping?.aborted === true) return
+      let ok = false
+      try {
+        ok = await testAndJudge(id, requestId)
+      } catch (error) {
+        // One channel that cannot be judged does not keep the others from it.
+        trace.error({ err: error, channel: id }, 'a channel test broke off')
+      }
+      state = { ...state, done: state.done + 1, failed: state.failed + (ok ? 0 : 1) }
+    }
+  }
+
+  return {
+    state: () => state,
+    async testOne(id, model, requestId) {
+      const channel = await findChannel(database.read, id)
+      if (channel === null) throw new AppError('not_found')
+      return testChannel(channel, model, requestId)
+    },
+    async startAll(scope, requestId) {
+      if (state.running) throw new AppError('channel_test_running')
+      const before = state
+      state = { running: true, scope, done: 0, total: 0, failed: 0 }
+      let ids: number[]
+      try {
+        ids = await channelIdsToTest(database.read, scope)
+      } catch (error) {
+        state = before
+        throw error
+      }
+      state = { ...state, total: ids.length }
+      void run(ids, requestId).finally(() => {
+        state = { ...state, running: false }
+      })
+    },
+  }
+}
+
+/** Log rows are Chinese, as all of theirs are. */
+function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
+  const name = channel.name ?? ''
+  if (!outcome.ok) {
+    const reason = errorText(outcome.code, 'zh', outcome.params)
+    return `渠道「${name}」测试失败：${withoutChannelSecrets(reason, channel)}`
+  }
+  const reply = withoutChannelSecrets(outcome.text, channel)
+  return `渠道「${name}」测试成功，回复：${[...reply].slice(0, REPLY_LENGTH_MAX).join('')}`
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { defaultRatios } from '../option/default-ratios.ts'
+import { allKnownModels, defaultModels, defaultModelsByType } from './default-models.ts'
+
+const allTypes = Array.from({ length: 51 }, (_, index) => index + 1)
+
+describe('defaultModels', () => {
+  test('every type has models, but bots and the raw proxy', () => {
+    for (const type of allTypes.filter((known) => known !== 34 && known !== 43)) {
+      const models = defaultModels(type)
+      expect(models?.length, `type ${type}`).toBeGreaterThan(0)
+      expect(new Set(models).size, `type ${type}`).toBe(models?.length)
+      // The channel stores them in one comma list.
+      for (const model of models ?? []) expect(model).toMatch(/^[^\s,]+$/)
+    }
+    expect(defaultModels(34)).toEqual([])
+    expect(defaultModels(43)).toBeNull()
+  })
+
+  test('an unknown type has none to offer', () => {
+    for (const type of [0, -1, 52, 1.5, NaN]) expect(defaultModels(type)).toBeNull()
+  })
+
+  test('what resells or imitates OpenAI offers what OpenAI does', () => {
+    for (const type of [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 21, 22, 50]) {
+      expect(defaultModels(type)).toEqual(defaultModels(1))
+    }
+    expect(defaultModels(51)).toEqual(defaultModels(24))
+  })
+
+  test('current names come before older ones', () => {
+    const openai = defaultModels(1) ?? []
+    expect(openai).toEqual(expect.arrayContaining(['gpt-6-sol', 'gpt-4o-mini', 'gpt-3.5-turbo']))
+    expect(openai.indexOf('gpt-6-sol')).toBeLessThan(openai.indexOf('gpt-3.5-turbo'))
+    expect(defaultModels(38)).toEqual(['deepl-zh', 'deepl-en', 'deepl-ja'])
+    expect(defaultModels(36)).toEqual(
+      expect.arrayContaining(['deepseek-v4-flash', 'deepseek-chat']),
+    )
+  })
+
+  test('most of what is offered has a price', () => {
+    const { ModelRatio } = defaultRatios()
+    const priced = allKnownModels().filter((model) => ModelRatio.has(model))
+    expect(priced.length / allKnownModels().length).toBeGreaterThan(0.95)
+  })
+})
+
+test('the answer of GET /api/models has every type under its number as text', () => {
+  const answer = defaultModelsByType()
+  expect(Object.keys(answer)).toEqual(allTypes.map(String))
+  expect(answer['34']).toEqual([])
+  expect(answer['43']).toBeNull()
+  expect(answer['1']).toContain('gpt-4o')
+})
+
+test('allKnownModels names each model of each type once', () => {
+  const models = allKnownModels()
+  expect(new Set(models).size).toBe(models.length)
+  for (const type of allTypes) {
+    const missing = defaultModels(type)?.filter((model) => !models.includes(model)) ?? []
+    expect(missing).toEqual([])
+  }
+})

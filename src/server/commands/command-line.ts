@@ -1,0 +1,69 @@
+import { Command } from 'commander'
+import { ConfigError, parseConfig, readEnvFile, type Config } from '../config.ts'
+import { packageVersion } from '../version.ts'
+
+/** Exit codes of the command line. */
+const FAILED = 1
+
+/** `gatehouse <command>`: each command's code is loaded only when it runs. */
+export async function runCommandLine(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  const settings = (overrides: Record<string, string> = {}): Config => {
+    const { config, notes } = parseConfig({
+      ...readEnvFile(process.cwd()),
+      ...environment,
+      ...overrides,
+    })
+    for (const note of notes) process.stderr.write(`${note}\n`)
+    return config
+  }
+  const program = new Command('gatehouse')
+    .description('A self-hosted gateway for AI-model APIs with a web console')
+    .version(packageVersion())
+  program
+    .command('serve', { isDefault: true })
+    .description('start the server')
+    .option('--port <port>', 'port to listen on (PORT)')
+    .option('--host <host>', 'address to listen on (HOST)')
+    .action(async (options: { port?: string; host?: string }) => {
+      const { serve } = await import('./serve.ts')
+      await serve(
+        settings({
+          ...(options.port === undefined ? {} : { PORT: options.port }),
+          ...(options.host === undefined ? {} : { HOST: options.host }),
+        }),
+      )
+    })
+  program
+    .command('reconcile')
+    .description('recompute every balance from the ledger and print the differences')
+    .action(async () => {
+      const { reconcileCommand } = await import('./reconcile.ts')
+      process.exitCode = (await reconcileCommand(settings())) ? 0 : FAILED
+    })
+  program
+    .command('demo')
+    .description('start the server on a throw-away database full of believable data')
+    .option('--port <port>', 'port to listen on (PORT)')
+    .action(async (options: { port?: string }) => {
+      const { demo } = await import('./demo.ts')
+      await demo(settings(options.port === undefined ? {} : { PORT: options.port }))
+    })
+  program
+    .command('reset-root')
+    .description('give root a new password and allow password sign-in again')
+    .option('--password <password>', 'the new password (default: a random one, printed)')
+    .action(async (options: { password?: string }) => {
+      const { resetRoot } = await import('./reset-root.ts')
+      await resetRoot(settings(), options.password)
+    })
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = FAILED
+  }
+}

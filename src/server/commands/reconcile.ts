@@ -1,0 +1,20 @@
+import type { Config } from '../config.ts'
+import { reconcile } from '../ledger/reconcile.ts'
+import { openConfigured } from './open.ts'
+
+/** Prints every difference between the books and what is shown; true when there is none. */
+export async function reconcileCommand(config: Config): Promise<boolean> {
+  const database = await openConfigured(config)
+  try {
+    const report = await reconcile(database)
+    for (const difference of report.differences) process.stdout.write(`${difference}\n`)
+    process.stdout.write(
+      report.differences.length === 0
+        ? 'the books balance: 0 differences\n'
+        : `${report.differences.length} differences\n`,
+    )
+    return report.differences.length === 0
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,53 @@
+import type { Config } from '../config.ts'
+import { saveOption } from '../option/option-store.ts'
+import { randomText } from '../secrets.ts'
+import { createPasswords } from '../user/password.ts'
+import { deleteSessionsOf } from '../user/session-store.ts'
+import { fieldRefusal } from '../user/user.ts'
+import { findFirstRoot, updateUser } from '../user/user-store.ts'
+import { errorText } from '../../contract/errors.ts'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { openConfigured } from './open.ts'
+
+const PASSWORD_LENGTH = 20
+
+/**
+ * For an operator who is locked out: a new password for root, an enabled account, all its sessions ended, and
+ * password sign-in turned on again.
+ */
+export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
+  const password = given ?? randomText(PASSWORD_LENGTH)
+  const refusal = fieldRefusal({ password })
+  if (refusal !== null || password === '') {
+    process.stderr.write(`${errorText(refusal?.code ?? 'invalid_parameter', 'en', refusal?.params)}\n`)
+    process.exitCode = 1
+    return
+  }
+  const database = await openConfigured(config)
+  try {
+    const root = await findFirstRoot(database.read)
+    if (root === undefined) {
+      process.stderr.write('there is no root yet: start the server first\n')
+      process.exitCode = 1
+      return
+    }
+    const hash = await createPasswords().hash(password)
+    await database.write.transaction().execute(async (trx) => {
+      await updateUser(trx, root.id, {
+        password: hash,
+        status: UserStatus.enabled,
+        role: Role.root,
+      })
+      await deleteSessionsOf(trx, root.id)
+      await saveOption(trx, 'PasswordLoginEnabled', 'true')
+    })
+    await database.announce('everything')
+    process.stdout.write(
+      given === undefined
+        ? `${root.username}'s new password: ${password}\n`
+        : `${root.username}'s password was changed\n`,
+    )
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,252 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+
+/**
+ * Settings of the process: the environment and a `.env` file in the working directory (existing variables win).
+ * Nothing else reads `process.env`. The README's table is generated from `settings`.
+ */
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .meta({ wants: `a whole number from ${min} to ${max}` })
+
+const flag = z
+  .string()
+  .transform((text) => text.toLowerCase())
+  .pipe(z.enum(['true', 'false', '1', '0']))
+  .transform((text) => text === 'true' || text === '1')
+  .meta({ wants: 'true or false' })
+
+const text = z.string().meta({ wants: 'a text' })
+
+const url = z
+  .url({ protocol: /^https?$/ })
+  .transform((address) => address.replace(/\/+$/, ''))
+  .meta({ wants: 'an address that starts with http:// or https://' })
+
+const oneOf = <const T extends readonly string[]>(names: T) =>
+  z.enum(names).meta({ wants: `one of ${names.join(', ')}` })
+
+const commaSeparated = z
+  .string()
+  .transform((list) =>
+    list
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  )
+  .meta({ wants: 'a comma list' })
+
+interface Setting<S extends z.ZodType = z.ZodType> {
+  schema: S
+  /** As it would stand in the environment; `undefined`: no default. */
+  default?: string
+  /** What the README says. */
+  meaning: string
+}
+
+function setting<S extends z.ZodType>(schema: S, meaning: string): { schema: S; meaning: string }
+function setting<S extends z.ZodType>(
+  schema: S,
+  meaning: string,
+  otherwise: string,
+): { schema: S; meaning: string; default: string }
+function setting(schema: z.ZodType, meaning: string, otherwise?: string): Setting {
+  return { schema, meaning, ...(otherwise === undefined ? {} : { default: otherwise }) }
+}
+
+const ROLES = ['1', '10', '100'] as const
+
+export const settings = {
+  PORT: setting(wholeNumber(0, 65535), 'port to listen on; 0 picks a free one', '3000'),
+  HOST: setting(text, 'address to listen on', '127.0.0.1'),
+  DATA_DIR: setting(text, 'folder of the database file and of generated secrets', './data'),
+  SQLITE_PATH: setting(
+    text,
+    'database file; an existing One API file may be named (default `$DATA_DIR/gatehouse.db`)',
+  ),
+  SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
+  SQLITE_SYNCHRONOUS: setting(
+    oneOf(['FULL', 'NORMAL']),
+    '`FULL` survives power loss, `NORMAL` survives the death of the process only',
+    'FULL',
+  ),
+  SESSION_SECRET: setting(
+    z.string().min(16).meta({ wants: 'at least 16 characters' }),
+    'signs cookies (generated once and kept with the data)',
+  ),
+  INITIAL_ROOT_PASSWORD: setting(
+    z.string().min(8).max(72).meta({ wants: '8 to 72 characters' }),
+    'password of `root` in an empty database',
+  ),
+  INITIAL_ROOT_TOKEN: setting(
+    z
+      .string()
+      .regex(/^[0-9A-Za-z]{32,48}$/)
+      .meta({ wants: '32 to 48 letters and digits' }),
+    'key of a first token of `root` in an empty database',
+  ),
+  INITIAL_ROOT_ACCESS_TOKEN: setting(
+    z
+      .string()
+      .regex(/^[0-9A-Za-z]{32}$/)
+      .meta({ wants: '32 letters and digits' }),
+    'system access token of `root` in an empty database',
+  ),
+  OPTIONS_MIN_ROLE: setting(
+    z.enum(ROLES).transform(Number).meta({ wants: '10 or 100' }),
+    'role that may read and change settings: 10 admins, 100 root only',
+    '10',
+  ),
+  TRUSTED_PROXIES: setting(
+    commaSeparated,
+    'comma list of addresses or CIDR blocks whose `X-Forwarded-For` counts',
+    '',
+  ),
+  GLOBAL_API_RATE_LIMIT: setting(
+    wholeNumber(0, 1e9),
+    'management calls per address and 3 minutes; 0 is off',
+    '480',
+  ),
+  GLOBAL_WEB_RATE_LIMIT: setting(
+    wholeNumber(0, 1e9),
+    'console files per address and 3 minutes; 0 is off',
+    '240',
+  ),
+  CRITICAL_RATE_LIMIT: setting(
+    wholeNumber(0, 1e9),
+    'sign-in, mail and code calls per address and 20 minutes; 0 is off',
+    '20',
+  ),
+  RELAY_TIMEOUT: setting(
+    wholeNumber(0, 86_400),
+    'seconds a relayed call may take in all; 0 is no limit',
+    '0',
+  ),
+  RELAY_FIRST_BYTE_TIMEOUT: setting(
+    wholeNumber(1, 86_400),
+    'seconds until an upstream must begin to answer',
+    '120',
+  ),
+  RELAY_IDLE_TIMEOUT: setting(
+    wholeNumber(1, 86_400),
+    'seconds an upstream may pause within an answer',
+    '300',
+  ),
+  RELAY_PROXY: setting(url, 'HTTP proxy for calls to upstreams'),
+  SHUTDOWN_TIMEOUT: setting(wholeNumber(0, 3600), 'seconds that streams get after SIGTERM', '60'),
+  LOG_LEVEL: setting(
+    oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    'how much the program tells',
+    'info',
+  ),
+  LOG_FORMAT: setting(
+    oneOf(['pretty', 'json']),
+    'form of the program’s own output (default: `pretty` on a terminal, else `json`)',
+  ),
+  EGRESS_ALLOW_PRIVATE: setting(
+    flag,
+    'whether addresses that an operator configures may be private; metadata addresses never may',
+    'true',
+  ),
+  MAX_BODY_MB: setting(wholeNumber(1, 1024), 'largest relay body, in MB', '32'),
+  METRICS_TOKEN: setting(
+    z.string().min(16).meta({ wants: 'at least 16 characters' }),
+    'bearer token that opens `/metrics` to others than loopback',
+  ),
+  BASE_PATH: setting(
+    z
+      .string()
+      .regex(/^\/([\w.~-]+\/?)*$/)
+      .transform((base) => (base.endsWith('/') ? base : `${base}/`))
+      .meta({ wants: 'a path such as /gatehouse/' }),
+    'path that the console and the API are served under',
+    '/',
+  ),
+  TEST_PROMPT: setting(
+    text,
+    'what a channel test asks',
+    'Output only your specific model name with no additional text.',
+  ),
+} as const satisfies Record<string, Setting>
+
+export type Config = {
+  [K in keyof typeof settings]: z.output<(typeof settings)[K]['schema']> extends infer V
+    ? (typeof settings)[K] extends { default: string }
+      ? V
+      : V | undefined
+    : never
+}
+
+/** A wrong setting: one line that names the variable, what it got and what it wants. */
+export class ConfigError extends Error {}
+
+/** One API settings that have no meaning here; they stop nothing. */
+const IGNORED =
+  /^(REDIS_\w+|SYNC_FREQUENCY|MEMORY_CACHE_ENABLED|BATCH_\w+|SQL_MAX_\w+|SQLITE_BUSY_TIMEOUT|NODE_TYPE|FRONTEND_BASE_URL|TIKTOKEN_CACHE_DIR|GIN_MODE|ONLY_ONE_LOG_FILE|ENABLE_METRIC)$/
+
+export interface ParsedConfig {
+  config: Config
+  /** Things worth telling the operator once. */
+  notes: string[]
+}
+
+/** Parses an environment. Throws `ConfigError` at the first wrong value. */
+export function parseConfig(environment: Readonly<Record<string, string | undefined>>): ParsedConfig {
+  const notes: string[] = []
+  const ignored = Object.keys(environment).filter((name) => IGNORED.test(name))
+  if (ignored.length > 0) notes.push(`These settings have no effect here: ${ignored.join(', ')}`)
+  if (environment['LOG_SQL_DSN']) {
+    throw new ConfigError(
+      'LOG_SQL_DSN is not supported: logs share the database; unset it, and import old log rows if they are wanted',
+    )
+  }
+  const values: Record<string, unknown> = {}
+  for (const [name, { schema, default: otherwise }] of Object.entries<Setting>(settings)) {
+    const raw = environment[name]
+    const given = raw === undefined || raw === '' ? otherwise : raw
+    if (given === undefined) {
+      values[name] = undefined
+      continue
+    }
+    const parsed = schema.safeParse(given)
+    if (!parsed.success) throw new ConfigError(wrongValue(name, given, schema))
+    values[name] = parsed.data
+  }
+  if (environment['DEBUG']?.toLowerCase() === 'true') values['LOG_LEVEL'] = 'debug'
+  // Every key of `settings` was just parsed by its own schema.
+  const config = values as Config
+  const dsn = config.SQL_DSN
+  if (dsn !== undefined && !/^postgres(ql)?:\/\//.test(dsn)) {
+    throw new ConfigError(
+      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB move the data to SQLite or PostgreSQL first',
+    )
+  }
+  return { config, notes }
+}
+
+const SECRET = /SECRET|PASSWORD|TOKEN|DSN/
+
+function wrongValue(name: string, given: string, schema: z.ZodType): string {
+  const wants = schema.meta()?.['wants']
+  const shown = SECRET.test(name) ? 'a value' : JSON.stringify(given)
+  return `${name}: got ${shown}, wants ${typeof wants === 'string' ? wants : 'another value'}`
+}
+
+/** The `.env` file of a folder as variables; absent file: none. */
+export function readEnvFile(folder: string): Record<string, string> {
+  const file = path.join(folder, '.env')
+  if (!fs.existsSync(file)) return {}
+  const variables: Record<string, string> = {}
+  for (const line of fs.readFileSync(file, 'utf8').split(/\r?\n/)) {
+    const match = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/.exec(line)
+    if (match?.[1] === undefined || match[2] === undefined) continue
+    variables[match[1]] = match[2].replace(/^(['"])(.*)\1$/, '$2')
+  }
+  return variables
+}

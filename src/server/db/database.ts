@@ -1,0 +1,186 @@
+import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import fs from 'node:fs'
+import path from 'node:path'
+import pg from 'pg'
+import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
+import { createPostgresBatch } from '../ledger/postgres-batch.ts'
+import { migrate } from './migrate.ts'
+import type { Schema } from './schema.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { sqliteDialect } from './sqlite-dialect.ts'
+
+/**
+ * The open database. Three handles on the same data, so that nothing waits for the wrong thing:
+ * `write` for what changes rows, `read` for short reads, `heavy` for lists, statistics and exports
+ * over many rows.
+ */
+export interface Database {
+  engine: 'sqlite' | 'postgres'
+  write: Kysely<Schema>
+  read: Kysely<Schema>
+  heavy: Kysely<Schema>
+  /** Runs the ledger's operations in one transaction, in their order. */
+  runLedger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]>
+  /** Tells every process on this database, this one included, that rows changed. */
+  announce(message: string): Promise<void>
+  onAnnouncement(listener: (message: string) => void): void
+  close(): Promise<void>
+}
+
+/** A statement runner inside or outside of a transaction. */
+export type Queries = Kysely<Schema> | Transaction<Schema>
+
+export type DatabaseAddress =
+  | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
+  | { engine: 'postgres'; url: string }
+
+/** Opens a database and brings its tables up to date. */
+export async function openDatabase(address: DatabaseAddress): Promise<Database> {
+  const database =
+    address.engine === 'sqlite'
+      ? await openSqlite(address.path, address.synchronous ?? 'FULL')
+      : await openPostgres(address.url)
+  return database
+}
+
+async function openSqlite(file: string, synchronous: 'FULL' | 'NORMAL'): Promise<Database> {
+  fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 })
+  const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
+  const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
+  await migrate(write, 'sqlite', (script) => writer.script(script))
+  const reader = new SqliteConnection({ path: file, synchronous, readonly: true })
+  const heavyReader = new SqliteConnection({ path: file, synchronous, readonly: true })
+  const listeners: ((message: string) => void)[] = []
+  return {
+    engine: 'sqlite',
+    write,
+    read: new Kysely<Schema>({ dialect: sqliteDialect(reader) }),
+    heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    async runLedger(operations) {
+      await writer.lock()
+      try {
+        return await writer.ledger(operations)
+      } finally {
+        writer.unlock()
+      }
+    },
+    announce(message) {
+      for (const listener of listeners) listener(message)
+      return Promise.resolve()
+    },
+    onAnnouncement(listener) {
+      listeners.push(listener)
+    },
+    async close() {
+      await Promise.all([reader.close(), heavyReader.close()])
+      await writer.lock()
+      await writer.checkpoint()
+      await writer.close()
+    },
+  }
+}
+
+const CHANNEL = 'gatehouse'
+/** Connections for short work and for long reads; a process needs no more. */
+const POOL_SIZE = 8
+const HEAVY_POOL_SIZE = 2
+const BATCH_TIMEOUT_MS = 30_000
+const CONNECT_TIMEOUT_MS = 10_000
+
+const INT8 = 20
+const NUMERIC = 1700
+
+function poolOf(url: string, settings: pg.PoolConfig): pg.Pool {
+  const types = new pg.TypeOverrides()
+  types.setTypeParser(INT8, exactNumber)
+  types.setTypeParser(NUMERIC, Number)
+  const pool = new pg.Pool({ connectionString: url, keepAlive: true, types, ...settings })
+  // A connection that breaks while idle is replaced at its next use; without a listener it would end the process.
+  pool.on('error', () => {})
+  return pool
+}
+
+/** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
+function exactNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new Error(`a whole number is out of range: ${text}`)
+  return value
+}
+
+async function openPostgres(url: string): Promise<Database> {
+  const pool = poolOf(url, { max: POOL_SIZE })
+  const heavyPool = poolOf(url, { max: HEAVY_POOL_SIZE })
+  // Batches come one at a time. Their own connection, kept open: nothing stands before them, and the plans
+  // of the ledger's function stay made. A batch that hangs on a dead network is given up and tried again.
+  const ledgerPool = poolOf(url, {
+    max: 1,
+    idleTimeoutMillis: 0,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: BATCH_TIMEOUT_MS,
+  })
+  const write = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  await migrate(write, 'postgres', (script, trx) => sql.raw(script).execute(trx))
+  const listeners: ((message: string) => void)[] = []
+  const announcements = await listen(url, (message) => {
+    for (const listener of listeners) listener(message)
+  })
+  return {
+    engine: 'postgres',
+    write,
+    read: write,
+    heavy: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: heavyPool }) }),
+    runLedger: createPostgresBatch(ledgerPool),
+    async announce(message) {
+      await sql`SELECT pg_notify(${CHANNEL}, ${message})`.execute(write)
+      // This process hears itself at once and not only by way of the server.
+      for (const listener of listeners) listener(message)
+    },
+    onAnnouncement(listener) {
+      listeners.push(listener)
+    },
+    async close() {
+      await announcements.close()
+      await Promise.all([pool.end(), heavyPool.end(), ledgerPool.end()])
+    },
+  }
+}
+
+/** Milliseconds before a broken announcement connection is tried again. */
+const RELISTEN_DELAY_MS = 1000
+
+/**
+ * Listens for announcements of other processes; a broken connection is opened again, and all caches
+ * told.
+ */
+async function listen(
+  url: string,
+  onMessage: (message: string) => void,
+): Promise<{ close: () => Promise<void> }> {
+  let closed = false
+  let client = await connect()
+  async function connect(): Promise<pg.Client> {
+    const next = new pg.Client({ connectionString: url })
+    next.on('notification', ({ payload }) => onMessage(payload ?? ''))
+    next.on('error', () => {
+      if (!closed) setTimeout(() => void reconnect(), RELISTEN_DELAY_MS).unref()
+    })
+    await next.connect()
+    await next.query(`LISTEN ${CHANNEL}`)
+    return next
+  }
+  async function reconnect(): Promise<void> {
+    if (closed) return
+    try {
+      client = await connect()
+      onMessage('everything')
+    } catch {
+      setTimeout(() => void reconnect(), RELISTEN_DELAY_MS).unref()
+    }
+  }
+  return {
+    async close() {
+      closed = true
+      await client.end()
+    },
+  }
+}

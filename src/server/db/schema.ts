@@ -1,0 +1,182 @@
+/**
+ * The tables as kysely sees them. Numbers are whole unless said otherwise; booleans are converted
+ * per engine.
+ */
+
+export interface UserRow {
+  id: number
+  username: string
+  password: string
+  display_name: string | null
+  role: number
+  status: number
+  email: string | null
+  github_id: string | null
+  wechat_id: string | null
+  lark_id: string | null
+  oidc_id: string | null
+  access_token: string | null
+  quota: number
+  used_quota: number
+  request_count: number
+  group: string
+  aff_code: string | null
+  inviter_id: number | null
+}
+
+export interface TokenRow {
+  id: number
+  user_id: number
+  key: string
+  status: number
+  name: string | null
+  created_time: number
+  accessed_time: number
+  expired_time: number
+  remain_quota: number
+  unlimited_quota: boolean
+  used_quota: number
+  models: string | null
+  subnet: string | null
+}
+
+export interface ChannelRow {
+  id: number
+  type: number
+  key: string
+  status: number
+  name: string | null
+  weight: number | null
+  created_time: number | null
+  test_time: number | null
+  response_time: number | null
+  base_url: string | null
+  other: string | null
+  /** In the provider's unit, with decimals. */
+  balance: number | null
+  balance_updated_time: number | null
+  models: string | null
+  group: string | null
+  used_quota: number | null
+  model_mapping: string | null
+  priority: number | null
+  config: string | null
+  system_prompt: string | null
+  test_model: string | null
+}
+
+export interface AbilityRow {
+  group: string
+  model: string
+  channel_id: number
+  enabled: boolean
+  priority: number | null
+}
+
+export interface RedemptionRow {
+  id: number
+  user_id: number
+  key: string
+  status: number
+  name: string | null
+  quota: number
+  created_time: number
+  redeemed_time: number | null
+}
+
+export interface LogRow {
+  id: number
+  user_id: number
+  created_at: number
+  type: number
+  content: string | null
+  username: string | null
+  token_name: string | null
+  model_name: string | null
+  quota: number | null
+  prompt_tokens: number | null
+  completion_tokens: number | null
+  channel_id: number | null
+  request_id: string | null
+  elapsed_time: number | null
+  is_stream: boolean | null
+  system_prompt_reset: boolean | null
+}
+
+export interface LedgerRow {
+  id: number
+  created_at: number
+  kind: string
+  user_id: number
+  token_id: number
+  channel_id: number
+  user_amount: number
+  token_amount: number
+  debt: number
+  token_debt: number
+  prompt_tokens: number
+  completion_tokens: number
+  actor_id: number
+  request_id: string | null
+  detail: string
+}
+
+export interface ReservationRow {
+  request_id: string
+  user_id: number
+  token_id: number
+  user_amount: number
+  token_amount: number
+  created_at: number
+  node: string
+  checkpoint: string
+}
+
+export interface UsageSums {
+  requests: number
+  quota: number
+  prompt_tokens: number
+  completion_tokens: number
+}
+
+export interface Schema {
+  users: UserRow
+  tokens: TokenRow
+  channels: ChannelRow
+  abilities: AbilityRow
+  redemptions: RedemptionRow
+  logs: LogRow
+  options: { key: string; value: string | null }
+  id_counters: { name: string; next: number }
+  sessions: {
+    id_hash: string
+    user_id: number
+    created_at: number
+    expires_at: number
+    must_change_password: boolean
+  }
+  access_tokens: { user_id: number; token_hash: string; created_at: number }
+  settings: { name: string; value: string }
+  ledger: LedgerRow
+  reservations: ReservationRow
+  nodes: { name: string; seen_at: number }
+  usage_hourly: UsageSums & {
+    hour: number
+    user_id: number
+    username: string
+    token_name: string
+    model_name: string
+  }
+  channel_usage_hourly: UsageSums & { hour: number; channel_id: number; model_name: string }
+  usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
+  schema_migrations: { version: number; name: string; applied_at: number }
+}
+
+/** Columns that hold booleans; SQLite keeps them as 0 and 1. */
+export const BOOLEAN_COLUMNS: ReadonlySet<string> = new Set([
+  'unlimited_quota',
+  'enabled',
+  'is_stream',
+  'system_prompt_reset',
+  'must_change_password',
+])

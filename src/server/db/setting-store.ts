@@ -1,0 +1,20 @@
+import type { Queries } from './database.ts'
+
+/** A fact of this installation, made at its first use; all processes get the same. */
+export async function readOrCreateSetting(
+  db: Queries,
+  name: string,
+  fresh: string,
+): Promise<string> {
+  await db
+    .insertInto('settings')
+    .values({ name, value: fresh })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return row.value
+}

@@ -1,0 +1,23 @@
+import { sql, type RawBuilder } from 'kysely'
+
+/** Small pieces of SQL that both engines understand alike. */
+
+/**
+ * Whether a column begins with a text, ignoring case (ASCII only on SQLite). What the person typed
+ * is taken literally: `%` and `_` are no wildcards.
+ */
+export function beginsWith(column: string, text: string): RawBuilder<boolean> {
+  const pattern = `${text.replace(/[\\%_]/g, '\\$&')}%`
+  return sql<boolean>`lower(${sql.ref(column)}) LIKE lower(${pattern}) ESCAPE '\\'`
+}
+
+const UNIQUE_SQLITE = /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)$/
+const UNIQUE_POSTGRES = '23505'
+
+/** Whether a write failed because another row has this column's value already. */
+export function isUniqueViolation(error: unknown, column: string): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  const unique = error.code === UNIQUE_POSTGRES || UNIQUE_SQLITE.test(String(error.code))
+  const where = 'constraint' in error ? String(error.constraint) : error.message
+  return unique && where.includes(column)
+}

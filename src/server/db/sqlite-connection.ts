@@ -1,0 +1,112 @@
+import { Worker } from 'node:worker_threads'
+import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
+import type { QueryAnswer, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-worker.ts'
+
+/** A failed statement, with the engine's code: `SQLITE_CONSTRAINT_UNIQUE`, `SQLITE_FULL`, … */
+export class SqliteFailure extends Error {
+  readonly code: string
+  constructor(message: string, code: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+type Request = WorkerRequest extends infer R
+  ? R extends { id: number }
+    ? Omit<R, 'id'>
+    : never
+  : never
+
+/** Talks to one SQLite worker thread. */
+export class SqliteConnection {
+  readonly #worker: Worker
+  readonly #waiting = new Map<
+    number,
+    { resolve: (value: never) => void; reject: (error: Error) => void }
+  >()
+  #lastId = 0
+  /** Why the thread answers no more; null while it does. */
+  #ended: Error | null = null
+  /** Callers that wait for the lock, first come first served. */
+  readonly #queue: (() => void)[] = []
+  #locked = false
+
+  constructor(settings: WorkerSettings) {
+    this.#worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
+      workerData: settings,
+    })
+    this.#worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))
+    this.#worker.on('error', (error: unknown) => {
+      this.#failAll(error instanceof Error ? error : new Error(String(error)))
+    })
+    this.#worker.on('exit', () => this.#failAll(new Error('the database thread has ended')))
+  }
+
+  #settle(reply: WorkerAnswer): void {
+    const waiting = this.#waiting.get(reply.id)
+    if (waiting === undefined) return
+    this.#waiting.delete(reply.id)
+    // The worker answers each kind of request with its own type; `#send` names it.
+    if (reply.ok) waiting.resolve(reply.value as never)
+    else waiting.reject(new SqliteFailure(reply.message, reply.code))
+  }
+
+  #failAll(error: Error): void {
+    this.#ended ??= error
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+
+  #send<T>(request: Request): Promise<T> {
+    if (this.#ended !== null) return Promise.reject(this.#ended)
+    const id = ++this.#lastId
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#waiting.set(id, { resolve, reject })
+    this.#worker.postMessage({ ...request, id })
+    return promise
+  }
+
+  query(sql: string, parameters: readonly unknown[]): Promise<QueryAnswer> {
+    return this.#send({ kind: 'query', sql, parameters })
+  }
+
+  /** Several statements without parameters. */
+  script(sql: string): Promise<null> {
+    return this.#send({ kind: 'script', sql })
+  }
+
+  /** Runs ledger operations in one transaction. */
+  ledger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]> {
+    return this.#send({ kind: 'ledger', operations })
+  }
+
+  /**
+   * Takes the connection for one statement or one whole transaction; resolves when it is the
+   * caller's. The caller must `unlock`.
+   */
+  lock(): Promise<void> {
+    if (!this.#locked) {
+      this.#locked = true
+      return Promise.resolve()
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#queue.push(resolve)
+    return promise
+  }
+
+  unlock(): void {
+    const next = this.#queue.shift()
+    if (next === undefined) this.#locked = false
+    else next()
+  }
+
+  /** Copies the write-ahead log into the file and empties it. */
+  checkpoint(): Promise<null> {
+    return this.#send({ kind: 'checkpoint' })
+  }
+
+  async close(): Promise<void> {
+    await this.#send({ kind: 'close' })
+    await this.#worker.terminate()
+  }
+}

@@ -1,0 +1,111 @@
+import Sqlite from 'better-sqlite3'
+import { parentPort, workerData } from 'node:worker_threads'
+import { createSqliteBatch } from '../ledger/sqlite-batch.ts'
+import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
+
+/**
+ * One SQLite connection in a thread of its own, so that SQL never blocks the event loop that
+ * relays. The writer thread runs the ledger's batches too: one transaction and one fsync for all
+ * that arrived together.
+ */
+
+export interface WorkerSettings {
+  path: string
+  synchronous: 'FULL' | 'NORMAL'
+  readonly: boolean
+}
+
+export type WorkerRequest =
+  | { id: number; kind: 'query'; sql: string; parameters: readonly unknown[] }
+  | { id: number; kind: 'script'; sql: string }
+  | { id: number; kind: 'ledger'; operations: readonly LedgerOperation[] }
+  | { id: number; kind: 'checkpoint' }
+  | { id: number; kind: 'close' }
+
+export interface QueryAnswer {
+  rows: unknown[]
+  /** Rows that the statement changed. */
+  changes: number
+}
+
+export type WorkerAnswer =
+  | { id: number; ok: true; value: QueryAnswer | LedgerResult[] | null }
+  | { id: number; ok: false; message: string; code: string }
+
+/** How many compiled statements are kept; kysely's texts repeat. */
+const STATEMENTS_MAX = 300
+/** Memory for pages, KiB (negative: that is how the pragma wants it). */
+const CACHE_KIB = -16_384
+
+// The parent passes exactly this.
+const settings = workerData as WorkerSettings
+const database = new Sqlite(settings.path, { readonly: settings.readonly })
+database.pragma('busy_timeout = 10000')
+if (!settings.readonly) {
+  database.pragma('journal_mode = WAL')
+  database.pragma(`synchronous = ${settings.synchronous}`)
+  database.pragma('wal_autocheckpoint = 2000')
+}
+database.pragma(`cache_size = ${CACHE_KIB}`)
+database.pragma('temp_store = MEMORY')
+
+const statements = new Map<string, Sqlite.Statement<unknown[]>>()
+let ledgerBatch: ReturnType<typeof createSqliteBatch> | undefined
+
+function prepare(sql: string): Sqlite.Statement<unknown[]> {
+  const known = statements.get(sql)
+  if (known !== undefined) return known
+  if (statements.size >= STATEMENTS_MAX) {
+    const oldest = statements.keys().next()
+    if (!oldest.done) statements.delete(oldest.value)
+  }
+  const statement = database.prepare<unknown[]>(sql)
+  statements.set(sql, statement)
+  return statement
+}
+
+/** SQLite has no booleans. */
+const bindable = (value: unknown): unknown =>
+  typeof value === 'boolean' ? Number(value) : value === undefined ? null : value
+
+function query(sql: string, parameters: readonly unknown[]): QueryAnswer {
+  const statement = prepare(sql)
+  const bound = parameters.map(bindable)
+  if (statement.reader) return { rows: statement.all(...bound), changes: 0 }
+  const { changes } = statement.run(...bound)
+  return { rows: [], changes }
+}
+
+function answer(request: WorkerRequest): QueryAnswer | LedgerResult[] | null {
+  switch (request.kind) {
+    case 'query':
+      return query(request.sql, request.parameters)
+    case 'script':
+      statements.clear()
+      database.exec(request.sql)
+      return null
+    case 'ledger':
+      ledgerBatch ??= createSqliteBatch(database)
+      return ledgerBatch(request.operations)
+    case 'checkpoint':
+      database.pragma('wal_checkpoint(TRUNCATE)')
+      return null
+    case 'close':
+      database.close()
+      return null
+    default:
+      throw new Error(`unknown request ${JSON.stringify(request satisfies never)}`)
+  }
+}
+
+parentPort?.on('message', (request: WorkerRequest) => {
+  let reply: WorkerAnswer
+  try {
+    reply = { id: request.id, ok: true, value: answer(request) }
+  } catch (error) {
+    const code = error instanceof Sqlite.SqliteError ? error.code : 'ERROR'
+    reply = { id: request.id, ok: false, message: String(error), code }
+  }
+  parentPort?.postMessage(reply)
+  if (request.kind === 'close') parentPort?.close()
+})

@@ -1,0 +1,38 @@
+import ipaddr from 'ipaddr.js'
+
+/** What kind of place an address is, for deciding whether the server may connect to it. */
+export type AddressClass = 'public' | 'private' | 'forbidden'
+
+/** Instance metadata services outside of the link-local ranges; they hand out credentials to whoever asks. */
+const METADATA = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254'])
+
+/** Never a server: nowhere, everyone, link-local (where most metadata services live). */
+const FORBIDDEN_RANGES = new Set([
+  'unspecified',
+  'broadcast',
+  'multicast',
+  'linkLocal',
+  'reserved',
+  'discard',
+])
+const PUBLIC_RANGES = new Set(['unicast'])
+
+/** Classifies an IP address; addresses that embed an IPv4 address are classified by it. */
+export function addressClass(text: string): AddressClass {
+  if (!ipaddr.isValid(text)) return 'forbidden'
+  const address = embedded(ipaddr.process(text))
+  if (METADATA.has(address.toString())) return 'forbidden'
+  const range = address.range()
+  if (FORBIDDEN_RANGES.has(range)) return 'forbidden'
+  return PUBLIC_RANGES.has(range) ? 'public' : 'private'
+}
+
+/** NAT64 and 6to4 addresses lead to the IPv4 address inside them. */
+function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+  if (address instanceof ipaddr.IPv4) return address
+  const range = address.range()
+  const bytes = address.toByteArray()
+  if (range === 'rfc6052') return new ipaddr.IPv4(bytes.slice(12))
+  if (range === '6to4') return new ipaddr.IPv4(bytes.slice(2, 6))
+  return address
+}

@@ -1,0 +1,88 @@
+import dns from 'node:dns'
+import net from 'node:net'
+import { Pool, ProxyAgent, type Dispatcher } from 'undici'
+import { addressClass } from './address-class.ts'
+
+/**
+ * The one way out. Names are resolved here, every address is classified, and the connection goes to an address
+ * that was classified and no other, so that a name cannot answer differently the second time. Redirects are
+ * never followed.
+ */
+export interface Egress {
+  /** Where to dispatch calls for an origin (`https://host:port`). Throws `EgressRefused` for a literal address that is not allowed. */
+  dispatcher(origin: string): Dispatcher
+  close(): Promise<void>
+}
+
+/** An address that the server must not connect to. */
+export class EgressRefused extends Error {}
+
+export interface EgressSettings {
+  allowPrivate: boolean
+  /** HTTP proxy that all calls take; it resolves names itself. */
+  proxy?: string | undefined
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+const KEEP_ALIVE_MS = 30_000
+/** Origins whose pools are kept; the least recently made goes first. */
+const POOLS_MAX = 2000
+
+export function createEgress(settings: EgressSettings): Egress {
+  const pools = new Map<string, Dispatcher>()
+  const proxy =
+    settings.proxy === undefined
+      ? null
+      : new ProxyAgent({ uri: settings.proxy, proxyTunnel: true })
+
+  const allowed = (address: string): boolean => {
+    const kind = addressClass(address)
+    return kind === 'public' || (kind === 'private' && settings.allowPrivate)
+  }
+
+  const lookup: net.LookupFunction = (hostname, options, callback) => {
+    dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) {
+        callback(error, '', 4)
+        return
+      }
+      const good = addresses.filter(({ address }) => allowed(address))
+      const first = good[0]
+      if (first === undefined) {
+        callback(new EgressRefused('the name leads to an address that is not allowed'), '', 4)
+      } else if (options.all === true) {
+        callback(null, good)
+      } else {
+        callback(null, first.address, first.family)
+      }
+    })
+  }
+
+  return {
+    dispatcher(origin) {
+      const known = pools.get(origin)
+      if (known !== undefined) return known
+      const host = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1')
+      if (net.isIP(host) !== 0 && !allowed(host)) {
+        throw new EgressRefused('the address is not allowed')
+      }
+      if (proxy !== null) return proxy
+      const pool = new Pool(origin, {
+        connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        pipelining: 1,
+      })
+      const oldest = pools.size >= POOLS_MAX ? pools.entries().next() : null
+      if (oldest !== null && !oldest.done) {
+        pools.delete(oldest.value[0])
+        void oldest.value[1].close()
+      }
+      pools.set(origin, pool)
+      return pool
+    },
+    async close() {
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()))
+      await proxy?.close()
+    },
+  }
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+const NODE_MAJOR_MIN = 24
+
+// Before anything else is loaded: the database driver crashes on older versions instead of complaining.
+if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
+  process.stderr.write(
+    `Gatehouse needs Node ${NODE_MAJOR_MIN} or newer and runs on ${process.versions.node}. ` +
+      'Start it with npm (npm start), which brings its own.\n',
+  )
+  process.exit(1)
+}
+
+const { runCommandLine } = await import('./commands/command-line.ts')
+await runCommandLine(process.argv, process.env)

@@ -1,0 +1,59 @@
+import ipaddr from 'ipaddr.js'
+
+type Block = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** Whose `X-Forwarded-For` counts. */
+export type TrustedProxies = readonly Block[]
+
+/** Parses addresses and CIDR blocks; throws on the first that is neither. */
+export function parseTrustedProxies(list: readonly string[]): TrustedProxies {
+  return list.map((item): Block => {
+    if (ipaddr.isValidCIDR(item)) return ipaddr.parseCIDR(item)
+    const address = ipaddr.process(item)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  })
+}
+
+/**
+ * The caller's address: the socket's peer, unless that is a trusted proxy; then the last address of
+ * `X-Forwarded-For` that no trusted proxy has. Headers of anybody else say nothing.
+ */
+export function clientAddress(
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  trusted: TrustedProxies,
+): string {
+  let address = plain(peer ?? '')
+  if (trusted.length === 0 || forwardedFor === undefined) return address
+  const hops = forwardedFor.split(',').map((hop) => plain(hop.trim()))
+  while (isTrusted(address, trusted)) {
+    const previous = hops.pop()
+    if (previous === undefined || !ipaddr.isValid(previous)) break
+    address = previous
+  }
+  return address
+}
+
+/** `::ffff:127.0.0.1` is `127.0.0.1`. */
+const plain = (address: string): string =>
+  address.startsWith('::ffff:') && ipaddr.isValid(address)
+    ? ipaddr.process(address).toString()
+    : address
+
+/** Whether a socket's peer is one of the proxies whose headers count. */
+export const isTrustedProxy = (peer: string | undefined, trusted: TrustedProxies): boolean =>
+  isTrusted(plain(peer ?? ''), trusted)
+
+function isTrusted(address: string, trusted: TrustedProxies): boolean {
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  return trusted.some(([block, bits]) => block.kind() === parsed.kind() && parsed.match(block, bits))
+}
+
+/** One address for a whole network of one customer: IPv6 by its /64, as rate limits count. */
+export function addressKey(address: string): string {
+  if (!address.includes(':') || !ipaddr.isValid(address)) return address
+  const parsed = ipaddr.parse(address)
+  if (parsed.kind() !== 'ipv6') return address
+  return parsed.toNormalizedString().split(':').slice(0, 4).join(':')
+}

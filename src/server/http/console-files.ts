@@ -1,0 +1,76 @@
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import type { App } from '../app.ts'
+import { addressKey } from './client-address.ts'
+import { API_POLICY, consolePolicy } from './security-headers.ts'
+
+const NONCE_PLACE = '%GATEHOUSE_NONCE%'
+const BASE_PLACE = '%GATEHOUSE_BASE%'
+/** Hashed file names never change their content. */
+const ASSET_LIFE = 'public, max-age=31536000, immutable'
+/** Others (logo, favicon): an hour. */
+const FILE_LIFE = 'public, max-age=3600'
+
+/** The wire's answer for a path under `/api` or `/v1` that does not exist, or not with this method. */
+export const UNKNOWN_PATH = {
+  error: { message: 'Invalid URL', type: 'invalid_request_error', param: '', code: '' },
+}
+
+/** Serves the built console; every unknown path that is not an API's is its page. */
+export async function serveConsole(
+  server: FastifyInstance,
+  app: App,
+  folder: string,
+): Promise<void> {
+  const indexFile = path.join(folder, 'index.html')
+  const index = fs.existsSync(indexFile) ? fs.readFileSync(indexFile, 'utf8') : null
+  if (index !== null) {
+    await server.register(fastifyStatic, {
+      root: folder,
+      serve: false,
+      cacheControl: false,
+    })
+  }
+  server.setNotFoundHandler(async (request, reply) => {
+    const url = request.url.split('?')[0] ?? '/'
+    if (/^\/(api|v1)(\/|$)/.test(url)) {
+      reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
+      return reply.code(404).send(UNKNOWN_PATH)
+    }
+    if (!(await app.rateLimits.web.take(addressKey(app.addressOf(request.raw))))) {
+      return reply.code(429).send('')
+    }
+    if (index === null) {
+      return reply.code(503).type('text/plain').send('The console has not been built: npm run build')
+    }
+    const file = fileOf(folder, url)
+    if (file !== null) return sendFile(reply, file)
+    return sendPage(reply, index, app.config.BASE_PATH)
+  })
+}
+
+/** The file of the built console that a path names, relative to its folder, or null. */
+function fileOf(folder: string, url: string): string | null {
+  if (url === '/' || url === '/index.html' || !/^[\w./-]+$/.test(url) || url.includes('..')) return null
+  const file = path.join(folder, url)
+  return fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true ? url.slice(1) : null
+}
+
+function sendFile(reply: FastifyReply, file: string): FastifyReply {
+  const hashed = file.startsWith('assets/')
+  reply.header('Cache-Control', hashed ? ASSET_LIFE : FILE_LIFE)
+  return reply.sendFile(file)
+}
+
+function sendPage(reply: FastifyReply, index: string, basePath: string): FastifyReply {
+  const nonce = randomBytes(16).toString('base64')
+  return reply
+    .code(200)
+    .header('Cache-Control', 'no-cache')
+    .header('Content-Security-Policy', consolePolicy(nonce))
+    .type('text/html; charset=utf-8')
+    .send(index.replaceAll(NONCE_PLACE, nonce).replaceAll(BASE_PLACE, basePath))
+}

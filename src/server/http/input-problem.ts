@@ -1,0 +1,45 @@
+import type { z } from 'zod'
+
+/** Where the input is wrong and what it should be, in both languages; null when the whole of it is no object. */
+export interface InputProblem extends Record<string, string> {
+  field: string
+  problemZh: string
+  problemEn: string
+}
+
+const TYPES: Readonly<Record<string, { zh: string; en: string }>> = {
+  string: { zh: '需要文本', en: 'it must be a text' },
+  number: { zh: '需要数字', en: 'it must be a number' },
+  int: { zh: '需要整数', en: 'it must be a whole number' },
+  boolean: { zh: '需要 true 或 false', en: 'it must be true or false' },
+  array: { zh: '需要数组', en: 'it must be an array' },
+  object: { zh: '需要 JSON 对象', en: 'it must be a JSON object' },
+}
+
+/** The first thing that is wrong. */
+export function inputProblem(error: z.ZodError): InputProblem | null {
+  const issue = error.issues[0]
+  if (issue === undefined || issue.path.length === 0) return null
+  const { zh, en } = words(issue)
+  return { field: issue.path.join('.'), problemZh: zh, problemEn: en }
+}
+
+function words(issue: z.core.$ZodIssue): { zh: string; en: string } {
+  switch (issue.code) {
+    case 'invalid_type':
+      return TYPES[issue.expected] ?? { zh: '类型不对', en: 'it has the wrong type' }
+    case 'too_big':
+      return issue.origin === 'string'
+        ? { zh: `最多 ${issue.maximum} 个字符`, en: `it has at most ${issue.maximum} characters` }
+        : { zh: `最大 ${issue.maximum}`, en: `it is at most ${issue.maximum}` }
+    case 'too_small':
+      return { zh: `最小 ${issue.minimum}`, en: `it is at least ${issue.minimum}` }
+    case 'invalid_value':
+      return {
+        zh: `只能是 ${issue.values.map(String).join('、')}`,
+        en: `it is one of ${issue.values.map(String).join(', ')}`,
+      }
+    default:
+      return { zh: '格式不对', en: 'it is not in the right form' }
+  }
+}

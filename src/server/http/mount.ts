@@ -1,0 +1,272 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { allEndpoints } from '../../contract/api.ts'
+import type { Access, Endpoint } from '../../contract/endpoint.ts'
+import { errors, languageOf, type ErrorSpec } from '../../contract/errors.ts'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { AppError } from '../app-error.ts'
+import { sha256 } from '../secrets.ts'
+import { findUserByAccessToken } from '../user/session-store.ts'
+import type { App } from '../app.ts'
+import { addressKey } from './client-address.ts'
+import { isCrossSite } from './csrf.ts'
+import type { Actor, CallContext, Route } from './handler.ts'
+import { inputProblem } from './input-problem.ts'
+import { SESSION_COOKIE } from './sessions.ts'
+
+/** Bodies of the management API, bytes. */
+export const API_BODY_BYTES_MAX = 8 * 2 ** 20
+
+/**
+ * Mounts the management API from the contract's table, and only from it. For each call, in this
+ * order: rate, who calls, cross-site gate, role, input, handler, and the answer through the
+ * endpoint's own shape, so that a member nobody declared cannot leave.
+ */
+export function mountApi(server: FastifyInstance, app: App, routes: readonly Route[]): void {
+  const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
+  for (const endpoint of allEndpoints) {
+    if (!byEndpoint.has(endpoint)) {
+      throw new Error(`nothing answers ${endpoint.method} ${endpoint.path}`)
+    }
+  }
+  const byAddress = Map.groupBy(
+    routes,
+    ({ endpoint }) => `${endpoint.method} ${endpoint.path.replace(/\/$/, '')}`,
+  )
+  for (const group of byAddress.values()) {
+    // The endpoint that wants a query member is asked first; the plain one takes the rest.
+    const ordered = group.toSorted(
+      (a, b) =>
+        Number(b.endpoint.options.whenQuery !== undefined) -
+        Number(a.endpoint.options.whenQuery !== undefined),
+    )
+    const first = ordered[0]
+    if (first === undefined) continue
+    server.route({
+      method: first.endpoint.method,
+      url: first.endpoint.path.replace(/\/$/, ''),
+      async handler(request, reply) {
+        const route = ordered.find(({ endpoint }) => applies(endpoint, request))
+        if (route !== undefined) await answerCall(app, route, request, reply)
+        return reply
+      },
+    })
+  }
+}
+
+function applies({ options: { whenQuery } }: Endpoint, request: FastifyRequest): boolean {
+  if (whenQuery === undefined) return true
+  const value = queryOf(request)[whenQuery]
+  return value !== undefined && value !== ''
+}
+
+/**
+ * Fastify parses the query into a plain object of texts; repeated members come as a list, the last
+ * counts.
+ */
+function queryOf(request: FastifyRequest): Record<string, string> {
+  const query: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    query[name] = String(Array.isArray(value) ? value.at(-1) : value)
+  }
+  return query
+}
+
+async function answerCall(
+  app: App,
+  { endpoint, handle }: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { options } = endpoint
+  reply.header('Cache-Control', 'no-store')
+  const address = app.addressOf(request.raw)
+  const key = addressKey(address)
+  const allowed =
+    (await app.rateLimits.api.take(key)) &&
+    (options.rate !== 'critical' || (await app.rateLimits.critical.take(key)))
+  if (!allowed) {
+    reply.code(429).send('')
+    return
+  }
+  const language = languageOf(request.headers['accept-language'])
+  try {
+    const actor = await actorOf(app, endpoint, request)
+    const context: CallContext = {
+      actor,
+      language,
+      requestId: String(request.id),
+      address,
+      request,
+      reply,
+    }
+    const input = parseInput(endpoint, request)
+    const answer = await handle({ ...context, ...input })
+    if (options.answer === 'stream') return
+    reply.send(shapedAnswer(endpoint, answer))
+  } catch (error) {
+    renderRefusal(error, { request, reply, app, extra: options.extra })
+  }
+}
+
+/**
+ * Sends a refusal in the management API's envelope, with the members that `extra` declares. What is
+ * neither an `AppError` nor the framework's word on a bad request is a fault of ours.
+ */
+export function renderRefusal(
+  error: unknown,
+  {
+    request,
+    reply,
+    app,
+    extra,
+  }: {
+    request: FastifyRequest
+    reply: FastifyReply
+    app: Pick<App, 'trace'>
+    extra?: z.ZodType | undefined
+  },
+): void {
+  const language = languageOf(request.headers['accept-language'])
+  const known = namedError(error)
+  const spec: ErrorSpec = errors[known.code]
+  if (known.code === 'internal') {
+    app.trace.error(
+      { err: error, requestId: request.id, url: request.url.split('?')[0] },
+      'a call failed',
+    )
+  }
+  reply
+    .code(spec.real === true ? spec.status : 200)
+    .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
+}
+
+const HTTP_BAD_REQUEST = 400
+const HTTP_TOO_LARGE = 413
+const HTTP_SERVER_FAULT = 500
+
+/**
+ * The framework's own refusals carry a status: a body that is too large, a path or header that
+ * cannot be read.
+ */
+function namedError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const status =
+    error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : HTTP_SERVER_FAULT
+  if (status === HTTP_TOO_LARGE) {
+    return new AppError('body_too_large', { limit: API_BODY_BYTES_MAX / 2 ** 20 }, error)
+  }
+  return status >= HTTP_BAD_REQUEST && status < HTTP_SERVER_FAULT
+    ? new AppError('invalid_parameter', {}, error)
+    : new AppError('internal', {}, error)
+}
+
+function declaredExtra(shape: z.ZodType | undefined, error: AppError): object {
+  const declared = shape?.safeParse(error.extra)
+  return declared?.success === true ? Object(declared.data) : {}
+}
+
+const ACCESS_ROLE: Record<Access, number> = {
+  anyone: Role.guest,
+  user: Role.user,
+  admin: Role.admin,
+  root: Role.root,
+}
+
+/** Who calls. The order of checks is the wire's: a valid cookie beats the header. */
+async function actorOf(
+  app: App,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+): Promise<Actor | null> {
+  const { access, changesState, duringPasswordChange } = endpoint.options
+  const cookie = request.cookies[SESSION_COOKIE]
+  const session = cookie === undefined ? null : await app.sessions.find(cookie)
+  const changes = endpoint.method !== 'GET' || changesState === true
+  if (cookie !== undefined && changes) {
+    if (isCrossSite(request.headers, endpoint.method, app.ownOrigins)) {
+      throw new AppError('cross_site')
+    }
+  }
+  if (access === 'anyone') {
+    return session === null || session.user.status !== UserStatus.enabled
+      ? null
+      : actorFrom(session.user, session.idHash)
+  }
+  let actor: Actor
+  if (session !== null) {
+    actor = actorFrom(session.user, session.idHash)
+    if (session.mustChangePassword && duringPasswordChange !== true) {
+      throw new AppError('password_change_required')
+    }
+  } else {
+    actor = await actorByAccessToken(app, request.headers.authorization)
+  }
+  if (actor.user.status !== UserStatus.enabled) throw new AppError('user_disabled')
+  if (actor.role < ACCESS_ROLE[access]) throw new AppError('role_too_low')
+  return actor
+}
+
+const actorFrom = (user: Actor['user'], sessionHash: string): Actor => ({
+  user,
+  id: user.id,
+  role: user.role,
+  sessionHash,
+})
+
+async function actorByAccessToken(app: App, header: string | undefined): Promise<Actor> {
+  if (header === undefined || header === '') throw new AppError('not_signed_in')
+  const token = header.replace('Bearer ', '').trim()
+  const user =
+    token === ''
+      ? undefined
+      : await findUserByAccessToken(app.database.read, { token, tokenHash: sha256(token) })
+  if (user === undefined) throw new AppError('access_token_invalid')
+  return actorFrom(user, '')
+}
+
+function parseInput(endpoint: Endpoint, request: FastifyRequest) {
+  const { params, query, body } = endpoint.options
+  return {
+    params: params === undefined ? undefined : parsed(params, request.params, 'invalid_parameter'),
+    query: query === undefined ? undefined : parsed(query, queryOf(request), 'invalid_parameter'),
+    body: body === undefined ? undefined : parsed(body, jsonBody(request), 'invalid_field'),
+  }
+}
+
+function jsonBody(request: FastifyRequest): unknown {
+  const bytes = request.body
+  const text = Buffer.isBuffer(bytes) ? bytes.toString('utf8') : ''
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    const detail = text === '' ? '空 / empty' : error instanceof Error ? error.message : ''
+    throw new AppError('body_not_json', { detail: detail.slice(0, 100) })
+  }
+}
+
+function parsed(
+  shape: z.ZodType,
+  value: unknown,
+  code: 'invalid_parameter' | 'invalid_field',
+): unknown {
+  const result = shape.safeParse(value)
+  if (result.success) return result.data
+  const problem = inputProblem(result.error)
+  if (problem === null) throw new AppError(code === 'invalid_field' ? 'invalid_parameter' : code)
+  throw new AppError('invalid_field', problem)
+}
+
+/**
+ * The envelope. The handler's answer goes through the endpoint's shape; a mismatch is a fault of
+ * ours.
+ */
+function shapedAnswer({ options }: Endpoint, answer: unknown): unknown {
+  const given: Record<string, unknown> =
+    typeof answer === 'object' && answer !== null ? { ...answer } : {}
+  const data = options.data === undefined ? {} : { data: options.data.parse(given['data']) }
+  if (options.answer === 'raw') return 'data' in data ? data.data : {}
+  const extra = options.extra === undefined ? {} : Object(options.extra.parse(given))
+  const message = typeof given['message'] === 'string' ? given['message'] : ''
+  return { success: true, message, ...data, ...extra }
+}

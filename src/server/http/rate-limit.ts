@@ -1,0 +1,125 @@
+import pg from 'pg'
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
+
+/** Counts calls of a key; refuses beyond the limit until the window has passed. */
+export interface RateLimit {
+  /** True when the call may go on. */
+  take(key: string): Promise<boolean>
+  /** Seconds until the key may call again; 0 when it may now. Counts nothing. */
+  waitSeconds(key: string): Promise<number>
+  forget(key: string): Promise<void>
+}
+
+export interface RateLimitRule {
+  name: string
+  /** 0: no limit. */
+  points: number
+  windowSeconds: number
+}
+
+export interface RateLimits {
+  api: RateLimit
+  web: RateLimit
+  critical: RateLimit
+  /** Failed sign-ins of one account. */
+  signIn: RateLimit
+  close(): Promise<void>
+}
+
+const MINUTE = 60
+/** Failed sign-ins of one account, from all addresses together. */
+const SIGN_IN_FAILURES_MAX = 10
+const SIGN_IN_WINDOW_SECONDS = 15 * MINUTE
+
+/** Limits in this process's memory; with a PostgreSQL address the critical ones are shared by all processes. */
+export async function createRateLimits(settings: {
+  api: number
+  web: number
+  critical: number
+  postgresUrl?: string | undefined
+}): Promise<RateLimits> {
+  const pool =
+    settings.postgresUrl === undefined
+      ? null
+      : new pg.Pool({ connectionString: settings.postgresUrl, max: 2 })
+  pool?.on('error', () => {})
+  const rules = {
+    api: { name: 'api', points: settings.api, windowSeconds: 3 * MINUTE },
+    web: { name: 'web', points: settings.web, windowSeconds: 3 * MINUTE },
+    critical: { name: 'critical', points: settings.critical, windowSeconds: 20 * MINUTE },
+    signIn: {
+      name: 'sign_in',
+      points: settings.critical === 0 ? 0 : SIGN_IN_FAILURES_MAX,
+      windowSeconds: SIGN_IN_WINDOW_SECONDS,
+    },
+  }
+  return {
+    api: inMemory(rules.api),
+    web: inMemory(rules.web),
+    critical: pool === null ? inMemory(rules.critical) : await shared(rules.critical, pool),
+    signIn: pool === null ? inMemory(rules.signIn) : await shared(rules.signIn, pool),
+    async close() {
+      await pool?.end()
+    },
+  }
+}
+
+const UNLIMITED: RateLimit = {
+  take: () => Promise.resolve(true),
+  waitSeconds: () => Promise.resolve(0),
+  forget: () => Promise.resolve(),
+}
+
+export function inMemory(rule: RateLimitRule): RateLimit {
+  if (rule.points === 0) return UNLIMITED
+  return limitOf(
+    new RateLimiterMemory({ points: rule.points, duration: rule.windowSeconds, keyPrefix: rule.name }),
+    rule.points,
+  )
+}
+
+async function shared(rule: RateLimitRule, pool: pg.Pool): Promise<RateLimit> {
+  if (rule.points === 0) return UNLIMITED
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const limiter = new RateLimiterPostgres(
+    {
+      storeClient: pool,
+      storeType: 'pool',
+      tableName: 'rate_limits',
+      points: rule.points,
+      duration: rule.windowSeconds,
+      keyPrefix: rule.name,
+      // While the database does not answer, each process counts for itself.
+      insuranceLimiter: new RateLimiterMemory({
+        points: rule.points,
+        duration: rule.windowSeconds,
+        keyPrefix: rule.name,
+      }),
+    },
+    (error?: Error) => (error === undefined || error === null ? resolve() : reject(error)),
+  )
+  await promise
+  return limitOf(limiter, rule.points)
+}
+
+function limitOf(limiter: RateLimiterMemory | RateLimiterPostgres, points: number): RateLimit {
+  return {
+    async take(key) {
+      try {
+        await limiter.consume(key)
+        return true
+      } catch (refusal) {
+        if (refusal instanceof RateLimiterRes) return false
+        throw refusal
+      }
+    },
+    async waitSeconds(key) {
+      const state = await limiter.get(key)
+      if (state === null || state.consumedPoints < points) return 0
+      return Math.ceil(state.msBeforeNext / 1000)
+    },
+    async forget(key) {
+      await limiter.delete(key)
+    },
+  }
+}

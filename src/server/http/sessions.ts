@@ -1,0 +1,55 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../db/database.ts'
+import { sameText, sha256 } from '../secrets.ts'
+import {
+  deleteSession,
+  findSession,
+  insertSession,
+  type StoredSession,
+} from '../user/session-store.ts'
+
+export const SESSION_COOKIE = 'session'
+/** Seconds: 30 days, from signing in. */
+export const SESSION_LIFE_SECONDS = 30 * 86_400
+
+/**
+ * Sessions are rows; the cookie holds a random id, signed so that made-up ones cost no look-up. Role and
+ * status are read from the user's row with every call.
+ */
+export interface Sessions {
+  /** The cookie's value for a new session. */
+  start(userId: number, mustChangePassword: boolean): Promise<string>
+  find(cookie: string): Promise<StoredSession | null>
+  end(cookie: string): Promise<void>
+}
+
+export function createSessions(database: Database, clock: Clock, secret: string): Sessions {
+  const sign = (id: string): string => createHmac('sha256', secret).update(id).digest('base64url')
+  const idOf = (cookie: string): string | null => {
+    const [id = '', signature = ''] = cookie.split('.')
+    return id !== '' && sameText(sign(id), signature) ? id : null
+  }
+  return {
+    async start(userId, mustChangePassword) {
+      const id = randomBytes(32).toString('base64url')
+      const nowSeconds = clock.nowSeconds()
+      await insertSession(database.write, {
+        idHash: sha256(id),
+        userId,
+        nowSeconds,
+        expiresAtSeconds: nowSeconds + SESSION_LIFE_SECONDS,
+        mustChangePassword,
+      })
+      return `${id}.${sign(id)}`
+    },
+    async find(cookie) {
+      const id = idOf(cookie)
+      return id === null ? null : findSession(database.read, sha256(id), clock.nowSeconds())
+    },
+    async end(cookie) {
+      const id = idOf(cookie)
+      if (id !== null) await deleteSession(database.write, sha256(id))
+    },
+  }
+}

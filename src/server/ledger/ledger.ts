@@ -1,0 +1,75 @@
+import type { Database } from '../db/database.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { LedgerResult, ReserveOperation, ReserveRefusal, Settlement } from './operations.ts'
+
+/**
+ * The ledger as the relay sees it: calls are reserved, settled and released, many at once, and
+ * share their transactions (`group-commit.ts`).
+ *
+ * A promise resolves after its batch has committed and not before; until then nothing may reach the
+ * client that depends on it. While the storage is out of order, `reserve` and `checkpoint` reject
+ * after a few tries, `settle` and `release` wait for it. An operation that is impossible in itself
+ * always rejects.
+ */
+export interface Ledger {
+  /** Null when reserved, else why not. */
+  reserve(operation: Omit<ReserveOperation, 'kind'>): Promise<ReserveRefusal | null>
+  /** Stores what the call came to so far; false when the call is closed already. */
+  checkpoint(settlement: Settlement): Promise<boolean>
+  /** Null when the call had been closed before: nothing was booked now. */
+  settle(settlement: Settlement): Promise<Settled | null>
+  /** False when the call had been closed before. */
+  release(requestId: string): Promise<boolean>
+  /** Operations handed in and not yet committed. */
+  readonly pending: number
+  /** Resolves when everything handed in so far has committed or failed. */
+  drain(): Promise<void>
+}
+
+export interface Settled {
+  /** Points taken. */
+  charged: number
+  /** Points the balance could not cover. */
+  debt: number
+  /** What the user has left. */
+  userQuota: number
+}
+
+export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
+  const batches = new GroupCommit((operations) => database.runLedger(operations))
+  return {
+    get pending() {
+      return batches.pending
+    },
+    async reserve(operation) {
+      const result = await batches.submit({ ...operation, kind: 'reserve' })
+      if (result.kind === 'reserved') return null
+      if (result.kind === 'refused') return result.reason
+      throw unexpected(result)
+    },
+    async checkpoint(settlement) {
+      const result = await batches.submit({ kind: 'checkpoint', settlement })
+      if (result.kind === 'checkpointed') return true
+      if (result.kind === 'closed') return false
+      throw unexpected(result)
+    },
+    async settle(settlement) {
+      const result = await batches.submit({ kind: 'settle', settlement })
+      if (result.kind === 'settled') return result
+      if (result.kind === 'closed') return null
+      throw unexpected(result)
+    },
+    async release(requestId) {
+      const result = await batches.submit({ kind: 'release', requestId })
+      if (result.kind === 'released') return true
+      if (result.kind === 'closed') return false
+      throw unexpected(result)
+    },
+    drain: () => batches.drain(),
+  }
+}
+
+const unexpected = (result: LedgerResult): Error =>
+  new Error(
+    `the ledger refused an operation: ${result.kind === 'invalid' ? result.message : result.kind}`,
+  )

@@ -1,0 +1,153 @@
+import { QUOTA_MAX } from '../../contract/quota.ts'
+
+/**
+ * The ledger's named operations on a relayed call. The relay hands them to the storage in batches:
+ * one message to the SQLite thread, one round trip to PostgreSQL; a batch is one transaction.
+ *
+ * The life of a call: `reserve` → (`checkpoint` …) → `settle`, or `release` when the upstream never
+ * accepted. A reservation is a row that exists while the call is open; whoever deletes the row
+ * closes the call, so that settling and releasing happen once between them, whatever process
+ * tries.
+ */
+
+/**
+ * Holds points back from user and token, or is refused and holds nothing. Reserving again under the
+ * same id changes nothing as long as the first reservation is open: a batch may run twice after a
+ * lost connection.
+ */
+export interface ReserveOperation {
+  kind: 'reserve'
+  /** Unique among all calls there ever were. */
+  requestId: string
+  userId: number
+  tokenId: number
+  /** Points to hold back, ≥ 0. */
+  amount: number
+  nowSeconds: number
+  /** Process that holds it. */
+  node: string
+}
+
+/**
+ * What a call came to: everything its settlement writes. Whom it is booked to is what the
+ * reservation says; user and token are repeated here for readers of a checkpoint.
+ */
+export interface Settlement {
+  requestId: string
+  /** When it is booked. */
+  nowSeconds: number
+  userId: number
+  tokenId: number
+  channelId: number
+  /** Points, ≥ 0, whole. What the balance cannot cover is not taken but recorded as debt. */
+  cost: number
+  promptTokens: number
+  completionTokens: number
+  username: string
+  tokenName: string
+  modelName: string
+  /** JSON of the price's factors, kept with the ledger row so that anyone can recompute it. */
+  detail: string
+  /** Text of the log row. */
+  content: string
+  elapsedMs: number
+  isStream: boolean
+  systemPromptReset: boolean
+  /** Whether a log row is written; ledger and sums are in any case. */
+  keepLog: boolean
+}
+
+export interface SettleOperation {
+  kind: 'settle'
+  settlement: Settlement
+}
+
+/** Stores what would be settled if the process died now, and extends the reservation to cover it. */
+export interface CheckpointOperation {
+  kind: 'checkpoint'
+  settlement: Settlement
+}
+
+export interface ReleaseOperation {
+  kind: 'release'
+  requestId: string
+}
+
+export type LedgerOperation =
+  | ReserveOperation
+  | SettleOperation
+  | CheckpointOperation
+  | ReleaseOperation
+
+export type ReserveRefusal = 'user_unavailable' | 'token_unavailable' | 'user_quota' | 'token_quota'
+
+export type LedgerResult =
+  | { kind: 'reserved' }
+  | { kind: 'refused'; reason: ReserveRefusal }
+  | {
+      kind: 'settled'
+      /** Points taken: the cost, or less when the balance could not cover it. */
+      charged: number
+      debt: number
+      /** What the user has left. */
+      userQuota: number
+    }
+  | { kind: 'checkpointed' }
+  | { kind: 'released' }
+  /** The call is not open: it was closed before, here or by somebody else. Nothing was booked. */
+  | { kind: 'closed' }
+  /** The operation itself is impossible; it was not run, the rest of the batch was. */
+  | { kind: 'invalid'; message: string }
+
+/**
+ * Why an operation must not run, or null. A cost that is not a whole number of points in range is a
+ * bug in the caller, never something to round here; the same goes for every other member, because
+ * what one engine would swallow makes the other refuse the whole batch.
+ */
+export function operationFault(operation: LedgerOperation): string | null {
+  switch (operation.kind) {
+    case 'reserve': {
+      const { requestId, userId, tokenId, amount, nowSeconds, node } = operation
+      if (!isPoints(amount)) return `amount ${amount} is not points`
+      if (!isName(requestId) || !isName(node)) return 'a reservation has no name or no node'
+      return [userId, tokenId, nowSeconds].every(isPoints) ? null : 'an id or time out of range'
+    }
+    case 'settle':
+    case 'checkpoint':
+      return settlementFault(operation.settlement)
+    case 'release':
+      return isName(operation.requestId) ? null : 'a release has no name'
+    default:
+      return operation satisfies never
+  }
+}
+
+function settlementFault(settlement: Settlement): string | null {
+  const { cost, promptTokens, completionTokens, userId, tokenId, channelId } = settlement
+  const { nowSeconds, elapsedMs, username, tokenName, modelName, detail, content } = settlement
+  const { isStream, systemPromptReset, keepLog } = settlement
+  if (!isPoints(cost)) return `cost ${cost} is not points`
+  if (!isPoints(promptTokens) || !isPoints(completionTokens)) return 'token figures out of range'
+  if (!isName(settlement.requestId)) return 'a settlement has no name'
+  if (![userId, tokenId, channelId, nowSeconds, elapsedMs].every(isPoints)) {
+    return 'an id or time out of range'
+  }
+  if (
+    ![username, tokenName, modelName, detail, content].every((text) => typeof text === 'string')
+  ) {
+    return 'a text is missing'
+  }
+  const isDecided = [isStream, systemPromptReset, keepLog].every(
+    (flag) => typeof flag === 'boolean',
+  )
+  return isDecided ? null : 'a flag is missing'
+}
+
+/** Whole, not negative, and small enough for sums of it to stay exact. */
+const isPoints = (value: number): boolean =>
+  Number.isSafeInteger(value) && value >= 0 && value <= QUOTA_MAX
+
+const isName = (value: string): boolean => typeof value === 'string' && value !== ''
+
+export const SECONDS_PER_HOUR = 3600
+export const SECONDS_PER_DAY = 86_400

@@ -1,0 +1,149 @@
+import { completionRatio, findRatio } from '../option/default-ratios.ts'
+import type { Ratios } from '../option/live-options.ts'
+
+/**
+ * What a call costs. Ratios are decimal texts, kept as they were written; the arithmetic is on
+ * whole numbers of any size, so nothing is rounded but the result, once, up to a whole point.
+ */
+export interface Price {
+  /** Name the ratio was found under. */
+  pricedAs: string
+  modelRatio: string
+  completionRatio: string
+  groupRatio: string
+  /** Of prompt tokens that the upstream read from its cache. */
+  cacheRatio: string
+  group: string
+  /** Compiled factors. */
+  factors: Factors
+}
+
+interface Factors {
+  /** Per prompt token, per cached one, per completion token, all times the model and group ratios. */
+  prompt: bigint
+  cached: bigint
+  completion: bigint
+  /** 10^decimals: what the factors are scaled by. */
+  unit: bigint
+  /** Nothing in this price costs anything. */
+  isFree: boolean
+}
+
+export interface PricedName {
+  /** As the client asked. */
+  requested: string
+  /** As it goes upstream. */
+  mapped: string
+  channelType: number
+  group: string
+}
+
+/**
+ * The price of a model in a group, or null when nobody has set one. The requested name counts if it
+ * has an entry of its own, else the mapped one; a default ratio applies only where the operator has
+ * set it. A group without a ratio costs ×1.
+ */
+export function findPrice(ratios: Ratios, name: PricedName): Price | null {
+  const { requested, mapped, channelType, group } = name
+  const own = findRatio(ratios.model, requested, channelType)
+  const other = own === undefined ? findRatio(ratios.model, mapped, channelType) : undefined
+  const modelRatio = own ?? other ?? ratios.otherwise
+  if (modelRatio === undefined) return null
+  const pricedAs = other === undefined ? requested : mapped
+  const texts = {
+    modelRatio,
+    completionRatio: completionRatio(ratios.completion, pricedAs, channelType),
+    groupRatio: ratios.group.get(group) ?? '1',
+    cacheRatio: findRatio(ratios.cache, pricedAs, channelType) ?? '1',
+  }
+  return { pricedAs, group, ...texts, factors: compile(texts) }
+}
+
+interface Decimal {
+  digits: bigint
+  decimals: number
+}
+
+/** `0.075` is 75 with 3 decimals. The texts were checked when they were stored. */
+function decimal(text: string): Decimal {
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(text)
+  if (match === null) throw new Error(`not a decimal: ${text}`)
+  const fraction = match[2] ?? ''
+  return { digits: BigInt(`${match[1]}${fraction}`), decimals: fraction.length }
+}
+
+function compile(
+  texts: Pick<Price, 'modelRatio' | 'completionRatio' | 'groupRatio' | 'cacheRatio'>,
+): Factors {
+  const model = decimal(texts.modelRatio)
+  const group = decimal(texts.groupRatio)
+  const completion = decimal(texts.completionRatio)
+  const cache = decimal(texts.cacheRatio)
+  const inner = Math.max(completion.decimals, cache.decimals)
+  const both = model.digits * group.digits
+  const scaled = ({ digits, decimals }: Decimal): bigint =>
+    digits * 10n ** BigInt(inner - decimals) * both
+  return {
+    prompt: 10n ** BigInt(inner) * both,
+    cached: scaled(cache),
+    completion: scaled(completion),
+    unit: 10n ** BigInt(inner + model.decimals + group.decimals),
+    isFree: both === 0n,
+  }
+}
+
+export interface UsedTokens {
+  /** Cached ones included. */
+  promptTokens: number
+  cachedTokens: number
+  completionTokens: number
+}
+
+/**
+ * Points for what was used: at least 1 where the price is not zero and anything was used, 0 where
+ * nothing was.
+ */
+export function costOf({ factors }: Price, used: UsedTokens): number {
+  const { promptTokens, cachedTokens, completionTokens } = used
+  if (factors.isFree || promptTokens + completionTokens === 0) return 0
+  const exact =
+    BigInt(promptTokens - cachedTokens) * factors.prompt +
+    BigInt(cachedTokens) * factors.cached +
+    BigInt(completionTokens) * factors.completion
+  const points = Number((exact + factors.unit - 1n) / factors.unit)
+  return Math.max(1, points)
+}
+
+/** The largest completion that a client may ask for and still be believed; bounds the reservation. */
+const COMPLETION_TOKENS_MAX = 10_000_000
+
+/**
+ * Points to reserve: the prompt and what the client lets the model produce. If it does not say, the
+ * operator's `PreConsumedQuota`, which counts tokens at the prompt's price.
+ */
+export function reservationOf(
+  price: Price,
+  call: { promptTokens: number; maxCompletionTokens: number | null; preConsumedTokens: number },
+): number {
+  const { promptTokens, maxCompletionTokens, preConsumedTokens } = call
+  return maxCompletionTokens === null
+    ? costOf(price, {
+        promptTokens: promptTokens + preConsumedTokens,
+        cachedTokens: 0,
+        completionTokens: 0,
+      })
+    : costOf(price, {
+        promptTokens,
+        cachedTokens: 0,
+        completionTokens: Math.min(maxCompletionTokens, COMPLETION_TOKENS_MAX),
+      })
+}
+
+const twoDecimals = (ratio: string): string => Number(ratio).toFixed(2)
+
+/**
+ * The log row's text: model × group × completion, two decimals each, as log tools of the family
+ * expect.
+ */
+export const ratioText = ({ modelRatio, groupRatio, completionRatio }: Price): string =>
+  `倍率：${twoDecimals(modelRatio)} × ${twoDecimals(groupRatio)} × ${twoDecimals(completionRatio)}`

@@ -1,0 +1,378 @@
+import type Sqlite from 'better-sqlite3'
+import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { UserStatus } from '../../contract/user.ts'
+import {
+  operationFault,
+  SECONDS_PER_DAY,
+  SECONDS_PER_HOUR,
+  type CheckpointOperation,
+  type LedgerOperation,
+  type LedgerResult,
+  type ReserveOperation,
+  type ReserveRefusal,
+  type Settlement,
+} from './operations.ts'
+import {
+  prepareStatements,
+  type OpenReservation,
+  type Statements,
+  type TokenFigures,
+  type UserFigures,
+} from './sqlite-statements.ts'
+
+/**
+ * The ledger on SQLite. Runs inside the writer thread. Within the batch's transaction, which has
+ * the only write lock of the file, a row that was read cannot change under us. Each user, token and
+ * channel is therefore read once per batch, moved in memory by the operations in their order, and
+ * written once at the end; the sums of the rollups likewise. What was refused or found closed has
+ * touched nothing.
+ *
+ * The whole batch commits or none of it: a failed write rejects every caller in it, and a call
+ * whose settle failed stays reserved until it is tried again or recovered.
+ * `0003-ledger-function.postgres.sql` is the same algorithm for the other engine: whoever changes
+ * one changes both.
+ */
+
+type Balance<Figures> = Omit<Figures, 'unlimited'> & { touched: boolean }
+type UserBalance = Balance<UserFigures>
+type TokenBalance = Balance<TokenFigures> & { unlimited: boolean }
+
+interface Sums {
+  /** The rollup row's key, in the order of its statement. */
+  key: (number | string)[]
+  requests: number
+  quota: number
+  promptTokens: number
+  completionTokens: number
+}
+
+interface Batch {
+  sql: Statements
+  users: Map<number, UserBalance | null>
+  tokens: Map<number, TokenBalance | null>
+  channels: Map<number, number>
+  hourly: Map<string, Sums>
+  channelHourly: Map<string, Sums>
+  daily: Map<string, Sums>
+  nextLogId: number
+  nextLedgerId: number
+}
+
+/**
+ * What settling takes: points from the user, points from the limited token, and what neither could
+ * cover.
+ */
+interface Charge {
+  charged: number
+  tokenTaken: number
+  debt: number
+  tokenDebt: number
+}
+
+export function createSqliteBatch(
+  db: Sqlite.Database,
+): (operations: readonly LedgerOperation[]) => LedgerResult[] {
+  const sql = prepareStatements(db)
+  return db.transaction((operations: readonly LedgerOperation[]): LedgerResult[] => {
+    const batch: Batch = {
+      sql,
+      users: new Map(),
+      tokens: new Map(),
+      channels: new Map(),
+      hourly: new Map(),
+      channelHourly: new Map(),
+      daily: new Map(),
+      nextLogId: nextId(sql, 'logs'),
+      nextLedgerId: nextId(sql, 'ledger'),
+    }
+    const results = operations.map((operation) => run(batch, operation))
+    writeBalances(batch)
+    writeRollups(batch)
+    return results
+  }).immediate
+}
+
+function nextId(sql: Statements, name: 'logs' | 'ledger'): number {
+  const counter = sql.counter.get(name)
+  if (counter === undefined) throw new Error(`no id counter for ${name}`)
+  return counter.next
+}
+
+function run(batch: Batch, operation: LedgerOperation): LedgerResult {
+  const fault = operationFault(operation)
+  if (fault !== null) return { kind: 'invalid', message: fault }
+  switch (operation.kind) {
+    case 'reserve':
+      return reserve(batch, operation)
+    case 'checkpoint':
+      return checkpoint(batch, operation)
+    case 'settle':
+      return settle(batch, operation.settlement)
+    case 'release':
+      return release(batch, operation.requestId)
+    default:
+      return operation satisfies never
+  }
+}
+
+function userOf({ sql, users }: Batch, id: number): UserBalance | null {
+  let user = users.get(id)
+  if (user === undefined) {
+    const row = sql.user.get(id)
+    user = row === undefined ? null : { ...row, touched: false }
+    users.set(id, user)
+  }
+  return user
+}
+
+function tokenOf({ sql, tokens }: Batch, id: number): TokenBalance | null {
+  let token = tokens.get(id)
+  if (token === undefined) {
+    const row = sql.token.get(id)
+    token = row === undefined ? null : { ...row, unlimited: Boolean(row.unlimited), touched: false }
+    tokens.set(id, token)
+  }
+  return token
+}
+
+function moveUser(user: UserBalance | null, points: number): void {
+  if (user === null || points === 0) return
+  user.quota += points
+  user.touched = true
+}
+
+function moveToken(token: TokenBalance | null, points: number): void {
+  if (token === null || points === 0) return
+  token.remain += points
+  token.touched = true
+}
+
+function reserve(batch: Batch, operation: ReserveOperation): LedgerResult {
+  const { requestId, userId, tokenId, amount, nowSeconds, node } = operation
+  const user = userOf(batch, userId)
+  const token = tokenOf(batch, tokenId)
+  const reason = reserveRefusal(user, token, operation)
+  if (reason === null) {
+    const tokenAmount = token?.unlimited === true ? 0 : amount
+    const opened = batch.sql.openReservation.run(
+      requestId,
+      userId,
+      tokenId,
+      amount,
+      tokenAmount,
+      nowSeconds,
+      node,
+    )
+    if (opened.changes === 1) {
+      moveUser(user, -amount)
+      moveToken(token, -tokenAmount)
+      return { kind: 'reserved' }
+    }
+  }
+  // Looked up last, because it is rare: the batch runs for the second time, and this call is open already.
+  const open = batch.sql.reservation.get(requestId)
+  if (open?.node === node) return { kind: 'reserved' }
+  if (open !== undefined) return { kind: 'invalid', message: 'another process holds this name' }
+  // Without a refusal the row would be there now.
+  return { kind: 'refused', reason: reason ?? 'user_unavailable' }
+}
+
+/** Null, or why not, in the order in which clients see the reasons. */
+function reserveRefusal(
+  user: UserBalance | null,
+  token: TokenBalance | null,
+  { amount, nowSeconds }: ReserveOperation,
+): ReserveRefusal | null {
+  if (user?.status !== UserStatus.enabled) return 'user_unavailable'
+  if (token?.status !== TokenStatus.enabled) return 'token_unavailable'
+  if (token.expires !== NEVER_EXPIRES && token.expires < nowSeconds) return 'token_unavailable'
+  if (user.quota < amount) return 'user_quota'
+  if (!token.unlimited && token.remain < amount) return 'token_quota'
+  return null
+}
+
+/** Holds back more when the answer has outgrown its reservation, as far as the balances go. */
+function checkpoint(batch: Batch, { settlement }: CheckpointOperation): LedgerResult {
+  const open = batch.sql.reservation.get(settlement.requestId)
+  if (open === undefined) return { kind: 'closed' }
+  const user = userOf(batch, open.userId)
+  const token = tokenOf(batch, open.tokenId)
+  const fromUser = Math.max(0, Math.min(settlement.cost - open.userAmount, user?.quota ?? 0))
+  const tokenHas = token === null || token.unlimited ? 0 : token.remain
+  const fromToken = Math.max(0, Math.min(settlement.cost - open.tokenAmount, tokenHas))
+  moveUser(user, -fromUser)
+  moveToken(token, -fromToken)
+  batch.sql.checkpoint.run(
+    open.userAmount + fromUser,
+    open.tokenAmount + fromToken,
+    JSON.stringify(settlement),
+    settlement.requestId,
+  )
+  return { kind: 'checkpointed' }
+}
+
+function release(batch: Batch, requestId: string): LedgerResult {
+  const open = batch.sql.closeReservation.get(requestId)
+  if (open === undefined) return { kind: 'closed' }
+  giveBack(batch, open)
+  return { kind: 'released' }
+}
+
+function giveBack(batch: Batch, open: OpenReservation): void {
+  moveUser(userOf(batch, open.userId), open.userAmount)
+  moveToken(tokenOf(batch, open.tokenId), open.tokenAmount)
+}
+
+function settle(batch: Batch, settlement: Settlement): LedgerResult {
+  const open = batch.sql.closeReservation.get(settlement.requestId)
+  if (open === undefined) return { kind: 'closed' }
+  const user = userOf(batch, open.userId)
+  const token = tokenOf(batch, open.tokenId)
+  const charge = chargeOf(settlement.cost, { open, user, token })
+  if (!recordSettled(batch, { settlement, open, charge })) {
+    // Billed before under the same name: this reservation was one too many.
+    giveBack(batch, open)
+    return { kind: 'closed' }
+  }
+  const { charged, tokenTaken, debt } = charge
+  if (user !== null) {
+    user.quota += open.userAmount - charged
+    user.usedQuota += charged
+    user.requestCount += 1
+    user.touched = true
+  }
+  if (token !== null) {
+    token.remain += open.tokenAmount - tokenTaken
+    token.used += charged
+    token.accessed = settlement.nowSeconds
+    token.touched = true
+  }
+  return { kind: 'settled', charged, debt, userQuota: user?.quota ?? 0 }
+}
+
+/**
+ * The reservation goes back first, then the cost is taken, down to zero and not below. Of a user
+ * who is gone only what was held back can be taken; a token that is gone or has become unlimited
+ * pays nothing.
+ */
+function chargeOf(
+  cost: number,
+  held: { open: OpenReservation; user: UserBalance | null; token: TokenBalance | null },
+): Charge {
+  const { open, user, token } = held
+  const charged = Math.min(cost, Math.max(0, (user?.quota ?? 0) + open.userAmount))
+  const debt = cost - charged
+  if (token === null || token.unlimited) return { charged, debt, tokenTaken: 0, tokenDebt: 0 }
+  const tokenTaken = Math.min(charged, Math.max(0, token.remain + open.tokenAmount))
+  return { charged, debt, tokenTaken, tokenDebt: charged - tokenTaken }
+}
+
+/**
+ * Ledger row, log row and sums of one settled call; false when its request id has a ledger row
+ * already.
+ */
+function recordSettled(
+  batch: Batch,
+  call: { settlement: Settlement; open: OpenReservation; charge: Charge },
+): boolean {
+  const { settlement, open, charge } = call
+  const { userId, tokenId } = open
+  const { nowSeconds, channelId, promptTokens, completionTokens } = settlement
+  const inserted = batch.sql.insertLedger.run(
+    batch.nextLedgerId,
+    nowSeconds,
+    userId,
+    tokenId,
+    channelId,
+    -charge.charged,
+    -charge.tokenTaken,
+    charge.debt,
+    charge.tokenDebt,
+    promptTokens,
+    completionTokens,
+    settlement.requestId,
+    settlement.detail,
+  )
+  if (inserted.changes === 0) return false
+  batch.nextLedgerId += 1
+  if (settlement.keepLog) insertLog(batch, { settlement, userId, charged: charge.charged })
+  batch.channels.set(channelId, (batch.channels.get(channelId) ?? 0) + charge.charged)
+  const { username, tokenName, modelName } = settlement
+  const hour = nowSeconds - (nowSeconds % SECONDS_PER_HOUR)
+  const day = nowSeconds - (nowSeconds % SECONDS_PER_DAY)
+  const amounts = { charged: charge.charged, promptTokens, completionTokens }
+  add(batch.hourly, [userId, hour, modelName, tokenName, username], amounts)
+  add(batch.channelHourly, [hour, channelId, modelName], amounts)
+  add(batch.daily, [userId, day, modelName], amounts)
+  return true
+}
+
+function insertLog(
+  batch: Batch,
+  { settlement, userId, charged }: { settlement: Settlement; userId: number; charged: number },
+): void {
+  batch.sql.insertLog.run(
+    batch.nextLogId,
+    userId,
+    settlement.nowSeconds,
+    settlement.content,
+    settlement.username,
+    settlement.tokenName,
+    settlement.modelName,
+    charged,
+    settlement.promptTokens,
+    settlement.completionTokens,
+    settlement.channelId,
+    settlement.requestId,
+    settlement.elapsedMs,
+    Number(settlement.isStream),
+    Number(settlement.systemPromptReset),
+  )
+  batch.nextLogId += 1
+}
+
+function add(
+  into: Map<string, Sums>,
+  key: (number | string)[],
+  amounts: { charged: number; promptTokens: number; completionTokens: number },
+): void {
+  const name = key.join('\0')
+  let sums = into.get(name)
+  if (sums === undefined) {
+    sums = { key, requests: 0, quota: 0, promptTokens: 0, completionTokens: 0 }
+    into.set(name, sums)
+  }
+  sums.requests += 1
+  sums.quota += amounts.charged
+  sums.promptTokens += amounts.promptTokens
+  sums.completionTokens += amounts.completionTokens
+}
+
+function writeBalances({ sql, users, tokens, channels }: Batch): void {
+  for (const user of users.values()) {
+    if (user?.touched === true) {
+      sql.updateUser.run(user.quota, user.usedQuota, user.requestCount, user.id)
+    }
+  }
+  for (const token of tokens.values()) {
+    if (token?.touched === true) {
+      sql.updateToken.run(token.remain, token.used, token.accessed, token.id)
+    }
+  }
+  for (const [id, used] of channels) sql.updateChannel.run(used, id)
+}
+
+function writeRollups(batch: Batch): void {
+  const { sql } = batch
+  for (const [statement, rows] of [
+    [sql.addHourly, batch.hourly],
+    [sql.addChannelHourly, batch.channelHourly],
+    [sql.addDaily, batch.daily],
+  ] as const) {
+    for (const { key, requests, quota, promptTokens, completionTokens } of rows.values()) {
+      statement.run(...key, requests, quota, promptTokens, completionTokens)
+    }
+  }
+  sql.setCounter.run(batch.nextLogId, 'logs')
+  sql.setCounter.run(batch.nextLedgerId, 'ledger')
+}

@@ -1,0 +1,115 @@
+import { LogType } from '../../contract/log.ts'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { placeByHours } from './log-place-store.ts'
+import {
+  logPage,
+  narrowedToRequest,
+  type LogFilterValues,
+  type LogPosition,
+  type StoredLog,
+} from './log-store.ts'
+
+/**
+ * Pages of log rows. Inside, a page is "the rows after this one"; the wire's page numbers are
+ * turned into that: whoever reads page after page rides a cursor, so that no page costs more than
+ * the first and rows that arrive meanwhile repeat nothing. A jump is located by the hourly counts
+ * where there is no filter, else by skipping.
+ */
+export interface LogPages {
+  read(wanted: WantedPage): Promise<StoredLog[]>
+}
+
+export interface WantedPage {
+  /** Whose list it is; cursors are kept per caller and filter. */
+  caller: string
+  filter: LogFilterValues
+  /** From 0. */
+  page: number
+  /** `<created_at>-<id>` of the row before the page, or empty; beats `page`. */
+  before: string
+}
+
+/** Lists whose cursors are kept; the one not used for longest goes first. */
+const LISTS_MAX = 1000
+/** Pages of one list whose ends are kept. */
+const PAGES_MAX = 200
+/** Rows that are simply skipped: up to here that is as fast as looking anything up. */
+const SKIP_MAX = 2000
+/** A filter's end that lies so far ahead, in seconds, cuts nothing off. */
+const AHEAD_SECONDS = 60
+
+/** After this there are no rows. */
+const END: LogPosition = { createdAt: 0, id: 0 }
+
+export function createLogPages({ database, clock }: Pick<App, 'database' | 'clock'>): LogPages {
+  const lists = new Map<string, Map<number, LogPosition>>()
+
+  /** The ends of a list's pages, by number. The first page begins a new reading. */
+  function endsOf(key: string, page: number): Map<number, LogPosition> {
+    const ends = page === 0 ? new Map<number, LogPosition>() : (lists.get(key) ?? new Map())
+    lists.delete(key)
+    lists.set(key, ends)
+    const oldest = lists.keys().next()
+    if (lists.size > LISTS_MAX && !oldest.done) lists.delete(oldest.value)
+    return ends
+  }
+
+  function remember(
+    ends: Map<number, LogPosition>,
+    page: number,
+    rows: readonly StoredLog[],
+  ): void {
+    const last = rows.at(-1)
+    ends.set(page, last === undefined ? END : { createdAt: last.created_at, id: last.id })
+    const first = ends.keys().next()
+    if (ends.size > PAGES_MAX && !first.done) ends.delete(first.value)
+  }
+
+  async function jump(filter: LogFilterValues, skip: number): Promise<StoredLog[]> {
+    const nowSeconds = clock.nowSeconds()
+    const place =
+      skip > SKIP_MAX && isUnfiltered(filter, nowSeconds)
+        ? await placeByHours(database.heavy, skip, nowSeconds)
+        : null
+    if (place === null) return logPage(database.heavy, filter, { after: null, skip })
+    const older = { ...filter, end_timestamp: place.hour - 1 }
+    return logPage(database.heavy, older, { after: null, skip: skip - place.rows })
+  }
+
+  return {
+    async read({ caller, filter: asked, page, before }) {
+      const filter = await narrowedToRequest(database.read, asked)
+      if (filter === null) return []
+      if (before !== '') {
+        return logPage(database.heavy, filter, { after: parsePosition(before) })
+      }
+      const ends = endsOf(`${caller} ${JSON.stringify(asked)}`, page)
+      const after = ends.get(page - 1) ?? null
+      const rows =
+        page === 0 || after !== null
+          ? await logPage(database.heavy, filter, { after })
+          : await jump(filter, page * PAGE_SIZE)
+      remember(ends, page, rows)
+      return rows
+    },
+  }
+}
+
+function parsePosition(text: string): LogPosition {
+  const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
+  if (match === null) throw new AppError('invalid_parameter')
+  return { createdAt: Number(match[1]), id: Number(match[2]) }
+}
+
+/** Whether a filter lets every row through, down to its start: then the place does not depend on it. */
+const isUnfiltered = (filter: LogFilterValues, nowSeconds: number): boolean =>
+  filter.userId === undefined &&
+  filter.type === LogType.all &&
+  !filter.username &&
+  !filter.channel &&
+  filter.token_name === '' &&
+  filter.model_name === '' &&
+  filter.request_id === '' &&
+  (filter.end_timestamp === 0 || filter.end_timestamp > nowSeconds + AHEAD_SECONDS)

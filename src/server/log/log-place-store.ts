@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import type { Queries } from '../db/database.ts'
+import { SECONDS_PER_DAY } from '../ledger/operations.ts'
+
+/**
+ * Finds a far place in the list of all rows without walking there. The sums of each hour know how
+ * many calls it had, and the few rows of other kinds are counted in their own small index.
+ *
+ * The sums count calls, not rows: calls made while the consumption log was off, rows of an adopted
+ * database and rows deleted by hand make the two differ. Ids are a second count: they are handed
+ * out one by one, so that the newest id less the oldest one of the skipped hours says how many rows
+ * there can be. Only where both counts agree is the place believed.
+ */
+
+/** A place before which exactly `rows` rows come: all those of this hour and of later ones. */
+export interface HourPlace {
+  /** First second of the hour. */
+  hour: number
+  rows: number
+}
+
+/**
+ * Rows around the edge of the hour whose ids are looked at: calls that settle together may be out
+ * of order.
+ */
+const EDGE_ROWS = 256
+/**
+ * The windows of hours that are summed one after the other, in days back from now, until one is
+ * long enough.
+ */
+const WINDOW_DAYS = [1, 8, 64]
+
+/**
+ * The last hour that is skipped whole when `skip` rows are skipped. Null when there is none, or
+ * when it cannot be known.
+ */
+export async function placeByHours(
+  db: Queries,
+  skip: number,
+  nowSeconds: number,
+): Promise<HourPlace | null> {
+  for (const days of [...WINDOW_DAYS, null]) {
+    const since = days === null ? 0 : nowSeconds - days * SECONDS_PER_DAY
+    const place = await placeSince(db, skip, since)
+    if (place.reached || days === null) return place.found
+  }
+  return null
+}
+
+async function placeSince(
+  db: Queries,
+  skip: number,
+  since: number,
+): Promise<{ reached: boolean; found: HourPlace | null }> {
+  // The literal 2 lets the partial index of the other types serve, the plus sign keeps it from the wider one.
+  const { rows } = await sql<{
+    counted: number | null
+    hour: number | null
+    rows: number | null
+    newest: number | null
+    oldest: number | null
+    strays: number
+  }>`
+    WITH counted AS (
+      SELECT hour, sum(requests) AS rows FROM channel_usage_hourly WHERE hour >= ${since} GROUP BY hour
+      UNION ALL
+      SELECT created_at - created_at % 3600 AS hour, count(*) AS rows
+        FROM logs WHERE type <> 2 AND +created_at >= ${since} GROUP BY created_at - created_at % 3600
+    ), hours AS (
+      SELECT hour, sum(rows) AS rows FROM counted GROUP BY hour
+    ), running AS (
+      SELECT hour, sum(rows) OVER (ORDER BY hour DESC) AS rows FROM hours
+    ), place AS (
+      SELECT hour, rows FROM running WHERE rows <= ${skip} ORDER BY hour LIMIT 1
+    ), edge AS (
+      SELECT min(id) AS oldest FROM (
+        SELECT id FROM logs WHERE created_at >= (SELECT hour FROM place)
+        ORDER BY created_at, id LIMIT ${EDGE_ROWS}) AS first_rows
+    )
+    SELECT
+      (SELECT max(rows) FROM running) AS counted,
+      (SELECT hour FROM place) AS hour,
+      (SELECT rows FROM place) AS rows,
+      (SELECT max(id) FROM logs) AS newest,
+      (SELECT oldest FROM edge) AS oldest,
+      (SELECT count(*) FROM (
+        SELECT id FROM logs WHERE created_at < (SELECT hour FROM place)
+        ORDER BY created_at DESC, id DESC LIMIT ${EDGE_ROWS}) AS last_rows
+        WHERE id > (SELECT oldest FROM edge)) AS strays
+  `.execute(db)
+  const [seen] = rows
+  if (seen === undefined) return { reached: true, found: null }
+  const { hour, newest, oldest, strays } = seen
+  const reached = (seen.counted ?? 0) > skip
+  if (hour === null || seen.rows === null || newest === null || oldest === null) {
+    return { reached, found: null }
+  }
+  const byIds = newest - oldest + 1 - strays
+  return { reached, found: byIds === seen.rows ? { hour, rows: seen.rows } : null }
+}

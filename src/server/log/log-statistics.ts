@@ -1,0 +1,55 @@
+import { SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import type { LogFilterValues } from './log-store.ts'
+
+/**
+ * How sums over a time range are read: whole hours from the sums that the ledger keeps with each
+ * settlement, and raw rows only for the cut-off hours at its ends.
+ */
+
+/** Seconds, both inclusive. */
+export interface Edge {
+  from: number
+  to: number
+}
+
+export interface SplitRange {
+  /**
+   * First second of the first hour, and of the first hour after the last; null: open. Null: no
+   * whole hour.
+   */
+  hours: { from: number | null; until: number | null } | null
+  edges: Edge[]
+}
+
+/** Splits a range of seconds, both ends inclusive, 0: open. */
+export function splitRange(start: number, end: number): SplitRange {
+  const isBackwards = start > 0 && end > 0 && start > end
+  if (isBackwards) return { hours: null, edges: [] }
+  const from = start > 0 ? hourAtOrAfter(start) : null
+  const until = end > 0 ? hourOf(end + 1) : null
+  if (from !== null && until !== null && from >= until) {
+    return { hours: null, edges: [{ from: start, to: end }] }
+  }
+  const edges: Edge[] = []
+  if (from !== null && from > start) edges.push({ from: start, to: from - 1 })
+  if (until !== null && until <= end) edges.push({ from: until, to: end })
+  return { hours: { from, until }, edges }
+}
+
+const hourOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_HOUR)
+const hourAtOrAfter = (seconds: number): number => hourOf(seconds + SECONDS_PER_HOUR - 1)
+
+/**
+ * Which of the kept sums know what a filter asks for. A channel together with a user or token is in
+ * neither, nor is a single request: those are summed row by row.
+ */
+export function sourceOfSums(
+  filter: LogFilterValues,
+): 'usage_hourly' | 'channel_usage_hourly' | 'rows' {
+  if (filter.request_id !== '') return 'rows'
+  const namesUser =
+    filter.userId !== undefined || Boolean(filter.username) || filter.token_name !== ''
+  const namesChannel = Boolean(filter.channel)
+  if (namesUser && namesChannel) return 'rows'
+  return namesUser ? 'usage_hourly' : 'channel_usage_hourly'
+}

@@ -1,0 +1,150 @@
+import { sql, type Selectable } from 'kysely'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import { LogType } from '../../contract/log.ts'
+import type { Queries } from '../db/database.ts'
+import { takeId } from '../db/ids.ts'
+import type { LogRow } from '../db/schema.ts'
+
+export type StoredLog = Selectable<LogRow>
+
+/** Exact matches joined by "and"; empty or 0: no filter. */
+export interface LogFilterValues {
+  userId?: number
+  type: number
+  username?: string
+  token_name: string
+  model_name: string
+  start_timestamp: number
+  end_timestamp: number
+  channel?: number
+  request_id: string
+}
+
+/** A place in the list: the row after which the page begins. */
+export interface LogPosition {
+  createdAt: number
+  id: number
+}
+
+/** The rows that a filter lets through. */
+export function filteredLogs(db: Queries, filter: LogFilterValues) {
+  let query = db.selectFrom('logs')
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
+  if (filter.type !== LogType.all) query = query.where('type', '=', filter.type)
+  if (filter.username) query = query.where('username', '=', filter.username)
+  if (filter.token_name !== '') query = query.where('token_name', '=', filter.token_name)
+  if (filter.model_name !== '') query = query.where('model_name', '=', filter.model_name)
+  if (filter.channel) query = query.where('channel_id', '=', filter.channel)
+  if (filter.request_id !== '') query = query.where('request_id', '=', filter.request_id)
+  if (filter.start_timestamp > 0) query = query.where('created_at', '>=', filter.start_timestamp)
+  if (filter.end_timestamp > 0) query = query.where('created_at', '<=', filter.end_timestamp)
+  return query
+}
+
+/**
+ * The rows after a position, newest first. The order (created_at, id) is the one every index ends
+ * in.
+ */
+export function logPage(
+  db: Queries,
+  filter: LogFilterValues,
+  { after, skip = 0 }: { after: LogPosition | null; skip?: number },
+): Promise<StoredLog[]> {
+  let query = filteredLogs(db, filter).selectAll()
+  if (after !== null) {
+    query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`)
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(PAGE_SIZE)
+    .offset(skip)
+    .execute()
+}
+
+/**
+ * A filter that names a request, narrowed to the second that its call was settled in: its log row
+ * has the same one, so it is found without an index over all rows. Null: that second is outside of
+ * the filter's range.
+ */
+export async function narrowedToRequest(
+  db: Queries,
+  filter: LogFilterValues,
+): Promise<LogFilterValues | null> {
+  if (filter.request_id === '') return filter
+  const row = await db
+    .selectFrom('ledger')
+    .select('created_at')
+    .where('request_id', '=', filter.request_id)
+    .executeTakeFirst()
+  // Rows that are no relayed calls, and adopted ones, are not in the ledger.
+  if (row === undefined) return filter
+  const at = row.created_at
+  const isBefore = filter.start_timestamp > at
+  const isAfter = filter.end_timestamp > 0 && filter.end_timestamp < at
+  return isBefore || isAfter ? null : { ...filter, start_timestamp: at, end_timestamp: at }
+}
+
+export const findLog = (
+  db: Queries,
+  id: number,
+  userId: number | null,
+): Promise<StoredLog | undefined> =>
+  db
+    .selectFrom('logs')
+    .selectAll()
+    .where('id', '=', id)
+    .$if(userId !== null, (query) => query.where('user_id', '=', userId))
+    .executeTakeFirst()
+
+/** The ledger's JSON about how a call was priced, or null. */
+export async function findPriceDetail(
+  db: Queries,
+  requestId: string,
+): Promise<{ detail: string; debt: number } | null> {
+  if (requestId === '') return null
+  const row = await db
+    .selectFrom('ledger')
+    .select(['detail', 'debt'])
+    .where('request_id', '=', requestId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export interface NewLog {
+  userId: number
+  username: string
+  type: number
+  content: string
+  nowSeconds: number
+  quota?: number
+  requestId?: string
+  channelId?: number
+  modelName?: string
+  elapsedMs?: number
+}
+
+/** A row that is not a relayed call: those are written by the ledger with their settlement. */
+export async function insertLog(db: Queries, log: NewLog): Promise<void> {
+  await db
+    .insertInto('logs')
+    .values({
+      id: await takeId(db, 'logs'),
+      user_id: log.userId,
+      created_at: log.nowSeconds,
+      type: log.type,
+      content: log.content,
+      username: log.username,
+      token_name: '',
+      model_name: log.modelName ?? '',
+      quota: log.quota ?? 0,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      channel_id: log.channelId ?? 0,
+      request_id: log.requestId ?? '',
+      elapsed_time: log.elapsedMs ?? 0,
+      is_stream: false,
+      system_prompt_reset: false,
+    })
+    .execute()
+}

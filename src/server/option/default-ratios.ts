@@ -1,0 +1,136 @@
+/**
+ * The ratios a new installation starts with, and how a ratio is found.
+ *
+ * A ratio of 1 is $2 per million prompt tokens, which is one point per token. Ratios are decimal
+ * text from the file to the ledger: nothing here does arithmetic. What has no text has no price;
+ * there is no ratio to fall back on, because any would be wrong for somebody.
+ *
+ * Two kinds of model are not sold by the token. Their ratio counts tokens by agreement:
+ * - a picture is `IMAGE_PROMPT_TOKENS`, times the factors for size and quality (One API's rule);
+ * - recorded speech is `AUDIO_PROMPT_TOKENS_PER_MINUTE`, and its transcript costs nothing more.
+ */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** Prompt tokens one picture of the smallest size counts as: $0.04 apiece is a ratio of 20. */
+export const IMAGE_PROMPT_TOKENS = 1000
+/** Prompt tokens one minute of recorded speech counts as: $0.006 a minute is a ratio of 3. */
+export const AUDIO_PROMPT_TOKENS_PER_MINUTE = 1000
+
+/** Model, or `model(channel type)`, or group → ratio as decimal text without sign or exponent. */
+export type RatioMap = ReadonlyMap<string, string>
+
+export interface DefaultRatios {
+  /** Of prompt tokens. */
+  readonly ModelRatio: RatioMap
+  /** Completion tokens against prompt tokens. */
+  readonly CompletionRatio: RatioMap
+  readonly GroupRatio: RatioMap
+  /** Prompt tokens read from the upstream's cache against ordinary ones. */
+  readonly CacheRatio: RatioMap
+  /** Prompt tokens written to a cache that lasts minutes against ordinary ones. */
+  readonly CreateCacheRatio: RatioMap
+  /** The same for a cache that lasts an hour. */
+  readonly CreateCache1hRatio: RatioMap
+}
+
+const RatioObject = z
+  .record(z.string().min(1), z.string().regex(/^\d+(\.\d+)?$/))
+  .transform((object): RatioMap => new Map(Object.entries(object)))
+
+const RatioFile = z.object({
+  ModelRatio: RatioObject,
+  CompletionRatio: RatioObject,
+  GroupRatio: RatioObject,
+  CacheRatio: RatioObject,
+  CreateCacheRatio: RatioObject,
+  CreateCache1hRatio: RatioObject,
+})
+
+let loaded: DefaultRatios | undefined
+
+/** The built-in maps; read from disk once, on the first call. */
+export function defaultRatios(): DefaultRatios {
+  loaded ??= RatioFile.parse(
+    JSON.parse(readFileSync(new URL('default-ratios.json', import.meta.url), 'utf8')),
+  )
+  return loaded
+}
+
+/** A map as the option's JSON text, every ratio spelled as it is in the map. */
+export function ratioMapJson(ratios: RatioMap): string {
+  const members = [...ratios].map(([name, ratio]) => `${JSON.stringify(name)}:${ratio}`)
+  return `{${members.join(',')}}`
+}
+
+/** Searching the web is a switch in the name, not another model with another price. */
+const pricedName = (model: string): string =>
+  /^(?:qwen-|command-)/.test(model) ? model.replace(/-internet$/, '') : model
+
+/**
+ * The ratio for this model on a channel of this type, or `undefined` when the map has none. An
+ * entry `name(type)` is for that channel type alone and beats `name`.
+ */
+export function findRatio(
+  ratios: RatioMap,
+  model: string,
+  channelType: number,
+): string | undefined {
+  const name = pricedName(model)
+  return ratios.get(`${name}(${channelType})`) ?? ratios.get(name)
+}
+
+/** The completion ratio: the map's, else what the model's name says. There always is one. */
+export const completionRatio = (ratios: RatioMap, model: string, channelType: number): string =>
+  findRatio(ratios, model, channelType) ?? completionRatioByName(model)
+
+/**
+ * Completion ratios by name, One API's, so that models it prices cost the same here; the first
+ * match wins. Repeating decimals are cut, never rounded up: rounding up would turn a cost that
+ * is a whole number of points into one point more.
+ */
+const completionRules: readonly (readonly [name: RegExp, ratio: string])[] = [
+  [/^gpt-3\.5-turbo$|^gpt-3\.5.*0125$/, '3'],
+  [/^gpt-3\.5.*1106$/, '2'],
+  [/^gpt-3\.5/, '1.33333333333333'],
+  [/^gpt-4o-2024-05-13$/, '3'],
+  [/^gpt-4o/, '4'],
+  [/^gpt-4-turbo|^gpt-4.*preview$/, '3'],
+  [/^gpt-4/, '2'],
+  [/^o1/, '4'],
+  [/^chatgpt-4o-latest$/, '3'],
+  [/^claude-3/, '5'],
+  [/^claude-/, '3'],
+  [/^(?:mistral|gemini)-/, '3'],
+  [/^deepseek-/, '2'],
+  [/^llama2-70b-4096$/, '1.25'],
+  [/^llama3-8b-8192$/, '2'],
+  [/^llama3-70b-8192$/, '1.339'],
+  [/^command(?:-light)?(?:-nightly)?$/, '2'],
+  [/^command-r$/, '3'],
+  [/^command-r-plus$/, '5'],
+  [/^grok-beta$/, '3'],
+  [/^meta\/llama-2-(?:7b|13b)(?:-chat)?$/, '5'],
+  [/^meta\/meta-llama-3-8b(?:-instruct)?$/, '5'],
+  [/^meta\/(?:llama-2-70b(?:-chat)?|meta-llama-3-70b(?:-instruct)?)$/, '4.23076923076923'],
+  [/^mistralai\/mistral-7b-(?:instruct-v0\.2|v0\.1)$/, '5'],
+  [/^mistralai\/mixtral-8x7b-instruct-v0\.1$/, '3.33333333333333'],
+  [/^ibm-granite\/granite-3\.0-2b-instruct$/, '8.33333333333333'],
+  [/^ibm-granite\/granite-(?:3\.0-8b|20b-code|8b-code)-instruct(?:-8k|-128k)?$/, '5'],
+]
+
+const ratioByRule = (name: string): string | undefined =>
+  completionRules.find(([pattern]) => pattern.test(name))?.[1]
+
+/**
+ * What the name alone says of a model's completion ratio; `1` when it says nothing. Hosts that
+ * put the maker before the name (`openai/gpt-4o`) sell the same model at the same proportion.
+ */
+export function completionRatioByName(model: string): string {
+  const name = pricedName(model)
+  return (
+    ratioByRule(name) ??
+    ratioByRule(name.replace(/^(?:openai|anthropic|google|deepseek)\//, '')) ??
+    '1'
+  )
+}

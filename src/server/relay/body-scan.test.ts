@@ -1,0 +1,280 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  BODY_DEPTH_MAX,
+  memberBytes,
+  memberObject,
+  memberRange,
+  memberValue,
+  OBJECT_KEYS_MAX,
+  scanAnswer,
+  scanBody,
+} from './body-scan.ts'
+import type { BodyFaultCode, ScannedBody } from './body-scan.ts'
+
+const bodyOf = (text: string): ScannedBody => {
+  const body = scanBody(Buffer.from(text))
+  if (!body.ok) throw new Error(`${body.code} at ${body.offset}: ${body.reason}`)
+  return body
+}
+const faultOf = (bytes: string | Buffer): BodyFaultCode | 'accepted' => {
+  const body = scanBody(Buffer.from(bytes))
+  return body.ok ? 'accepted' : body.code
+}
+const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+
+describe('members', () => {
+  test('are found with their bytes as spelled and their values decoded', () => {
+    const body = bodyOf(
+      ' {"model" : "gpt-4o-mini",\n"messages":[{"role":"user","content":"\\u4f60好"}],' +
+        '"max_tokens":100 ,"n":2.50} ',
+    )
+    expect(memberValue(body, 'model')).toBe('gpt-4o-mini')
+    expect(memberValue(body, 'messages')).toEqual([{ role: 'user', content: '你好' }])
+    expect(memberBytes(body, 'max_tokens')?.toString()).toBe('100')
+    expect(memberBytes(body, 'n')?.toString()).toBe('2.50')
+    expect(memberValue(body, 'stream')).toBeUndefined()
+    expect(memberBytes(body, 'stream')).toBeNull()
+  })
+
+  test('keep numbers as they were written', () => {
+    const body = bodyOf('{"a":1e-7,"b":12345678901234567890,"c":-0.0,"d":1E+5}')
+    const spelled = ['a', 'b', 'c', 'd'].map((name) => memberBytes(body, name)?.toString())
+    expect(spelled).toEqual(['1e-7', '12345678901234567890', '-0.0', '1E+5'])
+  })
+
+  test('inside a member can be reached', () => {
+    const body = bodyOf('{"stream_options":{"include_usage": true ,"x":1}}')
+    const options = memberObject(body, 'stream_options')
+    expect(options && memberValue(options, 'include_usage')).toBe(true)
+    expect(memberObject(bodyOf('{"stream_options":null}'), 'stream_options')).toBeNull()
+  })
+
+  test('of a nested object are not taken for top-level ones', () => {
+    expect(memberRange(bodyOf('{"metadata":{"model":"x"}}'), 'model')).toBeNull()
+    expect(memberRange(bodyOf('{"x":"model","y":["model"]}'), 'model')).toBeNull()
+  })
+
+  test('named like object internals are plain keys', () => {
+    const text =
+      '{"__proto__":{"role":100},"constructor":{"prototype":{}},"toString":1,"then":1,"length":1e9}'
+    const body = bodyOf(text)
+    expect(memberBytes(body, '__proto__')?.toString()).toBe('{"role":100}')
+    expect(memberBytes(body, 'length')?.toString()).toBe('1e9')
+    expect(memberBytes(body, 'valueOf')).toBeNull()
+  })
+})
+
+describe('a body is refused', () => {
+  const cases: [string, string | Buffer, BodyFaultCode][] = [
+    ['empty', '', 'empty'],
+    ['null', 'null', 'not-object'],
+    ['true', 'true', 'not-object'],
+    ['a number', ' 1 ', 'not-object'],
+    ['a string', '"x"', 'not-object'],
+    ['an array', '[]', 'not-object'],
+    ['two objects', '{"a":1}{"b":2}', 'trailing'],
+    ['garbage after', '{} x', 'trailing'],
+    ['a second comma', '{"a":1,}', 'syntax'],
+    ['single quotes', "{'a':1}", 'syntax'],
+    ['a byte order mark', '\ufeff{}', 'bom'],
+    ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), 'syntax'],
+    [
+      'a broken UTF-8 sequence',
+      Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]),
+      'encoding',
+    ],
+    ['an overlong UTF-8 sequence', Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22]), 'encoding'],
+    ['NaN', '{"a":NaN}', 'syntax'],
+    ['Infinity', '{"a":-Infinity}', 'syntax'],
+    ['a comment', '{/* */"a":1}', 'syntax'],
+    ['undefined', '{"a":undefined}', 'syntax'],
+    ['unclosed object', '{"a":1', 'syntax'],
+    ['unclosed string', '{"a":"1', 'syntax'],
+    ['unclosed escape', '{"a":"\\', 'syntax'],
+    ['nothing but spaces', ' '.repeat(1 << 20), 'syntax'],
+    ['leading zero', '{"a":01}', 'syntax'],
+    ['lone minus', '{"a":-}', 'syntax'],
+    ['no fraction', '{"a":1.}', 'syntax'],
+    ['no exponent', '{"a":1e}', 'syntax'],
+    ['plus sign', '{"a":+1}', 'syntax'],
+    ['a raw line break in a string', '{"a":"x\ny"}', 'syntax'],
+    ['a raw NUL in a key', '{"a\0":1}', 'syntax'],
+    ['an unknown escape', '{"a":"\\x41"}', 'syntax'],
+    ['a short unicode escape', '{"a":"\\u12g4"}', 'syntax'],
+    ['a truncated word', '{"a":tru', 'syntax'],
+    ['depth 65', nested(BODY_DEPTH_MAX + 1), 'depth'],
+    ['depth 1,000', nested(1_000), 'depth'],
+    ['depth 1,000,000', nested(1_000_000), 'depth'],
+    ['a key twice, equal values', '{"model":"a","model":"a"}', 'duplicate-key'],
+    ['a key twice, nested', '{"a":[{"b":{"c":1,"c":2}}]}', 'duplicate-key'],
+    ['a key twice, once escaped', '{"ab":1,"\\u0061b":2}', 'duplicate-key'],
+    ['a key twice, both escaped otherwise', '{"x\\u002f":1,"x\\/":2}', 'duplicate-key'],
+    ['__proto__ twice', '{"__proto__":1,"__proto__":2}', 'duplicate-key'],
+    ['capitals', '{"model":"dear","MODEL":"cheap"}', 'disguised-key'],
+    ['one capital', '{"Max_tokens":1}', 'disguised-key'],
+    ['escapes', '{"mod\\u0065l":"x"}', 'disguised-key'],
+    ['the Unicode letters that fold to ASCII', '{"\u017ftream":true}', 'disguised-key'],
+    ['the Kelvin sign', '{"max_to\u212aens":1}', 'disguised-key'],
+    ['a disguised include_usage', '{"stream_options":{"INCLUDE_USAGE":false}}', 'disguised-key'],
+  ]
+  test.each(cases)('%s', (_, bytes, code) => {
+    expect(faultOf(bytes)).toBe(code)
+  })
+
+  test('with the offset and the key that offend', () => {
+    expect(scanBody(Buffer.from('{"é":1,"a\\u0062":1,"ab":2}'))).toMatchObject({
+      code: 'duplicate-key',
+      offset: 21,
+      key: 'ab',
+    })
+    expect(scanBody(Buffer.from('{"a":1,"STREAM":true}'))).toMatchObject({
+      code: 'disguised-key',
+      offset: 8,
+      key: 'STREAM',
+    })
+    expect(scanBody(Buffer.from('{"stream_options": {"Include_usage":1}}'))).toMatchObject({
+      offset: 21,
+    })
+    const broken = Buffer.concat([
+      Buffer.from('{"a":"é\ufffd'),
+      Buffer.from([0xff]),
+      Buffer.from('"}'),
+    ])
+    expect(scanBody(broken)).toMatchObject({ code: 'encoding', offset: 11 })
+  })
+
+  test('when an object has too many keys, and not before', () => {
+    const keys = (count: number) =>
+      `{"m":{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join()}}}`
+    expect(faultOf(keys(OBJECT_KEYS_MAX))).toBe('accepted')
+    expect(faultOf(keys(OBJECT_KEYS_MAX + 1))).toBe('too-many-keys')
+  })
+
+  test('when the second of two equal keys comes after many others', () => {
+    const keys = Array.from({ length: 500 }, (_, i) => `"k${i}":0`)
+    for (const again of ['k0', 'k15', 'k16', 'k17', 'k499', '\\u006b3']) {
+      expect(faultOf(`{${keys.join()},"${again}":1}`)).toBe('duplicate-key')
+    }
+    expect(faultOf(`{${keys.join()},"k500":1}`)).toBe('accepted')
+  })
+})
+
+describe('a body is accepted', () => {
+  test.each([
+    ['depth 64', nested(BODY_DEPTH_MAX)],
+    ['a million elements', `{"input":[${'1,'.repeat(999_999)}1]}`],
+    ['a key of 1 MiB', `{"${'k'.repeat(1 << 20)}":1}`],
+    ['keys that differ by case and are nobody’s', '{"logitBias":1,"LogitBias":2}'],
+    ['keys that differ by composition', '{"\u00e9":1,"e\u0301":2}'],
+    ['keys that differ by a lone surrogate', '{"\\ud800":1,"\\ud801":2,"\ufffd":3}'],
+    ['an escaped NUL in a key', '{"a\\u0000":1,"a":2}'],
+    ['equal keys in sibling objects', '{"messages":[{"role":"a"},{"role":"b"}]}'],
+    ['a known name inside a message', '{"messages":[{"MODEL":"x"}]}'],
+    ['all escapes', '{"a":"\\"\\\\\\/\\b\\f\\n\\r\\t\\uD83d\\ude00"}'],
+    ['stream options that are no object', '{"stream_options":true}'],
+  ])('%s', (_, text) => {
+    expect(faultOf(text)).toBe('accepted')
+  })
+})
+
+test('every object that fast-check can spell is understood as JSON.parse understands it', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), (value) => {
+      const body = scanBody(Buffer.from(JSON.stringify(value, null, 1)))
+      if (!body.ok) {
+        expect(body.code).toBe('disguised-key')
+        return
+      }
+      expect(body.members).toHaveLength(Object.keys(value).length * 4)
+      for (let at = 0; at < body.members.length; at += 4) {
+        const [keyStart, keyEnd, start, end] = body.members.slice(at, at + 4)
+        const key: string = JSON.parse(`"${body.bytes.toString('utf8', keyStart, keyEnd)}"`)
+        expect(JSON.parse(body.bytes.toString('utf8', start, end))).toEqual(
+          JSON.parse(JSON.stringify(value[key])),
+        )
+      }
+    }),
+  )
+})
+
+/**
+ * Mutations of real bodies: what the scan accepts, every parser accepts, and the other way
+ * round.
+ */
+test('accepts exactly what JSON.parse accepts, but for its stricter rules', () => {
+  const stricter = new Set([
+    'duplicate-key',
+    'disguised-key',
+    'depth',
+    'not-object',
+    'encoding',
+    'bom',
+  ])
+  const seed = '{"a":[1,-2.5e+3,true,false,null,"x\\n\\u0041"],"b":{"c":{}},"d":[]}'
+  const mutation = fc.tuple(
+    fc.nat(seed.length),
+    fc.nat(3),
+    fc.constantFrom(
+      '',
+      '"',
+      ',',
+      ':',
+      '{',
+      '}',
+      '[',
+      ']',
+      '\\',
+      '0',
+      '1',
+      '.',
+      'e',
+      '-',
+      ' ',
+      '\n',
+      't',
+      '\u00e9',
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(mutation, { maxLength: 4 }), (mutations) => {
+      let text = seed
+      for (const [at, removed, added] of mutations) {
+        text = text.slice(0, at) + added + text.slice(at + removed)
+      }
+      let isJson = true
+      try {
+        JSON.parse(text)
+      } catch {
+        isJson = false
+      }
+      const fault = faultOf(text)
+      if (fault === 'accepted') expect(isJson).toBe(true)
+      else if (isJson) expect(stricter).toContain(fault)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('no bytes make it throw', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      scanBody(Buffer.from(bytes))
+      scanAnswer(Buffer.from(bytes))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+describe('scanAnswer', () => {
+  test('takes the last of two equal keys, as clients do', () => {
+    const answer = scanAnswer(Buffer.from('{"usage":1,"x":{},"usage":2}'))
+    expect(answer && memberValue(answer, 'usage')).toBe(2)
+  })
+
+  test('is null for what is not one JSON object', () => {
+    expect(scanAnswer(Buffer.from('<html>'))).toBeNull()
+    expect(scanAnswer(Buffer.from('{"a":1'))).toBeNull()
+    expect(scanAnswer(Buffer.alloc(0))).toBeNull()
+  })
+})

@@ -1,0 +1,219 @@
+import { isUtf8 } from 'node:buffer'
+import { keyText, MEMBER_STRIDE, scanJsonObject } from './json-scan.ts'
+import type { JsonFault, JsonFaultCode, ScannedObject, ScanRules } from './json-scan.ts'
+
+/**
+ * A relayed request body as one strict reading of its bytes. Everything that decides about a call
+ * (which model, how much, streamed or not) is read from here, and the same bytes go upstream, so
+ * that no two readers can understand two different requests: a body that holds one key twice, or a
+ * key that lenient parsers take for another one, is refused.
+ */
+
+/**
+ * Deeper JSON than any client sends; several parsers downstream fail by recursion far below their
+ * limits.
+ */
+export const BODY_DEPTH_MAX = 64
+export const OBJECT_KEYS_MAX = 10_000
+
+const REQUEST_RULES: ScanRules = {
+  depthMax: BODY_DEPTH_MAX,
+  keysMax: OBJECT_KEYS_MAX,
+  uniqueKeys: true,
+}
+/**
+ * What an upstream answers is only looked into, never decided upon: `JSON.parse` of the client
+ * wins.
+ */
+const ANSWER_RULES: ScanRules = {
+  depthMax: 512,
+  keysMax: Number.MAX_SAFE_INTEGER,
+  uniqueKeys: false,
+}
+
+/**
+ * Top-level members that authorisation, routing, metering or price read on some surface. Parsers
+ * that ignore letter case (Go's is one) would take `MODEL` for `model`.
+ */
+const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'n',
+  'best_of',
+  'messages',
+  'prompt',
+  'input',
+  'instructions',
+  'system',
+  'contents',
+  'tools',
+  'functions',
+  'response_format',
+  'user',
+  'size',
+  'quality',
+  'service_tier',
+])
+const GUARDED_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage'])
+
+export type BodyFaultCode = JsonFaultCode | 'empty' | 'bom' | 'encoding' | 'disguised-key'
+
+export interface BodyFault {
+  ok: false
+  code: BodyFaultCode
+  /** Byte offset of what offends. */
+  offset: number
+  /** A few English words for a trace. The sentence for people is the caller's. */
+  reason: string
+  /** For `duplicate-key` and `disguised-key` the key as its reader would understand it, else ''. */
+  key: string
+}
+
+export interface ScannedBody {
+  ok: true
+  bytes: Buffer
+  /** Four offsets per top-level member; see `json-scan.ts`. Use the functions below. */
+  members: number[]
+}
+
+export interface ByteRange {
+  start: number
+  end: number
+}
+
+/** Reads a request body. Never throws: what is wrong with it is the answer. */
+export function scanBody(bytes: Buffer): ScannedBody | BodyFault {
+  if (bytes.length === 0) return refusal('empty', 0, 'no body')
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
+    return refusal('bom', 0, 'a byte order mark')
+  }
+  if (!isUtf8(bytes)) return refusal('encoding', firstInvalidUtf8(bytes), 'not UTF-8')
+  const scanned = scanJsonObject(bytes, REQUEST_RULES)
+  if ('code' in scanned) return fromJsonFault(bytes, scanned)
+  const body: ScannedBody = { ok: true, bytes, members: scanned.members }
+  return (
+    disguisedKey(bytes, scanned.oddKeys, GUARDED_MEMBERS) ?? disguisedStreamOption(body) ?? body
+  )
+}
+
+/**
+ * Reads an upstream's JSON answer, tolerantly: of two equal keys the last one counts, as for every
+ * client. Null when it is not one JSON object.
+ */
+export function scanAnswer(bytes: Buffer): ScannedBody | null {
+  const scanned = scanJsonObject(bytes, ANSWER_RULES)
+  return 'code' in scanned ? null : { ok: true, bytes, members: scanned.members }
+}
+
+/** Where the value of a top-level member lies, or null. Names are ASCII. */
+export function memberRange(body: ScannedBody, name: string): ByteRange | null {
+  const at = memberIndex(body, name)
+  if (at < 0) return null
+  return { start: body.members[at + 2] ?? 0, end: body.members[at + 3] ?? 0 }
+}
+
+/** The value as it was spelled, not copied. Null when the member is absent. */
+export function memberBytes(body: ScannedBody, name: string): Buffer | null {
+  const range = memberRange(body, name)
+  return range && body.bytes.subarray(range.start, range.end)
+}
+
+/** The value decoded; undefined when the member is absent, null when it is `null`. */
+export function memberValue(body: ScannedBody, name: string): unknown {
+  const range = memberRange(body, name)
+  return range ? JSON.parse(body.bytes.toString('utf8', range.start, range.end)) : undefined
+}
+
+/** Offset into `members` of the last member of that name, or -1. */
+export function memberIndex(body: ScannedBody, name: string): number {
+  const { bytes, members } = body
+  for (let at = members.length - MEMBER_STRIDE; at >= 0; at -= MEMBER_STRIDE) {
+    const start = members[at] ?? 0
+    if ((members[at + 1] ?? 0) - start === name.length && spells(bytes, start, name)) return at
+  }
+  return -1
+}
+
+/**
+ * A member that is itself an object, as a body of its own: offsets count from its opening brace.
+ * Null when it is absent or no object.
+ */
+export function memberObject(body: ScannedBody, name: string): ScannedBody | null {
+  const bytes = memberBytes(body, name)
+  return bytes && scanAnswer(bytes)
+}
+
+function spells(bytes: Buffer, start: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    if (bytes[start + i] !== name.charCodeAt(i)) return false
+  }
+  return true
+}
+
+function refusal(code: BodyFaultCode, offset: number, reason: string, key = ''): BodyFault {
+  return { ok: false, code, offset, reason, key }
+}
+
+function fromJsonFault(bytes: Buffer, fault: JsonFault): BodyFault {
+  if (fault.code !== 'duplicate-key') return refusal(fault.code, fault.offset, fault.reason)
+  // The fault lies at the first byte inside the quotes, and the key is known to end.
+  let end = fault.offset
+  while (bytes[end] !== 0x22) end += bytes[end] === 0x5c ? 2 : 1
+  return refusal(fault.code, fault.offset, fault.reason, keyText(bytes, fault.offset, end))
+}
+
+/**
+ * As the laxest parser compares keys. Upper case first: it alone maps the long s and the Kelvin
+ * sign to the letters that Unicode folding gives them.
+ */
+const folded = (key: string) => key.toUpperCase().toLowerCase()
+
+/**
+ * The first key that is a guarded one only after its escapes are resolved or its case is
+ * folded.
+ */
+function disguisedKey(
+  bytes: Buffer,
+  oddKeys: ScannedObject['oddKeys'],
+  guarded: ReadonlySet<string>,
+): BodyFault | null {
+  for (let i = 0; i < oddKeys.length; i += 2) {
+    const start = oddKeys[i] ?? 0
+    const key = keyText(bytes, start, oddKeys[i + 1] ?? 0)
+    if (guarded.has(folded(key))) {
+      return refusal('disguised-key', start, 'another spelling of a known key', key)
+    }
+  }
+  return null
+}
+
+function disguisedStreamOption(body: ScannedBody): BodyFault | null {
+  const range = memberRange(body, 'stream_options')
+  if (range === null || body.bytes[range.start] !== 0x7b) return null
+  const bytes = body.bytes.subarray(range.start, range.end)
+  const scanned = scanJsonObject(bytes, ANSWER_RULES)
+  if ('code' in scanned) return null
+  const fault = disguisedKey(bytes, scanned.oddKeys, GUARDED_STREAM_OPTIONS)
+  return fault && { ...fault, offset: fault.offset + range.start }
+}
+
+/** Only called when the bytes are known to be ill-formed. */
+function firstInvalidUtf8(bytes: Buffer): number {
+  const text = bytes.toString('utf8')
+  let offset = 0
+  let from = 0
+  for (;;) {
+    const at = text.indexOf('\ufffd', from)
+    if (at < 0) return offset
+    offset += Buffer.byteLength(text.slice(from, at))
+    const isGenuine =
+      bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd
+    if (!isGenuine) return offset
+    offset += 3
+    from = at + 1
+  }
+}

@@ -1,0 +1,138 @@
+import type { ErrorCode } from '../../contract/errors.ts'
+import { groupNames, isAdmin, UserStatus } from '../../contract/user.ts'
+import type { App } from '../app.ts'
+import { AppError } from '../app-error.ts'
+import { allowsAddress, statusOfRefusal, tokenRefusal } from '../token/token.ts'
+import { findTokenByKey, markToken, type StoredToken } from '../token/token-store.ts'
+import { findUser, type StoredUser } from '../user/user-store.ts'
+
+/** Whose call it is. */
+export interface Caller {
+  token: StoredToken
+  user: StoredUser
+  /** In the order they are tried. */
+  groups: readonly string[]
+  /** Channel that an admin has named behind the key, or null. */
+  pinnedChannel: string | null
+}
+
+/**
+ * Rows in memory are used this long; changes made here or announced by other processes count at
+ * once.
+ */
+const ROW_LIFE_MS = 2000
+/** Tokens whose rows are kept in memory. */
+const ROWS_MAX = 20_000
+
+interface Rows {
+  token: StoredToken
+  user: StoredUser
+  groups: readonly string[]
+  readAtMs: number
+}
+
+/**
+ * Who calls, by the token's key. Rows are kept in memory for moments only, and money never depends
+ * on them: the reservation checks status and balance again where they are stored. What they say
+ * against a call is looked up afresh before it is believed.
+ */
+export interface Callers {
+  /** Throws the first refusal of the wire's order. */
+  authenticate(authorization: string | undefined, address: () => string): Promise<Caller>
+  /**
+   * Why a reservation found token or owner unusable, looked up afresh; null when nothing is wrong
+   * now.
+   */
+  recheck(caller: Caller, address: () => string): Promise<ErrorCode | null>
+}
+
+export function createCallers({ database, clock, trace }: App): Callers {
+  const byKey = new Map<string, Rows>()
+
+  database.onAnnouncement((message) => {
+    const [noun, id] = message.split(':')
+    if (noun === 'everything') byKey.clear()
+    if (noun !== 'token' && noun !== 'user') return
+    for (const [key, { token, user }] of byKey) {
+      if ((noun === 'token' ? token.id : user.id) === Number(id)) byKey.delete(key)
+    }
+  })
+
+  async function read(key: string): Promise<Rows | null> {
+    const token = await findTokenByKey(database.read, key)
+    const user = token === null ? undefined : await findUser(database.read, token.user_id)
+    if (token === null || user === undefined) {
+      byKey.delete(key)
+      return null
+    }
+    const rows = { token, user, groups: groupNames(user.group), readAtMs: clock.monotonicMs() }
+    if (byKey.size >= ROWS_MAX) {
+      const oldest = byKey.keys().next()
+      if (!oldest.done) byKey.delete(oldest.value)
+    }
+    byKey.set(key, rows)
+    return rows
+  }
+
+  /** The first refusal in the wire's order, or null. */
+  function refusal({ token, user }: Rows, address: () => string): ErrorCode | null {
+    const ofToken = tokenRefusal(token, clock.nowSeconds())
+    if (ofToken !== null) return ofToken
+    if (token.subnet && !allowsAddress(token, address())) return 'token_address_not_allowed'
+    if (user.status !== UserStatus.enabled) return 'token_owner_disabled'
+    return null
+  }
+
+  async function refuseFresh(key: string, address: () => string): Promise<Rows> {
+    const rows = await read(key)
+    if (rows === null) throw new AppError('token_unknown')
+    const reason = refusal(rows, address)
+    if (reason === null) return rows
+    const status = statusOfRefusal(rows.token, reason)
+    if (status !== null) {
+      await markToken(database.write, rows.token.id, status)
+      byKey.delete(key)
+    }
+    trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
+    throw new AppError(reason)
+  }
+
+  return {
+    async authenticate(authorization, address) {
+      const { key, pinnedChannel } = parseCredential(authorization)
+      const known = byKey.get(key)
+      const fresh = known !== undefined && clock.monotonicMs() - known.readAtMs < ROW_LIFE_MS
+      const rows =
+        fresh && refusal(known, address) === null ? known : await refuseFresh(key, address)
+      return { token: rows.token, user: rows.user, groups: rows.groups, pinnedChannel }
+    },
+    async recheck(caller, address) {
+      try {
+        await refuseFresh(caller.token.key, address)
+        return null
+      } catch (error) {
+        if (error instanceof AppError) return error.code
+        throw error
+      }
+    },
+  }
+}
+
+/** `Bearer sk-<key>-<channel id>`; prefix, word and channel are optional. */
+export function parseCredential(authorization: string | undefined): {
+  key: string
+  pinnedChannel: string | null
+} {
+  const credential = (authorization ?? '').replace(/^Bearer(\s+|$)/i, '').replace(/^sk-/, '')
+  if (authorization === undefined) throw new AppError('token_missing')
+  const [key = '', channel] = credential.trim().split('-')
+  if (key === '') throw new AppError('token_unknown')
+  return { key, pinnedChannel: channel === undefined || channel === '' ? null : channel }
+}
+
+/** A channel named behind the key is for admins. */
+export function refusePin(caller: Caller): void {
+  if (caller.pinnedChannel !== null && !isAdmin(caller.user.role)) {
+    throw new AppError('channel_pin_not_allowed')
+  }
+}

@@ -1,0 +1,65 @@
+import type { ChannelRow } from '../db/schema.ts'
+
+/**
+ * Which channel gets a call: among those that serve the model to the group, of the highest priority
+ * that still has one untried, one by weight. A channel that has failed in this call is not asked
+ * again; a lower priority is asked when the higher one has none left.
+ *
+ * Weights are shares: 30 gets three times the calls of 10. Where all are 0 the shares are equal;
+ * where only some are, those get none until the others have failed.
+ */
+
+export interface RoutableChannel {
+  id: number
+  type: number
+  key: string
+  name: string
+  baseUrl: string
+  priority: number
+  weight: number
+  isEnabled: boolean
+  /** Requested model → model sent upstream. */
+  modelMapping: ReadonlyMap<string, string>
+  systemPrompt: string
+  testModel: string
+  models: readonly string[]
+  row: ChannelRow
+}
+
+/** Channels of one group and model in tiers, highest priority first. */
+export type Tiers = readonly (readonly RoutableChannel[])[]
+
+/** Groups by priority, highest first; the order within a tier does not matter. */
+export function tiersOf(channels: readonly RoutableChannel[]): Tiers {
+  const byPriority = Map.groupBy(channels, (channel) => channel.priority)
+  return [...byPriority.entries()].toSorted(([a], [b]) => b - a).map(([, tier]) => tier)
+}
+
+/** `random` answers a number from 0 to below 1. Null when every channel has been tried. */
+export function chooseChannel(
+  tiers: Tiers,
+  tried: ReadonlySet<number>,
+  random: () => number,
+): RoutableChannel | null {
+  for (const tier of tiers) {
+    // Nearly every call is a first attempt, and nearly every tier has one channel.
+    const untried = tried.size === 0 ? tier : tier.filter(({ id }) => !tried.has(id))
+    if (untried.length > 0) return byWeight(untried, random)
+  }
+  return null
+}
+
+function byWeight(
+  channels: readonly RoutableChannel[],
+  random: () => number,
+): RoutableChannel | null {
+  if (channels.length === 1) return channels[0] ?? null
+  const total = channels.reduce((sum, { weight }) => sum + weight, 0)
+  const share = ({ weight }: RoutableChannel): number => (total === 0 ? 1 : weight)
+  let left = random() * (total === 0 ? channels.length : total)
+  for (const channel of channels) {
+    left -= share(channel)
+    if (left < 0) return channel
+  }
+  return channels.at(-1) ?? null
+}

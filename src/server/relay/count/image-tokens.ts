@@ -1,0 +1,87 @@
+import { imageSizeOfDataUrl } from './image-size.ts'
+import type { ImageSize } from './image-size.ts'
+
+/**
+ * What an image in a prompt counts, by the rules the makers publish. Sizes come from the image's
+ * own header bytes when it travels inside the request. An image given by address is never fetched
+ * (whose server would be asked, and from where?): it counts as 1024 × 1024, which is 765 tokens
+ * with GPT-4o, the most that most photographs come to. Only reservations, and calls whose upstream
+ * reports no usage, rest on this.
+ */
+export type ImageDetail = 'low' | 'high'
+
+const UNKNOWN_SIZE: ImageSize = { width: 1024, height: 1024 }
+
+/** How a family of models counts. Sizes are in pixels. */
+type ImageRule = (size: ImageSize, detail: ImageDetail) => number
+
+/** `detail` is the part's own; anything but `low` is high, as upstreams read `auto`. */
+export function imageTokens(model: string, url: unknown, detail: unknown): number {
+  const size = (typeof url === 'string' ? imageSizeOfDataUrl(url) : null) ?? UNKNOWN_SIZE
+  return imageRule(model)(size, detail === 'low' ? 'low' : 'high')
+}
+
+/**
+ * Squares of 512 pixels after fitting into 2048 × 2048 and then a short side of 768. Never
+ * enlarged.
+ */
+const tiles =
+  (base: number, perTile: number): ImageRule =>
+  (size, detail) => {
+    if (detail === 'low') return base
+    const fitted = shrink(size, 2048 / Math.max(size.width, size.height))
+    const scaled = shrink(fitted, 768 / Math.min(fitted.width, fitted.height))
+    return base + perTile * squares(scaled, 512)
+  }
+
+/** Squares of 32 pixels, at most 1536 of them, at a model's own weight. */
+const patches =
+  (weight: number): ImageRule =>
+  (size) =>
+    Math.ceil(Math.min(1536, squares(size, 32)) * weight)
+
+const flat =
+  (tokens: number): ImageRule =>
+  () =>
+    tokens
+
+const claudeRule: ImageRule = (size) => {
+  const { width, height } = shrink(size, 1568 / Math.max(size.width, size.height))
+  return Math.ceil((width * height) / 750)
+}
+
+const geminiRule: ImageRule = (size) =>
+  size.width <= 384 && size.height <= 384 ? 258 : 258 * squares(size, 768)
+
+/** The first prefix that fits; so the longer ones stand before those they begin with. */
+const RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [
+  ['gpt-4o-mini', tiles(2833, 5667)],
+  ['gpt-4.1-mini', patches(1.62)],
+  ['gpt-4.1-nano', patches(2.46)],
+  ['gpt-5-mini', patches(1.62)],
+  ['gpt-5-nano', patches(2.46)],
+  ['o4-mini', patches(1.72)],
+  ['gpt-5', tiles(70, 140)],
+  ['o1', tiles(75, 150)],
+  ['o3', tiles(75, 150)],
+  ['computer-use', tiles(65, 129)],
+  ['glm-4v', flat(1047)],
+  ['claude', claudeRule],
+  ['gemini', geminiRule],
+]
+/** GPT-4o, 4.1 and 4.5, and whoever has published nothing else. */
+const DEFAULT_RULE = tiles(85, 170)
+
+function imageRule(model: string): ImageRule {
+  const name = model.slice(model.lastIndexOf('/') + 1)
+  return RULES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_RULE
+}
+
+const shrink = (size: ImageSize, factor: number): ImageSize =>
+  factor >= 1
+    ? size
+    : { width: Math.max(1, size.width * factor), height: Math.max(1, size.height * factor) }
+
+/** Rounded first: a side of 768.0000001 after scaling is 768. */
+const squares = ({ width, height }: ImageSize, side: number): number =>
+  Math.ceil(Math.round(width) / side) * Math.ceil(Math.round(height) / side)

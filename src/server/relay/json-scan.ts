@@ -1,0 +1,356 @@
+/**
+ * One pass over the bytes of a JSON text: is it exactly JSON (RFC 8259), and where do the members
+ * of its top-level object lie?
+ *
+ * Why not `JSON.parse`: it keeps the last of two equal keys silently, forgets how a number was
+ * spelled, and builds every message of a conversation to let us look at one word. The scan builds
+ * nothing; what is authorised, priced and forwarded are the same bytes. Well-formed UTF-8 is the
+ * caller's business (`isUtf8`), so every byte from 0x80 up is taken as part of a string, and
+ * refused elsewhere.
+ *
+ * The scan is synchronous and never re-enters, therefore the key lists below are shared by all
+ * scans.
+ */
+
+export interface ScanRules {
+  /** Nested objects and arrays allowed, the outermost one included. */
+  depthMax: number
+  /** Members allowed in one object. */
+  keysMax: number
+  /** Whether an object may not hold one key twice, at whatever level. */
+  uniqueKeys: boolean
+}
+
+export type JsonFaultCode =
+  | 'syntax'
+  | 'trailing'
+  | 'not-object'
+  | 'depth'
+  | 'duplicate-key'
+  | 'too-many-keys'
+
+export interface JsonFault {
+  code: JsonFaultCode
+  /** Byte offset of what offends. */
+  offset: number
+  /** A few English words for a trace; the caller writes the sentence a person reads. */
+  reason: string
+}
+
+/** Numbers per member in `ScannedObject.members`: key start, key end, value start, value end. */
+export const MEMBER_STRIDE = 4
+
+export interface ScannedObject {
+  /**
+   * Four offsets per top-level member, in order of appearance. A key's range lies inside its
+   * quotes.
+   */
+  members: number[]
+  /**
+   * Ranges of top-level keys that hold a capital, an escape or anything beyond ASCII: start,
+   * end, …
+   */
+  oddKeys: number[]
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OBJECT_OPEN = 0x7b
+const OBJECT_CLOSE = 0x7d
+const ARRAY_OPEN = 0x5b
+const ARRAY_CLOSE = 0x5d
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+
+const FAILED = -1
+/**
+ * Beyond this many keys an object is checked through a set: comparing all pairs would be
+ * quadratic.
+ */
+const KEYS_COMPARED_ONE_BY_ONE = 16
+
+const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+const isDigit = (byte: number) => byte >= ZERO && byte <= NINE
+const isHexDigit = (byte: number) =>
+  isDigit(byte) || (byte >= 0x61 && byte <= 0x66) || (byte >= 0x41 && byte <= 0x46)
+
+/** 1 for the bytes a string cannot simply contain: control characters, the quote, the backslash. */
+const STRING_STOP = new Uint8Array(256)
+STRING_STOP.fill(1, 0, 0x20)
+STRING_STOP[QUOTE] = 1
+STRING_STOP[BACKSLASH] = 1
+
+/** The byte there, or -1 past the end. */
+const byteAt = (bytes: Buffer, at: number): number => bytes[at] ?? FAILED
+
+export function skipSpace(bytes: Buffer, from: number): number {
+  let at = from
+  while (isSpace(byteAt(bytes, at))) at++
+  return at
+}
+
+/** What a key spells once its escapes are resolved. The range lies inside the quotes. */
+export function keyText(bytes: Buffer, start: number, end: number): string {
+  const spelled = bytes.toString('utf8', start, end)
+  // The cast holds because the scanner has accepted these bytes as the inside of a JSON string.
+  return spelled.includes('\\') ? (JSON.parse(`"${spelled}"`) as string) : spelled
+}
+
+/**
+ * FNV-1a: only a filter before an exact comparison, so that collisions cost time and nothing
+ * else.
+ */
+const HASH_SEED = 0x811c9dc5 | 0
+const hashStep = (hash: number, byte: number) => Math.imul(hash ^ byte, 0x01000193)
+
+function hashText(text: string): number {
+  let hash = HASH_SEED
+  for (const byte of Buffer.from(text)) hash = hashStep(hash, byte)
+  return hash
+}
+
+/** The keys met so far in one object. */
+class SeenKeys {
+  private count = 0
+  private readonly hashes = new Int32Array(KEYS_COMPARED_ONE_BY_ONE)
+  private readonly starts = new Int32Array(KEYS_COMPARED_ONE_BY_ONE)
+  private readonly ends = new Int32Array(KEYS_COMPARED_ONE_BY_ONE)
+  private names: Set<string> | null = null
+
+  clear(): void {
+    this.count = 0
+    this.names = null
+  }
+
+  /** False when this very key, escapes resolved, is already there. */
+  add(bytes: Buffer, start: number, end: number, hash: number): boolean {
+    if (this.names !== null) {
+      const before = this.names.size
+      return this.names.add(keyText(bytes, start, end)).size > before
+    }
+    const { count, hashes, starts, ends } = this
+    for (let i = 0; i < count; i++) {
+      if (hashes[i] !== hash) continue
+      const other = keyText(bytes, starts[i] ?? 0, ends[i] ?? 0)
+      if (other === keyText(bytes, start, end)) return false
+    }
+    if (count === KEYS_COMPARED_ONE_BY_ONE) {
+      const names = new Set<string>()
+      for (let i = 0; i < count; i++) names.add(keyText(bytes, starts[i] ?? 0, ends[i] ?? 0))
+      names.add(keyText(bytes, start, end))
+      this.names = names
+      return true
+    }
+    hashes[count] = hash
+    starts[count] = start
+    ends[count] = end
+    this.count = count + 1
+    return true
+  }
+}
+
+/** One list per depth, made when that depth is first seen. */
+const seenAtDepth: SeenKeys[] = []
+const seenKeysAt = (depth: number): SeenKeys => (seenAtDepth[depth] ??= new SeenKeys())
+
+class Scanner {
+  readonly bytes: Buffer
+  readonly rules: ScanRules
+  readonly members: number[] = []
+  readonly oddKeys: number[] = []
+  fault: JsonFault | null = null
+  /** Of the key last read. */
+  private keyHash = 0
+  private keyIsOdd = false
+
+  constructor(bytes: Buffer, rules: ScanRules) {
+    this.bytes = bytes
+    this.rules = rules
+  }
+
+  fail(code: JsonFaultCode, offset: number, reason: string): number {
+    this.fault ??= { code, offset, reason }
+    return FAILED
+  }
+
+  /**
+   * Each method below takes the offset of the first byte and answers the offset after the last
+   * one.
+   */
+  value(at: number, depth: number): number {
+    const byte = byteAt(this.bytes, at)
+    if (byte === QUOTE) return this.string(at)
+    if (byte === OBJECT_OPEN) return this.object(at, depth + 1)
+    if (byte === ARRAY_OPEN) return this.array(at, depth + 1)
+    if (byte === MINUS || isDigit(byte)) return this.number(at)
+    if (byte === 0x74) return this.literal(at, 'true')
+    if (byte === 0x66) return this.literal(at, 'false')
+    if (byte === 0x6e) return this.literal(at, 'null')
+    return this.fail('syntax', at, 'a value expected')
+  }
+
+  object(at: number, depth: number): number {
+    const { bytes, rules } = this
+    if (depth > rules.depthMax) return this.fail('depth', at, 'nested too deeply')
+    const seen = rules.uniqueKeys ? seenKeysAt(depth) : null
+    seen?.clear()
+    let here = skipSpace(bytes, at + 1)
+    if (byteAt(bytes, here) === OBJECT_CLOSE) return here + 1
+    for (let count = 1; ; count++) {
+      if (byteAt(bytes, here) !== QUOTE) return this.fail('syntax', here, 'a key expected')
+      const keyStart = here + 1
+      here = this.key(here)
+      if (here < 0) return FAILED
+      const keyEnd = here - 1
+      if (count > rules.keysMax) return this.fail('too-many-keys', keyStart, 'too many keys')
+      if (seen !== null && !seen.add(bytes, keyStart, keyEnd, this.keyHash)) {
+        return this.fail('duplicate-key', keyStart, 'this key was given twice')
+      }
+      if (depth === 1 && this.keyIsOdd) this.oddKeys.push(keyStart, keyEnd)
+      here = skipSpace(bytes, here)
+      if (byteAt(bytes, here) !== COLON) return this.fail('syntax', here, '":" expected')
+      const valueStart = skipSpace(bytes, here + 1)
+      here = this.value(valueStart, depth)
+      if (here < 0) return FAILED
+      if (depth === 1) this.members.push(keyStart, keyEnd, valueStart, here)
+      here = skipSpace(bytes, here)
+      const byte = byteAt(bytes, here)
+      if (byte === OBJECT_CLOSE) break
+      if (byte !== COMMA) return this.fail('syntax', here, '"," or "}" expected')
+      here = skipSpace(bytes, here + 1)
+    }
+    // A set of ten thousand names must not outlive its scan.
+    seen?.clear()
+    return here + 1
+  }
+
+  private array(at: number, depth: number): number {
+    const { bytes } = this
+    if (depth > this.rules.depthMax) return this.fail('depth', at, 'nested too deeply')
+    let here = skipSpace(bytes, at + 1)
+    if (byteAt(bytes, here) === ARRAY_CLOSE) return here + 1
+    for (;;) {
+      here = this.value(here, depth)
+      if (here < 0) return FAILED
+      here = skipSpace(bytes, here)
+      const byte = byteAt(bytes, here)
+      if (byte === ARRAY_CLOSE) return here + 1
+      if (byte !== COMMA) return this.fail('syntax', here, '"," or "]" expected')
+      here = skipSpace(bytes, here + 1)
+    }
+  }
+
+  private string(at: number): number {
+    const { bytes } = this
+    for (let here = at + 1; ; here++) {
+      // Nearly all bytes of nearly all bodies pass through this line. Past the end reads as a stop.
+      while (STRING_STOP[bytes[here] ?? 0] === 0) here++
+      const byte = byteAt(bytes, here)
+      if (byte === QUOTE) return here + 1
+      if (byte !== BACKSLASH) return this.failInString(here)
+      here = this.escape(here)
+      if (here < 0) return FAILED
+    }
+  }
+
+  private failInString(at: number): number {
+    return at >= this.bytes.length
+      ? this.fail('syntax', at, 'a string does not end')
+      : this.fail('syntax', at, 'a control character inside a string')
+  }
+
+  /** A string that is a key: the same, and its hash. */
+  private key(at: number): number {
+    const { bytes } = this
+    let hash = HASH_SEED
+    let isOdd = false
+    let isEscaped = false
+    for (let here = at + 1; ; here++) {
+      const byte = byteAt(bytes, here)
+      if (byte === QUOTE) {
+        this.keyHash = isEscaped ? hashText(keyText(bytes, at + 1, here)) : hash
+        this.keyIsOdd = isOdd || isEscaped
+        return here + 1
+      }
+      if (byte < 0x20) return this.failInString(here)
+      if (byte === BACKSLASH) {
+        isEscaped = true
+        here = this.escape(here)
+        if (here < 0) return FAILED
+      }
+      if (byte >= 0x80 || (byte >= 0x41 && byte <= 0x5a)) isOdd = true
+      hash = hashStep(hash, byte)
+    }
+  }
+
+  /** From the backslash to the last byte of the escape, that one not passed yet. */
+  private escape(at: number): number {
+    const { bytes } = this
+    const byte = byteAt(bytes, at + 1)
+    if (byte === 0x75) {
+      for (let here = at + 2; here < at + 6; here++) {
+        if (!isHexDigit(byteAt(bytes, here))) {
+          return this.fail('syntax', here, 'four hexadecimal digits expected')
+        }
+      }
+      return at + 5
+    }
+    // " \ / b f n r t
+    const isShort =
+      byte === QUOTE ||
+      byte === BACKSLASH ||
+      byte === 0x2f ||
+      byte === 0x62 ||
+      byte === 0x66 ||
+      byte === 0x6e ||
+      byte === 0x72 ||
+      byte === 0x74
+    return isShort ? at + 1 : this.fail('syntax', at, 'an unknown escape')
+  }
+
+  private number(at: number): number {
+    const { bytes } = this
+    let here = byteAt(bytes, at) === MINUS ? at + 1 : at
+    const leading = byteAt(bytes, here)
+    here = leading === ZERO ? here + 1 : this.digits(here)
+    if (here >= 0 && byteAt(bytes, here) === 0x2e) here = this.digits(here + 1)
+    if (here < 0) return FAILED
+    const exponent = byteAt(bytes, here)
+    if (exponent !== 0x65 && exponent !== 0x45) return here
+    const sign = byteAt(bytes, here + 1)
+    return this.digits(sign === MINUS || sign === 0x2b ? here + 2 : here + 1)
+  }
+
+  private digits(at: number): number {
+    const { bytes } = this
+    let here = at
+    while (isDigit(byteAt(bytes, here))) here++
+    return here > at ? here : this.fail('syntax', at, 'a digit expected')
+  }
+
+  private literal(at: number, word: string): number {
+    for (let i = 0; i < word.length; i++) {
+      if (byteAt(this.bytes, at + i) !== word.charCodeAt(i)) {
+        return this.fail('syntax', at, 'an unknown word')
+      }
+    }
+    return at + word.length
+  }
+}
+
+/** Scans a text that must be one JSON object. Never throws; `bytes` must be well-formed UTF-8. */
+export function scanJsonObject(bytes: Buffer, rules: ScanRules): ScannedObject | JsonFault {
+  const scanner = new Scanner(bytes, rules)
+  const start = skipSpace(bytes, 0)
+  const isObject = byteAt(bytes, start) === OBJECT_OPEN
+  const end = isObject ? scanner.object(start, 1) : scanner.value(start, 0)
+  if (end >= 0) {
+    const rest = skipSpace(bytes, end)
+    if (rest < bytes.length) scanner.fail('trailing', rest, 'something follows the JSON value')
+    else if (!isObject) scanner.fail('not-object', start, 'an object expected')
+  }
+  return scanner.fault ?? { members: scanner.members, oddKeys: scanner.oddKeys }
+}

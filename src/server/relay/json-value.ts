@@ -1,0 +1,24 @@
+/**
+ * Looking into values that somebody else's JSON gave: nothing about their shape may be taken for
+ * granted.
+ */
+
+export type JsonRecord = Record<string, unknown>
+
+export const isRecord = (value: unknown): value is JsonRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The record itself, or an empty one, so that a member of it can be asked for. */
+export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
+
+/** The array itself, or an empty one. */
+export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** The parsed text, or undefined, which no JSON text spells. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readAnswer } from './openai-answer.ts'
+
+const TOKENS_MAX = 1_000_000
+const read = (text: string) => readAnswer(Buffer.from(text), TOKENS_MAX)
+const chat = (content: string, over: object = {}) =>
+  JSON.stringify({
+    id: 'chatcmpl-fixed',
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+    ...over,
+  })
+
+describe('usage', () => {
+  test('is found at the top, whatever the content says', () => {
+    const trap = '"usage":{"prompt_tokens":1,"completion_tokens":1},"error":{"message":"x"}'
+    const reading = read(chat(trap))
+    expect(reading).toMatchObject({
+      kind: 'ok',
+      usage: { usage: { promptTokens: 11, completionTokens: 7 }, fault: null },
+    })
+  })
+
+  test('that is missing or wrong is named', () => {
+    expect(read(chat('x', { usage: undefined }))).toMatchObject({ usage: { fault: 'absent' } })
+    expect(read(chat('x', { usage: null }))).toMatchObject({ usage: { fault: 'absent' } })
+    expect(read(chat('x', { usage: { prompt_tokens: -1 } }))).toMatchObject({
+      usage: { fault: 'out-of-range' },
+    })
+  })
+
+  test('of an embedding answer', () => {
+    const vector = `[${'0.25,'.repeat(2_000)}-1]`
+    const text = `{"data":[{"embedding":${vector}}],"usage":{"prompt_tokens":6,"total_tokens":6}}`
+    expect(read(text)).toMatchObject({ usage: { usage: { promptTokens: 6, completionTokens: 0 } } })
+  })
+})
+
+describe('an answer that failed in spite of its status', () => {
+  test.each([
+    ['{"error":{"message":"no balance"}}'],
+    ['{"error":"no balance"}'],
+    ['{"object":"error","message":"x","code":1}'],
+    ['{"choices":null,"base_resp":{"status_code":1008,"status_msg":"x"}}'],
+    ['{"choices":[{"index":0,"error":{"code":502}}],"usage":{"prompt_tokens":1,"total_tokens":1}}'],
+    ['{"code":30001,"message":"x","data":null}'],
+  ])('%s', (text) => {
+    expect(read(text)).toMatchObject({ kind: 'error', error: expect.anything() })
+  })
+
+  test('an error that is none is not', () => {
+    expect(read(chat('x', { error: null })).kind).toBe('ok')
+    expect(read(chat('x', { base_resp: { status_code: 0 } })).kind).toBe('ok')
+    expect(read(chat('the word "error"')).kind).toBe('ok')
+  })
+
+  test.each([[''], ['<html>'], ['null'], ['[]'], ['{"choices":['], ['{} trailing']])(
+    'malformed: %j',
+    (text) => {
+      expect(read(text)).toEqual({ kind: 'malformed' })
+    },
+  )
+})
+
+test('no bytes and no JSON make it throw', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc
+      .dictionary(fc.constantFrom('error', 'choices', 'usage', 'base_resp', 'code'), fc.jsonValue())
+      .map((value) => Buffer.from(JSON.stringify(value))),
+  )
+  fc.assert(
+    fc.property(bytes, (sent) => {
+      expect(['ok', 'error', 'malformed']).toContain(readAnswer(sent, TOKENS_MAX).kind)
+    }),
+    { numRuns: 2_000 },
+  )
+})

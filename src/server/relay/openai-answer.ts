@@ -1,0 +1,58 @@
+import { memberBytes, memberRange, memberValue, scanAnswer } from './body-scan.ts'
+import type { ScannedBody } from './body-scan.ts'
+import { isRecord } from './json-value.ts'
+import { errorOf } from './openai-chunk.ts'
+import { NO_USAGE, readUsage } from './usage.ts'
+import type { UsageReading } from './usage.ts'
+
+/**
+ * What the relay needs to know of a whole (not streamed) OpenAI-dialect answer with status 200.
+ * `malformed`: not a JSON object (an HTML page, a cut body); `error`: an error in spite of its
+ * status.
+ */
+export type AnswerReading =
+  | { kind: 'ok'; usage: UsageReading }
+  | { kind: 'error'; error: unknown }
+  | { kind: 'malformed' }
+
+/**
+ * Members one of which every error of `errorOf` carries at the top, but for an error inside a
+ * choice.
+ */
+const ERROR_MEMBERS = ['error', 'base_resp', 'code'] as const
+/**
+ * As the value of `object`, or as a key inside a choice; inside a text its quotes would be
+ * escaped.
+ */
+const ERROR_WORD = Buffer.from('"error"')
+
+/**
+ * Looks at the few members that matter and skips the rest, so that megabytes of embeddings or
+ * images cost a scan and no objects.
+ */
+export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
+  const answer = scanAnswer(bytes)
+  if (answer === null) return { kind: 'malformed' }
+  if (mayBeError(answer)) {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    const error = isRecord(value) ? errorOf(value) : undefined
+    if (error !== undefined) return { kind: 'error', error }
+  }
+  const hasUsage = memberRange(answer, 'usage') !== null
+  return {
+    kind: 'ok',
+    usage: hasUsage ? readUsage(memberValue(answer, 'usage'), tokensMax) : NO_USAGE,
+  }
+}
+
+function mayBeError(answer: ScannedBody): boolean {
+  for (const name of ERROR_MEMBERS) {
+    const range = memberRange(answer, name)
+    if (range !== null && answer.bytes[range.start] !== NULL_FIRST_BYTE) return true
+  }
+  if (memberBytes(answer, 'object')?.equals(ERROR_WORD) === true) return true
+  return memberBytes(answer, 'choices')?.includes(ERROR_WORD) === true
+}
+
+/** No other JSON value begins with an n. */
+const NULL_FIRST_BYTE = 0x6e

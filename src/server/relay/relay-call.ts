@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Language } from '../../contract/errors.ts'
+import type { App } from '../app.ts'
+import type { Egress } from '../egress/egress.ts'
+import { costOf, ratioText, type Price, type UsedTokens } from '../ledger/price.ts'
+import type { Settlement } from '../ledger/operations.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Callers, Caller } from './caller.ts'
+import type { LiveChannelMap } from './channel-map.ts'
+import type { RoutableChannel } from './choose-channel.ts'
+import type { TokenCounter } from './count/count-tokens.ts'
+import { errorBody, type RelayError } from './relay-error.ts'
+
+/** What the parts of the relay share. */
+export interface RelayParts {
+  app: App
+  metrics: Metrics
+  callers: Callers
+  channels: LiveChannelMap
+  egress: Egress
+  counter: TokenCounter
+  random(): number
+  /** Hands an abort to the queue that spreads them over time. */
+  abortLater(abort: () => void): void
+}
+
+/** One client's call, from its first byte to its last. */
+export interface RelayCall {
+  request: IncomingMessage
+  response: ServerResponse
+  requestId: string
+  language: Language
+  path: string
+  startedMs: number
+  /** Milliseconds spent waiting for the upstream; the rest of the time is ours. */
+  upstreamMs: number
+  /** The client has gone away before its answer was complete. */
+  isGone: boolean
+  /** Called when the client goes away. */
+  onGone: () => void
+}
+
+/** Where the token figures of a settlement come from. */
+export type UsageSource = 'upstream' | 'counted' | 'estimated'
+
+/** A call that was authorised, priced and reserved, on its way to a channel. */
+export interface Charge {
+  caller: Caller
+  channel: RoutableChannel
+  price: Price
+  requestedModel: string
+  /** The name that was sent upstream. */
+  modelName: string
+  isStream: boolean
+}
+
+/** What the ledger is told when a call is settled, or would be if the process died now. */
+export function settlementOf(
+  { app }: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { used, source }: { used: UsedTokens; source: UsageSource },
+): Settlement {
+  const { caller, channel, price, requestedModel, modelName, isStream } = charge
+  const cost = costOf(price, used)
+  return {
+    requestId: call.requestId,
+    nowSeconds: app.clock.nowSeconds(),
+    userId: caller.user.id,
+    tokenId: caller.token.id,
+    channelId: channel.id,
+    cost,
+    promptTokens: used.promptTokens,
+    completionTokens: used.completionTokens,
+    username: caller.user.username,
+    tokenName: caller.token.name ?? '',
+    modelName,
+    detail: JSON.stringify({
+      priced_as: price.pricedAs,
+      requested_model: requestedModel,
+      group: price.group,
+      model_ratio: price.modelRatio,
+      completion_ratio: price.completionRatio,
+      group_ratio: price.groupRatio,
+      cache_ratio: price.cacheRatio,
+      prompt_tokens: used.promptTokens,
+      cached_tokens: used.cachedTokens,
+      completion_tokens: used.completionTokens,
+      usage_source: source,
+      price_version: app.options.ratios().version,
+    }),
+    content: ratioText(price),
+    elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
+    isStream,
+    systemPromptReset: channel.systemPrompt !== '',
+    keepLog: app.options.flag('LogConsumeEnabled'),
+  }
+}
+
+/** Answers with an error, or, if the answer has begun, breaks it off so that nobody takes it for complete. */
+export function sendError(call: RelayCall, error: RelayError): void {
+  const { response } = call
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const body = errorBody(error, call.requestId)
+  if (error.retryAfter !== undefined) response.setHeader('Retry-After', error.retryAfter)
+  if (error.status === 413) response.setHeader('Connection', 'close')
+  response.writeHead(error.status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}
+
+export function sendJson(call: RelayCall, value: unknown): void {
+  const body = JSON.stringify(value)
+  call.response.writeHead(200, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  })
+  call.response.end(body)
+}

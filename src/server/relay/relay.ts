@@ -1,0 +1,219 @@
+import { randomInt } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { languageOf } from '../../contract/errors.ts'
+import type { App } from '../app.ts'
+import { AppError } from '../app-error.ts'
+import { createEgress, EgressRefused } from '../egress/egress.ts'
+import { addressKey } from '../http/client-address.ts'
+import { UNKNOWN_PATH } from '../http/console-files.ts'
+import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
+import type { Metrics } from '../metrics.ts'
+import { createAbortQueue } from './abort-queue.ts'
+import { sendSubscription, sendUsage } from './billing.ts'
+import { createCallers } from './caller.ts'
+import { createChannelMap } from './channel-map.ts'
+import { createTokenCounter } from './count/count-tokens.ts'
+import { listModels, retrieveModel } from './models.ts'
+import { createProbe, type Probe } from './probe.ts'
+import { sendError, type RelayCall, type RelayParts } from './relay-call.ts'
+import { ownError } from './relay-error.ts'
+import { isKnownButMissing, textSurfaces } from './surfaces.ts'
+import { relayText } from './text-call.ts'
+
+/** The face that programs call. */
+export interface Relay {
+  /** Answers one call. Never throws. */
+  handle(request: IncomingMessage, response: ServerResponse): void
+  /** Sends one small question through a channel, for tests of it. */
+  probe: Probe
+  /** Refuses new calls, lets running ones finish for so long, then breaks them off and settles them. */
+  close(limitMs: number): Promise<void>
+}
+
+export const isRelayPath = (url: string): boolean =>
+  url.startsWith('/v1/') || url.startsWith('/dashboard/billing/') || /^\/v1(\?|$)/.test(url)
+
+const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers':
+    'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
+}
+const RANDOM_UNIT = 2 ** 47
+/** How often a stopping relay looks whether its calls have ended. */
+const CLOSE_POLL_MS = 20
+/** What broken-off calls get to settle. */
+const SETTLE_LIMIT_MS = 5000
+
+export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
+  const parts: RelayParts = {
+    app,
+    metrics,
+    callers: createCallers(app),
+    channels: createChannelMap(app.database, () => app.clock.monotonicMs()),
+    egress: createEgress({
+      allowPrivate: app.config.EGRESS_ALLOW_PRIVATE,
+      proxy: app.config.RELAY_PROXY,
+    }),
+    counter: createTokenCounter((error) => app.trace.warn({ err: error }, 'tokens were estimated')),
+    random: () => randomInt(RANDOM_UNIT) / RANDOM_UNIT,
+    abortLater: createAbortQueue(),
+  }
+  const running = new Set<RelayCall>()
+  let isClosing = false
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const call = beginCall(app, request, response)
+    running.add(call)
+    response.on('close', () => {
+      if (response.writableFinished) return
+      call.isGone = true
+      call.onGone()
+    })
+    const deadline = deadlineOf(app, call)
+    answer(parts, call, isClosing)
+      .catch((error: unknown) => renderFailure(parts, call, error))
+      .finally(() => {
+        running.delete(call)
+        clearTimeout(deadline)
+      })
+  }
+
+  return {
+    handle,
+    probe: createProbe(parts),
+    async close(limitMs) {
+      isClosing = true
+      await untilEmpty(running, limitMs)
+      for (const call of running) {
+        call.isGone = true
+        call.onGone()
+        call.response.destroy()
+      }
+      await untilEmpty(running, SETTLE_LIMIT_MS)
+      await parts.egress.close()
+      await parts.counter.close()
+    },
+  }
+}
+
+async function untilEmpty(running: ReadonlySet<RelayCall>, limitMs: number): Promise<void> {
+  const end = performance.now() + limitMs
+  while (running.size > 0 && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS))
+  }
+}
+
+function beginCall(app: App, request: IncomingMessage, response: ServerResponse): RelayCall {
+  const url = request.url ?? '/'
+  const query = url.indexOf('?')
+  const path = query < 0 ? url : url.slice(0, query)
+  const requestId = newRequestId(app.clock.nowMs())
+  response.setHeader(REQUEST_ID_HEADER, requestId)
+  for (const [name, value] of Object.entries(CORS_HEADERS)) response.setHeader(name, value)
+  return {
+    request,
+    response,
+    requestId,
+    language: languageOf(request.headers['accept-language']),
+    path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
+    startedMs: app.clock.monotonicMs(),
+    upstreamMs: 0,
+    isGone: false,
+    onGone: () => {},
+  }
+}
+
+/** The limit of a whole call, when the operator has set one. */
+function deadlineOf(app: App, call: RelayCall): NodeJS.Timeout | undefined {
+  const seconds = app.config.RELAY_TIMEOUT
+  if (seconds === 0) return undefined
+  return setTimeout(() => {
+    call.isGone = true
+    call.onGone()
+    sendError(call, ownError(new AppError('upstream_timeout'), call.language))
+  }, seconds * 1000)
+}
+
+/** Finds what answers a path. */
+async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): Promise<void> {
+  const method = call.request.method ?? 'GET'
+  if (method === 'OPTIONS') {
+    sendPreflight(call)
+    return
+  }
+  if (isClosing) throw new AppError('busy')
+  const surface = method === 'POST' ? textSurfaces.get(call.path) : undefined
+  if (surface !== undefined) return relayText(parts, call, surface)
+  if (method === 'GET') {
+    const reading = await answerRead(parts, call)
+    if (reading) return
+  }
+  if (isKnownButMissing(method, call.path)) {
+    const { authorization } = call.request.headers
+    await parts.callers.authenticate(authorization, () => parts.app.addressOf(call.request))
+    throw new AppError('not_implemented')
+  }
+  sendUnknownPath(call)
+}
+
+async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> {
+  const { path } = call
+  const billing = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/.exec(path)
+  if (billing !== null) {
+    const { app } = parts
+    if (!(await app.rateLimits.api.take(addressKey(app.addressOf(call.request))))) {
+      call.response.writeHead(429).end()
+      return true
+    }
+    await (billing[1] === 'usage' ? sendUsage(parts, call) : sendSubscription(parts, call))
+    return true
+  }
+  if (path === '/v1/models') {
+    await listModels(parts, call)
+    return true
+  }
+  const model = /^\/v1\/models\/(.+)$/.exec(path)?.[1]
+  if (model === undefined) return false
+  await retrieveModel(parts, call, decodedName(model))
+  return true
+}
+
+/** A name that is not properly encoded is taken as it stands. */
+function decodedName(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function sendPreflight(call: RelayCall): void {
+  call.response.writeHead(204, {
+    'Access-Control-Allow-Methods': 'GET,POST,PUT,DELETE,OPTIONS',
+    'Access-Control-Allow-Headers': '*',
+    'Access-Control-Max-Age': '43200',
+  })
+  call.response.end()
+}
+
+function sendUnknownPath(call: RelayCall): void {
+  const body = JSON.stringify(UNKNOWN_PATH)
+  call.response.writeHead(404, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+  })
+  call.response.end(body)
+}
+
+function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {
+  if (error instanceof EgressRefused) {
+    sendError(call, ownError(new AppError('upstream_unreachable'), call.language))
+    return
+  }
+  const known = error instanceof AppError ? error : new AppError('internal')
+  if (known.code === 'internal') {
+    app.trace.error({ err: error, requestId: call.requestId, path: call.path }, 'a call failed')
+  }
+  if (!call.isGone) sendError(call, ownError(known, call.language))
+}

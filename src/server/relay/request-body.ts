@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../app-error.ts'
+import { inflate } from './inflate.ts'
+
+/** Milliseconds a client may take to send its whole body. */
+const BODY_TIMEOUT_MS = 120_000
+
+/**
+ * Reads a relayed request's body, inflated if it came compressed; both sizes are bounded by
+ * `bytesMax`.
+ */
+export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const raw = await collect(request, bytesMax)
+  const encoding = request.headers['content-encoding']
+  if (encoding === undefined || raw.length === 0) return raw
+  const inflated = await inflate(raw, encoding, bytesMax)
+  if (inflated === 'too-large') {
+    throw new AppError('body_too_large', { limit: limitInMb(bytesMax) })
+  }
+  if (typeof inflated === 'string') {
+    const detail = `Content-Encoding ${encoding.slice(0, 32)}: ${inflated}`
+    throw new AppError('relay_body_invalid', { detail, offset: 0 })
+  }
+  return inflated
+}
+
+const limitInMb = (bytesMax: number): number => Math.round(bytesMax / 1024 / 1024)
+
+function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const declared = Number(request.headers['content-length'] ?? 0)
+  if (declared > bytesMax) {
+    reject(new AppError('body_too_large', { limit: limitInMb(bytesMax) }))
+    return promise
+  }
+  const chunks: Buffer[] = []
+  let length = 0
+  const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > bytesMax) {
+      clearTimeout(timer)
+      request.removeAllListeners('data')
+      request.pause()
+      reject(new AppError('body_too_large', { limit: limitInMb(bytesMax) }))
+      return
+    }
+    chunks.push(chunk)
+  })
+  request.on('end', () => {
+    clearTimeout(timer)
+    const [first] = chunks
+    resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
+  })
+  request.on('close', () => {
+    clearTimeout(timer)
+    reject(new AppError('relay_body_invalid', { detail: 'incomplete', offset: length }))
+  })
+  return promise
+}

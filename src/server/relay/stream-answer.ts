@@ -1,0 +1,381 @@
+import { AppError } from '../app-error.ts'
+import type { UsedTokens } from '../ledger/price.ts'
+import type { AttemptOutcome } from './attempt.ts'
+import type { CompletionCounter } from './count/count-completion.ts'
+import { readChunk, type StreamChunk } from './openai-chunk.ts'
+import {
+  settlementOf,
+  type Charge,
+  type RelayCall,
+  type RelayParts,
+  type UsageSource,
+} from './relay-call.ts'
+import { ownError, upstreamError, withoutSecrets } from './relay-error.ts'
+import { costHeaders } from './send-answer.ts'
+import { SseReader, type SseEvent } from './sse.ts'
+import { OpenaiStream, type StreamEnding, type StreamOutcome } from './stream-outcome.ts'
+import {
+  callUpstream,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamRequest,
+} from './upstream-call.ts'
+import { relayJsonAsStream } from './json-as-stream.ts'
+import { ANSWER_BYTES_MAX, refused, USAGE_TOKENS_MAX, type Prompt } from './whole-answer.ts'
+
+/**
+ * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is looked at
+ * is only copied out of them. Three things are held back:
+ * - everything before the first event that is an answer, because until then another channel may be asked;
+ * - the usage chunk, when the client did not ask for it and we did;
+ * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
+ *
+ * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read.
+ */
+
+/** What was produced is stored at least this often, so that a crash costs at most one interval. */
+const CHECKPOINT_INTERVAL_MS = 2000
+const CHECKPOINT_BYTES = 16 * 1024
+/** Bytes of an error body that are read for its message. */
+const ERROR_BODY_BYTES_MAX = 1024 * 1024
+
+const DONE = 'data: [DONE]\n\n'
+
+export interface StreamPlan {
+  request: UpstreamRequest
+  prompt: Prompt
+  /** A cheap figure for checkpoints. */
+  promptEstimate: number
+  wantsUsage: boolean
+  /** The client wants the final cost as a comment. */
+  wantsCost: boolean
+  /** Points held back for this call. */
+  reserved: number
+}
+
+export function relayStream(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  plan: StreamPlan,
+): Promise<AttemptOutcome> {
+  return new StreamRelay(parts, call, charge, plan).run()
+}
+
+class StreamRelay {
+  private readonly parts: RelayParts
+  private readonly call: RelayCall
+  private readonly charge: Charge
+  private readonly plan: StreamPlan
+  private readonly reader = new SseReader()
+  private readonly stream = new OpenaiStream(USAGE_TOKENS_MAX)
+  private readonly completion: CompletionCounter
+  private readonly outcome = Promise.withResolvers<AttemptOutcome>()
+
+  private upstream: UpstreamCall | null = null
+  private status = 0
+  private headers: Record<string, string | string[] | undefined> = {}
+  /** The answer is no event stream: its bytes, to be read whole. */
+  private plainBody: Buffer[] | null = null
+  private plainLength = 0
+  private hasBegun = false
+  private isEnding = false
+  private sentMs = 0
+  private checkpointMs = 0
+  private bytesSinceCheckpoint = 0
+
+  constructor(parts: RelayParts, call: RelayCall, charge: Charge, plan: StreamPlan) {
+    this.parts = parts
+    this.call = call
+    this.charge = charge
+    this.plan = plan
+    this.completion = parts.counter.countCompletion(charge.modelName)
+  }
+
+  run(): Promise<AttemptOutcome> {
+    const { parts, call, plan } = this
+    this.sentMs = parts.app.clock.monotonicMs()
+    this.upstream = callUpstream(parts.egress, plan.request, {
+      onHead: (status, headers) => this.onHead(status, headers),
+      onData: (chunk) => this.onData(chunk),
+      onEnd: () => this.onEnd('end'),
+      onFailure: (failure) => this.onFailure(failure),
+    })
+    call.onGone = () => parts.abortLater(() => this.upstream?.abort())
+    if (call.isGone) call.onGone()
+    return this.outcome.promise
+  }
+
+  private onHead(
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.call.upstreamMs += this.parts.app.clock.monotonicMs() - this.sentMs
+    this.checkpointMs = this.parts.app.clock.monotonicMs()
+    this.status = status
+    this.headers = headers
+    const isEventStream = /^text\/event-stream/i.test(String(headers['content-type'] ?? ''))
+    const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
+    if (status !== 200 || !isEventStream || !isPlain) this.plainBody = []
+  }
+
+  private onData(chunk: Buffer): void {
+    if (this.isEnding) return
+    if (this.plainBody !== null) {
+      this.collectPlain(chunk)
+      return
+    }
+    this.forward(this.reader.push(chunk))
+    if (this.reader.fault !== null) {
+      this.upstream?.abort()
+      this.onEnd('oversized')
+      return
+    }
+    this.bytesSinceCheckpoint += chunk.length
+    this.checkpointIfDue()
+  }
+
+  private collectPlain(chunk: Buffer): void {
+    const limit = this.status === 200 ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
+    this.plainLength += chunk.length
+    if (this.plainLength <= limit) this.plainBody?.push(chunk)
+    else this.upstream?.abort()
+  }
+
+  /** Looks at events and writes those that are the client's in one piece. */
+  private forward(events: readonly SseEvent[]): void {
+    const out: Buffer[] = []
+    for (const event of events) {
+      if (this.isEnding || this.stream.isDone) break
+      const chunk = event.data === null ? null : readChunk(event.data)
+      if (chunk === null) {
+        // A comment keeps the connection alive, but it is no answer: nothing is committed to by it.
+        if (this.hasBegun) out.push(event.raw)
+        continue
+      }
+      if (!this.hasBegun && this.isRefusal(chunk)) return
+      this.stream.see(chunk, event.isTerminated)
+      for (const text of chunk.texts) this.completion.add(text)
+      if (chunk.kind === 'done') break
+      if (chunk.kind === 'usage' && this.hidesUsage()) continue
+      if (chunk.kind === 'malformed') {
+        this.write(out)
+        this.upstream?.abort()
+        this.onEnd('end')
+        return
+      }
+      this.begin()
+      out.push(chunk.kind === 'error' ? this.cleanError(chunk) : event.raw)
+    }
+    this.write(out)
+  }
+
+  /** The usage chunk is for us: the client did not ask for it, and old ones stumble over it. */
+  private hidesUsage(): boolean {
+    return !this.plan.wantsUsage
+  }
+
+  /** An error before anything else: this channel has failed, and another may be asked. */
+  private isRefusal(chunk: StreamChunk): boolean {
+    if (chunk.kind !== 'error' && chunk.kind !== 'malformed') return false
+    this.isEnding = true
+    this.upstream?.abort()
+    if (chunk.kind === 'error') {
+      const body = Buffer.from(JSON.stringify({ error: chunk.error }))
+      this.outcome.resolve(
+        refused(this.call, this.charge, { status: 502, headers: this.headers, body }),
+      )
+    } else {
+      this.fail('upstream_answer_invalid')
+    }
+    return true
+  }
+
+  private cleanError(chunk: StreamChunk): Buffer {
+    const { channel } = this.charge
+    const body = Buffer.from(JSON.stringify({ error: chunk.error }))
+    const { message, type, code, param } = upstreamError(
+      { status: 502, body },
+      this.call.language,
+      [channel.key, channel.baseUrl],
+    )
+    const error = {
+      message: `${withoutSecrets(message, [channel.key])} (request id: ${this.call.requestId})`,
+      type,
+      param,
+      code,
+    }
+    return Buffer.from(`data: ${JSON.stringify({ error })}\n\n`)
+  }
+
+  /** Commits to this channel: the head goes out, and with it the right to try another. */
+  private begin(): void {
+    if (this.hasBegun) return
+    this.hasBegun = true
+    if (this.call.isGone) return
+    const { parts, call, charge, plan } = this
+    call.response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-cache',
+      'X-Accel-Buffering': 'no',
+      ...costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null }),
+    })
+  }
+
+  private write(pieces: readonly Buffer[]): void {
+    if (pieces.length === 0 || this.call.isGone) return
+    const [first] = pieces
+    const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
+    if (!this.call.response.write(bytes)) {
+      this.upstream?.pause()
+      this.call.response.once('drain', () => this.upstream?.resume())
+    }
+  }
+
+  private checkpointIfDue(): void {
+    const nowMs = this.parts.app.clock.monotonicMs()
+    const isDue =
+      this.bytesSinceCheckpoint >= CHECKPOINT_BYTES ||
+      nowMs - this.checkpointMs >= CHECKPOINT_INTERVAL_MS
+    if (!isDue || !this.hasBegun) return
+    this.checkpointMs = nowMs
+    this.bytesSinceCheckpoint = 0
+    const used = {
+      promptTokens: this.plan.promptEstimate,
+      cachedTokens: 0,
+      completionTokens: this.completion.soFar(),
+    }
+    const settlement = settlementOf(this.parts, this.call, this.charge, {
+      used,
+      source: 'estimated',
+    })
+    // A checkpoint that cannot be stored is followed by another; the settlement does not depend on it.
+    this.parts.app.ledger.checkpoint(settlement).catch((error: unknown) => {
+      this.parts.app.trace.warn({ err: error, requestId: this.call.requestId }, 'no checkpoint')
+    })
+  }
+
+  private onEnd(ending: StreamEnding): void {
+    if (this.isEnding) return
+    this.isEnding = true
+    this.finish(ending).then(
+      (outcome) => this.outcome.resolve(outcome),
+      (error: unknown) => this.outcome.reject(error),
+    )
+  }
+
+  private onFailure(failure: UpstreamFailure): void {
+    if (this.isEnding) return
+    if (!this.hasBegun && !this.call.isGone) {
+      this.isEnding = true
+      this.fail(
+        failure === 'timeout'
+          ? 'upstream_timeout'
+          : failure === 'cut'
+            ? 'upstream_cut'
+            : 'upstream_unreachable',
+      )
+      return
+    }
+    this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
+  }
+
+  private fail(
+    code: 'upstream_timeout' | 'upstream_cut' | 'upstream_unreachable' | 'upstream_answer_invalid',
+  ): void {
+    this.outcome.resolve({
+      kind: 'failed',
+      error: ownError(new AppError(code), this.call.language),
+      mayRetry: true,
+      cause:
+        code === 'upstream_timeout'
+          ? 'timeout'
+          : code === 'upstream_answer_invalid'
+            ? 'answer'
+            : 'network',
+    })
+  }
+
+  private async finish(ending: StreamEnding): Promise<AttemptOutcome> {
+    if (this.plainBody !== null) return this.finishPlain(Buffer.concat(this.plainBody))
+    const last = this.reader.end()
+    if (last?.data && this.hasBegun) this.takeLast(last)
+    if (!this.hasBegun && !this.call.isGone) {
+      // An event stream without a single event.
+      this.fail('upstream_answer_invalid')
+      return this.outcome.promise
+    }
+    const result = this.stream.outcome(ending)
+    const { used, source } = await this.measure(result)
+    const settled = await this.parts.app.ledger.settle(
+      settlementOf(this.parts, this.call, this.charge, { used, source }),
+    )
+    this.parts.metrics.relayed({
+      outcome: this.call.isGone ? 'abandoned' : result,
+      channelId: this.charge.channel.id,
+      elapsedMs: this.parts.app.clock.monotonicMs() - this.call.startedMs,
+      quota: settled?.charged ?? 0,
+    })
+    if (this.call.isGone) return { kind: 'abandoned' }
+    this.sendEnd(result, settled?.charged ?? null)
+    return { kind: 'answered' }
+  }
+
+  /** What the stream ended in without its blank line: an event stream would drop it, its figures count. */
+  private takeLast(event: SseEvent): void {
+    if (event.data === null) return
+    const chunk = readChunk(event.data)
+    this.stream.see(chunk, event.isTerminated)
+    for (const text of chunk.texts) this.completion.add(text)
+    const isAnswer = chunk.kind === 'delta' || (chunk.kind === 'usage' && !this.hidesUsage())
+    if (isAnswer) this.write([event.raw, Buffer.from('\n\n')])
+  }
+
+  private async measure(
+    result: StreamOutcome,
+  ): Promise<{ used: UsedTokens; source: UsageSource }> {
+    const { usage } = this.stream.usage
+    // Usage in the middle of an answer that broke off covers only a part of it.
+    if (usage !== null && (result === 'clean' || this.stream.isDone)) {
+      return { used: usage, source: 'upstream' }
+    }
+    return {
+      used: {
+        promptTokens: usage?.promptTokens || (await this.plan.prompt.count()),
+        cachedTokens: usage?.cachedTokens ?? 0,
+        completionTokens: Math.max(usage?.completionTokens ?? 0, await this.completion.total()),
+      },
+      source: 'counted',
+    }
+  }
+
+  private sendEnd(result: StreamOutcome, charged: number | null): void {
+    const { response, language, requestId } = this.call
+    const cost = this.plan.wantsCost && charged !== null ? `: cost ${charged}\n\n` : ''
+    if (result === 'clean' || result === 'usage-missing') {
+      response.end(`${cost}${DONE}`)
+      return
+    }
+    if (result === 'error-chunk') {
+      // The error itself has gone out; no `[DONE]` follows it.
+      response.end(cost)
+      return
+    }
+    const code = result === 'stalled' ? 'upstream_timeout' : 'upstream_cut'
+    const own = ownError(new AppError(code), language)
+    const error = {
+      message: `${own.message} (request id: ${requestId})`,
+      type: own.type,
+      param: own.param,
+      code: own.code,
+    }
+    response.end(`${cost}data: ${JSON.stringify({ error })}\n\n`)
+  }
+
+  /** The upstream answered a stream request with one JSON text, or with an error. */
+  private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
+    const answer = { status: this.status, headers: this.headers, body }
+    if (this.status !== 200) return refused(this.call, this.charge, answer)
+    return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
+  }
+}

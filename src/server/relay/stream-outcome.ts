@@ -1,0 +1,86 @@
+import type { StreamChunk } from './openai-chunk.ts'
+import { NO_USAGE, readUsage } from './usage.ts'
+import type { UsageReading } from './usage.ts'
+
+/**
+ * How a stream went. The relay lets its own `[DONE]` follow only a stream that is `clean` or
+ * `usage-missing`: a client that sees `[DONE]` takes what it has for the whole answer.
+ */
+export type StreamOutcome =
+  /** Complete, and its usage is known. */
+  | 'clean'
+  /** Complete, but what it used must be counted here. */
+  | 'usage-missing'
+  /** It stopped before it was finished. */
+  | 'truncated'
+  /** The upstream reported an error inside the stream. */
+  | 'error-chunk'
+  /** Something that is no chunk, or a line beyond all bounds. */
+  | 'malformed'
+  /** It went silent, and the relay gave up. */
+  | 'stalled'
+
+/** Why reading stopped: orderly end, broken connection, silence, or the SSE reader's fault. */
+export type StreamEnding = 'end' | 'reset' | 'stalled' | 'oversized'
+
+/**
+ * Follows one OpenAI-dialect stream, chunk by chunk.
+ *
+ * What proves that an answer is complete: every choice seen has its finish reason, and then either
+ * the stream's orderly end, `[DONE]`, or final usage. `[DONE]` alone proves little, since gateways
+ * append it to streams that broke off under them; with usage, which upstreams compute last, it
+ * stands for a missing finish reason.
+ */
+export class OpenaiStream {
+  /** The last usage worth the name, for settling whatever the outcome is. */
+  usage: UsageReading = NO_USAGE
+  /** `[DONE]` was seen: whatever follows is not the answer. */
+  isDone = false
+
+  private readonly tokensMax: number
+  private readonly choices = new Set<number>()
+  private readonly finished = new Set<number>()
+  private flaw: 'error-chunk' | 'malformed' | null = null
+
+  /** `tokensMax` as in `readUsage`. */
+  constructor(tokensMax: number) {
+    this.tokensMax = tokensMax
+  }
+
+  /**
+   * Takes the next chunk. One whose event was left open by the end of the input (`isTerminated`
+   * false) is only believed if it is whole: half a chunk means a cut stream, not a malformed one.
+   */
+  see(chunk: StreamChunk, isTerminated = true): void {
+    if (this.isDone || this.flaw !== null) return
+    if (chunk.kind === 'done') {
+      this.isDone = true
+    } else if (chunk.kind === 'malformed') {
+      if (isTerminated) this.flaw = 'malformed'
+    } else {
+      if (chunk.kind === 'error') this.flaw = 'error-chunk'
+      this.follow(chunk)
+    }
+  }
+
+  outcome(ending: StreamEnding): StreamOutcome {
+    if (this.flaw !== null) return this.flaw
+    const hasUsage = this.usage.usage !== null
+    const isFinished = this.finished.size > 0 && this.finished.size === this.choices.size
+    const isComplete = isFinished
+      ? this.isDone || hasUsage || ending === 'end'
+      : this.isDone && hasUsage
+    if (isComplete) return hasUsage ? 'clean' : 'usage-missing'
+    if (ending === 'stalled') return 'stalled'
+    return ending === 'oversized' ? 'malformed' : 'truncated'
+  }
+
+  private follow(chunk: StreamChunk): void {
+    for (const choice of chunk.choices) this.choices.add(choice)
+    for (const choice of chunk.finished) this.finished.add(choice)
+    const reading = readUsage(chunk.usage, this.tokensMax)
+    // Servers that send usage with every chunk fill it with zeros until they know it.
+    const isBlank = reading.fault === 'absent' || reading.fault === 'empty'
+    if (!isBlank || this.usage.fault === 'absent') this.usage = reading
+  }
+}

@@ -1,0 +1,132 @@
+import type { CountSurface } from './count/count-request.ts'
+import { memberRange, memberValue, type ScannedBody } from './body-scan.ts'
+
+/** A call that carries text to a model and is metered by its tokens. */
+export interface TextSurface {
+  /** Path as upstreams know it. */
+  path: string
+  count: CountSurface
+  /** What is used when the body names no model; null: it must. */
+  defaultModel: string | null
+  /** The member that must hold something. */
+  required: 'messages' | 'prompt' | 'input'
+  mayStream: boolean
+}
+
+const chat: TextSurface = {
+  path: '/v1/chat/completions',
+  count: 'chat',
+  defaultModel: null,
+  required: 'messages',
+  mayStream: true,
+}
+const completions: TextSurface = {
+  path: '/v1/completions',
+  count: 'input',
+  defaultModel: null,
+  required: 'prompt',
+  mayStream: true,
+}
+const embeddings: TextSurface = {
+  path: '/v1/embeddings',
+  count: 'input',
+  defaultModel: null,
+  required: 'input',
+  mayStream: false,
+}
+const moderations: TextSurface = {
+  path: '/v1/moderations',
+  count: 'input',
+  defaultModel: 'omni-moderation-latest',
+  required: 'input',
+  mayStream: false,
+}
+
+/** POST paths that are relayed as text. */
+export const textSurfaces: ReadonlyMap<string, TextSurface> = new Map(
+  [chat, completions, embeddings, moderations].map((surface) => [surface.path, surface]),
+)
+
+/** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
+const NOT_IMPLEMENTED =
+  /^\/v1\/(edits|images\/(generations|edits|variations)|audio\/(transcriptions|translations|speech)|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|engines\/[^/]+\/embeddings|responses(\/.*)?|messages(\/.*)?|realtime|rerank|batches(\/.*)?)$/
+
+export const isKnownButMissing = (method: string, path: string): boolean =>
+  NOT_IMPLEMENTED.test(path) || (method === 'DELETE' && /^\/v1\/models\/.+/.test(path))
+
+/** A body that cannot be what the surface wants: which member, and whether it is absent or wrong. */
+export interface FieldProblem {
+  field: string
+  isMissing: boolean
+}
+
+/** The figures of a request that decide about price and shape of the answer. */
+export interface RequestFigures {
+  /** Completion tokens that the client lets the model produce, choices considered; null: it did not say. */
+  maxCompletionTokens: number | null
+  isStream: boolean
+  /** The client wants the usage chunk itself. */
+  wantsUsage: boolean
+}
+
+const CHOICES_MAX = 128
+const TOKENS_MAX = 100_000_000
+
+/** Reads the figures, or says what is wrong. */
+export function readFigures(
+  body: ScannedBody,
+  surface: TextSurface,
+): RequestFigures | FieldProblem {
+  const limit = tokenLimit(body)
+  if (typeof limit === 'object' && limit !== null) return limit
+  const choices = countMember(body, 'n') ?? 1
+  const bestOf = countMember(body, 'best_of') ?? 1
+  if (!(choices >= 1 && choices <= CHOICES_MAX)) return { field: 'n', isMissing: false }
+  if (!(bestOf >= 1 && bestOf <= CHOICES_MAX)) return { field: 'best_of', isMissing: false }
+  if (isEmpty(body, surface.required)) return { field: surface.required, isMissing: true }
+  const stream = memberValue(body, 'stream') ?? false
+  if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
+  const options = memberValue(body, 'stream_options')
+  const wantsUsage =
+    typeof options === 'object' && options !== null && Reflect.get(options, 'include_usage') === true
+  return {
+    maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
+    isStream: stream && surface.mayStream,
+    wantsUsage,
+  }
+}
+
+/** The larger of the two names for the limit; a limit that is no whole number ≥ 0 is refused. */
+function tokenLimit(body: ScannedBody): number | null | FieldProblem {
+  let limit: number | null = null
+  for (const field of ['max_tokens', 'max_completion_tokens']) {
+    const value = memberValue(body, field) ?? null
+    if (value === null) continue
+    const isCount =
+      typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= TOKENS_MAX
+    if (!isCount) return { field, isMissing: false }
+    limit = Math.max(limit ?? 0, value)
+  }
+  // 0 is how some clients spell "no limit".
+  return limit === 0 ? null : limit
+}
+
+/** A count; null when absent, NaN when it is none. */
+function countMember(body: ScannedBody, name: string): number | null {
+  const value = memberValue(body, name) ?? null
+  if (value === null) return null
+  return typeof value === 'number' && Number.isInteger(value) ? value : Number.NaN
+}
+
+const EMPTY_VALUES = new Set(['null', '""', '[]', '{}'])
+/** No empty value is longer, spaces inside considered. */
+const EMPTY_BYTES_MAX = 64
+
+/** Whether a member is absent or holds nothing, without decoding what it holds. */
+function isEmpty(body: ScannedBody, name: string): boolean {
+  const range = memberRange(body, name)
+  if (range === null) return true
+  if (range.end - range.start > EMPTY_BYTES_MAX) return false
+  const text = body.bytes.toString('utf8', range.start, range.end).replace(/\s+/g, '')
+  return EMPTY_VALUES.has(text)
+}

@@ -1,0 +1,19 @@
+import { memberBytes, memberValue, type ScannedBody } from './body-scan.ts'
+import type { MemberEdit } from './body-splice.ts'
+import { arrayOr, recordOr } from './json-value.ts'
+
+/**
+ * The messages with the channel's system prompt: it takes the place of the first message if that is a system
+ * message, else it goes in front. The other messages keep their bytes.
+ */
+export function withSystemPrompt(body: ScannedBody, systemPrompt: string): MemberEdit {
+  const own = JSON.stringify({ role: 'system', content: systemPrompt })
+  const messages = arrayOr(memberValue(body, 'messages'))
+  const hasSystem = recordOr(messages[0])['role'] === 'system'
+  if (hasSystem) {
+    const rest = messages.slice(1).map((message) => JSON.stringify(message))
+    return { set: 'messages', json: `[${[own, ...rest].join(',')}]` }
+  }
+  const bytes = memberBytes(body, 'messages')?.toString('utf8') ?? '[]'
+  return { set: 'messages', json: bytes.replace(/^\[/, () => `[${own},`) }
+}

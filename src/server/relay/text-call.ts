@@ -1,0 +1,290 @@
+import { channelType, upstreamUrl } from '../../contract/channel-types.ts'
+import { AppError } from '../app-error.ts'
+import { findPrice, reservationOf, type Price } from '../ledger/price.ts'
+import { allowsModel } from '../token/token.ts'
+import type { AttemptOutcome } from './attempt.ts'
+import { memberValue, scanBody, type ScannedBody } from './body-scan.ts'
+import { splice, type MemberEdit } from './body-splice.ts'
+import { refusePin, type Caller } from './caller.ts'
+import { chooseChannel, type RoutableChannel, type Tiers } from './choose-channel.ts'
+import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
+import { sendError, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
+import { ownError, type RelayError } from './relay-error.ts'
+import { readBody } from './request-body.ts'
+import { relayStream } from './stream-answer.ts'
+import { readFigures, type RequestFigures, type TextSurface } from './surfaces.ts'
+import { withSystemPrompt } from './system-prompt.ts'
+import type { UpstreamRequest } from './upstream-call.ts'
+import { relayWhole, type Prompt } from './whole-answer.ts'
+
+/**
+ * A metered call that carries text: authenticate → read → refuse or not → route → price → reserve → for each
+ * attempt: choose a channel, send → answer and settle, or release.
+ */
+export async function relayText(
+  parts: RelayParts,
+  call: RelayCall,
+  surface: TextSurface,
+): Promise<void> {
+  const { app } = parts
+  const address = (): string => app.addressOf(call.request)
+  const caller = await parts.callers.authenticate(call.request.headers.authorization, address)
+  const body = await readRequest(parts, call)
+  const model = requestedModel(body, surface)
+  if (model !== '' && !allowsModel(caller.token, model)) {
+    throw new AppError('token_model_not_allowed', { model: shown(model) })
+  }
+  refusePin(caller)
+  const route = await routeOf(parts, caller, model)
+  const figures = readFigures(body, surface)
+  if ('field' in figures) {
+    const code = figures.isMissing ? 'relay_field_required' : 'relay_field_invalid'
+    throw new AppError(code, { field: figures.field })
+  }
+  await runAttempts(parts, call, { caller, surface, body, model, route, figures })
+}
+
+interface TextCall {
+  caller: Caller
+  surface: TextSurface
+  body: ScannedBody
+  /** As the client named it. */
+  model: string
+  route: Route
+  figures: RequestFigures
+}
+
+interface Route {
+  group: string
+  tiers: Tiers
+  /** An admin has named the channel: no other is asked. */
+  isPinned: boolean
+}
+
+async function readRequest({ app }: RelayParts, call: RelayCall): Promise<ScannedBody> {
+  const bytes = await readBody(call.request, app.config.MAX_BODY_MB * 1024 * 1024)
+  const scanned = scanBody(bytes)
+  if (scanned.ok) return scanned
+  const detail = scanned.key === '' ? scanned.reason : `${scanned.reason} “${shown(scanned.key)}”`
+  throw new AppError('relay_body_invalid', { detail, offset: scanned.offset })
+}
+
+/** Characters of a client's own text that are repeated in a sentence. */
+const SHOWN_MAX = 128
+const shown = (text: string): string => text.slice(0, SHOWN_MAX)
+
+/** The model as the client named it; a call without one goes on with an empty name and finds no channel. */
+function requestedModel(body: ScannedBody, surface: TextSurface): string {
+  const value = memberValue(body, 'model') ?? surface.defaultModel ?? ''
+  if (typeof value !== 'string') throw new AppError('relay_field_invalid', { field: 'model' })
+  return value
+}
+
+/** Where the call may go: the pinned channel, or the first of the caller's groups that has one. */
+async function routeOf({ channels }: RelayParts, caller: Caller, model: string): Promise<Route> {
+  const current = channels.current()
+  // A promise only after a change: the usual call goes on without a turn of the event loop.
+  const map = current instanceof Promise ? await current : current
+  if (caller.pinnedChannel !== null) {
+    const channel = /^\d{1,15}$/.test(caller.pinnedChannel)
+      ? map.find(Number(caller.pinnedChannel))
+      : undefined
+    if (channel === undefined) throw new AppError('channel_pin_unknown')
+    if (!channel.isEnabled) throw new AppError('channel_pin_disabled')
+    return { group: caller.groups[0] ?? '', tiers: [[channel]], isPinned: true }
+  }
+  for (const group of caller.groups) {
+    const tiers = map.tiers(group, model)
+    if (tiers.length > 0) return { group, tiers, isPinned: false }
+  }
+  throw new AppError('no_channel', { group: caller.groups.join(', '), model: shown(model) })
+}
+
+/** Tries channels until one answers; the quota is reserved once, whatever the number of attempts. */
+async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): Promise<void> {
+  const { app } = parts
+  const attemptsMax = text.route.isPinned ? 1 : 1 + app.options.number('RetryTimes')
+  const tried = new Set<number>()
+  let reserved: number | null = null
+  let last: RelayError | null = null
+  try {
+    while (tried.size < attemptsMax) {
+      const channel = chooseChannel(text.route.tiers, tried, parts.random)
+      if (channel === null) break
+      tried.add(channel.id)
+      const charge = chargeOf(parts, text, channel)
+      reserved ??= await reserve(parts, call, text, charge)
+      const outcome = await attempt(parts, call, text, { charge, reserved })
+      if (outcome.kind !== 'failed') {
+        reserved = null
+        return
+      }
+      noteFailure(parts, call, channel, outcome)
+      last = outcome.error
+      if (!outcome.mayRetry || call.isGone) break
+    }
+  } finally {
+    // Whatever went wrong before an answer: the reservation goes back. Closed calls are left alone.
+    if (reserved !== null) await app.ledger.release(call.requestId)
+  }
+  if (last !== null && !call.isGone) sendError(call, last)
+}
+
+function noteFailure(
+  parts: RelayParts,
+  call: RelayCall,
+  channel: RoutableChannel,
+  outcome: Extract<AttemptOutcome, { kind: 'failed' }>,
+): void {
+  parts.app.trace.warn(
+    {
+      requestId: call.requestId,
+      channelId: channel.id,
+      cause: outcome.cause,
+      status: outcome.error.status,
+      code: outcome.error.code,
+    },
+    'a channel failed',
+  )
+  parts.metrics.relayed({
+    outcome: outcome.cause,
+    channelId: channel.id,
+    elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
+    quota: 0,
+  })
+}
+
+function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): Charge {
+  const modelName = channel.modelMapping.get(text.model) ?? text.model
+  const price: Price | null = findPrice(parts.app.options.ratios(), {
+    requested: text.model,
+    mapped: modelName,
+    channelType: channel.type,
+    group: text.route.group,
+  })
+  if (price === null) throw new AppError('model_unpriced', { model: shown(text.model) })
+  return {
+    caller: text.caller,
+    channel,
+    price,
+    requestedModel: text.model,
+    modelName,
+    isStream: text.figures.isStream,
+  }
+}
+
+/** Holds the estimate back; answers how many points. Throws the refusal that the client is to see. */
+async function reserve(
+  parts: RelayParts,
+  call: RelayCall,
+  text: TextCall,
+  charge: Charge,
+): Promise<number> {
+  const { app, callers } = parts
+  const amount = reservationOf(charge.price, {
+    promptTokens: estimatePromptTokens(text.body, charge.modelName),
+    maxCompletionTokens: text.figures.maxCompletionTokens,
+    preConsumedTokens: app.options.number('PreConsumedQuota'),
+  })
+  const refusal = await app.ledger.reserve({
+    requestId: call.requestId,
+    userId: text.caller.user.id,
+    tokenId: text.caller.token.id,
+    amount,
+    nowSeconds: app.clock.nowSeconds(),
+    node: app.node,
+  })
+  switch (refusal) {
+    case null:
+      return amount
+    case 'user_quota':
+      throw new AppError('user_quota_insufficient')
+    case 'token_quota':
+    case 'token_unavailable':
+    case 'user_unavailable': {
+      // The rows have changed since they were read: say what they say now.
+      const reason = await callers.recheck(text.caller, () => app.addressOf(call.request))
+      throw new AppError(reason ?? 'token_quota_insufficient')
+    }
+    default:
+      return refusal satisfies never
+  }
+}
+
+async function attempt(
+  parts: RelayParts,
+  call: RelayCall,
+  text: TextCall,
+  { charge, reserved }: { charge: Charge; reserved: number },
+): Promise<AttemptOutcome> {
+  const { channel, modelName } = charge
+  const url = upstreamUrl(channel.type, channel.baseUrl, text.surface.path, modelName)
+  if (url === null) return unsupported(call, channel)
+  const request: UpstreamRequest = {
+    url,
+    method: 'POST',
+    headers: upstreamHeaders(channel, text.figures.isStream),
+    body: upstreamBody(text, charge),
+    firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
+    idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
+  }
+  const prompt = promptOf(parts, text, charge)
+  if (!text.figures.isStream) return relayWhole(parts, call, charge, { request, prompt })
+  return relayStream(parts, call, charge, {
+    request,
+    prompt,
+    promptEstimate: estimatePromptTokens(text.body, modelName),
+    wantsUsage: text.figures.wantsUsage,
+    wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
+    reserved,
+  })
+}
+
+function unsupported(call: RelayCall, channel: RoutableChannel): AttemptOutcome {
+  const label = channelType(channel.type).label
+  const refusal = new AppError('channel_protocol_unsupported', { type: label[call.language] })
+  return { kind: 'failed', error: ownError(refusal, call.language), mayRetry: true, cause: 'status' }
+}
+
+function promptOf({ app, counter }: RelayParts, { surface, body }: TextCall, charge: Charge): Prompt {
+  return {
+    count: () =>
+      app.options.flag('ApproximateTokenEnabled')
+        ? approximateTokens(body.bytes.length)
+        : counter.countRequest({ surface: surface.count, model: charge.modelName, bytes: body.bytes }),
+  }
+}
+
+const USER_AGENT = 'Gatehouse'
+/** OpenRouter shows these to its customers. */
+const OPENROUTER = 20
+const OPENROUTER_HEADERS = { 'HTTP-Referer': 'https://gatehouse.invalid', 'X-Title': 'Gatehouse' }
+
+function upstreamHeaders(channel: RoutableChannel, isStream: boolean): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    accept: isStream ? 'text/event-stream' : 'application/json',
+    'accept-encoding': 'identity',
+    authorization: `Bearer ${channel.key}`,
+    'user-agent': USER_AGENT,
+    ...(channel.type === OPENROUTER ? OPENROUTER_HEADERS : {}),
+  }
+}
+
+/** Dialects that refuse `stream_options`. */
+const WITHOUT_STREAM_OPTIONS: ReadonlySet<number> = new Set([26])
+
+/** The client's own bytes, with the few members changed that this channel needs changed. */
+function upstreamBody(text: TextCall, { channel, modelName, isStream }: Charge): Buffer {
+  const edits: MemberEdit[] = []
+  if (modelName !== text.model || memberValue(text.body, 'model') === undefined) {
+    edits.push({ set: 'model', json: JSON.stringify(modelName) })
+  }
+  if (isStream && !text.figures.wantsUsage && !WITHOUT_STREAM_OPTIONS.has(channel.type)) {
+    edits.push({ set: 'include_usage', inside: 'stream_options', json: 'true' })
+  }
+  if (channel.systemPrompt !== '' && text.surface.count === 'chat') {
+    edits.push(withSystemPrompt(text.body, channel.systemPrompt))
+  }
+  return edits.length === 0 ? text.body.bytes : splice(text.body, edits)
+}

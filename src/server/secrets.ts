@@ -1,0 +1,30 @@
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { TOKEN_KEY_LENGTH } from '../contract/token.ts'
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+
+/** Random letters and digits. */
+export function randomText(length: number): string {
+  let text = ''
+  for (let index = 0; index < length; index += 1) text += ALPHABET[randomInt(ALPHABET.length)]
+  return text
+}
+
+/** A token's key: 48 letters and digits, no prefix. */
+export const newTokenKey = (): string => randomText(TOKEN_KEY_LENGTH)
+
+/** 32 hex digits: system access tokens and redemption codes. */
+export const newHexSecret = (): string => randomBytes(16).toString('hex')
+
+const AFF_CODE_LENGTH = 4
+/** Invite code. The column is wider; four characters is what its users know, more when those run out. */
+export const newAffCode = (length = AFF_CODE_LENGTH): string => randomText(length)
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Compares without telling by its time how much agrees. */
+export function sameText(left: string, right: string): boolean {
+  const a = createHash('sha256').update(left).digest()
+  const b = createHash('sha256').update(right).digest()
+  return timingSafeEqual(a, b)
+}

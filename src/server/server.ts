@@ -1,0 +1,182 @@
+import fastifyCompress from '@fastify/compress'
+import fastifyCookie from '@fastify/cookie'
+import fastify, { type FastifyInstance } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import type { Logger } from 'pino'
+import type { App } from './app.ts'
+import { createFirstRoot, sessionSecret, type FirstRoot } from './bootstrap.ts'
+import { channelRoutes } from './channel/channel-routes.ts'
+import { systemClock, type Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import { clientAddress, isTrustedProxy, parseTrustedProxies } from './http/client-address.ts'
+import { serveConsole } from './http/console-files.ts'
+import { API_BODY_BYTES_MAX, mountApi, renderRefusal } from './http/mount.ts'
+import { mountOperations } from './http/operations-routes.ts'
+import { createRateLimits } from './http/rate-limit.ts'
+import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
+import { API_POLICY, securityHeaders } from './http/security-headers.ts'
+import { createSessions } from './http/sessions.ts'
+import { createLedger } from './ledger/ledger.ts'
+import { startRecovery } from './ledger/recover.ts'
+import { logRoutes } from './log/log-routes.ts'
+import { createMetrics } from './metrics.ts'
+import { createLiveOptions } from './option/live-options.ts'
+import { optionRoutes } from './option/option-routes.ts'
+import { createRelay, isRelayPath } from './relay/relay.ts'
+import { statusRoutes } from './status/status-routes.ts'
+import { tokenRoutes } from './token/token-routes.ts'
+import { createPasswords, PASSWORD_COST } from './user/password.ts'
+import { userRoutes } from './user/user-routes.ts'
+import { packageVersion } from './version.ts'
+
+export interface ServerSettings {
+  config: Config
+  database: Database
+  trace: Logger
+  clock?: Clock
+  /** Work factor of new password hashes; tests take a cheap one. */
+  passwordCost?: number
+  /** Folder of the built console. */
+  consoleFolder?: string
+}
+
+export interface Server {
+  app: App
+  /** Set when this start created `root`. */
+  firstRoot: FirstRoot | null
+  /** Starts to listen; answers the address. */
+  listen(): Promise<string>
+  /** Stops accepting, lets calls finish up to the limit, settles, leaves the database open. */
+  close(): Promise<void>
+}
+
+const HEADERS_TIMEOUT_MS = 15_000
+const KEEP_ALIVE_MS = 65_000
+
+/** Puts a server together. It owns everything but the database, which its caller opened and closes. */
+export async function createServer(settings: ServerSettings): Promise<Server> {
+  const { config, database, trace, clock = systemClock } = settings
+  const passwords = createPasswords(settings.passwordCost ?? PASSWORD_COST)
+  const firstRoot = await createFirstRoot(config, { database, passwords, clock })
+  const ledger = createLedger(database)
+  const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
+  const app: App = {
+    config,
+    database,
+    ledger,
+    options: await createLiveOptions(database),
+    sessions: createSessions(database, clock, await sessionSecret(config, database)),
+    passwords,
+    rateLimits: await createRateLimits({
+      api: config.GLOBAL_API_RATE_LIMIT,
+      web: config.GLOBAL_WEB_RATE_LIMIT,
+      critical: config.CRITICAL_RATE_LIMIT,
+      postgresUrl: config.SQL_DSN,
+    }),
+    clock,
+    trace,
+    version: `v${packageVersion()}`,
+    startSeconds: clock.nowSeconds(),
+    node: randomBytes(6).toString('hex'),
+    addressOf: (request) =>
+      clientAddress(request.socket.remoteAddress, header(request, 'x-forwarded-for'), trusted),
+    isSecure: (request) => {
+      const throughProxy = isTrustedProxy(request.socket.remoteAddress, trusted)
+      return throughProxy && header(request, 'x-forwarded-proto') === 'https'
+    },
+    ownOrigins: new Set(),
+  }
+  const recovery = await startRecovery(app)
+  const metrics = createMetrics(() => ledger.pending)
+  const relay = await createRelay(app, metrics)
+  let stopping = false
+
+  const web = fastify({
+    serverFactory: (handler) => httpServer(config, handler, relay.handle),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    exposeHeadRoutes: false,
+    bodyLimit: API_BODY_BYTES_MAX,
+    genReqId: () => newRequestId(clock.nowMs()),
+    logger: false,
+    forceCloseConnections: 'idle',
+  })
+  await prepare(web, app)
+  mountApi(web, app, [
+    ...statusRoutes(app),
+    ...userRoutes(app),
+    ...tokenRoutes(app),
+    ...channelRoutes(app, { probe: relay.probe }),
+    ...logRoutes(app),
+    ...optionRoutes(app),
+  ])
+  mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopping })
+  await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
+
+  return {
+    app,
+    firstRoot,
+    async listen() {
+      await web.listen({ port: config.PORT, host: config.HOST })
+      const { port } = web.server.address() as AddressInfo
+      const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
+      return `http://${host}:${port}${config.BASE_PATH}`
+    },
+    async close() {
+      stopping = true
+      const limit = config.SHUTDOWN_TIMEOUT * 1000
+      const closed = web.close()
+      await relay.close(limit)
+      web.server.closeAllConnections()
+      await closed
+      await ledger.drain()
+      recovery.stop()
+      await app.rateLimits.close()
+    },
+  }
+}
+
+const CONSOLE_FOLDER = path.join(import.meta.dirname, '../../dist/console')
+
+const header = (request: IncomingMessage, name: string): string | undefined => {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value.join(',') : value
+}
+
+/** One listener for both faces: relay paths go straight to the relay, the rest to the framework. */
+function httpServer(
+  config: Config,
+  web: RequestListener,
+  relay: (request: IncomingMessage, response: ServerResponse) => void,
+): http.Server {
+  const base = config.BASE_PATH.slice(0, -1)
+  const server = http.createServer((request, response) => {
+    if (base !== '' && request.url?.startsWith(`${base}/`) === true) {
+      request.url = request.url.slice(base.length)
+    }
+    if (isRelayPath(request.url ?? '/')) relay(request, response)
+    else web(request, response)
+  })
+  server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  // A long upload or answer is bounded by the body limit and the relay's own deadlines.
+  server.requestTimeout = 0
+  return server
+}
+
+async function prepare(web: FastifyInstance, app: App): Promise<void> {
+  await web.register(fastifyCookie)
+  await web.register(fastifyCompress, { global: true, threshold: 1024, encodings: ['br', 'gzip'] })
+  // JSON is read whatever its Content-Type says; the endpoint's own shape decides.
+  web.removeAllContentTypeParsers()
+  web.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  web.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID_HEADER, request.id)
+    securityHeaders(reply)
+    if (request.url.startsWith('/api')) reply.header('Content-Security-Policy', API_POLICY)
+  })
+  web.setErrorHandler((error, request, reply) => renderRefusal(error, { request, reply, app }))
+}

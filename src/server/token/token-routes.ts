@@ -1,0 +1,123 @@
+import { tokenApi } from '../../contract/token-api.ts'
+import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { serve, type Route } from '../http/handler.ts'
+import { openToken, setTokenQuota } from '../ledger/balances.ts'
+import { newTokenKey } from '../secrets.ts'
+import { enableRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
+import {
+  deleteToken,
+  findToken,
+  insertToken,
+  searchTokens,
+  setTokenStatus,
+  tokenPage,
+  updateToken,
+  type StoredToken,
+} from './token-store.ts'
+
+export const tokenRoutes = (app: App): Route[] => {
+  const { database, clock } = app
+
+  async function ownToken(userId: number, id: number): Promise<StoredToken> {
+    const token = await findToken(database.read, userId, id)
+    if (token === null) throw new AppError('not_found')
+    return token
+  }
+
+  return [
+    serve(tokenApi.list, async ({ actor, query, reply }) => {
+      const page = { page: query.p, order: query.order }
+      const { rows, total } = await tokenPage(database.read, actor.id, page)
+      reply.header('X-Total-Count', total)
+      return { data: rows }
+    }),
+    serve(tokenApi.search, async ({ actor, query, reply }) => {
+      const rows = await searchTokens(database.read, actor.id, query.keyword.trim())
+      reply.header('X-Total-Count', rows.length)
+      return { data: rows }
+    }),
+    serve(tokenApi.find, async ({ actor, params }) => ({
+      data: await ownToken(actor.id, params.id),
+    })),
+    serve(tokenApi.create, async ({ actor, body }) => {
+      const fields = checkedFields(body)
+      const nowSeconds = clock.nowSeconds()
+      const token = await database.write.transaction().execute(async (trx) => {
+        const created = await insertToken(trx, {
+          user_id: actor.id,
+          key: newTokenKey(),
+          name: fields.name,
+          created_time: nowSeconds,
+          // The wire's 0 and nothing both mean "never" on creation.
+          expired_time: fields.expired_time === 0 ? NEVER_EXPIRES : fields.expired_time,
+          remain_quota: fields.remain_quota,
+          unlimited_quota: body.unlimited_quota ?? false,
+          models: body.models ?? '',
+          subnet: fields.subnet,
+        })
+        const { id, remain_quota } = created
+        await openToken(trx, { tokenId: id, userId: actor.id, quota: remain_quota, nowSeconds })
+        return created
+      })
+      return { data: token }
+    }),
+    serve(tokenApi.setStatus, async ({ actor, body }) => {
+      const token = await ownToken(actor.id, body.id)
+      if (body.status !== TokenStatus.enabled && body.status !== TokenStatus.disabled) {
+        throw new AppError('token_status_invalid')
+      }
+      if (body.status === TokenStatus.enabled) refuseEnabling(token)
+      await setTokenStatus(database.write, token.id, body.status)
+      await database.announce(`token:${token.id}`)
+      return { data: { ...token, status: body.status } }
+    }),
+    serve(tokenApi.update, async ({ actor, body }) => {
+      const fields = checkedFields(body)
+      const token = await ownToken(actor.id, body.id)
+      if (body.status === TokenStatus.enabled) refuseEnabling(token)
+      await database.write.transaction().execute(async (trx) => {
+        const changed = await updateToken(trx, actor.id, token.id, {
+          name: fields.name,
+          expired_time: fields.expired_time,
+          unlimited_quota: body.unlimited_quota ?? false,
+          models: body.models ?? '',
+          subnet: fields.subnet,
+        })
+        if (!changed) throw new AppError('not_found')
+        await setTokenQuota(trx, {
+          tokenId: token.id,
+          userId: actor.id,
+          target: fields.remain_quota,
+          was: body.remain_quota_was,
+          nowSeconds: clock.nowSeconds(),
+        })
+      })
+      await database.announce(`token:${token.id}`)
+      return { data: await ownToken(actor.id, token.id) }
+    }),
+    serve(tokenApi.remove, async ({ actor, params }) => {
+      if (!(await deleteToken(database.write, actor.id, params.id))) throw new AppError('not_found')
+      await database.announce(`token:${params.id}`)
+    }),
+  ]
+
+  function refuseEnabling(token: StoredToken): void {
+    const refusal = enableRefusal(token, clock.nowSeconds())
+    if (refusal !== null) throw new AppError(refusal.code, refusal.params)
+  }
+}
+
+/** The fields of a body with the wire's zero values, or the first refusal. */
+function checkedFields(body: { [K in keyof TokenFields]?: TokenFields[K] | undefined }): TokenFields {
+  const fields = {
+    name: body.name ?? '',
+    expired_time: body.expired_time ?? 0,
+    remain_quota: body.remain_quota ?? 0,
+    subnet: body.subnet ?? '',
+  }
+  const refusal = tokenFieldRefusal(fields)
+  if (refusal !== null) throw new AppError(refusal.code, refusal.params)
+  return fields
+}

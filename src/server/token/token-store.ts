@@ -1,0 +1,145 @@
+import type { Selectable } from 'kysely'
+import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
+import { TokenStatus, type TokenOrder } from '../../contract/token.ts'
+import type { Queries } from '../db/database.ts'
+import { takeId } from '../db/ids.ts'
+import type { TokenRow } from '../db/schema.ts'
+import { beginsWith } from '../db/sql-text.ts'
+
+export type StoredToken = Selectable<TokenRow>
+
+/** PostgreSQL pads `char(48)` with blanks when an adopted key is shorter. */
+const clean = (row: StoredToken): StoredToken => ({ ...row, key: row.key.trimEnd() })
+
+export async function tokenPage(
+  db: Queries,
+  userId: number,
+  { page, order }: { page: number; order: TokenOrder },
+): Promise<{ rows: StoredToken[]; total: number }> {
+  let query = db.selectFrom('tokens').selectAll().where('user_id', '=', userId)
+  if (order === 'remain_quota') {
+    // Unlimited ones hold the most, whatever their number says.
+    query = query.orderBy('unlimited_quota', 'desc').orderBy('remain_quota', 'desc')
+  }
+  if (order === 'used_quota') query = query.orderBy('used_quota', 'desc')
+  const [rows, total] = await Promise.all([
+    query
+      .orderBy('id', 'desc')
+      .limit(PAGE_SIZE)
+      .offset(page * PAGE_SIZE)
+      .execute(),
+    db
+      .selectFrom('tokens')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows: rows.map(clean), total: total.count }
+}
+
+/** By the beginning of the name, own tokens only. */
+export async function searchTokens(
+  db: Queries,
+  userId: number,
+  keyword: string,
+): Promise<StoredToken[]> {
+  const rows = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where(beginsWith('name', keyword))
+    .orderBy('id', 'desc')
+    .limit(SEARCH_ROWS_MAX)
+    .execute()
+  return rows.map(clean)
+}
+
+/** A token of this owner. Somebody else's is not found. */
+export async function findToken(
+  db: Queries,
+  userId: number,
+  id: number,
+): Promise<StoredToken | null> {
+  const row = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row === undefined ? null : clean(row)
+}
+
+/** Whose token this is, and what it may do; for the relay. */
+export async function findTokenByKey(db: Queries, key: string): Promise<StoredToken | null> {
+  const row = await db.selectFrom('tokens').selectAll().where('key', '=', key).executeTakeFirst()
+  return row === undefined ? null : clean(row)
+}
+
+export interface NewToken {
+  user_id: number
+  key: string
+  name: string
+  created_time: number
+  expired_time: number
+  remain_quota: number
+  unlimited_quota: boolean
+  models: string
+  subnet: string
+}
+
+/** Inserts a token; its quota is booked by `openToken` in the same transaction. */
+export async function insertToken(db: Queries, token: NewToken): Promise<StoredToken> {
+  const row = {
+    ...token,
+    id: await takeId(db, 'tokens'),
+    status: TokenStatus.enabled,
+    accessed_time: token.created_time,
+    used_quota: 0,
+  }
+  await db.insertInto('tokens').values(row).execute()
+  return row
+}
+
+/** The columns that an owner changes; quota goes through the ledger. */
+export type TokenChanges = Pick<
+  StoredToken,
+  'name' | 'expired_time' | 'unlimited_quota' | 'models' | 'subnet'
+>
+
+export async function updateToken(
+  db: Queries,
+  userId: number,
+  id: number,
+  changes: TokenChanges,
+): Promise<boolean> {
+  const result = await db
+    .updateTable('tokens')
+    .set(changes)
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+export async function setTokenStatus(db: Queries, id: number, status: number): Promise<void> {
+  await db.updateTable('tokens').set({ status }).where('id', '=', id).execute()
+}
+
+/** Stores that a token has expired or is used up, unless somebody has changed its status meanwhile. */
+export async function markToken(db: Queries, id: number, status: number): Promise<void> {
+  await db
+    .updateTable('tokens')
+    .set({ status })
+    .where('id', '=', id)
+    .where('status', '=', TokenStatus.enabled)
+    .execute()
+}
+
+export async function deleteToken(db: Queries, userId: number, id: number): Promise<boolean> {
+  const result = await db
+    .deleteFrom('tokens')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return result.numDeletedRows > 0n
+}

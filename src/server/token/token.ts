@@ -1,0 +1,97 @@
+import ipaddr from 'ipaddr.js'
+import { commaList } from '../../contract/channel.ts'
+import type { ErrorCode } from '../../contract/errors.ts'
+import { QUOTA_MAX } from '../../contract/quota.ts'
+import { NEVER_EXPIRES, TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
+import { length, type Refusal } from '../user/user.ts'
+
+/** The members of a token that decide whether a call may use it. */
+export interface UsableToken {
+  status: number
+  expired_time: number
+  remain_quota: number
+  unlimited_quota: boolean
+  models: string | null
+  subnet: string | null
+}
+
+export const hasExpired = (token: UsableToken, nowSeconds: number): boolean =>
+  token.expired_time !== NEVER_EXPIRES && token.expired_time < nowSeconds
+
+export const isExhausted = (token: UsableToken): boolean =>
+  !token.unlimited_quota && token.remain_quota <= 0
+
+/**
+ * Why this token may not be used for a call at all, or null. The order is the wire's: clients see the first
+ * refusal. Statuses 3 and 4 refuse until somebody re-enables the token, even if its expiry or quota has been
+ * raised since.
+ */
+export function tokenRefusal(token: UsableToken, nowSeconds: number): ErrorCode | null {
+  if (token.status === TokenStatus.exhausted) return 'token_exhausted'
+  if (token.status === TokenStatus.expired) return 'token_expired'
+  if (token.status !== TokenStatus.enabled) return 'token_disabled'
+  if (hasExpired(token, nowSeconds)) return 'token_expired'
+  if (isExhausted(token)) return 'token_exhausted'
+  return null
+}
+
+/** The status to store when a refusal is met for the first time: 3 and 4 are facts the row already holds. */
+export function statusOfRefusal(token: UsableToken, refusal: ErrorCode): number | null {
+  if (token.status !== TokenStatus.enabled) return null
+  if (refusal === 'token_expired') return TokenStatus.expired
+  if (refusal === 'token_exhausted') return TokenStatus.exhausted
+  return null
+}
+
+/** No list, or a name that is literally in it. */
+export const allowsModel = (token: UsableToken, model: string): boolean => {
+  const models = commaList(token.models)
+  return models.length === 0 || models.includes(model)
+}
+
+/** No list, or an address inside one of its blocks. An address that cannot be read is in none. */
+export function allowsAddress(token: UsableToken, address: string): boolean {
+  const subnets = commaList(token.subnet)
+  if (subnets.length === 0) return true
+  if (!ipaddr.isValid(address)) return false
+  const caller = ipaddr.process(address)
+  return subnets.some((subnet) => {
+    if (!isSubnet(subnet)) return false
+    const [block, bits] = ipaddr.parseCIDR(subnet)
+    return block.kind() === caller.kind() && caller.match(block, bits)
+  })
+}
+
+export const isSubnet = (text: string): boolean => ipaddr.isValidCIDR(text)
+
+export interface TokenFields {
+  name: string
+  expired_time: number
+  remain_quota: number
+  subnet: string
+}
+
+/** The first field that breaks a rule, or null. `-1` as quota is what unlimited tokens of One API carry. */
+export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
+  if (length(fields.name) > TOKEN_NAME_LENGTH_MAX) {
+    return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
+  }
+  const wrong = commaList(fields.subnet).find((subnet) => !isSubnet(subnet))
+  if (wrong !== undefined) return { code: 'token_subnet_invalid', params: { subnet: wrong } }
+  if (fields.remain_quota < -1 || fields.remain_quota > QUOTA_MAX) {
+    return { code: 'token_quota_invalid', params: { max: QUOTA_MAX } }
+  }
+  if (fields.expired_time < NEVER_EXPIRES) return { code: 'token_expiry_invalid' }
+  return null
+}
+
+/** Why a stored token cannot be enabled as it is, or null: its own state says that it could not work. */
+export function enableRefusal(token: UsableToken, nowSeconds: number): Refusal | null {
+  if (token.status === TokenStatus.expired && hasExpired(token, nowSeconds)) {
+    return { code: 'token_cannot_enable_expired' }
+  }
+  if (token.status === TokenStatus.exhausted && isExhausted(token)) {
+    return { code: 'token_cannot_enable_exhausted' }
+  }
+  return null
+}

@@ -1,0 +1,107 @@
+import type { Queries } from '../db/database.ts'
+import { findUser, type StoredUser } from './user-store.ts'
+
+export interface StoredSession {
+  idHash: string
+  user: StoredUser
+  mustChangePassword: boolean
+}
+
+export async function insertSession(
+  db: Queries,
+  session: {
+    idHash: string
+    userId: number
+    nowSeconds: number
+    expiresAtSeconds: number
+    mustChangePassword: boolean
+  },
+): Promise<void> {
+  await db.deleteFrom('sessions').where('expires_at', '<=', session.nowSeconds).execute()
+  await db
+    .insertInto('sessions')
+    .values({
+      id_hash: session.idHash,
+      user_id: session.userId,
+      created_at: session.nowSeconds,
+      expires_at: session.expiresAtSeconds,
+      must_change_password: session.mustChangePassword,
+    })
+    .execute()
+}
+
+/** The session with its user as the user is now, or null. */
+export async function findSession(
+  db: Queries,
+  idHash: string,
+  nowSeconds: number,
+): Promise<StoredSession | null> {
+  const row = await db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('id_hash', '=', idHash)
+    .where('expires_at', '>', nowSeconds)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const user = await findUser(db, row.user_id)
+  if (user === undefined) return null
+  return { idHash, user, mustChangePassword: row.must_change_password }
+}
+
+export async function deleteSession(db: Queries, idHash: string): Promise<void> {
+  await db.deleteFrom('sessions').where('id_hash', '=', idHash).execute()
+}
+
+/** Ends the sessions of a user, all but one if that is named. */
+export async function deleteSessionsOf(
+  db: Queries,
+  userId: number,
+  exceptIdHash = '',
+): Promise<void> {
+  await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id_hash', '<>', exceptIdHash)
+    .execute()
+}
+
+export async function passwordChanged(db: Queries, userId: number): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ must_change_password: false })
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+/** Replaces the user's system access token. An adopted one in One API's column stops working too. */
+export async function replaceAccessToken(
+  db: Queries,
+  { userId, tokenHash, nowSeconds }: { userId: number; tokenHash: string; nowSeconds: number },
+): Promise<void> {
+  await db
+    .insertInto('access_tokens')
+    .values({ user_id: userId, token_hash: tokenHash, created_at: nowSeconds })
+    .onConflict((conflict) =>
+      conflict.column('user_id').doUpdateSet({ token_hash: tokenHash, created_at: nowSeconds }),
+    )
+    .execute()
+  await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
+}
+
+/** Owner of a system access token: ours by its hash, an adopted one in One API's own column. */
+export async function findUserByAccessToken(
+  db: Queries,
+  { token, tokenHash }: { token: string; tokenHash: string },
+): Promise<StoredUser | undefined> {
+  const ours = await db
+    .selectFrom('access_tokens')
+    .select('user_id')
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirst()
+  if (ours !== undefined) return findUser(db, ours.user_id)
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where('access_token', '=', token)
+    .executeTakeFirst()
+}

@@ -1,0 +1,177 @@
+import type { Selectable } from 'kysely'
+import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
+import { Role, UserStatus } from '../../contract/user.ts'
+import type { Queries } from '../db/database.ts'
+import { takeId } from '../db/ids.ts'
+import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
+import type { UserRow } from '../db/schema.ts'
+
+export type StoredUser = Selectable<UserRow>
+
+export async function userPage(
+  db: Queries,
+  { page, order }: { page: number; order: '' | 'quota' | 'used_quota' | 'request_count' },
+): Promise<{ rows: StoredUser[]; total: number }> {
+  let query = db.selectFrom('users').selectAll().where('status', '<>', UserStatus.deleted)
+  if (order !== '') query = query.orderBy(order, 'desc')
+  const [rows, total] = await Promise.all([
+    query
+      .orderBy('id', 'desc')
+      .limit(PAGE_SIZE)
+      .offset(page * PAGE_SIZE)
+      .execute(),
+    db
+      .selectFrom('users')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('status', '<>', UserStatus.deleted)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: total.count }
+}
+
+/** By id, or by the beginning of username, e-mail or display name; deleted users included, as on the wire. */
+export async function searchUsers(db: Queries, keyword: string): Promise<StoredUser[]> {
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where(({ or, eb }) =>
+      or([
+        ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
+        beginsWith('username', keyword),
+        beginsWith('email', keyword),
+        beginsWith('display_name', keyword),
+      ]),
+    )
+    .orderBy('id', 'desc')
+    .limit(SEARCH_ROWS_MAX)
+    .execute()
+}
+
+export const findUser = (db: Queries, id: number): Promise<StoredUser | undefined> =>
+  db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+
+export const findUserByName = (db: Queries, username: string): Promise<StoredUser | undefined> =>
+  db.selectFrom('users').selectAll().where('username', '=', username).executeTakeFirst()
+
+/** For signing in: the name first, an e-mail address only if nobody has that name. */
+export async function findUserByLogin(db: Queries, login: string): Promise<StoredUser | undefined> {
+  const byName = await findUserByName(db, login)
+  if (byName !== undefined) return byName
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where('email', '=', login)
+    .orderBy('id')
+    .executeTakeFirst()
+}
+
+export async function countUsers(db: Queries): Promise<number> {
+  const { count } = await db
+    .selectFrom('users')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+export interface NewUser {
+  username: string
+  passwordHash: string
+  display_name: string
+  role: number
+  aff_code: string
+}
+
+/** Inserts a user without quota. Null when the name is taken. */
+export async function insertUser(db: Queries, user: NewUser): Promise<number | null> {
+  const id = await takeId(db, 'users')
+  try {
+    await db
+      .insertInto('users')
+      .values({
+        id,
+        username: user.username,
+        password: user.passwordHash,
+        display_name: user.display_name,
+        role: user.role,
+        status: UserStatus.enabled,
+        email: '',
+        github_id: '',
+        wechat_id: '',
+        lark_id: '',
+        oidc_id: '',
+        access_token: null,
+        quota: 0,
+        used_quota: 0,
+        request_count: 0,
+        group: 'default',
+        aff_code: user.aff_code,
+        inviter_id: 0,
+      })
+      .execute()
+  } catch (error) {
+    if (isUniqueViolation(error, 'username')) return null
+    throw error
+  }
+  return id
+}
+
+/** The columns that people change; balances and counters are the ledger's. */
+export type UserChanges = Partial<
+  Pick<
+    StoredUser,
+    'username' | 'password' | 'display_name' | 'role' | 'status' | 'email' | 'group'
+  >
+>
+
+export type UpdateOutcome = 'updated' | 'missing' | 'name_taken'
+
+/** Writes the given columns and no other. */
+export async function updateUser(
+  db: Queries,
+  id: number,
+  changes: UserChanges,
+): Promise<UpdateOutcome> {
+  if (Object.keys(changes).length === 0) return 'updated'
+  try {
+    const result = await db
+      .updateTable('users')
+      .set(changes)
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return result.numUpdatedRows > 0n ? 'updated' : 'missing'
+  } catch (error) {
+    if (isUniqueViolation(error, 'username')) return 'name_taken'
+    throw error
+  }
+}
+
+/** Marks a user deleted and frees the name; quota, tokens and log rows stay. */
+export async function softDeleteUser(db: Queries, id: number, newName: string): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ status: UserStatus.deleted, username: newName })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Model names that the enabled channels of these groups serve, sorted. */
+export async function modelsOfGroups(db: Queries, groups: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('abilities')
+    .select('model')
+    .distinct()
+    .where('group', 'in', groups)
+    .where('enabled', '=', true)
+    .orderBy('model')
+    .execute()
+  return rows.map(({ model }) => model).filter((model) => model !== '')
+}
+
+/** The oldest user with the highest role. */
+export const findFirstRoot = (db: Queries): Promise<StoredUser | undefined> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('role', '>=', Role.root)
+    .orderBy('id')
+    .executeTakeFirst()

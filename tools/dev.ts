@@ -1,0 +1,45 @@
+/**
+ * `npm run dev`: the server, restarted when its files change, and the console from Vite with hot
+ * reload, which hands the server's paths on to it. Ctrl-C ends both. Ports: `PORT` (3000) for the
+ * server, `DEV_PORT` (5173) for the console; the latter is the one to open.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer } from 'vite'
+
+/** What the server answers; everything else is a page or a module of the console. */
+const SERVER_PATHS = String.raw`^/(api|v1|v1beta|dashboard/billing|metrics|health)([/?]|$)`
+
+/** A server that still has streams open is not waited for longer than this. */
+const STOP_TIMEOUT_MS = 3_000
+
+const serverPort = process.env.PORT ?? '3000'
+const consolePort = Number(process.env.DEV_PORT ?? 5173)
+
+const server = spawn(process.execPath, ['--watch', 'src/server/gatehouse.ts', 'serve'], {
+  env: { ...process.env, PORT: serverPort },
+  stdio: 'inherit',
+})
+server.once('exit', (code) => process.exit(code ?? 0))
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    server.kill('SIGTERM')
+    setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS).unref()
+  })
+}
+
+if (existsSync('vite.config.ts')) {
+  const vite = await createServer({
+    server: {
+      port: consolePort,
+      strictPort: true,
+      // The server judges requests by the address that the browser shows, so Host stays as it is.
+      proxy: {
+        [SERVER_PATHS]: { target: `http://127.0.0.1:${serverPort}`, changeOrigin: false },
+      },
+    },
+  })
+  await vite.listen()
+  vite.printUrls()
+}

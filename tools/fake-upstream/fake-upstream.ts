@@ -1,0 +1,207 @@
+/**
+ * A deterministic model provider for tests, recordings and trying things by hand.
+ *
+ *   node tools/fake-upstream/fake-upstream.ts --port 4010 [--fast]
+ *
+ * README.md beside this file lists the surfaces and the words that make it misbehave.
+ */
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { bytesAnswer, errorAnswer, jsonAnswer, refusalAnswer, type Answer } from './answer.ts'
+import { readCall, type Call, type Json } from './call.ts'
+import { chatAnswer, completionAnswer } from './chat-answers.ts'
+import { deliver } from './delivery.ts'
+import { startFastUpstream } from './fast-upstream.ts'
+import { anthropicAnswer, geminiAnswer } from './native-answers.ts'
+import {
+  balanceAnswer,
+  embeddingsAnswer,
+  imagesAnswer,
+  moderationsAnswer,
+  modelsAnswer,
+  signInAnswer,
+  speechAnswer,
+  transcriptionAnswer,
+} from './other-answers.ts'
+
+/** One request that arrived. The object stays live: `outcome` is filled in as the call ends. */
+export type SeenCall = {
+  method: string
+  url: string
+  headers: http.IncomingHttpHeaders
+  /** The JSON body, or else the first 2,000 characters of the text. */
+  body: Json | string
+  /** The body as it arrived. */
+  bytes: Buffer
+  outcome: 'open' | 'answered' | 'client-gone'
+  /** `performance.now()` of this process when the call ended. */
+  endedAtMs: number | null
+}
+
+export type FakeUpstream = {
+  url: string
+  port: number
+  /** Calls since the last look, oldest first; looking empties the list. */
+  seen(): SeenCall[]
+  close(): Promise<void>
+}
+
+const SEEN_MAX = 10_000
+const SEEN_TEXT_MAX = 2000
+const KEEP_ALIVE_MS = 60_000
+
+type State = { seen: SeenCall[]; isRemembering: boolean; flakyCalls: Map<string, number> }
+
+export async function startFakeUpstream({ port = 0 } = {}): Promise<FakeUpstream> {
+  const state: State = { seen: [], isRemembering: true, flakyCalls: new Map() }
+  const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      serve(state, request, response, Buffer.concat(parts)).catch((error: unknown) => {
+        response.destroy(error instanceof Error ? error : new Error(String(error)))
+      })
+    })
+    request.on('error', () => response.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+  })
+  // A server listening on TCP has an address object, never a pipe's name.
+  const { port: boundPort } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${boundPort}`,
+    port: boundPort,
+    seen: () => state.seen.splice(0),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function serve(
+  state: State,
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes: Buffer,
+) {
+  const call = readCall(request, bytes)
+  const control = controlAnswer(state, call)
+  if (control) return deliver(call, control, response)
+  if (state.isRemembering) remember(state, request, response, call)
+  const { directives } = call
+  if (directives.trouble === 'hang') return
+  if (directives.delayMs > 0) await sleep(directives.delayMs)
+  if (response.closed) return
+  if (directives.trouble === 'fail-cut') {
+    request.socket.destroy()
+    return
+  }
+  return deliver(call, flakyAnswer(state, call) ?? troubledAnswer(call) ?? answerTo(call), response)
+}
+
+/** The upstream's own addresses, for tests in other processes. */
+function controlAnswer(state: State, call: Call): Answer | null {
+  switch (call.path) {
+    case '/__seen':
+      return jsonAnswer(
+        state.seen
+          .splice(0)
+          .map(({ method, url, headers, body }) => ({ method, url, headers, body })),
+      )
+    case '/__remember':
+      state.isRemembering = call.query.get('on') === '1'
+      return jsonAnswer({})
+    case '/__reset':
+      state.seen.length = 0
+      state.flakyCalls.clear()
+      return jsonAnswer({})
+    default:
+      return null
+  }
+}
+
+function remember(state: State, request: IncomingMessage, response: ServerResponse, call: Call) {
+  const entry: SeenCall = {
+    method: call.method,
+    url: request.url ?? '',
+    headers: request.headers,
+    body:
+      Object.keys(call.json).length > 0 ? call.json : call.bytes.toString().slice(0, SEEN_TEXT_MAX),
+    bytes: call.bytes,
+    outcome: 'open',
+    endedAtMs: null,
+  }
+  state.seen.push(entry)
+  if (state.seen.length > SEEN_MAX) state.seen.shift()
+  response.on('close', () => {
+    entry.outcome = response.writableFinished ? 'answered' : 'client-gone'
+    entry.endedAtMs = performance.now()
+  })
+}
+
+function flakyAnswer(state: State, call: Call): Answer | null {
+  const { flakyCalls } = call.directives
+  if (flakyCalls === 0) return null
+  const failed = state.flakyCalls.get(call.flakyKey) ?? 0
+  if (failed >= flakyCalls) return null
+  state.flakyCalls.set(call.flakyKey, failed + 1)
+  const message = `failing call ${failed + 1} of ${flakyCalls}`
+  return errorAnswer(500, { message, type: 'server_error', code: 'server_error' })
+}
+
+/** Answers that no endpoint would give. */
+function troubledAnswer(call: Call): Answer | null {
+  switch (call.directives.trouble) {
+    case 'redirect':
+      return jsonAnswer({}, 301, { location: '/__redirected/v1/chat/completions' })
+    case 'html-200':
+      return bytesAnswer('text/html', '<html>welcome to the proxy</html>')
+    case 'error-200':
+      return errorAnswer(200, {
+        message: 'The upstream refused, with a smile',
+        type: 'server_error',
+        code: 'refused_with_200',
+      })
+    default:
+      return refusalAnswer(call)
+  }
+}
+
+const endpoints: [suffix: RegExp, answer: (call: Call) => Answer][] = [
+  [/\/chat\/completions$/, chatAnswer],
+  [/\/completions$/, completionAnswer],
+  [/\/embeddings$/, embeddingsAnswer],
+  [/\/moderations$/, moderationsAnswer],
+  [/\/images\/(?:generations|edits|variations)$/, imagesAnswer],
+  [/\/audio\/speech$/, speechAnswer],
+  [/\/audio\/(?:transcriptions|translations)$/, transcriptionAnswer],
+  [/\/models$/, () => modelsAnswer(null)],
+  [/\/messages$/, anthropicAnswer],
+  [/:(?:stream)?generateContent$/i, geminiAnswer],
+]
+
+function answerTo(call: Call): Answer {
+  const endpoint = endpoints.find(([suffix]) => suffix.test(call.path))
+  if (endpoint) return endpoint[1](call)
+  const modelId = call.method === 'GET' ? /\/models\/([^/:]+)$/.exec(call.path)?.[1] : undefined
+  if (modelId !== undefined) return modelsAnswer(modelId)
+  const error = { message: `no such path: ${call.path}`, type: 'not_found', code: null }
+  return balanceAnswer(call) ?? signInAnswer(call) ?? errorAnswer(404, error)
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '4010' },
+      fast: { type: 'boolean', default: false },
+    },
+  })
+  const start = values.fast ? startFastUpstream : startFakeUpstream
+  const { url } = await start({ port: Number(values.port) })
+  process.stdout.write(`upstream on ${url}\n`)
+}

@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto'
+import { bytesAnswer, jsonAnswer, range, type Answer } from './answer.ts'
+import { countOf, formField, textOf, type Call } from './call.ts'
+
+const CREATED_SECONDS = 1_700_000_000
+const RECORDED_VECTOR = [0.25, -0.5, 0.125]
+const EMBEDDING_DIMENSIONS = 8
+const TOKENS_PER_EMBEDDED_INPUT = 6
+const TOKENS_PER_IMAGE = 100
+/** A PNG of one pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const AUDIO_TYPES = new Map([
+  ['mp3', 'audio/mpeg'],
+  ['opus', 'audio/ogg'],
+  ['aac', 'audio/aac'],
+  ['flac', 'audio/flac'],
+  ['wav', 'audio/wav'],
+  ['pcm', 'audio/pcm'],
+])
+
+/**
+ * `POST …/embeddings`. A model whose name contains "embed" answers one vector for each input, six
+ * prompt tokens each; every other model answers the one recorded vector, six tokens in all.
+ */
+export function embeddingsAnswer(call: Call): Answer {
+  const inputs = /embed/i.test(call.model) ? inputsOf(call.json.input) : [null]
+  const dimensions = countOf(call.json.dimensions) ?? EMBEDDING_DIMENSIONS
+  const vectors = inputs.map((input) =>
+    input === null ? RECORDED_VECTOR : vectorOf(input, dimensions),
+  )
+  const isBase64 = call.json.encoding_format === 'base64'
+  const data = vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: isBase64 ? base64Of(vector) : vector,
+  }))
+  const tokens = call.directives.promptTokens ?? TOKENS_PER_EMBEDDED_INPUT * inputs.length
+  const usage = { prompt_tokens: tokens, total_tokens: tokens }
+  return jsonAnswer({ object: 'list', model: call.model, data, usage })
+}
+
+/** One text for each input: a string, a list of them, a list of token numbers, or such lists. */
+function inputsOf(input: unknown): string[] {
+  if (!Array.isArray(input)) return [String(input)]
+  if (input.every((part) => typeof part === 'number')) return [JSON.stringify(input)]
+  return input.map((part) => textOf(part) ?? JSON.stringify(part))
+}
+
+/** Numbers from -1 to 1 that depend on the text alone and survive a trip through 32 bits. */
+function vectorOf(text: string, dimensions: number): number[] {
+  return range(dimensions).map((index) => {
+    const hash = createHash('sha256').update(`${index} ${text}`).digest()
+    return hash.readInt16LE(0) / 32_768
+  })
+}
+
+function base64Of(vector: number[]): string {
+  return Buffer.from(Float32Array.from(vector).buffer).toString('base64')
+}
+
+/** `POST …/moderations`: flags an input that says "violence". */
+export function moderationsAnswer(call: Call): Answer {
+  const inputs = Array.isArray(call.json.input) ? call.json.input : [call.json.input]
+  const results = inputs.map((input) => {
+    const flagged = /violence/i.test(JSON.stringify(input ?? ''))
+    return {
+      flagged,
+      categories: { hate: flagged },
+      category_scores: { hate: flagged ? 0.9 : 0.001 },
+    }
+  })
+  return jsonAnswer({ id: 'modr-fixed', model: call.model, results })
+}
+
+/** `POST …/images/generations`: addresses, or one-pixel pictures where base64 is the rule. */
+export function imagesAnswer(call: Call): Answer {
+  const isNew = call.model.startsWith('gpt-image')
+  const isBase64 = isNew || call.json.response_format === 'b64_json'
+  const count = countOf(call.json.n) ?? 1
+  const data = range(count).map(() =>
+    isBase64 ? { b64_json: PIXEL } : { url: 'http://127.0.0.1/image.png' },
+  )
+  const outputTokens = TOKENS_PER_IMAGE * count
+  const usage = {
+    input_tokens: 11,
+    output_tokens: outputTokens,
+    total_tokens: 11 + outputTokens,
+    input_tokens_details: { text_tokens: 11, image_tokens: 0 },
+  }
+  return jsonAnswer({ created: CREATED_SECONDS, data, ...(isNew ? { usage } : {}) })
+}
+
+/** `POST …/audio/speech`: 256 bytes of the asked type. */
+export function speechAnswer(call: Call): Answer {
+  const type = AUDIO_TYPES.get(textOf(call.json.response_format) ?? 'mp3') ?? 'audio/mpeg'
+  return bytesAnswer(type, Buffer.alloc(256, 1))
+}
+
+/** `POST …/audio/transcriptions` and `…/translations`. */
+export function transcriptionAnswer(call: Call): Answer {
+  const text = 'forty-two'
+  switch (formField(call.bytes, 'response_format')) {
+    case 'text':
+      return bytesAnswer('text/plain; charset=utf-8', `${text}\n`)
+    case 'srt':
+      return bytesAnswer('text/plain; charset=utf-8', `1\n00:00:00,000 --> 00:00:01,500\n${text}\n`)
+    case 'vtt':
+      return bytesAnswer('text/vtt', `WEBVTT\n\n00:00.000 --> 00:01.500\n${text}\n`)
+    case 'verbose_json':
+      return jsonAnswer({
+        task: 'transcribe',
+        language: 'english',
+        duration: 1.5,
+        text,
+        segments: [],
+      })
+    default:
+      return jsonAnswer({ text, ...transcriptionUsage(call) })
+  }
+}
+
+function transcriptionUsage(call: Call) {
+  if (!call.model.includes('transcribe')) return {}
+  return { usage: { type: 'tokens', input_tokens: 14, output_tokens: 3, total_tokens: 17 } }
+}
+
+/** `GET …/models` and `GET …/models/<id>`. */
+export function modelsAnswer(id: string | null): Answer {
+  if (id === null)
+    return jsonAnswer({ object: 'list', data: [{ id: 'gpt-4o-mini', object: 'model' }] })
+  return jsonAnswer({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'fake-upstream' })
+}
+
+/** Balance queries of the providers that have one; null when the path is none of them. */
+export function balanceAnswer(call: Call): Answer | null {
+  const has = (part: string) => call.path.includes(part)
+  if (has('/billing/subscription')) {
+    return jsonAnswer({
+      object: 'billing_subscription',
+      has_payment_method: true,
+      soft_limit_usd: 10,
+      hard_limit_usd: 20,
+      system_hard_limit_usd: 20,
+      access_until: 0,
+    })
+  }
+  if (has('/billing/usage')) return jsonAnswer({ object: 'list', total_usage: 450 })
+  if (has('/user/balance')) {
+    const info = {
+      currency: 'CNY',
+      total_balance: '12.50',
+      granted_balance: '0.00',
+      topped_up_balance: '12.50',
+    }
+    return jsonAnswer({ is_available: true, balance_infos: [info] })
+  }
+  if (has('/user/info')) {
+    const data = { id: 'u', name: 'n', balance: '3.5', totalBalance: '8.25', chargeBalance: '4.75' }
+    return jsonAnswer({ code: 20_000, message: 'OK', status: true, data })
+  }
+  return null
+}
+
+/** The helper servers of the sign-in flows: WeChat and OpenID Connect. */
+export function signInAnswer(call: Call): Answer | null {
+  switch (call.path) {
+    case '/api/wechat/user': {
+      if (call.authorization !== 'wechat-secret') {
+        return jsonAnswer({ success: false, message: 'bad token', data: '' })
+      }
+      const code = call.query.get('code') ?? ''
+      return jsonAnswer(
+        code.startsWith('good')
+          ? { success: true, message: '', data: `wx_${code}` }
+          : { success: false, message: '验证码错误', data: '' },
+      )
+    }
+    case '/oidc/token':
+      return jsonAnswer({
+        access_token: 'at',
+        id_token: 'x',
+        token_type: 'Bearer',
+        expires_in: 3600,
+        scope: 'openid',
+      })
+    case '/oidc/userinfo':
+      return jsonAnswer({
+        sub: 'oidc-1',
+        sid: 's',
+        email: 'oidc@example.com',
+        preferred_username: 'oidcuser',
+        name: 'Oidc User',
+      })
+    default:
+      return null
+  }
+}

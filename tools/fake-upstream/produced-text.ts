@@ -1,0 +1,144 @@
+import { NOW_MARK } from './answer.ts'
+import { countOf, isObject, listOf, objectOf, textOf, type Call, type Json } from './call.ts'
+
+/** What a model "produced": deterministic, and countable by hand (see README). */
+export type Produced = {
+  /** The text in stream chunks; joined, the text of a plain answer. */
+  pieces: string[]
+  completionTokens: number
+  finishReason: 'stop' | 'length' | 'tool_calls'
+  toolCalls: ToolCall[]
+}
+
+export type ToolCall = {
+  id: string
+  type: 'function'
+  function: { name: string; arguments: string }
+}
+
+type Recorded = { pieces: string[]; completionTokens: number }
+
+const ANSWER_PIECES = ['The ', 'answer ', 'is ', 'forty', '-two.']
+const WIDE_PIECES = ['答案', '是', '四十二', ' 🎉', ' naïve', '。']
+/** So many chunks carry a long text, unless `chunks-<n>` says otherwise. */
+const LONG_TEXT_CHUNKS = 20
+
+export const chatRecorded: Recorded = { pieces: ANSWER_PIECES, completionTokens: 7 }
+
+export function produceChat(call: Call): Produced {
+  const toolCalls = callTools(call)
+  if (toolCalls.length > 0) {
+    const completionTokens = call.directives.completionTokens ?? chatRecorded.completionTokens
+    return { pieces: [], completionTokens, finishReason: 'tool_calls', toolCalls }
+  }
+  return produceText(call, jsonText(call) ?? chatRecorded)
+}
+
+/** `recorded` with the directives' wishes applied. */
+export function produceText(call: Call, recorded: Recorded): Produced {
+  const { directives } = call
+  const completionTokens = directives.completionTokens ?? directives.chunks
+  let pieces = recorded.pieces
+  if (completionTokens !== null) pieces = dealWords(completionTokens, directives.chunks)
+  if (directives.stamp) pieces = pieces.map(() => NOW_MARK)
+  if (directives.splitUtf8) pieces = WIDE_PIECES
+  if (directives.bigLineBytes > 0) pieces = ['x'.repeat(directives.bigLineBytes)]
+  if (directives.echo) pieces = [call.bytes.toString()]
+  return cutAtMax(call, {
+    pieces,
+    completionTokens: completionTokens ?? recorded.completionTokens,
+    finishReason: 'stop',
+    toolCalls: [],
+  })
+}
+
+/** `count` words, each one token in the cl100k and o200k encodings, dealt over chunks. */
+function dealWords(count: number, chunks: number | null): string[] {
+  const pieceCount = chunks ?? Math.min(count, LONG_TEXT_CHUNKS)
+  const pieces: string[] = []
+  for (let index = 0; index < pieceCount; index++) {
+    const from = Math.floor((index * count) / pieceCount)
+    const to = Math.floor(((index + 1) * count) / pieceCount)
+    const words = ' word'.repeat(to - from)
+    pieces.push(index === 0 ? words.trimStart() : words)
+  }
+  return pieces
+}
+
+function cutAtMax(call: Call, produced: Produced): Produced {
+  const max = countOf(call.json.max_completion_tokens) ?? countOf(call.json.max_tokens)
+  if (!call.directives.obeyMax || max === undefined || max >= produced.completionTokens) {
+    return produced
+  }
+  const words = produced.pieces.join('').split(/(?= )/).slice(0, max)
+  return { ...produced, pieces: words, completionTokens: max, finishReason: 'length' }
+}
+
+/**
+ * JSON where it was asked for. `json_object` counts only when a message says "json", as OpenAI
+ * demands; otherwise the recorded sentence is the answer.
+ */
+function jsonText(call: Call): Recorded | null {
+  const format = objectOf(call.json.response_format)
+  if (format.type === 'json_schema') {
+    const sample = sampleOf(objectOf(objectOf(format.json_schema).schema))
+    return { pieces: [JSON.stringify(sample)], completionTokens: 7 }
+  }
+  if (format.type === 'json_object' && /json/i.test(JSON.stringify(call.json.messages ?? ''))) {
+    return { pieces: ['{"answer":', '42}'], completionTokens: 7 }
+  }
+  return null
+}
+
+/**
+ * Tools are called when `tool_choice` demands one, or when the last message is a user's and says
+ * "tool" or the name of a tool. Every tool named is called, at least the first one.
+ */
+function callTools(call: Call): ToolCall[] {
+  const tools = listOf(call.json.tools).map((tool) => objectOf(objectOf(tool).function))
+  const choice = call.json.tool_choice
+  if (tools.length === 0 || choice === 'none') return []
+  const demanded = textOf(objectOf(objectOf(choice).function).name)
+  if (demanded !== undefined) {
+    return tools.filter((tool) => tool.name === demanded).map(toolCall)
+  }
+  const last = objectOf(listOf(call.json.messages).at(-1))
+  const said = last.role === 'user' ? JSON.stringify(last.content ?? '') : ''
+  const spoken = new Set(said.split(/[^\w-]+/))
+  const named = tools.filter((tool) => spoken.has(String(tool.name)))
+  if (named.length > 0) return named.map(toolCall)
+  const asked = choice === 'required' || spoken.has('tool') || spoken.has('tools')
+  return asked ? tools.slice(0, 1).map(toolCall) : []
+}
+
+function toolCall(tool: Json, index: number): ToolCall {
+  const args = JSON.stringify(sampleOf(objectOf(tool.parameters)))
+  return {
+    id: `call_fixed_${index}`,
+    type: 'function',
+    function: { name: String(tool.name), arguments: args },
+  }
+}
+
+/** The same value every time for a JSON Schema; enough of the language for tool parameters. */
+function sampleOf(schema: Json): unknown {
+  const choices = listOf(schema.enum)
+  if (choices.length > 0) return choices[0]
+  switch (schema.type) {
+    case 'string':
+      return 'forty-two'
+    case 'number':
+    case 'integer':
+      return 42
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    case 'array':
+      return isObject(schema.items) ? [sampleOf(schema.items)] : []
+    default: {
+      const properties = Object.entries(objectOf(schema.properties))
+      return Object.fromEntries(properties.map(([name, part]) => [name, sampleOf(objectOf(part))]))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { DONE, NOW_MARK, type StreamEvent } from './answer.ts'
+import type { Directives } from './directives.ts'
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+const KEEP_ALIVE = ': UPSTREAM PROCESSING'
+/** The lead byte of a code point of two bytes or more. */
+const LEAD_BYTE_MIN = 0xc0
+
+/** What is sent of a stream: all of it, or the part before trouble starts. */
+export function eventsToSend(events: StreamEvent[], directives: Directives): StreamEvent[] {
+  const half = Math.ceil(events.length / 2)
+  switch (directives.trouble) {
+    case 'end-without-done':
+      return events.slice(0, -1)
+    case 'hang-mid-stream':
+      return events.slice(0, half)
+    case 'error-mid-stream': {
+      const error = { message: 'The upstream failed in the middle', type: 'server_error' }
+      const data = JSON.stringify({ error: { ...error, param: null, code: 'server_error' } })
+      return [...events.slice(0, half), { data }]
+    }
+    default:
+      return directives.cutAfter === null ? events : events.slice(0, directives.cutAfter)
+  }
+}
+
+/** The bytes of one event, framed as the directives ask. */
+export function frame(
+  event: StreamEvent,
+  place: 'first' | 'middle' | 'last',
+  directives: Directives,
+) {
+  const { newline } = directives
+  const data = event.data.replaceAll(NOW_MARK, nowMicroseconds)
+  const lines = directives.multiLineData && data !== DONE ? indented(data) : [data]
+  const field = directives.noSpace ? 'data:' : 'data: '
+  const text = [
+    ...(directives.keepAlives ? [KEEP_ALIVE, ''] : []),
+    ...(event.name === undefined ? [] : [`event: ${event.name}`]),
+    ...lines.map((line) => field + line),
+  ].join(newline)
+  const end = place === 'last' && directives.noFinalNewline ? '' : newline + newline
+  const bytes = Buffer.from(text + end)
+  return place === 'first' && directives.bom ? Buffer.concat([BYTE_ORDER_MARK, bytes]) : bytes
+}
+
+function indented(data: string): string[] {
+  return JSON.stringify(JSON.parse(data), null, 1).split('\n')
+}
+
+/** The monotonic clock, which all processes of one machine share. */
+function nowMicroseconds(): string {
+  return String(process.hrtime.bigint() / 1000n)
+}
+
+/** Where the bytes of one event are torn apart: nowhere, inside code points, or everywhere. */
+export function tear(bytes: Buffer, directives: Directives): Buffer[] {
+  if (!directives.oneByte && !directives.splitUtf8) return [bytes]
+  const parts: Buffer[] = []
+  let from = 0
+  for (const [at, byte] of bytes.entries()) {
+    if (!directives.oneByte && byte < LEAD_BYTE_MIN) continue
+    parts.push(bytes.subarray(from, at + 1))
+    from = at + 1
+  }
+  if (from < bytes.length) parts.push(bytes.subarray(from))
+  return parts
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm test`: builds the console if its sources changed, runs all test files, or those whose path
+ * contains one of the given words, and ends with the line `N passed, N failed`. Takes vitest's
+ * options.
+ */
+import { parseCLI, startVitest } from 'vitest/node'
+import type { Vitest } from 'vitest/node'
+import { buildConsoleIfStale } from './build-console.ts'
+
+interface Totals {
+  passed: number
+  failed: number
+  skipped: number
+}
+
+/** A file that does not load and an error outside all tests count as one failed test each. */
+function totals({ state }: Vitest): Totals {
+  const count = { passed: 0, failed: state.getUnhandledErrors().length, skipped: 0 }
+  for (const module of state.getTestModules()) {
+    count.failed += module.errors().length
+    for (const test of module.children.allTests()) {
+      const outcome = test.result().state
+      // A test that is still pending when the run is over was never decided: that is no success.
+      count[outcome === 'pending' ? 'failed' : outcome] += 1
+    }
+    for (const suite of module.children.allSuites()) count.failed += suite.errors().length
+  }
+  return count
+}
+
+function closingLine({ passed, failed, skipped }: Totals): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+const isConsoleBroken = await buildConsoleIfStale(process.cwd()).then(
+  () => false,
+  (error: unknown) => {
+    console.error('The console does not build; its pages are tested as last built.', error)
+    return true
+  },
+)
+
+const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+const vitest = await startVitest(filter, { reporters: ['default'], ...options, watch: false })
+const result = totals(vitest)
+if (isConsoleBroken) result.failed += 1
+await vitest.close()
+
+console.log(closingLine(result))
+// A run in which nothing was tested, and one that vitest itself calls failed, are failures too.
+process.exit(result.failed > 0 || result.passed === 0 || process.exitCode ? 1 : 0)

@@ -1,0 +1,32 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Violation } from './tree.ts'
+
+const DOCUMENTS = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'tools/**/*.md', 'bench/*.md']
+const OUR_PATH = /`((?:src|docs|tools|bench|e2e|fixtures|\.ci)\/[^`\s…<>$]*)`/g
+const LINK = /\]\((?!\w+:|#)([^)\s#]+)[^)]*\)/g
+
+/** Paths that documents of the project at `root` name and that do not exist. */
+export function brokenPaths(root: string): Violation[] {
+  return globSync(DOCUMENTS, { cwd: root }).flatMap((path) => {
+    const lines = readFileSync(join(root, path), 'utf8').split('\n')
+    return lines.flatMap((line, index) => {
+      const cited = [...line.matchAll(OUR_PATH)].map(([, cite = '']) => join(root, cite))
+      const linked = [...line.matchAll(LINK)].map(([, link = '']) =>
+        join(root, dirname(path), link),
+      )
+      return [...cited, ...linked]
+        .filter((named) => !exists(named))
+        .map((named) => ({
+          rule: 'document',
+          path,
+          line: index + 1,
+          message: `${named.slice(root.length + 1)} does not exist; correct the path.`,
+        }))
+    })
+  })
+}
+
+function exists(path: string): boolean {
+  return existsSync(path) || (/[*{]/.test(path) && globSync(path).length > 0)
+}

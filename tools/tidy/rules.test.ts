@@ -1,0 +1,324 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { wrongArrows } from './arrows.ts'
+import { cycles } from './cycles.ts'
+import { brokenPaths } from './documents.ts'
+import { badHabits } from './habits.ts'
+import { deadCode } from './liveness.ts'
+import { misnomers } from './names.ts'
+import { impurities } from './purity.ts'
+import { oversizes } from './sizes.ts'
+import { treeOf } from './tree.ts'
+import type { Tree, Violation } from './tree.ts'
+
+type Check = (tree: Tree) => Violation[]
+
+/** The violations of `texts` by path, as `path rule`. */
+function found(check: Check, texts: Record<string, string>): string[] {
+  return check(treeOf(texts)).map(({ path, rule }) => `${path} ${rule}`)
+}
+
+function lines(count: number): string {
+  return Array.from({ length: count }, (_, index) => `call(${index})\n`).join('')
+}
+
+describe('sizes', () => {
+  test.each([
+    ['src/server/token/token.ts', 400],
+    ['src/console/token/token-list-page.tsx', 350],
+    ['src/server/token/token.test.ts', 600],
+  ])('%s may have %i lines', (path, limit) => {
+    expect(found(oversizes, { [path]: lines(limit) })).toEqual([])
+    expect(found(oversizes, { [path]: lines(limit + 1) })).toEqual([`${path} file-size`])
+  })
+
+  test('a function may have 70 lines, a component 120', () => {
+    const path = 'src/console/ui/table.tsx'
+    const small = `function table() {\n${lines(68)}}`
+    const component = `const Table = () => {\n${lines(118)}}`
+    expect(found(oversizes, { [path]: `${small}\n${component}` })).toEqual([])
+    expect(found(oversizes, { [path]: small.replace('{', '{\n') })).toHaveLength(1)
+    expect(found(oversizes, { [path]: component.replace('{', '{\n') })).toHaveLength(1)
+  })
+
+  test('named functions inside another are counted by themselves', () => {
+    const inner = `function inner() {\n${lines(60)}}`
+    const path = 'src/server/app.ts'
+    expect(found(oversizes, { [path]: `function outer() {\n${inner}\n${lines(60)}}` })).toEqual([])
+    expect(
+      found(oversizes, { [path]: `function outer() {\ncall(() => {\n${lines(70)}})\n}` }),
+    ).toEqual([`${path} function-size`, `${path} function-size`])
+  })
+
+  test('a folder may have 14 files beside its tests', () => {
+    const files = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`src/server/log/a${index}.ts`, '']),
+      )
+    expect(found(oversizes, { ...files(14), 'src/server/log/b.test.ts': '' })).toEqual([])
+    expect(found(oversizes, files(15))).toEqual(['src/server/log folder-size'])
+  })
+
+  test('a comment ends at column 100, unless it holds an address', () => {
+    const path = 'src/server/app.ts'
+    expect(found(oversizes, { [path]: `// ${'a'.repeat(97)}` })).toEqual([])
+    expect(found(oversizes, { [path]: `// ${'a'.repeat(98)}` })).toEqual([`${path} width`])
+    expect(found(oversizes, { [path]: `// see https://example.com/${'a'.repeat(98)}` })).toEqual([])
+  })
+})
+
+describe('names', () => {
+  test.each([
+    'tokenStore',
+    'token-service',
+    'utils',
+    'token-helpers',
+    'index',
+    'log-types',
+    'coupon',
+  ])('no file is called %s', (name) => {
+    const path = `src/server/token/${name}.ts`
+    expect(found(misnomers, { [path]: '' })).toEqual([`${path} file-name`])
+  })
+
+  test.each(['token-store.ts', 'token.test.ts', 'token-list-page.tsx', 'vite.config.ts'])(
+    '%s is a good name',
+    (name) => expect(found(misnomers, { [`src/console/token/${name}`]: '' })).toEqual([]),
+  )
+
+  test.each(['TokenManager', 'tokenUtils', 'findVoucher', 'recharge_log'])(
+    'nothing exported is called %s',
+    (name) => {
+      const path = 'src/server/token/token.ts'
+      expect(found(misnomers, { [path]: `export const ${name} = 1` })).toEqual([
+        `${path} export-name`,
+      ])
+    },
+  )
+})
+
+describe('arrows', () => {
+  test.each([
+    ['src/contract/token.ts', `import { x } from '../server/app.ts'`],
+    ['src/contract/token.ts', `import { readFile } from 'node:fs'`],
+    ['src/contract/token.ts', `import type { Kysely } from 'kysely'`],
+    ['src/contract/token.test.ts', `import { x } from '../console/app/call.ts'`],
+    ['src/server/app.ts', `import type { Page } from '../console/ui/page.tsx'`],
+    ['src/server/app.ts', `import { aToken } from './test/factories.ts'`],
+    ['src/server/app.ts', `import { fake } from '../../tools/fake.ts'`],
+    ['src/console/token/token-form.ts', `import { app } from '../../server/app.ts'`],
+    ['src/console/token/token-form.ts', `import { x } from '../channel/channel-form.ts'`],
+    ['src/console/token/token-form.ts', `import { routes } from '../routes.tsx'`],
+    ['src/console/app/layout.tsx', `const page = import('../token/token-list-page.tsx')`],
+    ['src/console/ui/table.tsx', `import { call } from '../app/call.ts'`],
+    ['src/console/ui/table.tsx', `import { paths } from '../paths.ts'`],
+  ])('%s does not say %s', (path, text) => {
+    expect(found(wrongArrows, { [path]: text })).toEqual([`${path} import`])
+  })
+
+  test.each([
+    ['src/contract/token.ts', `import { z } from 'zod'; import { page } from './paging.ts'`],
+    ['src/contract/token.test.ts', `import { test } from 'vitest'; import { t } from './token.ts'`],
+    ['src/server/token/token.test.ts', `import { fake } from '../../../tools/fake.ts'`],
+    ['src/server/app.ts', `import { token } from '../contract/token.ts'`],
+    ['src/console/token/page.tsx', `import { call } from '../app/call.ts'; import '../paths.ts'`],
+    ['src/console/token/page.tsx', `import { Table } from '../ui/table.tsx'; import './b.ts'`],
+    ['src/console/routes.tsx', `import { Page } from './token/page.tsx'`],
+  ])('%s may say %s', (path, text) => {
+    expect(found(wrongArrows, { [path]: text })).toEqual([])
+  })
+
+  test('SQL and its packages stay in stores, database and ledger storage', () => {
+    const text = `import { sql } from 'kysely'; const a = 'SELECT id FROM tokens'`
+    for (const path of ['token/token-store', 'db/ids', 'ledger/sqlite-batch']) {
+      expect(found(wrongArrows, { [`src/server/${path}.ts`]: text })).toEqual([])
+    }
+    for (const path of ['token/token', 'ledger/price', 'app']) {
+      const full = `src/server/${path}.ts`
+      expect(found(wrongArrows, { [full]: text })).toEqual([`${full} sql`, `${full} sql`])
+    }
+  })
+
+  test('a comment or a type may speak of SQL', () => {
+    const text = `// like SELECT id FROM tokens\nimport type { Kysely } from 'kysely'\n/** UPDATE t SET */`
+    expect(found(wrongArrows, { 'src/server/app.ts': text })).toEqual([])
+  })
+
+  test('only the contract has a barrel', () => {
+    const text = `export { a } from './a.ts'`
+    expect(found(wrongArrows, { 'src/contract/api.ts': text })).toEqual([])
+    expect(found(wrongArrows, { 'src/server/all.ts': text })).toEqual(['src/server/all.ts barrel'])
+    expect(
+      found(wrongArrows, { 'src/server/b.ts': `export * from './a.ts'; const b = 1` }),
+    ).toEqual(['src/server/b.ts barrel'])
+  })
+})
+
+test('circles of imports are found, circles of types are not', () => {
+  const circle = {
+    'src/server/a.ts': `import './b.ts'`,
+    'src/server/b.ts': `import { c } from './c.ts'`,
+    'src/server/c.ts': `export { a } from './a.ts'`,
+  }
+  expect(found(cycles, circle)).toEqual(['src/server/a.ts cycle'])
+  const byType = { ...circle, 'src/server/c.ts': `import type { A } from './a.ts'` }
+  expect(found(cycles, byType)).toEqual([])
+})
+
+describe('purity', () => {
+  test.each([
+    'const now = Date.now()',
+    'const now = new Date()',
+    'const chance = Math.random()',
+    'const port = process.env.PORT',
+    'const answer = globalThis.fetch(url)',
+  ])('no %s in the server', (text) => {
+    const path = 'src/server/token/token-routes.ts'
+    expect(found(impurities, { [path]: text })).toEqual([`${path} purity`])
+  })
+
+  test('each has one place', () => {
+    expect(
+      found(impurities, {
+        'src/server/clock.ts': 'const now = Date.now()',
+        'src/server/config.ts': 'const port = process.env.PORT',
+        'src/server/token/token.ts': 'const day = new Date(0)',
+        'src/server/token/token.test.ts': 'const now = Date.now()',
+      }),
+    ).toEqual([])
+  })
+
+  test.each([`'./token-store.ts'`, `'../db/database.ts'`, `'undici'`, `'node:fs/promises'`])(
+    'rules do not import %s',
+    (specifier) => {
+      const path = 'src/server/token/token.ts'
+      expect(found(impurities, { [path]: `import { x } from ${specifier}` })).toEqual([
+        `${path} purity`,
+      ])
+      expect(found(impurities, { [path]: `import type { X } from ${specifier}` })).toEqual([])
+    },
+  )
+})
+
+describe('dead code', () => {
+  const program = {
+    'src/server/gatehouse.ts': `import { a } from './a.ts'; new Worker(new URL('./w.ts', base))`,
+    'src/console/main.tsx': '',
+    'src/server/a.ts': 'export const a = 1',
+    'src/server/w.ts': '',
+  }
+
+  test('a program is alive, its workers too', () => {
+    expect(found(deadCode, program)).toEqual([])
+  })
+
+  test('a file that nothing reaches is dead, also when a test knows it', () => {
+    const files = {
+      ...program,
+      'src/server/b.ts': '',
+      'src/server/c.ts': '',
+      'src/server/c.test.ts': `import './c.ts'`,
+      'src/server/test/used.ts': '',
+      'src/server/test/unused.ts': '',
+      'src/server/d.test.ts': `import './test/used.ts'`,
+    }
+    expect(found(deadCode, files)).toEqual([
+      'src/server/b.ts dead-file',
+      'src/server/c.ts dead-file',
+      'src/server/test/unused.ts dead-file',
+    ])
+  })
+
+  test('a renamed entry point is reported', () => {
+    expect(found(deadCode, { 'src/server/gatehouse.ts': '' })).toEqual([
+      'src/console/main.tsx dead-file',
+    ])
+  })
+
+  test('an export that nobody takes is unused', () => {
+    const files = {
+      ...program,
+      'src/server/a.ts': `
+        export const a = 1, unused = 2, tested = 3, testedAndUsed = 4
+        const inner = testedAndUsed
+        export type Unused = 1
+        export interface Options { a: 1 }
+        function f(options: Options) { return options }`,
+      'src/server/a.test.ts': `import { tested, testedAndUsed } from './a.ts'`,
+    }
+    const messages = deadCode(treeOf(files)).map(({ message }) => message.split(';')[0])
+    expect(messages).toEqual([
+      'nobody imports unused',
+      'nobody imports tested',
+      'nobody imports Unused',
+    ])
+  })
+
+  test('import() and a namespace take all exports', () => {
+    const files = {
+      ...program,
+      'src/server/w.ts': `import * as b from './b.ts'; const c = import('./c.ts')`,
+      'src/server/b.ts': 'export const b = 1',
+      'src/server/c.ts': 'export const c = 1',
+    }
+    expect(found(deadCode, files)).toEqual([])
+  })
+
+  test('an error code that nobody uses is found', () => {
+    const files = {
+      ...program,
+      'src/server/a.ts': `import { errors } from '../contract/errors.ts'; export const a = 'used'`,
+      'src/contract/errors.ts': `export const errors = { used: { status: 1 }, unused: { status: 2 } }`,
+    }
+    expect(deadCode(treeOf(files)).map(({ message }) => message)).toEqual([
+      'nothing refuses with unused; delete it or use it.',
+    ])
+  })
+})
+
+describe('habits', () => {
+  const path = 'src/server/token/token-routes.ts'
+
+  test.each([
+    ['comment', '// TODO later'],
+    ['comment', '// oxlint-disable-next-line no-var'],
+    ['cast', 'const a = b as C'],
+    ['cast', 'function f() { return g(b as unknown as C) }'],
+    ['bare-number', 'if (user.role >= 10) f()'],
+    ['bare-number', 'const on = token.status === 1'],
+    ['bare-number', 'const isLog = 5 !== type'],
+  ])('%s: %s', (rule, text) => {
+    expect(found(badHabits, { [path]: text })).toEqual([`${path} ${rule}`])
+  })
+
+  test.each([
+    '// oxlint-disable-next-line no-var -- a global of the page',
+    'const a = b as const',
+    'const a = b as C // checked above',
+    '// The driver returns strings here.\nconst a = f(\n  b as C,\n)',
+    'const isOk = response.status === 200',
+    'const isAdmin = user.role >= Role.admin',
+  ])('allowed: %s', (text) => {
+    expect(found(badHabits, { [path]: text })).toEqual([])
+  })
+})
+
+test('documents name files that exist', () => {
+  const root = mkdtempSync(join(tmpdir(), 'gatehouse-tidy-'))
+  mkdirSync(join(root, 'docs'))
+  mkdirSync(join(root, 'src'))
+  writeFileSync(join(root, 'src', 'here.ts'), '')
+  writeFileSync(
+    join(root, 'docs', 'map.md'),
+    [
+      'See `src/here.ts`, `src/*.ts`, `src/<noun>.ts`, [map](map.md), [part](#part), [out](https://a.b).',
+      'See `src/gone.ts` and `src/*.tsx`,',
+      'and [other](other.md#part).',
+    ].join('\n'),
+  )
+  const messages = brokenPaths(root).map(({ line, message }) => `${line} ${message.split(' ')[0]}`)
+  rmSync(root, { recursive: true })
+  expect(messages).toEqual(['2 src/gone.ts', '2 src/*.tsx', '3 docs/other.md'])
+})

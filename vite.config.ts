@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))
+
+/**
+ * The server fills the base path in for each answer. The development server, and a build for other
+ * hosts (`VITE_BASE_PATH=/console/`), have nobody to do it.
+ */
+function basePath(): Plugin {
+  let path: string | undefined
+  return {
+    name: 'base-path',
+    configResolved(config) {
+      path = config.env['VITE_BASE_PATH'] ?? (config.command === 'serve' ? '/' : undefined)
+    },
+    transformIndexHtml: (html) =>
+      path === undefined ? html : html.replace('%GATEHOUSE_BASE%', path),
+  }
+}
+
+export default defineConfig({
+  base: './',
+  plugins: [react(), basePath()],
+  define: { __CONSOLE_VERSION__: JSON.stringify(version) },
+  html: { cspNonce: '%GATEHOUSE_NONCE%' },
+  build: {
+    outDir: 'dist/console',
+    modulePreload: { polyfill: false },
+    // The content policy allows no data: fonts or scripts, and hashed files cache better than inlined ones.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      output: {
+        // Names of shared chunks list their users, at length.
+        chunkFileNames: ({ name }) => `assets/${name.split('~')[0]}-[hash].js`,
+        assetFileNames: ({ names }) =>
+          `assets/${(names[0] ?? 'asset').split(/[~.]/)[0]}-[hash][extname]`,
+        codeSplitting: {
+          groups: [
+            { name: 'start', tags: ['$initial'], priority: 3 },
+            // Its hooks are small and everywhere.
+            { name: 'start', test: /@tanstack\/(react-router|router-core|history)\//, priority: 2 },
+            // What several pages share, in a few files instead of dozens. The sign-in page takes no part: small
+            // modules are put into the nearest big file, and it must not load one.
+            {
+              name: 'shared',
+              test: (id) => !/plain-field/.test(id),
+              minShareCount: 2,
+              entriesAware: true,
+              entriesAwareMergeThreshold: 24_000,
+              priority: 1,
+            },
+          ],
+        },
+      },
+    },
+  },
+  server: {
+    port: 5173,
+    proxy: {
+      '/api': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
+      '/v1': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
+    },
+  },
+})

@@ -1,0 +1,39 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * Two projects, one after the other: `node` (server, contract, console rules, tools) with a worker
+ * per core, then `browser` (e2e) one file at a time, because a browser fills both cores by itself.
+ */
+export default defineConfig({
+  test: {
+    allowOnly: false,
+    globalSetup: ['tools/test-setup.ts'],
+    projects: [
+      {
+        test: {
+          name: 'node',
+          include: [
+            'src/**/*.test.ts',
+            'src/**/*.test.tsx',
+            'tools/**/*.test.ts',
+            'bench/**/*.test.ts',
+          ],
+          maxWorkers: 2,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['e2e/**/*.e2e.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
