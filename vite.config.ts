@@ -20,47 +20,55 @@ function basePath(): Plugin {
   }
 }
 
-export default defineConfig({
-  base: './',
-  plugins: [react(), basePath()],
-  define: { __CONSOLE_VERSION__: JSON.stringify(version) },
-  html: { cspNonce: '%GATEHOUSE_NONCE%' },
-  build: {
-    outDir: 'dist/console',
-    modulePreload: { polyfill: false },
-    // The content policy allows no data: fonts or scripts, and hashed files cache better than inlined ones.
-    assetsInlineLimit: 0,
-    rolldownOptions: {
-      output: {
-        // Names of shared chunks list their users, at length.
-        chunkFileNames: ({ name }) => `assets/${name.split('~')[0]}-[hash].js`,
-        assetFileNames: ({ names }) =>
-          `assets/${(names[0] ?? 'asset').split(/[~.]/)[0]}-[hash][extname]`,
-        codeSplitting: {
-          groups: [
-            { name: 'start', tags: ['$initial'], priority: 3 },
-            // Its hooks are small and everywhere.
-            { name: 'start', test: /@tanstack\/(react-router|router-core|history)\//, priority: 2 },
-            // What several pages share, in a few files instead of dozens. The sign-in page takes no part: small
-            // modules are put into the nearest big file, and it must not load one.
-            {
-              name: 'shared',
-              test: (id) => !/plain-field/.test(id),
-              minShareCount: 2,
-              entriesAware: true,
-              entriesAwareMergeThreshold: 24_000,
-              priority: 1,
-            },
-          ],
+export default defineConfig(({ command }) => {
+  // A test run sets this to `test`, which would build React for development.
+  if (command === 'build') process.env['NODE_ENV'] = 'production'
+  return {
+    base: './',
+    plugins: [react(), basePath()],
+    define: { __CONSOLE_VERSION__: JSON.stringify(version) },
+    html: { cspNonce: '%GATEHOUSE_NONCE%' },
+    build: {
+      outDir: 'dist/console',
+      modulePreload: { polyfill: false },
+      // The content policy allows no data: fonts or scripts, and hashed files cache better than inlined ones.
+      assetsInlineLimit: 0,
+      rolldownOptions: {
+        output: {
+          // Names of shared chunks list their users, at length.
+          chunkFileNames: ({ name }) => `assets/${name.split('~')[0]}-[hash].js`,
+          assetFileNames: ({ names }) =>
+            `assets/${(names[0] ?? 'asset').split(/[~.]/)[0]}-[hash][extname]`,
+          codeSplitting: {
+            groups: [
+              { name: 'start', tags: ['$initial'], priority: 3 },
+              // Its hooks are small and everywhere.
+              {
+                name: 'start',
+                test: /@tanstack\/(react-router|router-core|history)\//,
+                priority: 2,
+              },
+              // What several pages share, in a few files instead of dozens. The sign-in page takes no part: small
+              // modules are put into the nearest big file, and it must not load one.
+              {
+                name: 'shared',
+                test: (id) => !/plain-field/.test(id),
+                minShareCount: 2,
+                entriesAware: true,
+                entriesAwareMergeThreshold: 24_000,
+                priority: 1,
+              },
+            ],
+          },
         },
       },
     },
-  },
-  server: {
-    port: 5173,
-    proxy: {
-      '/api': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
-      '/v1': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
+    server: {
+      port: 5173,
+      proxy: {
+        '/api': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
+        '/v1': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
+      },
     },
-  },
+  }
 })

@@ -39,7 +39,7 @@ export type GatehouseOptions = {
 
 export const ROOT_PASSWORD = 'RootPass1'
 const CONSUMPTION_LOG_TYPE = 2
-const program = path.join(import.meta.dirname, '../src/server/gatehouse.ts')
+const program = path.join(import.meta.dirname, '../src/server/gatehouse.js')
 
 export async function createGatehouse(options: GatehouseOptions): Promise<GatehouseServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-bench-'))

@@ -54,3 +54,5 @@ async function sourcesDigest(root: string): Promise<string> {
   }
   return digest.digest('hex')
 }
+
+if (import.meta.main) await buildConsoleIfStale(resolve(import.meta.dirname, '..'))

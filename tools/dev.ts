@@ -16,7 +16,7 @@ const STOP_TIMEOUT_MS = 3_000
 const serverPort = process.env.PORT ?? '3000'
 const consolePort = Number(process.env.DEV_PORT ?? 5173)
 
-const server = spawn(process.execPath, ['--watch', 'src/server/gatehouse.ts', 'serve'], {
+const server = spawn(process.execPath, ['--watch', 'src/server/gatehouse.js', 'serve'], {
   env: { ...process.env, PORT: serverPort },
   stdio: 'inherit',
 })

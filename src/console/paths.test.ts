@@ -5,5 +5,34 @@ test('every address of the console, at a glance', () => {
   const addresses = Object.entries(paths).map(([name, path]) => {
     return `${name}: ${typeof path === 'string' ? path : path(7)}`
   })
-  expect(addresses).toMatchInlineSnapshot()
+  expect(addresses).toMatchInlineSnapshot(`
+    [
+      "home: /",
+      "login: /login",
+      "register: /register",
+      "reset: /reset",
+      "resetConfirm: /user/reset",
+      "oauthGithub: /oauth/github",
+      "oauthLark: /oauth/lark",
+      "oauthOidc: /oauth/oidc",
+      "channel: /channel",
+      "channelAdd: /channel/add",
+      "channelEdit: /channel/edit/7",
+      "redemption: /redemption",
+      "redemptionAdd: /redemption/add",
+      "redemptionEdit: /redemption/edit/7",
+      "user: /user",
+      "userAdd: /user/add",
+      "userEdit: /user/edit/7",
+      "profile: /user/edit",
+      "token: /token",
+      "tokenAdd: /token/add",
+      "tokenEdit: /token/edit/7",
+      "topup: /topup",
+      "log: /log",
+      "setting: /setting",
+      "about: /about",
+      "chat: /chat",
+    ]
+  `)
 })

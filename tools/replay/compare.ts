@@ -148,7 +148,7 @@ function mediaType(answer: Answer): string {
 }
 
 function described(value: unknown): string {
-  return `${typeof value} ${JSON.stringify(value)}`
+  return value === undefined ? 'nothing' : `${typeof value} ${JSON.stringify(value)}`
 }
 
 function isEmpty(value: unknown): boolean {

@@ -2,7 +2,7 @@ import { walk } from './tree.ts'
 import type { Export, SourceFile, Tree, Violation } from './tree.ts'
 
 /** Where programs begin: nobody imports these. */
-const ENTRY_POINTS = ['src/server/gatehouse.ts', 'src/console/main.tsx']
+const ENTRY_POINTS = ['src/server/gatehouse.js', 'src/console/main.tsx']
 
 /** Files that no program reaches, exports nobody takes, error codes nobody raises. */
 export function deadCode(tree: Tree): Violation[] {

@@ -5,7 +5,7 @@ import type { SourceFile, Tree, Violation } from './tree.ts'
 /** The only files that may ask for the time or for chance; everybody else is handed them. */
 const SOURCES_OF_TIME = /^src\/server\/(.*\/)?clock\.ts$/
 /** The only files that read the environment. */
-const READERS_OF_ENVIRONMENT = ['src/server/config.ts', 'src/server/gatehouse.ts']
+const READERS_OF_ENVIRONMENT = ['src/server/config.ts', 'src/server/gatehouse.js']
 
 /** Packages and folders with an effect on the world. */
 const EFFECTS =

@@ -204,7 +204,7 @@ describe('purity', () => {
 
 describe('dead code', () => {
   const program = {
-    'src/server/gatehouse.ts': `import { a } from './a.ts'; new Worker(new URL('./w.ts', base))`,
+    'src/server/gatehouse.js': `import { a } from './a.ts'; new Worker(new URL('./w.ts', base))`,
     'src/console/main.tsx': '',
     'src/server/a.ts': 'export const a = 1',
     'src/server/w.ts': '',
@@ -232,7 +232,7 @@ describe('dead code', () => {
   })
 
   test('a renamed entry point is reported', () => {
-    expect(found(deadCode, { 'src/server/gatehouse.ts': '' })).toEqual([
+    expect(found(deadCode, { 'src/server/gatehouse.js': '' })).toEqual([
       'src/console/main.tsx dead-file',
     ])
   })

@@ -8,16 +8,15 @@ import { paths } from '../paths.ts'
 const DEFAULT_PASSWORD = '123456'
 
 /**
- * Whether the password has to be changed before anything else. Our server says so; a One API server does
- * not, but then the password just typed tells.
+ * Whether the password has to be changed before anything else. Our server says so; a One API server
+ * does not, but then the password just typed tells.
  */
 export function usesDefaultPassword(
   typed: { username: string; password: string },
   serverSays: boolean | undefined,
 ): boolean {
   return (
-    serverSays === true ||
-    (typed.username === ROOT_USERNAME && typed.password === DEFAULT_PASSWORD)
+    serverSays === true || (typed.username === ROOT_USERNAME && typed.password === DEFAULT_PASSWORD)
   )
 }
 

@@ -38,7 +38,8 @@ function useSave(mustChange: boolean) {
       const update = toSelfUpdate(form)
       await call('PUT /api/user/self', { body: update })
       const user = sessionUser()
-      if (user !== null) setSessionUser({ ...user, ...namesOf(update), must_change_password: false })
+      if (user !== null)
+        setSessionUser({ ...user, ...namesOf(update), must_change_password: false })
       toast.success(t('用户信息更新成功！'))
       await client.invalidateQueries({ queryKey: selfQuery.queryKey })
       if (mustChange) await navigate({ to: paths.token })
@@ -86,7 +87,15 @@ function SecretRow({ form, name, label, hint, autoComplete, isFirst = false }: S
   )
 }
 
-function NameRow({ form, name, label }: { form: ProfileFormApi; name: 'username' | 'display_name'; label: string }) {
+function NameRow({
+  form,
+  name,
+  label,
+}: {
+  form: ProfileFormApi
+  name: 'username' | 'display_name'
+  label: string
+}) {
   return (
     <FormRow label={label} error={String(form.errors[name] ?? '')}>
       {(field) => (
@@ -105,7 +114,9 @@ function ProfileFields({ self }: { self: Self }) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const mustChange = sessionUser()?.must_change_password === true
-  const hasExternalSignIn = [self.github_id, self.wechat_id, self.lark_id, self.oidc_id].some(Boolean)
+  const hasExternalSignIn = [self.github_id, self.wechat_id, self.lark_id, self.oidc_id].some(
+    Boolean,
+  )
   const { save, isBusy, failure } = useSave(mustChange)
   const form = useForm<ProfileForm>({
     initialValues: {

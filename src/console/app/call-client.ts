@@ -15,8 +15,10 @@ type Part<E extends Endpoint, M> = M extends 'query'
   : M extends keyof ParsedInput<E>
     ? Leavable<ParsedInput<E>[M]>
     : never
-type IsSent<E extends Endpoint, M extends keyof ParsedInput<E>> =
-  ParsedInput<E>[M] extends undefined ? false : keyof Part<E, M> extends never ? false : true
+type IsSent<
+  E extends Endpoint,
+  M extends keyof ParsedInput<E>,
+> = ParsedInput<E>[M] extends undefined ? false : keyof Part<E, M> extends never ? false : true
 
 /** What an endpoint wants from its caller: only the parts it declares. */
 export type Sent<E extends Endpoint> = {
@@ -27,8 +29,9 @@ export interface CallOptions {
   /** Nobody waits for the answer: a failure raises no toast and sends nobody to the sign-in page. */
   background?: boolean
 }
-type Args<E extends Endpoint> =
-  keyof Sent<E> extends never ? [input?: {}, options?: CallOptions] : [input: Sent<E>, options?: CallOptions]
+type Args<E extends Endpoint> = keyof Sent<E> extends never
+  ? [input?: {}, options?: CallOptions]
+  : [input: Sent<E>, options?: CallOptions]
 
 type RawKey = {
   [K in EndpointKey]: EndpointByKey[K]['options'] extends { answer: 'raw' } ? K : never
@@ -85,7 +88,10 @@ interface LooseInput {
   body?: unknown
 }
 
-/** `GET /api/token/:id` and its input as an address; a `?name` at the end of the key asks for `name=true`. */
+/**
+ * `GET /api/token/:id` and its input as an address; a `?name` at the end of the key asks for
+ * `name=true`.
+ */
 export function callAddress(key: string, input: LooseInput): { method: string; address: string } {
   const [method = '', pattern = ''] = key.split(' ')
   const [path = '', flag] = pattern.split('?')

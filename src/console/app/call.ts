@@ -2,14 +2,8 @@ import { apiBase } from './base.ts'
 import { type CallFailure, createCalls } from './call-client.ts'
 import { languageTag, t } from './i18n.ts'
 import { setSessionUser } from './session.ts'
+import { goToSignIn } from './sign-in-again.ts'
 import { toast } from './toast.ts'
-
-let goToLogin: () => void = () => {}
-
-/** The router says how to get to the sign-in page and back when a session has ended. */
-export function onSessionEnd(go: () => void): void {
-  goToLogin = go
-}
 
 /** What a failed call says, by its status. */
 function report(failure: CallFailure): void {
@@ -27,7 +21,7 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   report,
   signedOut: (background) => {
     setSessionUser(null)
-    if (!background) goToLogin()
+    if (!background) goToSignIn(true)
   },
   sentences: {
     unreachable: () => t('无法连接服务器，请检查网络后重试'),

@@ -8,8 +8,8 @@ export type ConsoleLanguage = 'zh' | 'en'
 const languageTags: Record<ConsoleLanguage, string> = { zh: 'zh-CN', en: 'en' }
 
 /**
- * Texts are written in Chinese where they are shown; the Chinese text is its own key, so Chinese needs no
- * table, and the English one is loaded only when somebody reads English.
+ * Texts are written in Chinese where they are shown; the Chinese text is its own key, so Chinese
+ * needs no table, and the English one is loaded only when somebody reads English.
  */
 export const { t } = i18n
 

@@ -4,7 +4,9 @@ import { createLink } from '@tanstack/react-router'
 import type { AnchorHTMLAttributes, Ref } from 'react'
 
 interface ButtonAnchorProps
-  extends Omit<ButtonProps, 'component'>, Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'style' | 'color'> {
+  extends
+    Omit<ButtonProps, 'component'>,
+    Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'style' | 'color'> {
   ref?: Ref<HTMLAnchorElement>
 }
 

@@ -15,7 +15,10 @@ export interface ListState {
   /** Any other filter by name; empty when not set. */
   get: (name: string) => string
   goTo: (page: number) => void
-  /** Replaces filters; empty removes one. A list that is filtered otherwise starts at its first page. */
+  /**
+   * Replaces filters; empty removes one. A list that is filtered otherwise starts at its first
+   * page.
+   */
   set: (changes: Readonly<Record<string, string>>) => void
   sortBy: (sort: ListSort | null) => void
 }

@@ -3,7 +3,10 @@ import { useCallback, useEffect, useMemo } from 'react'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { ListState } from './list-state.ts'
 
-/** Pages that a click on a column head loads at most, so that it sorts what is loaded and says how much. */
+/**
+ * Pages that a click on a column head loads at most, so that it sorts what is loaded and says how
+ * much.
+ */
 const SORTED_PAGES_MAX = 20
 
 export interface LoadedPage<Row> {
@@ -27,7 +30,10 @@ export interface PagedListSource<Row> {
 
 export interface PagedList<Row> {
   state: ListState
-  /** Rows to show, or all loaded rows when `rowsArePage` is false: then whoever shows them sorts and cuts. */
+  /**
+   * Rows to show, or all loaded rows when `rowsArePage` is false: then whoever shows them sorts and
+   * cuts.
+   */
   rows: Row[]
   rowsArePage: boolean
   /** Pages known so far; without a total one more while the last loaded page is full. */
@@ -64,8 +70,14 @@ interface Rows<Row> {
 const noRows: never[] = []
 const pagesOf = (rows: number) => Math.max(1, Math.ceil(rows / PAGE_SIZE))
 
-/** How many pages a list has, as far as its loaded pages tell. `sizes` holds the rows of page 0, 1, … */
-export function knownPageCount(total: number | null, sizes: readonly (number | undefined)[]): number {
+/**
+ * How many pages a list has, as far as its loaded pages tell. `sizes` holds the rows of page 0, 1,
+ * …
+ */
+export function knownPageCount(
+  total: number | null,
+  sizes: readonly (number | undefined)[],
+): number {
   if (total !== null) return pagesOf(total)
   const lastLoaded = sizes.findLastIndex((size) => size !== undefined)
   if (lastLoaded === -1) return 1
@@ -73,7 +85,10 @@ export function knownPageCount(total: number | null, sizes: readonly (number | u
 }
 
 /** Pages to load so that a column can be sorted: from the first one on, without a gap. */
-export function pagesToSort(total: number | null, sizes: readonly (number | undefined)[]): number[] {
+export function pagesToSort(
+  total: number | null,
+  sizes: readonly (number | undefined)[],
+): number[] {
   const gap = sizes.findIndex((size) => size === undefined)
   const contiguous = sizes.slice(0, gap === -1 ? sizes.length : gap)
   const count = total === null ? knownPageCount(null, contiguous) : knownPageCount(total, [])
@@ -164,8 +179,9 @@ function useFound<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
 }
 
 /**
- * A list that the server hands out in pages of `PAGE_SIZE`, or whole when it is searched. Pages are loaded
- * when they are looked at; a click on a column head loads and sorts up to `SORTED_PAGES_MAX` of them.
+ * A list that the server hands out in pages of `PAGE_SIZE`, or whole when it is searched. Pages are
+ * loaded when they are looked at; a click on a column head loads and sorts up to `SORTED_PAGES_MAX`
+ * of them.
  */
 export function usePagedList<Row extends { id: number }>(source: Source<Row>): PagedList<Row> {
   const { name, state } = source

@@ -16,8 +16,11 @@ export const queryClient = new QueryClient({
   },
 })
 
-// What one person saw is not for the next one at the same screen.
-onSessionChange(() => queryClient.clear())
+// What one person saw is not for the next one at the same screen. Not before: pages that are about to close
+// would ask again.
+onSessionChange((user) => {
+  if (user !== null) queryClient.clear()
+})
 
 export function WithQueries() {
   return (

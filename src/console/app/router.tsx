@@ -7,10 +7,10 @@ import {
 } from '@tanstack/react-router'
 import { paths } from '../paths.ts'
 import { basePath } from './base.ts'
-import { onSessionEnd } from './call.ts'
 import { type PageRoute } from './pages.ts'
 import { parseSearch, stringifySearch } from './search-params.ts'
 import { mayOpen, sessionUser } from './session.ts'
+import { onSignInNeeded } from './sign-in-again.ts'
 import { BrokenPage, NotFoundPage } from './shell/error-pages.tsx'
 import { Layout } from './shell/layout.tsx'
 import { Loading } from '../ui/loading.tsx'
@@ -60,12 +60,13 @@ export function createConsoleRouter(pages: readonly PageRoute[]) {
     defaultNotFoundComponent: NotFoundPage,
     scrollRestoration: true,
   })
-  onSessionEnd(() => {
-    const { pathname, href } = router.state.location
+  onSignInNeeded((isExpired) => {
+    // Where we are heading counts, not where we still are.
+    const { pathname, href } = router.latestLocation
     if (pathname === paths.login) return
     void router.navigate({
       to: paths.login,
-      search: { expired: 'true' },
+      search: isExpired ? { expired: 'true' } : {},
       state: { from: href },
       replace: true,
     })

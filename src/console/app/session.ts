@@ -2,7 +2,10 @@ import { useSyncExternalStore } from 'react'
 import { isAdmin } from '../../contract/user.ts'
 import { readStoredObject, writeStored } from './stored.ts'
 
-/** Who is signed in, as remembered by this browser. For display only: the server decides what is allowed. */
+/**
+ * Who is signed in, as remembered by this browser. For display only: the server decides what is
+ * allowed.
+ */
 export interface SessionUser {
   id: number
   username: string
@@ -18,10 +21,13 @@ const listeners = new Set<() => void>()
 let current: SessionUser | null | undefined
 
 /** Null when what is stored is not a user we can show. */
-export function toSessionUser(stored: Readonly<Record<string, unknown>> | null): SessionUser | null {
+export function toSessionUser(
+  stored: Readonly<Record<string, unknown>> | null,
+): SessionUser | null {
   if (stored === null) return null
   const { id, username, display_name, role, must_change_password } = stored
-  if (typeof id !== 'number' || typeof username !== 'string' || typeof role !== 'number') return null
+  if (typeof id !== 'number' || typeof username !== 'string' || typeof role !== 'number')
+    return null
   return {
     id,
     username,
@@ -60,18 +66,17 @@ function subscribe(listener: () => void) {
 }
 
 /** Runs whenever another person, or nobody, is signed in. */
-export function onSessionChange(listener: () => void): void {
+export function onSessionChange(listener: (user: SessionUser | null) => void): void {
   let id = sessionUser()?.id
   subscribe(() => {
-    const now = sessionUser()?.id
-    if (now === id) return
-    id = now
-    listener()
+    const user = sessionUser()
+    if (user?.id === id) return
+    id = user?.id
+    listener(user)
   })
 }
 
-export const useSessionUser = (): SessionUser | null =>
-  useSyncExternalStore(subscribe, sessionUser)
+export const useSessionUser = (): SessionUser | null => useSyncExternalStore(subscribe, sessionUser)
 
 /** What a page's access asks for, against who is here. */
 export function mayOpen(access: PageAccess, user: SessionUser | null): boolean {

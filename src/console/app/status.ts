@@ -25,8 +25,7 @@ function subscribe(listener: () => void) {
 
 export const useStatus = (): KnownStatus => useSyncExternalStore(subscribe, () => current)
 
-export const systemName = (status: KnownStatus): string =>
-  status.system_name || DEFAULT_SYSTEM_NAME
+export const systemName = (status: KnownStatus): string => status.system_name || DEFAULT_SYSTEM_NAME
 export const logoAddress = (status: KnownStatus): string => status.logo || './logo.png'
 
 /** Sets what lives outside React: the accent and the icon of the tab. */

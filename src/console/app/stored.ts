@@ -1,6 +1,6 @@
 /**
- * What the console keeps in local storage. The names are the wire's: consoles of the One API family on the
- * same origin read and write them too, so nothing found here is trusted to have our shape.
+ * What the console keeps in local storage. The names are the wire's: consoles of the One API family
+ * on the same origin read and write them too, so nothing found here is trusted to have our shape.
  */
 export type StoredName =
   | 'user'
@@ -25,7 +25,10 @@ export function readStored(name: StoredName): string | null {
   }
 }
 
-/** Null removes. A full or closed storage is no reason to stop: the value is only remembered less long. */
+/**
+ * Null removes. A full or closed storage is no reason to stop: the value is only remembered less
+ * long.
+ */
 export function writeStored(name: StoredName, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(name)

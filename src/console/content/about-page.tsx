@@ -26,9 +26,7 @@ function DefaultAbout() {
   return (
     <Page title={t('关于')}>
       <Panel title={`${systemName(status)} ${status.version ?? ''}`}>
-        <p>
-          {t('一个自托管的 AI 模型接口网关：一个地址、一把令牌调用多家模型，用量逐笔计入额度')}
-        </p>
+        <p>{t('一个自托管的 AI 模型接口网关：一个地址、一把令牌调用多家模型，用量逐笔计入额度')}</p>
       </Panel>
     </Page>
   )

@@ -57,9 +57,7 @@ export function DefaultHome() {
           <FirstStep />
         </Panel>
         <Panel title={t('2. 填写地址')}>
-          <p className={styles['lead']}>
-            {t('使用 OpenAI 接口的程序，只需换掉地址和密钥')}
-          </p>
+          <p className={styles['lead']}>{t('使用 OpenAI 接口的程序，只需换掉地址和密钥')}</p>
           <CodeBlock code={environmentExample(base)} />
         </Panel>
         <Panel title={t('3. 发出第一个请求')}>

@@ -46,7 +46,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       head: t('名称'),
       cell: (token) => (
         <>
-          <span className={styles['name']}>{token.name || t('未命名')}</span>
+          <span className={styles['name']}>{token.name || t('未命名')}</span>{' '}
           <code className={styles['key']}>{maskedKey(token)}</code>
         </>
       ),

@@ -56,9 +56,7 @@ function useSave(before: Token | null) {
     try {
       await saveToken(form, before)
       void client.invalidateQueries({ queryKey: ['tokens'] })
-      toast.success(
-        before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'),
-      )
+      toast.success(before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'))
       await navigate({ to: paths.token })
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
@@ -77,7 +75,9 @@ function useTokenForm(initial: TokenForm, isNew: boolean) {
     validateInputOnBlur: ['expiry', 'quota', 'subnet'],
     validate: (form) => {
       const errors = formErrors(form, isNew)
-      return Object.fromEntries([...errors].map(([field, { text, values }]) => [field, t(text, values ?? {})]))
+      return Object.fromEntries(
+        [...errors].map(([field, { text, values }]) => [field, t(text, values ?? {})]),
+      )
     },
   })
 }
@@ -282,5 +282,9 @@ export function TokenEditPage() {
   if (error !== null) {
     return <LoadError what={t('令牌')} error={error} onRetry={() => void refetch()} />
   }
-  return data === undefined ? <Loading prompt={t('令牌')} /> : <TokenFormPage before={data} key={data.id} />
+  return data === undefined ? (
+    <Loading prompt={t('令牌')} />
+  ) : (
+    <TokenFormPage before={data} key={data.id} />
+  )
 }

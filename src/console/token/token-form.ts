@@ -102,8 +102,8 @@ export function formErrors(form: TokenForm, isNew: boolean): Map<keyof TokenForm
 }
 
 /**
- * Whether an edit has cured what had stopped a token. The stored status is a fact of the past that a full
- * update leaves alone, so that the form has to ask for `enabled` itself.
+ * Whether an edit has cured what had stopped a token. The stored status is a fact of the past that
+ * a full update leaves alone, so that the form has to ask for `enabled` itself.
  */
 export function shouldReenable(before: Token, after: Token, nowSeconds: number): boolean {
   const wasStopped =

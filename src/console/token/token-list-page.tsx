@@ -108,7 +108,9 @@ function CopyMenu({ token, copy }: CopyMenuProps) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => void copy(curlText(token, base))}>{t('复制为 curl 命令')}</Menu.Item>
+        <Menu.Item onClick={() => void copy(curlText(token, base))}>
+          {t('复制为 curl 命令')}
+        </Menu.Item>
         <Menu.Item onClick={() => void copy(environmentText(token, base))}>
           {t('复制为环境变量')}
         </Menu.Item>
@@ -156,7 +158,9 @@ export function TokenListPage() {
           state.keyword === '' ? (
             <Empty sentence={t('还没有令牌。程序用令牌来调用模型')} action={add} />
           ) : (
-            <Empty sentence={t('没有名称以「{{keyword}}」开头的令牌', { keyword: state.keyword })} />
+            <Empty
+              sentence={t('没有名称以「{{keyword}}」开头的令牌', { keyword: state.keyword })}
+            />
           )
         }
       />

@@ -131,9 +131,7 @@ function Head<Row>({ column, list }: { column: Column<Row>; list: TableList<Row>
     <th scope="col" data-align={column.align} aria-sort={direction}>
       <button
         type="button"
-        onClick={() =>
-          sortBy({ column: column.id, isDescending: isSorted && !sort.isDescending })
-        }
+        onClick={() => sortBy({ column: column.id, isDescending: isSorted && !sort.isDescending })}
       >
         {column.head}
         <span aria-hidden="true">{isSorted ? (sort.isDescending ? ' ↓' : ' ↑') : ''}</span>
@@ -246,7 +244,10 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
   return (
     <span className={styles['note']}>
       {isPart
-        ? t('按「{{head}}」排序已加载的 {{count}} 行', { head: column.head, count: list.rows.length })
+        ? t('按「{{head}}」排序已加载的 {{count}} 行', {
+            head: column.head,
+            count: list.rows.length,
+          })
         : t('按「{{head}}」排序', { head: column.head })}
       <button type="button" onClick={() => sortBy(null)}>
         {t('取消排序')}
@@ -271,7 +272,13 @@ export function DataTable<Row extends { id: number }>(props: DataTableProps<Row>
   const isEmpty = !list.isLoading && shown.length === 0
   return (
     <section className={styles['surface']} data-refreshing={list.isRefreshing}>
-      {isEmpty ? empty : isPhone ? <Blocks {...props} shown={shown} /> : <Table {...props} shown={shown} />}
+      {isEmpty ? (
+        empty
+      ) : isPhone ? (
+        <Blocks {...props} shown={shown} />
+      ) : (
+        <Table {...props} shown={shown} />
+      )}
       <div className={styles['foot']}>
         {footer}
         <button type="button" className={styles['quiet']} onClick={list.refresh}>

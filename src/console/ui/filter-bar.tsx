@@ -7,11 +7,7 @@ const TYPING_PAUSE_MS = 300
 
 /** One row of filters above a list. */
 export function FilterBar({ children }: { children: ReactNode }) {
-  return (
-    <search className={styles['filters']}>
-      {children}
-    </search>
-  )
+  return <search className={styles['filters']}>{children}</search>
 }
 
 export interface SearchBox {

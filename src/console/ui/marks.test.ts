@@ -2,7 +2,12 @@ import { expect, test } from 'vitest'
 import { groupHue, groupHues } from './marks.tsx'
 
 test('vip and pro are yellow, svip and premium red', () => {
-  expect(['vip', 'pro', 'svip', 'premium'].map(groupHue)).toEqual(['yellow', 'yellow', 'red', 'red'])
+  expect(['vip', 'pro', 'svip', 'premium'].map(groupHue)).toEqual([
+    'yellow',
+    'yellow',
+    'red',
+    'red',
+  ])
 })
 
 test('other groups take the hue at the sum of their UTF-16 units, modulo 15', () => {

@@ -9,8 +9,8 @@ interface PlainFieldProps extends ComponentProps<'input'> {
 }
 
 /**
- * A field of the pages that strangers load first: the browser's own input, without the widget library.
- * A password can be looked at.
+ * A field of the pages that strangers load first: the browser's own input, without the widget
+ * library. A password can be looked at.
  */
 export function PlainField({ label, error, type = 'text', ...input }: PlainFieldProps) {
   const { t } = useTranslation()

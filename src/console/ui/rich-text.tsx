@@ -23,8 +23,8 @@ purify.addHook('afterSanitizeAttributes', (element) => {
 })
 
 /**
- * What an operator wrote (markdown, HTML, or both) as harmless HTML. The content policy forbids `style`
- * attributes, so they are set aside before parsing and applied as properties afterwards.
+ * What an operator wrote (markdown, HTML, or both) as harmless HTML. The content policy forbids
+ * `style` attributes, so they are set aside before parsing and applied as properties afterwards.
  */
 export function toSafeHtml(text: string): string {
   const html = marked.parse(text, { async: false })

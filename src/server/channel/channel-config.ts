@@ -55,7 +55,7 @@ export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigO
 export const withoutSecrets = (config: ConfigObject): ConfigObject =>
   Object.fromEntries(Object.entries(config).filter(([member]) => !SECRETS.has(member)))
 
-/** The text to store: nothing rather than an empty object, as rows without a configuration have it. */
+/** The text to store: an empty one rather than an empty object. */
 export const configText = (config: ConfigObject): string =>
   Object.keys(config).length === 0 ? '' : JSON.stringify(config)
 

@@ -140,7 +140,8 @@ function chunksOf<T>(rows: readonly T[]): T[][] {
 
 /** The row, held until the transaction ends: nobody changes it between the look and the write. */
 export async function lockChannel(trx: Queries, id: number): Promise<StoredChannel | null> {
-  // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has the file.
+  // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has
+  // the file.
   const row = await trx
     .updateTable('channels')
     .set((eb) => ({ status: eb.ref('status') }))

@@ -234,7 +234,7 @@ function withCredentials(
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The channel as it is answered: no key, no secret of its configuration, but whether they are set. */
+/** The channel as it is answered: without its secrets, but with whether they are set. */
 export function answeredChannel<R extends ChannelState>(
   row: R,
 ): Omit<R, 'key' | 'config'> & Pick<z.input<typeof Channel>, 'key_set' | 'config' | 'config_set'> {

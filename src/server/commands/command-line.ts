@@ -64,6 +64,7 @@ export async function runCommandLine(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
-    process.exitCode = FAILED
+    // Whatever was opened on the way is not waited for.
+    process.exit(FAILED)
   }
 }

@@ -1,15 +1,33 @@
 import path from 'node:path'
 import pino, { type Logger } from 'pino'
-import type { Config } from '../config.ts'
+import { ConfigError, type Config } from '../config.ts'
 import { openDatabase, type Database } from '../db/database.ts'
 
-/** The database that the settings name. */
-export function openConfigured(config: Config): Promise<Database> {
-  return openDatabase(
-    config.SQL_DSN === undefined
-      ? { engine: 'sqlite', path: sqliteFile(config), synchronous: config.SQLITE_SYNCHRONOUS }
-      : { engine: 'postgres', url: config.SQL_DSN },
-  )
+/** The database that the settings name. Throws `ConfigError` when it cannot be opened. */
+export async function openConfigured(config: Config): Promise<Database> {
+  if (config.SQL_DSN !== undefined) {
+    try {
+      return await openDatabase({ engine: 'postgres', url: config.SQL_DSN })
+    } catch (error) {
+      // The address holds a password: it is not repeated.
+      throw new ConfigError(`SQL_DSN: the database cannot be opened: ${reasonOf(error)}`)
+    }
+  }
+  const file = sqliteFile(config)
+  try {
+    return await openDatabase({
+      engine: 'sqlite',
+      path: file,
+      synchronous: config.SQLITE_SYNCHRONOUS,
+    })
+  } catch (error) {
+    throw new ConfigError(`SQLITE_PATH: ${file} cannot be opened: ${reasonOf(error)}`)
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0])
+  return error instanceof Error ? error.message : String(error)
 }
 
 const sqliteFile = (config: Config): string =>

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Config } from '../config.ts'
+import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { createServer, type Server } from '../server.ts'
 import { DEFAULT_PASSWORD } from '../user/user.ts'
@@ -8,26 +9,46 @@ import { createTrace, openConfigured } from './open.ts'
 
 /** Starts the server and stays until a signal ends it. */
 export async function serve(config: Config): Promise<void> {
-  await buildConsoleIfNeeded()
+  buildConsoleIfNeeded()
   const trace = createTrace(config)
   const database = await openConfigured(config)
   const server = await createServer({ config, database, trace })
-  const address = await server.listen()
+  const address = await listen(config, server)
   trace.info({ address, database: database.engine, version: server.app.version }, 'listening')
   announceRoot(config, server, address)
   stopOnSignal(server, database)
 }
 
+async function listen(config: Config, server: Server): Promise<string> {
+  try {
+    return await server.listen()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const place = `${config.HOST}:${config.PORT}`
+    throw new ConfigError(
+      code === 'EADDRINUSE'
+        ? `PORT: ${place} is taken by another program`
+        : `HOST, PORT: cannot listen on ${place} (${code})`,
+    )
+  }
+}
+
 const ROOT = path.join(import.meta.dirname, '../../..')
 
 /** A fresh clone has no built console, and after an update it is older than its sources. */
-async function buildConsoleIfNeeded(): Promise<void> {
+function buildConsoleIfNeeded(): void {
   const built = modifiedMs(path.join(ROOT, 'dist/console/index.html'))
   const sources = ['src/console', 'src/contract', 'index.html', 'vite.config.ts']
   if (built > 0 && sources.every((source) => newestMs(path.join(ROOT, source)) <= built)) return
   process.stderr.write('building the console …\n')
-  const { buildConsoleIfStale } = await import('../../../tools/build-console.ts')
-  await buildConsoleIfStale(ROOT)
+  // In a process of its own: the bundler would stay in this one's memory.
+  const build = spawnSync(process.execPath, [path.join(ROOT, 'tools/build-console.ts')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (build.status !== 0) throw new Error('the console could not be built')
+  // Sources that are newer but the same (a fresh checkout) are not looked at again.
+  const now = new Date()
+  fs.utimesSync(path.join(ROOT, 'dist/console/index.html'), now, now)
 }
 
 const modifiedMs = (file: string): number =>

@@ -17,6 +17,9 @@ type Request = WorkerRequest extends infer R
     : never
   : never
 
+/** What a thread allocates dies with its batch; a small nursery keeps it in the processor's cache. */
+const YOUNG_GENERATION_MB = 8
+
 /** Talks to one SQLite worker thread. */
 export class SqliteConnection {
   readonly #worker: Worker
@@ -32,8 +35,9 @@ export class SqliteConnection {
   #locked = false
 
   constructor(settings: WorkerSettings) {
-    this.#worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
-      workerData: settings,
+    this.#worker = new Worker(new URL('../worker-entry.js', import.meta.url), {
+      workerData: { module: new URL('./sqlite-worker.ts', import.meta.url).href, settings },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
     this.#worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))
     this.#worker.on('error', (error: unknown) => {

@@ -38,7 +38,7 @@ const STATEMENTS_MAX = 300
 const CACHE_KIB = -16_384
 
 // The parent passes exactly this.
-const settings = workerData as WorkerSettings
+const { settings } = workerData as { settings: WorkerSettings }
 const database = new Sqlite(settings.path, { readonly: settings.readonly })
 database.pragma('busy_timeout = 10000')
 if (!settings.readonly) {

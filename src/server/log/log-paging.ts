@@ -103,7 +103,7 @@ function parsePosition(text: string): LogPosition {
   return { createdAt: Number(match[1]), id: Number(match[2]) }
 }
 
-/** Whether a filter lets every row through, down to its start: then the place does not depend on it. */
+/** Whether a filter lets every row through, down to its start: then it moves no place. */
 const isUnfiltered = (filter: LogFilterValues, nowSeconds: number): boolean =>
   filter.userId === undefined &&
   filter.type === LogType.all &&

@@ -6,10 +6,11 @@ import { SECONDS_PER_DAY } from '../ledger/operations.ts'
  * Finds a far place in the list of all rows without walking there. The sums of each hour know how
  * many calls it had, and the few rows of other kinds are counted in their own small index.
  *
- * The sums count calls, not rows: calls made while the consumption log was off, rows of an adopted
- * database and rows deleted by hand make the two differ. Ids are a second count: they are handed
- * out one by one, so that the newest id less the oldest one of the skipped hours says how many rows
- * there can be. Only where both counts agree is the place believed.
+ * The sums count calls, not rows: calls made while the consumption log was off and rows of an
+ * adopted database make the two differ. Ids are a second count: they are handed out one by one, so
+ * that the newest id less the oldest one of the skipped hours says how many rows there can be. Only
+ * where both counts agree is the place believed. Neither notices a row that somebody has deleted
+ * from the middle by SQL; a jump then lands that many rows too early.
  */
 
 /** A place before which exactly `rows` rows come: all those of this hour and of later ones. */
@@ -52,7 +53,8 @@ async function placeSince(
   skip: number,
   since: number,
 ): Promise<{ reached: boolean; found: HourPlace | null }> {
-  // The literal 2 lets the partial index of the other types serve, the plus sign keeps it from the wider one.
+  // The literal 2 lets the small index of the other types serve; the plus sign keeps SQLite from
+  // the index over all rows.
   const { rows } = await sql<{
     counted: number | null
     hour: number | null
@@ -61,18 +63,18 @@ async function placeSince(
     oldest: number | null
     strays: number
   }>`
-    WITH counted AS (
+    WITH counted AS MATERIALIZED (
       SELECT hour, sum(requests) AS rows FROM channel_usage_hourly WHERE hour >= ${since} GROUP BY hour
       UNION ALL
       SELECT created_at - created_at % 3600 AS hour, count(*) AS rows
         FROM logs WHERE type <> 2 AND +created_at >= ${since} GROUP BY created_at - created_at % 3600
-    ), hours AS (
+    ), hours AS MATERIALIZED (
       SELECT hour, sum(rows) AS rows FROM counted GROUP BY hour
-    ), running AS (
+    ), running AS MATERIALIZED (
       SELECT hour, sum(rows) OVER (ORDER BY hour DESC) AS rows FROM hours
-    ), place AS (
+    ), place AS MATERIALIZED (
       SELECT hour, rows FROM running WHERE rows <= ${skip} ORDER BY hour LIMIT 1
-    ), edge AS (
+    ), edge AS MATERIALIZED (
       SELECT min(id) AS oldest FROM (
         SELECT id FROM logs WHERE created_at >= (SELECT hour FROM place)
         ORDER BY created_at, id LIMIT ${EDGE_ROWS}) AS first_rows

@@ -53,6 +53,7 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
     resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
   })
   request.on('close', () => {
+    if (request.complete) return
     clearTimeout(timer)
     reject(new AppError('relay_body_invalid', { detail: 'incomplete', offset: length }))
   })

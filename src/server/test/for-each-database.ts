@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe } from 'vitest'
-import { createTestDatabase } from './postgres.ts'
+import { openDatabase } from '../db/database.ts'
+import { createTestDatabase, type DatabaseTemplate } from './postgres.ts'
 
 /** Where a test's own, fresh database is. */
 export type DatabaseLocation =
@@ -14,6 +15,15 @@ export type DatabaseLocation =
  * repeatedly.
  */
 export type OpenTestDatabase = () => Promise<DatabaseLocation>
+
+/** Tables are made once per run and then copied. */
+const MIGRATED: DatabaseTemplate = {
+  name: 'migrated',
+  async prepare(url) {
+    const database = await openDatabase({ engine: 'postgres', url })
+    await database.close()
+  },
+}
 
 type MakeDatabase = () => Promise<{ location: DatabaseLocation; remove(): Promise<void> }>
 
@@ -27,7 +37,7 @@ const ENGINES: Record<DatabaseLocation['engine'], MakeDatabase> = {
     }
   },
   async postgres() {
-    const database = await createTestDatabase()
+    const database = await createTestDatabase(MIGRATED)
     return { location: { engine: 'postgres', url: database.url }, remove: database.drop }
   },
 }

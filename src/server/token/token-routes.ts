@@ -110,7 +110,9 @@ export const tokenRoutes = (app: App): Route[] => {
 }
 
 /** The fields of a body with the wire's zero values, or the first refusal. */
-function checkedFields(body: { [K in keyof TokenFields]?: TokenFields[K] | undefined }): TokenFields {
+function checkedFields(body: {
+  [K in keyof TokenFields]?: TokenFields[K] | undefined
+}): TokenFields {
   const fields = {
     name: body.name ?? '',
     expired_time: body.expired_time ?? 0,

@@ -22,9 +22,9 @@ export const isExhausted = (token: UsableToken): boolean =>
   !token.unlimited_quota && token.remain_quota <= 0
 
 /**
- * Why this token may not be used for a call at all, or null. The order is the wire's: clients see the first
- * refusal. Statuses 3 and 4 refuse until somebody re-enables the token, even if its expiry or quota has been
- * raised since.
+ * Why this token may not be used for a call at all, or null. The order is the wire's: clients see
+ * the first refusal. Statuses 3 and 4 refuse until somebody re-enables the token, even if its
+ * expiry or quota has been raised since.
  */
 export function tokenRefusal(token: UsableToken, nowSeconds: number): ErrorCode | null {
   if (token.status === TokenStatus.exhausted) return 'token_exhausted'
@@ -35,7 +35,10 @@ export function tokenRefusal(token: UsableToken, nowSeconds: number): ErrorCode 
   return null
 }
 
-/** The status to store when a refusal is met for the first time: 3 and 4 are facts the row already holds. */
+/**
+ * The status to store when a refusal is met for the first time: 3 and 4 are facts the row already
+ * holds.
+ */
 export function statusOfRefusal(token: UsableToken, refusal: ErrorCode): number | null {
   if (token.status !== TokenStatus.enabled) return null
   if (refusal === 'token_expired') return TokenStatus.expired
@@ -71,7 +74,10 @@ export interface TokenFields {
   subnet: string
 }
 
-/** The first field that breaks a rule, or null. `-1` as quota is what unlimited tokens of One API carry. */
+/**
+ * The first field that breaks a rule, or null. `-1` as quota is what unlimited tokens of One API
+ * carry.
+ */
 export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
   if (length(fields.name) > TOKEN_NAME_LENGTH_MAX) {
     return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
@@ -85,7 +91,10 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
   return null
 }
 
-/** Why a stored token cannot be enabled as it is, or null: its own state says that it could not work. */
+/**
+ * Why a stored token cannot be enabled as it is, or null: its own state says that it could not
+ * work.
+ */
 export function enableRefusal(token: UsableToken, nowSeconds: number): Refusal | null {
   if (token.status === TokenStatus.expired && hasExpired(token, nowSeconds)) {
     return { code: 'token_cannot_enable_expired' }

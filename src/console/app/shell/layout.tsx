@@ -37,6 +37,7 @@ export function Layout() {
         <Gate access={page?.access ?? 'anyone'}>
           <Outlet />
         </Gate>
+        <div id="floating" />
       </main>
       <Footer />
       <Toasts />

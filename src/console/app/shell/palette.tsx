@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Modal.layer.css'
 import '@mantine/core/styles/ModalBase.layer.css'
 import '@mantine/core/styles/Overlay.layer.css'
 import '@mantine/core/styles/Paper.layer.css'
@@ -41,7 +42,7 @@ export function Palette({ openings }: { openings: number }) {
     {
       id: 'language',
       label: otherLanguage === 'en' ? 'English' : '中文',
-      keywords: ['language', '语言'],
+      keywords: ['language', t('语言')],
       onClick: () => void setLanguage(otherLanguage),
     },
     {
@@ -56,6 +57,7 @@ export function Palette({ openings }: { openings: number }) {
     <Spotlight
       store={store}
       shortcut={null}
+      attributes={{ content: { 'aria-label': t('搜索或跳转') } }}
       actions={[
         { group: t('前往'), actions: places },
         { group: t('操作'), actions: acts },

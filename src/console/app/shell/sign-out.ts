@@ -5,7 +5,10 @@ import { call } from '../call.ts'
 import { setSessionUser } from '../session.ts'
 import { toast } from '../toast.ts'
 
-/** Ends the session here and on the server; a server that cannot be reached is reported, the session stays. */
+/**
+ * Ends the session here and on the server; a server that cannot be reached is reported, the session
+ * stays.
+ */
 export function useSignOut(): () => Promise<void> {
   const navigate = useNavigate()
   const { t } = useTranslation()

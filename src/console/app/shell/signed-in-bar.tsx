@@ -76,21 +76,19 @@ function PersonMenu({ user }: { user: SessionUser }) {
   const navigate = useNavigate()
   const signOut = useSignOut()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
-  const language = currentLanguage()
-  const schemes = { light: t('浅色'), dark: t('深色'), auto: t('跟随系统') }
-  const languages = { zh: '中文', en: 'English' }
+  const initials = [...user.username].slice(0, 2).join('').toUpperCase()
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
         <button
           type="button"
           className={styles['person']}
-          aria-label={t('账户菜单：{{name}}', { name: user.username })}
+          aria-label={t('{{initials}}：{{name}} 的账户菜单', { initials, name: user.username })}
         >
-          <span aria-hidden="true">{[...user.username].slice(0, 2).join('').toUpperCase()}</span>
+          {initials}
         </button>
       </Menu.Target>
-      <Menu.Dropdown className={styles['personMenu'] ?? ''}>
+      <Menu.Dropdown>
         <div className={styles['personName']}>
           <strong>{user.display_name || user.username}</strong>
           <span>
@@ -101,28 +99,23 @@ function PersonMenu({ user }: { user: SessionUser }) {
         <Menu.Item onClick={() => void navigate({ to: paths.profile })}>{t('个人信息')}</Menu.Item>
         <Menu.Divider />
         <Menu.Label>{t('语言')}</Menu.Label>
-        {(['zh', 'en'] as const).map((code) => (
-          <Menu.Item
-            key={code}
-            role="menuitemradio"
-            aria-checked={code === language}
-            onClick={() => void setLanguage(code)}
-          >
-            {languages[code]}
-          </Menu.Item>
-        ))}
+        <Menu.RadioGroup
+          value={currentLanguage()}
+          onChange={(code) => void setLanguage(code === 'en' ? 'en' : 'zh')}
+        >
+          <Menu.RadioItem value="zh">中文</Menu.RadioItem>
+          <Menu.RadioItem value="en">English</Menu.RadioItem>
+        </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Label>{t('外观')}</Menu.Label>
-        {(['light', 'dark', 'auto'] as const).map((scheme) => (
-          <Menu.Item
-            key={scheme}
-            role="menuitemradio"
-            aria-checked={scheme === colorScheme}
-            onClick={() => setColorScheme(scheme)}
-          >
-            {schemes[scheme]}
-          </Menu.Item>
-        ))}
+        <Menu.RadioGroup
+          value={colorScheme}
+          onChange={(name) => setColorScheme(name === 'light' || name === 'dark' ? name : 'auto')}
+        >
+          <Menu.RadioItem value="light">{t('浅色')}</Menu.RadioItem>
+          <Menu.RadioItem value="dark">{t('深色')}</Menu.RadioItem>
+          <Menu.RadioItem value="auto">{t('跟随系统')}</Menu.RadioItem>
+        </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Item onClick={() => void signOut()}>{t('退出登录')}</Menu.Item>
       </Menu.Dropdown>

@@ -1,5 +1,4 @@
-const nonce =
-  document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
 
 /** The nonce the server allows `<style>` elements with, in this answer. */
 export const styleNonce = (): string => nonce

@@ -90,7 +90,16 @@ export const theme = createTheme({
       defaultProps: { openDelay: 50, withArrow: false, transitionProps: { duration: 120 } },
     },
     Popover: { defaultProps: { shadow: 'md', transitionProps: { duration: 120 } } },
-    Menu: { defaultProps: { shadow: 'md', transitionProps: { duration: 120 } } },
+    Menu: {
+      defaultProps: {
+        shadow: 'md',
+        transitionProps: { duration: 120 },
+        // A menu may hold nothing but its items.
+        withInitialFocusPlaceholder: false,
+      },
+    },
+    // Inside <main>, where screen readers look for what a page has to say.
+    Portal: { defaultProps: { target: '#floating' } },
     Input: {
       vars: () => ({
         wrapper: {
@@ -112,7 +121,10 @@ export const theme = createTheme({
   },
 })
 
-/** Mantine sets these per scheme, so both schemes need ours; the values follow the scheme by themselves. */
+/**
+ * Mantine sets these per scheme, so both schemes need ours; the values follow the scheme by
+ * themselves.
+ */
 const ours = {
   '--mantine-color-body': 'var(--background)',
   '--mantine-color-text': 'var(--ink)',

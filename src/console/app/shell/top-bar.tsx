@@ -59,7 +59,8 @@ export function LanguageSwitch() {
       title={t('切换语言')}
       onClick={() => void setLanguage(language === 'zh' ? 'en' : 'zh')}
     >
-      <span data-chosen={language === 'zh'}>中</span> / <span data-chosen={language === 'en'}>EN</span>
+      <span data-chosen={language === 'zh'}>中</span> /{' '}
+      <span data-chosen={language === 'en'}>EN</span>
     </button>
   )
 }

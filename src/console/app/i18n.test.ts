@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { parseSync, Visitor } from 'vite'
+import { expect, test } from 'vitest'
+import english from './en.json' with { type: 'json' }
+
+const root = join(import.meta.dirname, '..')
+
+interface Found {
+  /** First arguments of `t('…')` and `mark('…')`. */
+  keys: Set<string>
+  /** Chinese that stands anywhere else, with its file. */
+  untranslated: string[]
+}
+
+const hasChinese = (text: string) => /\p{Script=Han}/u.test(text)
+/** Names of languages are written in their own language, everywhere. */
+const ownNames = ['中', '中文']
+
+function readTexts(path: string, found: Found) {
+  const { program, errors } = parseSync(path, readFileSync(path, 'utf8'))
+  if (errors.length > 0) throw new Error(`${path} does not parse`)
+  const translated = new Set<number>()
+  const note = (text: string, start: number) => {
+    if (!hasChinese(text) || translated.has(start) || ownNames.includes(text.trim())) return
+    found.untranslated.push(`${relative(root, path)}: ${text.trim()}`)
+  }
+  new Visitor({
+    CallExpression({ callee, arguments: [first] }) {
+      const isText = callee.type === 'Identifier' && ['t', 'mark'].includes(callee.name)
+      if (!isText || first?.type !== 'Literal' || typeof first.value !== 'string') return
+      found.keys.add(first.value)
+      translated.add(first.start)
+    },
+    Literal: ({ value, start }) => {
+      if (typeof value === 'string') note(value, start)
+    },
+    TemplateElement: ({ value, start }) => note(value.raw, start),
+    JSXText: ({ value, start }) => note(value, start),
+  }).visit(program)
+}
+
+function readAll(): Found {
+  const found: Found = { keys: new Set(), untranslated: [] }
+  for (const path of globSync(join(root, '**/*.{ts,tsx}'))) {
+    if (!/\.(test|d)\.tsx?$/.test(path)) readTexts(path, found)
+  }
+  return found
+}
+
+const found = readAll()
+const entries = Object.keys(english)
+/** Keys that count something have one entry for one and another for many. */
+const withoutPlural = (entry: string) => entry.replace(/_(one|other)$/, '')
+const placesIn = (text: string) => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted()
+
+test('every text that people read goes through t() or mark()', () => {
+  expect(found.untranslated).toEqual([])
+})
+
+test('every text has an English entry in en.json', () => {
+  const known = new Set(entries.map(withoutPlural))
+  expect([...found.keys].filter((key) => !known.has(key))).toEqual([])
+})
+
+test('every entry of en.json is still used', () => {
+  expect(entries.filter((entry) => !found.keys.has(withoutPlural(entry)))).toEqual([])
+})
+
+test('what counts has both plural forms, and nothing else has', () => {
+  const wrong = [...found.keys].filter((key) => {
+    const forms = [`${key}_one`, `${key}_other`].filter((entry) => entries.includes(entry))
+    return forms.length !== (key.includes('{{count}}') ? 2 : 0)
+  })
+  expect(wrong).toEqual([])
+})
+
+test('English keeps the places that are filled in, and no Chinese', () => {
+  const wrong = Object.entries(english).filter(([entry, text]) => {
+    const isWhole = placesIn(text).join() === placesIn(withoutPlural(entry)).join()
+    return !isWhole || hasChinese(text)
+  })
+  expect(wrong).toEqual([])
+})

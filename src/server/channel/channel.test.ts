@@ -1,0 +1,335 @@
+import { describe, expect, test } from 'vitest'
+import { ChannelInput } from '../../contract/channel-api.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
+import {
+  answeredChannel,
+  channelChanges,
+  channelRefusal,
+  modelToTest,
+  newChannels,
+  statusAfterTest,
+  withoutChannelSecrets,
+  type ChannelState,
+} from './channel.ts'
+
+const input = (members: Record<string, unknown>) => ChannelInput.parse(members)
+
+describe('channelRefusal', () => {
+  test.each([
+    ['a status that does not exist', { status: 4 }, 'channel_status_invalid'],
+    ['a negative status', { status: -1 }, 'channel_status_invalid'],
+    ['an address of another protocol', { base_url: 'ftp://a' }, 'channel_base_url_invalid'],
+    ['an address without a protocol', { base_url: 'api.example.com' }, 'channel_base_url_invalid'],
+    ['a file', { base_url: 'file:///etc/passwd' }, 'channel_base_url_invalid'],
+    ['a script', { base_url: 'javascript:alert(1)' }, 'channel_base_url_invalid'],
+    ['a mapping that is no JSON', { model_mapping: '{a' }, 'channel_mapping_invalid'],
+    ['a mapping that is a list', { model_mapping: '["a"]' }, 'channel_mapping_invalid'],
+    ['a mapping to a number', { model_mapping: '{"a":1}' }, 'channel_mapping_invalid'],
+    [
+      'a mapping to an endless name',
+      { model_mapping: JSON.stringify({ a: 'b'.repeat(257) }) },
+      'channel_mapping_invalid',
+    ],
+    ['a configuration that is no JSON', { config: 'region' }, 'channel_config_invalid'],
+    ['a configuration that is a text', { config: '"region"' }, 'channel_config_invalid'],
+    ['a configuration that is null', { config: 'null' }, 'channel_config_invalid'],
+    ['an endless name', { name: 'n'.repeat(201) }, 'invalid_field'],
+    ['an endless model', { models: `a,${'m'.repeat(257)}` }, 'invalid_field'],
+    ['an endless test model', { test_model: 'm'.repeat(257) }, 'invalid_field'],
+    ['an endless group', { group: `default,${'g'.repeat(33)}` }, 'invalid_field'],
+  ])('refuses %s', (_what, members, code) => {
+    expect(channelRefusal(input(members))?.code).toBe(code)
+  })
+
+  test.each([
+    ['nothing at all', {}],
+    ['empty members', { base_url: '', model_mapping: '', config: '', models: '', group: '' }],
+    ['a local address', { base_url: 'http://localhost:11434/' }],
+    ['a mapping', { model_mapping: ' {"a":"b"} ' }],
+    ['a type nobody knows', { type: 999 }],
+    ['names at their limits', { name: '名'.repeat(200), group: '组'.repeat(32) }],
+  ])('accepts %s', (_what, members) => {
+    expect(channelRefusal(input(members))).toBeNull()
+  })
+})
+
+const created = (members: Record<string, unknown>) => {
+  const checked = newChannels(input(members))
+  if (!checked.ok) throw new Error(checked.refusal.code)
+  return checked.value
+}
+
+describe('newChannels', () => {
+  test('one channel for each line of the key, all else the same', () => {
+    const channels = created({ name: 'batch', key: ' sk-a\r\nsk-b\n\n  \nsk-c', models: 'm' })
+    expect(channels.map(({ key }) => key)).toEqual(['sk-a', 'sk-b', 'sk-c'])
+    expect(new Set(channels.map(({ name, models }) => `${name} ${models}`))).toEqual(
+      new Set(['batch m']),
+    )
+  })
+
+  test('what is not said has the wire’s defaults', () => {
+    expect(created({ key: 'sk-a' })).toEqual([
+      {
+        type: 0,
+        key: 'sk-a',
+        status: 1,
+        name: '',
+        weight: 0,
+        base_url: '',
+        other: '',
+        models: '',
+        group: 'default',
+        model_mapping: '',
+        priority: 0,
+        config: '',
+        system_prompt: '',
+        test_model: '',
+      },
+    ])
+  })
+
+  test('lists are stored trimmed, each name once; an address without its slash', () => {
+    const [channel] = created({
+      key: 'k',
+      models: ' a, b ,a,,c',
+      group: 'vip, default,vip',
+      base_url: ' https://a.example/v1// ',
+    })
+    expect(channel).toMatchObject({
+      models: 'a,b,c',
+      group: 'vip,default',
+      base_url: 'https://a.example/v1',
+    })
+  })
+
+  test('a key that is composed of fields is one key, whatever its lines', () => {
+    const adc = '{\n "type": "service_account"\n}'
+    const typed = created({ type: 42, key: `us|project|${adc}` })
+    expect(typed.map(({ key }) => key)).toEqual([`us|project|${adc}`])
+    const composed = created({
+      type: 42,
+      config: JSON.stringify({
+        region: 'us',
+        vertex_ai_project_id: 'project',
+        vertex_ai_adc: adc,
+      }),
+    })
+    expect(composed.map(({ key }) => key)).toEqual([`us|project|${adc}`])
+  })
+
+  test.each([
+    ['no key', { models: 'm' }, 'channel_key_missing'],
+    ['only blank lines', { key: ' \n\r\n' }, 'channel_key_missing'],
+    [
+      'composed fields of which one is missing',
+      { type: 33, config: '{"ak":"a"}' },
+      'channel_key_missing',
+    ],
+    ['more channels than one call may create', { key: 'k\n'.repeat(1001) }, 'invalid_field'],
+    [
+      'more abilities than one call may create',
+      { key: 'k\n'.repeat(1000), models: Array.from({ length: 101 }, (_, i) => `m${i}`).join() },
+      'invalid_field',
+    ],
+  ])('refuses %s', (_what, members, code) => {
+    expect(newChannels(input(members))).toMatchObject({ ok: false, refusal: { code } })
+  })
+})
+
+const stored: ChannelState = {
+  type: 1,
+  key: 'sk-stored',
+  status: 1,
+  name: 'main',
+  base_url: 'https://a.example',
+  models: 'gpt-4o,gpt-4o-mini',
+  config: '',
+  test_model: null,
+}
+
+const changes = (members: Record<string, unknown>, row = stored) => {
+  const checked = channelChanges(row, input({ id: 1, ...members }))
+  return checked.ok ? checked.value : checked.refusal.code
+}
+
+describe('channelChanges', () => {
+  test.each([
+    ['nothing', {}, {}],
+    ['null everywhere', { weight: null, name: null, base_url: null, key: null }, {}],
+    ['weight and priority 0', { weight: 0, priority: 0 }, { weight: 0, priority: 0 }],
+    [
+      'the members that can be emptied',
+      { other: '', model_mapping: '', system_prompt: '', test_model: '' },
+      { other: '', model_mapping: '', system_prompt: '', test_model: '' },
+    ],
+    [
+      'the members that cannot be emptied',
+      { name: '', key: '', models: '', group: '', config: '', type: 0, status: 0 },
+      {},
+    ],
+    ['a status alone', { status: 2 }, { status: 2 }],
+    [
+      'the address it has, spelled with a slash',
+      { base_url: 'https://a.example/' },
+      { base_url: 'https://a.example' },
+    ],
+    [
+      'what only the server writes',
+      { used_quota: 9, balance: 9, created_time: 9, test_time: 9, response_time: 9 },
+      {},
+    ],
+  ])('%s', (_what, members, expected) => {
+    expect(changes(members)).toEqual(expected)
+  })
+
+  // The stored key would be sent to wherever the new address is.
+  describe('sending the channel elsewhere needs its key again', () => {
+    test.each([
+      ['another address', { base_url: 'https://b.example' }],
+      ['no address, which is the type’s own', { base_url: '' }],
+      ['another type', { type: 14 }],
+      ['another proxy', { config: '{"proxy":"http://b.example"}' }],
+      ['another address and a blank key', { base_url: 'https://b.example', key: ' ' }],
+    ])('%s', (_what, members) => {
+      expect(changes(members)).toBe('channel_key_needed_again')
+      expect(changes({ ...members, key: 'sk-new' })).toMatchObject({ key: 'sk-new' })
+    })
+
+    test('but not when none is stored', () => {
+      expect(changes({ base_url: 'https://b.example' }, { ...stored, key: '' })).toEqual({
+        base_url: 'https://b.example',
+      })
+    })
+
+    test('the secrets of its configuration as well', () => {
+      const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r"}' }
+      const move = { base_url: 'https://b.example', key: 'k' }
+      expect(changes({ ...move }, row)).toBe('channel_key_needed_again')
+      expect(changes({ ...move, config: '{"ak":"A2"}' }, row)).toBe('channel_key_needed_again')
+      expect(changes({ ...move, config: '{"ak":"A2","sk":"S2"}' }, row)).toMatchObject({
+        key: 'A2|S2|r',
+        config: '{"ak":"A2","sk":"S2","region":"r"}',
+      })
+    })
+
+    test('another type leaves the former type’s secrets behind', () => {
+      const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r"}' }
+      expect(changes({ type: 14, key: 'k' }, row)).toEqual({
+        type: 14,
+        key: 'k',
+        config: '{"region":"r"}',
+      })
+    })
+  })
+
+  describe('configuration', () => {
+    const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r","other":"x"}' }
+
+    test.each([
+      ['an empty secret is unchanged', '{"ak":"","sk":"","region":"r"}', undefined],
+      [
+        'a new secret replaces the old one',
+        '{"sk":"S2"}',
+        '{"ak":"A","sk":"S2","region":"r","other":"x"}',
+      ],
+      [
+        'an open member can be emptied',
+        '{"region":""}',
+        '{"ak":"A","sk":"S","region":"","other":"x"}',
+      ],
+      ['null takes a member away', '{"sk":null,"other":null}', '{"ak":"A","region":"r"}'],
+    ])('%s', (_what, config, expected) => {
+      const result = changes({ config }, row)
+      expect(result).not.toBeTypeOf('string')
+      expect(Object(result).config).toBe(expected)
+    })
+
+    test('the composed key follows its fields', () => {
+      expect(changes({ config: '{"sk":"S2"}' }, row)).toMatchObject({ key: 'A|S2|r' })
+      expect(changes({ name: 'x' }, row)).toEqual({ name: 'x' })
+    })
+
+    test('a stored text that is no JSON is replaced', () => {
+      expect(changes({ config: '{"region":"r"}' }, { ...stored, config: 'broken' })).toMatchObject({
+        config: '{"region":"r"}',
+      })
+    })
+  })
+})
+
+describe('answeredChannel', () => {
+  test('carries no secret, but says which are set', () => {
+    const answered = answeredChannel({
+      ...stored,
+      config: '{"ak":"A","sk":"","vertex_ai_adc":"{}","region":"r","unknown":"u"}',
+    })
+    expect(answered).toMatchObject({ key_set: true, config_set: ['ak', 'vertex_ai_adc'] })
+    expect(JSON.parse(answered.config ?? '')).toEqual({
+      ak: '',
+      sk: '',
+      vertex_ai_adc: '',
+      region: 'r',
+    })
+    expect(JSON.stringify(answered)).not.toMatch(/sk-stored|"A"|"\{\}"|unknown/)
+  })
+
+  test.each([null, '', 'broken', '[1]', '"text"'])(
+    'a configuration of %j shows nothing',
+    (config) => {
+      expect(answeredChannel({ ...stored, key: '', config })).toMatchObject({
+        config: '',
+        config_set: [],
+        key_set: false,
+      })
+    },
+  )
+})
+
+test('withoutChannelSecrets blots out whatever an upstream repeats', () => {
+  const channel = { ...stored, config: '{"sk":"hidden"}' }
+  expect(withoutChannelSecrets('Bearer sk-stored, then hidden, sk-stored', channel)).toBe(
+    'Bearer ***, then ***, ***',
+  )
+  expect(withoutChannelSecrets('plain', { ...stored, key: '' })).toBe('plain')
+})
+
+test.each([
+  ['the one asked for', 'asked', 'chosen', 'asked'],
+  ['else the channel’s own choice', '  ', 'chosen', 'chosen'],
+  ['else its first', '', null, 'gpt-4o'],
+])('modelToTest: %s', (_what, asked, test_model, expected) => {
+  expect(modelToTest({ ...stored, test_model }, asked)).toBe(expected)
+})
+
+test('modelToTest: a channel without models has none', () => {
+  expect(modelToTest({ ...stored, models: null }, '')).toBe('')
+})
+
+describe('statusAfterTest', () => {
+  const { enabled, disabled, autoDisabled } = ChannelStatus
+  const on = { disables: true, enables: true, slowSeconds: 5 }
+
+  test.each([
+    ['enabled, quick', enabled, true, 5000, on, null],
+    ['enabled, slow', enabled, true, 5001, on, autoDisabled],
+    ['enabled, slow, but nothing disables', enabled, true, 9000, { ...on, disables: false }, null],
+    ['enabled, slow, but no limit', enabled, true, 90_000, { ...on, slowSeconds: 0 }, null],
+    ['enabled, failing', enabled, false, 10, on, null],
+    ['disabled by the program, passing', autoDisabled, true, 10, on, enabled],
+    [
+      'disabled by the program, passing, but nothing enables',
+      autoDisabled,
+      true,
+      10,
+      { ...on, enables: false },
+      null,
+    ],
+    ['disabled by the program, failing', autoDisabled, false, 10, on, null],
+    ['disabled by the program, still slow', autoDisabled, true, 9000, on, null],
+    ['disabled by a person, passing', disabled, true, 10, on, null],
+    ['disabled by a person, slow', disabled, true, 9000, on, null],
+  ])('%s', (_what, status, ok, elapsedMs, rules, expected) => {
+    expect(statusAfterTest(status, { ok, elapsedMs }, rules)).toBe(expected)
+  })
+})

@@ -1,0 +1,201 @@
+import { expect, test } from 'vitest'
+import {
+  anAccount,
+  figuresOf,
+  forEachBooks,
+  newCallId,
+  reservation,
+  settlement,
+  type Account,
+  type Books,
+} from '../test/books.ts'
+import { redeemCode } from './balances.ts'
+import { createLedger } from './ledger.ts'
+import type { LedgerOperation } from './operations.ts'
+
+/** One relayed call as the relay makes it; whether it was served. */
+async function serve({ ledger }: Books, account: Account, cost: number): Promise<boolean> {
+  const requestId = newCallId()
+  const { kind: _, ...operation } = reservation(account, { requestId, amount: cost })
+  if ((await ledger.reserve(operation)) !== null) return false
+  const settled = await ledger.settle(settlement(account, { requestId, cost }))
+  return settled?.charged === cost
+}
+
+const count = (answers: boolean[]): number => answers.filter(Boolean).length
+const times = <T>(length: number, make: (index: number) => T): T[] =>
+  Array.from({ length }, (_, index) => make(index))
+
+forEachBooks('many callers at once', (shared) => {
+  test('500 calls against a balance for 10 serve 10 and end at zero', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const served = await Promise.all(times(500, () => serve(books, account, 100)))
+    expect(count(served)).toBe(10)
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 0, used: 1000, held: 0 })
+  })
+
+  test('500 calls against a token for 10 serve 10; the user keeps the rest', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 100_000, tokenQuota: 1000 })
+    const served = await Promise.all(times(500, () => serve(books, account, 100)))
+    expect(count(served)).toBe(10)
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 99_000, tokenRemain: 0 })
+  })
+
+  test('two processes together serve no more than one', async () => {
+    const { books } = shared
+    const beside = await shared.openBeside()
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 5000 })
+    const served = await Promise.all(
+      times(200, (index) => serve(index % 2 === 0 ? books : beside, account, 100)),
+    )
+    expect(count(served)).toBe(10)
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 0, tokenRemain: 4000 })
+  })
+
+  test('processes that write the same rows in any order finish without a failed batch', async () => {
+    const { books } = shared
+    const beside = await shared.openBeside()
+    const accounts: Account[] = []
+    for (let index = 0; index < 8; index += 1) {
+      accounts.push(await anAccount(books, { quota: 100_000, tokenQuota: 100_000 }))
+    }
+    const rounds = times(12, (round) => round)
+    const run = async ({ database }: Books, order: Account[]) => {
+      for (const round of rounds) {
+        const turned = [...order.slice(round % 8), ...order.slice(0, round % 8)]
+        const calls = turned.map((account) => ({ account, requestId: newCallId() }))
+        const batches: LedgerOperation[][] = [
+          calls.map(({ account, requestId }) => reservation(account, { requestId, amount: 50 })),
+          calls.map(({ account, requestId }) => ({
+            kind: 'settle',
+            settlement: settlement(account, { requestId, cost: 30, modelName: `model-${round}` }),
+          })),
+        ]
+        for (const batch of batches) await database.runLedger(batch)
+      }
+    }
+    await Promise.all([run(books, accounts), run(beside, accounts.toReversed())])
+    for (const account of accounts) {
+      expect(await figuresOf(books, account)).toMatchObject({ used: 24 * 30, calls: 24 })
+    }
+  })
+
+  test.each(['settle', 'release'] as const)(
+    'a call that two processes %s at once is closed by one',
+    async (how) => {
+      const { books } = shared
+      const beside = await shared.openBeside()
+      const account = await anAccount(books, { quota: 10_000 })
+      const ids = times(40, () => newCallId())
+      for (const requestId of ids) {
+        const { kind: _, ...operation } = reservation(account, { requestId, amount: 100 })
+        expect(await books.ledger.reserve(operation)).toBeNull()
+      }
+      const close = async ({ ledger }: Books, requestId: string) => {
+        if (how === 'release') return ledger.release(requestId)
+        return (await ledger.settle(settlement(account, { requestId, cost: 70 }))) !== null
+      }
+      const closed = await Promise.all(
+        ids.map(async (id) => count(await Promise.all([close(books, id), close(beside, id)]))),
+      )
+      expect(closed).toEqual(ids.map(() => 1))
+      const quota = how === 'release' ? 10_000 : 10_000 - 40 * 70
+      expect(await figuresOf(books, account)).toMatchObject({ quota, held: 0 })
+    },
+  )
+
+  test('a release against a settle: exactly one of them', async () => {
+    const { books } = shared
+    const beside = await shared.openBeside()
+    const account = await anAccount(books, { quota: 10_000 })
+    const outcomes = await Promise.all(
+      times(40, async () => {
+        const requestId = newCallId()
+        const { kind: _, ...operation } = reservation(account, { requestId, amount: 100 })
+        await books.ledger.reserve(operation)
+        const [settled, released] = await Promise.all([
+          books.ledger.settle(settlement(account, { requestId, cost: 70 })),
+          beside.ledger.release(requestId),
+        ])
+        return { settled: settled !== null, released }
+      }),
+    )
+    expect(outcomes.filter(({ settled, released }) => settled === released)).toEqual([])
+    const billed = outcomes.filter(({ settled }) => settled).length
+    const figures = await figuresOf(books, account)
+    expect(figures).toMatchObject({ quota: 10_000 - 70 * billed, held: 0, calls: billed })
+  })
+
+  test('calls that arrive together share transactions', async () => {
+    const { books } = shared
+    const sizes: number[] = []
+    const ledger = createLedger({
+      runLedger(operations) {
+        sizes.push(operations.length)
+        return books.database.runLedger(operations)
+      },
+    })
+    const account = await anAccount(books, { quota: 100_000 })
+    await Promise.all(times(200, () => serve({ ...books, ledger }, account, 10)))
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(400)
+    expect(sizes.length).toBeLessThan(20)
+    expect(ledger.pending).toBe(0)
+  })
+
+  test('draining waits for everything that was handed in', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 100_000 })
+    let served = 0
+    const calls = times(50, async () => {
+      if (await serve(books, account, 10)) served += 1
+    })
+    while (books.ledger.pending > 0) await books.ledger.drain()
+    await Promise.all(calls)
+    expect(served).toBe(50)
+    expect(books.ledger.pending).toBe(0)
+    await books.ledger.drain()
+  })
+})
+
+forEachBooks('one redemption code', (shared) => {
+  test('200 redeemers at once, on two processes, have one success between them', async () => {
+    const { books } = shared
+    const beside = await shared.openBeside()
+    const accounts: Account[] = []
+    for (let index = 0; index < 4; index += 1) accounts.push(await anAccount(books))
+    const codes = times(5, (index) => ({ key: `code-${index}`, id: index + 1 }))
+    for (const { key, id } of codes) {
+      await books.database.write
+        .insertInto('redemptions')
+        .values({
+          id,
+          user_id: 1,
+          key,
+          status: 1,
+          name: 'a code',
+          quota: 500,
+          created_time: 1,
+          redeemed_time: 0,
+        })
+        .execute()
+    }
+    for (const { key } of codes) {
+      const answers = await Promise.all(
+        times(200, (index) =>
+          (index % 2 === 0 ? books : beside).database.write
+            .transaction()
+            .execute((trx) =>
+              redeemCode(trx, { key, userId: accounts[index % 4]?.userId ?? 0, nowSeconds: 9 }),
+            ),
+        ),
+      )
+      expect(answers.filter(({ ok }) => ok)).toMatchObject([{ ok: true, quota: 500 }])
+      expect(answers.filter(({ ok }) => !ok)).toHaveLength(199)
+      expect(answers).toContainEqual({ ok: false, reason: 'used' })
+    }
+    const quotas = await Promise.all(accounts.map((account) => figuresOf(books, account)))
+    expect(quotas.reduce((sum, { quota }) => sum + quota, 0)).toBe(5 * 500)
+  })
+})

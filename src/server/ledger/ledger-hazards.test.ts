@@ -1,0 +1,333 @@
+import { expect, test } from 'vitest'
+import {
+  anAccount,
+  figuresOf,
+  forEachBooks,
+  newCallId,
+  NODE,
+  NOW_SECONDS,
+  reservation,
+  runBatch,
+  settlement,
+  type Account,
+  type Books,
+} from '../test/books.ts'
+import type { LedgerOperation, Settlement } from './operations.ts'
+
+const settle = (call: Settlement): LedgerOperation => ({ kind: 'settle', settlement: call })
+
+const changeToken = (
+  { database }: Books,
+  { tokenId }: Account,
+  columns: { unlimited_quota?: boolean; status?: number },
+) => database.write.updateTable('tokens').set(columns).where('id', '=', tokenId).execute()
+
+forEachBooks('what changes while a call is open', (shared) => {
+  async function anOpenCall({ quota, tokenQuota, amount }: Record<string, number>) {
+    const { books } = shared
+    const account = await anAccount(books, {
+      quota: quota ?? 0,
+      ...(tokenQuota === undefined ? {} : { tokenQuota }),
+    })
+    const requestId = newCallId()
+    await runBatch(books, reservation(account, { requestId, amount: amount ?? 0 }))
+    return { books, account, requestId }
+  }
+
+  test('a deleted token does not keep its user from paying', async () => {
+    const { books, account, requestId } = await anOpenCall({
+      quota: 100,
+      tokenQuota: 100,
+      amount: 60,
+    })
+    await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
+    const call = settlement(account, { requestId, cost: 70 })
+    expect(await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))).toEqual([
+      { kind: 'checkpointed' },
+      { kind: 'settled', charged: 70, debt: 0, userQuota: 30 },
+    ])
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 30, used: 70, calls: 1 })
+  })
+
+  test('a deleted token gets nothing back, its user does', async () => {
+    const { books, account, requestId } = await anOpenCall({
+      quota: 100,
+      tokenQuota: 100,
+      amount: 60,
+    })
+    await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
+    expect(await runBatch(books, { kind: 'release', requestId })).toEqual([{ kind: 'released' }])
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 100, held: 0 })
+  })
+
+  test('of a user whose row is gone only what was held back is taken', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
+    await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()
+    const call = settlement(account, { requestId, cost: 70 })
+    expect(await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))).toEqual([
+      { kind: 'checkpointed' },
+      { kind: 'settled', charged: 60, debt: 10, userQuota: 0 },
+    ])
+    await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
+  })
+
+  test('a call that was released for a user whose row is gone leaves nothing open', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
+    await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()
+    expect(await runBatch(books, { kind: 'release', requestId })).toEqual([{ kind: 'released' }])
+    await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
+  })
+
+  test('a banned user pays for the call that was under way', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
+    await books.database.write
+      .updateTable('users')
+      .set({ status: 2 })
+      .where('id', '=', account.userId)
+      .execute()
+    expect(await runBatch(books, settle(settlement(account, { requestId, cost: 70 })))).toEqual([
+      { kind: 'settled', charged: 70, debt: 0, userQuota: 30 },
+    ])
+  })
+
+  test('a token that became unlimited gets back what it had held', async () => {
+    const { books, account, requestId } = await anOpenCall({
+      quota: 100,
+      tokenQuota: 80,
+      amount: 60,
+    })
+    await changeToken(books, account, { unlimited_quota: true })
+    await runBatch(books, settle(settlement(account, { requestId, cost: 50 })))
+    expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 80, tokenUsed: 50 })
+    // As a limited one its remaining quota is compared with the books again.
+    await changeToken(books, account, { unlimited_quota: false })
+  })
+
+  test('a token that became limited pays from then on', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
+    await changeToken(books, account, { unlimited_quota: false })
+    const call = settlement(account, { requestId, cost: 50 })
+    await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 50, tokenRemain: 0 })
+    const row = await books.database.write
+      .selectFrom('ledger')
+      .select(['token_amount', 'token_debt'])
+      .where('request_id', '=', requestId)
+      .executeTakeFirst()
+    expect(row).toEqual({ token_amount: 0, token_debt: 50 })
+  })
+
+  test('a disabled token pays for the call that was under way', async () => {
+    const { books, account, requestId } = await anOpenCall({
+      quota: 100,
+      tokenQuota: 80,
+      amount: 60,
+    })
+    await changeToken(books, account, { status: 2 })
+    await runBatch(books, settle(settlement(account, { requestId, cost: 70 })))
+    expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 10, tokenUsed: 70 })
+  })
+
+  test('a channel that is gone loses its counter, not the call', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
+    const call = settlement(account, { requestId, cost: 70, channelId: 987_654 })
+    expect(await runBatch(books, settle(call))).toMatchObject([{ kind: 'settled', charged: 70 }])
+  })
+})
+
+/** M7: what a hostile or broken upstream makes of usage figures. */
+const FORGED = [Number.NaN, Infinity, -1, 0.5, 2 ** 53, 2 ** 50 + 1, -(2 ** 53)]
+
+forEachBooks('impossible operations', (shared) => {
+  const good = async () => {
+    const account = await anAccount(shared.books, { quota: 1000 })
+    return { account, requestId: newCallId(), other: newCallId() }
+  }
+
+  test.each(FORGED)('reserving %d is invalid; the rest of the batch runs', async (amount) => {
+    const { account, requestId, other } = await good()
+    const answers = await runBatch(
+      shared.books,
+      reservation(account, { requestId, amount }),
+      reservation(account, { requestId: other, amount: 10 }),
+      reservation(account, { requestId: newCallId(), amount: 10, nowSeconds: amount }),
+    )
+    expect(answers.map(({ kind }) => kind)).toEqual(['invalid', 'reserved', 'invalid'])
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 990, held: 10 })
+  })
+
+  test.each(FORGED)('settling with %d is invalid; the rest of the batch runs', async (figure) => {
+    const { account, requestId, other } = await good()
+    await runBatch(
+      shared.books,
+      reservation(account, { requestId, amount: 10 }),
+      reservation(account, { requestId: other, amount: 10 }),
+    )
+    const forged = (over: Partial<Settlement>) =>
+      settle(settlement(account, { requestId, cost: 1, ...over }))
+    const answers = await runBatch(
+      shared.books,
+      forged({ cost: figure }),
+      forged({ promptTokens: figure }),
+      forged({ completionTokens: figure }),
+      forged({ nowSeconds: figure }),
+      forged({ elapsedMs: figure }),
+      { kind: 'checkpoint', settlement: settlement(account, { requestId, cost: figure }) },
+      settle(settlement(account, { requestId: other, cost: 4 })),
+    )
+    expect(answers.map(({ kind }) => kind)).toEqual([
+      ...Array.from({ length: 6 }, () => 'invalid'),
+      'settled',
+    ])
+    // The call itself is still open and can be settled with figures that are.
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 986, held: 10 })
+    expect(
+      await runBatch(shared.books, settle(settlement(account, { requestId, cost: 3 }))),
+    ).toMatchObject([{ kind: 'settled', userQuota: 993 }])
+  })
+
+  test.each(['requestId', 'username', 'tokenName', 'modelName', 'detail', 'content'] as const)(
+    'a settlement without %s is invalid',
+    async (member) => {
+      const { account, requestId } = await good()
+      const call = { ...settlement(account, { requestId, cost: 1 }), [member]: undefined }
+      // What a caller in plain JavaScript could do.
+      const answers = await runBatch(shared.books, settle(call as unknown as Settlement))
+      expect(answers).toMatchObject([{ kind: 'invalid' }])
+    },
+  )
+
+  test('a batch of nothing but impossible operations, and an empty one', async () => {
+    const { account, requestId } = await good()
+    expect(
+      await runBatch(shared.books, reservation(account, { requestId, amount: -1 })),
+    ).toMatchObject([{ kind: 'invalid' }])
+    expect(await runBatch(shared.books)).toEqual([])
+  })
+
+  test('the promise of an impossible operation rejects and leaves the ledger working', async () => {
+    const { account, requestId } = await good()
+    const { ledger } = shared.books
+    const { kind: _, ...operation } = reservation(account, { requestId, amount: 1 })
+    await expect(ledger.reserve({ ...operation, amount: 0.5 })).rejects.toThrow('not points')
+    await expect(ledger.settle(settlement(account, { requestId, cost: -1 }))).rejects.toThrow()
+    expect(await ledger.reserve(operation)).toBeNull()
+    expect(await ledger.release(requestId)).toBe(true)
+    expect(ledger.pending).toBe(0)
+  })
+})
+
+forEachBooks('texts of any kind', (shared) => {
+  test.each([
+    { name: 'U+0000', text: 'a\0b' },
+    { name: 'half a surrogate pair', text: 'a\ud83db' },
+    { name: 'quotes and backslashes', text: `'"\\\\u0000$1{}` },
+    { name: 'what is longer than a page', text: '长'.repeat(20_000) },
+  ])('$name does not hold up the batch', async ({ text }) => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 100 })
+    const [requestId, other] = [newCallId(), newCallId()]
+    await runBatch(
+      books,
+      reservation(account, { requestId, amount: 10 }),
+      reservation(account, { requestId: other, amount: 10 }),
+    )
+    const names = { modelName: text, tokenName: text, content: text, detail: text }
+    expect(
+      await runBatch(
+        books,
+        { kind: 'checkpoint', settlement: settlement(account, { requestId, cost: 1, ...names }) },
+        settle(settlement(account, { requestId, cost: 5, ...names })),
+        settle(settlement(account, { requestId: other, cost: 5 })),
+      ),
+    ).toMatchObject([{ kind: 'checkpointed' }, { kind: 'settled' }, { kind: 'settled' }])
+    const log = await books.database.write
+      .selectFrom('logs')
+      .select(['model_name', 'content'])
+      .where('request_id', '=', requestId)
+      .executeTakeFirstOrThrow()
+    expect(log.model_name?.slice(0, 1)).toBe(text.slice(0, 1))
+    expect(log.content?.length).toBe(text.length)
+  })
+})
+
+forEachBooks('a batch whose commit was in doubt', (shared) => {
+  test('runs again without taking anything twice', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
+    const [a, b, c, d] = [newCallId(), newCallId(), newCallId(), newCallId()]
+    const cost = (requestId: string, points: number) =>
+      settlement(account, { requestId, cost: points })
+    await runBatch(
+      books,
+      reservation(account, { requestId: a, amount: 100 }),
+      reservation(account, { requestId: b, amount: 100 }),
+    )
+    const batch: LedgerOperation[] = [
+      settle(cost(a, 60)),
+      { kind: 'release', requestId: b },
+      reservation(account, { requestId: c, amount: 100 }),
+      { kind: 'checkpoint', settlement: cost(c, 130) },
+      // Opened and closed within: the second run opens it anew, and finds it billed.
+      reservation(account, { requestId: d, amount: 100 }),
+      settle(cost(d, 40)),
+    ]
+    await runBatch(books, ...batch)
+    const once = await figuresOf(books, account)
+    expect(once).toMatchObject({ quota: 770, used: 100, held: 130, tokenHeld: 130, calls: 2 })
+    const again = await runBatch(books, ...batch)
+    expect(again.map(({ kind }) => kind)).toEqual([
+      'closed',
+      'closed',
+      'reserved',
+      'checkpointed',
+      'reserved',
+      'closed',
+    ])
+    expect(await figuresOf(books, account)).toEqual(once)
+  })
+})
+
+forEachBooks('many users in one batch', (shared) => {
+  test.each([1, 7, 60])('%i of them: each pays for its own calls', async (users) => {
+    const { books } = shared
+    const accounts: Account[] = []
+    for (let index = 0; index < users; index += 1) {
+      accounts.push(await anAccount(books, { quota: 100, tokenQuota: 50 + index }))
+    }
+    const calls = accounts.flatMap((account, index) =>
+      [0, 1, 2].map((turn) => ({ account, index, turn, requestId: newCallId() })),
+    )
+    const hours = [NOW_SECONDS, NOW_SECONDS + 3600, NOW_SECONDS + 86_400]
+    await runBatch(
+      books,
+      ...calls.map(({ account, requestId }) => reservation(account, { requestId, amount: 10 })),
+    )
+    const answers = await runBatch(
+      books,
+      ...calls.map(({ account, index, turn, requestId }) =>
+        settle(
+          settlement(account, {
+            requestId,
+            cost: index % 11,
+            nowSeconds: hours[turn] ?? 0,
+            modelName: `model-${index % 3}`,
+          }),
+        ),
+      ),
+    )
+    expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(['settled']))
+    for (const [index, account] of accounts.entries()) {
+      const used = 3 * (index % 11)
+      expect(await figuresOf(books, account)).toMatchObject({
+        quota: 100 - used,
+        used,
+        calls: 3,
+        tokenRemain: 50 + index - used,
+        held: 0,
+      })
+    }
+    const nodes = await books.database.write.selectFrom('reservations').select('node').execute()
+    expect(nodes.filter(({ node }) => node === NODE)).toEqual([])
+  })
+})

@@ -1,0 +1,144 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Database, Queries } from '../db/database.ts'
+
+/** A query over things whose figures must agree with the ledger; see `compare` for its columns. */
+export interface Check {
+  /** What the rows are, in the report's words. */
+  subject: string
+  /** The compared figures and the invariant that each belongs to. */
+  figures: Record<string, string>
+  rows: RawBuilder<unknown>
+}
+
+export interface Scope {
+  engine: Database['engine']
+  /** Epoch seconds, -1 for never. */
+  adoptedAt: number
+  logsDeletedBefore: number
+}
+
+/**
+ * What users, tokens and channels show. I1, I2: a balance is the sum of its ledger rows, less what
+ * open calls hold back. I3: what was used is the sum of the consumption. I5: nobody falls below
+ * zero by consuming; only who was adopted below zero may be there.
+ *
+ * An adopted installation had used quota before its books were opened: `opening` rows name it in
+ * their detail, `{"used_quota": n, "request_count": n}`. Such a row is a token's if it names a
+ * token, a channel's if it names a channel, else a user's.
+ */
+export function balanceChecks(scope: Scope): Check[] {
+  return [userCheck(scope), tokenCheck(scope), channelCheck(scope)]
+}
+
+function userCheck(scope: Scope): Check {
+  const isOwn = sql<boolean>`token_id = 0 AND channel_id = 0`
+  return {
+    subject: 'user',
+    figures: { quota: 'I1', lowest: 'I5', used_quota: 'I3', request_count: 'I3' },
+    rows: sql`
+      SELECT users.id AS subject,
+        coalesce(booked.amount, 0) - coalesce(held.amount, 0) AS quota_should,
+        coalesce(users.quota, 0) AS quota_is,
+        ${floorOf(sql.ref('booked.given'))} AS lowest_should,
+        ${lowerOf(sql.ref('users.quota'), floorOf(sql.ref('booked.given')))} AS lowest_is,
+        coalesce(booked.used, 0) AS used_quota_should,
+        coalesce(users.used_quota, 0) AS used_quota_is,
+        coalesce(booked.calls, 0) AS request_count_should,
+        coalesce(users.request_count, 0) AS request_count_is
+      FROM users
+      LEFT JOIN (
+        SELECT user_id, sum(user_amount) AS amount,
+          sum(CASE WHEN kind = 'consume' THEN 0 ELSE user_amount END) AS given,
+          sum(${consumed()} + ${opened(scope, 'used_quota', isOwn)}) AS used,
+          sum(CASE WHEN kind = 'consume' THEN 1 ELSE 0 END
+            + ${opened(scope, 'request_count', isOwn)}) AS calls
+        FROM ledger GROUP BY user_id
+      ) AS booked ON booked.user_id = users.id
+      LEFT JOIN (
+        SELECT user_id, sum(user_amount) AS amount FROM reservations GROUP BY user_id
+      ) AS held ON held.user_id = users.id`,
+  }
+}
+
+/** What an unlimited token has left means nothing and is not compared. */
+function tokenCheck(scope: Scope): Check {
+  const remain = sql`coalesce(tokens.remain_quota, 0)`
+  return {
+    subject: 'token',
+    figures: { remain_quota: 'I2', lowest: 'I5', used_quota: 'I3' },
+    rows: sql`
+      SELECT tokens.id AS subject,
+        CASE WHEN tokens.unlimited_quota THEN ${remain}
+          ELSE coalesce(booked.amount, 0) - coalesce(held.amount, 0) END AS remain_quota_should,
+        ${remain} AS remain_quota_is,
+        ${floorOf(sql.ref('booked.given'))} AS lowest_should,
+        CASE WHEN tokens.unlimited_quota THEN ${floorOf(sql.ref('booked.given'))}
+          ELSE ${lowerOf(remain, floorOf(sql.ref('booked.given')))} END AS lowest_is,
+        coalesce(booked.used, 0) AS used_quota_should,
+        coalesce(tokens.used_quota, 0) AS used_quota_is
+      FROM tokens
+      LEFT JOIN (
+        SELECT token_id, sum(token_amount) AS amount,
+          sum(CASE WHEN kind = 'consume' THEN 0 ELSE token_amount END) AS given,
+          sum(${consumed()} + ${opened(scope, 'used_quota', sql<boolean>`true`)}) AS used
+        FROM ledger WHERE token_id <> 0 GROUP BY token_id
+      ) AS booked ON booked.token_id = tokens.id
+      LEFT JOIN (
+        SELECT token_id, sum(token_amount) AS amount FROM reservations GROUP BY token_id
+      ) AS held ON held.token_id = tokens.id`,
+  }
+}
+
+function channelCheck(scope: Scope): Check {
+  return {
+    subject: 'channel',
+    figures: { used_quota: 'I3' },
+    rows: sql`
+      SELECT channels.id AS subject, coalesce(booked.used, 0) AS used_quota_should,
+        coalesce(channels.used_quota, 0) AS used_quota_is
+      FROM channels
+      LEFT JOIN (
+        SELECT channel_id,
+          sum(${consumed()} + ${opened(scope, 'used_quota', sql<boolean>`true`)}) AS used
+        FROM ledger WHERE channel_id <> 0 GROUP BY channel_id
+      ) AS booked ON booked.channel_id = channels.id`,
+  }
+}
+
+const consumed = (): RawBuilder<number> =>
+  sql<number>`CASE WHEN kind = 'consume' THEN -user_amount ELSE 0 END`
+
+/** A figure that an opening row brings along, 0 in all others. */
+function opened(
+  { engine }: Scope,
+  figure: 'used_quota' | 'request_count',
+  isOwn: RawBuilder<boolean>,
+): RawBuilder<number> {
+  const value =
+    engine === 'sqlite'
+      ? sql`CASE WHEN json_valid(detail) THEN json_extract(detail, ${`$.${figure}`}) END`
+      : sql`CAST(CAST(detail AS jsonb) ->> ${sql.lit(figure)} AS bigint)`
+  return sql<number>`
+    CASE WHEN kind = 'opening' AND detail LIKE '{%' AND ${isOwn} THEN coalesce(${value}, 0)
+    ELSE 0 END`
+}
+
+/** 0, or what people set if that is less. */
+const floorOf = (given: RawBuilder<unknown>): RawBuilder<number> =>
+  sql<number>`CASE WHEN ${given} < 0 THEN ${given} ELSE 0 END`
+
+const lowerOf = (left: RawBuilder<unknown>, right: RawBuilder<unknown>): RawBuilder<number> =>
+  sql<number>`CASE WHEN ${left} < ${right} THEN ${left} ELSE ${right} END`
+
+/**
+ * Billed calls without a log row. The row is looked for among its user's rows of that second, which
+ * an index finds; settling writes both with the same figures.
+ */
+export async function missingLogs(db: Queries): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM ledger WHERE kind = 'consume' AND NOT EXISTS (
+      SELECT 1 FROM logs WHERE logs.user_id = ledger.user_id
+        AND logs.created_at = ledger.created_at AND logs.request_id = ledger.request_id)
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}

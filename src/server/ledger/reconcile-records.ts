@@ -1,0 +1,177 @@
+import { sql, type RawBuilder } from 'kysely'
+import { LogType } from '../../contract/log.ts'
+import type { Check, Scope } from './reconcile-balances.ts'
+
+const REDEEMED = 3
+
+/**
+ * Rows that must agree with one another. I3: a log row says what its ledger row says. I4: a call is
+ * billed once, and not while it is open. I6: a code is used exactly when it has credited somebody.
+ * I7: figures are whole numbers in range.
+ */
+export function recordChecks(scope: Scope): Check[] {
+  return [
+    logCheck(scope),
+    doubleLogCheck(),
+    openCallCheck(),
+    doubleBillCheck(),
+    redemptionCheck(scope),
+    ...FIGURES.map((table) => rangeCheck(scope, table)),
+  ]
+}
+
+function logCheck({ adoptedAt }: Scope): Check {
+  return {
+    subject: 'log row',
+    figures: {
+      quota: 'I3',
+      user_id: 'I3',
+      channel_id: 'I3',
+      created_at: 'I3',
+      prompt_tokens: 'I3',
+      completion_tokens: 'I3',
+    },
+    rows: sql`
+      SELECT logs.id AS subject,
+        -ledger.user_amount AS quota_should, logs.quota AS quota_is,
+        ledger.user_id AS user_id_should, logs.user_id AS user_id_is,
+        ledger.channel_id AS channel_id_should, logs.channel_id AS channel_id_is,
+        ledger.created_at AS created_at_should, logs.created_at AS created_at_is,
+        ledger.prompt_tokens AS prompt_tokens_should, logs.prompt_tokens AS prompt_tokens_is,
+        ledger.completion_tokens AS completion_tokens_should,
+        logs.completion_tokens AS completion_tokens_is
+      FROM logs
+      LEFT JOIN ledger ON ledger.request_id = logs.request_id AND ledger.kind = 'consume'
+      WHERE logs.type = ${LogType.consume}
+        AND (ledger.id IS NOT NULL OR logs.created_at > ${adoptedAt})`,
+  }
+}
+
+/** Rows of one call differ in nothing but their id, or the check above names them. */
+function doubleLogCheck(): Check {
+  return {
+    subject: 'log row',
+    figures: { rows_of_the_call: 'I3' },
+    rows: sql`
+      SELECT logs.id AS subject, 1 AS rows_of_the_call_should, (
+        SELECT count(*) FROM logs AS other WHERE other.user_id = logs.user_id
+          AND other.created_at = logs.created_at AND other.request_id = logs.request_id
+          AND other.type = logs.type) AS rows_of_the_call_is
+      FROM logs JOIN ledger ON ledger.request_id = logs.request_id AND ledger.kind = 'consume'
+      WHERE logs.type = ${LogType.consume}
+        AND logs.user_id = ledger.user_id AND logs.created_at = ledger.created_at`,
+  }
+}
+
+function openCallCheck(): Check {
+  return {
+    subject: 'open call',
+    figures: { ledger_rows: 'I4' },
+    rows: sql`
+      SELECT reservations.request_id AS subject, 0 AS ledger_rows_should, 1 AS ledger_rows_is
+      FROM reservations JOIN ledger ON ledger.request_id = reservations.request_id`,
+  }
+}
+
+function doubleBillCheck(): Check {
+  return {
+    subject: 'request',
+    figures: { ledger_rows: 'I4' },
+    rows: sql`
+      SELECT request_id AS subject, 1 AS ledger_rows_should, count(*) AS ledger_rows_is
+      FROM ledger WHERE request_id IS NOT NULL GROUP BY request_id HAVING count(*) > 1`,
+  }
+}
+
+function redemptionCheck({ adoptedAt }: Scope): Check {
+  return {
+    subject: 'redemption code',
+    figures: { uses: 'I6' },
+    rows: sql`
+      SELECT redemptions.id AS subject,
+        CASE WHEN ledger.id IS NULL THEN 0 ELSE 1 END AS uses_should,
+        CASE WHEN redemptions.status = ${REDEEMED} THEN 1 ELSE 0 END AS uses_is
+      FROM redemptions
+      LEFT JOIN ledger ON ledger.request_id = 'redeem:' || CAST(redemptions.id AS text)
+      WHERE ledger.id IS NOT NULL OR coalesce(redemptions.redeemed_time, 0) > ${adoptedAt}`,
+  }
+}
+
+interface FigureTable {
+  table: string
+  subject: RawBuilder<unknown>
+  /** May be negative. */
+  signed: string[]
+  unsigned: string[]
+}
+
+const SUMS = ['requests', 'quota', 'prompt_tokens', 'completion_tokens']
+
+const FIGURES: FigureTable[] = [
+  {
+    table: 'users',
+    subject: sql.ref('id'),
+    signed: ['quota'],
+    unsigned: ['used_quota', 'request_count'],
+  },
+  {
+    table: 'tokens',
+    subject: sql.ref('id'),
+    signed: ['remain_quota'],
+    unsigned: ['used_quota'],
+  },
+  { table: 'channels', subject: sql.ref('id'), signed: [], unsigned: ['used_quota'] },
+  {
+    table: 'ledger',
+    subject: sql.ref('id'),
+    signed: ['user_amount', 'token_amount'],
+    unsigned: ['debt', 'token_debt', 'prompt_tokens', 'completion_tokens', 'created_at'],
+  },
+  {
+    table: 'reservations',
+    subject: sql.ref('request_id'),
+    signed: [],
+    unsigned: ['user_amount', 'token_amount', 'created_at'],
+  },
+  {
+    table: 'usage_hourly',
+    subject: sql`'of user ' || CAST(user_id AS text) || ', hour ' || CAST(hour AS text)`,
+    signed: [],
+    unsigned: ['hour', ...SUMS],
+  },
+  {
+    table: 'channel_usage_hourly',
+    subject: sql`'of channel ' || CAST(channel_id AS text) || ', hour ' || CAST(hour AS text)`,
+    signed: [],
+    unsigned: ['hour', ...SUMS],
+  },
+  {
+    table: 'usage_daily',
+    subject: sql`'of user ' || CAST(user_id AS text) || ', day ' || CAST(day AS text)`,
+    signed: [],
+    unsigned: ['day', ...SUMS],
+  },
+]
+
+/** Compares each figure with itself if it is fit, else with nothing. */
+function rangeCheck({ engine }: Scope, { table, subject, signed, unsigned }: FigureTable): Check {
+  const fit = (column: string) => {
+    const value = sql.ref(column)
+    const lowest = sql.lit(signed.includes(column) ? -Number.MAX_SAFE_INTEGER : 0)
+    const isWhole = engine === 'sqlite' ? sql`typeof(${value}) = 'integer'` : sql`true`
+    return sql`${value} IS NULL OR
+      (${isWhole} AND ${value} BETWEEN ${lowest} AND ${sql.lit(Number.MAX_SAFE_INTEGER)})`
+  }
+  const columns = [...signed, ...unsigned]
+  const pairs = columns.map((column) => {
+    const value = sql`coalesce(${sql.ref(column)}, 0)`
+    const should = sql.ref(`${column}_should`)
+    return sql`CASE WHEN ${fit(column)} THEN ${value} END AS ${should},
+      ${value} AS ${sql.ref(`${column}_is`)}`
+  })
+  return {
+    subject: `${table} row`,
+    figures: Object.fromEntries(columns.map((column) => [column, 'I7'])),
+    rows: sql`SELECT ${subject} AS subject, ${sql.join(pairs)} FROM ${sql.table(table)}`,
+  }
+}

@@ -1,0 +1,117 @@
+import { sql, type Kysely } from 'kysely'
+import type { Database, Queries } from '../db/database.ts'
+import type { Schema } from '../db/schema.ts'
+import { balanceChecks, missingLogs, type Check, type Scope } from './reconcile-balances.ts'
+import { recordChecks } from './reconcile-records.ts'
+import { rollupChecks } from './reconcile-rollups.ts'
+
+/**
+ * Recomputes every balance, counter and rollup from the ledger and names each that differs.
+ * Everything is read in one snapshot, so that it may run beside a live server, and summed by the
+ * database, so that memory does not grow with the books. On SQLite the write-ahead log cannot be
+ * emptied while it runs.
+ */
+export interface ReconcileReport {
+  /** One sentence each, with the figures: the first hundred of each kind. */
+  differences: string[]
+  /** How many there are in all. */
+  count: number
+  /** Billed calls without a log row: deleted since, or never kept. That is no difference. */
+  callsWithoutLog: number
+}
+
+/**
+ * Facts in `settings` that bound what can be compared, epoch seconds each.
+ *
+ * `adopted_at`: when the books were opened over an existing One API database. Log rows, redeemed
+ * codes and rollups from before then have no ledger rows.
+ *
+ * `logs_deleted_before`: log rows older than this are gone, and with them the hourly rollups.
+ */
+export const ADOPTED_AT = 'adopted_at'
+export const LOGS_DELETED_BEFORE = 'logs_deleted_before'
+
+export async function reconcile(database: Database): Promise<ReconcileReport> {
+  return inSnapshot(database, async (db) => {
+    const scope: Scope = {
+      engine: database.engine,
+      adoptedAt: await settingSeconds(db, ADOPTED_AT),
+      logsDeletedBefore: await settingSeconds(db, LOGS_DELETED_BEFORE),
+    }
+    const callsWithoutLog = await missingLogs(db)
+    const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog }
+    const checks = [
+      ...balanceChecks(scope),
+      ...recordChecks(scope),
+      ...rollupChecks(scope, { isEveryCallLogged: callsWithoutLog === 0 }),
+    ]
+    for (const check of checks) await compare(db, check, report)
+    return report
+  })
+}
+
+/** -1 when nothing of the kind ever happened. */
+async function settingSeconds(db: Queries, name: string): Promise<number> {
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row === undefined ? -1 : Number(row.value)
+}
+
+async function inSnapshot<T>(
+  { engine, heavy }: Database,
+  work: (db: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
+  if (engine === 'postgres') {
+    return heavy
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .setAccessMode('read only')
+      .execute(work)
+  }
+  return heavy.connection().execute(async (db) => {
+    // Sorting all of a large ledger belongs on the disk.
+    await sql`PRAGMA temp_store = FILE`.execute(db)
+    await sql`BEGIN`.execute(db)
+    try {
+      return await work(db)
+    } finally {
+      await sql`ROLLBACK`.execute(db)
+      await sql`PRAGMA temp_store = MEMORY`.execute(db)
+    }
+  })
+}
+
+const DIFFERENCES_PER_CHECK = 100
+
+/**
+ * A check's rows have a `subject` and pairs of columns `<figure>_should`, `<figure>_is`; those
+ * whose pairs are not all equal are differences.
+ */
+async function compare(db: Queries, check: Check, report: ReconcileReport): Promise<void> {
+  const figures = Object.keys(check.figures)
+  const text = (column: string) => sql`CAST(${sql.ref(column)} AS text) AS ${sql.ref(column)}`
+  const columns = figures.flatMap((figure) => [text(`${figure}_should`), text(`${figure}_is`)])
+  const unequal = figures.map(
+    (figure) => sql`coalesce(${sql.ref(`${figure}_should`)} <> ${sql.ref(`${figure}_is`)}, true)`,
+  )
+  // As texts, because a figure may be out of JavaScript's range: that is what is to be found.
+  const { rows } = await sql<Record<string, string | number>>`
+    SELECT CAST(subject AS text) AS subject, ${sql.join(columns)}, count(*) OVER () AS total
+    FROM (${check.rows}) AS compared
+    WHERE ${sql.join(unequal, sql` OR `)}
+    ORDER BY 1 LIMIT ${DIFFERENCES_PER_CHECK}
+  `.execute(db)
+  report.count += Number(rows[0]?.['total'] ?? 0)
+  for (const row of rows) {
+    const unlike = figures.filter((name) => row[`${name}_should`] !== row[`${name}_is`])
+    const sentences = unlike.map((name) => {
+      const invariant = check.figures[name] ?? ''
+      const [is, should] = [row[`${name}_is`], row[`${name}_should`]]
+      return `${invariant} ${name} is ${is ?? 'missing'}, the books say ${should ?? 'none'}`
+    })
+    report.differences.push(`${check.subject} ${row['subject']}: ${sentences.join('; ')}`)
+  }
+}

@@ -1,0 +1,347 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'vitest'
+import {
+  startFakeUpstream,
+  type FakeUpstream,
+} from '../../../tools/fake-upstream/fake-upstream.ts'
+import { errorText, type ErrorCode, type ErrorParams } from '../../contract/errors.ts'
+import type { ChannelFields } from '../channel/channel.ts'
+import type { NewToken } from '../token/token-store.ts'
+import { expectBooksBalanced } from './expect-books-balanced.ts'
+import { aChannel, aToken, aUser } from './factories.ts'
+import type { OpenTestDatabase } from './for-each-database.ts'
+import { startTestServer, type TestAnswer, type TestServer } from './test-app.ts'
+
+/** A gateway with an upstream behind it that misbehaves on demand. */
+export interface RelaySetup extends TestServer {
+  upstream: FakeUpstream
+}
+
+/** A user with a token, as a program that calls the relay has it. */
+export interface RelayClient {
+  key: string
+  userId: number
+  tokenId: number
+}
+
+export interface RelayInput {
+  path?: string
+  headers?: Record<string, string>
+}
+
+const CHAT_PATH = '/v1/chat/completions'
+/** More than any test spends. */
+const AMPLE_QUOTA = 1_000_000_000
+
+/**
+ * Starts both. Every model has the price 1, so that points are tokens, unless a test says otherwise.
+ * Without `open` the database is a SQLite file, for tests that are not about money.
+ */
+export async function startRelay(
+  open?: OpenTestDatabase,
+  settings: Record<string, string> = {},
+): Promise<RelaySetup> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'gatehouse-relay-'))
+  const ownFile = path.join(folder, 'gatehouse.db')
+  const upstream = await startFakeUpstream()
+  const server = await startTestServer(
+    open ?? (() => Promise.resolve({ engine: 'sqlite', path: ownFile })),
+    settings,
+  )
+  await server.app.options.set('DefaultModelRatio', '1')
+  return {
+    ...server,
+    upstream,
+    async close() {
+      await server.close()
+      await upstream.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A client with plenty of quota and an unlimited token, unless told otherwise. */
+export async function aClient(
+  setup: RelaySetup,
+  over: {
+    quota?: number
+    role?: number
+    status?: number
+    group?: string
+    token?: Partial<NewToken> & { status?: number }
+  } = {},
+): Promise<RelayClient> {
+  const { token, ...user } = over
+  const { id } = await aUser(setup, { quota: AMPLE_QUOTA, ...user })
+  const made = await aToken(setup, id, { unlimited_quota: true, ...token })
+  return { key: made.key, userId: id, tokenId: made.id }
+}
+
+let lastModel = 0
+
+/** The name of a model that no other test has, with the words that steer the upstream. */
+export function aModel(words = ''): string {
+  lastModel += 1
+  return words === '' ? `model-${lastModel}` : `model-${lastModel}+${words}`
+}
+
+/**
+ * A channel for a model; answers its id. `words` stand in its address and make it misbehave whatever
+ * the model is called.
+ */
+export function aRoute(
+  setup: RelaySetup,
+  model: string,
+  { words = '', ...over }: Partial<ChannelFields> & { words?: string } = {},
+): Promise<number> {
+  const base = words === '' ? setup.upstream.url : `${setup.upstream.url}/~${words}`
+  return aChannel(setup, { base_url: base, models: model, ...over })
+}
+
+/** A new model that is served as the words say. */
+export async function aServedModel(setup: RelaySetup, words = ''): Promise<string> {
+  const model = aModel(words)
+  await aRoute(setup, model)
+  return model
+}
+
+export const QUESTION = [{ role: 'user', content: 'What is the answer?' }]
+
+/** The smallest chat request. */
+export const chatBody = (model: string, over: Record<string, unknown> = {}) => ({
+  model,
+  messages: QUESTION,
+  ...over,
+})
+
+/** Calls and waits for the whole answer; a string or bytes go as they are. */
+export function post(
+  setup: RelaySetup,
+  client: Pick<RelayClient, 'key'>,
+  body: unknown,
+  input: RelayInput = {},
+): Promise<TestAnswer> {
+  return setup.call('POST', input.path ?? CHAT_PATH, {
+    body,
+    headers: { authorization: `Bearer sk-${client.key}`, ...input.headers },
+  })
+}
+
+/** An answer as it comes in. */
+export interface OpenAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  response: IncomingMessage
+  /** What has come so far. */
+  text(): string
+  bytes(): Buffer
+  /** Resolves at the end: whether the answer was complete or was broken off. */
+  ended: Promise<'complete' | 'broken'>
+  /** The client goes away. */
+  leave(): void
+}
+
+/** Calls and answers as soon as the head is there; the body is read meanwhile unless `isPaused`. */
+export function openCall(
+  setup: RelaySetup,
+  client: Pick<RelayClient, 'key'>,
+  body: unknown,
+  input: RelayInput & { isPaused?: boolean } = {},
+): Promise<OpenAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<OpenAnswer>()
+  const sent = startCall(setup, client, body, input)
+  sent.on('error', reject)
+  sent.on('response', (response) => {
+    const parts: Buffer[] = []
+    if (input.isPaused !== true) response.on('data', (part: Buffer) => parts.push(part))
+    const ended = new Promise<'complete' | 'broken'>((settle) => {
+      response.on('error', () => {})
+      response.on('close', () => settle(response.complete ? 'complete' : 'broken'))
+    })
+    resolve({
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      response,
+      text: () => Buffer.concat(parts).toString(),
+      bytes: () => Buffer.concat(parts),
+      ended,
+      leave: () => void sent.destroy(),
+    })
+  })
+  return promise
+}
+
+/** Sends a call and does nothing else; for clients that leave before any answer. */
+export function startCall(
+  setup: RelaySetup,
+  client: Pick<RelayClient, 'key'>,
+  body: unknown,
+  input: RelayInput = {},
+): http.ClientRequest {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(asText(body))
+  const sent = http.request(setup.url + (input.path ?? CHAT_PATH), {
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer sk-${client.key}`,
+      'content-type': 'application/json',
+      'content-length': bytes.length,
+      ...input.headers,
+    },
+  })
+  sent.on('error', () => {})
+  sent.end(bytes)
+  return sent
+}
+
+const asText = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body))
+
+/** Calls for a stream and reads it to its end. */
+export async function stream(
+  setup: RelaySetup,
+  client: Pick<RelayClient, 'key'>,
+  body: Record<string, unknown>,
+  input: RelayInput = {},
+): Promise<OpenAnswer & { end: 'complete' | 'broken' }> {
+  const answer = await openCall(setup, client, { stream: true, ...body }, input)
+  return { ...answer, end: await answer.ended }
+}
+
+/** The data of each event of a stream, comments left out. */
+export const eventsOf = (text: string): string[] =>
+  text
+    .split(/\r\n\r\n|\n\n|\r\r/)
+    .filter((event) => event.startsWith('data:'))
+    .map((event) => event.slice('data:'.length).trim())
+
+/** The texts that a chat stream carries, joined. */
+export function textOf(stream: string): string {
+  const deltas = eventsOf(stream).filter((event) => event !== '[DONE]')
+  // Chunks of the upstream's own making have this shape.
+  const chunks = deltas.map(
+    (event) => JSON.parse(event) as { choices?: { delta?: { content?: string } }[] },
+  )
+  return chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? '').join('')
+}
+
+export const requestIdOf = ({ headers }: Pick<TestAnswer, 'headers'>): string =>
+  String(headers['x-oneapi-request-id'])
+
+/** What was booked for a call; waits for it, since a broken-off call is settled a moment later. */
+export async function bookedCall(setup: RelaySetup, requestId: string) {
+  const ledger = await eventually(
+    () =>
+      setup.database.read
+        .selectFrom('ledger')
+        .selectAll()
+        .where('request_id', '=', requestId)
+        .executeTakeFirst(),
+    `the booking of ${requestId}`,
+  )
+  const log = await setup.database.read
+    .selectFrom('logs')
+    .selectAll()
+    .where('request_id', '=', requestId)
+    .executeTakeFirstOrThrow()
+  // The relay writes this text itself.
+  const detail = JSON.parse(ledger.detail) as Record<string, string | number>
+  return { ledger, log, detail, quota: log.quota }
+}
+
+/** Whether nothing was booked and nothing is held for this user. */
+export async function expectNothingCharged(
+  setup: RelaySetup,
+  { userId, tokenId }: RelayClient,
+): Promise<void> {
+  await eventually(async () => (await heldPoints(setup, userId)) === 0, 'the release')
+  const { database } = setup
+  const booked = await database.read
+    .selectFrom('ledger')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('kind', '=', 'consume')
+    .execute()
+  expect(booked).toEqual([])
+  const user = await database.read
+    .selectFrom('users')
+    .select(['used_quota', 'request_count'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  expect(user).toEqual({ used_quota: 0, request_count: 0 })
+  const token = await database.read
+    .selectFrom('tokens')
+    .select('used_quota')
+    .where('id', '=', tokenId)
+    .executeTakeFirstOrThrow()
+  expect(token.used_quota).toBe(0)
+}
+
+export async function heldPoints({ database }: RelaySetup, userId: number): Promise<number> {
+  const open = await database.read
+    .selectFrom('reservations')
+    .select('user_amount')
+    .where('user_id', '=', userId)
+    .execute()
+  return open.reduce((sum, row) => sum + row.user_amount, 0)
+}
+
+export async function quotaOf({ database }: RelaySetup, userId: number): Promise<number> {
+  const row = await database.read
+    .selectFrom('users')
+    .select('quota')
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return row.quota
+}
+
+const POLL_MS = 5
+const EVENTUALLY_MS = 10_000
+
+/** Asks again until the answer is neither false, null nor undefined. */
+export async function eventually<T>(
+  ask: () => T | Promise<T>,
+  what: string,
+): Promise<Exclude<T, false | null | undefined>> {
+  const end = performance.now() + EVENTUALLY_MS
+  for (;;) {
+    const answer = await ask()
+    if (answer !== false && answer !== null && answer !== undefined) {
+      // Just checked.
+      return answer as Exclude<T, false | null | undefined>
+    }
+    if (performance.now() > end) throw new Error(`waited in vain for ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+/** An answer that refuses in the relay's shape: sentence, code and the request id of the header. */
+export function expectRefusal(
+  answer: TestAnswer,
+  refusal: { code: ErrorCode; status: number; params?: ErrorParams; wireCode?: string },
+  language: 'zh' | 'en' = 'zh',
+): void {
+  const { code, status, params, wireCode = code } = refusal
+  const sentence = errorText(code, language, params)
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect({ status: answer.status, body: answer.json }).toEqual({
+    status,
+    body: {
+      error: {
+        message: `${sentence} (request id: ${requestIdOf(answer)})`,
+        type: 'one_api_error',
+        param: '',
+        code: wireCode,
+      },
+    },
+  })
+}
+
+/** After a suite: every point is accounted for, and the program complained about nothing. */
+export async function expectAllWell({ database, faults, app }: RelaySetup): Promise<void> {
+  await app.ledger.drain()
+  await expectBooksBalanced(database)
+  expect(faults).toEqual([])
+}

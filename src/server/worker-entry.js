@@ -1,0 +1,6 @@
+// Where every worker thread starts: the code cache first, then the thread's own module. See code-cache.js.
+import { workerData } from 'node:worker_threads'
+import { useCodeCache } from './code-cache.js'
+
+useCodeCache()
+await import(workerData.module)
