@@ -15,6 +15,7 @@ export type Contender = {
   url: string
   headers: Record<string, string>
   rssMebibytes(): number
+  cpuSeconds(): number
   stop(): Promise<void>
   /** After the server has stopped: what the books say, null for servers without books. */
   books(answered: number): Promise<Books | null>
@@ -40,6 +41,7 @@ export function direct(upstream: string): Contender {
     url: `${upstream}/v1/chat/completions`,
     headers: { authorization: 'Bearer sk-upstream' },
     rssMebibytes: () => 0,
+    cpuSeconds: () => 0,
     stop: nothing,
     books: noBooks,
     remove: nothing,
@@ -106,6 +108,7 @@ function relayServer(
     url: `${url}/v1/chat/completions`,
     headers,
     rssMebibytes: () => server.rssMebibytes(),
+    cpuSeconds: () => server.cpuSeconds(),
     stop: () => server.stop(),
     books: noBooks,
     remove: nothing,

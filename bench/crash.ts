@@ -42,6 +42,8 @@ const CONNECTIONS_PER_TOKEN = 4
 const PLENTY_OF_QUOTA = 1_000_000_000
 const KILL_AFTER_MIN_MS = 200
 const KILL_AFTER_MAX_MS = 2000
+const FIRST_ANSWER_MS = 10_000
+const FIRST_ANSWER_POLL_MS = 5
 const PROMPT_TOKENS = 11
 const COMPLETION_TOKENS = 7
 const PROBLEMS_SHOWN = 20
@@ -176,12 +178,22 @@ async function loadAndKill(
       connection.send(next())
     }
   })
+  // Counted from the first answer: a server that is still warming up has nothing to lose yet.
+  const isAnswering = await firstAnswer(round)
+  if (!isAnswering) round.unexpected.push(`no answer within ${FIRST_ANSWER_MS / 1000} s`)
   await sleep(randomInt(KILL_AFTER_MIN_MS, KILL_AFTER_MAX_MS))
   isDying = true
   await server.stop('SIGKILL')
   await allClosed
   for (const connection of connections) connection.close()
   return round
+}
+
+async function firstAnswer(round: Round): Promise<boolean> {
+  const giveUpAtMs = performance.now() + FIRST_ANSWER_MS
+  while (round.complete.size === 0 && performance.now() < giveUpAtMs)
+    await sleep(FIRST_ANSWER_POLL_MS)
+  return round.complete.size > 0
 }
 
 /** The mix each connection goes through: plain, streamed at once, streamed over time. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import manifest from '../package.json' with { type: 'json' }
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { startPostgresCluster } from '../tools/postgres-cluster.ts'
@@ -39,7 +40,15 @@ export type GatehouseOptions = {
 
 export const ROOT_PASSWORD = 'RootPass1'
 const CONSUMPTION_LOG_TYPE = 2
-const program = path.join(import.meta.dirname, '../src/server/gatehouse.js')
+/** As `npm start` does it: options of Node, then the program. */
+const program = startScript().map((part) =>
+  part.startsWith('-') ? part : path.join(import.meta.dirname, '..', part),
+)
+
+function startScript(): string[] {
+  const [, ...args] = manifest.scripts.gatehouse.split(' ')
+  return args
+}
 
 export async function createGatehouse(options: GatehouseOptions): Promise<GatehouseServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-bench-'))
@@ -63,7 +72,7 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
     start: () =>
       startServer({
         name: `gatehouse on ${options.database}`,
-        args: [program, 'serve'],
+        args: [...program, 'serve'],
         env,
         readyUrl: `${url}/api/status`,
         core: options.core ?? null,
@@ -90,7 +99,7 @@ function runReconcile(env: Record<string, string>) {
     const options = { env: { ...process.env, ...env }, maxBuffer: 16 * 1024 * 1024 }
     const child = execFile(
       process.execPath,
-      [program, 'reconcile'],
+      [...program, 'reconcile'],
       options,
       (_error, out, err) => {
         resolve({ exitCode: child.exitCode ?? -1, output: `${out}${err}` })

@@ -35,7 +35,12 @@ const BODY = JSON.stringify({
   temperature: 0.5,
 })
 
-type Round = { parallel: LoadResult; sequential: LoadResult }
+type Round = {
+  parallel: LoadResult
+  sequential: LoadResult
+  /** Processor time of the server for one call at 32 connections, in microseconds. */
+  cpuMicroseconds: number
+}
 type Measured = {
   name: string
   rounds: Round[]
@@ -96,9 +101,12 @@ async function measure(
       const result = measured[index]
       if (!result) continue
       const warmupSeconds = round === 0 ? 2 : 0.5
+      const cpuBefore = contender.cpuSeconds()
       const parallel = await load(contender, { connections: 32, warmupSeconds, seconds })
+      const cpuSeconds = contender.cpuSeconds() - cpuBefore
+      const cpuMicroseconds = (cpuSeconds / Math.max(1, parallel.answered)) * 1e6
       const sequential = await load(contender, { connections: 1, warmupSeconds: 0.5, seconds })
-      result.rounds.push({ parallel, sequential })
+      result.rounds.push({ parallel, sequential, cpuMicroseconds })
       result.answered += parallel.answered + sequential.answered
       result.failed += parallel.failed + sequential.failed
       result.rssMebibytes = contender.rssMebibytes()
@@ -140,6 +148,9 @@ function describe(measured: Measured[], machine: string): string {
     return [
       result.name,
       withSpread(result.rounds.map(({ parallel }) => parallel.perSecond)),
+      result === directly
+        ? '–'
+        : median(result.rounds.map((round) => round.cpuMicroseconds)).toFixed(0),
       median(result.rounds.map(({ parallel }) => parallel.p99Ms)).toFixed(1),
       p50.toFixed(2),
       p99.toFixed(2),
@@ -153,6 +164,7 @@ function describe(measured: Measured[], machine: string): string {
   const columns = [
     'server',
     'calls/s, 32 connections',
+    'CPU µs a call',
     'p99 ms',
     'sequential p50 ms',
     'p99 ms ',

@@ -8,6 +8,8 @@ export type ServerProcess = {
   pid: number
   /** Memory of the process and its children, in MiB; 0 where the system does not tell. */
   rssMebibytes(): number
+  /** Processor time it and its children have used, in seconds; 0 where the system does not tell. */
+  cpuSeconds(): number
   /** Ends it and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
@@ -34,6 +36,8 @@ const PORT_MIN = 20_000
 const PORT_MAX = 32_000
 const PORT_TRIES = 50
 const KIBIBYTES_PER_MEBIBYTE = 1024
+/** Linux counts processor time in these for everyone, whatever the kernel's own clock. */
+const TICKS_PER_SECOND = 100
 
 export const canPin =
   process.platform === 'linux' && spawnSync('taskset', ['--version']).status === 0
@@ -79,7 +83,8 @@ function serverProcess(child: ChildProcess): ServerProcess {
   const pid = child.pid ?? 0
   return {
     pid,
-    rssMebibytes: () => rssKibibytes(pid) / KIBIBYTES_PER_MEBIBYTE,
+    rssMebibytes: () => sumOfTree(pid, rssKibibytes) / KIBIBYTES_PER_MEBIBYTE,
+    cpuSeconds: () => sumOfTree(pid, cpuTicks) / TICKS_PER_SECOND,
     stop: async (signal = 'SIGTERM') => {
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -112,13 +117,23 @@ async function untilReady(child: ChildProcess, { name, readyUrl, outputFile }: S
 }
 
 function rssKibibytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
+}
+
+function cpuTicks(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name in parentheses may hold blanks; behind it, user and system time are fields 12 and 13.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
+/** A figure of a process and of everything it started. */
+function sumOfTree(pid: number, figure: (pid: number) => number): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const own = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0)
     const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
       readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
     )
-    return children.reduce((sum, child) => sum + rssKibibytes(Number(child)), own)
+    return children.reduce((sum, child) => sum + sumOfTree(Number(child), figure), figure(pid))
   } catch {
     return 0
   }

@@ -28,8 +28,6 @@ export const patterns = {
   chat: '/chat',
 } as const
 
-export type PageName = keyof typeof patterns
-
 const withId = (pattern: string, id: number): string => pattern.replace('$id', String(id))
 
 export const paths = {

@@ -1,6 +1,6 @@
 import { lazyRouteComponent } from '@tanstack/react-router'
 import { mark } from './app/i18n.ts'
-import type { PageRoute } from './app/pages.ts'
+import type { PageRoute } from './app/routing/pages.ts'
 import { paths, patterns } from './paths.ts'
 
 /** Every page: its address, who may open it, its title. The menu shows its entries in this order. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { ErrorCode } from './errors.ts'
 
 /** Who may call. `user` is role 1 and above, `admin` 10 and above, `root` 100. */
 export type Access = 'anyone' | 'user' | 'admin' | 'root'
@@ -15,18 +16,23 @@ export interface EndpointOptions {
   /** Members of the envelope beside `data` (channel test, balance). */
   extra?: z.ZodType
   /**
-   * `envelope` (default): `{success, message, data}`. `raw`: the shape in `data` is the whole answer.
-   * `stream`: the handler writes the answer itself.
+   * `envelope` (default): `{success, message, data}`. `raw`: the shape in `data` is the whole
+   * answer. `stream`: the handler writes the answer itself.
    */
   answer?: 'envelope' | 'raw' | 'stream'
   /** `critical` calls also count in the small bucket that guards sign-in, mail and codes. */
   rate?: 'critical'
   /** A GET that changes state: the CSRF gate treats it as a write. */
   changesState?: boolean
-  /** Answers only when this query member is present and not empty; tells two endpoints of one path apart. */
+  /**
+   * Answers only when this query member is present and not empty; tells two endpoints of one path
+   * apart.
+   */
   whenQuery?: string
   /** Still answers while the session must change its default password. */
   duringPasswordChange?: boolean
+  /** Names the refusal of a body that does not fit, where the wire has one of its own. */
+  misfit?: ErrorCode
   /** One line for the API description. */
   summary?: string
 }

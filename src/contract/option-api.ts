@@ -11,5 +11,5 @@ export const optionApi = {
     /** Secret options that hold a value; the values are never sent. */
     extra: z.object({ secrets_set: z.array(z.string()) }),
   }),
-  update: put('/api/option/', { access: 'admin', body: OptionRow }),
+  update: put('/api/option/', { access: 'admin', body: OptionRow, misfit: 'option_undecodable' }),
 }

@@ -1,7 +1,7 @@
 /**
  * A deterministic model provider for tests, recordings and trying things by hand.
  *
- *   node tools/fake-upstream/fake-upstream.ts --port 4010 [--fast]
+ * node tools/fake-upstream/fake-upstream.ts --port 4010 [--fast]
  *
  * README.md beside this file lists the surfaces and the words that make it misbehave.
  */

@@ -1,6 +1,6 @@
 import { ROOT_USERNAME } from '../../contract/user.ts'
-import { type PageRoute, pageAt } from '../app/pages.ts'
-import { parseSearch } from '../app/search-params.ts'
+import { type PageRoute, pageAt } from '../app/routing/pages.ts'
+import { parseSearch } from '../app/routing/search-params.ts'
 import { mayOpen, type SessionUser } from '../app/session.ts'
 import { paths } from '../paths.ts'
 
@@ -35,7 +35,7 @@ export function placeAfterLogin(
   pages: readonly PageRoute[],
 ): Place {
   const [path = '', query = ''] = (from ?? '').replace(/#.*$/, '').split('?')
-  const page = pageAt(path, pages)
+  const page = /^\/(?!\/)/.test(path) ? pageAt(path, pages) : null
   const isWelcome = page !== null && page.path !== paths.login && mayOpen(page.access, user)
   return isWelcome ? { to: path, search: parseSearch(query) } : { to: paths.token, search: {} }
 }

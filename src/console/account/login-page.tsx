@@ -3,12 +3,13 @@ import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
-import { type PageRoute, useHasPage, usePages } from '../app/pages.ts'
+import { type PageRoute, useHasPage, usePages } from '../app/routing/pages.ts'
 import { setSessionUser, toSessionUser } from '../app/session.ts'
 import { systemName, useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { PlainField, PlainSubmit } from '../ui/plain-field.tsx'
+import { focusFirst } from '../ui/field/focus-first.ts'
+import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './login.module.css'
 import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
 
@@ -72,7 +73,7 @@ function LoginForm() {
         label={t('用户名或邮箱')}
         name="username"
         autoComplete="username"
-        autoFocus
+        ref={focusFirst}
         value={fields.username}
         error={missing.username}
         onChange={(event) => setFields({ ...fields, username: event.currentTarget.value })}

@@ -15,6 +15,7 @@ import { selfQuery } from '../app/self.ts'
 import { sessionUser, setSessionUser } from '../app/session.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
+import { focusFirst } from '../ui/field/focus-first.ts'
 import { FactRow, Form, FormRow, SaveBar } from '../ui/form.tsx'
 import { GroupTag } from '../ui/marks.tsx'
 import { Loading } from '../ui/loading.tsx'
@@ -76,8 +77,9 @@ function SecretRow({ form, name, label, hint, autoComplete, isFirst = false }: S
       {(field) => (
         <PasswordInput
           {...field}
+          className={styles['secret'] ?? ''}
           autoComplete={autoComplete}
-          autoFocus={isFirst}
+          ref={isFirst ? focusFirst : null}
           visibilityToggleButtonProps={{ 'aria-label': t('显示密码') }}
           {...form.getInputProps(name)}
           error={field.error}

@@ -166,7 +166,7 @@ export function createCalls(around: CallSurroundings) {
       const answer = await send(key, input, options)
       return readEnvelope(answer, await answer.text())
     })
-    // The server sends what the contract declares; checking it here would bring the schemas into the browser.
+    // The contract's word: checking it here would bring the schemas into the browser.
     return whole as WholeAnswer<EndpointByKey[K]>
   }
 
@@ -185,7 +185,7 @@ export function createCalls(around: CallSurroundings) {
     const answer: unknown = await watched(options, async () => {
       return (await send(key, input, options)).json()
     })
-    // As above: the contract's word.
+    // As above.
     return answer as AnswerData<EndpointByKey[K]>
   }
 

@@ -2,7 +2,7 @@ import { apiBase } from './base.ts'
 import { type CallFailure, createCalls } from './call-client.ts'
 import { languageTag, t } from './i18n.ts'
 import { setSessionUser } from './session.ts'
-import { goToSignIn } from './sign-in-again.ts'
+import { goToSignIn } from './routing/sign-in-again.ts'
 import { toast } from './toast.ts'
 
 /** What a failed call says, by its status. */
@@ -14,7 +14,7 @@ function report(failure: CallFailure): void {
   else toast.error(t('错误：{{message}}', { message: failure.message }))
 }
 
-export const { call, callWhole, callRaw, callForFile } = createCalls({
+export const { call, callWhole } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: apiBase,
   languageTag,

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { globSync } from 'node:fs'
-import { join, relative } from 'node:path'
 import { parseSync, Visitor } from 'vite'
 import { expect, test } from 'vitest'
 import english from './en.json' with { type: 'json' }
 
-const root = join(import.meta.dirname, '..')
+/** Text of each source file, by its path from here. */
+const sources = import.meta.glob<string>(['../**/*.{ts,tsx}', '!../**/*.{test,d}.{ts,tsx}'], {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+})
 
 interface Found {
   /** First arguments of `t('…')` and `mark('…')`. */
@@ -18,17 +20,18 @@ const hasChinese = (text: string) => /\p{Script=Han}/u.test(text)
 /** Names of languages are written in their own language, everywhere. */
 const ownNames = ['中', '中文']
 
-function readTexts(path: string, found: Found) {
-  const { program, errors } = parseSync(path, readFileSync(path, 'utf8'))
+function readTexts(path: string, source: string, found: Found) {
+  const { program, errors } = parseSync(path, source)
   if (errors.length > 0) throw new Error(`${path} does not parse`)
   const translated = new Set<number>()
   const note = (text: string, start: number) => {
     if (!hasChinese(text) || translated.has(start) || ownNames.includes(text.trim())) return
-    found.untranslated.push(`${relative(root, path)}: ${text.trim()}`)
+    found.untranslated.push(`${path}: ${text.trim()}`)
   }
   new Visitor({
     CallExpression({ callee, arguments: [first] }) {
-      const isText = callee.type === 'Identifier' && ['t', 'mark'].includes(callee.name)
+      const name = callee.type === 'MemberExpression' ? callee.property : callee
+      const isText = name.type === 'Identifier' && ['t', 'mark'].includes(name.name)
       if (!isText || first?.type !== 'Literal' || typeof first.value !== 'string') return
       found.keys.add(first.value)
       translated.add(first.start)
@@ -41,15 +44,8 @@ function readTexts(path: string, found: Found) {
   }).visit(program)
 }
 
-function readAll(): Found {
-  const found: Found = { keys: new Set(), untranslated: [] }
-  for (const path of globSync(join(root, '**/*.{ts,tsx}'))) {
-    if (!/\.(test|d)\.tsx?$/.test(path)) readTexts(path, found)
-  }
-  return found
-}
-
-const found = readAll()
+const found: Found = { keys: new Set(), untranslated: [] }
+for (const [path, source] of Object.entries(sources)) readTexts(path, source, found)
 const entries = Object.keys(english)
 /** Keys that count something have one entry for one and another for many. */
 const withoutPlural = (entry: string) => entry.replace(/_(one|other)$/, '')

@@ -19,6 +19,10 @@ export const mark = <Text extends string>(text: Text): Text => text
 export const currentLanguage = (): ConsoleLanguage => (i18n.language === 'en' ? 'en' : 'zh')
 export const languageTag = (): string => languageTags[currentLanguage()]
 
+/** Of a text that comes in both languages the one that is read now. */
+export const localText = (words: Readonly<Record<ConsoleLanguage, string>>): string =>
+  words[currentLanguage()]
+
 export async function startI18n(): Promise<void> {
   i18n.use(initReactI18next)
   await i18n.init({

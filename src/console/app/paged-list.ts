@@ -211,12 +211,16 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
     },
     [client, name],
   )
+  const update = useCallback(
+    (id: number, change: Partial<Row>) =>
+      mapRows((rows) => rows.map((row) => (row.id === id ? { ...row, ...change } : row))),
+    [mapRows],
+  )
   return {
     ...shown,
     state,
     refresh: () => void client.invalidateQueries({ queryKey: [name] }),
-    update: (id, change) =>
-      mapRows((rows) => rows.map((row) => (row.id === id ? { ...row, ...change } : row))),
+    update,
     remove: (id) => {
       mapRows((rows) => rows.filter((row) => row.id !== id))
       void client.invalidateQueries({ queryKey: [name] })

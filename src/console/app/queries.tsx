@@ -16,8 +16,8 @@ export const queryClient = new QueryClient({
   },
 })
 
-// What one person saw is not for the next one at the same screen. Not before: pages that are about to close
-// would ask again.
+// What one person saw is not for the next one at the same screen. It is forgotten when the next
+// one comes, not before: pages that are about to close would ask again.
 onSessionChange((user) => {
   if (user !== null) queryClient.clear()
 })

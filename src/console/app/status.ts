@@ -9,7 +9,7 @@ import { toast } from './toast.ts'
 /** What the server says about itself to anyone. A One API server sends fewer members than ours. */
 export type KnownStatus = Partial<Status>
 
-export const DEFAULT_SYSTEM_NAME = 'Gatehouse'
+const DEFAULT_SYSTEM_NAME = 'Gatehouse'
 const THEMES = ['default', 'berry', 'air']
 
 const listeners = new Set<() => void>()

@@ -5,11 +5,18 @@ import { frameAddress } from './frame-address.ts'
 /** What an operator configured: a page of another origin in a frame, or markdown and HTML. */
 export function Content({ text, title }: { text: string; title: string }) {
   const address = frameAddress(text, location.origin)
-  if (address !== null) return <ForeignPage address={address} title={title} />
   return (
-    <article className={styles['text']}>
-      <RichText text={text} />
-    </article>
+    <>
+      {/* What an operator writes need not begin with a heading; a page does. */}
+      <h1 className={styles['hidden']}>{title}</h1>
+      {address === null ? (
+        <article className={styles['text']}>
+          <RichText text={text} />
+        </article>
+      ) : (
+        <ForeignPage address={address} title={title} />
+      )}
+    </>
   )
 }
 
@@ -19,6 +26,8 @@ function ForeignPage({ address, title }: { address: string; title: string }) {
       className={styles['frame']}
       src={address}
       title={title}
+      // The two are unsafe together on our own origin only, and no page of ours gets in here.
+      // oxlint-disable-next-line react/iframe-missing-sandbox -- foreign pages keep their storage
       sandbox="allow-scripts allow-forms allow-popups allow-same-origin allow-downloads allow-modals"
       allow="clipboard-write"
       referrerPolicy="no-referrer"

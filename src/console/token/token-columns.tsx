@@ -46,18 +46,20 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       head: t('名称'),
       cell: (token) => (
         <>
-          <span className={styles['name']}>{token.name || t('未命名')}</span>{' '}
+          <span className={styles['name']} title={token.name}>
+            {token.name || t('未命名')}
+          </span>{' '}
           <code className={styles['key']}>{maskedKey(token)}</code>
         </>
       ),
       sortBy: (token) => token.name,
-      skeleton: 180,
     },
     {
       id: 'status',
       head: t('状态'),
       cell: (token) => <State token={token} t={t} />,
       sortBy: (token) => token.status,
+      width: 110,
     },
     {
       id: 'used_quota',
@@ -65,6 +67,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => quotaText(token.used_quota),
       sortBy: (token) => token.used_quota,
       align: 'end',
+      width: 120,
     },
     {
       id: 'remain_quota',
@@ -72,13 +75,14 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => remainingText(token, texts),
       sortBy: remaining,
       align: 'end',
+      width: 120,
     },
     {
       id: 'created_time',
       head: t('创建时间'),
       cell: (token) => <span className={styles['quiet']}>{stampText(token.created_time)}</span>,
       sortBy: (token) => token.created_time,
-      skeleton: 130,
+      width: 180,
     },
     {
       id: 'expired_time',
@@ -86,7 +90,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => <Expiry token={token} texts={texts} />,
       sortBy: (token) =>
         token.expired_time === NEVER_EXPIRES ? Number.MAX_SAFE_INTEGER : token.expired_time,
-      skeleton: 130,
+      width: 180,
     },
   ]
 }

@@ -12,6 +12,7 @@ import { useDollarText } from '../app/status.ts'
 import { nowSeconds, stampText } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
+import { focusFirst } from '../ui/field/focus-first.ts'
 import { type Change, Form, FormRow, SaveBar } from '../ui/form.tsx'
 import { Loading } from '../ui/loading.tsx'
 import { Page } from '../ui/page.tsx'
@@ -226,7 +227,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
           {(field) => (
             <TextInput
               {...field}
-              autoFocus={isNew}
+              ref={isNew ? focusFirst : null}
               autoComplete="off"
               maxLength={TOKEN_NAME_LENGTH_MAX}
               placeholder={t('例如：编辑器插件')}

@@ -132,6 +132,9 @@ export function TokenListPage() {
     box.fill(text)
     toast.warning(t('无法复制到剪贴板，请手动复制，已将令牌填入搜索框'))
   }
+  const rowActions = (token: Token) => (
+    <RowActions token={token} list={list} onUncopied={showUncopied} />
+  )
   return (
     <Page
       title={t('令牌')}
@@ -153,7 +156,8 @@ export function TokenListPage() {
         columns={columns}
         block={tokenBlock(texts)}
         pageSize={PAGE_SIZE}
-        rowActions={(token) => <RowActions token={token} list={list} onUncopied={showUncopied} />}
+        actionsWidth={290}
+        rowActions={rowActions}
         empty={
           state.keyword === '' ? (
             <Empty sentence={t('还没有令牌。程序用令牌来调用模型')} action={add} />

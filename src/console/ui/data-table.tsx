@@ -1,15 +1,8 @@
-import {
-  createPaginatedRowModel,
-  createSortedRowModel,
-  rowPaginationFeature,
-  rowSortingFeature,
-  tableFeatures,
-  useTable,
-} from '@tanstack/react-table'
 import { useMediaQuery } from '@mantine/hooks'
-import { type ReactNode, useMemo } from 'react'
+import { type CSSProperties, type MouseEvent, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Pager } from './pager.tsx'
+import { useRowsInView } from './rows-in-view.ts'
 import { LoadError, Skeleton } from './states.tsx'
 import styles from './data-table.module.css'
 
@@ -21,8 +14,11 @@ export interface Column<Row> {
   sortBy?: (row: Row) => string | number
   /** Numbers stand at the end of their column, with their heads. */
   align?: 'end'
-  /** Pixels of the placeholder while rows are on their way. */
-  skeleton?: number
+  /**
+   * Pixels, so that columns stay where they are from page to page; those without share what is
+   * left.
+   */
+  width?: number
 }
 
 /** A row on a phone: two lines, each with something at its end, and the actions under them. */
@@ -31,6 +27,8 @@ export interface Block {
   titleEnd?: ReactNode
   line?: ReactNode
   lineEnd?: ReactNode
+  /** What else can be changed in the row. */
+  more?: ReactNode
 }
 
 export interface TableSort {
@@ -64,56 +62,19 @@ interface DataTableProps<Row> {
   columns: readonly Column<Row>[]
   block: (row: Row) => Block
   rowActions?: (row: Row) => ReactNode
+  /** Pixels of the column of actions. */
+  actionsWidth?: number
+  /** A click on the row opens it; something in the row has to do the same by keyboard. */
+  onOpen?: (row: Row) => void
+  /** Marks the row that is open. */
+  isOpen?: (row: Row) => boolean
   /** In place of rows when there are none. */
   empty: ReactNode
   /** The list's own actions, at the left of the foot. */
   footer?: ReactNode
+  /** In place of page numbers. */
+  pager?: ReactNode
   pageSize: number
-}
-
-const features = tableFeatures({
-  rowSortingFeature,
-  rowPaginationFeature,
-  sortedRowModel: createSortedRowModel(),
-  paginatedRowModel: createPaginatedRowModel(),
-})
-
-function compareValues(a: string | number, b: string | number): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b
-  return String(a).localeCompare(String(b), undefined, { numeric: true })
-}
-
-/** The rows of the page in view, sorted by the clicked head. */
-function useRowsInView<Row extends { id: number }>(props: DataTableProps<Row>): Row[] {
-  const { list, columns, pageSize } = props
-  const { sort, page } = list.state
-  const tableColumns = useMemo(
-    () =>
-      columns.map(({ id, sortBy }) => ({
-        id,
-        accessorFn: (row: Row) => sortBy?.(row) ?? '',
-        sortFn: (a: { original: Row }, b: { original: Row }) =>
-          sortBy === undefined ? 0 : compareValues(sortBy(a.original), sortBy(b.original)),
-      })),
-    [columns],
-  )
-  const sorting = useMemo(
-    () => (sort === null ? [] : [{ id: sort.column, desc: sort.isDescending }]),
-    [sort],
-  )
-  const isKnownColumn = sort === null || columns.some((column) => column.id === sort.column)
-  const table = useTable({
-    features,
-    columns: tableColumns,
-    data: list.rows,
-    getRowId: (row) => String(row.id),
-    manualPagination: list.rowsArePage,
-    state: {
-      sorting: isKnownColumn ? sorting : [],
-      pagination: { pageIndex: Math.min(page, list.pageCount - 1), pageSize },
-    },
-  })
-  return table.getRowModel().rows.map((row) => row.original)
 }
 
 function Head<Row>({ column, list }: { column: Column<Row>; list: TableList<Row> }) {
@@ -140,25 +101,55 @@ function Head<Row>({ column, list }: { column: Column<Row>; list: TableList<Row>
   )
 }
 
-function SkeletonRows<Row>({ columns, count }: { columns: readonly Column<Row>[]; count: number }) {
-  return Array.from({ length: count }, (_, row) => (
+/** Pixels a column without a width has at least; a narrower window scrolls the table sideways. */
+const SHARED_WIDTH = 200
+
+function tableStyle<Row>({
+  columns,
+  pageSize,
+  actionsWidth = 0,
+}: DataTableProps<Row>): CSSProperties {
+  const widths = columns.map((column) => column.width ?? SHARED_WIDTH)
+  const minWidth = widths.reduce((sum, width) => sum + width, actionsWidth)
+  // React types know no custom properties; these are read by the classes.
+  return { '--rows': pageSize, '--min-width': `${minWidth}px` } as CSSProperties
+}
+
+function SkeletonRows<Row>({ columns, rowActions, pageSize }: DataTableProps<Row>) {
+  return Array.from({ length: pageSize }, (_, row) => (
     <tr key={row}>
       {columns.map((column) => (
         <td key={column.id} data-align={column.align}>
-          <Skeleton width={column.skeleton ?? 64} />
+          <Skeleton width={(column.width ?? SHARED_WIDTH) / 2} />
         </td>
       ))}
-      <td />
+      {rowActions !== undefined && (
+        <td>
+          <Skeleton width={120} />
+        </td>
+      )}
     </tr>
   ))
 }
 
+/** Clicks on controls are theirs, and the end of a selection is no click. */
+function isPlainClick({ target }: MouseEvent): boolean {
+  const isControl = target instanceof Element && target.closest('a, button, input, select') !== null
+  return !isControl && getSelection()?.isCollapsed !== false
+}
+
 function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown: Row[] }) {
   const { t } = useTranslation()
-  const { list, columns, rowActions, shown, pageSize, label } = props
+  const { list, columns, rowActions, actionsWidth, shown, label, onOpen, isOpen } = props
   return (
-    <div className={styles['scroll']}>
+    <div className={styles['scroll']} data-paged={list.pageCount > 1} style={tableStyle(props)}>
       <table aria-label={label} aria-busy={list.isLoading || list.isRefreshing}>
+        <colgroup>
+          {columns.map((column) => (
+            <col key={column.id} style={{ width: column.width }} />
+          ))}
+          {rowActions !== undefined && <col style={{ width: actionsWidth }} />}
+        </colgroup>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -173,10 +164,17 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
         </thead>
         <tbody>
           {list.isLoading ? (
-            <SkeletonRows columns={columns} count={pageSize} />
+            <SkeletonRows {...props} />
           ) : (
             shown.map((row) => (
-              <tr key={row.id}>
+              <tr
+                key={row.id}
+                data-open={isOpen?.(row) === true}
+                data-opens={onOpen !== undefined}
+                onClick={(event) => {
+                  if (isPlainClick(event)) onOpen?.(row)
+                }}
+              >
                 {columns.map((column) => (
                   <td key={column.id} data-align={column.align}>
                     {column.cell(row)}
@@ -213,7 +211,7 @@ function Blocks<Row extends { id: number }>(props: DataTableProps<Row> & { shown
   return (
     <ul aria-label={label} aria-busy={list.isRefreshing}>
       {shown.map((row) => {
-        const { title, titleEnd, line, lineEnd } = block(row)
+        const { title, titleEnd, line, lineEnd, more } = block(row)
         return (
           <li key={row.id} className={styles['block']}>
             <div className={styles['blockLine']}>
@@ -224,6 +222,7 @@ function Blocks<Row extends { id: number }>(props: DataTableProps<Row> & { shown
               <span>{line}</span>
               <span>{lineEnd}</span>
             </div>
+            {more !== undefined && <div className={styles['blockMore']}>{more}</div>}
             {rowActions !== undefined && (
               <div className={styles['blockActions']}>{rowActions(row)}</div>
             )}
@@ -259,7 +258,7 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
 /** The only table: rows on a wide screen, blocks on a phone, one foot with actions and pages. */
 export function DataTable<Row extends { id: number }>(props: DataTableProps<Row>) {
   const { t } = useTranslation()
-  const { list, columns, pageSize, empty, footer, label } = props
+  const { list, columns, pageSize, empty, footer, label, pager } = props
   const shown = useRowsInView(props)
   const isPhone = useMediaQuery('(max-width: 760px)', undefined, { getInitialValueInEffect: false })
   if (list.error !== null && list.rows.length === 0) {
@@ -285,14 +284,18 @@ export function DataTable<Row extends { id: number }>(props: DataTableProps<Row>
           {t('刷新')}
         </button>
         <SortNote list={list} columns={columns} />
-        <Pager
-          page={Math.min(list.state.page, list.pageCount - 1)}
-          pageCount={list.pageCount}
-          pageSize={pageSize}
-          shown={shown.length}
-          total={list.rowsArePage ? list.total : list.rows.length}
-          onPage={list.state.goTo}
-        />
+        {pager ?? (
+          <Pager
+            page={Math.min(list.state.page, list.pageCount - 1)}
+            pageCount={list.pageCount}
+            pageSize={pageSize}
+            shown={shown.length}
+            total={list.rowsArePage ? list.total : list.rows.length}
+            isLoading={list.isLoading}
+            siblings={isPhone ? 0 : 1}
+            onPage={list.state.goTo}
+          />
+        )}
       </div>
     </section>
   )

@@ -1,5 +1,6 @@
 import '@mantine/core/styles/Input.layer.css'
 import { TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import styles from './page.module.css'
 
@@ -23,27 +24,30 @@ export interface SearchBox {
 /** The text of a search field: follows `keyword`, and calls `onKeyword` when typing pauses. */
 export function useSearchBox(keyword: string, onKeyword: (keyword: string) => void): SearchBox {
   const [text, setText] = useState(keyword)
-  const [typed, setTyped] = useState<string | null>(null)
-  useEffect(() => setText(keyword), [keyword])
-  const commit = useRef(onKeyword)
-  commit.current = onKeyword
-  useEffect(() => {
-    if (typed === null) return
-    const timer = setTimeout(() => commit.current(typed.trim()), TYPING_PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [typed])
+  const [seen, setSeen] = useState(keyword)
+  const [sent, setSent] = useState(keyword)
+  if (keyword !== seen) {
+    setSeen(keyword)
+    // What comes back from us must not overwrite what has been typed since.
+    if (keyword !== sent) setText(keyword)
+  }
+  const send = (typed: string) => {
+    setSent(typed.trim())
+    onKeyword(typed.trim())
+  }
+  const sendLater = useDebouncedCallback(send, TYPING_PAUSE_MS)
   return {
     text,
     type: (next) => {
       setText(next)
-      setTyped(next)
+      sendLater(next)
     },
     submit: () => {
-      setTyped(null)
-      onKeyword(text.trim())
+      sendLater.cancel()
+      send(text)
     },
     fill: (next) => {
-      setTyped(null)
+      sendLater.cancel()
       setText(next)
     },
   }
@@ -79,6 +83,46 @@ export function SearchField({ box, placeholder }: { box: SearchBox; placeholder:
       onKeyDown={(event) => {
         if (event.key === 'Enter') box.submit()
         if (event.key === 'Escape') box.type('')
+      }}
+    />
+  )
+}
+
+interface FilterFieldProps {
+  label: string
+  value: string
+  /** Called when Enter is pressed or the field is left. */
+  onCommit: (value: string) => void
+  /** Only digits: an id. */
+  isNumber?: boolean
+}
+
+/** A filter that compares whole texts: it waits until one is complete. */
+export function FilterField({ label, value, onCommit, isNumber = false }: FilterFieldProps) {
+  const [text, setText] = useState(value)
+  const [seen, setSeen] = useState(value)
+  if (value !== seen) {
+    setSeen(value)
+    setText(value)
+  }
+  const commit = () => {
+    const typed = isNumber ? text.replace(/\D/g, '') : text.trim()
+    setText(typed)
+    if (typed !== value) onCommit(typed)
+  }
+  return (
+    <TextInput
+      className={styles['filter'] ?? ''}
+      aria-label={label}
+      placeholder={label}
+      autoComplete="off"
+      inputMode={isNumber ? 'numeric' : 'text'}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={commit}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') commit()
+        if (event.key === 'Escape') setText(value)
       }}
     />
   )

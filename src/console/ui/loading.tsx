@@ -5,8 +5,8 @@ import styles from './states.module.css'
 export function Loading({ prompt }: { prompt?: string }) {
   const { t } = useTranslation()
   return (
-    <div className={styles['loading']} role="status">
+    <output className={styles['loading']}>
       {t('正在加载{{prompt}}…', { prompt: prompt ?? t('页面') })}
-    </div>
+    </output>
   )
 }

@@ -34,10 +34,27 @@ export function groupHue(name: string): GroupHue {
   return fixedHues.get(name) ?? groupHues[sum % groupHues.length] ?? 'grey'
 }
 
-export function GroupTag({ name }: { name: string }) {
+/** A word on a wash of its hue. */
+export function Tag({ hue, children }: { hue: GroupHue; children: string }) {
   return (
-    <span className={styles['tag']} data-hue={groupHue(name)}>
-      {name}
+    <span className={styles['tag']} data-hue={hue}>
+      {children}
+    </span>
+  )
+}
+
+export const GroupTag = ({ name }: { name: string }) => <Tag hue={groupHue(name)}>{name}</Tag>
+
+/** A colour to know a thing by: one of the names in marks.module.css. */
+export const ColorMark = ({ color }: { color: string }) => (
+  <span className={styles['colorName']} data-color={color} />
+)
+
+/** A name with its colour. */
+export function ColorName({ color, children }: { color: string; children: string }) {
+  return (
+    <span className={styles['colorName']} data-color={color}>
+      {children}
     </span>
   )
 }

@@ -32,3 +32,21 @@ export function Panel({ title, children }: { title?: string; children: ReactNode
     </section>
   )
 }
+
+interface HintProps {
+  children: ReactNode
+  closeLabel: string
+  onClose: () => void
+}
+
+/** Something good to know above a list, until it is closed. */
+export function Hint({ children, closeLabel, onClose }: HintProps) {
+  return (
+    <div className={styles['hint']} role="note">
+      <p>{children}</p>
+      <button type="button" onClick={onClose}>
+        {closeLabel}
+      </button>
+    </div>
+  )
+}

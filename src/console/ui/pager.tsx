@@ -10,17 +10,23 @@ interface PagerProps {
   /** Rows in view. */
   shown: number
   total: number | null
+  /** Page numbers on each side of the current one. */
+  siblings: number
+  isLoading: boolean
   onPage: (page: number) => void
 }
 
-export function Pager({ page, pageCount, pageSize, shown, total, onPage }: PagerProps) {
+export function Pager(props: PagerProps) {
+  const { page, pageCount, pageSize, shown, total, siblings, isLoading, onPage } = props
   const { t } = useTranslation()
-  const { range } = usePagination({ total: pageCount, page: page + 1, siblings: 1, boundaries: 1 })
+  const { range } = usePagination({ total: pageCount, page: page + 1, siblings, boundaries: 1 })
   const first = page * pageSize + 1
   const rows = shown === 0 ? '0' : `${first}–${first + shown - 1}`
   return (
     <nav className={styles['pager']} aria-label={t('分页')}>
-      <span className={styles['range']}>{total === null ? rows : `${rows} / ${total}`}</span>
+      <span className={styles['range']}>
+        {isLoading ? '' : total === null ? rows : `${rows} / ${total}`}
+      </span>
       {pageCount > 1 && (
         <>
           <button
@@ -59,6 +65,47 @@ export function Pager({ page, pageCount, pageSize, shown, total, onPage }: Pager
           </button>
         </>
       )}
+    </nav>
+  )
+}
+
+interface StepperProps {
+  /** First page 0; null: somewhere in the middle. */
+  page: number | null
+  onFirst: () => void
+  /** Absent: this is the first page, or nobody remembers the one before. */
+  onPrevious?: (() => void) | undefined
+  /** Absent: this is the last page. */
+  onNext?: (() => void) | undefined
+}
+
+/** For lists that know the next page only: one step at a time, or back to the beginning. */
+export function Stepper({ page, onFirst, onPrevious, onNext }: StepperProps) {
+  const { t } = useTranslation()
+  return (
+    <nav className={styles['pager']} aria-label={t('分页')}>
+      <span className={styles['range']}>
+        {page === null ? t('更早的记录') : t('第 {{page}} 页', { page: page + 1 })}
+      </span>
+      <button type="button" disabled={page === 0} onClick={onFirst}>
+        {t('第一页')}
+      </button>
+      <button
+        type="button"
+        aria-label={t('上一页')}
+        disabled={onPrevious === undefined}
+        onClick={onPrevious}
+      >
+        ‹
+      </button>
+      <button
+        type="button"
+        aria-label={t('下一页')}
+        disabled={onNext === undefined}
+        onClick={onNext}
+      >
+        ›
+      </button>
     </nav>
   )
 }

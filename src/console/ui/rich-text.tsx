@@ -12,9 +12,6 @@ const isHarmless = (property: string, value: string): boolean =>
   !/url\(|image-set\(|expression|@import/i.test(value)
 
 const purify = DOMPurify()
-purify.addHook('uponSanitizeAttribute', (_element, attribute) => {
-  if (attribute.attrName === 'style') attribute.keepAttr = false
-})
 purify.addHook('afterSanitizeAttributes', (element) => {
   if (element.tagName !== 'A') return
   element.setAttribute('rel', 'noopener noreferrer nofollow')
@@ -22,15 +19,18 @@ purify.addHook('afterSanitizeAttributes', (element) => {
   if (/^https?:/i.test(address)) element.setAttribute('target', '_blank')
 })
 
-/**
- * What an operator wrote (markdown, HTML, or both) as harmless HTML. The content policy forbids
- * `style` attributes, so they are set aside before parsing and applied as properties afterwards.
- */
-export function toSafeHtml(text: string): string {
+/** Renames `style` attributes: merely parsing one is an offence against the content policy. */
+const setStylesAside = (html: string): string =>
+  html.replace(/<[a-z][^>]*>/gi, (tag) =>
+    tag.replace(/(\s)style(?=\s*=)/gi, `$1${STYLE_ATTRIBUTE}`),
+  )
+
+/** What an operator wrote (markdown, HTML, or both) as harmless HTML, its styles set aside. */
+function toSafeHtml(text: string): string {
   const html = marked.parse(text, { async: false })
-  return purify.sanitize(html.replace(/\sstyle\s*=/gi, ` ${STYLE_ATTRIBUTE}=`), {
+  return purify.sanitize(setStylesAside(html), {
+    FORBID_ATTR: ['style'],
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog'],
-    ADD_ATTR: ['target'],
   })
 }
 

@@ -5,8 +5,10 @@ import '@mantine/core/styles/PillsInput.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import '@mantine/core/styles/ScrollArea.layer.css'
 import { TagsInput } from '@mantine/core'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { RowField } from './form.tsx'
+import styles from './form.module.css'
 
 interface TagInputProps {
   field: RowField
@@ -17,26 +19,49 @@ interface TagInputProps {
   placeholder: string
 }
 
+/** Tags drawn at once: a thousand of them would make typing slow. */
+const SHOWN_MAX = 60
+
 /** A list of short texts: chosen from a list, typed, or pasted with commas, spaces or line ends. */
 export function TagInput({ field, value, onChange, options, placeholder }: TagInputProps) {
   const { t } = useTranslation()
+  const [isWhole, setIsWhole] = useState(false)
+  // The last ones are in view: that is where new ones arrive.
+  const hidden = isWhole ? [] : value.slice(0, Math.max(0, value.length - SHOWN_MAX))
+  const offered = new Set(options.filter((option) => !hidden.includes(option)))
   const clean = (tags: string[]) => [
-    ...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== '')),
+    ...new Set([...hidden, ...tags].map((tag) => tag.trim()).filter((tag) => tag !== '')),
   ]
   return (
-    <TagsInput
-      {...field}
-      value={value}
-      onChange={(tags) => onChange(clean(tags))}
-      data={[...new Set(options)]}
-      splitChars={[',', '，', '\n', '\t', ' ']}
-      acceptValueOnBlur
-      clearable
-      clearButtonProps={{ 'aria-label': t('清空') }}
-      maxDropdownHeight={240}
-      limit={200}
-      placeholder={value.length === 0 ? placeholder : ''}
-      comboboxProps={{ shadow: 'md' }}
-    />
+    <>
+      <TagsInput
+        {...field}
+        value={value.slice(hidden.length)}
+        onChange={(tags) => onChange(clean(tags))}
+        onClear={() => onChange([])}
+        data={[...offered]}
+        splitChars={[',', '，', '\n', '\t', ' ']}
+        isDuplicate={(tag, tags) => tags.includes(tag)}
+        acceptValueOnBlur
+        clearable
+        clearButtonProps={{ 'aria-label': t('清空') }}
+        maxDropdownHeight={240}
+        limit={200}
+        placeholder={value.length === 0 ? placeholder : ''}
+        comboboxProps={{ shadow: 'md' }}
+        classNames={{ pillsList: styles['tags'] ?? '' }}
+      />
+      {hidden.length > 0 && (
+        <p className={styles['more']}>
+          {t('共 {{total}} 个，只显示最后 {{count}} 个', {
+            total: value.length,
+            count: SHOWN_MAX,
+          })}{' '}
+          <button type="button" onClick={() => setIsWhole(true)}>
+            {t('全部显示')}
+          </button>
+        </p>
+      )}
+    </>
   )
 }

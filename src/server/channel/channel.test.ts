@@ -308,28 +308,49 @@ test('modelToTest: a channel without models has none', () => {
 
 describe('statusAfterTest', () => {
   const { enabled, disabled, autoDisabled } = ChannelStatus
-  const on = { disables: true, enables: true, slowSeconds: 5 }
 
-  test.each([
-    ['enabled, quick', enabled, true, 5000, on, null],
-    ['enabled, slow', enabled, true, 5001, on, autoDisabled],
-    ['enabled, slow, but nothing disables', enabled, true, 9000, { ...on, disables: false }, null],
-    ['enabled, slow, but no limit', enabled, true, 90_000, { ...on, slowSeconds: 0 }, null],
-    ['enabled, failing', enabled, false, 10, on, null],
-    ['disabled by the program, passing', autoDisabled, true, 10, on, enabled],
+  const rules = {
+    on: { disables: true, enables: true, slowSeconds: 5 },
+    'nothing disables': { disables: false, enables: true, slowSeconds: 5 },
+    'nothing enables': { disables: true, enables: false, slowSeconds: 5 },
+    'no limit': { disables: true, enables: true, slowSeconds: 0 },
+  }
+
+  test.each<
+    [string, { status: number; ok: boolean; elapsedMs: number }, keyof typeof rules, number | null]
+  >([
+    ['enabled, quick', { status: enabled, ok: true, elapsedMs: 5000 }, 'on', null],
+    ['enabled, slow', { status: enabled, ok: true, elapsedMs: 5001 }, 'on', autoDisabled],
+    ['enabled, slow', { status: enabled, ok: true, elapsedMs: 9000 }, 'nothing disables', null],
+    ['enabled, slow', { status: enabled, ok: true, elapsedMs: 90_000 }, 'no limit', null],
+    ['enabled, failing', { status: enabled, ok: false, elapsedMs: 10 }, 'on', null],
     [
-      'disabled by the program, passing, but nothing enables',
-      autoDisabled,
-      true,
-      10,
-      { ...on, enables: false },
+      'disabled by the program, passing',
+      { status: autoDisabled, ok: true, elapsedMs: 10 },
+      'on',
+      enabled,
+    ],
+    [
+      'disabled by the program, passing',
+      { status: autoDisabled, ok: true, elapsedMs: 10 },
+      'nothing enables',
       null,
     ],
-    ['disabled by the program, failing', autoDisabled, false, 10, on, null],
-    ['disabled by the program, still slow', autoDisabled, true, 9000, on, null],
-    ['disabled by a person, passing', disabled, true, 10, on, null],
-    ['disabled by a person, slow', disabled, true, 9000, on, null],
-  ])('%s', (_what, status, ok, elapsedMs, rules, expected) => {
-    expect(statusAfterTest(status, { ok, elapsedMs }, rules)).toBe(expected)
+    [
+      'disabled by the program, failing',
+      { status: autoDisabled, ok: false, elapsedMs: 10 },
+      'on',
+      null,
+    ],
+    [
+      'disabled by the program, still slow',
+      { status: autoDisabled, ok: true, elapsedMs: 9000 },
+      'on',
+      null,
+    ],
+    ['disabled by a person, passing', { status: disabled, ok: true, elapsedMs: 10 }, 'on', null],
+    ['disabled by a person, slow', { status: disabled, ok: true, elapsedMs: 9000 }, 'on', null],
+  ])('%s (%j, %s)', (_what, { status, ...outcome }, rule, expected) => {
+    expect(statusAfterTest(status, outcome, rules[rule])).toBe(expected)
   })
 })

@@ -95,7 +95,8 @@ function poolOf(url: string, settings: pg.PoolConfig): pg.Pool {
   types.setTypeParser(INT8, exactNumber)
   types.setTypeParser(NUMERIC, Number)
   const pool = new pg.Pool({ connectionString: url, keepAlive: true, types, ...settings })
-  // A connection that breaks while idle is replaced at its next use; without a listener it would end the process.
+  // A connection that breaks while idle is replaced at its next use; without a listener it would
+  // end the process.
   pool.on('error', () => {})
   return pool
 }
@@ -110,8 +111,9 @@ function exactNumber(text: string): number {
 async function openPostgres(url: string): Promise<Database> {
   const pool = poolOf(url, { max: POOL_SIZE })
   const heavyPool = poolOf(url, { max: HEAVY_POOL_SIZE })
-  // Batches come one at a time. Their own connection, kept open: nothing stands before them, and the plans
-  // of the ledger's function stay made. A batch that hangs on a dead network is given up and tried again.
+  // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
+  // the plans of the ledger's function stay made. A batch that hangs on a dead network is given up
+  // and tried again.
   const ledgerPool = poolOf(url, {
     max: 1,
     idleTimeoutMillis: 0,

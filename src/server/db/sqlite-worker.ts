@@ -49,6 +49,22 @@ if (!settings.readonly) {
 database.pragma(`cache_size = ${CACHE_KIB}`)
 database.pragma('temp_store = MEMORY')
 
+let durability = settings.synchronous
+
+/**
+ * What a commit must survive. Holding points back and giving them back need not survive a power
+ * cut: nobody has been answered yet, and what is lost is what recovery would undo. The fsync of the
+ * next settlement covers them. Everything else is as durable as the operator wants it.
+ */
+function setDurability(level: WorkerSettings['synchronous']): void {
+  if (settings.readonly || level === durability) return
+  database.pragma(`synchronous = ${level}`)
+  durability = level
+}
+
+const isProvisional = ({ kind }: LedgerOperation): boolean =>
+  kind === 'reserve' || kind === 'release'
+
 const statements = new Map<string, Sqlite.Statement<unknown[]>>()
 let ledgerBatch: ReturnType<typeof createSqliteBatch> | undefined
 
@@ -79,13 +95,16 @@ function query(sql: string, parameters: readonly unknown[]): QueryAnswer {
 function answer(request: WorkerRequest): QueryAnswer | LedgerResult[] | null {
   switch (request.kind) {
     case 'query':
+      setDurability(settings.synchronous)
       return query(request.sql, request.parameters)
     case 'script':
+      setDurability(settings.synchronous)
       statements.clear()
       database.exec(request.sql)
       return null
     case 'ledger':
       ledgerBatch ??= createSqliteBatch(database)
+      setDurability(request.operations.every(isProvisional) ? 'NORMAL' : settings.synchronous)
       return ledgerBatch(request.operations)
     case 'checkpoint':
       database.pragma('wal_checkpoint(TRUNCATE)')

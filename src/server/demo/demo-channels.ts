@@ -1,6 +1,6 @@
 import { ChannelStatus } from '../../contract/channel.ts'
 import { channelType } from '../../contract/channel-types.ts'
-import { namesOfFamilies, type ModelFamily } from './demo-models.ts'
+import { demoModels, namesOfFamilies, type ModelFamily } from './demo-models.ts'
 import { HEX_DIGITS, type Dice } from './dice.ts'
 
 /** A channel of the demo before it has an id. */
@@ -152,7 +152,7 @@ function workingChannel({ upstreamUrl, startSeconds, nowSeconds }: ChannelSettin
     type: 50,
     key: 'sk-fake-upstream',
     baseUrl: `${upstreamUrl}/v1`,
-    models: namesOfFamilies(sketches.flatMap(({ families }) => families)),
+    models: demoModels.map((model) => model.name),
     modelMapping: '',
     groups: EVERYBODY,
     priority: PRIORITY_OF_FIRST,
@@ -187,15 +187,14 @@ function plan(sketch: Sketch, { dice, upstreamUrl, ...time }: ChannelSetting): D
     status: sketch.fate === undefined ? ChannelStatus.enabled : status[sketch.fate],
     createdSeconds,
     testedSeconds: endsSeconds - dice.whole(0, 8 * 3600),
-    responseTimeMs:
-      sketch.fate === 'failed' ? 0 : Math.round(dice.spread(RESPONSE_TIME_MS, 0.8)),
+    responseTimeMs: sketch.fate === 'failed' ? 0 : Math.round(dice.spread(RESPONSE_TIME_MS, 0.8)),
     balance: row.balance === null ? null : Math.round(dice.spread(60, 1) * 100) / 100,
     // Types whose own protocol is needed have never carried a call here.
     endsSeconds: row.protocol === 'openai' ? endsSeconds : createdSeconds,
   }
 }
 
-/** Channels that served a model to a group at that time, those of the highest priority first. */
+/** Channels that served a model to a group at that time. */
 export function channelsFor(
   channels: readonly DemoChannel[],
   { model, group, atSeconds }: { model: string; group: string; atSeconds: number },

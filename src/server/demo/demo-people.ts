@@ -90,7 +90,8 @@ export function planPeople({ dice, count, ...time }: PeopleSetting): DemoPerson[
       ? startSeconds - dice.whole(1, 40) * SECONDS_PER_DAY
       : startSeconds + dice.whole(1, 40) * SECONDS_PER_DAY
     const isClosed = CLOSED.has(username)
-    const role = username === ROOT_USERNAME ? Role.root : username === ADMIN ? Role.admin : Role.user
+    const role =
+      username === ROOT_USERNAME ? Role.root : username === ADMIN ? Role.admin : Role.user
     return {
       username,
       displayName,

@@ -47,7 +47,9 @@ export const isTrustedProxy = (peer: string | undefined, trusted: TrustedProxies
 function isTrusted(address: string, trusted: TrustedProxies): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
-  return trusted.some(([block, bits]) => block.kind() === parsed.kind() && parsed.match(block, bits))
+  return trusted.some(
+    ([block, bits]) => block.kind() === parsed.kind() && parsed.match(block, bits),
+  )
 }
 
 /** One address for a whole network of one customer: IPv6 by its /64, as rate limits count. */

@@ -44,7 +44,10 @@ export async function serveConsole(
       return reply.code(429).send('')
     }
     if (index === null) {
-      return reply.code(503).type('text/plain').send('The console has not been built: npm run build')
+      return reply
+        .code(503)
+        .type('text/plain')
+        .send('The console has not been built: npm run build')
     }
     const file = fileOf(folder, url)
     if (file !== null) return sendFile(reply, file)
@@ -54,7 +57,8 @@ export async function serveConsole(
 
 /** The file of the built console that a path names, relative to its folder, or null. */
 function fileOf(folder: string, url: string): string | null {
-  if (url === '/' || url === '/index.html' || !/^[\w./-]+$/.test(url) || url.includes('..')) return null
+  if (url === '/' || url === '/index.html' || !/^[\w./-]+$/.test(url) || url.includes('..'))
+    return null
   const file = path.join(folder, url)
   return fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true ? url.slice(1) : null
 }

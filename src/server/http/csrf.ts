@@ -9,20 +9,25 @@ export interface OriginHeaders {
 }
 
 /**
- * Whether a call that changes state with a cookie comes from another site. A browser cannot help saying so in
- * at least one of these headers; none of them at all: not a browser, passes.
+ * Whether a call that changes state with a cookie comes from another site. A browser cannot help
+ * saying so in at least one of these headers; none of them at all: not a browser, passes.
  *
- * State-changing GETs of the wire can also be reached by a link or an image. A navigation passes only with a
- * Referer of our own.
+ * State-changing GETs of the wire can also be reached by a link or an image. A navigation passes
+ * only with a Referer of our own.
  */
-export function isCrossSite(headers: OriginHeaders, method: string, ownOrigins: ReadonlySet<string>): boolean {
+export function isCrossSite(
+  headers: OriginHeaders,
+  method: string,
+  ownOrigins: ReadonlySet<string>,
+): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
     // Another port or sub-domain of the same site, or another site; an origin we name ourselves may.
     if (!isOwn(headers.origin, headers.host, ownOrigins)) return true
   }
   if (headers.origin !== undefined && !isOwn(headers.origin, headers.host, ownOrigins)) return true
-  if (headers.referer !== undefined && !isOwn(headers.referer, headers.host, ownOrigins)) return true
+  if (headers.referer !== undefined && !isOwn(headers.referer, headers.host, ownOrigins))
+    return true
   if (method !== 'GET') return false
   const navigation =
     headers['sec-fetch-mode'] === 'navigate' || (headers.accept ?? '').includes('text/html')

@@ -45,9 +45,7 @@ export interface Route {
 /** Binds an endpoint to what answers it. */
 export function serve<E extends Endpoint>(
   endpoint: E,
-  handle: (
-    call: WithActor<E> & ParsedInput<E>,
-  ) => Promise<Answer<E> | void> | Answer<E> | void,
+  handle: (call: WithActor<E> & ParsedInput<E>) => Promise<Answer<E> | void> | Answer<E> | void,
 ): Route {
   return {
     endpoint,

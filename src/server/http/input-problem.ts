@@ -1,6 +1,9 @@
 import type { z } from 'zod'
 
-/** Where the input is wrong and what it should be, in both languages; null when the whole of it is no object. */
+/**
+ * Where the input is wrong and what it should be, in both languages; null when the whole of it is
+ * no object.
+ */
 export interface InputProblem extends Record<string, string> {
   field: string
   problemZh: string

@@ -228,9 +228,18 @@ async function actorByAccessToken(app: App, header: string | undefined): Promise
 function parseInput(endpoint: Endpoint, request: FastifyRequest) {
   const { params, query, body } = endpoint.options
   return {
-    params: params === undefined ? undefined : parsed(params, request.params, 'invalid_parameter'),
-    query: query === undefined ? undefined : parsed(query, queryOf(request), 'invalid_parameter'),
-    body: body === undefined ? undefined : parsed(body, jsonBody(request), 'invalid_field'),
+    params: params === undefined ? undefined : parsed(params, request.params),
+    query: query === undefined ? undefined : parsed(query, queryOf(request)),
+    body: body === undefined ? undefined : parsedBody(endpoint, body, request),
+  }
+}
+
+function parsedBody({ options }: Endpoint, shape: z.ZodType, request: FastifyRequest): unknown {
+  try {
+    return parsed(shape, jsonBody(request))
+  } catch (error) {
+    if (options.misfit === undefined) throw error
+    throw new AppError(options.misfit, {}, error)
   }
 }
 
@@ -245,17 +254,23 @@ function jsonBody(request: FastifyRequest): unknown {
   }
 }
 
-function parsed(
-  shape: z.ZodType,
-  value: unknown,
-  code: 'invalid_parameter' | 'invalid_field',
-): unknown {
+function parsed(shape: z.ZodType, value: unknown): unknown {
   const result = shape.safeParse(value)
-  if (result.success) return result.data
-  const problem = inputProblem(result.error)
-  if (problem === null) throw new AppError(code === 'invalid_field' ? 'invalid_parameter' : code)
-  throw new AppError('invalid_field', problem)
+  if (!result.success) {
+    const problem = inputProblem(result.error)
+    throw problem === null
+      ? new AppError('invalid_parameter')
+      : new AppError('invalid_field', problem)
+  }
+  // PostgreSQL cannot store the character 0 in a text, and nobody means it.
+  if (holdsNul(result.data)) throw new AppError('invalid_parameter')
+  return result.data
 }
+
+const holdsNul = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.includes('\0')
+    : typeof value === 'object' && value !== null && Object.values(value).some(holdsNul)
 
 /**
  * The envelope. The handler's answer goes through the endpoint's shape; a mismatch is a fault of

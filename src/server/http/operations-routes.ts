@@ -29,7 +29,8 @@ export function mountOperations(
     const bearer = (request.headers.authorization ?? '').replace(/^Bearer /, '')
     const allowed =
       LOOPBACK.test(app.addressOf(request.raw)) || (token !== undefined && sameText(bearer, token))
-    if (!allowed) return reply.code(403).type('text/plain').send('METRICS_TOKEN is needed from here')
+    if (!allowed)
+      return reply.code(403).type('text/plain').send('METRICS_TOKEN is needed from here')
     return reply.type(metrics.contentType).send(await metrics.metrics())
   })
 }

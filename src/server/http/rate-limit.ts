@@ -31,7 +31,10 @@ const MINUTE = 60
 const SIGN_IN_FAILURES_MAX = 10
 const SIGN_IN_WINDOW_SECONDS = 15 * MINUTE
 
-/** Limits in this process's memory; with a PostgreSQL address the critical ones are shared by all processes. */
+/**
+ * Limits in this process's memory; with a PostgreSQL address the critical ones are shared by all
+ * processes.
+ */
 export async function createRateLimits(settings: {
   api: number
   web: number
@@ -73,7 +76,11 @@ const UNLIMITED: RateLimit = {
 export function inMemory(rule: RateLimitRule): RateLimit {
   if (rule.points === 0) return UNLIMITED
   return limitOf(
-    new RateLimiterMemory({ points: rule.points, duration: rule.windowSeconds, keyPrefix: rule.name }),
+    new RateLimiterMemory({
+      points: rule.points,
+      duration: rule.windowSeconds,
+      keyPrefix: rule.name,
+    }),
     rule.points,
   )
 }

@@ -17,8 +17,8 @@ export function securityHeaders(reply: FastifyReply): void {
 export const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 /**
- * What the console's page may do. Styles carry the nonce because Mantine writes `<style>` elements; frames
- * show what the operator configured as home, about or chat page.
+ * What the console's page may do. Styles carry the nonce because Mantine writes `<style>` elements;
+ * frames show what the operator configured as home, about or chat page.
  */
 export const consolePolicy = (nonce: string): string =>
   [

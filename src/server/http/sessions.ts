@@ -14,8 +14,8 @@ export const SESSION_COOKIE = 'session'
 export const SESSION_LIFE_SECONDS = 30 * 86_400
 
 /**
- * Sessions are rows; the cookie holds a random id, signed so that made-up ones cost no look-up. Role and
- * status are read from the user's row with every call.
+ * Sessions are rows; the cookie holds a random id, signed so that made-up ones cost no look-up.
+ * Role and status are read from the user's row with every call.
  */
 export interface Sessions {
   /** The cookie's value for a new session. */

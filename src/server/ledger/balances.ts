@@ -72,6 +72,8 @@ export async function creditUser(trx: Queries, credit: UserCredit): Promise<numb
     .returning('quota')
     .executeTakeFirst()
   if (row === undefined) return null
+  // Thrown inside of the caller's transaction: nothing of it stays.
+  if (row.quota > QUOTA_MAX) throw new Error(`user ${credit.userId} would have too many points`)
   const { amount, ...rest } = credit
   await book(trx, { ...rest, userAmount: amount })
   return row.quota
@@ -146,6 +148,8 @@ export async function setTokenQuota(
   trx: Queries,
   change: TokenQuotaTarget,
 ): Promise<QuotaChange | null> {
+  // Below zero is no use but no harm: consoles send -1 for an unlimited token.
+  assertPoints(Math.abs(change.target))
   const current = await lockRow(trx, 'tokens', change.tokenId)
   if (current === null) return null
   const after = targetBalance(current, change)
@@ -192,7 +196,7 @@ export async function redeemCode(
       .executeTakeFirst()
     return { ok: false, reason: known === undefined ? 'unknown' : 'used' }
   }
-  await creditUser(trx, {
+  const credited = await creditUser(trx, {
     userId,
     // An adopted database may hold codes worth less than nothing; they add nothing.
     amount: Math.max(0, used.quota),
@@ -200,6 +204,8 @@ export async function redeemCode(
     nowSeconds,
     requestId: `redeem:${used.id}`,
   })
+  // Thrown inside of the caller's transaction: the code stays unused.
+  if (credited === null) throw new Error(`no user ${userId} to credit`)
   return { ok: true, redemptionId: used.id, quota: Math.max(0, used.quota) }
 }
 
@@ -212,7 +218,8 @@ async function lockRow(
   table: 'users' | 'tokens',
   id: number,
 ): Promise<number | null> {
-  // Writing the row to itself takes the row lock on PostgreSQL; on SQLite the transaction holds the file.
+  // Writing the row to itself takes the row lock on PostgreSQL; on SQLite the transaction holds the
+  // file.
   if (table === 'users') {
     const row = await trx
       .updateTable('users')

@@ -6,8 +6,8 @@ import type { LedgerOperation, LedgerResult } from './operations.ts'
  *
  * What happens when a batch fails:
  *
- * - It is run again a few times. Every operation may run twice without harm (reserving looks for its
- *   own row, closing deletes one), so a batch whose commit is in doubt is simply repeated.
+ * - It is run again a few times. Operations bear that: reserving looks for its own row, closing
+ *   deletes one. So a batch whose commit is in doubt is repeated.
  * - If the storage is out of order (no connection, no space), reservations are refused so that
  *   clients hear of it, but what closes a call is never given up: it is tried until it commits.
  *   Points taken for a call that was served are not lost to an outage.

@@ -210,7 +210,9 @@ forEachBooks('impossible operations', (shared) => {
     const { ledger } = shared.books
     const { kind: _, ...operation } = reservation(account, { requestId, amount: 1 })
     await expect(ledger.reserve({ ...operation, amount: 0.5 })).rejects.toThrow('not points')
-    await expect(ledger.settle(settlement(account, { requestId, cost: -1 }))).rejects.toThrow()
+    await expect(ledger.settle(settlement(account, { requestId, cost: -1 }))).rejects.toThrow(
+      'not points',
+    )
     expect(await ledger.reserve(operation)).toBeNull()
     expect(await ledger.release(requestId)).toBe(true)
     expect(ledger.pending).toBe(0)

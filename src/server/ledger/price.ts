@@ -1,3 +1,4 @@
+import { QUOTA_MAX } from '../../contract/quota.ts'
 import { completionRatio, findRatio } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 
@@ -44,6 +45,23 @@ export interface PricedName {
  * set it. A group without a ratio costs ×1.
  */
 export function findPrice(ratios: Ratios, name: PricedName): Price | null {
+  const { requested, mapped, channelType, group } = name
+  const known = computed.get(ratios) ?? new Map<string, Price | null>()
+  computed.set(ratios, known)
+  const key = `${channelType}\0${group}\0${requested}\0${mapped}`
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const price = computePrice(ratios, name)
+  if (known.size < COMPUTED_MAX) known.set(key, price)
+  return price
+}
+
+/** Prices computed from a set of ratios; forgotten with it. */
+const computed = new WeakMap<Ratios, Map<string, Price | null>>()
+/** More names than an installation uses; made-up ones must not fill the memory. */
+const COMPUTED_MAX = 10_000
+
+function computePrice(ratios: Ratios, name: PricedName): Price | null {
   const { requested, mapped, channelType, group } = name
   const own = findRatio(ratios.model, requested, channelType)
   const other = own === undefined ? findRatio(ratios.model, mapped, channelType) : undefined
@@ -101,7 +119,7 @@ export interface UsedTokens {
 
 /**
  * Points for what was used: at least 1 where the price is not zero and anything was used, 0 where
- * nothing was.
+ * nothing was. Never more than the books can hold, which no balance covers either.
  */
 export function costOf({ factors }: Price, used: UsedTokens): number {
   const { promptTokens, cachedTokens, completionTokens } = used
@@ -110,8 +128,8 @@ export function costOf({ factors }: Price, used: UsedTokens): number {
     BigInt(promptTokens - cachedTokens) * factors.prompt +
     BigInt(cachedTokens) * factors.cached +
     BigInt(completionTokens) * factors.completion
-  const points = Number((exact + factors.unit - 1n) / factors.unit)
-  return Math.max(1, points)
+  const points = (exact + factors.unit - 1n) / factors.unit
+  return points > QUOTA_MAX ? QUOTA_MAX : Math.max(1, Number(points))
 }
 
 /** The largest completion that a client may ask for and still be believed; bounds the reservation. */

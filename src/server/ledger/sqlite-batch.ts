@@ -169,7 +169,7 @@ function reserve(batch: Batch, operation: ReserveOperation): LedgerResult {
       return { kind: 'reserved' }
     }
   }
-  // Looked up last, because it is rare: the batch runs for the second time, and this call is open already.
+  // Looked up last, because it is rare: the batch runs for the second time, and this call is open.
   const open = batch.sql.reservation.get(requestId)
   if (open?.node === node) return { kind: 'reserved' }
   if (open !== undefined) return { kind: 'invalid', message: 'another process holds this name' }

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LogType } from '../../contract/log.ts'
 import { openDatabase, type Database } from '../db/database.ts'
-import { creditUser } from '../ledger/balances.ts'
-import { createLedger, type Ledger } from '../ledger/ledger.ts'
-import { insertToken } from '../token/token-store.ts'
-import { insertUser } from '../user/user-store.ts'
+import { createLedger } from '../ledger/ledger.ts'
+import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { createLogPages, type LogPages } from './log-paging.ts'
 import { placeByHours } from './log-place-store.ts'
@@ -32,19 +31,22 @@ interface Writer {
 
 async function createWriter(database: Database): Promise<Writer> {
   const ledger = createLedger(database)
-  const [userId, tokenId] = await aPayer(database)
+  const account = await anAccount({ database }, { quota: 1_000_000 })
   let requests = 0
   const writer: Writer = {
     database,
     nowSeconds: T,
-    async calls(count, { keepLog = true, modelName = 'gpt-4o' } = {}) {
+    async calls(count, over = {}) {
+      const calls = Array.from({ length: count }, () => {
+        requests += 1
+        // Two rows a second, so that the id decides too.
+        if (requests % 2 === 0) writer.nowSeconds += 1
+        return { ...over, requestId: `call-${requests}`, nowSeconds: writer.nowSeconds }
+      })
       await Promise.all(
-        Array.from({ length: count }, () => {
-          requests += 1
-          // Two rows a second, so that the id decides too.
-          if (requests % 2 === 0) writer.nowSeconds += 1
-          const place = { requestId: `call-${requests}`, nowSeconds: writer.nowSeconds }
-          return settledCall(ledger, { ...place, userId, tokenId, keepLog, modelName })
+        calls.map(async (call) => {
+          await ledger.reserve(reservation(account, { ...call, amount: 1 }))
+          await ledger.settle(settlement(account, { ...call, cost: 1 }))
         }),
       )
     },
@@ -54,7 +56,7 @@ async function createWriter(database: Database): Promise<Writer> {
         await insertLog(database.write, {
           userId: 0,
           username: '',
-          type: 4,
+          type: LogType.system,
           content: 'another row',
           nowSeconds: writer.nowSeconds,
         })
@@ -62,60 +64,6 @@ async function createWriter(database: Database): Promise<Writer> {
     },
   }
   return writer
-}
-
-async function aPayer(database: Database): Promise<[userId: number, tokenId: number]> {
-  return database.write.transaction().execute(async (trx) => {
-    const userId = await insertUser(trx, {
-      username: 'payer',
-      passwordHash: 'x',
-      display_name: '',
-      role: 1,
-      aff_code: 'payer',
-    })
-    if (userId === null) throw new Error('the name is taken')
-    await creditUser(trx, { userId, amount: 1_000_000, kind: 'grant', nowSeconds: T })
-    const token = await insertToken(trx, {
-      user_id: userId,
-      key: 'k'.repeat(48),
-      name: '',
-      created_time: T,
-      expired_time: -1,
-      remain_quota: 0,
-      unlimited_quota: true,
-      models: '',
-      subnet: '',
-    })
-    return [userId, token.id]
-  })
-}
-
-async function settledCall(
-  ledger: Ledger,
-  call: {
-    requestId: string
-    nowSeconds: number
-    userId: number
-    tokenId: number
-    keepLog: boolean
-    modelName: string
-  },
-): Promise<void> {
-  await ledger.reserve({ ...call, amount: 1, node: 'n' })
-  await ledger.settle({
-    ...call,
-    channelId: 1,
-    cost: 1,
-    promptTokens: 1,
-    completionTokens: 1,
-    username: 'payer',
-    tokenName: '',
-    detail: '',
-    content: '',
-    elapsedMs: 1,
-    isStream: false,
-    systemPromptReset: false,
-  })
 }
 
 /** All ids in the order of the list. */

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, type Database } from '../db/database.ts'
-import { creditUser } from '../ledger/balances.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import type { Settlement } from '../ledger/operations.ts'
-import { insertUser } from '../user/user-store.ts'
-import { insertToken } from '../token/token-store.ts'
+import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { logSums } from './log-statistics-store.ts'
 import type { LogFilterValues } from './log-store.ts'
@@ -41,63 +39,36 @@ const aSecond = (): number => T + roll(6) * HOUR + one([0, 1, HOUR - 1, roll(HOU
 forEachDatabase('logSums', (open) => {
   let database: Database
   const calls: Settlement[] = []
+  let userIds: number[] = []
 
   beforeAll(async () => {
     database = await openDatabase(await open())
     const ledger = createLedger(database)
-    const users = await database.write.transaction().execute(async (trx) => {
-      const made: { userId: number; tokenId: number; username: string }[] = []
-      for (const username of USERS) {
-        const userId = await insertUser(trx, {
-          username,
-          passwordHash: 'x',
-          display_name: '',
-          role: 1,
-          aff_code: username,
-        })
-        if (userId === null) throw new Error('the name is taken')
-        await creditUser(trx, { userId, amount: 1_000_000, kind: 'grant', nowSeconds: T })
-        const token = await insertToken(trx, {
-          user_id: userId,
-          key: username.padEnd(48, 'k'),
-          name: 'any',
-          created_time: T,
-          expired_time: -1,
-          remain_quota: 0,
-          unlimited_quota: true,
-          models: '',
-          subnet: '',
-        })
-        made.push({ userId, tokenId: token.id, username })
-      }
-      return made
-    })
+    const accounts = await Promise.all(
+      USERS.map(() => anAccount({ database }, { quota: 1_000_000 })),
+    )
+    userIds = accounts.map(({ userId }) => userId)
     await Promise.all(
       Array.from({ length: CALLS }, async (_, index) => {
-        const user = one(users)
-        const settlement: Settlement = {
-          requestId: `call-${index}`,
-          nowSeconds: aSecond(),
-          ...user,
+        const account = one(accounts)
+        const name = USERS[accounts.indexOf(account)] ?? ''
+        const requestId = `call-${index}`
+        const nowSeconds = aSecond()
+        const call = settlement(account, {
+          requestId,
+          nowSeconds,
           // Bob was called otherwise for some of his calls.
-          username: user.username === 'bob' && roll(3) === 0 ? 'robert' : user.username,
+          username: name === 'bob' && roll(3) === 0 ? 'robert' : name,
           channelId: one(CHANNELS),
           cost: roll(500),
           promptTokens: roll(1000),
           completionTokens: roll(1000),
           tokenName: one(TOKENS),
           modelName: one(MODELS),
-          detail: '',
-          content: '',
-          elapsedMs: 1,
-          isStream: false,
-          systemPromptReset: false,
-          keepLog: true,
-        }
-        calls.push(settlement)
-        const { requestId, userId, tokenId, nowSeconds } = settlement
-        await ledger.reserve({ requestId, userId, tokenId, amount: 500, nowSeconds, node: 'n' })
-        await ledger.settle(settlement)
+        })
+        calls.push(call)
+        await ledger.reserve(reservation(account, { requestId, nowSeconds, amount: 500 }))
+        await ledger.settle(call)
       }),
     )
   })
@@ -126,7 +97,7 @@ forEachDatabase('logSums', (open) => {
       )
 
   function aFilter(): LogFilterValues {
-    const userId = one([0, 0, 0, 1, 2, 3])
+    const userId = one([0, 0, 0, ...userIds])
     return {
       ...(userId === 0 ? {} : { userId }),
       // Sums are of consumption, whatever type is asked for.
@@ -144,7 +115,7 @@ forEachDatabase('logSums', (open) => {
   test('agree with adding up the rows one by one, for any filter', async () => {
     for (let index = 0; index < FILTERS; index += 1) {
       const filter = aFilter()
-      expect(await logSums(database.heavy, filter), JSON.stringify(filter)).toEqual(
+      expect(await logSums(database.heavy, filter), `${JSON.stringify(filter)}`).toEqual(
         bruteForce(filter),
       )
     }

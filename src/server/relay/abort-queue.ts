@@ -2,8 +2,8 @@
 const BUDGET_MS = 4
 
 /**
- * Spreads aborts over time. When thousands of clients vanish at once, aborting their upstreams on the spot
- * stops everybody else for seconds.
+ * Spreads aborts over time. When thousands of clients vanish at once, aborting their upstreams on
+ * the spot stops everybody else for seconds.
  */
 export function createAbortQueue(): (abort: () => void) => void {
   const queue: (() => void)[] = []

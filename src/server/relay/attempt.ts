@@ -1,4 +1,8 @@
-import type { RelayError } from './relay-error.ts'
+import type { ErrorCode, Language } from '../../contract/errors.ts'
+import { AppError } from '../app-error.ts'
+import type { BreakReason } from './relay-call.ts'
+import { ownError, type RelayError } from './relay-error.ts'
+import type { UpstreamFailure } from './upstream-call.ts'
 
 /** How trying one channel ended. */
 export type AttemptOutcome =
@@ -6,7 +10,7 @@ export type AttemptOutcome =
   | { kind: 'answered' }
   /** Nothing has reached the client; another channel may be asked if `mayRetry`. */
   | { kind: 'failed'; error: RelayError; mayRetry: boolean; cause: FailureCause }
-  /** The client went away before the upstream produced anything; the call is settled or released. */
+  /** The client went away while the upstream was at work; the call is settled. */
   | { kind: 'abandoned' }
 
 /** Typed causes; a channel's health is judged by these and never by an upstream's words. */
@@ -15,6 +19,29 @@ export type FailureCause =
   | 'timeout'
   | 'status'
   | 'answer'
+  /** We ended the call ourselves; that says nothing about the channel. */
+  | 'ended'
+
+/** What can go wrong without the upstream saying so. `unreadable`: no JSON, or too much of it. */
+export type AttemptFailure = UpstreamFailure | 'unreadable' | BreakReason
+
+const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }> = {
+  unreachable: { code: 'upstream_unreachable', cause: 'network' },
+  timeout: { code: 'upstream_timeout', cause: 'timeout' },
+  cut: { code: 'upstream_cut', cause: 'network' },
+  unreadable: { code: 'upstream_answer_invalid', cause: 'answer' },
+  unsent: { code: 'upstream_unreachable', cause: 'ended' },
+  aborted: { code: 'upstream_cut', cause: 'ended' },
+  upstream_timeout: { code: 'upstream_timeout', cause: 'ended' },
+  busy: { code: 'busy', cause: 'ended' },
+}
+
+/** A failure before anything has reached the client. */
+export function failedAttempt(language: Language, failure: AttemptFailure): AttemptOutcome {
+  const { code, cause } = FAILURES[failure]
+  const error = ownError(new AppError(code), language)
+  return { kind: 'failed', error, mayRetry: cause !== 'ended', cause }
+}
 
 /** Statuses of an upstream after which another channel may do better. */
 export function mayRetryStatus(status: number, saysModelMissing: boolean): boolean {

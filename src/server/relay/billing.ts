@@ -4,8 +4,9 @@ import { findUser } from '../user/user-store.ts'
 import { sendJson, type RelayCall, type RelayParts } from './relay-call.ts'
 
 /**
- * OpenAI's old billing calls, by which clients show a key's balance: hard limit minus usage ÷ 100. Figures are
- * the token's or the owner's, in dollars or points, as the operator has set; the limit includes what is used.
+ * OpenAI's old billing calls, by which clients show a key's balance: hard limit minus usage ÷ 100.
+ * Figures are the token's or the owner's, in dollars or points, as the operator has set; the limit
+ * includes what is used.
  */
 
 /** What clients are told of a token that nothing limits. */
@@ -22,7 +23,9 @@ interface Figures {
 
 async function figuresOf({ app, callers }: RelayParts, call: RelayCall): Promise<Figures> {
   const { authorization } = call.request.headers
-  const { token, user } = await callers.authenticate(authorization, () => app.addressOf(call.request))
+  const { token, user } = await callers.authenticate(authorization, () =>
+    app.addressOf(call.request),
+  )
   if (app.options.flag('DisplayTokenStatEnabled')) {
     const now = (await findToken(app.database.read, user.id, token.id)) ?? token
     return {

@@ -89,12 +89,12 @@ export function createCallers({ database, clock, trace }: App): Callers {
     const reason = refusal(rows, address)
     if (reason === null) return rows
     const status = statusOfRefusal(rows.token, reason)
-    if (status !== null) {
-      await markToken(database.write, rows.token.id, status)
-      byKey.delete(key)
-    }
+    if (status !== null) byKey.delete(key)
+    const isTrue = status === null || (await markToken(database.write, rows.token.id, status))
     trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
-    throw new AppError(reason)
+    // What calls under way hold back is not used up yet, and some of it will come back.
+    const isHeld = !isTrue && reason === 'token_exhausted'
+    throw new AppError(isHeld ? 'token_quota_insufficient' : reason)
   }
 
   return {

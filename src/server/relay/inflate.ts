@@ -15,8 +15,8 @@ const inflaters: ReadonlyMap<string, Inflater> = new Map<string, Inflater>([
 export type InflateFault = 'unknown-encoding' | 'too-large' | 'broken'
 
 /**
- * Undoes a `Content-Encoding`, off the event loop and not beyond `bytesMax`: a few hundred bytes can hold
- * gigabytes.
+ * Undoes a `Content-Encoding`, off the event loop and not beyond `bytesMax`: a few hundred bytes
+ * can hold gigabytes.
  */
 export async function inflate(
   bytes: Buffer,

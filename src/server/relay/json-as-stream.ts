@@ -3,24 +3,23 @@ import type { AttemptOutcome } from './attempt.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from './json-value.ts'
 import { settlementOf, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 import { costHeaders } from './send-answer.ts'
+import { costComment, endOfStream } from './stream-end.ts'
 import { measureAnswer, type Answer, type Prompt } from './whole-answer.ts'
 
 /**
- * Some upstreams ignore `stream: true` and answer with one JSON text. A client that asked for a stream gets
- * one: the whole answer as its first event, then the end.
+ * Some upstreams ignore `stream: true` and answer with one JSON text. A client that asked for a
+ * stream gets one: the whole answer as its first event, then the end.
  */
 export async function relayJsonAsStream(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  plan: { answer: Answer; prompt: Prompt; wantsUsage: boolean },
+  plan: { answer: Answer; prompt: Prompt; wantsUsage: boolean; wantsCost: boolean },
 ): Promise<AttemptOutcome> {
   const measured = await measureAnswer(parts, call, charge, plan)
   if ('kind' in measured) return measured
   const { body, used, source } = measured
-  const settled = await parts.app.ledger.settle(
-    settlementOf(parts, call, charge, { used, source }),
-  )
+  const settled = await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source }))
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
     outcome: 'answered',
@@ -36,11 +35,17 @@ export async function relayJsonAsStream(
     ...costHeaders(parts, call, charge, { quota: charged, remaining: settled?.userQuota ?? null }),
   })
   const events = eventsOf(recordOr(parseJson(body.toString('utf8'))), plan.wantsUsage)
-  call.response.end([...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join(''))
+  const data = events.map((event) => `data: ${event}\n\n`).join('')
+  const { language, requestId } = call
+  const end = endOfStream('clean', { brokenOff: null, language, requestId })
+  call.response.end(data + (plan.wantsCost ? costComment(charged) : '') + end)
   return { kind: 'answered' }
 }
 
-/** A whole answer as the chunks it would have come in; chat messages become deltas, texts stay texts. */
+/**
+ * A whole answer as the chunks it would have come in; chat messages become deltas, texts stay
+ * texts.
+ */
 export function eventsOf(answer: JsonRecord, wantsUsage: boolean): string[] {
   const { usage, choices, object, ...rest } = answer
   const isChat = object === 'chat.completion'

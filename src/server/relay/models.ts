@@ -7,7 +7,10 @@ export async function listModels(parts: RelayParts, call: RelayCall): Promise<vo
   sendJson(call, { object: 'list', data: describeModels(await usableModels(parts, call)) })
 }
 
-/** `GET /v1/models/:model`: a model we know, or one that this token can use. The wire answers 200 for others too. */
+/**
+ * `GET /v1/models/:model`: a model we know, or one that this token can use. The wire answers 200
+ * for others too.
+ */
 export async function retrieveModel(
   parts: RelayParts,
   call: RelayCall,
@@ -30,7 +33,10 @@ export async function retrieveModel(
   })
 }
 
-async function usableModels({ callers, channels, app }: RelayParts, call: RelayCall): Promise<string[]> {
+async function usableModels(
+  { callers, channels, app }: RelayParts,
+  call: RelayCall,
+): Promise<string[]> {
   const { authorization } = call.request.headers
   const caller = await callers.authenticate(authorization, () => app.addressOf(call.request))
   const own = commaList(caller.token.models)

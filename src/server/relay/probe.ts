@@ -5,7 +5,7 @@ import { answerTexts } from './openai-chunk.ts'
 import { readAnswer } from './openai-answer.ts'
 import { parseJson } from './json-value.ts'
 import type { RelayParts } from './relay-call.ts'
-import { upstreamError } from './relay-error.ts'
+import { secretsOf, upstreamError } from './relay-error.ts'
 import { callUpstream } from './upstream-call.ts'
 import { USAGE_TOKENS_MAX } from './whole-answer.ts'
 
@@ -49,7 +49,11 @@ export function createProbe(parts: RelayParts): Probe {
     const { status } = answer
     const reading = status === 200 ? readAnswer(answer.body, USAGE_TOKENS_MAX) : null
     if (reading?.kind !== 'ok') {
-      const { message } = upstreamError(answer, 'zh', [channel.key, base])
+      const { message } = upstreamError(
+        answer,
+        'zh',
+        secretsOf({ key: channel.key, baseUrl: base }),
+      )
       return failed(message)
     }
     const text = answerTexts(parseJson(answer.body.toString('utf8')))
@@ -124,5 +128,6 @@ const FAILURES = {
   unreachable: '无法连接上游 / the upstream cannot be reached',
   timeout: '上游没有及时回应 / the upstream did not answer in time',
   cut: '上游中断了回应 / the upstream broke off its answer',
+  unsent: '测试被中止 / the test was ended',
   aborted: '测试被中止，或上游的回应过大 / the test was ended, or the answer is too large',
 } as const

@@ -34,11 +34,16 @@ export interface RelayCall {
   startedMs: number
   /** Milliseconds spent waiting for the upstream; the rest of the time is ours. */
   upstreamMs: number
-  /** The client has gone away before its answer was complete. */
+  /** The client has gone away before its answer was complete, or has been told that none will come. */
   isGone: boolean
   /** Called when the client goes away. */
   onGone: () => void
+  /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
+  breakOff: (reason: BreakReason) => void
 }
+
+/** Why we end a call ourselves: it has taken too long, or the server stops. */
+export type BreakReason = 'upstream_timeout' | 'busy'
 
 /** Where the token figures of a settlement come from. */
 export type UsageSource = 'upstream' | 'counted' | 'estimated'
@@ -97,7 +102,10 @@ export function settlementOf(
   }
 }
 
-/** Answers with an error, or, if the answer has begun, breaks it off so that nobody takes it for complete. */
+/**
+ * Answers with an error, or, if the answer has begun, breaks it off so that nobody takes it for
+ * complete.
+ */
 export function sendError(call: RelayCall, error: RelayError): void {
   const { response } = call
   if (response.headersSent) {

@@ -41,8 +41,15 @@ export interface UpstreamRefusal {
   retryAfter?: string | undefined
 }
 
-/** Characters of an upstream's message that are passed on. */
+/** Characters of an upstream's message that are passed on, and of its type, code and parameter. */
 const MESSAGE_MAX = 2000
+const WORD_MAX = 200
+
+/** What an upstream's words must not tell: the channel's key, and where the upstream is. */
+export function secretsOf({ key, baseUrl }: { key: string; baseUrl: string }): string[] {
+  const place = URL.canParse(baseUrl) ? new URL(baseUrl) : null
+  return [key, baseUrl, place?.host ?? '', place?.hostname ?? '']
+}
 
 /**
  * The upstream's error for the client: its status, type and code as they are, its words without
@@ -59,6 +66,10 @@ export function upstreamError(
   const answered: unknown = parseJson(refusal.body.toString('utf8'))
   const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
   const said = messageOf(answered, error)
+  const code = codeOf(error)
+  // Cut afterwards: half a secret would not be recognised.
+  const clean = (text: string, lengthMax: number): string =>
+    withoutSecrets(text, secrets).slice(0, lengthMax)
   return {
     status,
     retryAfter,
@@ -67,10 +78,10 @@ export function upstreamError(
         ? sentence('upstream_busy')
         : said === ''
           ? sentence('upstream_status')
-          : withoutSecrets(said.slice(0, MESSAGE_MAX), secrets),
-    type: textOr(error?.['type'], 'upstream_error'),
-    param: error === null ? String(status) : textOr(error['param'], ''),
-    code: codeOf(error),
+          : clean(said, MESSAGE_MAX),
+    type: clean(textOr(error?.['type'], 'upstream_error'), WORD_MAX),
+    param: error === null ? String(status) : clean(textOr(error['param'], ''), WORD_MAX),
+    code: typeof code === 'string' ? clean(code, WORD_MAX) : code,
   }
 }
 

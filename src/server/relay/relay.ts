@@ -84,11 +84,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     async close(limitMs) {
       isClosing = true
       await untilEmpty(running, limitMs)
-      for (const call of running) {
-        call.isGone = true
-        call.onGone()
-        call.response.destroy()
-      }
+      for (const call of running) call.breakOff('busy')
       await untilEmpty(running, SETTLE_LIMIT_MS)
       await parts.egress.close()
       await parts.counter.close()
@@ -110,7 +106,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
   const requestId = newRequestId(app.clock.nowMs())
   response.setHeader(REQUEST_ID_HEADER, requestId)
   for (const [name, value] of Object.entries(CORS_HEADERS)) response.setHeader(name, value)
-  return {
+  const call: RelayCall = {
     request,
     response,
     requestId,
@@ -120,18 +116,21 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     upstreamMs: 0,
     isGone: false,
     onGone: () => {},
+    breakOff(reason) {
+      // No upstream is at work: whatever goes on finds nobody waiting for it.
+      call.isGone = true
+      if (!response.headersSent) response.setHeader('Connection', 'close')
+      sendError(call, ownError(new AppError(reason), call.language))
+    },
   }
+  return call
 }
 
 /** The limit of a whole call, when the operator has set one. */
 function deadlineOf(app: App, call: RelayCall): NodeJS.Timeout | undefined {
   const seconds = app.config.RELAY_TIMEOUT
   if (seconds === 0) return undefined
-  return setTimeout(() => {
-    call.isGone = true
-    call.onGone()
-    sendError(call, ownError(new AppError('upstream_timeout'), call.language))
-  }, seconds * 1000)
+  return setTimeout(() => call.breakOff('upstream_timeout'), seconds * 1000)
 }
 
 /** Finds what answers a path. */

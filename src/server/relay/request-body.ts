@@ -35,6 +35,7 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   }
   const chunks: Buffer[] = []
   let length = 0
+  let hasEnded = false
   const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
@@ -48,14 +49,19 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
     chunks.push(chunk)
   })
   request.on('end', () => {
+    hasEnded = true
     clearTimeout(timer)
     const [first] = chunks
     resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
   })
-  request.on('close', () => {
-    if (request.complete) return
+  const giveUp = (): void => {
+    // Nearly every call ends here after its whole body has come: an error would be made for nobody.
+    if (hasEnded) return
     clearTimeout(timer)
     reject(new AppError('relay_body_invalid', { detail: 'incomplete', offset: length }))
-  })
+  }
+  request.on('close', giveUp)
+  // A client that left while its token was looked up: no event will tell.
+  if (request.destroyed) giveUp()
   return promise
 }

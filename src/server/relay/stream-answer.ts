@@ -1,18 +1,18 @@
-import { AppError } from '../app-error.ts'
 import type { UsedTokens } from '../ledger/price.ts'
-import type { AttemptOutcome } from './attempt.ts'
+import { failedAttempt, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
 import { readChunk, type StreamChunk } from './openai-chunk.ts'
 import {
   settlementOf,
+  type BreakReason,
   type Charge,
   type RelayCall,
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { ownError, upstreamError, withoutSecrets } from './relay-error.ts'
 import { costHeaders } from './send-answer.ts'
 import { SseReader, type SseEvent } from './sse.ts'
+import { cleanError, costComment, endOfStream } from './stream-end.ts'
 import { OpenaiStream, type StreamEnding, type StreamOutcome } from './stream-outcome.ts'
 import {
   callUpstream,
@@ -21,25 +21,32 @@ import {
   type UpstreamRequest,
 } from './upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
-import { ANSWER_BYTES_MAX, refused, USAGE_TOKENS_MAX, type Prompt } from './whole-answer.ts'
+import {
+  ANSWER_BYTES_MAX,
+  decodedBody,
+  ERROR_BODY_BYTES_MAX,
+  refused,
+  refusedAnswer,
+  USAGE_TOKENS_MAX,
+  type Prompt,
+} from './whole-answer.ts'
 
 /**
- * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is looked at
- * is only copied out of them. Three things are held back:
- * - everything before the first event that is an answer, because until then another channel may be asked;
+ * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is
+ * looked at is only copied out of them. Three things are held back:
+ *
+ * - everything before the first event that is an answer, because until then another channel may be
+ *   asked;
  * - the usage chunk, when the client did not ask for it and we did;
  * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
  *
- * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read.
+ * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read. A
+ * client that takes nothing for as long as an upstream may be silent is taken to be gone.
  */
 
 /** What was produced is stored at least this often, so that a crash costs at most one interval. */
 const CHECKPOINT_INTERVAL_MS = 2000
 const CHECKPOINT_BYTES = 16 * 1024
-/** Bytes of an error body that are read for its message. */
-const ERROR_BODY_BYTES_MAX = 1024 * 1024
-
-const DONE = 'data: [DONE]\n\n'
 
 export interface StreamPlan {
   request: UpstreamRequest
@@ -75,11 +82,16 @@ class StreamRelay {
   private upstream: UpstreamCall | null = null
   private status = 0
   private headers: Record<string, string | string[] | undefined> = {}
-  /** The answer is no event stream: its bytes, to be read whole. */
+  private isEventStream = false
+  /** The answer is no event stream, or a packed one: its bytes, to be read whole. */
   private plainBody: Buffer[] | null = null
   private plainLength = 0
   private hasBegun = false
   private isEnding = false
+  /** Why we gave the upstream up before it was done. */
+  private brokenOff: BreakReason | null = null
+  /** Runs while the client takes nothing. */
+  private stuck: NodeJS.Timeout | null = null
   private sentMs = 0
   private checkpointMs = 0
   private bytesSinceCheckpoint = 0
@@ -102,25 +114,32 @@ class StreamRelay {
       onFailure: (failure) => this.onFailure(failure),
     })
     call.onGone = () => parts.abortLater(() => this.upstream?.abort())
-    if (call.isGone) call.onGone()
+    call.breakOff = (reason) => {
+      this.brokenOff = reason
+      parts.abortLater(() => this.upstream?.abort())
+    }
     return this.outcome.promise
   }
 
-  private onHead(
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  private onHead(status: number, headers: Record<string, string | string[] | undefined>): void {
     this.call.upstreamMs += this.parts.app.clock.monotonicMs() - this.sentMs
     this.checkpointMs = this.parts.app.clock.monotonicMs()
     this.status = status
     this.headers = headers
-    const isEventStream = /^text\/event-stream/i.test(String(headers['content-type'] ?? ''))
-    const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
-    if (status !== 200 || !isEventStream || !isPlain) this.plainBody = []
+    this.isEventStream = /^text\/event-stream/i.test(String(headers['content-type'] ?? ''))
+    const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
+    if (status === 200 && this.isEventStream && !isPacked) return
+    this.plainBody = []
+    // The answer has been made and will be paid for: take it, whoever is still there.
+    if (status === 200) this.call.onGone = () => {}
   }
 
   private onData(chunk: Buffer): void {
-    if (this.isEnding) return
+    if (this.isEnding) {
+      // Whatever follows the end of the answer is not the client's.
+      this.upstream?.abort()
+      return
+    }
     if (this.plainBody !== null) {
       this.collectPlain(chunk)
       return
@@ -131,6 +150,11 @@ class StreamRelay {
       this.onEnd('oversized')
       return
     }
+    if (this.stream.isDone) {
+      // Some upstreams leave the connection open behind their last word.
+      this.onEnd('end')
+      return
+    }
     this.bytesSinceCheckpoint += chunk.length
     this.checkpointIfDue()
   }
@@ -138,8 +162,13 @@ class StreamRelay {
   private collectPlain(chunk: Buffer): void {
     const limit = this.status === 200 ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
     this.plainLength += chunk.length
-    if (this.plainLength <= limit) this.plainBody?.push(chunk)
-    else this.upstream?.abort()
+    if (this.plainLength <= limit) {
+      this.plainBody?.push(chunk)
+      return
+    }
+    this.upstream?.abort()
+    if (this.status === 200) this.fail('unreadable')
+    else this.onEnd('end')
   }
 
   /** Looks at events and writes those that are the client's in one piece. */
@@ -165,7 +194,7 @@ class StreamRelay {
         return
       }
       this.begin()
-      out.push(chunk.kind === 'error' ? this.cleanError(chunk) : event.raw)
+      out.push(chunk.kind === 'error' ? cleanError(chunk, this.call, this.charge) : event.raw)
     }
     this.write(out)
   }
@@ -178,34 +207,17 @@ class StreamRelay {
   /** An error before anything else: this channel has failed, and another may be asked. */
   private isRefusal(chunk: StreamChunk): boolean {
     if (chunk.kind !== 'error' && chunk.kind !== 'malformed') return false
-    this.isEnding = true
     this.upstream?.abort()
     if (chunk.kind === 'error') {
+      this.isEnding = true
       const body = Buffer.from(JSON.stringify({ error: chunk.error }))
       this.outcome.resolve(
         refused(this.call, this.charge, { status: 502, headers: this.headers, body }),
       )
     } else {
-      this.fail('upstream_answer_invalid')
+      this.fail('unreadable')
     }
     return true
-  }
-
-  private cleanError(chunk: StreamChunk): Buffer {
-    const { channel } = this.charge
-    const body = Buffer.from(JSON.stringify({ error: chunk.error }))
-    const { message, type, code, param } = upstreamError(
-      { status: 502, body },
-      this.call.language,
-      [channel.key, channel.baseUrl],
-    )
-    const error = {
-      message: `${withoutSecrets(message, [channel.key])} (request id: ${this.call.requestId})`,
-      type,
-      param,
-      code,
-    }
-    return Buffer.from(`data: ${JSON.stringify({ error })}\n\n`)
   }
 
   /** Commits to this channel: the head goes out, and with it the right to try another. */
@@ -226,10 +238,19 @@ class StreamRelay {
     if (pieces.length === 0 || this.call.isGone) return
     const [first] = pieces
     const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
-    if (!this.call.response.write(bytes)) {
-      this.upstream?.pause()
-      this.call.response.once('drain', () => this.upstream?.resume())
-    }
+    if (this.call.response.write(bytes) || this.stuck !== null) return
+    this.upstream?.pause()
+    const { response } = this.call
+    this.stuck = setTimeout(() => response.destroy(), this.plan.request.idleTimeoutMs)
+    response.once('drain', () => {
+      this.letGo()
+      this.upstream?.resume()
+    })
+  }
+
+  private letGo(): void {
+    if (this.stuck !== null) clearTimeout(this.stuck)
+    this.stuck = null
   }
 
   private checkpointIfDue(): void {
@@ -258,6 +279,7 @@ class StreamRelay {
   private onEnd(ending: StreamEnding): void {
     if (this.isEnding) return
     this.isEnding = true
+    this.letGo()
     this.finish(ending).then(
       (outcome) => this.outcome.resolve(outcome),
       (error: unknown) => this.outcome.reject(error),
@@ -266,45 +288,26 @@ class StreamRelay {
 
   private onFailure(failure: UpstreamFailure): void {
     if (this.isEnding) return
-    if (!this.hasBegun && !this.call.isGone) {
-      this.isEnding = true
-      this.fail(
-        failure === 'timeout'
-          ? 'upstream_timeout'
-          : failure === 'cut'
-            ? 'upstream_cut'
-            : 'upstream_unreachable',
-      )
-      return
-    }
-    this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
+    // An error's status says what went wrong, even if its words did not all arrive. A client that
+    // left while the upstream was at work is charged for what it has caused.
+    const isError = this.plainBody !== null && this.status !== 200
+    const isLeft = failure === 'aborted' && this.brokenOff === null
+    if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
+    else this.fail(this.brokenOff ?? failure)
   }
 
-  private fail(
-    code: 'upstream_timeout' | 'upstream_cut' | 'upstream_unreachable' | 'upstream_answer_invalid',
-  ): void {
-    this.outcome.resolve({
-      kind: 'failed',
-      error: ownError(new AppError(code), this.call.language),
-      mayRetry: true,
-      cause:
-        code === 'upstream_timeout'
-          ? 'timeout'
-          : code === 'upstream_answer_invalid'
-            ? 'answer'
-            : 'network',
-    })
+  /** Before anything has reached the client. */
+  private fail(failure: AttemptFailure): void {
+    this.isEnding = true
+    this.outcome.resolve(failedAttempt(this.call.language, failure))
   }
 
   private async finish(ending: StreamEnding): Promise<AttemptOutcome> {
     if (this.plainBody !== null) return this.finishPlain(Buffer.concat(this.plainBody))
     const last = this.reader.end()
-    if (last?.data && this.hasBegun) this.takeLast(last)
-    if (!this.hasBegun && !this.call.isGone) {
-      // An event stream without a single event.
-      this.fail('upstream_answer_invalid')
-      return this.outcome.promise
-    }
+    if (last !== null && this.hasBegun) this.takeLast(last)
+    // An event stream without a single event.
+    if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
     const result = this.stream.outcome(ending)
     const { used, source } = await this.measure(result)
     const settled = await this.parts.app.ledger.settle(
@@ -321,19 +324,21 @@ class StreamRelay {
     return { kind: 'answered' }
   }
 
-  /** What the stream ended in without its blank line: an event stream would drop it, its figures count. */
+  /**
+   * What the stream ended in without its blank line: an event stream would drop it, its figures
+   * count.
+   */
   private takeLast(event: SseEvent): void {
-    if (event.data === null) return
+    if (event.data === null || this.stream.isOver) return
     const chunk = readChunk(event.data)
     this.stream.see(chunk, event.isTerminated)
     for (const text of chunk.texts) this.completion.add(text)
     const isAnswer = chunk.kind === 'delta' || (chunk.kind === 'usage' && !this.hidesUsage())
-    if (isAnswer) this.write([event.raw, Buffer.from('\n\n')])
+    if (isAnswer) this.write([event.raw, BLANK_LINE])
+    if (chunk.kind === 'error') this.write([cleanError(chunk, this.call, this.charge)])
   }
 
-  private async measure(
-    result: StreamOutcome,
-  ): Promise<{ used: UsedTokens; source: UsageSource }> {
+  private async measure(result: StreamOutcome): Promise<{ used: UsedTokens; source: UsageSource }> {
     const { usage } = this.stream.usage
     // Usage in the middle of an answer that broke off covers only a part of it.
     if (usage !== null && (result === 'clean' || this.stream.isDone)) {
@@ -351,31 +356,26 @@ class StreamRelay {
 
   private sendEnd(result: StreamOutcome, charged: number | null): void {
     const { response, language, requestId } = this.call
-    const cost = this.plan.wantsCost && charged !== null ? `: cost ${charged}\n\n` : ''
-    if (result === 'clean' || result === 'usage-missing') {
-      response.end(`${cost}${DONE}`)
-      return
-    }
-    if (result === 'error-chunk') {
-      // The error itself has gone out; no `[DONE]` follows it.
-      response.end(cost)
-      return
-    }
-    const code = result === 'stalled' ? 'upstream_timeout' : 'upstream_cut'
-    const own = ownError(new AppError(code), language)
-    const error = {
-      message: `${own.message} (request id: ${requestId})`,
-      type: own.type,
-      param: own.param,
-      code: own.code,
-    }
-    response.end(`${cost}data: ${JSON.stringify({ error })}\n\n`)
+    const cost = this.plan.wantsCost && charged !== null ? costComment(charged) : ''
+    const { brokenOff } = this
+    response.end(cost + endOfStream(result, { brokenOff, language, requestId }))
   }
 
-  /** The upstream answered a stream request with one JSON text, or with an error. */
+  /** The upstream answered a stream request with one JSON text, with an error, or packed. */
   private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
     const answer = { status: this.status, headers: this.headers, body }
-    if (this.status !== 200) return refused(this.call, this.charge, answer)
-    return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
+    if (this.status !== 200) return refusedAnswer(this.call, this.charge, answer)
+    if (!this.isEventStream) {
+      return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
+    }
+    const unpacked = await decodedBody(answer)
+    if (unpacked === null) return failedAttempt(this.call.language, 'unreadable')
+    this.plainBody = null
+    this.isEnding = false
+    this.onData(unpacked)
+    this.onEnd('end')
+    return this.outcome.promise
   }
 }
+
+const BLANK_LINE = Buffer.from('\n\n')

@@ -63,6 +63,11 @@ export class OpenaiStream {
     }
   }
 
+  /** What follows is no part of the answer: it has ended, or it has broken. */
+  get isOver(): boolean {
+    return this.isDone || this.flaw !== null
+  }
+
   outcome(ending: StreamEnding): StreamOutcome {
     if (this.flaw !== null) return this.flaw
     const hasUsage = this.usage.usage !== null

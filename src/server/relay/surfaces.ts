@@ -62,7 +62,10 @@ export interface FieldProblem {
 
 /** The figures of a request that decide about price and shape of the answer. */
 export interface RequestFigures {
-  /** Completion tokens that the client lets the model produce, choices considered; null: it did not say. */
+  /**
+   * Completion tokens that the client lets the model produce, choices considered; null: it did not
+   * say.
+   */
   maxCompletionTokens: number | null
   isStream: boolean
   /** The client wants the usage chunk itself. */
@@ -88,7 +91,9 @@ export function readFigures(
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberValue(body, 'stream_options')
   const wantsUsage =
-    typeof options === 'object' && options !== null && Reflect.get(options, 'include_usage') === true
+    typeof options === 'object' &&
+    options !== null &&
+    Reflect.get(options, 'include_usage') === true
   return {
     maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
     isStream: stream && surface.mayStream,

@@ -3,8 +3,8 @@ import type { MemberEdit } from './body-splice.ts'
 import { arrayOr, recordOr } from './json-value.ts'
 
 /**
- * The messages with the channel's system prompt: it takes the place of the first message if that is a system
- * message, else it goes in front. The other messages keep their bytes.
+ * The messages with the channel's system prompt: it takes the place of the first message if that is
+ * a system message, else it goes in front. The other messages keep their bytes.
  */
 export function withSystemPrompt(body: ScannedBody, systemPrompt: string): MemberEdit {
   const own = JSON.stringify({ role: 'system', content: systemPrompt })

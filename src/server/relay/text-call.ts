@@ -1,6 +1,6 @@
 import { channelType, upstreamUrl } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
-import { findPrice, reservationOf, type Price } from '../ledger/price.ts'
+import { findPrice, reservationOf } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { memberValue, scanBody, type ScannedBody } from './body-scan.ts'
@@ -18,8 +18,8 @@ import type { UpstreamRequest } from './upstream-call.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
 
 /**
- * A metered call that carries text: authenticate → read → refuse or not → route → price → reserve → for each
- * attempt: choose a channel, send → answer and settle, or release.
+ * A metered call that carries text: authenticate → read → refuse or not → route → price → reserve →
+ * for each attempt: choose a channel, send → answer and settle, or release.
  */
 export async function relayText(
   parts: RelayParts,
@@ -36,6 +36,8 @@ export async function relayText(
   }
   refusePin(caller)
   const route = await routeOf(parts, caller, model)
+  // Only a pinned channel lets a call without a model come this far.
+  if (model === '') throw new AppError('relay_field_required', { field: 'model' })
   const figures = readFigures(body, surface)
   if ('field' in figures) {
     const code = figures.isMissing ? 'relay_field_required' : 'relay_field_invalid'
@@ -73,7 +75,10 @@ async function readRequest({ app }: RelayParts, call: RelayCall): Promise<Scanne
 const SHOWN_MAX = 128
 const shown = (text: string): string => text.slice(0, SHOWN_MAX)
 
-/** The model as the client named it; a call without one goes on with an empty name and finds no channel. */
+/**
+ * The model as the client named it; a call without one goes on with an empty name and finds no
+ * channel.
+ */
 function requestedModel(body: ScannedBody, surface: TextSurface): string {
   const value = memberValue(body, 'model') ?? surface.defaultModel ?? ''
   if (typeof value !== 'string') throw new AppError('relay_field_invalid', { field: 'model' })
@@ -108,12 +113,19 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   let reserved: number | null = null
   let last: RelayError | null = null
   try {
-    while (tried.size < attemptsMax) {
+    while (tried.size < attemptsMax && !call.isGone) {
       const channel = chooseChannel(text.route.tiers, tried, parts.random)
       if (channel === null) break
       tried.add(channel.id)
       const charge = chargeOf(parts, text, channel)
+      if (charge === null) {
+        // Another channel may send it under a name that has a price.
+        const params = { model: shown(text.model) }
+        last ??= ownError(new AppError('model_unpriced', params), call.language)
+        continue
+      }
       reserved ??= await reserve(parts, call, text, charge)
+      if (call.isGone) break
       const outcome = await attempt(parts, call, text, { charge, reserved })
       if (outcome.kind !== 'failed') {
         reserved = null
@@ -121,7 +133,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       }
       noteFailure(parts, call, channel, outcome)
       last = outcome.error
-      if (!outcome.mayRetry || call.isGone) break
+      if (!outcome.mayRetry) break
     }
   } finally {
     // Whatever went wrong before an answer: the reservation goes back. Closed calls are left alone.
@@ -136,6 +148,7 @@ function noteFailure(
   channel: RoutableChannel,
   outcome: Extract<AttemptOutcome, { kind: 'failed' }>,
 ): void {
+  if (outcome.cause === 'ended') return
   parts.app.trace.warn(
     {
       requestId: call.requestId,
@@ -154,15 +167,16 @@ function noteFailure(
   })
 }
 
-function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): Charge {
+/** Null when the model has no price on this channel. */
+function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): Charge | null {
   const modelName = channel.modelMapping.get(text.model) ?? text.model
-  const price: Price | null = findPrice(parts.app.options.ratios(), {
+  const price = findPrice(parts.app.options.ratios(), {
     requested: text.model,
     mapped: modelName,
     channelType: channel.type,
     group: text.route.group,
   })
-  if (price === null) throw new AppError('model_unpriced', { model: shown(text.model) })
+  if (price === null) return null
   return {
     caller: text.caller,
     channel,
@@ -243,15 +257,28 @@ async function attempt(
 function unsupported(call: RelayCall, channel: RoutableChannel): AttemptOutcome {
   const label = channelType(channel.type).label
   const refusal = new AppError('channel_protocol_unsupported', { type: label[call.language] })
-  return { kind: 'failed', error: ownError(refusal, call.language), mayRetry: true, cause: 'status' }
+  return {
+    kind: 'failed',
+    error: ownError(refusal, call.language),
+    mayRetry: true,
+    cause: 'status',
+  }
 }
 
-function promptOf({ app, counter }: RelayParts, { surface, body }: TextCall, charge: Charge): Prompt {
+function promptOf(
+  { app, counter }: RelayParts,
+  { surface, body }: TextCall,
+  charge: Charge,
+): Prompt {
   return {
     count: () =>
       app.options.flag('ApproximateTokenEnabled')
         ? approximateTokens(body.bytes.length)
-        : counter.countRequest({ surface: surface.count, model: charge.modelName, bytes: body.bytes }),
+        : counter.countRequest({
+            surface: surface.count,
+            model: charge.modelName,
+            bytes: body.bytes,
+          }),
   }
 }
 
@@ -277,7 +304,7 @@ const WITHOUT_STREAM_OPTIONS: ReadonlySet<number> = new Set([26])
 /** The client's own bytes, with the few members changed that this channel needs changed. */
 function upstreamBody(text: TextCall, { channel, modelName, isStream }: Charge): Buffer {
   const edits: MemberEdit[] = []
-  if (modelName !== text.model || memberValue(text.body, 'model') === undefined) {
+  if (modelName !== text.model || (memberValue(text.body, 'model') ?? null) === null) {
     edits.push({ set: 'model', json: JSON.stringify(modelName) })
   }
   if (isStream && !text.figures.wantsUsage && !WITHOUT_STREAM_OPTIONS.has(channel.type)) {

@@ -13,8 +13,11 @@ export interface UpstreamRequest {
   idleTimeoutMs: number
 }
 
-/** Why there is no (whole) answer. */
-export type UpstreamFailure = 'unreachable' | 'timeout' | 'cut' | 'aborted'
+/**
+ * Why there is no (whole) answer. `unsent`: given up before the upstream got the request;
+ * `aborted`: given up afterwards.
+ */
+export type UpstreamFailure = 'unreachable' | 'timeout' | 'cut' | 'unsent' | 'aborted'
 
 export interface UpstreamListener {
   onHead(status: number, headers: Record<string, string | string[] | undefined>): void
@@ -29,6 +32,26 @@ export interface UpstreamCall {
   abort(): void
   pause(): void
   resume(): void
+}
+
+interface Place {
+  origin: string
+  path: string
+}
+
+/** Parsed addresses; a server calls the same few over and over. */
+const places = new Map<string, Place>()
+const PLACES_MAX = 5000
+
+/** Throws for what is no address. */
+function placeOf(url: string): Place {
+  const known = places.get(url)
+  if (known !== undefined) return known
+  const { origin, pathname, search } = new URL(url)
+  const place = { origin, path: `${pathname}${search}` }
+  if (places.size >= PLACES_MAX) places.clear()
+  places.set(url, place)
+  return place
 }
 
 const ABORTED = new Error('the call was given up')
@@ -47,15 +70,16 @@ export function callUpstream(
   const fail = (error: Error): void => {
     if (isOver) return
     isOver = true
-    listener.onFailure(failureOf(error, { isAborted, hasHead }), error)
+    const isSent = controller !== null
+    listener.onFailure(failureOf(error, { isAborted, isSent, hasHead }), error)
   }
 
-  const { origin, pathname, search } = new URL(request.url)
   try {
+    const { origin, path } = placeOf(request.url)
     egress.dispatcher(origin).dispatch(
       {
         origin,
-        path: `${pathname}${search}`,
+        path,
         method: request.method,
         headers: request.headers,
         body: request.body,
@@ -81,7 +105,9 @@ export function callUpstream(
           listener.onEnd()
         },
         onResponseError(_controller, error) {
-          fail(error)
+          // Aborting calls this on the spot, in the middle of whatever the caller is doing.
+          if (isAborted) queueMicrotask(() => fail(error))
+          else fail(error)
         },
       },
     )
@@ -104,9 +130,9 @@ export function callUpstream(
 
 function failureOf(
   error: Error,
-  { isAborted, hasHead }: { isAborted: boolean; hasHead: boolean },
+  { isAborted, isSent, hasHead }: { isAborted: boolean; isSent: boolean; hasHead: boolean },
 ): UpstreamFailure {
-  if (isAborted) return 'aborted'
+  if (isAborted) return isSent ? 'aborted' : 'unsent'
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
   return hasHead ? 'cut' : 'unreachable'

@@ -1,7 +1,11 @@
-import { AppError } from '../app-error.ts'
 import { costOf, type UsedTokens } from '../ledger/price.ts'
-import type { AttemptOutcome } from './attempt.ts'
-import { mayRetryStatus, saysModelMissing } from './attempt.ts'
+import {
+  failedAttempt,
+  mayRetryStatus,
+  saysModelMissing,
+  type AttemptFailure,
+  type AttemptOutcome,
+} from './attempt.ts'
 import { inflate } from './inflate.ts'
 import { parseJson } from './json-value.ts'
 import { readAnswer } from './openai-answer.ts'
@@ -14,13 +18,15 @@ import {
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { ownError, upstreamError } from './relay-error.ts'
-import { callUpstream, type UpstreamFailure, type UpstreamRequest } from './upstream-call.ts'
+import { secretsOf, upstreamError } from './relay-error.ts'
+import { callUpstream, type UpstreamRequest } from './upstream-call.ts'
 
 /** A call whose answer comes in one piece. */
 
 /** Bytes of an answer that are taken; embeddings of a large batch are tens of megabytes. */
 export const ANSWER_BYTES_MAX = 128 * 1024 * 1024
+/** Bytes of an error that are read for its message. */
+export const ERROR_BODY_BYTES_MAX = 1024 * 1024
 /** What a model can plausibly have read or written: ten times the largest context on offer. */
 export const USAGE_TOKENS_MAX = 20_000_000
 
@@ -46,9 +52,7 @@ export async function relayWhole(
   const answer = await fetchWhole(parts, call, request)
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
   if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
-  if (answer.status < 200 || answer.status >= 300) {
-    return refused(call, charge, answer)
-  }
+  if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
   const measured = await measureAnswer(parts, call, charge, { answer, prompt })
   if ('kind' in measured) return measured
   await settleAndSend(parts, call, charge, { answer, ...measured })
@@ -68,11 +72,11 @@ export async function measureAnswer(
   charge: Charge,
   { answer, prompt }: { answer: Answer; prompt: Prompt },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
-  const body = await decoded(answer)
-  const reading = body === null ? { kind: 'malformed' as const } : readAnswer(body, USAGE_TOKENS_MAX)
+  const body = await decodedBody(answer)
+  const reading =
+    body === null ? { kind: 'malformed' as const } : readAnswer(body, USAGE_TOKENS_MAX)
   if (body === null || reading.kind === 'malformed') {
-    const error = ownError(new AppError('upstream_answer_invalid'), call.language)
-    return { kind: 'failed', error, mayRetry: true, cause: 'answer' }
+    return failedAttempt(call.language, 'unreadable')
   }
   if (reading.kind === 'error') {
     // HTTP 200 with an error inside is a failure like any other; its status is the gateway's.
@@ -84,16 +88,26 @@ export async function measureAnswer(
     : { body, used: usage, source: 'upstream' }
 }
 
-/** The answer, or why there is none. A client that goes away gives up the upstream while it is silent. */
+const isGood = (status: number): boolean => status >= 200 && status < 300
+
+/**
+ * The answer, or why there is none. A client that goes away gives up the upstream while it is
+ * silent.
+ */
 function fetchWhole(
   { egress, abortLater }: RelayParts,
   call: RelayCall,
   request: UpstreamRequest,
-): Promise<Answer | UpstreamFailure> {
-  const { promise, resolve } = Promise.withResolvers<Answer | UpstreamFailure>()
+): Promise<Answer | AttemptFailure> {
+  const { promise, resolve } = Promise.withResolvers<Answer | AttemptFailure>()
   const chunks: Buffer[] = []
   let length = 0
   let head: Omit<Answer, 'body'> | null = null
+  let reason: AttemptFailure | null = null
+  const bodyOf = (): Buffer => {
+    const [first] = chunks
+    return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+  }
   const upstream = callUpstream(egress, request, {
     onHead(status, headers) {
       head = { status, headers }
@@ -103,44 +117,57 @@ function fetchWhole(
     onData(chunk) {
       chunks.push(chunk)
       length += chunk.length
-      if (length > ANSWER_BYTES_MAX) upstream.abort()
+      const isError = head !== null && !isGood(head.status)
+      if (length > (isError ? ERROR_BODY_BYTES_MAX : ANSWER_BYTES_MAX)) {
+        reason ??= 'unreadable'
+        upstream.abort()
+      }
     },
     onEnd() {
-      const [first] = chunks
-      const body = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
-      resolve(head === null ? 'cut' : { ...head, body })
+      resolve(head === null ? 'cut' : { ...head, body: bodyOf() })
     },
     onFailure(failure) {
-      resolve(length > ANSWER_BYTES_MAX ? 'cut' : failure)
+      // Its status says what went wrong, even if its words did not all arrive.
+      const isError = head !== null && !isGood(head.status)
+      resolve(head !== null && isError ? { ...head, body: bodyOf() } : (reason ?? failure))
     },
   })
   call.onGone = () => abortLater(() => upstream.abort())
-  if (call.isGone) call.onGone()
+  call.breakOff = (why) => {
+    reason = why
+    abortLater(() => upstream.abort())
+  }
   return promise
 }
 
-/** No answer. What a client that left in the meantime has caused is its own: the prompt is charged. */
+/**
+ * No answer. Nothing has reached the client, so another channel may be asked. What a client has
+ * caused that left while the upstream was at work is its own: the prompt is charged.
+ */
 async function failed(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { failure, prompt }: { failure: UpstreamFailure; prompt: Prompt },
+  { failure, prompt }: { failure: AttemptFailure; prompt: Prompt },
 ): Promise<AttemptOutcome> {
-  if (call.isGone) {
+  if (failure === 'aborted') {
     const used = { promptTokens: await prompt.count(), cachedTokens: 0, completionTokens: 0 }
     await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source: 'counted' }))
     return { kind: 'abandoned' }
   }
-  const code =
-    failure === 'timeout'
-      ? 'upstream_timeout'
-      : failure === 'cut'
-        ? 'upstream_cut'
-        : 'upstream_unreachable'
-  const error = ownError(new AppError(code), call.language)
-  // A broken connection or silence before the answer was complete: nothing has reached the client.
-  return { kind: 'failed', error, mayRetry: true, cause: failure === 'timeout' ? 'timeout' : 'network' }
+  return failedAttempt(call.language, failure)
 }
+
+/** An answer with a bad status; its words may be packed. */
+export async function refusedAnswer(
+  call: RelayCall,
+  charge: Charge,
+  answer: Answer,
+): Promise<AttemptOutcome> {
+  return refused(call, charge, { ...answer, body: (await decodedBody(answer)) ?? NOTHING })
+}
+
+const NOTHING = Buffer.alloc(0)
 
 export function refused(call: RelayCall, { channel }: Charge, answer: Answer): AttemptOutcome {
   const retryAfter = answer.headers['retry-after']
@@ -151,7 +178,7 @@ export function refused(call: RelayCall, { channel }: Charge, answer: Answer): A
       ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
     },
     call.language,
-    [channel.key, channel.baseUrl],
+    secretsOf(channel),
   )
   // A redirect is no answer to a client of ours, who could not follow it.
   const status = error.status >= 400 ? error.status : 502
@@ -164,7 +191,7 @@ export function refused(call: RelayCall, { channel }: Charge, answer: Answer): A
 }
 
 /** The body without its compression; null when it cannot be read or is larger than what is taken. */
-async function decoded({ headers, body }: Answer): Promise<Buffer | null> {
+export async function decodedBody({ headers, body }: Answer): Promise<Buffer | null> {
   const encoding = headers['content-encoding']
   if (encoding === undefined) return body
   const inflated = await inflate(body, String(encoding), ANSWER_BYTES_MAX)
@@ -190,11 +217,14 @@ async function settleAndSend(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { answer, body, used, source }: { answer: Answer; body: Buffer; used: UsedTokens; source: UsageSource },
+  {
+    answer,
+    body,
+    used,
+    source,
+  }: { answer: Answer; body: Buffer; used: UsedTokens; source: UsageSource },
 ): Promise<void> {
-  const settled = await parts.app.ledger.settle(
-    settlementOf(parts, call, charge, { used, source }),
-  )
+  const settled = await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source }))
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
     outcome: 'answered',

@@ -137,10 +137,16 @@ export async function aChannel(
 
 let lastRequest = 0
 
-/** A relayed call that was reserved and settled: ledger row, log row and sums. */
+/**
+ * A relayed call that was settled: ledger row, log row and sums. Reserved is what it cost, unless
+ * said otherwise.
+ */
 export async function aSettledCall(
   { app }: Pick<TestServer, 'app'>,
-  over: Pick<Settlement, 'userId' | 'tokenId'> & Partial<Settlement>,
+  {
+    reserved,
+    ...over
+  }: Pick<Settlement, 'userId' | 'tokenId'> & Partial<Settlement> & { reserved?: number },
 ): Promise<Settlement> {
   lastRequest += 1
   const settlement: Settlement = {
@@ -166,7 +172,7 @@ export async function aSettledCall(
     requestId,
     userId,
     tokenId,
-    amount: settlement.cost,
+    amount: reserved ?? settlement.cost,
     nowSeconds,
     node: app.node,
   })

@@ -1,12 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'vitest'
-import {
-  startFakeUpstream,
-  type FakeUpstream,
-} from '../../../tools/fake-upstream/fake-upstream.ts'
+import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
 import { errorText, type ErrorCode, type ErrorParams } from '../../contract/errors.ts'
 import type { ChannelFields } from '../channel/channel.ts'
 import type { NewToken } from '../token/token-store.ts'
@@ -37,8 +35,8 @@ const CHAT_PATH = '/v1/chat/completions'
 const AMPLE_QUOTA = 1_000_000_000
 
 /**
- * Starts both. Every model has the price 1, so that points are tokens, unless a test says otherwise.
- * Without `open` the database is a SQLite file, for tests that are not about money.
+ * Starts both. Every model has the price 1, so that points are tokens, unless a test says
+ * otherwise. Without `open` the database is a SQLite file, for tests that are not about money.
  */
 export async function startRelay(
   open?: OpenTestDatabase,
@@ -89,8 +87,8 @@ export function aModel(words = ''): string {
 }
 
 /**
- * A channel for a model; answers its id. `words` stand in its address and make it misbehave whatever
- * the model is called.
+ * A channel for a model; answers its id. `words` stand in its address and make it misbehave
+ * whatever the model is called.
  */
 export function aRoute(
   setup: RelaySetup,
@@ -210,6 +208,32 @@ export async function stream(
   return { ...answer, end: await answer.ended }
 }
 
+export interface ScriptedUpstream {
+  url: string
+  close(): Promise<void>
+}
+
+/** An upstream that does what a test says, for what the fake one cannot be told. */
+export async function startScriptedUpstream(
+  answer: (request: IncomingMessage, response: http.ServerResponse) => void,
+): Promise<ScriptedUpstream> {
+  const server = http.createServer((request, response) => {
+    request.resume()
+    request.on('end', () => answer(request, response))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
 /** The data of each event of a stream, comments left out. */
 export const eventsOf = (text: string): string[] =>
   text
@@ -325,7 +349,6 @@ export function expectRefusal(
 ): void {
   const { code, status, params, wireCode = code } = refusal
   const sentence = errorText(code, language, params)
-  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
   expect({ status: answer.status, body: answer.json }).toEqual({
     status,
     body: {
@@ -337,6 +360,7 @@ export function expectRefusal(
       },
     },
   })
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
 }
 
 /** After a suite: every point is accounted for, and the program complained about nothing. */

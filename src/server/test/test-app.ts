@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import { parseConfig } from '../config.ts'
 import { openDatabase, type Database } from '../db/database.ts'
 import { createServer } from '../server.ts'
+import { expectBooksBalanced } from './expect-books-balanced.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
 
 /** The real server on a free loopback port, with a clock that stands still unless it is told to go. */
@@ -19,6 +20,7 @@ export interface TestServer {
   /** What the program complained about: faults of ours. Empty unless a test provokes one. */
   faults: string[]
   call(method: string, path: string, input?: CallInput): Promise<TestAnswer>
+  /** Stops it. The books must balance, whatever the tests did. */
   close(): Promise<void>
 }
 
@@ -98,7 +100,11 @@ export async function startTestServer(
     async close() {
       await agent.close()
       await server.close()
-      await database.close()
+      try {
+        await expectBooksBalanced(database)
+      } finally {
+        await database.close()
+      }
       rmSync(folder, { recursive: true, force: true })
     },
   }

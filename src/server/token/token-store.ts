@@ -125,14 +125,33 @@ export async function setTokenStatus(db: Queries, id: number, status: number): P
   await db.updateTable('tokens').set({ status }).where('id', '=', id).execute()
 }
 
-/** Stores that a token has expired or is used up, unless somebody has changed its status meanwhile. */
-export async function markToken(db: Queries, id: number, status: number): Promise<void> {
-  await db
+/**
+ * Stores that a token has expired or is used up. False when it is not so: somebody has changed it
+ * meanwhile, or calls under way hold points that may come back to it.
+ */
+export async function markToken(db: Queries, id: number, status: number): Promise<boolean> {
+  let update = db
     .updateTable('tokens')
     .set({ status })
     .where('id', '=', id)
-    .where('status', '=', TokenStatus.enabled)
-    .execute()
+    // Once more where it is stored already: of several calls that meet the fact, each is told so.
+    .where('status', 'in', [TokenStatus.enabled, status])
+  if (status === TokenStatus.exhausted) {
+    update = update
+      .where('remain_quota', '<=', 0)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('reservations')
+              .select('request_id')
+              .where('token_id', '=', id)
+              .where('token_amount', '>', 0),
+          ),
+        ),
+      )
+  }
+  const { numUpdatedRows } = await update.executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 export async function deleteToken(db: Queries, userId: number, id: number): Promise<boolean> {

@@ -21,8 +21,8 @@ export interface UserToCreate {
 const AFF_CODE_LENGTHS = [4, 4, 6, 8, 12]
 
 /**
- * A new ordinary user with the bonus for newcomers and a first token named `default`, all in one transaction.
- * Answers the id; throws `username_taken`.
+ * A new ordinary user with the bonus for newcomers and a first token named `default`, all in one
+ * transaction. Answers the id; throws `username_taken`.
  */
 export async function createUser(app: App, user: UserToCreate): Promise<number> {
   const passwordHash = await app.passwords.hash(user.password)

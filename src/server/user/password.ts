@@ -6,8 +6,8 @@ import { hash, verify } from '@node-rs/bcrypt'
 export interface Passwords {
   hash(password: string): Promise<string>
   /**
-   * Whether the password fits. A missing or empty hash costs the same time and fits nothing, so that the
-   * answer's time does not tell which names exist.
+   * Whether the password fits. A missing or empty hash costs the same time and fits nothing, so
+   * that the answer's time does not tell which names exist.
    */
   verify(password: string, stored: string | null): Promise<boolean>
 }

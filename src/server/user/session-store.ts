@@ -99,9 +99,5 @@ export async function findUserByAccessToken(
     .where('token_hash', '=', tokenHash)
     .executeTakeFirst()
   if (ours !== undefined) return findUser(db, ours.user_id)
-  return db
-    .selectFrom('users')
-    .selectAll()
-    .where('access_token', '=', token)
-    .executeTakeFirst()
+  return db.selectFrom('users').selectAll().where('access_token', '=', token).executeTakeFirst()
 }

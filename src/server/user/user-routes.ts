@@ -1,11 +1,6 @@
 import { userApi } from '../../contract/user-api.ts'
 import { LogType } from '../../contract/log.ts'
-import {
-  groupNames,
-  MANAGE_ACTIONS,
-  UserStatus,
-  type ManageAction,
-} from '../../contract/user.ts'
+import { groupNames, MANAGE_ACTIONS, UserStatus, type ManageAction } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
@@ -127,7 +122,8 @@ function ownAccountRoutes(app: App): Route[] {
       const nowSeconds = clock.nowSeconds()
       const quota = await database.write.transaction().execute(async (trx) => {
         const result = await redeemCode(trx, { key, userId: actor.id, nowSeconds })
-        if (!result.ok) throw new AppError(result.reason === 'unknown' ? 'code_unknown' : 'code_used')
+        if (!result.ok)
+          throw new AppError(result.reason === 'unknown' ? 'code_unknown' : 'code_used')
         await insertLog(trx, {
           userId: actor.id,
           username: actor.user.username,
@@ -178,12 +174,13 @@ function administrationRoutes(app: App): Route[] {
       const target = await findUser(database.read, body.id)
       if (target === undefined) throw new AppError('not_found')
       if (!outranks(actor, target)) throw new AppError('cannot_change_peer')
-      if (body.role !== undefined && body.role !== target.role) {
+      if (body.role && body.role !== target.role) {
         if (!isRole(body.role)) throw new AppError('role_unknown', { role: body.role })
         if (!outranks(actor, { id: target.id, role: body.role })) {
           throw new AppError('cannot_raise_to_peer')
         }
       }
+      if (!isSettableStatus(body.status, target)) throw new AppError('invalid_parameter')
       if ((body.quota ?? 0) < 0) throw new AppError('quota_negative')
       await updateByAdmin(app, { actor, target, body, requestId })
     }),
@@ -223,7 +220,7 @@ function administrationRoutes(app: App): Route[] {
     if (body.display_name !== undefined) changes.display_name = body.display_name
     if (body.email !== undefined) changes.email = body.email
     if (body.group !== undefined) changes.group = groupNames(body.group).join(',')
-    if (body.role !== undefined) changes.role = body.role
+    if (body.role) changes.role = body.role
     if (body.status !== undefined && body.status !== 0) changes.status = body.status
     if (body.password) changes.password = await passwords.hash(body.password)
     const { quota, quota_was } = body
@@ -279,6 +276,13 @@ interface AdminUpdate {
   requestId: string
 }
 
+/** 0 and nothing mean unchanged; a status that is echoed back changes nothing either. */
+const isSettableStatus = (status: number | undefined, target: StoredUser): boolean =>
+  !status ||
+  status === UserStatus.enabled ||
+  status === UserStatus.disabled ||
+  status === target.status
+
 function refuse(refusal: Refusal | null): void {
   if (refusal !== null) throw new AppError(refusal.code, refusal.params)
 }
@@ -323,11 +327,9 @@ async function writeUser(app: App, id: number, changes: UserChanges): Promise<vo
   await app.database.announce(`user:${id}`)
 }
 
-function nameOutcome(
-  outcome: 'updated' | 'missing' | 'name_taken',
-  changes: UserChanges,
-): void {
-  if (outcome === 'name_taken') throw new AppError('username_taken', { name: changes.username ?? '' })
+function nameOutcome(outcome: 'updated' | 'missing' | 'name_taken', changes: UserChanges): void {
+  if (outcome === 'name_taken')
+    throw new AppError('username_taken', { name: changes.username ?? '' })
   if (outcome === 'missing') throw new AppError('not_found')
 }
 

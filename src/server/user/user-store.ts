@@ -29,7 +29,10 @@ export async function userPage(
   return { rows, total: total.count }
 }
 
-/** By id, or by the beginning of username, e-mail or display name; deleted users included, as on the wire. */
+/**
+ * By id, or by the beginning of username, e-mail or display name; deleted users included, as on the
+ * wire.
+ */
 export async function searchUsers(db: Queries, keyword: string): Promise<StoredUser[]> {
   return db
     .selectFrom('users')
@@ -117,10 +120,7 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
 
 /** The columns that people change; balances and counters are the ledger's. */
 export type UserChanges = Partial<
-  Pick<
-    StoredUser,
-    'username' | 'password' | 'display_name' | 'role' | 'status' | 'email' | 'group'
-  >
+  Pick<StoredUser, 'username' | 'password' | 'display_name' | 'role' | 'status' | 'email' | 'group'>
 >
 
 export type UpdateOutcome = 'updated' | 'missing' | 'name_taken'
@@ -169,9 +169,4 @@ export async function modelsOfGroups(db: Queries, groups: readonly string[]): Pr
 
 /** The oldest user with the highest role. */
 export const findFirstRoot = (db: Queries): Promise<StoredUser | undefined> =>
-  db
-    .selectFrom('users')
-    .selectAll()
-    .where('role', '>=', Role.root)
-    .orderBy('id')
-    .executeTakeFirst()
+  db.selectFrom('users').selectAll().where('role', '>=', Role.root).orderBy('id').executeTakeFirst()

@@ -45,7 +45,10 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
     return { code: 'password_too_long', params: { max: PASSWORD_BYTES_MAX } }
   }
-  if (email !== '' && (length(email) > EMAIL_LENGTH_MAX || !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(email))) {
+  if (
+    email !== '' &&
+    (length(email) > EMAIL_LENGTH_MAX || !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(email))
+  ) {
     return { code: 'email_invalid', params: { max: EMAIL_LENGTH_MAX } }
   }
   return null
@@ -82,7 +85,10 @@ export function manageRefusal(actor: Ranked, target: Ranked, action: ManageActio
 }
 
 /** What an action writes. */
-export function managedState(action: Exclude<ManageAction, 'delete'>): { role?: number; status?: number } {
+export function managedState(action: Exclude<ManageAction, 'delete'>): {
+  role?: number
+  status?: number
+} {
   switch (action) {
     case 'disable':
       return { status: UserStatus.disabled }

@@ -1,10 +1,9 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazyPart } from './lazy-part.ts'
 import { systemName, useStatus } from '../status.ts'
 import styles from './shell.module.css'
 
-const RichText = lazy(async () => ({
-  default: (await import('../../ui/rich-text.tsx')).RichText,
-}))
+const RichText = lazyPart(async () => (await import('../../ui/rich-text.tsx')).RichText)
 
 export function Footer() {
   const status = useStatus()

@@ -2,7 +2,7 @@ import { useLocation, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { paths } from '../../paths.ts'
 import { mayOpen, type PageAccess, useSessionUser } from '../session.ts'
-import { goToSignIn } from '../sign-in-again.ts'
+import { goToSignIn } from '../routing/sign-in-again.ts'
 import { ForbiddenPage } from './error-pages.tsx'
 
 /** Shows a page to those who may see it, and follows sign-out and role as they change. */

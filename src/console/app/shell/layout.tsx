@@ -1,7 +1,7 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { PageRoute } from '../pages.ts'
+import type { PageRoute } from '../routing/pages.ts'
 import { systemName, useStatus } from '../status.ts'
 import { Footer } from './footer.tsx'
 import { Gate } from './gate.tsx'

@@ -7,10 +7,9 @@ import '@mantine/spotlight/styles.layer.css'
 import { useMantineColorScheme } from '@mantine/core'
 import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { currentLanguage, setLanguage } from '../i18n.ts'
-import { type PageRoute, usePages } from '../pages.ts'
+import { type PageRoute, usePages } from '../routing/pages.ts'
 import { mayOpen, useSessionUser } from '../session.ts'
 import { useSignOut } from './sign-out.ts'
 
@@ -19,15 +18,15 @@ const [store, palette] = createSpotlight()
 /** Places the palette can go to: pages without a parameter that this person may open. */
 const isPlace = (page: PageRoute) => !page.path.includes('$') && page.path !== '/login'
 
-/** `openings` counts how often the palette was asked for; each new one opens it. */
-export function Palette({ openings }: { openings: number }) {
+export const openPalette = palette.open
+
+export function Palette() {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const pages = usePages()
   const user = useSessionUser()
   const signOut = useSignOut()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
-  useEffect(() => palette.open(), [openings])
 
   const places: SpotlightActionData[] = pages
     .filter((page) => isPlace(page) && mayOpen(page.access, user))

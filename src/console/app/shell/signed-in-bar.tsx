@@ -4,12 +4,13 @@ import { Menu, useMantineColorScheme } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isAdmin, isRoot } from '../../../contract/user.ts'
 import { paths } from '../../paths.ts'
 import { currentLanguage, setLanguage } from '../i18n.ts'
-import { useHasPage } from '../pages.ts'
+import { lazyPart } from './lazy-part.ts'
+import { useHasPage } from '../routing/pages.ts'
 import { queryClient } from '../queries.tsx'
 import { selfQuery } from '../self.ts'
 import { type SessionUser, useSessionUser } from '../session.ts'
@@ -17,15 +18,21 @@ import { useQuotaText } from '../status.ts'
 import styles from './shell.module.css'
 import { useSignOut } from './sign-out.ts'
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const loadPalette = () => import('./palette.tsx')
+const Palette = lazyPart(async () => (await loadPalette()).Palette)
+
+/** What the signed-in person has left; null until the server has said so. */
+function useBalance(): string | null {
+  const quotaText = useQuotaText()
+  const { data } = useQuery(selfQuery, queryClient)
+  return data === undefined ? null : quotaText(data.quota)
+}
 
 function Balance() {
   const { t } = useTranslation()
-  const quotaText = useQuotaText()
   const hasPage = useHasPage()
-  const { data } = useQuery(selfQuery, queryClient)
-  if (data === undefined) return <span className={styles['balance']} />
-  const text = quotaText(data.quota)
+  const text = useBalance()
+  if (text === null) return <span className={styles['balance']} />
   const label = t('余额 {{amount}}', { amount: text })
   if (!hasPage(paths.topup)) {
     return (
@@ -43,8 +50,14 @@ function Balance() {
 
 function PaletteField() {
   const { t } = useTranslation()
-  const [openings, setOpenings] = useState(0)
-  const open = () => setOpenings(openings + 1)
+  const [isWanted, setIsWanted] = useState(false)
+  const open = () => {
+    setIsWanted(true)
+    void loadPalette().then(
+      ({ openPalette }) => openPalette(),
+      () => setIsWanted(false),
+    )
+  }
   useHotkeys([['mod+K', open]], [])
   return (
     <>
@@ -57,9 +70,9 @@ function PaletteField() {
         <span>{t('搜索或跳转')}</span>
         <kbd>Ctrl K</kbd>
       </button>
-      {openings > 0 && (
+      {isWanted && (
         <Suspense fallback={null}>
-          <Palette openings={openings} />
+          <Palette />
         </Suspense>
       )}
     </>
@@ -76,6 +89,7 @@ function PersonMenu({ user }: { user: SessionUser }) {
   const navigate = useNavigate()
   const signOut = useSignOut()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const balance = useBalance()
   const initials = [...user.username].slice(0, 2).join('').toUpperCase()
   return (
     <Menu position="bottom-end" width={200}>
@@ -94,6 +108,7 @@ function PersonMenu({ user }: { user: SessionUser }) {
           <span>
             {user.username} · {roleName(user.role, t)}
           </span>
+          {balance !== null && <span>{t('余额 {{amount}}', { amount: balance })}</span>}
         </div>
         <Menu.Divider />
         <Menu.Item onClick={() => void navigate({ to: paths.profile })}>{t('个人信息')}</Menu.Item>

@@ -110,6 +110,10 @@ export const theme = createTheme({
       }),
     },
     Button: {
+      // One loud button on a page: the others are as light as the text around them.
+      styles: (_: unknown, props: { variant?: string }) => ({
+        root: { fontWeight: props.variant === 'default' ? 400 : 500 },
+      }),
       vars: (_: unknown, props: { size?: string }) => ({
         root: {
           '--button-height': `var(--${props.size === 'xs' ? 'small-' : ''}control-height)`,

@@ -34,7 +34,8 @@ export function ToastStack() {
   useEffect(() => showToastsWith(show), [])
   return (
     <Notifications
-      position={isPhone === true ? 'top-center' : 'top-right'}
+      className={styles['toasts'] ?? ''}
+      position={isPhone === true ? 'top-center' : 'bottom-right'}
       containerWidth={380}
       transitionDuration={140}
       limit={6}

@@ -1,8 +1,9 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
+import { lazyPart } from './lazy-part.ts'
 import { whenFirstToast } from '../toast.ts'
 
 const load = () => import('./toast-stack.tsx')
-const ToastStack = lazy(async () => ({ default: (await load()).ToastStack }))
+const ToastStack = lazyPart(async () => (await load()).ToastStack)
 
 /**
  * The toast widgets arrive with the first toast, or in an idle moment: a toast may say that the net
@@ -12,7 +13,7 @@ export function Toasts() {
   const [isWanted, setIsWanted] = useState(false)
   useEffect(() => {
     whenFirstToast(() => setIsWanted(true))
-    const timer = setTimeout(() => void load(), 2000)
+    const timer = setTimeout(() => void load().catch(() => {}), 2000)
     return () => clearTimeout(timer)
   }, [])
   if (!isWanted) return null

@@ -1,16 +1,15 @@
 import { Link, useLocation } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useId, useState } from 'react'
+import { Suspense, useEffect, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
 import { currentLanguage, setLanguage } from '../i18n.ts'
-import { type PageRoute, useHasPage, usePages } from '../pages.ts'
+import { lazyPart } from './lazy-part.ts'
+import { type PageRoute, useHasPage, usePages } from '../routing/pages.ts'
 import { mayOpen, useSessionUser } from '../session.ts'
 import { logoAddress, systemName, useStatus } from '../status.ts'
 import styles from './shell.module.css'
 
-const SignedInBar = lazy(async () => ({
-  default: (await import('./signed-in-bar.tsx')).SignedInBar,
-}))
+const SignedInBar = lazyPart(async () => (await import('./signed-in-bar.tsx')).SignedInBar)
 
 function Brand() {
   const status = useStatus()
@@ -49,7 +48,7 @@ function Menu({ page }: { page: PageRoute | null }) {
   ))
 }
 
-export function LanguageSwitch() {
+function LanguageSwitch() {
   const { t } = useTranslation()
   const language = currentLanguage()
   return (
@@ -86,17 +85,20 @@ function VisitorLinks() {
 export function TopBar({ page }: { page: PageRoute | null }) {
   const { t } = useTranslation()
   const user = useSessionUser()
-  const [isOpen, setIsOpen] = useState(false)
   const menuId = useId()
   const pathname = useLocation({ select: (location) => location.pathname })
-  useEffect(() => setIsOpen(false), [pathname])
+  // A narrow screen's menu belongs to the page it was opened on: it closes behind the reader.
+  const [openedOn, setOpenedOn] = useState<string | null>(null)
+  const isOpen = openedOn === pathname
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') setOpenedOn(null)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
   return (
-    <header
-      className={styles['bar']}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') setIsOpen(false)
-      }}
-    >
+    <header className={styles['bar']}>
       <Brand />
       <nav id={menuId} className={styles['menu']} data-open={isOpen} aria-label={t('主菜单')}>
         <Menu page={page} />
@@ -116,7 +118,7 @@ export function TopBar({ page }: { page: PageRoute | null }) {
         aria-expanded={isOpen}
         aria-controls={menuId}
         aria-label={t('菜单')}
-        onClick={() => setIsOpen(!isOpen)}
+        onClick={() => setOpenedOn(isOpen ? null : pathname)}
       >
         <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
           <path d="M2 4h12M2 8h12M2 12h12" stroke="currentColor" strokeWidth="1.5" />

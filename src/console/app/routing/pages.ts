@@ -1,6 +1,6 @@
 import type { AsyncRouteComponent } from '@tanstack/react-router'
 import { createContext, use } from 'react'
-import type { PageAccess } from './session.ts'
+import type { PageAccess } from '../session.ts'
 
 /** One row of the route table. */
 export interface PageRoute {

@@ -5,15 +5,15 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
-import { paths } from '../paths.ts'
-import { basePath } from './base.ts'
+import { paths } from '../../paths.ts'
+import { basePath } from '../base.ts'
 import { type PageRoute } from './pages.ts'
 import { parseSearch, stringifySearch } from './search-params.ts'
-import { mayOpen, sessionUser } from './session.ts'
+import { mayOpen, sessionUser } from '../session.ts'
 import { onSignInNeeded } from './sign-in-again.ts'
-import { BrokenPage, NotFoundPage } from './shell/error-pages.tsx'
-import { Layout } from './shell/layout.tsx'
-import { Loading } from '../ui/loading.tsx'
+import { BrokenPage, NotFoundPage } from '../shell/error-pages.tsx'
+import { Layout } from '../shell/layout.tsx'
+import { Loading } from '../../ui/loading.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
@@ -31,7 +31,7 @@ export function createConsoleRouter(pages: readonly PageRoute[]) {
   const withQueries = createRoute({
     getParentRoute: () => root,
     id: 'with-queries',
-    component: lazyRouteComponent(() => import('./queries.tsx'), 'WithQueries'),
+    component: lazyRouteComponent(() => import('../queries.tsx'), 'WithQueries'),
   })
   const toRoute = (page: PageRoute) =>
     createRoute({

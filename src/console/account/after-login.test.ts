@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import type { PageRoute } from '../app/routing/pages.ts'
+import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+import { profileErrors, toSelfUpdate, type ProfileForm } from './profile-form.ts'
+
+const page = (path: string, access: PageRoute['access']): PageRoute => ({
+  path,
+  access,
+  title: '',
+  component: () => null,
+})
+const pages = [
+  page('/', 'anyone'),
+  page('/login', 'anyone'),
+  page('/token', 'user'),
+  page('/token/edit/$id', 'user'),
+  page('/channel', 'admin'),
+]
+const user = { id: 1, username: 'a', display_name: '', role: 1, must_change_password: false }
+
+describe('where signing in leads', () => {
+  test.each([
+    [undefined, '/token', {}],
+    ['/token?page=3&order=used_quota', '/token', { page: '3', order: 'used_quota' }],
+    ['/token/edit/7#x', '/token/edit/7', {}],
+    ['/login', '/token', {}],
+    ['/nowhere', '/token', {}],
+    // Only places within the console exist.
+    ['//evil.example/token', '/token', {}],
+    ['https://evil.example', '/token', {}],
+  ])('from %s', (from, to, search) => {
+    expect(placeAfterLogin(from, user, pages)).toEqual({ to, search })
+  })
+
+  test('not to a page above one’s role', () => {
+    expect(placeAfterLogin('/channel', user, pages).to).toBe('/token')
+    expect(placeAfterLogin('/channel', { ...user, role: 10 }, pages).to).toBe('/channel')
+  })
+})
+
+describe('the default password', () => {
+  test.each([
+    ['root', '123456', undefined, true],
+    ['root', 'other-one', undefined, false],
+    ['alice', '123456', undefined, false],
+    ['alice', 'other-one', true, true],
+  ])('%s / %s, server says %s', (username, password, serverSays, isDefault) => {
+    expect(usesDefaultPassword({ username, password }, serverSays)).toBe(isDefault)
+  })
+})
+
+describe('the profile form', () => {
+  const form: ProfileForm = {
+    username: 'a',
+    display_name: '',
+    password: '',
+    password2: '',
+    old_password: '',
+  }
+  const usual = { mustChange: false, hasExternalSignIn: false }
+  const wrong = (change: Partial<ProfileForm>, at = usual) => [
+    ...profileErrors({ ...form, ...change }, at).keys(),
+  ]
+
+  test('asks nothing about passwords while none is changed', () => {
+    expect(wrong({})).toEqual([])
+    expect(wrong({ username: ' ' })).toEqual(['username'])
+  })
+
+  test('a new password is long enough, repeated, and backed by the old one', () => {
+    expect(wrong({ password: 'short' })).toEqual(['password', 'old_password'])
+    expect(wrong({ password: 'longenough', password2: 'other' })).toEqual([
+      'password2',
+      'old_password',
+    ])
+    const whole = { password: 'longenough', password2: 'longenough', old_password: 'x' }
+    expect(wrong(whole)).toEqual([])
+  })
+
+  test('eight characters are eight, however many units they take', () => {
+    const password = '密码密码密码密😀'
+    expect(wrong({ password, password2: password, old_password: 'x' })).toEqual([])
+  })
+
+  test('somebody who signs in elsewhere may never have had a password', () => {
+    const change = { password: 'longenough', password2: 'longenough' }
+    expect(wrong(change, { ...usual, hasExternalSignIn: true })).toEqual([])
+  })
+
+  test('a default password has to be replaced', () => {
+    expect(wrong({}, { ...usual, mustChange: true })).toEqual(['password', 'old_password'])
+  })
+
+  test('sends only what is meant to change', () => {
+    expect(toSelfUpdate({ ...form, old_password: 'x' })).toEqual({
+      username: 'a',
+      display_name: '',
+    })
+    expect(toSelfUpdate({ ...form, password: 'longenough', old_password: 'x' })).toEqual({
+      username: 'a',
+      display_name: '',
+      password: 'longenough',
+      old_password: 'x',
+    })
+  })
+})

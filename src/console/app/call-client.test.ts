@@ -1,0 +1,178 @@
+// oxlint-disable-next-line no-restricted-imports -- the test is the server that the console calls
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+// oxlint-disable-next-line no-restricted-imports -- as above
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { callAddress, CallFailure, createCalls } from './call-client.ts'
+
+interface Heard {
+  method: string
+  url: string
+  language: string | undefined
+  type: string | undefined
+  body: string
+}
+
+let heard: Heard
+let answer: (response: ServerResponse) => void = (response) => response.end()
+let reported: CallFailure[] = []
+let signedOut: boolean[] = []
+
+async function listen(request: IncomingMessage, response: ServerResponse) {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  heard = {
+    method: request.method ?? '',
+    url: request.url ?? '',
+    language: request.headers['accept-language'],
+    type: request.headers['content-type'],
+    body: Buffer.concat(chunks).toString(),
+  }
+  answer(response)
+}
+
+const server = createServer((request, response) => void listen(request, response))
+let base = ''
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A server that listens on TCP has an address of this kind.
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sub`
+})
+afterAll(() => server.close())
+beforeEach(() => {
+  reported = []
+  signedOut = []
+})
+
+const { call, callWhole, callRaw, callForFile } = createCalls({
+  fetch: (address, init) => fetch(address, init),
+  base: () => base,
+  languageTag: () => 'en',
+  report: (failure) => reported.push(failure),
+  signedOut: (background) => signedOut.push(background),
+  sentences: { unreachable: () => 'unreachable', unreadable: () => 'unreadable' },
+})
+
+const answers = (status: number, body: unknown, headers: Record<string, string> = {}) => {
+  answer = (response) => {
+    response.writeHead(status, headers)
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  }
+}
+
+async function failureOf(work: Promise<unknown>): Promise<CallFailure> {
+  const failure = await work.then(
+    () => null,
+    (error: unknown) => error,
+  )
+  if (!(failure instanceof CallFailure)) throw new Error('the call did not fail as calls do')
+  return failure
+}
+
+describe('addresses', () => {
+  test.each([
+    ['GET /api/token/:id', { params: { id: 7 } }, '/api/token/7'],
+    ['GET /api/token/:id', { params: { id: 'a/b' } }, '/api/token/a%2Fb'],
+    ['GET /api/token/', { query: { p: 0, order: '' } }, '/api/token/?p=0'],
+    ['PUT /api/token/?status_only', {}, '/api/token/?status_only=true'],
+    ['GET /api/x', { query: { a: undefined, b: '1 &' } }, '/api/x?b=1+%26'],
+  ])('%s', (key, input, address) => {
+    expect(callAddress(key, input)).toEqual({ method: key.split(' ')[0], address })
+  })
+})
+
+describe('answers', () => {
+  test('data of a success, called below the base with the language of the reader', async () => {
+    answers(200, { success: true, message: '', data: [{ id: 1 }] })
+    expect(await call('GET /api/token/', { query: { p: 2, order: 'used_quota' } })).toEqual([
+      { id: 1 },
+    ])
+    expect(heard).toMatchObject({ url: '/sub/api/token/?p=2&order=used_quota', language: 'en' })
+    expect(heard.type).toBeUndefined()
+  })
+
+  test('a body travels as JSON', async () => {
+    answers(200, { success: true, message: '', data: {} })
+    await call('PUT /api/token/?status_only', { body: { id: 3, status: 2 } })
+    expect(heard).toMatchObject({
+      method: 'PUT',
+      url: '/sub/api/token/?status_only=true',
+      type: 'application/json',
+      body: '{"id":3,"status":2}',
+    })
+  })
+
+  test('members beside the data, and the total when the server counts', async () => {
+    answers(200, { success: true, message: 'hi', time: 0.5 }, { 'X-Total-Count': '34' })
+    expect(await callWhole('GET /api/user/logout')).toMatchObject({
+      message: 'hi',
+      time: 0.5,
+      total: 34,
+      data: undefined,
+    })
+    answers(200, { success: true, message: '' })
+    expect(await callWhole('GET /api/user/logout')).toMatchObject({ total: null })
+  })
+
+  test('answers without an envelope, and files', async () => {
+    answers(200, { object: 'list', data: [] })
+    expect(await callRaw('GET /api/channel/models')).toEqual({ object: 'list', data: [] })
+    answers(200, 'body')
+    const file = callForFile as (key: string) => Promise<Blob>
+    expect(await (await file('GET /api/log/export/')).text()).toBe('body')
+  })
+})
+
+describe('failures', () => {
+  test('a refusal carries the server sentence and what was done before it', async () => {
+    answers(200, { success: false, message: '令牌名称过长', data: ['code'] })
+    const failure = await failureOf(call('GET /api/user/self'))
+    expect(failure).toMatchObject({ message: '令牌名称过长', refused: true, data: ['code'] })
+    expect(reported).toEqual([failure])
+  })
+
+  test('a session that is gone is not reported but left', async () => {
+    answers(401, { success: false, message: 'no' })
+    expect((await failureOf(call('GET /api/user/self'))).status).toBe(401)
+    await failureOf(call('GET /api/user/self', {}, { background: true }))
+    expect(signedOut).toEqual([false, true])
+    expect(reported).toEqual([])
+  })
+
+  test.each([
+    [429, '', 'HTTP 429'],
+    [500, { success: false, message: '内部错误' }, '内部错误'],
+    [502, '<html>bad gateway</html>', 'HTTP 502'],
+  ])('status %i', async (status, body, message) => {
+    answers(status, body)
+    expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ status, message })
+    expect(reported).toHaveLength(1)
+  })
+
+  test('a call in the background fails in silence', async () => {
+    answers(500, '')
+    await failureOf(call('GET /api/user/self', {}, { background: true }))
+    expect(reported).toEqual([])
+  })
+
+  test('an answer that is no envelope', async () => {
+    answers(200, '<html>')
+    expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ message: 'unreadable' })
+  })
+
+  test('no answer at all', async () => {
+    answer = (response) => response.destroy()
+    expect(await failureOf(call('GET /api/user/self'))).toMatchObject({
+      message: 'unreachable',
+      status: 0,
+    })
+  })
+
+  test('a call that nobody waits for any more is no failure to report', async () => {
+    answer = () => {}
+    const nobody = AbortSignal.abort()
+    await expect(call('GET /api/user/self', {}, { signal: nobody })).rejects.toThrow(/abort/i)
+    expect(reported).toEqual([])
+  })
+})

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { parseSearch, stringifySearch } from './search-params.ts'
+import { mayOpen, toSessionUser } from '../session.ts'
+import { isOtherVersion } from '../status.ts'
+
+const user = { id: 1, username: 'a', display_name: '', role: 1, must_change_password: false }
+const admin = { ...user, role: 10 }
+
+describe('who may open a page', () => {
+  test.each([
+    ['anyone', null, true],
+    ['user', null, false],
+    ['user', user, true],
+    ['admin', user, false],
+    ['admin', admin, true],
+  ] as const)('%s pages: %o → %s', (access, who, allowed) => {
+    expect(mayOpen(access, who)).toBe(allowed)
+  })
+})
+
+test('the texts of a query stay texts: a code of digits is no number', () => {
+  const search = { code: '0012', state: 'true', empty: '' }
+  expect(stringifySearch(search)).toBe('?code=0012&state=true')
+  expect(parseSearch('?code=0012&state=true&aff=a%20b')).toEqual({
+    code: '0012',
+    state: 'true',
+    aff: 'a b',
+  })
+  expect(stringifySearch({})).toBe('')
+})
+
+describe('the stored user', () => {
+  test('of a One API console is taken, with what we need of it', () => {
+    const stored = { id: 1, username: 'root', display_name: 'Root', role: 100, quota: 5, group: '' }
+    expect(toSessionUser(stored)).toEqual({
+      id: 1,
+      username: 'root',
+      display_name: 'Root',
+      role: 100,
+      must_change_password: false,
+    })
+  })
+
+  test.each([[null], [{}], [{ id: '1', username: 'a', role: 1 }], [{ id: 1, username: 'a' }]])(
+    'of another shape is nobody: %o',
+    (stored) => {
+      expect(toSessionUser(stored)).toBeNull()
+    },
+  )
+})
+
+describe('a new version is announced', () => {
+  const gatehouse = { options_min_role: 10, features: [], theme: 'default' }
+  test.each([
+    [{ version: 'v0.2.0', gatehouse }, true],
+    [{ version: 'v0.1.0', gatehouse }, false],
+    // A One API server counts its own versions.
+    [{ version: 'v0.6.11' }, false],
+    [{}, false],
+  ])('%o → %s', (status, announced) => {
+    expect(isOtherVersion(status, '0.1.0')).toBe(announced)
+  })
+})

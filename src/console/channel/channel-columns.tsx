@@ -1,0 +1,225 @@
+import type { TFunction } from 'i18next'
+import type { Channel } from '../../contract/channel-api.ts'
+import { balanceText, channelType } from '../../contract/channel-types.ts'
+import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { groupNames } from '../../contract/user.ts'
+import { mark } from '../app/i18n.ts'
+import { stampText } from '../app/time.ts'
+import type { Block, Column } from '../ui/data-table.tsx'
+import { CellChoice, CellNumber } from '../ui/field/cell-field.tsx'
+import { ColorName, GroupTag, StateDot, type Tone } from '../ui/marks.tsx'
+import { responseLevel } from './channel-response.ts'
+import { typeName } from './channel-type-name.ts'
+import styles from './channel.module.css'
+
+/** How rows are written, and what is changed in them. */
+export interface ChannelTexts {
+  t: TFunction
+  quotaText: (quota: number) => string
+  setPriority: (channel: Channel, priority: number) => Promise<void>
+  setTestModel: (channel: Channel, model: string) => Promise<void>
+}
+
+const states = new Map<number, { tone: Tone; name: string }>([
+  [ChannelStatus.enabled, { tone: 'good', name: mark('已启用') }],
+  [ChannelStatus.disabled, { tone: 'off', name: mark('手动禁用') }],
+  [ChannelStatus.autoDisabled, { tone: 'bad', name: mark('自动禁用') }],
+])
+
+function State({ channel, t }: { channel: Channel; t: TFunction }) {
+  const state = states.get(channel.status) ?? { tone: 'off', name: mark('未知状态') }
+  return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
+}
+
+function TypeName({ type, t }: { type: number; t: TFunction }) {
+  return <ColorName color={channelType(type).color}>{typeName(type, t)}</ColorName>
+}
+
+function Groups({ channel }: { channel: Channel }) {
+  const groups = groupNames(channel.group ?? '')
+  return (
+    <span className={styles['groups']} title={groups.join(', ')}>
+      {groups.map((group) => (
+        <GroupTag key={group} name={group} />
+      ))}
+    </span>
+  )
+}
+
+function ResponseTime({ channel, t }: { channel: Channel; t: TFunction }) {
+  const { response_time: ms, test_time: testedAt } = channel
+  const stamp = testedAt > 0 ? stampText(testedAt) : ''
+  if (ms === 0) {
+    const title = stamp === '' ? undefined : t('{{stamp}} 的测试没有成功', { stamp })
+    return (
+      <span className={styles['response']} data-level={responseLevel(ms)} title={title}>
+        {t('未测试')}
+      </span>
+    )
+  }
+  return (
+    <span
+      className={styles['response']}
+      data-level={responseLevel(ms)}
+      title={stamp === '' ? undefined : t('测试于 {{stamp}}', { stamp })}
+    >
+      {t('{{seconds}} 秒', { seconds: (ms / 1000).toFixed(2) })}
+    </span>
+  )
+}
+
+function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) {
+  const text = balanceText(channel.type, channel.balance, texts.quotaText)
+  const { t } = texts
+  if (text === null) {
+    return (
+      <span className={styles['quiet']} title={t('此类型的上游不提供余额')}>
+        —
+      </span>
+    )
+  }
+  const askedAt = channel.balance_updated_time
+  return (
+    <span title={askedAt > 0 ? t('更新于 {{stamp}}', { stamp: stampText(askedAt) }) : undefined}>
+      {text}
+    </span>
+  )
+}
+
+function Priority({ channel, texts }: { channel: Channel; texts: ChannelTexts }) {
+  return (
+    <CellNumber
+      label={texts.t('「{{name}}」的优先级', { name: channel.name })}
+      value={channel.priority ?? 0}
+      onCommit={(priority) => texts.setPriority(channel, priority)}
+    />
+  )
+}
+
+/** The model that a test of this channel calls. */
+export const testModelOf = (channel: Channel): string =>
+  channel.test_model || (commaList(channel.models)[0] ?? '')
+
+function TestModel({ channel, texts }: { channel: Channel; texts: ChannelTexts }) {
+  const chosen = testModelOf(channel)
+  if (chosen === '') return <span className={styles['quiet']}>—</span>
+  const models = commaList(channel.models)
+  return (
+    <CellChoice
+      label={texts.t('「{{name}}」的测试模型', { name: channel.name })}
+      value={chosen}
+      options={models.includes(chosen) ? models : [chosen, ...models]}
+      onCommit={(model) => texts.setTestModel(channel, model)}
+    />
+  )
+}
+
+export function channelColumns(texts: ChannelTexts): Column<Channel>[] {
+  return [...namingColumns(texts), ...measuredColumns(texts)]
+}
+
+function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
+  return [
+    {
+      id: 'id',
+      head: 'ID',
+      cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
+      sortBy: (channel) => channel.id,
+      align: 'end',
+      width: 60,
+    },
+    {
+      id: 'name',
+      head: t('名称'),
+      cell: (channel) => (
+        <span className={styles['name']} title={channel.name}>
+          {channel.name || t('未命名')}
+        </span>
+      ),
+      sortBy: (channel) => channel.name,
+    },
+    {
+      id: 'group',
+      head: t('分组'),
+      cell: (channel) => <Groups channel={channel} />,
+      sortBy: (channel) => channel.group ?? '',
+      width: 150,
+    },
+    {
+      id: 'type',
+      head: t('类型'),
+      cell: (channel) => <TypeName type={channel.type} t={t} />,
+      sortBy: (channel) => typeName(channel.type, t),
+      width: 164,
+    },
+    {
+      id: 'status',
+      head: t('状态'),
+      cell: (channel) => <State channel={channel} t={t} />,
+      sortBy: (channel) => channel.status,
+      width: 104,
+    },
+  ]
+}
+
+function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
+  const { t } = texts
+  return [
+    {
+      id: 'response_time',
+      head: t('响应时间'),
+      cell: (channel) => <ResponseTime channel={channel} t={t} />,
+      sortBy: (channel) => channel.response_time,
+      align: 'end',
+      width: 88,
+    },
+    {
+      id: 'balance',
+      head: t('余额'),
+      cell: (channel) => <Balance channel={channel} texts={texts} />,
+      sortBy: (channel) => channel.balance,
+      align: 'end',
+      width: 96,
+    },
+    {
+      id: 'priority',
+      head: t('优先级'),
+      cell: (channel) => <Priority channel={channel} texts={texts} />,
+      sortBy: (channel) => channel.priority ?? 0,
+      align: 'end',
+      width: 92,
+    },
+    {
+      id: 'test_model',
+      head: t('测试模型'),
+      cell: (channel) => <TestModel channel={channel} texts={texts} />,
+      sortBy: testModelOf,
+      width: 176,
+    },
+  ]
+}
+
+export function channelBlock(texts: ChannelTexts): (channel: Channel) => Block {
+  const { t } = texts
+  return (channel) => ({
+    title: channel.name || t('未命名'),
+    titleEnd: <State channel={channel} t={t} />,
+    line: (
+      <span className={styles['blockLine']}>
+        <TypeName type={channel.type} t={t} />
+        <Groups channel={channel} />
+      </span>
+    ),
+    lineEnd: <ResponseTime channel={channel} t={t} />,
+    more: (
+      <>
+        <label className={styles['blockField']}>
+          {t('优先级')} <Priority channel={channel} texts={texts} />
+        </label>
+        <label className={styles['blockField']}>
+          {t('测试模型')} <TestModel channel={channel} texts={texts} />
+        </label>
+      </>
+    ),
+  })
+}

@@ -1,0 +1,118 @@
+import type { Channel } from '../../contract/channel-api.ts'
+import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
+import { localText, mark } from '../app/i18n.ts'
+import {
+  type ChannelForm,
+  hasField,
+  keepsSecret,
+  needsKey,
+  needsKeyAgain,
+  wholeNumber,
+} from './channel-form.ts'
+
+export interface FormError {
+  /** Chinese; translated where shown. */
+  text: string
+  values?: Record<string, string>
+  /** What the toast says where it is not the same. */
+  toast?: string
+}
+
+/** Fields by their path in the form, `config.ak`. */
+export type FormErrors = Map<string, FormError>
+
+const NAME_AND_KEY = mark('请填写渠道名称和渠道密钥！')
+
+/** What has to be mended before the form can be sent; `before` is the channel that is edited. */
+export function formErrors(form: ChannelForm, before: Channel | null): FormErrors {
+  return new Map([
+    ...nameErrors(form, before),
+    ...addressErrors(form),
+    ...fieldErrors(form, before),
+    ...keyErrors(form, before),
+    ...modelErrors(form),
+    ...numberErrors(form),
+  ])
+}
+
+type Found = [field: string, error: FormError][]
+
+function nameErrors({ name, groups }: ChannelForm, before: Channel | null): Found {
+  // Channels that other programs made may have no name; they can be edited nevertheless.
+  const needsName = before === null || (before.name ?? '') !== ''
+  const errors: Found = []
+  if (needsName && name.trim() === '') {
+    errors.push(['name', { text: mark('请填写渠道名称'), toast: NAME_AND_KEY }])
+  }
+  if (groups.length === 0) {
+    errors.push(['groups', { text: mark('请至少选择一个分组，例如 default') }])
+  }
+  return errors
+}
+
+function addressErrors({ type, baseUrl }: ChannelForm): Found {
+  const { mode, label, placeholder } = channelType(type).baseUrlField
+  const address = trimBaseUrl(baseUrl)
+  const values = { label: localText(label), example: placeholder }
+  if (mode === 'required' && address === '') {
+    return [['baseUrl', { text: mark('请填写{{label}}，例如 {{example}}'), values }]]
+  }
+  if (mode === 'hidden' || address === '' || isWebAddress(address)) return []
+  return [
+    ['baseUrl', { text: mark('地址须以 http:// 或 https:// 开头，例如 {{example}}'), values }],
+  ]
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)
+}
+
+function fieldErrors(form: ChannelForm, before: Channel | null): Found {
+  return channelType(form.type).fields.flatMap((field): Found => {
+    const { config: member, label, required, placeholder } = field
+    const isMissing = required && form.config[member].trim() === ''
+    if (!isMissing || (field.secret && keepsSecret(form, before, member))) return []
+    const values = { label: localText(label), example: placeholder }
+    const text = placeholder === '' ? mark('请填写{{label}}') : mark('请填写{{label}}，例如 {{example}}')
+    return [[`config.${member}`, { text, values }]]
+  })
+}
+
+function keyErrors(form: ChannelForm, before: Channel | null): Found {
+  if (!needsKey(form, before) || form.key.trim() !== '') return []
+  return needsKeyAgain(form, before)
+    ? [['key', { text: mark('类型或地址已更改，请重新填写密钥') }]]
+    : [['key', { text: mark('请填写渠道密钥'), toast: NAME_AND_KEY }]]
+}
+
+function modelErrors({ type, models, mapping }: ChannelForm): Found {
+  const errors: Found = []
+  if (channelType(type).needsModels && models.length === 0) {
+    errors.push(['models', { text: mark('请至少选择一个模型！') }])
+  }
+  if (hasField(type, 'model_mapping') && !isJson(mapping)) {
+    errors.push([
+      'mapping',
+      { text: mark('模型映射必须是合法的 JSON 格式，例如 {"gpt-4":"gpt-4o"}') },
+    ])
+  }
+  return errors
+}
+
+/** Nothing, or JSON. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text.trim() || '{}')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function numberErrors({ priority, weight }: ChannelForm): Found {
+  const isWrong = (text: string) => text.trim() !== '' && wholeNumber(text) === null
+  const errors: Found = []
+  if (isWrong(priority)) errors.push(['priority', { text: mark('优先级须是整数，例如 10') }])
+  if (isWrong(weight)) errors.push(['weight', { text: mark('权重须是不小于 0 的整数，例如 1') }])
+  return errors
+}

@@ -1,0 +1,257 @@
+import { TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import type { Channel } from '../../contract/channel-api.ts'
+import { channelType, type ChannelTypeField } from '../../contract/channel-types.ts'
+import { call } from '../app/call.ts'
+import { localText } from '../app/i18n.ts'
+import { SecretField } from '../ui/field/secret-field.tsx'
+import { TextArea } from '../ui/field/text-area.tsx'
+import { FormRow } from '../ui/form.tsx'
+import { TagInput } from '../ui/tag-input.tsx'
+import { Toggle } from '../ui/toggle.tsx'
+import {
+  batchKeys,
+  type ChannelForm,
+  hasField,
+  hasStoredKey,
+  keepsSecret,
+  needsKey,
+  needsKeyAgain,
+} from './channel-form.ts'
+import styles from './channel.module.css'
+
+export type ChannelFormApi = UseFormReturnType<ChannelForm>
+export const errorOf = (form: ChannelFormApi, field: string) => String(form.errors[field] ?? '')
+
+export interface RowsProps {
+  form: ChannelFormApi
+  /** The channel that is edited; null: a new one. */
+  before: Channel | null
+}
+
+export function NameRows({ form, before }: RowsProps) {
+  const { t } = useTranslation()
+  const { data: groups = [] } = useQuery({
+    queryKey: ['groups'],
+    queryFn: ({ signal }) => call('GET /api/group/', {}, { signal }),
+  })
+  return (
+    <>
+      <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={before === null}>
+        {(field) => (
+          <TextInput
+            {...field}
+            autoFocus={before === null}
+            autoComplete="off"
+            placeholder={t('例如：OpenAI 主账号')}
+            {...form.getInputProps('name')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      <FormRow
+        label={t('分组')}
+        hint={t('这些分组的用户可以使用')}
+        error={errorOf(form, 'groups')}
+        isRequired
+      >
+        {(field) => (
+          <TagInput
+            field={field}
+            value={form.values.groups}
+            onChange={(value) => {
+              form.setFieldValue('groups', value)
+              form.clearFieldError('groups')
+            }}
+            options={groups}
+            placeholder={t('选择或输入分组')}
+          />
+        )}
+      </FormRow>
+    </>
+  )
+}
+
+export function AddressRow({ form }: Pick<RowsProps, 'form'>) {
+  const { t } = useTranslation()
+  const { mode, label, placeholder } = channelType(form.values.type).baseUrlField
+  if (mode === 'hidden') return null
+  const isRequired = mode === 'required'
+  return (
+    <FormRow
+      label={localText(label)}
+      hint={isRequired ? undefined : t('留空使用官方地址')}
+      error={errorOf(form, 'baseUrl')}
+      isRequired={isRequired}
+    >
+      {(field) => (
+        <TextInput
+          {...field}
+          className={styles['mono'] ?? ''}
+          inputMode="url"
+          autoComplete="off"
+          placeholder={placeholder}
+          {...form.getInputProps('baseUrl')}
+          error={field.error}
+        />
+      )}
+    </FormRow>
+  )
+}
+
+/** One of the fields that only this type has. */
+function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTypeField }) {
+  const { t } = useTranslation()
+  const { config: member, secret, multiline, required, placeholder } = spec
+  const path = `config.${member}`
+  const isKept = secret && keepsSecret(form.values, before, member)
+  const value = form.values.config[member]
+  const shown = isKept ? t('已设置，留空表示不变') : placeholder
+  const onChange = (text: string) => {
+    form.setFieldValue(path, text)
+    form.clearFieldError(path)
+  }
+  return (
+    <FormRow
+      label={localText(spec.label)}
+      hint={isKept ? t('已设置') : undefined}
+      error={errorOf(form, path)}
+      isRequired={required && !isKept}
+    >
+      {(field) =>
+        multiline ? (
+          <TextArea
+            field={field}
+            isCode
+            rows={6}
+            placeholder={shown}
+            value={value}
+            onChange={onChange}
+          />
+        ) : secret ? (
+          <SecretField field={field} placeholder={shown} value={value} onChange={onChange} />
+        ) : (
+          <TextInput
+            {...field}
+            className={styles['mono'] ?? ''}
+            autoComplete="off"
+            placeholder={shown}
+            value={value}
+            onChange={(event) => onChange(event.currentTarget.value)}
+          />
+        )
+      }
+    </FormRow>
+  )
+}
+
+export function TypeFields({ form, before }: RowsProps) {
+  return channelType(form.values.type).fields.map((field) => (
+    <TypeField key={field.config} form={form} before={before} field={field} />
+  ))
+}
+
+function useKeyHint({ form, before }: RowsProps): string | undefined {
+  const { t } = useTranslation()
+  const { parts, placeholder } = channelType(form.values.type).key
+  if (before !== null && !needsKeyAgain(form.values, before)) {
+    return hasStoredKey(before) ? t('已设置，留空表示不变') : t('尚未设置')
+  }
+  return parts.length > 1 ? localText(placeholder) : undefined
+}
+
+/** The key, or in a batch one key a line. */
+export function KeyRow({ form, before }: RowsProps) {
+  const { t } = useTranslation()
+  const hint = useKeyHint({ form, before })
+  const { type, key, isBatch } = form.values
+  if (!hasField(type, 'key')) return null
+  const canBatch = before === null && hasField(type, 'batch')
+  const placeholder = localText(channelType(type).key.placeholder)
+  const onChange = (text: string) => {
+    form.setFieldValue('key', text)
+    form.clearFieldError('key')
+  }
+  return (
+    <FormRow
+      label={t('密钥')}
+      hint={hint}
+      error={errorOf(form, 'key')}
+      isRequired={needsKey(form.values, before)}
+    >
+      {(field) => (
+        <>
+          {canBatch && isBatch ? (
+            <TextArea
+              field={field}
+              isCode
+              rows={6}
+              placeholder={t('一行一个密钥')}
+              value={key}
+              onChange={onChange}
+            />
+          ) : (
+            <SecretField field={field} placeholder={placeholder} value={key} onChange={onChange} />
+          )}
+          {needsKeyAgain(form.values, before) && (
+            <p className={styles['again']} role="status">
+              {t('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')}
+            </p>
+          )}
+          {canBatch && (
+            <Toggle
+              label={
+                isBatch && batchKeys(key).length > 0
+                  ? t('批量创建，将添加 {{count}} 个渠道', { count: batchKeys(key).length })
+                  : t('批量创建，一行一个密钥')
+              }
+              isOn={isBatch}
+              onChange={(isOn) => form.setFieldValue('isBatch', isOn)}
+            />
+          )}
+        </>
+      )}
+    </FormRow>
+  )
+}
+
+export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
+  const { t } = useTranslation()
+  return (
+    <>
+      <FormRow label={t('优先级')} hint={t('数字大的先用')} error={errorOf(form, 'priority')}>
+        {(field) => (
+          <TextInput
+            {...field}
+            inputMode="numeric"
+            autoComplete="off"
+            placeholder="0"
+            {...form.getInputProps('priority')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      <FormRow
+        label={t('权重')}
+        hint={t('同一优先级内按权重分配')}
+        error={errorOf(form, 'weight')}
+      >
+        {(field) => (
+          <TextInput
+            {...field}
+            inputMode="numeric"
+            autoComplete="off"
+            placeholder="0"
+            {...form.getInputProps('weight')}
+            error={field.error}
+            onBlur={() => {
+              if (Number(form.values.weight) < 0) form.setFieldValue('weight', '0')
+            }}
+          />
+        )}
+      </FormRow>
+    </>
+  )
+}

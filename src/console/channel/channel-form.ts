@@ -1,0 +1,212 @@
+import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
+import type { HiddenField } from '../../contract/channel-type-row.ts'
+import {
+  channelType,
+  ChannelTypeNumber,
+  type ConfigMember,
+  composeKey,
+  trimBaseUrl,
+} from '../../contract/channel-types.ts'
+import { commaList, CONFIG_MEMBERS } from '../../contract/channel.ts'
+import { DEFAULT_GROUP } from '../../contract/user.ts'
+
+/** What the form holds: texts as typed, until they are sent. */
+export interface ChannelForm {
+  type: number
+  name: string
+  groups: string[]
+  baseUrl: string
+  /** Empty on editing: as it is. With `isBatch` one a line. */
+  key: string
+  isBatch: boolean
+  /** The fields of the type, and what others left behind. */
+  config: Record<ConfigMember, string>
+  models: string[]
+  /** JSON object text. */
+  mapping: string
+  systemPrompt: string
+  /** Whole number; empty: not sent. */
+  priority: string
+  /** Whole number; empty: not sent. */
+  weight: string
+}
+
+const emptyConfig = (): Record<ConfigMember, string> => ({
+  region: '',
+  sk: '',
+  ak: '',
+  user_id: '',
+  api_version: '',
+  library_id: '',
+  plugin: '',
+  vertex_ai_project_id: '',
+  vertex_ai_adc: '',
+})
+
+export const newChannelForm = (): ChannelForm => ({
+  type: ChannelTypeNumber.openai,
+  name: '',
+  groups: [DEFAULT_GROUP],
+  baseUrl: '',
+  key: '',
+  isBatch: false,
+  config: emptyConfig(),
+  models: [],
+  mapping: '',
+  systemPrompt: '',
+  priority: '',
+  weight: '',
+})
+
+/** The stored object; null when the text is none. */
+function configObject(text: string | null): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text || '{}')
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? { ...value } : null
+  } catch {
+    return null
+  }
+}
+
+function formConfig({ type, config, other }: Channel): Record<ConfigMember, string> {
+  const stored = configObject(config) ?? {}
+  const filled = emptyConfig()
+  for (const member of CONFIG_MEMBERS) {
+    const value = stored[member]
+    if (typeof value === 'string') filled[member] = value
+  }
+  // Where older programs kept the one extra field of a type.
+  for (const { config: member, alsoOther } of channelType(type).fields) {
+    if (alsoOther && filled[member] === '') filled[member] = other ?? ''
+  }
+  return filled
+}
+
+export function toForm(channel: Channel): ChannelForm {
+  return {
+    type: channel.type,
+    name: channel.name ?? '',
+    groups: commaList(channel.group),
+    baseUrl: channel.base_url ?? '',
+    key: '',
+    isBatch: false,
+    config: formConfig(channel),
+    models: commaList(channel.models),
+    mapping: channel.model_mapping ?? '',
+    systemPrompt: channel.system_prompt ?? '',
+    priority: String(channel.priority ?? 0),
+    weight: String(channel.weight ?? 0),
+  }
+}
+
+/** Whether the form shows a field for this type. */
+export const hasField = (type: number, field: HiddenField): boolean =>
+  !channelType(type).hiddenFields.includes(field)
+
+/** A whole number, or null: nothing to send. */
+export function wholeNumber(text: string): number | null {
+  return /^[+-]?\d{1,15}$/.test(text.trim()) ? Number(text) : null
+}
+
+/** The members of `config` that the form's fields fill, with the defaults of empty ones. */
+function typedConfig({ type, config }: ChannelForm): Partial<Record<ConfigMember, string>> {
+  const values = channelType(type).fields.map(
+    (field) => [field.config, config[field.config].trim() || field.default] as const,
+  )
+  return Object.fromEntries(values)
+}
+
+/** Members that the fields do not show are sent back as they came: older servers replace all. */
+function configText(form: ChannelForm, stored: string | null): string {
+  const typed = typedConfig(form)
+  const filled = Object.fromEntries(
+    Object.entries({ ...configObject(stored), ...typed }).filter(
+      // An emptied field has to be sent; one that was never there does not.
+      ([member, value]) => value !== '' || Object.hasOwn(configObject(stored) ?? {}, member),
+    ),
+  )
+  return Object.keys(filled).length === 0 ? '' : JSON.stringify(filled)
+}
+
+function otherText(form: ChannelForm): string {
+  const field = channelType(form.type).fields.find(({ alsoOther }) => alsoOther)
+  return field === undefined ? '' : (typedConfig(form)[field.config] ?? '')
+}
+
+function keyText(form: ChannelForm): string {
+  const composed = composeKey(form.type, typedConfig(form))
+  if (composed !== '' || !hasField(form.type, 'key')) return composed
+  if (!form.isBatch || !hasField(form.type, 'batch')) return form.key.trim()
+  return batchKeys(form.key).join('\n')
+}
+
+export const batchKeys = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** Of a form without errors. `stored` is the configuration of the channel that is edited. */
+export function toInput(form: ChannelForm, stored: string | null = null): Partial<ChannelInput> {
+  const priority = wholeNumber(form.priority)
+  const weight = wholeNumber(form.weight)
+  const hasBaseUrl = channelType(form.type).baseUrlField.mode !== 'hidden'
+  return {
+    type: form.type,
+    name: form.name.trim(),
+    group: form.groups.join(','),
+    base_url: hasBaseUrl ? trimBaseUrl(form.baseUrl) : '',
+    key: keyText(form),
+    config: configText(form, stored),
+    other: otherText(form),
+    models: hasField(form.type, 'models') ? form.models.join(',') : '',
+    model_mapping: hasField(form.type, 'model_mapping') ? form.mapping.trim() : '',
+    system_prompt: hasField(form.type, 'system_prompt') ? form.systemPrompt : '',
+    ...(priority === null ? {} : { priority }),
+    ...(weight === null ? {} : { weight: Math.max(0, weight) }),
+  }
+}
+
+/**
+ * What an edit changes, and nothing else: members that are not sent stay as they are, whoever has
+ * changed them meanwhile.
+ */
+export function toChanges(form: ChannelForm, before: Channel): Partial<ChannelInput> {
+  const was = new Map(Object.entries(toInput(toForm(before), before.config)))
+  const now = Object.entries(toInput(form, before.config))
+  return Object.fromEntries(now.filter(([member, value]) => was.get(member) !== value))
+}
+
+/** Keys of a type that is composed of fields are among those fields. */
+const isKeyComposed = (type: number): boolean => channelType(type).key.composedOf.length > 0
+
+/** Whether a channel holds a key; servers that do not say it always do. */
+export const hasStoredKey = (channel: Channel): boolean => channel.key_set !== false
+
+/**
+ * Whether an edit sends the channel elsewhere. A stored key goes only where it was entered for, so
+ * that it has to be entered again.
+ */
+export function needsKeyAgain(form: ChannelForm, before: Channel | null): boolean {
+  if (before === null || !hasStoredKey(before)) return false
+  if (form.type !== before.type) return true
+  const { mode } = channelType(form.type).baseUrlField
+  return mode !== 'hidden' && trimBaseUrl(form.baseUrl) !== trimBaseUrl(before.base_url ?? '')
+}
+
+/** Whether an empty secret member of `config` stands for a stored one. */
+export function keepsSecret(
+  form: ChannelForm,
+  before: Channel | null,
+  member: ConfigMember,
+): boolean {
+  const isSet = before?.config_set?.includes(member) === true
+  return isSet && !needsKeyAgain(form, before)
+}
+
+/** Whether the key has to be typed before the form can be sent. */
+export function needsKey(form: ChannelForm, before: Channel | null): boolean {
+  if (isKeyComposed(form.type) || !hasField(form.type, 'key')) return false
+  return before === null || needsKeyAgain(form, before)
+}

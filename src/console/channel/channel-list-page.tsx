@@ -1,0 +1,185 @@
+import { useEffect, useMemo, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Channel } from '../../contract/channel-api.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import { CallFailure } from '../app/call-client.ts'
+import { call, callWhole } from '../app/call.ts'
+import { LinkButton } from '../app/link-button.tsx'
+import { useListState } from '../app/list-state.ts'
+import { type PagedList, usePagedList } from '../app/paged-list.ts'
+import { useQuotaText } from '../app/status.ts'
+import { readStored, writeStored } from '../app/stored.ts'
+import { nowSeconds } from '../app/time.ts'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { Action, ConfirmAction } from '../ui/actions.tsx'
+import { DataTable } from '../ui/data-table.tsx'
+import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
+import { Hint, Page } from '../ui/page.tsx'
+import { Empty } from '../ui/states.tsx'
+import { BulkActions } from './channel-bulk.tsx'
+import { channelBlock, channelColumns, type ChannelTexts, testModelOf } from './channel-columns.tsx'
+
+const HINT = 'prompt-channel-test'
+
+function useChannelList() {
+  const state = useListState()
+  return usePagedList<Channel>({
+    name: 'channels',
+    state,
+    filters: {},
+    loadPage: (p, signal) => callWhole('GET /api/channel/', { query: { p } }, { signal }),
+    search: (keyword, signal) =>
+      call('GET /api/channel/search', { query: { keyword } }, { signal }),
+  })
+}
+
+function useChannelTexts({ update }: PagedList<Channel>): ChannelTexts {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  return useMemo(
+    () => ({
+      t,
+      quotaText,
+      setPriority: async ({ id }, priority) => {
+        await call('PUT /api/channel/', { body: { id, priority } })
+        update(id, { priority })
+        toast.success(t('操作成功完成！'))
+      },
+      setTestModel: async ({ id }, model) => {
+        await call('PUT /api/channel/', { body: { id, test_model: model } })
+        update(id, { test_model: model })
+        toast.success(t('操作成功完成！'))
+      },
+    }),
+    [t, quotaText, update],
+  )
+}
+
+function RowActions({ channel, list }: { channel: Channel; list: PagedList<Channel> }) {
+  const { t } = useTranslation()
+  const { id, name } = channel
+  const isEnabled = channel.status === ChannelStatus.enabled
+
+  async function test() {
+    const seen = { test_time: nowSeconds() }
+    try {
+      const query = { model: testModelOf(channel) }
+      const answer = await callWhole('GET /api/channel/test/:id', { params: { id }, query })
+      list.update(id, { ...seen, response_time: Math.max(1, Math.round(answer.time * 1000)) })
+      toast.success(
+        t('「{{name}}」测试成功：模型 {{model}}，用时 {{seconds}} 秒', {
+          name,
+          // One API's own spelling comes first: it may leave the other out.
+          model: answer.modelName || answer.model || query.model,
+          seconds: answer.time.toFixed(2),
+        }),
+      )
+    } catch (error) {
+      // The toast with the server's sentence is up already.
+      if (error instanceof CallFailure && error.refused) {
+        list.update(id, { ...seen, response_time: 0 })
+      }
+      throw error
+    }
+  }
+  async function toggle() {
+    const status = isEnabled ? ChannelStatus.disabled : ChannelStatus.enabled
+    const changed = await call('PUT /api/channel/', { body: { id, status } })
+    list.update(id, { status: changed.status })
+    toast.success(t('操作成功完成！'))
+  }
+  async function remove() {
+    await call('DELETE /api/channel/:id', { params: { id } })
+    list.remove(id)
+    toast.success(t('操作成功完成！'))
+  }
+  return (
+    <>
+      <Action label={t('测试')} onClick={test} />
+      <Action label={isEnabled ? t('禁用') : t('启用')} onClick={toggle} />
+      <LinkButton size="xs" variant="default" to={paths.channelEdit(id)}>
+        {t('编辑')}
+      </LinkButton>
+      <ConfirmAction
+        label={t('删除')}
+        question={t('删除渠道「{{name}}」？它的密钥会一并删除，无法恢复', { name })}
+        confirmLabel={t('删除渠道')}
+        onClick={remove}
+      />
+    </>
+  )
+}
+
+/** Shown once, and for as long as this visit lasts unless it is closed. */
+function TestHint() {
+  const { t } = useTranslation()
+  const [isShown, setIsShown] = useState(() => readStored(HINT) === null)
+  useEffect(() => writeStored(HINT, 'true'), [])
+  if (!isShown) return null
+  return (
+    <Hint closeLabel={t('知道了')} onClose={() => setIsShown(false)}>
+      {t('余额只有部分类型能够查询。测试会向上游发出一次真实的对话请求，可能产生少量费用；只支持对话模型')}
+    </Hint>
+  )
+}
+
+function facts({ rows, total }: PagedList<Channel>, t: ChannelTexts['t']): string {
+  const countOf = (status: number) => rows.filter((row) => row.status === status).length
+  const told = {
+    enabled: countOf(ChannelStatus.enabled),
+    auto: countOf(ChannelStatus.autoDisabled),
+  }
+  const isPart = total !== null && total > rows.length
+  return isPart
+    ? t('共 {{total}} 个；已加载 {{count}} 个，其中 {{enabled}} 个启用，{{auto}} 个被自动禁用', {
+        total,
+        count: rows.length,
+        ...told,
+      })
+    : t('{{count}} 个，{{enabled}} 个启用，{{auto}} 个被自动禁用', {
+        count: rows.length,
+        ...told,
+      })
+}
+
+export function ChannelListPage() {
+  const { t } = useTranslation()
+  const list = useChannelList()
+  const { state } = list
+  const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
+  const texts = useChannelTexts(list)
+  const columns = useMemo(() => channelColumns(texts), [texts])
+  const rowActions = (channel: Channel) => <RowActions channel={channel} list={list} />
+  const add = <LinkButton to={paths.channelAdd}>{t('添加渠道')}</LinkButton>
+  return (
+    <Page title={t('渠道')} facts={list.isLoading ? '' : facts(list, t)} actions={add}>
+      <TestHint />
+      <FilterBar>
+        <SearchField box={box} placeholder={t('搜索渠道的 ID、名称和密钥')} />
+      </FilterBar>
+      <DataTable
+        label={t('渠道')}
+        list={list}
+        columns={columns}
+        block={channelBlock(texts)}
+        pageSize={PAGE_SIZE}
+        actionsWidth={240}
+        rowActions={rowActions}
+        footer={<BulkActions list={list} />}
+        empty={
+          state.keyword === '' ? (
+            <Empty sentence={t('还没有渠道。渠道是到上游模型服务的连接')} action={add} />
+          ) : (
+            <Empty
+              sentence={t('没有 ID、名称或密钥符合「{{keyword}}」的渠道', {
+                keyword: state.keyword,
+              })}
+            />
+          )
+        }
+      />
+    </Page>
+  )
+}

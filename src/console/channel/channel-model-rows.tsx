@@ -1,0 +1,169 @@
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { FormRow } from '../ui/form.tsx'
+import { TextArea } from '../ui/field/text-area.tsx'
+import { TagInput } from '../ui/tag-input.tsx'
+import { hasField } from './channel-form.ts'
+import { useAllModels, useTypeModels } from './channel-models.ts'
+import { type ChannelFormApi, errorOf } from './channel-form-rows.tsx'
+import styles from './channel.module.css'
+
+const MAPPING_EXAMPLE = `{
+  "gpt-3.5-turbo-0301": "gpt-3.5-turbo",
+  "gpt-4-0314": "gpt-4"
+}`
+
+const joined = (...lists: readonly string[][]): string[] => [...new Set(lists.flat())]
+
+function FillButtons({ form }: { form: ChannelFormApi }) {
+  const { t } = useTranslation()
+  const { type, models } = form.values
+  const related = useTypeModels()(type)
+  const all = useAllModels()
+  const set = (next: string[]) => {
+    form.setFieldValue('models', next)
+    form.clearFieldError('models')
+  }
+  return (
+    <div className={styles['buttons']}>
+      <Button
+        size="xs"
+        variant="default"
+        disabled={related.length === 0}
+        title={related.length === 0 ? t('这个类型没有预设的模型') : undefined}
+        onClick={() => set(joined(models, related))}
+      >
+        {t('填入相关模型')}
+      </Button>
+      <Button
+        size="xs"
+        variant="default"
+        disabled={all.length === 0}
+        onClick={() => set(joined(models, all))}
+      >
+        {t('填入所有模型')}
+      </Button>
+      <Button
+        size="xs"
+        variant="default"
+        disabled={models.length === 0}
+        title={models.length === 0 ? t('还没有选择模型') : undefined}
+        onClick={() => set([])}
+      >
+        {t('清除所有模型')}
+      </Button>
+    </div>
+  )
+}
+
+/** Adds a model that no list knows. */
+function CustomModel({ form }: { form: ChannelFormApi }) {
+  const { t } = useTranslation()
+  const [text, setText] = useState('')
+  const add = () => {
+    const typed = text.split(/[,，\s]+/).filter((model) => model !== '')
+    setText('')
+    if (typed.length === 0) return
+    form.setFieldValue('models', joined(form.values.models, typed))
+    form.clearFieldError('models')
+  }
+  return (
+    <div className={styles['custom']}>
+      <TextInput
+        aria-label={t('自定义模型名称')}
+        placeholder={t('自定义模型名称')}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.nativeEvent.isComposing) return
+          event.preventDefault()
+          add()
+        }}
+      />
+      <Button
+        variant="default"
+        disabled={text.trim() === ''}
+        title={text.trim() === '' ? t('请先输入模型名称') : undefined}
+        onClick={add}
+      >
+        {t('填入')}
+      </Button>
+    </div>
+  )
+}
+
+function ModelsRow({ form }: { form: ChannelFormApi }) {
+  const { t } = useTranslation()
+  const { type, models } = form.values
+  const related = useTypeModels()(type)
+  const all = useAllModels()
+  return (
+    <FormRow
+      label={t('模型')}
+      hint={models.length === 0 ? t('此渠道能调用的模型') : t('已选 {{count}} 个', { count: models.length })}
+      error={errorOf(form, 'models')}
+      isRequired
+    >
+      {(field) => (
+        <>
+          <TagInput
+            field={field}
+            value={models}
+            onChange={(value) => {
+              form.setFieldValue('models', value)
+              form.clearFieldError('models')
+            }}
+            options={joined(related, all)}
+            placeholder={t('选择或输入模型')}
+          />
+          <FillButtons form={form} />
+          <CustomModel form={form} />
+        </>
+      )}
+    </FormRow>
+  )
+}
+
+/** What a channel of this type is asked for: which models, under which names, with which prompt. */
+export function ModelRows({ form }: { form: ChannelFormApi }) {
+  const { t } = useTranslation()
+  const { type } = form.values
+  return (
+    <>
+      {hasField(type, 'models') && <ModelsRow form={form} />}
+      {hasField(type, 'model_mapping') && (
+        <FormRow
+          label={t('模型重定向')}
+          hint={t('请求的模型名 → 发给上游的模型名，可留空')}
+          error={errorOf(form, 'mapping')}
+        >
+          {(field) => (
+            <TextArea
+              field={field}
+              isCode
+              rows={5}
+              placeholder={MAPPING_EXAMPLE}
+              value={form.values.mapping}
+              onChange={(mapping) => form.setFieldValue('mapping', mapping)}
+              onBlur={() => form.validateField('mapping')}
+            />
+          )}
+        </FormRow>
+      )}
+      {hasField(type, 'system_prompt') && (
+        <FormRow label={t('系统提示词')} hint={t('替换请求里的系统提示词，可留空')}>
+          {(field) => (
+            <TextArea
+              field={field}
+              rows={3}
+              value={form.values.systemPrompt}
+              onChange={(prompt) => form.setFieldValue('systemPrompt', prompt)}
+            />
+          )}
+        </FormRow>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,48 @@
+import { useQuery } from '@tanstack/react-query'
+import { call, callRaw } from '../app/call.ts'
+import { readStoredObject, writeStored } from '../app/stored.ts'
+
+/** Models offered for each type, by its number. */
+type ModelsByType = Record<string, string[]>
+
+const noModels: string[] = []
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** Lists only: a type without any is null, and what is stored may be anything. */
+export function toModelsByType(found: Readonly<Record<string, unknown>> | null): ModelsByType {
+  const lists = Object.entries(found ?? {}).filter((entry): entry is [string, unknown[]] =>
+    Array.isArray(entry[1]),
+  )
+  return Object.fromEntries(lists.map(([type, models]) => [type, models.filter(isText)]))
+}
+
+async function loadModelsByType(signal: AbortSignal): Promise<ModelsByType> {
+  const models = toModelsByType(await call('GET /api/models', {}, { signal, background: true }))
+  writeStored('channel_models', JSON.stringify(models))
+  return models
+}
+
+/** Models that a channel of this type is likely to serve; of an earlier visit until they are loaded. */
+export function useTypeModels(): (type: number) => string[] {
+  const { data } = useQuery({
+    queryKey: ['models-by-type'],
+    queryFn: ({ signal }) => loadModelsByType(signal),
+    placeholderData: () => toModelsByType(readStoredObject('channel_models')),
+    staleTime: Infinity,
+  })
+  return (type) => data?.[type] ?? noModels
+}
+
+/** Every model the server knows by name. */
+export function useAllModels(): string[] {
+  const { data } = useQuery({
+    queryKey: ['known-models'],
+    queryFn: async ({ signal }) => {
+      const { data: listed } = await callRaw('GET /api/channel/models', {}, { signal })
+      return [...new Set(listed.map(({ id }) => id))]
+    },
+    staleTime: Infinity,
+  })
+  return data ?? noModels
+}

@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { pageAt } from './app/routing/pages.ts'
+import { pages } from './routes.tsx'
+
+describe('the page at an address', () => {
+  test.each([
+    ['/', '/'],
+    ['/token', '/token'],
+    ['/token/', '/token'],
+    ['/token/add', '/token/add'],
+    ['/token/edit/7', '/token/edit/$id'],
+    // The profile, not a user whose id is missing.
+    ['/user/edit', '/user/edit'],
+  ])('%s', (path, pattern) => {
+    expect(pageAt(path, pages)?.path).toBe(pattern)
+  })
+
+  test.each(['/nowhere', '/token/edit', '/token/edit/7/8'])('%s is no page', (path) => {
+    expect(pageAt(path, pages)).toBeNull()
+  })
+})
+
+test('every page has an address of its own', () => {
+  expect(new Set(pages.map(({ path }) => path)).size).toBe(pages.length)
+})
+
+test('a page under a menu entry names one that exists', () => {
+  const entries = pages.filter(({ inMenu }) => inMenu === true).map(({ path }) => path)
+  const parents = pages.flatMap(({ under }) => (under === undefined ? [] : [under]))
+  expect(parents.filter((path) => !entries.includes(path))).toEqual([])
+})

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest'
+import type { Token } from '../../contract/token-api.ts'
+import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { parseStamp, stampText } from '../app/time.ts'
+import { curlText, environmentText, maskedKey } from './token-copies.ts'
+import { formErrors, newTokenForm, shouldReenable, toForm, toInput } from './token-form.ts'
+import { orders } from './token-order.ts'
+
+const now = 1_800_000_000
+const aToken = (over: Partial<Token> = {}): Token => ({
+  id: 1,
+  user_id: 1,
+  key: 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKL',
+  status: TokenStatus.enabled,
+  name: '工作',
+  created_time: now,
+  accessed_time: now,
+  expired_time: NEVER_EXPIRES,
+  remain_quota: 500_000,
+  unlimited_quota: false,
+  used_quota: 0,
+  models: '',
+  subnet: '',
+  ...over,
+})
+
+describe('a token and its form', () => {
+  test.each([
+    ['never expires, everything allowed', aToken()],
+    ['expires', aToken({ expired_time: now + 60 })],
+    ['unlimited', aToken({ unlimited_quota: true, remain_quota: 0 })],
+    ['restricted', aToken({ models: 'gpt-4o,o3', subnet: '10.0.0.0/8,2001:db8::/32' })],
+  ])('%s: saved unchanged, nothing changes', (_case, token) => {
+    const { name, expired_time, remain_quota, unlimited_quota, models, subnet } = token
+    const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet }
+    expect(toInput(toForm(token))).toEqual(kept)
+  })
+
+  test('takes what an old server leaves null', () => {
+    // Such a server breaks the contract here, which is the point.
+    const old = { ...aToken(), models: null, subnet: null } as unknown as Token
+    expect(toForm(old)).toMatchObject({ models: [], subnet: '' })
+  })
+
+  test('a new one: never expires, the default quota, no restriction', () => {
+    expect(toInput({ ...newTokenForm, name: ' a ' })).toEqual({
+      name: 'a',
+      expired_time: -1,
+      remain_quota: 500_000,
+      unlimited_quota: false,
+      models: '',
+      subnet: '',
+    })
+  })
+
+  test('the quota of an unlimited token need not make sense', () => {
+    const form = { ...newTokenForm, name: 'a', isUnlimited: true, quota: '' }
+    expect([...formErrors(form, true)]).toEqual([])
+    expect(toInput(form).remain_quota).toBe(0)
+  })
+})
+
+describe('rules of the form', () => {
+  const wrong = (change: Partial<typeof newTokenForm>, isNew = true) => [
+    ...formErrors({ ...newTokenForm, name: 'a', ...change }, isNew).keys(),
+  ]
+
+  test('a name is required on creation only', () => {
+    expect(wrong({ name: ' ' })).toEqual(['name'])
+    expect(wrong({ name: '' }, false)).toEqual([])
+  })
+
+  test.each([
+    '',
+    '-1',
+    '2030-01-31 12:00:00',
+    '2030-01-31 12:00',
+    '2030-01-31',
+    '2030/01/31',
+    '2030-01-31T12:00:00',
+  ])('expiry %s is understood', (expiry) => {
+    expect(wrong({ expiry })).toEqual([])
+  })
+
+  test.each(['soon', '2030-02-31', '2030-13-01', '12:00', '0'])('expiry %s is not', (expiry) => {
+    expect(wrong({ expiry })).toEqual(['expiry'])
+  })
+
+  test.each(['', '-5', '1.5', 'x', '1e400'])('quota %s is refused', (quota) => {
+    expect(wrong({ quota })).toEqual(['quota'])
+  })
+
+  test.each(['10.0.0.0/8', '10.0.0.0/8, 192.168.1.0/24', '2001:db8::/32', '10.0.0.0/8，::1/128'])(
+    'subnet %s is accepted',
+    (subnet) => {
+      expect(wrong({ subnet })).toEqual([])
+    },
+  )
+
+  test('the wrong block of several is named', () => {
+    const errors = formErrors({ ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }, true)
+    expect(errors.get('subnet')?.values).toEqual({ subnet: '1.2.3.4/99' })
+  })
+})
+
+describe('an edit gives a stopped token its status back', () => {
+  const stopped = aToken({ status: TokenStatus.exhausted, remain_quota: 0 })
+  const expired = aToken({ status: TokenStatus.expired, expired_time: now - 1 })
+  test.each([
+    ['quota for an exhausted one', stopped, aToken({ remain_quota: 5 }), true],
+    ['no limit for an exhausted one', stopped, aToken({ unlimited_quota: true }), true],
+    ['still without quota', stopped, aToken({ remain_quota: 0 }), false],
+    ['time for an expired one', expired, aToken({ expired_time: now + 1 }), true],
+    ['still expired', expired, aToken({ expired_time: now }), false],
+    ['time, but no quota', expired, aToken({ remain_quota: 0 }), false],
+    [
+      'one that somebody disabled stays so',
+      aToken({ status: TokenStatus.disabled }),
+      aToken(),
+      false,
+    ],
+  ])('%s', (_case, before, after, isReenabled) => {
+    expect(shouldReenable(before, after, now)).toBe(isReenabled)
+  })
+})
+
+test('rows found by search stand in the order the list would have', () => {
+  const rows = [
+    aToken({ id: 1, remain_quota: 5, used_quota: 9 }),
+    aToken({ id: 2, unlimited_quota: true, used_quota: 1 }),
+    aToken({ id: 3, remain_quota: 7, used_quota: 1 }),
+  ]
+  const ids = (order: keyof typeof orders) => rows.toSorted(orders[order]).map(({ id }) => id)
+  expect(ids('')).toEqual([3, 2, 1])
+  expect(ids('remain_quota')).toEqual([2, 3, 1])
+  expect(ids('used_quota')).toEqual([1, 3, 2])
+})
+
+describe('copies', () => {
+  test('a key on the screen shows its ends only', () => {
+    expect(maskedKey(aToken())).toBe('sk-abcd…IJKL')
+  })
+
+  test('environment of an OpenAI library', () => {
+    expect(environmentText(aToken({ key: 'k' }), 'https://g.example')).toBe(
+      'OPENAI_API_KEY=sk-k\nOPENAI_BASE_URL=https://g.example/v1\n',
+    )
+  })
+
+  test('a command names a model the token may use, and survives quotes', () => {
+    const text = curlText(aToken({ key: 'k', models: "o'3,x" }), 'https://g.example')
+    expect(text).toContain(`"model":"o'\\''3"`)
+    expect(text).toContain("'Authorization: Bearer sk-k'")
+    expect(curlText(aToken(), '')).toContain('"model":"gpt-4o-mini"')
+  })
+})
+
+test('stamps are read as they are written', () => {
+  expect(parseStamp(stampText(now))).toBe(now)
+  expect(stampText(now)).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+})

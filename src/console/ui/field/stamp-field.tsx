@@ -1,0 +1,105 @@
+import '@mantine/core/styles/Input.layer.css'
+import '@mantine/core/styles/Popover.layer.css'
+import '@mantine/dates/styles.layer.css'
+import { Popover, TextInput } from '@mantine/core'
+import { DatePicker } from '@mantine/dates'
+import zhCn from 'dayjs/locale/zh-cn.js'
+import { type KeyboardEvent, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './stamp-field.module.css'
+
+interface StampFieldProps {
+  label: string
+  /** Seconds since 1970. */
+  value: number
+  onCommit: (seconds: number) => void
+  /** Seconds as a stamp that begins with `YYYY-MM-DD`. */
+  format: (seconds: number) => string
+  /** Seconds of a typed stamp; null when it is none. */
+  parse: (text: string) => number | null
+  /** Time of a day that is chosen from the calendar, such as `23:59:59`. */
+  timeOfDay: string
+}
+
+const DAY_LENGTH = 'YYYY-MM-DD'.length
+
+/** A moment, typed or chosen from a calendar. Enter or leaving takes it, Escape puts the old one back. */
+export function StampField(props: StampFieldProps) {
+  const { label, value, onCommit, format, parse, timeOfDay } = props
+  const { t, i18n } = useTranslation()
+  const [text, setText] = useState(format(value))
+  const [seen, setSeen] = useState(value)
+  const [isOpen, setIsOpen] = useState(false)
+  if (value !== seen) {
+    setSeen(value)
+    setText(format(value))
+  }
+  const isWrong = parse(text) === null
+
+  function commit(typed: string) {
+    const seconds = parse(typed)
+    if (seconds === null) return
+    setText(format(seconds))
+    if (seconds !== value) onCommit(seconds)
+  }
+  function onKeyDown(event: KeyboardEvent<HTMLInputElement>) {
+    if (event.key === 'Enter') commit(text)
+    if (event.key === 'Escape') setText(format(value))
+  }
+  return (
+    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
+      <Popover.Target>
+        <TextInput
+          className={styles['stamp'] ?? ''}
+          aria-label={label}
+          autoComplete="off"
+          placeholder="YYYY-MM-DD HH:mm:ss"
+          value={text}
+          error={isWrong}
+          title={isWrong ? t('时间格式错误，例如 2030-01-31 12:00:00') : label}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onBlur={() => commit(text)}
+          onKeyDown={onKeyDown}
+          rightSection={
+            <button
+              type="button"
+              className={styles['open']}
+              aria-label={t('{{label}}：打开日历', { label })}
+              aria-expanded={isOpen}
+              onClick={() => setIsOpen(!isOpen)}
+            >
+              <svg width="14" height="14" viewBox="0 0 14 14" fill="none" aria-hidden="true">
+                <rect x="1.5" y="2.5" width="11" height="10" rx="1.5" stroke="currentColor" />
+                <path d="M1.5 5.5h11M4.5 1v3M9.5 1v3" stroke="currentColor" />
+              </svg>
+            </button>
+          }
+        />
+      </Popover.Target>
+      <Popover.Dropdown aria-label={label} className={styles['calendar'] ?? ''}>
+        <DatePicker
+          value={format(value).slice(0, DAY_LENGTH)}
+          // Nobody wants to leaf from 1970 to this month.
+          {...(value > 0 ? { defaultDate: format(value).slice(0, DAY_LENGTH) } : {})}
+          locale={i18n.language === 'en' ? 'en' : zhCn.name}
+          firstDayOfWeek={1}
+          size="sm"
+          ariaLabels={{
+            previousMonth: t('上个月'),
+            nextMonth: t('下个月'),
+            previousYear: t('上一年'),
+            nextYear: t('下一年'),
+            previousDecade: t('前十年'),
+            nextDecade: t('后十年'),
+            monthLevelControl: t('选择月份'),
+            yearLevelControl: t('选择年份'),
+          }}
+          onChange={(day) => {
+            if (day !== null) commit(`${day.slice(0, DAY_LENGTH)} ${timeOfDay}`)
+            setIsOpen(false)
+          }}
+        />
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

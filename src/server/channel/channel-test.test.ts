@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { aChannel, anAdmin, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+const { enabled, disabled, autoDisabled } = ChannelStatus
+
+forEachDatabase('testing channels', (open) => {
+  let server: TestServer
+  let upstream: FakeUpstream
+  let admin: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    upstream = await startFakeUpstream()
+    admin = await anAdmin(server)
+  })
+  afterAll(async () => {
+    await server.close()
+    await upstream.close()
+  })
+  beforeEach(async () => {
+    await server.database.write.deleteFrom('channels').execute()
+    await server.database.write.deleteFrom('logs').execute()
+    upstream.seen()
+  })
+
+  const get = async (path: string) => server.call('GET', path, { as: admin })
+  const channel = async (id: number) => Object((await get(`/api/channel/${id}`)).data)
+  const testLogs = async () =>
+    [(await get('/api/log/?type=5')).data].flat().map((row) => Object(row))
+  const askedModels = () => upstream.seen().map(({ body }) => Object(body).model)
+
+  describe('GET /api/channel/test/:id', () => {
+    test('calls the upstream and says how long it took', async () => {
+      const id = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'gpt-4o-mini',
+        name: '主',
+      })
+      const answer = await get(`/api/channel/test/${id}`)
+      expect(answer.json).toEqual({
+        success: true,
+        message: '',
+        time: expect.any(Number),
+        model: 'gpt-4o-mini',
+        modelName: 'gpt-4o-mini',
+      })
+      expect(Number(answer.json['time'])).toBeLessThan(5)
+      expect(askedModels()).toEqual(['gpt-4o-mini'])
+      const row = await channel(id)
+      expect(row).toMatchObject({ test_time: server.clock.nowSeconds(), status: enabled })
+      expect(row.response_time).toBeGreaterThan(0)
+      expect(await testLogs()).toMatchObject([
+        {
+          type: 5,
+          user_id: 0,
+          username: '',
+          channel: id,
+          model_name: 'gpt-4o-mini',
+          content: '渠道「主」测试成功，回复：The answer is forty-two.',
+          quota: 0,
+          request_id: answer.headers['x-oneapi-request-id'],
+        },
+      ])
+    })
+
+    test('asks for the query’s model, else the chosen one, else the first', async () => {
+      const id = await aChannel(server, { base_url: upstream.url, models: 'first,second' })
+      await get(`/api/channel/test/${id}`)
+      await server.call('PUT', '/api/channel/', { as: admin, body: { id, test_model: 'second' } })
+      await get(`/api/channel/test/${id}`)
+      await get(`/api/channel/test/${id}?model=third`)
+      expect(askedModels()).toEqual(['first', 'second', 'third'])
+    })
+
+    test('the upstream gets the mapped name, the answer has the asked one', async () => {
+      const id = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'ours',
+        model_mapping: '{"ours":"theirs"}',
+      })
+      expect((await get(`/api/channel/test/${id}`)).json).toMatchObject({ model: 'ours' })
+      expect(askedModels()).toEqual(['theirs'])
+    })
+
+    test('a failure is a sentence with the members of a success', async () => {
+      const id = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'fail-500',
+        name: 'broken',
+      })
+      const answer = await get(`/api/channel/test/${id}`)
+      expect(answer).toMatchObject({ status: 200 })
+      expect(answer.json).toEqual({
+        success: false,
+        message: expect.stringContaining('测试失败'),
+        time: expect.any(Number),
+        model: 'fail-500',
+        modelName: 'fail-500',
+      })
+      expect(await channel(id)).toMatchObject({
+        response_time: 0,
+        test_time: server.clock.nowSeconds(),
+        // A person looks at the result; the program changes nothing.
+        status: enabled,
+      })
+      expect((await testLogs())[0].content).toMatch(/^渠道「broken」测试失败：/)
+    })
+
+    test('an upstream that repeats the key does not get it into an answer or a log row', async () => {
+      const key = 'sk-canary-0123456789'
+      const id = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'secret-in-error,echo',
+        key,
+      })
+      const answers = [
+        await get(`/api/channel/test/${id}`),
+        await get(`/api/channel/test/${id}?model=echo`),
+        await get('/api/log/?type=5'),
+      ]
+      expect(answers[2]?.data).toHaveLength(2)
+      for (const { text } of answers) expect(text).not.toContain(key)
+    })
+
+    test('nobody listening, an unknown channel, a type that cannot be tested', async () => {
+      const dead = await aChannel(server, { base_url: 'http://127.0.0.1:9', models: 'm' })
+      expect((await get(`/api/channel/test/${dead}`)).json).toMatchObject({
+        success: false,
+        model: 'm',
+      })
+      expect((await get('/api/channel/test/999999')).json).toEqual({
+        success: false,
+        message: '没有找到该记录',
+      })
+      const proxy = await aChannel(server, { type: 43, models: '', base_url: upstream.url })
+      expect((await get(`/api/channel/test/${proxy}`)).json).toMatchObject({
+        success: false,
+        model: '',
+      })
+      expect(upstream.seen()).toEqual([])
+    })
+  })
+
+  describe('GET /api/channel/test', () => {
+    const state = async () => Object((await get('/api/channel/test/status')).data)
+    async function finished() {
+      for (;;) {
+        const now = await state()
+        if (now.running === false) return now
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    async function withOptions(values: Record<string, string>, work: () => Promise<void>) {
+      const before = Object.keys(values).map(
+        (key) =>
+          [key, server.app.options.listed().find((row) => row.key === key)?.value ?? ''] as const,
+      )
+      for (const [key, value] of Object.entries(values)) await server.app.options.set(key, value)
+      await work()
+      for (const [key, value] of before) await server.app.options.set(key, value)
+    }
+
+    test('visits all of them and counts', async () => {
+      await aChannel(server, { base_url: upstream.url, models: 'one' })
+      await aChannel(server, { base_url: upstream.url, models: 'fail-401' })
+      await aChannel(server, { base_url: upstream.url, models: 'two', status: disabled })
+      const answer = await get('/api/channel/test')
+      expect(answer.json).toEqual({ success: true, message: '' })
+      expect(await finished()).toEqual({
+        running: false,
+        scope: 'all',
+        done: 3,
+        total: 3,
+        failed: 1,
+      })
+      expect(askedModels()).toEqual(['one', 'fail-401', 'two'])
+      expect(await testLogs()).toHaveLength(3)
+    })
+
+    test('or the disabled ones only', async () => {
+      await aChannel(server, { base_url: upstream.url, models: 'one' })
+      await aChannel(server, { base_url: upstream.url, models: 'two', status: disabled })
+      await aChannel(server, { base_url: upstream.url, models: 'three', status: autoDisabled })
+      await get('/api/channel/test?scope=disabled')
+      expect(await finished()).toMatchObject({ scope: 'disabled', done: 2, total: 2 })
+      expect(askedModels()).toEqual(['two', 'three'])
+    })
+
+    test('one run at a time', async () => {
+      await aChannel(server, { base_url: upstream.url, models: 'slow-200' })
+      const answers = await Promise.all([get('/api/channel/test'), get('/api/channel/test')])
+      expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
+      expect(answers.map(({ message }) => message)).toContain('渠道测试正在进行，请稍后再试')
+      expect(await state()).toMatchObject({ running: true, done: 0, total: 1 })
+      await finished()
+      expect((await get('/api/channel/test')).json['success']).toBe(true)
+      await finished()
+    })
+
+    test('disables what is too slow, when that is wanted', async () => {
+      const slow = await aChannel(server, { base_url: upstream.url, models: 'slow-150' })
+      const quick = await aChannel(server, { base_url: upstream.url, models: 'quick' })
+      const run = async () => {
+        await get('/api/channel/test')
+        await finished()
+        return [(await channel(slow)).status, (await channel(quick)).status]
+      }
+      await withOptions({ ChannelDisableThreshold: '0.1' }, async () => {
+        expect(await run()).toEqual([enabled, enabled])
+      })
+      await withOptions(
+        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '0' },
+        async () => expect(await run()).toEqual([enabled, enabled]),
+      )
+      await withOptions(
+        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '0.1' },
+        async () => expect(await run()).toEqual([autoDisabled, enabled]),
+      )
+      const offered = (await get('/api/user/available_models')).data
+      expect(offered).toContain('quick')
+      expect(offered).not.toContain('slow-150')
+    })
+
+    // What a person has disabled stays so, however well it works.
+    test('enables again only what the program disabled, when that is wanted', async () => {
+      const byHand = await aChannel(server, { base_url: upstream.url, status: disabled })
+      const byProgram = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'back',
+        status: autoDisabled,
+      })
+      const broken = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'fail-500',
+        status: autoDisabled,
+      })
+      const run = async () => {
+        await get('/api/channel/test?scope=disabled')
+        await finished()
+        return Promise.all(
+          [byHand, byProgram, broken].map(async (id) => (await channel(id)).status),
+        )
+      }
+      expect(await run()).toEqual([disabled, autoDisabled, autoDisabled])
+      await withOptions({ AutomaticEnableChannelEnabled: 'true' }, async () => {
+        expect(await run()).toEqual([disabled, enabled, autoDisabled])
+      })
+      expect((await get('/api/user/available_models')).data).toContain('back')
+    })
+
+    test('a channel that a person disables meanwhile is left alone', async () => {
+      const id = await aChannel(server, { base_url: upstream.url, models: 'slow-300' })
+      await withOptions(
+        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '0.1' },
+        async () => {
+          await get('/api/channel/test')
+          await server.call('PUT', '/api/channel/', { as: admin, body: { id, status: disabled } })
+          await finished()
+        },
+      )
+      expect(await channel(id)).toMatchObject({ status: disabled })
+    })
+
+    test('a channel deleted meanwhile does not stop the others', async () => {
+      await aChannel(server, { base_url: upstream.url, models: 'slow-200' })
+      const gone = await aChannel(server, { base_url: upstream.url, models: 'gone' })
+      await aChannel(server, { base_url: upstream.url, models: 'last' })
+      await get('/api/channel/test')
+      await server.call('DELETE', `/api/channel/${gone}`, { as: admin })
+      expect(await finished()).toMatchObject({ done: 3, total: 3, failed: 0 })
+      expect(askedModels()).toEqual(['slow-200', 'last'])
+    })
+  })
+})

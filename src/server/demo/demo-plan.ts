@@ -1,0 +1,156 @@
+import type { Ratios } from '../option/live-options.ts'
+import { planCalls, type DemoCall } from './demo-calls.ts'
+import { planChannels, type DemoChannel } from './demo-channels.ts'
+import { planPeople, type DemoPerson } from './demo-people.ts'
+import { planTimes } from './demo-times.ts'
+import { planTokens, type DemoToken } from './demo-tokens.ts'
+import { createDice, HEX_DIGITS, type Dice } from './dice.ts'
+
+/** How much there is of everything. */
+export interface DemoSize {
+  people: number
+  channels: number
+  tokens: number
+  codes: number
+  calls: number
+  days: number
+}
+
+/** The wire's numbers. */
+export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const
+
+/** A redemption code of the demo before it has an id. */
+export interface DemoCode {
+  key: string
+  name: string
+  points: number
+  /** What it ends as; a code that will have been used begins unused. */
+  finalStatus: number
+  createdSeconds: number
+}
+
+export interface DemoTopUp {
+  kind: 'topUp'
+  atSeconds: number
+  person: DemoPerson
+  /** Null: an administrator adds `amount` by hand. */
+  code: DemoCode | null
+  /** Points. */
+  amount: number
+}
+
+/** Everything that is written, decided beforehand: the same numbers give the same demo. */
+export interface DemoPlan {
+  /** When the first calls were made. */
+  startSeconds: number
+  people: DemoPerson[]
+  tokens: DemoToken[]
+  channels: DemoChannel[]
+  codes: DemoCode[]
+  /** What happened, in its order. */
+  events: (DemoCall | DemoTopUp)[]
+}
+
+export interface PlanSetting {
+  seed: number
+  size: DemoSize
+  nowSeconds: number
+  /** Address of the upstream that every channel of the demo names. */
+  upstreamUrl: string
+  ratios: Ratios
+}
+
+const SECONDS_PER_DAY = 86_400
+
+/** Points that every newcomer of the demo gets. */
+export const NEWCOMER_POINTS = 1_000_000
+
+export function planDemo({ seed, size, nowSeconds, upstreamUrl, ratios }: PlanSetting): DemoPlan {
+  const dice = createDice(seed)
+  const startSeconds = nowSeconds - size.days * SECONDS_PER_DAY
+  const time = { startSeconds, nowSeconds }
+  const people = planPeople({ dice, count: size.people, ...time })
+  const tokens = planTokens({ dice, count: size.tokens, people, nowSeconds })
+  const channels = planChannels({ dice, count: size.channels, upstreamUrl, ...time })
+  const codes = planCodes(dice, size.codes, time)
+  const times = planTimes({ dice, count: size.calls }, { startSeconds, endSeconds: nowSeconds })
+  const calls = planCalls(times, { dice, ratios, people, tokens, channels })
+  const topUps = planTopUps(calls, { dice, people, codes, ...time })
+  const events = [...topUps, ...calls].toSorted((one, other) => one.atSeconds - other.atSeconds)
+  return { startSeconds, people, tokens, channels, codes, events }
+}
+
+const CODE_NAMES = ['新用户礼包', '国庆活动', '社区贡献奖', '老客户回馈', '渠道推广', '内测补偿']
+const CODE_POINTS = [500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000]
+
+/** More than half of the codes get used, some were withdrawn, the rest wait for somebody. */
+function planCodes(
+  dice: Dice,
+  count: number,
+  { startSeconds, nowSeconds }: { startSeconds: number; nowSeconds: number },
+): DemoCode[] {
+  return Array.from({ length: count }, (_, index) => {
+    const place = index / count
+    const status = place < 0.55 ? 'used' : place < 0.85 ? 'unused' : 'disabled'
+    return {
+      key: dice.text(32, HEX_DIGITS),
+      name: dice.pick(CODE_NAMES),
+      points: dice.pick(CODE_POINTS),
+      finalStatus: RedemptionStatus[status],
+      createdSeconds:
+        status === 'used'
+          ? startSeconds - dice.whole(1, 9) * SECONDS_PER_DAY
+          : dice.whole(startSeconds, nowSeconds),
+    }
+  })
+}
+
+/** What an administrator adds when somebody has no code left to use: $5, $10, $50. */
+const GRANT_POINTS = [2_500_000, 5_000_000, 25_000_000]
+const BY_HAND_PERCENT = 25
+/** Root is handed so much at once that it never asks again: $10,000. */
+const ROOT_POINTS = 5_000_000_000
+
+interface TopUpSetting {
+  dice: Dice
+  people: readonly DemoPerson[]
+  codes: readonly DemoCode[]
+  startSeconds: number
+  nowSeconds: number
+}
+
+/**
+ * Who runs low tops up a little before, mostly with a code as long as there are any. So nobody's
+ * balance was ever below zero, and every code that is meant to be used is.
+ */
+function planTopUps(calls: readonly DemoCall[], setting: TopUpSetting): DemoTopUp[] {
+  const { dice, people, codes, startSeconds, nowSeconds } = setting
+  const waiting = codes.filter(({ finalStatus }) => finalStatus === RedemptionStatus.used)
+  const balances = new Map(people.map((person) => [person, NEWCOMER_POINTS]))
+  const topUps: DemoTopUp[] = []
+
+  function topUp(person: DemoPerson, atSeconds: number): number {
+    const isRoot = person === people[0]
+    const hasCode = !isRoot && !dice.percent(BY_HAND_PERCENT)
+    const code = hasCode ? (waiting.shift() ?? null) : null
+    const amount = isRoot ? ROOT_POINTS : (code?.points ?? dice.pick(GRANT_POINTS))
+    topUps.push({ kind: 'topUp', atSeconds, person, code, amount })
+    return amount
+  }
+
+  for (const { token, cost, atSeconds } of calls) {
+    const person = token.owner
+    let balance = balances.get(person) ?? 0
+    while (balance < cost) {
+      const earlier = atSeconds - dice.whole(30, 900)
+      balance += topUp(person, Math.max(person.joinedSeconds, earlier))
+    }
+    balances.set(person, balance - cost)
+  }
+  const present = people.slice(1).filter(({ leavesSeconds }) => leavesSeconds === nowSeconds)
+  while (waiting.length > 0) {
+    const person = dice.pick(present)
+    topUp(person, dice.whole(Math.max(startSeconds, person.joinedSeconds), nowSeconds - 1))
+  }
+  return topUps
+}

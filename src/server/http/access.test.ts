@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Access, Endpoint } from '../../contract/endpoint.ts'
+import { errorText, type ErrorCode } from '../../contract/errors.ts'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { addressOf, labelledEndpoints } from '../test/endpoint-call.ts'
+import { anAccessToken, aUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
+import { SESSION_COOKIE } from './sessions.ts'
+
+/** Who knocks. */
+interface Knocker {
+  role: number
+  status?: number
+  mustChangePassword?: boolean
+  by: 'cookie' | 'access token'
+}
+
+const KNOCKERS: Record<string, Knocker | 'nobody' | 'wrong access token' | 'forged cookie'> = {
+  nobody: 'nobody',
+  'a wrong access token': 'wrong access token',
+  'a forged cookie': 'forged cookie',
+  'a user': { role: Role.user, by: 'cookie' },
+  'a user by access token': { role: Role.user, by: 'access token' },
+  'an admin': { role: Role.admin, by: 'cookie' },
+  'an admin by access token': { role: Role.admin, by: 'access token' },
+  root: { role: Role.root, by: 'cookie' },
+  'a banned root': { role: Role.root, status: UserStatus.disabled, by: 'cookie' },
+  'a banned root by access token': {
+    role: Role.root,
+    status: UserStatus.disabled,
+    by: 'access token',
+  },
+  'a deleted admin': { role: Role.admin, status: UserStatus.deleted, by: 'cookie' },
+  'root with the default password': { role: Role.root, mustChangePassword: true, by: 'cookie' },
+}
+
+const NEEDED: Record<Access, number> = { anyone: 0, user: 1, admin: 10, root: 100 }
+
+/** What the contract's declaration means for this caller; null: the call goes on to its handler. */
+function expectedRefusal(
+  { options }: Endpoint,
+  knocker: (typeof KNOCKERS)[string],
+): ErrorCode | null {
+  if (options.access === 'anyone') return null
+  if (knocker === 'nobody' || knocker === 'forged cookie') return 'not_signed_in'
+  if (knocker === 'wrong access token') return 'access_token_invalid'
+  const { role, status = UserStatus.enabled, mustChangePassword = false } = knocker
+  if (mustChangePassword && options.duringPasswordChange !== true) return 'password_change_required'
+  if (status !== UserStatus.enabled) return 'user_disabled'
+  return role < NEEDED[options.access] ? 'role_too_low' : null
+}
+
+const REFUSALS: readonly ErrorCode[] = [
+  'not_signed_in',
+  'access_token_invalid',
+  'password_change_required',
+  'user_disabled',
+  'role_too_low',
+  'cross_site',
+]
+
+forEachDatabase('access', (open) => {
+  let server: TestServer
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+  })
+  afterAll(() => server.close())
+
+  async function callerOf(knocker: (typeof KNOCKERS)[string]): Promise<TestCaller> {
+    if (knocker === 'nobody') return {}
+    if (knocker === 'wrong access token') return { accessToken: 'f'.repeat(32) }
+    if (knocker === 'forged cookie') return { cookie: `${SESSION_COOKIE}=made-up.signature` }
+    const { role, status, mustChangePassword, by } = knocker
+    const user = await aUser(server, {
+      role,
+      ...(status === undefined ? {} : { status }),
+      ...(mustChangePassword === undefined ? {} : { mustChangePassword }),
+    })
+    return by === 'cookie' ? user : { accessToken: await anAccessToken(server, user.id) }
+  }
+
+  describe.each(Object.entries(KNOCKERS))('%s', (_who, knocker) => {
+    let shared: TestCaller
+    beforeAll(async () => {
+      shared = await callerOf(knocker)
+    })
+
+    test.each(labelledEndpoints)('%s', async (_label, endpoint) => {
+      // Signing out and making another access token end what the caller came with.
+      const as = endpoint.options.changesState === true ? await callerOf(knocker) : shared
+      const body = endpoint.options.body === undefined ? undefined : {}
+      const answer = await server.call(endpoint.method, addressOf(endpoint), {
+        as,
+        ...(body === undefined ? {} : { body }),
+      })
+      const met = REFUSALS.find((code) => answer.message === errorText(code, 'zh')) ?? null
+      expect(met).toBe(expectedRefusal(endpoint, knocker))
+      expect(answer.status === 401).toBe(met === 'not_signed_in')
+      if (met !== null) expect(answer.json).toEqual({ success: false, message: answer.message })
+    })
+  })
+
+  // Role and status are those of this moment, not those of signing in.
+  test('a demoted admin is an ordinary user with its next call', async () => {
+    const admin = await aUser(server, { role: Role.admin })
+    const list = () => server.call('GET', '/api/channel/', { as: admin })
+    expect((await list()).json['success']).toBe(true)
+    await server.database.write
+      .updateTable('users')
+      .set({ role: Role.user })
+      .where('id', '=', admin.id)
+      .execute()
+    expect((await list()).message).toBe(errorText('role_too_low', 'zh'))
+  })
+
+  test('a session ends after thirty days', async () => {
+    const user = await aUser(server)
+    const self = async () => (await server.call('GET', '/api/user/self', { as: user })).status
+    server.clock.advanceSeconds(30 * 86_400 - 1)
+    expect(await self()).toBe(200)
+    server.clock.advanceSeconds(1)
+    expect(await self()).toBe(401)
+  })
+
+  test('an expired session with a good access token is the access token’s', async () => {
+    const user = await aUser(server)
+    const accessToken = await anAccessToken(server, user.id)
+    const cookie = `${SESSION_COOKIE}=made-up.signature`
+    const answer = await server.call('GET', '/api/user/self', { as: { cookie, accessToken } })
+    expect(answer.data).toMatchObject({ id: user.id })
+  })
+})

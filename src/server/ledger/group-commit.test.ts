@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import {
+  anAccount,
+  figuresOf,
+  forEachBooks,
+  newCallId,
+  reservation,
+  settlement,
+  type Account,
+  type Books,
+} from '../test/books.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import type { LedgerOperation, LedgerResult } from './operations.ts'
+
+/** What befalls a batch on its way; the storage behind it is the real one. */
+interface Mishap {
+  /** The connection breaks before the batch arrives. */
+  isUnreachable: boolean
+  /** The batch commits, its answer is lost. */
+  isMute: boolean
+  /** The storage refuses every batch with this call in it. */
+  poison: string
+}
+
+function troubled({ database }: Books): { ledger: Ledger; mishap: Mishap; batches: number[] } {
+  const mishap: Mishap = { isUnreachable: false, isMute: false, poison: '' }
+  const batches: number[] = []
+  const ledger = createLedger({
+    async runLedger(operations): Promise<LedgerResult[]> {
+      batches.push(operations.length)
+      if (mishap.isUnreachable) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+      if (operations.some((operation) => idOf(operation) === mishap.poison)) {
+        const code = database.engine === 'sqlite' ? 'SQLITE_CONSTRAINT_CHECK' : '23514'
+        throw Object.assign(new Error('poisoned'), { code })
+      }
+      const results = await database.runLedger(operations)
+      if (mishap.isMute) throw new Error('Connection terminated unexpectedly')
+      return results
+    },
+  })
+  return { ledger, mishap, batches }
+}
+
+const idOf = (operation: LedgerOperation): string =>
+  'settlement' in operation ? operation.settlement.requestId : operation.requestId
+
+const toReserve = (account: Account, requestId: string, amount: number) => {
+  const { kind: _, ...operation } = reservation(account, { requestId, amount })
+  return operation
+}
+
+const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+forEachBooks('a batch that fails', (shared) => {
+  test('is tried again; nobody notices a short interruption', async () => {
+    const { ledger, mishap, batches } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 100 })
+    const requestId = newCallId()
+    mishap.isUnreachable = true
+    const answer = ledger.reserve(toReserve(account, requestId, 60))
+    await delay(30)
+    mishap.isUnreachable = false
+    expect(await answer).toBeNull()
+    expect(batches.length).toBeGreaterThan(1)
+    expect(await ledger.settle(settlement(account, { requestId, cost: 20 }))).toEqual({
+      kind: 'settled',
+      charged: 20,
+      debt: 0,
+      userQuota: 80,
+    })
+  })
+
+  test('after its commit, takes nothing twice', async () => {
+    const { ledger, mishap } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 100, tokenQuota: 100 })
+    const requestId = newCallId()
+    const interrupted = async <T>(answer: Promise<T>): Promise<T> => {
+      mishap.isMute = true
+      await delay(30)
+      mishap.isMute = false
+      return answer
+    }
+    expect(await interrupted(ledger.reserve(toReserve(account, requestId, 60)))).toBeNull()
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 40, tokenHeld: 60 })
+    const call = settlement(account, { requestId, cost: 75 })
+    expect(await interrupted(ledger.checkpoint(call))).toBe(true)
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 25, tokenHeld: 75 })
+    // Booked by the first run; the second finds the call closed.
+    expect(await interrupted(ledger.settle(call))).toBeNull()
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 25, used: 75, calls: 1 })
+  })
+})
+
+forEachBooks('a storage that is out of order', (shared) => {
+  test('refuses new calls and keeps the settlements of those it served', async () => {
+    const { ledger, mishap } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 1000 })
+    const [served, given, late] = [newCallId(), newCallId(), newCallId()]
+    await ledger.reserve(toReserve(account, served, 100))
+    await ledger.reserve(toReserve(account, given, 100))
+    mishap.isUnreachable = true
+    const settled = ledger.settle(settlement(account, { requestId: served, cost: 70 }))
+    const released = ledger.release(given)
+    await expect(ledger.reserve(toReserve(account, late, 100))).rejects.toThrow('away')
+    await expect(
+      ledger.checkpoint(settlement(account, { requestId: served, cost: 50 })),
+    ).rejects.toThrow('away')
+    expect(ledger.pending).toBeGreaterThanOrEqual(2)
+    mishap.isUnreachable = false
+    expect(await settled).toMatchObject({ charged: 70 })
+    expect(await released).toBe(true)
+    await ledger.drain()
+    expect(ledger.pending).toBe(0)
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 930, held: 0 })
+  })
+
+  test('leaves no points held for a call that was refused while its commit was in doubt', async () => {
+    const { ledger, mishap } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 1000 })
+    mishap.isMute = true
+    const refused = ledger.reserve(toReserve(account, newCallId(), 100))
+    await expect(refused).rejects.toThrow('terminated')
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 900, held: 100 })
+    mishap.isMute = false
+    await ledger.drain()
+    expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 1000, held: 0 })
+  })
+})
+
+forEachBooks('an operation that the storage refuses', (shared) => {
+  test('is rejected alone; the calls beside it are booked', async () => {
+    const { ledger, mishap } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 1000 })
+    const ids = Array.from({ length: 9 }, newCallId)
+    await Promise.all(ids.map((id) => ledger.reserve(toReserve(account, id, 100))))
+    mishap.poison = ids[3] ?? ''
+    const answers = await Promise.allSettled(
+      ids.map((requestId) => ledger.settle(settlement(account, { requestId, cost: 10 }))),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(
+      ids.map((id) => (id === mishap.poison ? 'rejected' : 'fulfilled')),
+    )
+    expect(await figuresOf(shared.books, account)).toMatchObject({
+      quota: 1000 - 8 * 10 - 100,
+      calls: 8,
+      held: 100,
+    })
+    mishap.poison = ''
+    expect(await ledger.release(ids[3] ?? '')).toBe(true)
+  })
+})

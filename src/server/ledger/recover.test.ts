@@ -1,0 +1,212 @@
+import { sql } from 'kysely'
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import {
+  anAccount,
+  figuresOf,
+  forEachBooks,
+  newCallId,
+  NOW_SECONDS,
+  reservation,
+  runBatch,
+  settlement,
+  type Account,
+  type Books,
+} from '../test/books.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import { recoverReservations, startRecovery } from './recover.ts'
+
+const DEAD = 'node-dead'
+const OURS = 'node-ours'
+/** An hour after everything else. */
+const LATER = NOW_SECONDS + 3600
+
+/** A call that a process opened and never closed; with `cost` it had got as far as a checkpoint. */
+async function abandoned(
+  books: Books,
+  account: Account,
+  { cost, node = DEAD }: { cost?: number; node?: string } = {},
+): Promise<string> {
+  const requestId = newCallId()
+  await runBatch(books, reservation(account, { requestId, amount: 100, node }))
+  if (cost !== undefined) {
+    await runBatch(books, {
+      kind: 'checkpoint',
+      settlement: settlement(account, { requestId, cost }),
+    })
+  }
+  return requestId
+}
+
+const recover = ({ database, ledger }: Books) =>
+  recoverReservations(database, ledger, { node: OURS, nowSeconds: LATER })
+
+const openCalls = async ({ database }: Books): Promise<string[]> => {
+  const rows = await database.write.selectFrom('reservations').select('request_id').execute()
+  return rows.map((row) => row.request_id)
+}
+
+forEachBooks('recovery', (shared) => {
+  test('releases a call that came to nothing', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
+    await abandoned(books, account)
+    expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
+    expect(await figuresOf(books, account)).toMatchObject({
+      quota: 1000,
+      tokenRemain: 1000,
+      held: 0,
+      calls: 0,
+    })
+  })
+
+  test('settles a call with what its last checkpoint says, booked now', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
+    const requestId = await abandoned(books, account, { cost: 130 })
+    expect(await recover(books)).toEqual({ settled: 1, released: 0, failed: [] })
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 870, tokenRemain: 870, held: 0 })
+    const rows = await books.database.write
+      .selectFrom('ledger')
+      .select(['created_at', 'user_amount', 'prompt_tokens', 'detail'])
+      .where('request_id', '=', requestId)
+      .execute()
+    expect(rows).toEqual([
+      {
+        created_at: LATER,
+        user_amount: -130,
+        prompt_tokens: 11,
+        detail: settlement(account, { requestId, cost: 0 }).detail,
+      },
+    ])
+  })
+
+  test('closes each call once, however many recover at the same time', async () => {
+    const { books } = shared
+    const beside = await shared.openBeside()
+    const account = await anAccount(books, { quota: 100_000 })
+    for (let index = 0; index < 30; index += 1) {
+      await abandoned(books, account, index % 2 === 0 ? {} : { cost: 50 })
+    }
+    const [one, two] = await Promise.all([recover(books), recover(beside)])
+    expect(one.settled + two.settled).toBe(15)
+    expect(one.released + two.released).toBe(15)
+    expect(await figuresOf(books, account)).toMatchObject({ used: 15 * 50, calls: 15, held: 0 })
+  })
+
+  test('leaves its own calls alone', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const requestId = await abandoned(books, account, { node: OURS, cost: 20 })
+    expect(await recover(books)).toEqual({ settled: 0, released: 0, failed: [] })
+    expect(await openCalls(books)).toEqual([requestId])
+    await books.ledger.release(requestId)
+  })
+
+  test('goes through more calls than one page holds', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    const ids = Array.from({ length: 600 }, newCallId)
+    await runBatch(
+      books,
+      ...ids.map((requestId) => reservation(account, { requestId, amount: 100, node: DEAD })),
+    )
+    expect(await recover(books)).toEqual({ settled: 0, released: 600, failed: [] })
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 1_000_000, held: 0 })
+  })
+
+  test('names a call whose checkpoint cannot be read and closes the others', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const [torn, forged] = [await abandoned(books, account), await abandoned(books, account)]
+    await abandoned(books, account, { cost: 40 })
+    const spoil = (requestId: string, checkpoint: string) =>
+      books.database.write
+        .updateTable('reservations')
+        .set({ checkpoint })
+        .where('request_id', '=', requestId)
+        .execute()
+    await spoil(torn, '{"cost":')
+    await spoil(forged, JSON.stringify(settlement(account, { requestId: forged, cost: -5 })))
+    const { settled, failed } = await recover(books)
+    expect(settled).toBe(1)
+    expect(failed.map(({ requestId }) => requestId).toSorted()).toEqual([torn, forged].toSorted())
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 760, held: 200 })
+    await spoil(torn, '')
+    await spoil(forged, '')
+    expect(await recover(books)).toEqual({ settled: 0, released: 2, failed: [] })
+  })
+
+  test('a process that was only slow finds its call closed', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const requestId = await abandoned(books, account, { cost: 40 })
+    await recover(books)
+    expect(await books.ledger.settle(settlement(account, { requestId, cost: 90 }))).toBeNull()
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 960, calls: 1 })
+  })
+})
+
+forEachBooks('processes that live', (shared) => {
+  const app = (books: Books, node: string) => ({
+    ...books,
+    node,
+    clock: { nowSeconds: () => LATER, nowMs: () => LATER * 1000, monotonicMs: () => 0 },
+    trace: pino({ level: 'silent' }),
+  })
+
+  test('starting closes what an earlier process left', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    await abandoned(books, account)
+    const recovery = await startRecovery(app(books, OURS))
+    expect(await openCalls(books)).toEqual([])
+    await recovery.stop()
+  })
+
+  test('keep their calls as long as they are seen', async () => {
+    const { books } = shared
+    if (books.database.engine === 'sqlite') return expectOneServer(books)
+    const account = await anAccount(books, { quota: 1000 })
+    const heartbeat = await createHeartbeat({
+      database: books.database,
+      node: 'node-alive',
+      onFailure: (error) => {
+        throw error
+      },
+    })
+    const requestId = await abandoned(books, account, { node: 'node-alive', cost: 40 })
+    const seen = (secondsAgo: number) =>
+      books.database.write
+        .updateTable('nodes')
+        .set({
+          seen_at: sql<number>`extract(epoch FROM clock_timestamp())::bigint - ${secondsAgo}`,
+        })
+        .where('name', '=', 'node-alive')
+        .execute()
+    expect(await recover(books)).toEqual({ settled: 0, released: 0, failed: [] })
+    await seen(55)
+    expect(await recover(books)).toEqual({ settled: 0, released: 0, failed: [] })
+    expect(await openCalls(books)).toEqual([requestId])
+    await seen(65)
+    expect(await recover(books)).toEqual({ settled: 1, released: 0, failed: [] })
+    await heartbeat.stop()
+    expect(await books.database.write.selectFrom('nodes').selectAll().execute()).toEqual([])
+  })
+
+  test('say goodbye: what they still held is closed at once', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const leaving = await startRecovery(app(books, 'node-leaving'))
+    await abandoned(books, account, { node: 'node-leaving' })
+    await leaving.stop()
+    expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
+  })
+
+  /** On SQLite there are no others: whatever another process left is dead. */
+  async function expectOneServer(books: Books): Promise<void> {
+    const account = await anAccount(books, { quota: 1000 })
+    await abandoned(books, account, { node: 'node-alive' })
+    expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
+  }
+})

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { isSecretOption, options, type OptionKey } from './option.ts'
+
+forEachDatabase('option routes', (open) => {
+  let server: TestServer
+  let admin: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    admin = await anAdmin(server)
+  })
+  afterAll(() => server.close())
+
+  const list = (as: TestUser = admin) => server.call('GET', '/api/option/', { as })
+  const put = (key: unknown, value: unknown, as: TestUser = admin) =>
+    server.call('PUT', '/api/option/', { as, body: { key, value } })
+  const valueOf = async (key: OptionKey) => {
+    const rows = [(await list()).data].flat()
+    return Object(rows.find((row) => Object(row).key === key)).value
+  }
+
+  describe('GET /api/option/', () => {
+    test('lists every option that is no secret as a text', async () => {
+      const answer = await list()
+      const rows = [answer.data].flat().map((row) => Object(row))
+      const keys = Object.keys(options)
+      expect(rows.map(({ key }) => key).toSorted()).toEqual(
+        keys.filter((key) => !isSecretOption(key as OptionKey)).toSorted(),
+      )
+      for (const row of rows) expect(row).toEqual({ key: row.key, value: expect.any(String) })
+    })
+
+    test('a secret is only ever said to be set', async () => {
+      expect((await list()).json['secrets_set']).toEqual([])
+      await put('SMTPToken', 'hidden-mail-password')
+      const answer = await list()
+      expect(answer.json['secrets_set']).toEqual(['SMTPToken'])
+      expect(answer.text).not.toContain('hidden-mail-password')
+      // Cleared by an empty text, unlike the secrets of a channel.
+      await put('SMTPToken', '')
+      expect((await list()).json['secrets_set']).toEqual([])
+    })
+  })
+
+  describe('PUT /api/option/', () => {
+    test('stores and applies at once', async () => {
+      expect((await put('SystemName', '我的网关')).json).toEqual({ success: true, message: '' })
+      expect(await valueOf('SystemName')).toBe('我的网关')
+      const status = await server.call('GET', '/api/status')
+      expect(status.data).toMatchObject({ system_name: '我的网关' })
+      await put('SystemName', '')
+      expect(await valueOf('SystemName')).toBe('')
+    })
+
+    test('a ratio keeps the decimals it was written with', async () => {
+      const text = '{"gpt-4o":1.250,"mine":0.075}'
+      await put('ModelRatio', text)
+      const prices = await server.call('GET', '/api/prices', { as: admin })
+      expect(prices.data).toMatchObject({ model_ratio: text })
+      expect(server.app.options.ratios().model.get('gpt-4o')).toBe('1.250')
+    })
+
+    test('groups are the names of the group ratios, sorted', async () => {
+      await put('GroupRatio', '{"vip":0.5,"default":1,"basic":2}')
+      const groups = await server.call('GET', '/api/group/', { as: admin })
+      expect(groups.data).toEqual(['basic', 'default', 'vip'])
+    })
+
+    // The wire's own exception: here a body that does not fit is a real 400.
+    test.each([
+      ['a number', { key: 'RetryTimes', value: 2 }],
+      ['true', { key: 'RegisterEnabled', value: true }],
+      ['no value', { key: 'RetryTimes' }],
+      ['no key', { value: '2' }],
+      ['a list', ['RetryTimes', '2']],
+      ['no JSON', '{"key":'],
+      ['nothing', ''],
+    ])('answers %s with 400', async (_what, body) => {
+      const answer = await server.call('PUT', '/api/option/', { as: admin, body })
+      expect(answer).toMatchObject({ status: 400, json: { success: false } })
+      expect(answer.message).toContain('无效的参数')
+    })
+
+    test.each([
+      ['an option nobody knows', 'Unknown', 'x', 'Unknown'],
+      ['an option of every object', 'constructor', 'x', 'constructor'],
+      ['a value that does not fit', 'RetryTimes', '-1', 'RetryTimes'],
+      ['ratios that are no JSON', 'ModelRatio', '{', 'ModelRatio'],
+      ['a theme nobody knows', 'Theme', 'dark', 'berry'],
+      ['a switch without what it needs', 'GitHubOAuthEnabled', 'true', 'GitHubClientId'],
+    ])('refuses %s and keeps what was', async (_what, key, value, sentence) => {
+      const before = (await list()).json
+      const answer = await put(key, value)
+      expect(answer).toMatchObject({ status: 200, json: { success: false } })
+      expect(answer.message).toContain(sentence)
+      expect((await list()).json).toEqual(before)
+    })
+
+    test('a switch is turned on once it has what it needs', async () => {
+      await put('GitHubClientId', 'id')
+      expect((await put('GitHubOAuthEnabled', 'true')).message).toContain('GitHubClientSecret')
+      await put('GitHubClientSecret', 'hidden')
+      expect((await put('GitHubOAuthEnabled', 'true')).json['success']).toBe(true)
+      expect((await server.call('GET', '/api/status')).data).toMatchObject({ github_oauth: true })
+      await put('GitHubOAuthEnabled', 'false')
+    })
+
+    test('what is stored survives the process', async () => {
+      await put('About', '# 关于')
+      await server.app.options.reload()
+      expect((await server.call('GET', '/api/about')).data).toBe('# 关于')
+    })
+  })
+})
+
+forEachDatabase('OPTIONS_MIN_ROLE=100', (open) => {
+  test('leaves the settings to root', async () => {
+    const server = await startTestServer(open, { OPTIONS_MIN_ROLE: '100' })
+    const admin = await anAdmin(server)
+    const root = await aUser(server, { role: Role.root })
+    const body = { key: 'RetryTimes', value: '3' }
+    for (const as of [admin, root]) {
+      const success = as === root
+      const read = await server.call('GET', '/api/option/', { as })
+      const written = await server.call('PUT', '/api/option/', { as, body })
+      expect([read, written]).toMatchObject([
+        { status: 200, json: { success } },
+        { status: 200, json: { success } },
+      ])
+    }
+    expect((await server.call('GET', '/api/status')).data).toMatchObject({
+      gatehouse: { options_min_role: 100 },
+    })
+    await server.close()
+  })
+})

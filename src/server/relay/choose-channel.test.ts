@@ -1,0 +1,155 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { chooseChannel, tiersOf, type RoutableChannel } from './choose-channel.ts'
+
+function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChannel {
+  return {
+    id,
+    type: 1,
+    key: 'sk-key',
+    name: `channel ${id}`,
+    baseUrl: 'http://127.0.0.1:9',
+    priority: 0,
+    weight: 0,
+    isEnabled: true,
+    modelMapping: new Map(),
+    systemPrompt: '',
+    testModel: '',
+    models: [],
+    row: {
+      id,
+      type: 1,
+      key: 'sk-key',
+      status: ChannelStatus.enabled,
+      name: '',
+      weight: 0,
+      created_time: 0,
+      test_time: 0,
+      response_time: 0,
+      base_url: '',
+      other: '',
+      balance: 0,
+      balance_updated_time: 0,
+      models: '',
+      group: 'default',
+      used_quota: 0,
+      model_mapping: '',
+      priority: 0,
+      config: '',
+      system_prompt: '',
+      test_model: '',
+    },
+    ...over,
+  }
+}
+
+/** Numbers from 0 to below 1, the same in every run. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const ids = (tiers: readonly (readonly RoutableChannel[])[]): number[][] =>
+  tiers.map((tier) => tier.map(({ id }) => id))
+
+describe('tiers', () => {
+  test('go by priority, the highest first; negative and zero are like any other', () => {
+    const channels = [5, -3, 0, 5, -3].map((priority, id) => channel(id, { priority }))
+    expect(ids(tiersOf(channels))).toEqual([[0, 3], [2], [1, 4]])
+    expect(tiersOf([])).toEqual([])
+  })
+})
+
+describe('the choice', () => {
+  const noneTried: ReadonlySet<number> = new Set()
+  const DRAWS = 20_000
+
+  function shares(channels: RoutableChannel[], tried = noneTried): Record<number, number> {
+    const random = seeded(42)
+    const tiers = tiersOf(channels)
+    const counts: Record<number, number> = {}
+    for (let draw = 0; draw < DRAWS; draw += 1) {
+      const id = chooseChannel(tiers, tried, random)?.id ?? -1
+      counts[id] = (counts[id] ?? 0) + 1
+    }
+    return counts
+  }
+
+  test('takes only the highest tier that has an untried channel', () => {
+    const tiers = tiersOf([
+      channel(1, { priority: 2 }),
+      channel(2, { priority: 2 }),
+      channel(3, { priority: 1 }),
+    ])
+    const random = seeded(7)
+    const order: number[] = []
+    const tried = new Set<number>()
+    for (;;) {
+      const chosen = chooseChannel(tiers, tried, random)
+      if (chosen === null) break
+      order.push(chosen.id)
+      tried.add(chosen.id)
+    }
+    expect(order.toSorted()).toEqual([1, 2, 3])
+    expect(order[2]).toBe(3)
+  })
+
+  test('follows the weights as shares', () => {
+    const counts = shares([channel(1, { weight: 30 }), channel(2, { weight: 10 })])
+    expect((counts[1] ?? 0) / DRAWS).toBeCloseTo(0.75, 1)
+    expect((counts[2] ?? 0) / DRAWS).toBeCloseTo(0.25, 1)
+  })
+
+  test('is even where all weights are 0', () => {
+    const counts = shares([channel(1), channel(2), channel(3), channel(4)])
+    for (const id of [1, 2, 3, 4]) expect((counts[id] ?? 0) / DRAWS).toBeCloseTo(0.25, 1)
+  })
+
+  test('gives a weight of 0 beside others nothing, until the others have been tried', () => {
+    const channels = [channel(1, { weight: 5 }), channel(2)]
+    expect(shares(channels)).toEqual({ 1: DRAWS })
+    expect(shares(channels, new Set([1]))).toEqual({ 2: DRAWS })
+  })
+
+  test('is null when every channel has been tried, or there is none', () => {
+    expect(chooseChannel(tiersOf([channel(1)]), new Set([1]), () => 0)).toBeNull()
+    expect(chooseChannel([], noneTried, () => 0)).toBeNull()
+  })
+
+  test('is always an untried channel of the best tier left, for any weights and randomness', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            priority: fc.integer({ min: -2, max: 2 }),
+            weight: fc.nat({ max: 1_000_000 }),
+            isTried: fc.boolean(),
+          }),
+          { maxLength: 12 },
+        ),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (specs, value) => {
+          const channels = specs.map(({ priority, weight }, id) =>
+            channel(id, { priority, weight }),
+          )
+          const tried = new Set(specs.flatMap(({ isTried }, id) => (isTried ? [id] : [])))
+          const left = channels.filter(({ id }) => !tried.has(id))
+          const chosen = chooseChannel(tiersOf(channels), tried, () => value)
+          if (left.length === 0) {
+            expect(chosen).toBeNull()
+            return
+          }
+          const best = Math.max(...left.map(({ priority }) => priority))
+          expect(left.find(({ id }) => id === chosen?.id)?.priority).toBe(best)
+          const weights = left.filter(({ priority }) => priority === best)
+          const someWeight = weights.some(({ weight }) => weight > 0)
+          if (someWeight) expect(chosen?.weight).toBeGreaterThan(0)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,176 @@
+import http from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  aServedModel,
+  bookedCall,
+  chatBody,
+  eventsOf,
+  eventually,
+  expectAllWell,
+  expectNothingCharged,
+  expectRefusal,
+  post,
+  requestIdOf,
+  startRelay,
+  stream,
+  textOf,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+/** Every limit here is one second; the tests of a group wait side by side. */
+
+const TIMED_OUT = { code: 'upstream_timeout', status: 504 } as const
+
+describe.concurrent('an upstream that is silent for longer than it may be', () => {
+  let setup: RelaySetup
+  beforeAll(async () => {
+    setup = await startRelay(undefined, { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_IDLE_TIMEOUT: '1' })
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  test.for([
+    ['at first', 'hang', false],
+    ['at first', 'hang', true],
+    ['after its headers', 'stall', false],
+    ['after its headers', 'stall', true],
+    ['in the middle of a whole answer', 'hang-mid-stream', false],
+  ] as const)('%s (%s, stream: %j): 504, free of charge', async ([, words, isStream], context) => {
+    const client = await aClient(setup)
+    const model = await aServedModel(setup, words)
+    const answer = await post(setup, client, chatBody(model, { stream: isStream }))
+    expectRefusal(answer, TIMED_OUT)
+    await expectNothingCharged(setup, client)
+    context.expect(answer.headers['connection']).not.toBe('close')
+  })
+
+  test('in the middle of a stream: an error event, and what came is charged', async ({
+    expect: check,
+  }) => {
+    const client = await aClient(setup)
+    const model = await aServedModel(setup, 'hang-mid-stream')
+    const answer = await stream(setup, client, chatBody(model))
+    check(answer.end).toBe('complete')
+    check(answer.text()).not.toContain('[DONE]')
+    check(JSON.parse(eventsOf(answer.text()).at(-1) ?? '')).toMatchObject({
+      error: { code: 'upstream_timeout', message: expect.stringContaining(requestIdOf(answer)) },
+    })
+    const { log, detail } = await bookedCall(setup, requestIdOf(answer))
+    check(log.prompt_tokens).toBe(12)
+    check(log.completion_tokens).toBeGreaterThan(0)
+    check(detail['usage_source']).toBe('counted')
+  })
+
+  test.for(['hang', 'stall'])('is passed over for another: %s', async (words, context) => {
+    const model = aModel()
+    await aRoute(setup, model, { words, priority: 1 })
+    await aRoute(setup, model)
+    const answer = await stream(setup, await aClient(setup), chatBody(model))
+    context.expect(textOf(answer.text())).toBe('The answer is forty-two.')
+  })
+
+  test('is not one that speaks slowly but steadily', async ({ expect: check }) => {
+    const model = await aServedModel(setup, 'slow-chunk-300')
+    const answer = await stream(setup, await aClient(setup), chatBody(model))
+    check(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
+  })
+})
+
+describe.concurrent('a call that takes longer than the operator allows', () => {
+  let setup: RelaySetup
+  beforeAll(async () => {
+    setup = await startRelay(undefined, { RELAY_TIMEOUT: '1' })
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  async function expectUpstreamLeft(model: string): Promise<void> {
+    const seen = await eventually(
+      () =>
+        setup.upstream
+          .seen()
+          .find(({ body }) => typeof body === 'object' && body['model'] === model),
+      'the upstream to be called',
+    )
+    await eventually(() => seen.outcome === 'client-gone', 'the upstream to be left')
+  }
+
+  test.for([
+    ['hang', false],
+    ['hang', true],
+    ['hang-mid-stream', false],
+  ] as const)(
+    'without an answer (%s, stream: %j): 504, free of charge',
+    async ([words, isStream]) => {
+      const client = await aClient(setup)
+      const model = await aServedModel(setup, words)
+      const answer = await post(setup, client, chatBody(model, { stream: isStream }))
+      expectRefusal(answer, TIMED_OUT)
+      await expectNothingCharged(setup, client)
+    },
+  )
+
+  test('is not tried on another channel', async ({ expect: check }) => {
+    const client = await aClient(setup)
+    const model = aModel()
+    await aRoute(setup, model, { words: 'hang', priority: 1 })
+    await aRoute(setup, model, { words: 'second' })
+    expectRefusal(await post(setup, client, chatBody(model)), TIMED_OUT)
+    const urls = setup.upstream.seen().map(({ url }) => url)
+    check(urls.filter((url) => url.includes('second'))).toEqual([])
+  })
+
+  test('with half a stream: an error event, and the half is charged', async ({ expect: check }) => {
+    const client = await aClient(setup)
+    const model = await aServedModel(setup, 'chunks-40+tokens-40+slow-chunk-100')
+    const answer = await stream(setup, client, chatBody(model))
+    check(answer.end).toBe('complete')
+    check(eventsOf(answer.text()).at(-1)).toContain('upstream_timeout')
+    check(answer.text()).not.toContain('[DONE]')
+    const delivered = textOf(answer.text()).split('word').length - 1
+    const { log } = await bookedCall(setup, requestIdOf(answer))
+    check(log.completion_tokens).toBeGreaterThanOrEqual(delivered)
+    check(log.completion_tokens).toBeLessThanOrEqual(delivered + 2)
+  })
+
+  test('because its body never comes: 504, and the connection is closed', async ({
+    expect: check,
+  }) => {
+    const client = await aClient(setup)
+    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
+    const call = http.request(`${setup.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${client.key}`, 'content-length': '100' },
+    })
+    call.on('response', resolve).on('error', reject)
+    call.write('{"model":')
+    const response = await promise
+    check(response.statusCode).toBe(504)
+    check(response.headers.connection).toBe('close')
+    response.resume()
+    await expectNothingCharged(setup, client)
+  })
+
+  test('leaves its upstream', async () => {
+    const own = await startRelay(undefined, { RELAY_TIMEOUT: '1' })
+    const model = await aServedModel(own, 'hang')
+    await post(own, await aClient(own), chatBody(model))
+    const [seen] = own.upstream.seen()
+    await eventually(() => seen?.outcome === 'client-gone', 'the upstream to be left')
+    await own.close()
+  })
+
+  test('is not one that ends in time', async ({ expect: check }) => {
+    const model = await aServedModel(setup, 'slow-chunk-20')
+    const answer = await stream(setup, await aClient(setup), chatBody(model))
+    check(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
+  })
+})

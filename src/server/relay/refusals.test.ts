@@ -1,0 +1,404 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { TokenStatus } from '../../contract/token.ts'
+import { aToken } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { approximateTokens } from './count/estimate.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  aServedModel,
+  chatBody,
+  expectAllWell,
+  expectNothingCharged,
+  expectRefusal,
+  openCall,
+  post,
+  QUESTION,
+  requestIdOf,
+  startRelay,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+const CHAT = '/v1/chat/completions'
+const promptEstimate = approximateTokens(JSON.stringify(QUESTION).length)
+const ENGLISH = { 'accept-language': 'en-US,en' }
+
+forEachDatabase('a call is refused', (open) => {
+  let setup: RelaySetup
+  let model: string
+  beforeAll(async () => {
+    setup = await startRelay(open, { TRUSTED_PROXIES: '127.0.0.1' })
+    model = await aServedModel(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+  const nowSeconds = () => setup.clock.nowSeconds()
+  const statusOf = async (tokenId: number) => {
+    const row = await setup.database.read
+      .selectFrom('tokens')
+      .select('status')
+      .where('id', '=', tokenId)
+      .executeTakeFirstOrThrow()
+    return row.status
+  }
+
+  describe('for its token, in the order of the wire', () => {
+    test('without one: 401, in the language asked for, and the id is in the message', async () => {
+      const body = chatBody(model)
+      const chinese = await setup.call('POST', CHAT, { body })
+      expectRefusal(chinese, { code: 'token_missing', status: 401 })
+      expect(requestIdOf(chinese)).toMatch(/^20\d{29}$/)
+      const english = await setup.call('POST', CHAT, { body, headers: ENGLISH })
+      expectRefusal(english, { code: 'token_missing', status: 401 }, 'en')
+      expect(requestIdOf(english)).not.toBe(requestIdOf(chinese))
+    })
+
+    test.each([
+      'Bearer ',
+      'Bearer',
+      'Bearer sk-',
+      'sk-',
+      `Bearer sk-${'a'.repeat(48)}`,
+      'x y',
+      '-1',
+    ])('with a credential nobody has, %j: 401', async (authorization) => {
+      const answer = await setup.call('POST', CHAT, {
+        body: chatBody(model),
+        headers: { authorization },
+      })
+      expectRefusal(answer, { code: 'token_unknown', status: 401 })
+    })
+
+    test.each(['', 'Bearer ', 'bearer ', 'Bearer sk-', 'sk-'])(
+      'but not for how the key is written: %j before it',
+      async (prefix) => {
+        const { key } = await aClient(setup)
+        const answer = await setup.call('POST', CHAT, {
+          body: chatBody(model),
+          headers: { authorization: prefix + key },
+        })
+        expect(answer.status).toBe(200)
+      },
+    )
+
+    test('exhausted (4): 401, before an expiry and whatever it has now', async () => {
+      const token = { status: TokenStatus.exhausted, expired_time: 1, remain_quota: 5 }
+      const client = await aClient(setup, { token: { unlimited_quota: false, ...token } })
+      expectRefusal(await post(setup, client, chatBody(model)), {
+        code: 'token_exhausted',
+        status: 401,
+      })
+      expect(await statusOf(client.tokenId)).toBe(TokenStatus.exhausted)
+    })
+
+    test('expired (3): 401 even if its expiry lies ahead again', async () => {
+      const token = { status: TokenStatus.expired, expired_time: nowSeconds() + 1000 }
+      const client = await aClient(setup, { token })
+      expectRefusal(await post(setup, client, chatBody(model)), {
+        code: 'token_expired',
+        status: 401,
+      })
+    })
+
+    test.each([TokenStatus.disabled, 7])('disabled (%i): 401', async (status) => {
+      const client = await aClient(setup, { token: { status, expired_time: 1 } })
+      const answer = await post(setup, client, chatBody(model), { headers: ENGLISH })
+      expectRefusal(answer, { code: 'token_disabled', status: 401 }, 'en')
+      expect(await statusOf(client.tokenId)).toBe(status)
+    })
+
+    test('past its expiry: 401, stored as 3, and it stays refused when the expiry is raised', async () => {
+      const client = await aClient(setup, { token: { expired_time: nowSeconds() + 1 } })
+      setup.clock.advanceSeconds(1)
+      // The second of the expiry itself still counts.
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+      setup.clock.advanceSeconds(1)
+      const refusal = { code: 'token_expired', status: 401 } as const
+      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      expect(await statusOf(client.tokenId)).toBe(TokenStatus.expired)
+      await changeToken(client.tokenId, { expired_time: -1 })
+      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      await changeToken(client.tokenId, { status: TokenStatus.enabled })
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    })
+
+    test('limited and used up: 401, stored as 4, and refused until it is enabled again', async () => {
+      const client = await aClient(setup, { token: { unlimited_quota: false, remain_quota: 0 } })
+      const refusal = { code: 'token_exhausted', status: 401 } as const
+      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      expect(await statusOf(client.tokenId)).toBe(TokenStatus.exhausted)
+      await changeToken(client.tokenId, { unlimited_quota: true })
+      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      await changeToken(client.tokenId, { status: TokenStatus.enabled })
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    })
+
+    test('not because other calls hold all it has at the moment: its status stays', async () => {
+      // A hold is no spending: the token works again as soon as the other call is over.
+      const slow = await aServedModel(setup, 'slow-chunk-100')
+      const client = await aClient(setup, {
+        token: { unlimited_quota: false, remain_quota: 1000 + promptEstimate },
+      })
+      const body = chatBody(slow, { stream: true, max_tokens: 1000 })
+      const running = await openCall(setup, client, body)
+      expect(running.status).toBe(200)
+      const refused = await post(setup, client, chatBody(model))
+      expectRefusal(refused, {
+        code: 'token_quota_insufficient',
+        status: 403,
+        wireCode: 'pre_consume_token_quota_failed',
+      })
+      expect(await running.ended).toBe('complete')
+      expect(await statusOf(client.tokenId)).toBe(TokenStatus.enabled)
+      const small = await post(setup, client, chatBody(model, { max_tokens: 5 }))
+      expect(small.status).toBe(200)
+    })
+
+    async function changeToken(
+      id: number,
+      change: Partial<{ status: number; expired_time: number; unlimited_quota: boolean }>,
+    ) {
+      await setup.database.write.updateTable('tokens').set(change).where('id', '=', id).execute()
+      await setup.database.announce(`token:${id}`)
+    }
+  })
+
+  describe('for where it comes from', () => {
+    test.each([
+      ['192.168.77.0/24', '192.168.77.9', true],
+      ['192.168.77.0/24', '192.168.78.9', false],
+      ['10.0.0.0/8, 192.168.77.0/24', '192.168.77.1', true],
+      ['10.0.0.5/8', '10.9.9.9', true],
+      ['10.0.0.0/8', '::ffff:10.1.2.3', true],
+      ['2001:db8::/32', '2001:db8:1::1', true],
+      ['2001:db8::/32', '2001:db9::1', false],
+      ['2001:db8::/32', '10.0.0.1', false],
+      ['0.0.0.0/0', '2001:db8::1', false],
+      ['::/0', '10.0.0.1', false],
+      ['0.0.0.0/0,::/0', '2001:db8::1', true],
+      ['nonsense', '10.0.0.1', false],
+      ['10.0.0.1', '10.0.0.1', false],
+    ])('a token for %s, called from %s: allowed is %j', async (subnet, address, isAllowed) => {
+      const client = await aClient(setup, { token: { subnet } })
+      const answer = await post(setup, client, chatBody(model), {
+        headers: { 'x-forwarded-for': address },
+      })
+      if (isAllowed) expect(answer.status).toBe(200)
+      // The sentence tells neither the networks nor the address that was seen.
+      else expectRefusal(answer, { code: 'token_address_not_allowed', status: 403 })
+    })
+
+    test('after the checks of the token itself', async () => {
+      const client = await aClient(setup, { token: { subnet: '192.168.0.0/16', expired_time: 1 } })
+      expectRefusal(await post(setup, client, chatBody(model)), {
+        code: 'token_expired',
+        status: 401,
+      })
+    })
+
+    test('not by what a header says that no trusted proxy has written', async () => {
+      const open = await startRelay()
+      const client = await aClient(open, { token: { subnet: '192.168.0.0/16' } })
+      const headers = { 'x-forwarded-for': '192.168.1.1', 'x-real-ip': '192.168.1.1' }
+      const answer = await post(open, client, chatBody('m'), { headers })
+      await open.close()
+      expectRefusal(answer, { code: 'token_address_not_allowed', status: 403 })
+    })
+  })
+
+  describe('for its owner', () => {
+    test('who is disabled or deleted: 403', async () => {
+      for (const status of [UserStatus.disabled, UserStatus.deleted]) {
+        const client = await aClient(setup, { status })
+        expectRefusal(await post(setup, client, chatBody(model)), {
+          code: 'token_owner_disabled',
+          status: 403,
+        })
+      }
+    })
+
+    test('at once when the owner is disabled between two calls', async () => {
+      const client = await aClient(setup)
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+      await setup.database.write
+        .updateTable('users')
+        .set({ status: UserStatus.disabled })
+        .where('id', '=', client.userId)
+        .execute()
+      // Even where nobody announced it: money is held back where the status is stored.
+      expectRefusal(await post(setup, client, chatBody(model)), {
+        code: 'token_owner_disabled',
+        status: 403,
+      })
+    })
+
+    test('who has no quota left: 403 with the code that clients know', async () => {
+      const client = await aClient(setup, { quota: 0 })
+      expectRefusal(await post(setup, client, chatBody(model)), {
+        code: 'user_quota_insufficient',
+        status: 403,
+        wireCode: 'insufficient_user_quota',
+      })
+      await expectNothingCharged(setup, client)
+    })
+  })
+
+  describe('for what it asks', () => {
+    test('a body that is no JSON: 400, before the model is looked at', async () => {
+      const client = await aClient(setup, { token: { models: 'another' } })
+      const answer = await post(setup, client, '{"model":')
+      expect(answer.status).toBe(400)
+      expect(answer.json).toMatchObject({ error: { code: 'relay_body_invalid' } })
+    })
+
+    test('a model that is not literally in the token’s list: 403', async () => {
+      const client = await aClient(setup, { token: { models: `${model}-mini, other ,x` } })
+      const answer = await post(setup, client, chatBody(model))
+      expectRefusal(answer, { code: 'token_model_not_allowed', status: 403, params: { model } })
+      const other = await aClient(setup, { token: { models: `x, ${model}` } })
+      expect((await post(setup, other, chatBody(model))).status).toBe(200)
+      const upper = await post(setup, other, chatBody(model.toUpperCase()))
+      expect(upper.status).toBe(403)
+    })
+
+    test('the list is compared with the name before it is mapped', async () => {
+      const [asked, sent] = [aModel(), aModel()]
+      await aRoute(setup, asked, { model_mapping: JSON.stringify({ [asked]: sent }) })
+      const allowed = await aClient(setup, { token: { models: asked } })
+      expect((await post(setup, allowed, chatBody(asked))).status).toBe(200)
+      const refused = await aClient(setup, { token: { models: sent } })
+      expect((await post(setup, refused, chatBody(asked))).status).toBe(403)
+    })
+
+    test('no model at all: 503, also with a list of models', async () => {
+      for (const models of ['', model]) {
+        const client = await aClient(setup, { token: { models } })
+        const answer = await post(setup, client, { messages: [] })
+        const params = { group: 'default', model: '' }
+        expectRefusal(answer, { code: 'no_channel', status: 503, params })
+      }
+    })
+
+    test('a model nobody serves: 503 that names group and model', async () => {
+      const client = await aClient(setup)
+      const answer = await post(setup, client, chatBody('nobody-has-it'), { headers: ENGLISH })
+      const params = { group: 'default', model: 'nobody-has-it' }
+      expectRefusal(answer, { code: 'no_channel', status: 503, params }, 'en')
+      await expectNothingCharged(setup, client)
+    })
+
+    test('a very long name is not repeated in full', async () => {
+      const client = await aClient(setup)
+      const answer = await post(setup, client, chatBody('m'.repeat(10_000)))
+      expect(answer.status).toBe(503)
+      expect(answer.text.length).toBeLessThan(400)
+    })
+  })
+
+  describe('for the channel that is named behind the key', () => {
+    const pinned = ({ key }: { key: string }, channel: string) => ({ key: `${key}-${channel}` })
+
+    test('by an ordinary user: 403, after the token’s own list of models', async () => {
+      const client = await aClient(setup)
+      const answer = await post(setup, pinned(client, '1'), chatBody(model))
+      expectRefusal(answer, { code: 'channel_pin_not_allowed', status: 403 })
+      const listed = await aClient(setup, { token: { models: 'other' } })
+      expectRefusal(await post(setup, pinned(listed, '1'), chatBody(model)), {
+        code: 'token_model_not_allowed',
+        status: 403,
+        params: { model },
+      })
+    })
+
+    test.each(['999999', '0', 'abc', '1e3', '9'.repeat(30)])('unknown, %s: 400', async (id) => {
+      const admin = await aClient(setup, { role: Role.admin })
+      const answer = await post(setup, pinned(admin, id), chatBody(model))
+      expectRefusal(answer, { code: 'channel_pin_unknown', status: 400 })
+    })
+
+    test('disabled: 403', async () => {
+      const id = await aRoute(setup, aModel(), { status: 2 })
+      const admin = await aClient(setup, { role: Role.admin })
+      expectRefusal(await post(setup, pinned(admin, String(id)), chatBody(model)), {
+        code: 'channel_pin_disabled',
+        status: 403,
+      })
+    })
+
+    test('but neither for its group nor its models, and further parts say nothing', async () => {
+      const id = await aRoute(setup, aModel(), { group: 'vip' })
+      const admin = await aClient(setup, { role: Role.admin })
+      const other = aModel()
+      const answer = await post(setup, pinned(admin, `${id}-77-x`), chatBody(other))
+      expect(answer.status).toBe(200)
+      expect(answer.headers['x-gatehouse-channel']).toBe(String(id))
+    })
+
+    test('without a model there is nothing to send: 400', async () => {
+      const id = await aRoute(setup, aModel())
+      const admin = await aClient(setup, { role: Role.admin })
+      const answer = await post(setup, pinned(admin, String(id)), { messages: [{}] })
+      expectRefusal(answer, {
+        code: 'relay_field_required',
+        status: 400,
+        params: { field: 'model' },
+        wireCode: 'invalid_text_request',
+      })
+      await expectNothingCharged(setup, admin)
+    })
+
+    test('an empty part behind the key names none', async () => {
+      const client = await aClient(setup)
+      expect((await post(setup, pinned(client, ''), chatBody(model))).status).toBe(200)
+    })
+  })
+
+  test('a token that nobody told us of being deleted stops working with its next reservation', async () => {
+    const client = await aClient(setup)
+    expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    await setup.database.write.deleteFrom('tokens').where('id', '=', client.tokenId).execute()
+    expectRefusal(await post(setup, client, chatBody(model)), {
+      code: 'token_unknown',
+      status: 401,
+    })
+  })
+
+  test('many refused tokens at once are each told their own reason', async () => {
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const { userId } = await aClient(setup)
+        const expired = index % 2 === 0
+        const token = await aToken(setup, userId, {
+          unlimited_quota: true,
+          ...(expired ? { expired_time: 1 } : { status: TokenStatus.disabled }),
+        })
+        return { key: token.key, expired }
+      }),
+    )
+    const answers = await Promise.all(
+      tokens.map(async ({ key, expired }) => {
+        const answer = await post(setup, { key }, chatBody(model))
+        return [expired, answer.json] as const
+      }),
+    )
+    for (const [expired, json] of answers) {
+      expect(json).toMatchObject({ error: { code: expired ? 'token_expired' : 'token_disabled' } })
+    }
+  })
+})
+
+test('a database that cannot be read is our fault (500), and no reason to throw the key away', async () => {
+  const setup = await startRelay()
+  const client = await aClient(setup)
+  await setup.database.write.schema.alterTable('tokens').renameTo('tokens_gone').execute()
+  const answer = await post(setup, client, chatBody('m'))
+  await setup.database.write.schema.alterTable('tokens_gone').renameTo('tokens').execute()
+  expectRefusal(answer, { code: 'internal', status: 500, wireCode: 'internal_error' })
+  expect(answer.text).not.toContain('tokens')
+  expect(setup.faults.join()).toContain('a call failed')
+  await setup.close()
+})

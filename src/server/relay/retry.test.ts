@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  bookedCall,
+  chatBody,
+  eventsOf,
+  expectAllWell,
+  expectNothingCharged,
+  expectRefusal,
+  heldPoints,
+  post,
+  requestIdOf,
+  startRelay,
+  stream,
+  textOf,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+forEachDatabase('trying another channel', (open) => {
+  let setup: RelaySetup
+  beforeAll(async () => {
+    setup = await startRelay(open)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+  beforeEach(() => setup.app.options.set('RetryTimes', '2'))
+
+  /** A channel that fails in this way stands before one that works. */
+  async function failingFirst(words: string, over = {}) {
+    const model = aModel()
+    const failing = await aRoute(setup, model, { words, priority: 9, ...over })
+    const working = await aRoute(setup, model)
+    setup.upstream.seen()
+    return { model, failing, working, client: await aClient(setup) }
+  }
+  const addressesSeen = () => setup.upstream.seen().map(({ url }) => url.split('/')[1])
+
+  const transient = [
+    'fail-401',
+    'fail-402',
+    'fail-403',
+    'fail-429',
+    'fail-500',
+    'fail-502',
+    'fail-503',
+    'fail-529',
+    'fail-quota',
+    'fail-key',
+    'fail-model',
+    'fail-html',
+    'fail-empty',
+    'empty-204',
+    'fail-cut',
+    'redirect',
+    'html-200',
+    'error-200',
+    'cut-after-0',
+  ]
+
+  describe('happens', () => {
+    test.each(transient)('after %s, for whole answers and streams, charged once', async (words) => {
+      const { model, working, client } = await failingFirst(words)
+      const whole = await post(setup, client, chatBody(model))
+      expect(whole.status).toBe(200)
+      const streamed = await stream(setup, client, chatBody(model))
+      expect(textOf(streamed.text())).toBe('The answer is forty-two.')
+      expect(addressesSeen()).toEqual([`~${words}`, 'v1', `~${words}`, 'v1'])
+      for (const answer of [whole, streamed]) {
+        const { log, quota } = await bookedCall(setup, requestIdOf(answer))
+        expect({ quota, channel: log.channel_id }).toEqual({ quota: 18, channel: working })
+      }
+      const rows = await setup.database.read
+        .selectFrom('ledger')
+        .select('id')
+        .where('user_id', '=', client.userId)
+        .where('kind', '=', 'consume')
+        .execute()
+      expect(rows).toHaveLength(2)
+    })
+
+    test.each(['error-200', 'end-without-done+cut-after-0'])(
+      'when a stream turns out to be none before its first event: %s',
+      async (words) => {
+        const { model, client } = await failingFirst(words)
+        const answer = await stream(setup, client, chatBody(model))
+        expect(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
+      },
+    )
+
+    test('when nobody listens at an address, or the address cannot be used', async () => {
+      for (const base_url of ['http://127.0.0.1:9', 'http://169.254.169.254', 'http://0.0.0.0:1']) {
+        const { model, client } = await failingFirst('', { base_url })
+        expect((await post(setup, client, chatBody(model))).status).toBe(200)
+      }
+    })
+
+    test('when an adopted channel has an address that is none', async () => {
+      const { model, failing, client } = await failingFirst('')
+      await setup.database.write
+        .updateTable('channels')
+        .set({ base_url: 'http://[::1%25lo]' })
+        .where('id', '=', failing)
+        .execute()
+      await setup.database.announce('channels')
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    })
+
+    test('when a channel’s type is of a protocol that is not spoken', async () => {
+      const { model, client } = await failingFirst('', { type: 14 })
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    })
+
+    test('when a channel would send the model under a name without a price', async () => {
+      await setup.app.options.set('DefaultModelRatio', '')
+      const model = 'gpt-4o-mini'
+      const client = await aClient(setup, { group: 'unpriced' })
+      const mapped = { model_mapping: JSON.stringify({ [`${model}-x`]: 'nobody-knows' }) }
+      const over = { group: 'unpriced', priority: 9 }
+      await aRoute(setup, `${model}-x`, { ...over, ...mapped })
+      await aRoute(setup, `${model}-x`, {
+        group: 'unpriced',
+        model_mapping: JSON.stringify({ [`${model}-x`]: model }),
+      })
+      setup.upstream.seen()
+      const answer = await post(setup, client, chatBody(`${model}-x`))
+      await setup.app.options.set('DefaultModelRatio', '1')
+      expect(answer.status).toBe(200)
+      expect(setup.upstream.seen().map(({ body }) => body)).toMatchObject([{ model }])
+    })
+
+    test('with the client’s own bytes, mapped anew for each channel', async () => {
+      const model = aModel()
+      const mapping = (to: string) => ({ model_mapping: JSON.stringify({ [model]: to }) })
+      await aRoute(setup, model, { words: 'fail-500', priority: 9, ...mapping('first') })
+      await aRoute(setup, model, mapping('second'))
+      setup.upstream.seen()
+      const body = `{"temperature": 2.50,"model":"${model}","messages":[{"role":"user"}]}`
+      await post(setup, await aClient(setup), body)
+      const sent = setup.upstream.seen().map(({ bytes }) => bytes.toString())
+      expect(sent).toEqual([body.replace(model, 'first'), body.replace(model, 'second')])
+    })
+  })
+
+  describe('does not happen', () => {
+    test.each(['fail-400', 'fail-404', 'fail-408', 'fail-409', 'fail-413', 'fail-422'])(
+      'after %s: the request itself is at fault',
+      async (words) => {
+        const { model, client } = await failingFirst(words)
+        const answer = await post(setup, client, chatBody(model))
+        expect(answer.status).toBe(Number(words.slice(5)))
+        expect(addressesSeen()).toEqual([`~${words}`])
+        await expectNothingCharged(setup, client)
+      },
+    )
+
+    test('once the first byte of an answer is out', async () => {
+      for (const words of ['cut-after-1', 'error-mid-stream']) {
+        const { model, client } = await failingFirst(words)
+        const answer = await stream(setup, client, chatBody(model))
+        expect(answer.text()).toContain('"error"')
+        expect(eventsOf(answer.text()).filter((event) => event.includes('"role"'))).toHaveLength(1)
+        expect(addressesSeen()).toEqual([`~${words}`])
+      }
+    })
+
+    test('when an admin has named the channel', async () => {
+      const { model, failing } = await failingFirst('fail-500')
+      const admin = await aClient(setup, { role: Role.admin })
+      const answer = await post(setup, { key: `${admin.key}-${failing}` }, chatBody(model))
+      expect(answer.status).toBe(500)
+      expect(addressesSeen()).toEqual(['~fail-500'])
+      await expectNothingCharged(setup, admin)
+    })
+
+    test('when the operator wants none', async () => {
+      await setup.app.options.set('RetryTimes', '0')
+      const { model, client } = await failingFirst('fail-500')
+      expect((await post(setup, client, chatBody(model))).status).toBe(500)
+      expect(addressesSeen()).toEqual(['~fail-500'])
+      await expectNothingCharged(setup, client)
+    })
+
+    test('more often than the operator wants', async () => {
+      const model = aModel()
+      for (let index = 0; index < 5; index += 1) await aRoute(setup, model, { words: 'fail-500' })
+      await aRoute(setup, model, { priority: -1 })
+      setup.upstream.seen()
+      const client = await aClient(setup)
+      expect((await post(setup, client, chatBody(model))).status).toBe(500)
+      expect(addressesSeen()).toHaveLength(3)
+      await setup.app.options.set('RetryTimes', '5')
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+      expect(addressesSeen()).toHaveLength(6)
+    })
+
+    test('on a channel that has failed in this call', async () => {
+      await setup.app.options.set('RetryTimes', '9')
+      const model = aModel()
+      const bases = ['fail-500', 'fail-502', 'fail-503']
+      for (const [priority, words] of bases.entries()) {
+        await aRoute(setup, model, { words, priority })
+      }
+      setup.upstream.seen()
+      const client = await aClient(setup)
+      const answer = await post(setup, client, chatBody(model))
+      // From the highest priority down; the last failure is what the client hears of.
+      expect(addressesSeen()).toEqual(['~fail-503', '~fail-502', '~fail-500'])
+      expect(answer.status).toBe(500)
+      await expectNothingCharged(setup, client)
+    })
+
+    test('on a disabled channel, or one that serves the model to others', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { words: 'fail-500' })
+      await aRoute(setup, model, { status: 2 })
+      await aRoute(setup, model, { status: 3 })
+      await aRoute(setup, model, { group: 'vip' })
+      await aRoute(setup, `${model}-other`)
+      setup.upstream.seen()
+      expect((await post(setup, await aClient(setup), chatBody(model))).status).toBe(500)
+      expect(addressesSeen()).toEqual(['~fail-500'])
+    })
+  })
+
+  describe('a group list', () => {
+    test('is tried in its order; the first group with a channel serves and prices the call', async () => {
+      await setup.app.options.set('GroupRatio', '{"default":1,"gold":2,"silver":3}')
+      const model = aModel()
+      await aRoute(setup, model, { group: 'silver' })
+      const both = await aClient(setup, { group: 'gold, silver,default' })
+      const first = await bookedCall(setup, requestIdOf(await post(setup, both, chatBody(model))))
+      expect([first.quota, first.detail['group']]).toEqual([54, 'silver'])
+      await aRoute(setup, model, { group: 'gold' })
+      const second = await bookedCall(setup, requestIdOf(await post(setup, both, chatBody(model))))
+      expect([second.quota, second.detail['group']]).toEqual([36, 'gold'])
+    })
+
+    test('a channel that stops serving is not asked from the next call on', async () => {
+      const model = aModel()
+      const id = await aRoute(setup, model)
+      const client = await aClient(setup)
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+      const root = await rootCookie()
+      const off = await setup.call('PUT', '/api/channel/', {
+        as: root,
+        body: { id, status: 2 },
+      })
+      expect(off.json['success']).toBe(true)
+      expectRefusal(await post(setup, client, chatBody(model)), {
+        code: 'no_channel',
+        status: 503,
+        params: { group: 'default', model },
+      })
+      await setup.call('PUT', '/api/channel/', { as: root, body: { id, status: 1 } })
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    })
+
+    async function rootCookie() {
+      const body = { username: 'root', password: 'RootPass1' }
+      const { headers } = await setup.call('POST', '/api/user/login', { body })
+      return { cookie: String(headers['set-cookie']).split(';')[0] ?? '' }
+    }
+  })
+
+  describe('gives everything back that was held', () => {
+    test.each([
+      ['a model without a price', {}, 403],
+      ['a type that is not spoken', { type: 14 }, 501],
+      ['an address that may not be reached', { base_url: 'http://169.254.169.254' }, 502],
+      ['a refusal', { words: 'fail-400' }, 400],
+      ['channels that all fail', { words: 'fail-503' }, 503],
+    ])('%s', async (what, over, status) => {
+      const isUnpriced = what.includes('price')
+      const model = aModel()
+      await aRoute(setup, model, over)
+      const client = await aClient(setup)
+      if (isUnpriced) await setup.app.options.set('DefaultModelRatio', '')
+      const answer = await post(setup, client, chatBody(model))
+      await setup.app.options.set('DefaultModelRatio', '1')
+      expect(answer.status).toBe(status)
+      if (isUnpriced) {
+        expectRefusal(answer, { code: 'model_unpriced', status, params: { model } })
+      }
+      await expectNothingCharged(setup, client)
+      expect(await heldPoints(setup, client.userId)).toBe(0)
+    })
+  })
+
+  test('with one failure in five, every call is served and charged exactly once', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { words: 'flaky-40', weight: 10, priority: 1 })
+    await aRoute(setup, model)
+    const client = await aClient(setup)
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => post(setup, client, chatBody(model))),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 200 }, () => 200))
+    const user = await setup.database.read
+      .selectFrom('users')
+      .select(['used_quota', 'request_count'])
+      .where('id', '=', client.userId)
+      .executeTakeFirstOrThrow()
+    expect(user).toEqual({ used_quota: 200 * 18, request_count: 200 })
+  })
+})

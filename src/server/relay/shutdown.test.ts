@@ -1,0 +1,118 @@
+import net from 'node:net'
+import { expect, test } from 'vitest'
+import { openDatabase } from '../db/database.ts'
+import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
+import {
+  forEachDatabase,
+  type DatabaseLocation,
+  type OpenTestDatabase,
+} from '../test/for-each-database.ts'
+import {
+  aClient,
+  aServedModel,
+  chatBody,
+  eventsOf,
+  eventually,
+  openCall,
+  requestIdOf,
+  startRelay,
+  textOf,
+  type RelayClient,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+forEachDatabase('a server that stops', (open) => {
+  let location: DatabaseLocation
+  const remembered: OpenTestDatabase = async () => (location = await open())
+
+  /** The books as they are on the disk after the server has gone. */
+  async function bookedAfterwards(requestIds: readonly string[]) {
+    const database = await openDatabase(location)
+    await expectBooksBalanced(database)
+    const rows = await database.read
+      .selectFrom('ledger')
+      .selectAll()
+      .where('request_id', 'in', requestIds)
+      .execute()
+    const open = await database.read.selectFrom('reservations').selectAll().execute()
+    expect(open).toEqual([])
+    await database.close()
+    return rows
+  }
+
+  test('lets running streams and answers finish, settles them, and takes no new calls', async () => {
+    const setup = await startRelay(remembered, { SHUTDOWN_TIMEOUT: '30' })
+    const client = await aClient(setup)
+    const slow = await aServedModel(setup, 'slow-chunk-60')
+    const whole = await aServedModel(setup, 'slow-400')
+    const running = await openCall(setup, client, chatBody(slow, { stream: true }))
+    const pending = openCall(setup, client, chatBody(whole))
+    const pipelined = pipelineTwo(setup, client, slow)
+    await eventually(() => pipelined.text().includes('"role"'), 'the pipelined stream')
+    await eventually(() => setup.upstream.seen().length >= 1, 'the calls to be under way')
+    const closing = setup.close()
+    const answered = await pending
+    const ends = await Promise.all([running.ended, answered.ended, pipelined.ended])
+    await closing
+    expect(ends.slice(0, 2)).toEqual(['complete', 'complete'])
+    expect(textOf(running.text())).toBe('The answer is forty-two.')
+    expect(eventsOf(running.text()).at(-1)).toBe('[DONE]')
+    expect(answered.status).toBe(200)
+    // The second call of a connection that was busy comes too late.
+    expect(pipelined.text()).toContain('[DONE]')
+    expect(pipelined.text()).toContain('HTTP/1.1 503')
+    expect(pipelined.text()).toContain('"code":"overloaded"')
+    await expect(openCall(setup, client, chatBody(slow))).rejects.toThrow('ECONNREFUSED')
+    const rows = await bookedAfterwards([requestIdOf(running), requestIdOf(answered)])
+    expect(rows.map(({ user_amount }) => user_amount)).toEqual([-18, -18])
+  })
+
+  /** Two calls at once on one connection, a stream and whatever comes of the second. */
+  function pipelineTwo(setup: RelaySetup, client: RelayClient, model: string) {
+    const { hostname, port } = new URL(setup.url)
+    const body = JSON.stringify(chatBody(model, { stream: true }))
+    const head = [
+      'POST /v1/chat/completions HTTP/1.1',
+      'host: gateway',
+      `authorization: Bearer ${client.key}`,
+      `content-length: ${body.length}`,
+    ].join('\r\n')
+    const socket = net.connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    socket.write(`${head}\r\n\r\n${body}`)
+    // The second is sent once the first is being answered.
+    socket.once('data', () => setTimeout(() => socket.write(`${head}\r\n\r\n${body}`), 100))
+    const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+    return { ended, text: () => text }
+  }
+
+  test('breaks off what takes too long, tells the client, and charges what came', async () => {
+    const setup = await startRelay(remembered, { SHUTDOWN_TIMEOUT: '0' })
+    const client = await aClient(setup)
+    const endless = await aServedModel(setup, 'chunks-900+tokens-900+slow-chunk-50+no-usage')
+    const silent = await aServedModel(setup, 'hang')
+    const running = await openCall(setup, client, chatBody(endless, { stream: true }))
+    const waiting = openCall(setup, client, chatBody(silent))
+    await eventually(() => textOf(running.text()).split('word').length > 3, 'some text')
+    await eventually(
+      () => setup.upstream.seen().some(({ body }) => JSON.stringify(body).includes('hang')),
+      'the silent call',
+    )
+    const stoppedMs = performance.now()
+    await setup.close()
+    expect(performance.now() - stoppedMs).toBeLessThan(5000)
+    expect(await running.ended).toBe('complete')
+    expect(eventsOf(running.text()).at(-1)).toContain('"code":"overloaded"')
+    expect(running.text()).not.toContain('[DONE]')
+    const refused = await waiting
+    expect(refused.status).toBe(503)
+    const rows = await bookedAfterwards([requestIdOf(running), requestIdOf(refused)])
+    expect(rows).toHaveLength(1)
+    expect(rows[0]).toMatchObject({ request_id: requestIdOf(running), prompt_tokens: 12 })
+    const delivered = textOf(running.text()).split('word').length - 1
+    expect(rows[0]?.completion_tokens).toBeGreaterThanOrEqual(delivered)
+  })
+})

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { allEndpoints } from '../../contract/api.ts'
+import type { Endpoint } from '../../contract/endpoint.ts'
+
+/** Ways to call what the contract lists, for tests that go through all of it. */
+
+/** `PUT /api/token/?status_only`: how a test names an endpoint. */
+export const labelOf = ({ method, path, options }: Endpoint): string =>
+  `${method} ${path}${options.whenQuery === undefined ? '' : `?${options.whenQuery}`}`
+
+/** Rows for `test.each`. */
+export const labelledEndpoints: (readonly [string, Endpoint])[] = allEndpoints.map(
+  (endpoint) => [labelOf(endpoint), endpoint] as const,
+)
+
+/** An id that no row has. */
+export const NO_ID = 999_999_999
+
+/** The address of an endpoint, its own query member included. */
+export function addressOf({ path, options }: Endpoint, id: number | string = NO_ID): string {
+  const address = path.replace(/:\w+/g, String(id))
+  return options.whenQuery === undefined ? address : `${address}?${options.whenQuery}=1`
+}
+
+/** Whether a call may change something, so that the gate against other sites stands before it. */
+export const isChanging = ({ method, options }: Endpoint): boolean =>
+  method !== 'GET' || options.changesState === true
+
+/** The names of an object shape's members; none for a shape that is no object. */
+export function membersOf(shape: z.ZodType | undefined): string[] {
+  if (shape === undefined) return []
+  const { properties } = schemaOf(shape, 'input')
+  return Object.keys(Object(properties))
+}
+
+export type JsonSchema = Record<string, unknown>
+
+export const schemaOf = (shape: z.ZodType, io: 'input' | 'output'): JsonSchema => ({
+  ...z.toJSONSchema(shape, { io, unrepresentable: 'any' }),
+})

@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { randomText } from '../secrets.ts'
+import {
+  anAccessToken,
+  anAdmin,
+  aSettledCall,
+  aToken,
+  aUser,
+  PASSWORD,
+  type TestUser,
+} from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
+
+forEachDatabase('user administration', (open) => {
+  let server: TestServer
+  let root: TestUser
+  let admin: TestUser
+  let user: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    root = await aUser(server, { role: Role.root })
+  })
+  afterAll(() => server.close())
+  beforeEach(async () => {
+    admin = await anAdmin(server)
+    user = await aUser(server, { quota: 1000 })
+  })
+
+  const call = (method: string, path: string, body?: unknown, as: TestUser | null = user) =>
+    server.call(method, path, { ...(as === null ? {} : { as }), body })
+  const self = async (as: TestUser = user) =>
+    Object((await call('GET', '/api/user/self', undefined, as)).data)
+  const stored = async (id: number) =>
+    Object((await call('GET', `/api/user/${id}`, undefined, root)).data)
+  const login = (username: string, password = PASSWORD) =>
+    call('POST', '/api/user/login', { username, password }, null)
+  const cookieOf = (answer: TestAnswer) => [answer.headers['set-cookie']].flat()[0] ?? ''
+  const isSignedIn = async (as: TestUser) =>
+    (await call('GET', '/api/user/self', undefined, as)).status === 200
+
+  describe('reading users', () => {
+    test('the list has ten a page, newest first, without the deleted ones', async () => {
+      const deleted = await aUser(server, { status: UserStatus.deleted })
+      for (let index = 0; index < 11; index += 1) await aUser(server)
+      const first = await call('GET', '/api/user/?p=0', undefined, admin)
+      const ids = [first.data].flat().map((row) => Object(row).id)
+      expect(ids).toHaveLength(10)
+      expect(ids).toEqual(ids.toSorted((a, b) => b - a))
+      expect(ids).not.toContain(deleted.id)
+      expect(Number(first.headers['x-total-count'])).toBeGreaterThan(11)
+      const second = await call('GET', '/api/user/?p=1', undefined, admin)
+      expect([second.data].flat().map((row) => Object(row).id)[0]).toBeLessThan(ids.at(-1) ?? 0)
+    })
+
+    test.each(['quota', 'used_quota', 'request_count'])('ordered by %s', async (order) => {
+      const rich = await aUser(server, { quota: 1_000_000_000 })
+      const token = await aToken(server, rich.id, { unlimited_quota: true })
+      const first = async () =>
+        Object(
+          [(await call('GET', `/api/user/?p=0&order=${order}`, undefined, admin)).data].flat()[0],
+        )
+      const { [order]: most = 0 } = await first()
+      const calls = order === 'request_count' ? Number(most) + 1 : 1
+      const cost = order === 'used_quota' ? Number(most) + 1 : 1
+      for (let index = 0; index < calls; index += 1) {
+        await aSettledCall(server, { userId: rich.id, tokenId: token.id, cost })
+      }
+      // The largest number comes first; root of the first start has most quota of all.
+      expect(await first()).toMatchObject(
+        order === 'quota' ? { username: 'root' } : { id: rich.id },
+      )
+    })
+
+    test('search finds by id, name, display name and e-mail, deleted ones too', async () => {
+      const word = randomText(8)
+      const named = await aUser(server, { username: `${word}1` })
+      const mailed = await aUser(server, { email: `${word.toUpperCase()}@b.c` })
+      const gone = await aUser(server, { username: `${word}2`, status: UserStatus.deleted })
+      const find = async (keyword: string) => {
+        const { data } = await call(
+          'GET',
+          `/api/user/search?keyword=${encodeURIComponent(keyword)}`,
+          undefined,
+          admin,
+        )
+        return [data].flat().map((row) => Object(row).id)
+      }
+      expect(await find(word)).toEqual([gone.id, mailed.id, named.id])
+      expect(await find(String(named.id))).toContain(named.id)
+      expect(await find('%')).toEqual([])
+    })
+
+    test('an admin sees those below, not its equals nor itself', async () => {
+      const peer = await anAdmin(server)
+      const look = async (id: number, as: TestUser) =>
+        (await call('GET', `/api/user/${id}`, undefined, as)).json['success']
+      expect(await look(user.id, admin)).toBe(true)
+      expect(await look(peer.id, admin)).toBe(false)
+      expect(await look(admin.id, admin)).toBe(false)
+      expect(await look(root.id, admin)).toBe(false)
+      expect(await look(root.id, root)).toBe(true)
+      expect(await look(999_999, root)).toBe(false)
+    })
+  })
+
+  describe('POST /api/user/', () => {
+    const create = (body: unknown, as = admin) => call('POST', '/api/user/', body, as)
+
+    test('makes an ordinary user with the bonus and a first token', async () => {
+      await server.app.options.set('QuotaForNewUser', '777')
+      const username = randomText(8)
+      const answer = await create({
+        username,
+        password: 'password-2',
+        role: 1,
+        quota: 1e9,
+        group: 'svip',
+        email: 'a@b.c',
+      })
+      await server.app.options.set('QuotaForNewUser', '0')
+      expect(answer.json).toEqual({ success: true, message: '' })
+      const cookie = cookieOf(await login(username, 'password-2')).split(';')[0] ?? ''
+      const created = { ...user, username, cookie }
+      expect(await self(created)).toMatchObject({
+        username,
+        display_name: username,
+        role: 1,
+        status: 1,
+        quota: 777,
+        group: 'default',
+        email: '',
+      })
+      expect((await call('GET', '/api/token/', undefined, created)).data).toMatchObject([
+        { name: 'default', unlimited_quota: true, expired_time: -1 },
+      ])
+      expect((await call('GET', '/api/log/self', undefined, created)).data).toMatchObject([
+        { type: 4, content: '新用户注册赠送 ＄0.001554 额度' },
+      ])
+    })
+
+    test.each([
+      ['no password', { username: 'someone' }],
+      ['no name', { password: 'password-2' }],
+      ['an empty name', { username: '', password: 'password-2' }],
+      ['a long name', { username: 'n'.repeat(13), password: 'password-2' }],
+      ['a short password', { username: 'someone', password: 'short' }],
+      ['a role like one’s own', { username: 'someone', password: 'password-2', role: 10 }],
+    ])('refuses %s', async (_what, body) => {
+      expect((await create(body)).json['success']).toBe(false)
+      expect((await login('someone', 'password-2')).json['success']).toBe(false)
+    })
+
+    test('refuses a name that is taken', async () => {
+      const answer = await create({ username: user.username, password: 'password-2' })
+      expect(answer.message).toBe(`用户名「${user.username}」已被使用`)
+    })
+  })
+
+  describe('PUT /api/user/', () => {
+    const update = (body: Record<string, unknown>, as = admin) =>
+      call('PUT', '/api/user/', { id: user.id, ...body }, as)
+
+    test('writes what is there and leaves what is not', async () => {
+      await update({ display_name: 'Shown', group: 'vip, default' })
+      await update({ email: 'a@b.c' })
+      expect(await stored(user.id)).toMatchObject({
+        username: user.username,
+        display_name: 'Shown',
+        group: 'vip,default',
+        email: 'a@b.c',
+        quota: 1000,
+        role: 1,
+        status: 1,
+      })
+      await update({ email: '', group: '', quota: 0 })
+      expect(await stored(user.id)).toMatchObject({ email: '', group: 'default', quota: 0 })
+    })
+
+    test('a change of quota is written down; an echo of it is not', async () => {
+      await update({ quota: 1000 })
+      expect((await call('GET', '/api/log/self?type=3')).data).toEqual([])
+      await update({ quota: 1500 })
+      expect((await call('GET', '/api/log/self?type=3')).data).toMatchObject([
+        { content: '管理员将用户额度从 ＄0.002000 额度修改为 ＄0.003000 额度' },
+      ])
+    })
+
+    test('with the quota that was seen, what was spent meanwhile stays spent', async () => {
+      const token = await aToken(server, user.id, { unlimited_quota: true })
+      await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 300 })
+      await update({ quota: 5000, quota_was: 1000 })
+      expect(await stored(user.id)).toMatchObject({
+        quota: 4700,
+        used_quota: 300,
+        request_count: 1,
+      })
+      await update({ quota: 0, quota_was: 5000 })
+      expect(await stored(user.id)).toMatchObject({ quota: 0 })
+    })
+
+    test('counters and other people’s secrets cannot be written', async () => {
+      const before = await stored(user.id)
+      await update({
+        used_quota: 0,
+        request_count: 99,
+        access_token: 'f'.repeat(32),
+        inviter_id: 5,
+        aff_code: 'mine',
+        github_id: 'x',
+      })
+      expect(await stored(user.id)).toEqual(before)
+    })
+
+    test.each([
+      ['a negative quota', { quota: -1 }],
+      ['a role nobody has', { role: 50 }],
+      ['a role like one’s own', { role: 10 }],
+      ['a role above one’s own', { role: 100 }],
+      ['a status that does not exist', { status: 7 }],
+      ['deleting by the back door', { status: 3 }],
+      ['no id', { id: 0 }],
+      ['an unknown id', { id: 999_999 }],
+      ['an address with a line break', { email: 'a@b\nBcc: c' }],
+    ])('refuses %s', async (_what, body) => {
+      const before = await stored(user.id)
+      expect((await update(body)).json['success']).toBe(false)
+      expect(await stored(user.id)).toEqual(before)
+    })
+
+    test('an admin changes neither its equals nor root', async () => {
+      const peer = await anAdmin(server)
+      for (const id of [peer.id, root.id, admin.id]) {
+        expect((await update({ id, display_name: 'x' })).json['success']).toBe(false)
+      }
+      expect((await update({ id: peer.id, role: 1 }, root)).json['success']).toBe(true)
+      expect(await stored(peer.id)).toMatchObject({ role: 1 })
+    })
+
+    test.each([
+      ['disabling', { status: 2 }],
+      ['a new password', { password: 'password-3' }],
+    ])('%s ends the user’s sessions', async (_what, body) => {
+      await update(body)
+      expect(await isSignedIn(user)).toBe(false)
+    })
+
+    test('lowering the role ends the user’s sessions', async () => {
+      await update({ id: admin.id, role: 1 }, root)
+      expect(await isSignedIn(admin)).toBe(false)
+    })
+  })
+
+  describe('POST /api/user/manage', () => {
+    const manage = (target: TestUser, action: string, as = admin) =>
+      call('POST', '/api/user/manage', { username: target.username, action }, as)
+
+    test('root promotes and demotes; role and status come back', async () => {
+      expect((await manage(user, 'promote', root)).data).toMatchObject({
+        id: 0,
+        role: 10,
+        status: 1,
+      })
+      expect(await stored(user.id)).toMatchObject({ role: 10 })
+      expect((await manage(user, 'demote', root)).data).toMatchObject({ role: 1, status: 1 })
+      expect(await isSignedIn(user)).toBe(false)
+    })
+
+    test('disabling takes effect at once, by cookie and by access token', async () => {
+      const accessToken = await anAccessToken(server, user.id)
+      expect((await manage(user, 'disable')).data).toMatchObject({ role: 1, status: 2 })
+      expect(await isSignedIn(user)).toBe(false)
+      const answer = await server.call('GET', '/api/user/self', { as: { accessToken } })
+      expect(answer).toMatchObject({ status: 200, json: { success: false } })
+      expect((await login(user.username)).json['success']).toBe(false)
+      expect((await manage(user, 'enable')).data).toMatchObject({ status: 1 })
+      expect((await login(user.username)).json['success']).toBe(true)
+    })
+
+    test('deleting frees the name and keeps the books', async () => {
+      const accessToken = await anAccessToken(server, user.id)
+      expect((await manage(user, 'delete')).data).toMatchObject({ status: 3 })
+      expect(await stored(user.id)).toMatchObject({
+        status: 3,
+        quota: 1000,
+        username: expect.stringMatching(/^deleted_[0-9a-f]{32}$/),
+      })
+      const answer = await server.call('GET', '/api/user/self', { as: { accessToken } })
+      expect(answer.json['success']).toBe(false)
+      const again = await aUser(server, { username: user.username })
+      expect(again.id).toBeGreaterThan(user.id)
+    })
+
+    test('root is untouchable', async () => {
+      for (const action of ['disable', 'delete', 'demote', 'promote']) {
+        expect((await manage(root, action, root)).json['success'], `${action}`).toBe(false)
+        expect((await manage(root, action)).json['success'], `${action}`).toBe(false)
+      }
+      expect(await stored(root.id)).toMatchObject({ role: 100, status: 1 })
+    })
+
+    test.each([
+      ['no name', { action: 'disable' }],
+      ['an empty name, which is nobody and not root', { username: '', action: 'disable' }],
+      ['an unknown name', { username: 'nobody', action: 'disable' }],
+      ['an unknown action', { username: 'root', action: 'banish' }],
+      ['an action of every object', { username: 'root', action: 'constructor' }],
+    ])('refuses %s', async (_what, body) => {
+      const answer = await call('POST', '/api/user/manage', body, root)
+      expect(answer).toMatchObject({ status: 200, json: { success: false } })
+    })
+  })
+
+  describe('DELETE /api/user/:id', () => {
+    test('deletes those below, with an envelope', async () => {
+      const answer = await call('DELETE', `/api/user/${user.id}`, undefined, admin)
+      expect(answer.json).toEqual({ success: true, message: '' })
+      expect(await stored(user.id)).toMatchObject({ status: 3 })
+      expect(await isSignedIn(user)).toBe(false)
+    })
+
+    test('not even root deletes root, and nobody a stranger', async () => {
+      const remove = async (id: number, as: TestUser) =>
+        (await call('DELETE', `/api/user/${id}`, undefined, as)).json['success']
+      expect(await remove(root.id, root)).toBe(false)
+      expect(await remove(root.id, admin)).toBe(false)
+      expect(await remove(admin.id, admin)).toBe(false)
+      expect(await remove(999_999, root)).toBe(false)
+    })
+  })
+})

@@ -1,0 +1,341 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { takeId } from '../db/ids.ts'
+import { newHexSecret, randomText } from '../secrets.ts'
+import {
+  aChannel,
+  anAccessToken,
+  anAdmin,
+  aUser,
+  PASSWORD,
+  type TestUser,
+} from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import {
+  ROOT_PASSWORD,
+  startTestServer,
+  type TestAnswer,
+  type TestServer,
+} from '../test/test-app.ts'
+
+forEachDatabase('own account', (open) => {
+  let server: TestServer
+  let root: TestUser
+  let admin: TestUser
+  let user: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    root = await aUser(server, { role: Role.root })
+  })
+  afterAll(() => server.close())
+  beforeEach(async () => {
+    admin = await anAdmin(server)
+    user = await aUser(server, { quota: 1000 })
+  })
+
+  const call = (method: string, path: string, body?: unknown, as: TestUser | null = user) =>
+    server.call(method, path, { ...(as === null ? {} : { as }), body })
+  const self = async (as: TestUser = user) =>
+    Object((await call('GET', '/api/user/self', undefined, as)).data)
+  const login = (username: string, password = PASSWORD) =>
+    call('POST', '/api/user/login', { username, password }, null)
+  const cookieOf = (answer: TestAnswer) => [answer.headers['set-cookie']].flat()[0] ?? ''
+  const isSignedIn = async (as: TestUser) =>
+    (await call('GET', '/api/user/self', undefined, as)).status === 200
+
+  describe('POST /api/user/login', () => {
+    test('answers five filled members and sets a cookie that scripts cannot read', async () => {
+      const answer = await login(user.username)
+      expect(answer).toMatchObject({ status: 200, json: { success: true, message: '' } })
+      expect(answer.data).toEqual({
+        id: user.id,
+        username: user.username,
+        display_name: user.username,
+        role: 1,
+        status: 1,
+        password: '',
+        email: '',
+        github_id: '',
+        wechat_id: '',
+        lark_id: '',
+        oidc_id: '',
+        verification_code: '',
+        access_token: '',
+        quota: 0,
+        used_quota: 0,
+        request_count: 0,
+        group: '',
+        aff_code: '',
+        inviter_id: 0,
+      })
+      const cookie = cookieOf(answer)
+      expect(cookie).toMatch(/^session=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
+      const signedIn = await server.call('GET', '/api/user/self', {
+        as: { cookie: cookie.split(';')[0] ?? '' },
+      })
+      expect(signedIn.data).toMatchObject({ id: user.id, quota: 1000 })
+    })
+
+    test('the name may be an e-mail address, unless somebody has it as name', async () => {
+      const mail = `${randomText(6)}@b.c`
+      const mailed = await aUser(server, { email: mail })
+      expect((await login(mail)).data).toMatchObject({ id: mailed.id })
+      await server.app.rateLimits.signIn.forget(mail)
+      const named = await aUser(server, { username: mail })
+      expect((await login(mail)).data).toMatchObject({ id: named.id })
+    })
+
+    // One sentence for all of them: the answer must not tell which names exist.
+    test('a wrong password, an unknown name and a disabled user are refused alike', async () => {
+      const disabled = await aUser(server, { status: UserStatus.disabled })
+      const answers = [
+        await login(user.username, 'wrong-password'),
+        await login('nobody'),
+        await login(disabled.username),
+        await login(user.username.toUpperCase()),
+      ]
+      for (const answer of answers) {
+        expect(answer.status).toBe(200)
+        expect(answer.json).toEqual(answers[0]?.json)
+        expect(answer.headers['set-cookie']).toBeUndefined()
+      }
+      expect(answers[0]?.message).toContain('用户名或密码错误')
+    })
+
+    test.each([{}, { username: '' }, { username: 'x', password: '' }, { password: 'x' }])(
+      'refuses %j',
+      async (body) => {
+        const answer = await call('POST', '/api/user/login', body, null)
+        expect(answer).toMatchObject({ status: 200, json: { success: false } })
+      },
+    )
+
+    test('refuses everybody while signing in by password is off', async () => {
+      await server.app.options.set('PasswordLoginEnabled', 'false')
+      const answer = await login(user.username)
+      await server.app.options.set('PasswordLoginEnabled', 'true')
+      expect(answer.message).toBe('管理员关闭了密码登录')
+    })
+  })
+
+  describe('GET /api/user/logout', () => {
+    test('ends this session and no other', async () => {
+      const second = cookieOf(await login(user.username)).split(';')[0] ?? ''
+      const answer = await call('GET', '/api/user/logout')
+      expect(answer.json).toEqual({ success: true, message: '' })
+      expect(await isSignedIn(user)).toBe(false)
+      expect(await isSignedIn({ ...user, cookie: second })).toBe(true)
+    })
+
+    test('succeeds for nobody', async () => {
+      expect((await call('GET', '/api/user/logout', undefined, null)).json['success']).toBe(true)
+    })
+  })
+
+  describe('PUT /api/user/self', () => {
+    test('changes name and display name; empty members stay', async () => {
+      const username = randomText(10)
+      const answer = await call('PUT', '/api/user/self', {
+        username,
+        display_name: 'Shown',
+        password: '',
+      })
+      expect(answer.json).toEqual({ success: true, message: '' })
+      await call('PUT', '/api/user/self', { username: '', display_name: '' })
+      expect(await self()).toMatchObject({ username, display_name: 'Shown' })
+      expect((await login(username)).json['success']).toBe(true)
+    })
+
+    // A form that sends the whole object back must not be able to give itself anything.
+    test('ignores everything else', async () => {
+      const before = await self()
+      await call('PUT', '/api/user/self', {
+        ...before,
+        id: root.id,
+        role: 100,
+        status: 3,
+        quota: 1e9,
+        used_quota: -1,
+        group: 'svip',
+        email: 'a@b.c',
+        access_token: 'f'.repeat(32),
+        inviter_id: 7,
+      })
+      expect(await self()).toEqual(before)
+    })
+
+    test('a new password ends all other sessions', async () => {
+      const other = cookieOf(await login(user.username)).split(';')[0] ?? ''
+      await call('PUT', '/api/user/self', { password: 'new-password' })
+      expect(await isSignedIn(user)).toBe(true)
+      expect(await isSignedIn({ ...user, cookie: other })).toBe(false)
+      expect((await login(user.username, 'new-password')).json['success']).toBe(true)
+      expect((await login(user.username)).json['success']).toBe(false)
+    })
+
+    test('a wrong old password changes nothing', async () => {
+      const body = { password: 'new-password', old_password: 'not-mine-at-all' }
+      expect((await call('PUT', '/api/user/self', body)).message).toBe('原密码错误')
+      expect((await login(user.username)).json['success']).toBe(true)
+    })
+
+    test('a name that is taken is refused with a plain sentence', async () => {
+      const answer = await call('PUT', '/api/user/self', { username: admin.username })
+      expect(answer.message).toBe(`用户名「${admin.username}」已被使用`)
+      expect(await self()).toMatchObject({ username: user.username })
+    })
+
+    test.each([
+      { username: 'n'.repeat(13) },
+      { display_name: 'n'.repeat(21) },
+      { password: 'short' },
+      { password: 'p'.repeat(73) },
+    ])('refuses %j', async (body) => {
+      expect((await call('PUT', '/api/user/self', body)).json['success']).toBe(false)
+    })
+  })
+
+  describe('while the default password is in use', () => {
+    test('only the password can be changed, and then everything works', async () => {
+      const fresh = await aUser(server, { mustChangePassword: true })
+      expect(await self(fresh)).toMatchObject({ must_change_password: true })
+      const refused = await call('GET', '/api/token/', undefined, fresh)
+      expect(refused).toMatchObject({ status: 200, json: { success: false } })
+      const toDefault = await call('PUT', '/api/user/self', { password: '123456' }, fresh)
+      expect(toDefault.json['success']).toBe(false)
+      await call('PUT', '/api/user/self', { password: 'better-one' }, fresh)
+      expect(await self(fresh)).not.toHaveProperty('must_change_password')
+      expect((await call('GET', '/api/token/', undefined, fresh)).json['success']).toBe(true)
+    })
+
+    test('signing in says so', async () => {
+      const hash = await server.app.passwords.hash('123456')
+      await server.database.write
+        .updateTable('users')
+        .set({ password: hash })
+        .where('id', '=', user.id)
+        .execute()
+      const answer = await login(user.username, '123456')
+      expect(answer.data).toMatchObject({ id: user.id, must_change_password: true })
+      expect((await login('root', ROOT_PASSWORD)).data).not.toHaveProperty('must_change_password')
+    })
+  })
+
+  describe('GET /api/user/token', () => {
+    test('makes a new system access token; the old one dies', async () => {
+      const first = String((await call('GET', '/api/user/token')).data)
+      expect(first).toMatch(/^[0-9a-f]{32}$/)
+      const ask = (accessToken: string) =>
+        server.call('GET', '/api/user/self', { as: { accessToken } })
+      expect((await ask(first)).data).toMatchObject({ id: user.id, access_token: '' })
+      expect((await ask(`Bearer ${first}`)).data).toMatchObject({ id: user.id })
+      const second = String((await call('GET', '/api/user/token')).data)
+      expect((await ask(second)).data).toMatchObject({ id: user.id })
+      // Not 401: the console would take that for a lost session.
+      expect(await ask(first)).toMatchObject({ status: 200, json: { success: false } })
+    })
+
+    test('one that One API stored keeps working until it is replaced', async () => {
+      const adopted = newHexSecret()
+      await server.database.write
+        .updateTable('users')
+        .set({ access_token: adopted })
+        .where('id', '=', user.id)
+        .execute()
+      const ask = () => server.call('GET', '/api/user/self', { as: { accessToken: adopted } })
+      expect((await ask()).data).toMatchObject({ id: user.id })
+      await call('GET', '/api/user/token')
+      expect((await ask()).json['success']).toBe(false)
+    })
+
+    test('a cookie beats the header', async () => {
+      const accessToken = await anAccessToken(server, admin.id)
+      const answer = await server.call('GET', '/api/user/self', { as: { ...user, accessToken } })
+      expect(answer.data).toMatchObject({ id: user.id })
+    })
+  })
+
+  test('GET /api/user/available_models: what enabled channels serve to one of the groups', async () => {
+    const group = randomText(8)
+    await aChannel(server, { models: 'b,a', group })
+    await aChannel(server, { models: 'c', group: `${group}2` })
+    await aChannel(server, { models: 'd', group, status: 2 })
+    const member = await aUser(server, { group: `${group}2,${group}` })
+    const models = (as: TestUser) => call('GET', '/api/user/available_models', undefined, as)
+    expect((await models(member)).data).toEqual(['a', 'b', 'c'])
+    expect((await models(await aUser(server, { group: 'nowhere' }))).data).toEqual([])
+  })
+
+  describe('POST /api/user/topup', () => {
+    async function aCode(over: { status?: number; quota?: number } = {}): Promise<string> {
+      const key = newHexSecret()
+      await server.database.write.transaction().execute(async (trx) =>
+        trx
+          .insertInto('redemptions')
+          .values({
+            id: await takeId(trx, 'redemptions'),
+            user_id: root.id,
+            key,
+            status: 1,
+            name: 'gift',
+            quota: 500,
+            created_time: 1,
+            redeemed_time: 0,
+            ...over,
+          })
+          .execute(),
+      )
+      return key
+    }
+
+    test('adds the quota once, and writes it down', async () => {
+      const key = await aCode()
+      expect((await call('POST', '/api/user/topup', { key: ` ${key} ` })).data).toBe(500)
+      expect(await self()).toMatchObject({ quota: 1500 })
+      expect((await call('POST', '/api/user/topup', { key })).message).toContain('已被使用')
+      expect(await self()).toMatchObject({ quota: 1500 })
+      const logs = await call('GET', '/api/log/self?type=1')
+      expect(logs.data).toMatchObject([{ content: '通过兑换码充值 ＄0.001000 额度', quota: 0 }])
+    })
+
+    test('twenty at once have one success between them', async () => {
+      const key = await aCode()
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => call('POST', '/api/user/topup', { key })),
+      )
+      expect(answers.filter(({ json }) => json['success'] === true)).toHaveLength(1)
+      expect(await self()).toMatchObject({ quota: 1500 })
+    })
+
+    test.each([
+      ['no code', {}, '请输入兑换码'],
+      ['a blank code', { key: '  ' }, '请输入兑换码'],
+      ['an unknown code', { key: 'f'.repeat(32) }, '无效的兑换码'],
+    ])('refuses %s', async (_what, body, sentence) => {
+      expect((await call('POST', '/api/user/topup', body)).message).toBe(sentence)
+    })
+
+    test('refuses a disabled code', async () => {
+      const key = await aCode({ status: 2 })
+      expect((await call('POST', '/api/user/topup', { key })).json['success']).toBe(false)
+      expect(await self()).toMatchObject({ quota: 1000 })
+    })
+  })
+})
+
+forEachDatabase('sign-in attempts', (open) => {
+  test('after ten failures an account waits, whoever asks; another one does not', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
+    const user = await aUser(server)
+    const other = await aUser(server)
+    const login = ({ username }: TestUser, password: string) =>
+      server.call('POST', '/api/user/login', { body: { username, password } })
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      expect((await login(user, 'wrong-one')).message).toContain('用户名或密码错误')
+    }
+    expect((await login(user, PASSWORD)).message).toContain('登录失败次数过多')
+    expect((await login(other, PASSWORD)).json['success']).toBe(true)
+    await server.close()
+  })
+})
