@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))
+const { version }: { version: string } = JSON.parse(
+  readFileSync(new URL('package.json', import.meta.url), 'utf8'),
+)
 
 /**
  * The server fills the base path in for each answer. The development server, and a build for other
@@ -31,7 +33,7 @@ export default defineConfig(({ command }) => {
     build: {
       outDir: 'dist/console',
       modulePreload: { polyfill: false },
-      // The content policy allows no data: fonts or scripts, and hashed files cache better than inlined ones.
+      // The content policy allows no data: fonts or scripts, and hashed files cache better.
       assetsInlineLimit: 0,
       rolldownOptions: {
         output: {

@@ -20,6 +20,36 @@ export const pages: readonly PageRoute[] = [
     isLight: true,
   },
   {
+    path: paths.channel,
+    access: 'admin',
+    title: mark('渠道'),
+    component: lazyRouteComponent(
+      () => import('./channel/channel-list-page.tsx'),
+      'ChannelListPage',
+    ),
+    inMenu: true,
+  },
+  {
+    path: paths.channelAdd,
+    access: 'admin',
+    title: mark('添加渠道'),
+    component: lazyRouteComponent(
+      () => import('./channel/channel-form-page.tsx'),
+      'ChannelAddPage',
+    ),
+    under: paths.channel,
+  },
+  {
+    path: patterns.channelEdit,
+    access: 'admin',
+    title: mark('编辑渠道'),
+    component: lazyRouteComponent(
+      () => import('./channel/channel-form-page.tsx'),
+      'ChannelEditPage',
+    ),
+    under: paths.channel,
+  },
+  {
     path: paths.token,
     access: 'user',
     title: mark('令牌'),

@@ -5,7 +5,7 @@
 // JavaScript, because what is here must run before any TypeScript does: the version check, so that an old Node
 // says one clear line, and the code cache.
 import process from 'node:process'
-import { useCodeCache } from './code-cache.js'
+import { prepareCode, useCodeCache } from './code-cache.js'
 
 const NODE_MAJOR_MIN = 24
 
@@ -18,6 +18,7 @@ if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
   process.exit(1)
 }
 
+if (['serve', 'demo', undefined].includes(process.argv[2])) prepareCode()
 useCodeCache()
 const { runCommandLine } = await import('./commands/command-line.ts')
 await runCommandLine(process.argv, process.env)

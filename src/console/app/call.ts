@@ -6,15 +6,21 @@ import { goToSignIn } from './routing/sign-in-again.ts'
 import { toast } from './toast.ts'
 
 /** What a failed call says, by its status. */
-function report(failure: CallFailure): void {
-  if (failure.refused) toast.error(failure.message)
-  else if (failure.status === 429) toast.error(t('错误：请求次数过多，请稍后再试！'))
-  else if (failure.status === 500) toast.error(t('错误：服务器内部错误，请联系管理员！'))
-  else if (failure.status === 405) toast.info(t('本站仅作演示之用，无服务端！'))
-  else toast.error(t('错误：{{message}}', { message: failure.message }))
+export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; message: string } {
+  const error = (message: string) => ({ kind: 'error' as const, message })
+  if (failure.refused) return error(failure.message)
+  if (failure.status === 429) return error(t('错误：请求次数过多，请稍后再试！'))
+  if (failure.status === 500) return error(t('错误：服务器内部错误，请联系管理员！'))
+  if (failure.status === 405) return { kind: 'info', message: t('本站仅作演示之用，无服务端！') }
+  return error(t('错误：{{message}}', { message: failure.message }))
 }
 
-export const { call, callWhole } = createCalls({
+function report(failure: CallFailure): void {
+  const { kind, message } = failureToast(failure)
+  toast[kind](message)
+}
+
+export const { call, callWhole, callRaw } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: apiBase,
   languageTag,

@@ -18,8 +18,7 @@ function useBulkTest() {
   const canAsk = useStatus().gatehouse !== undefined
   const { data } = useQuery({
     queryKey: stateKey,
-    queryFn: ({ signal }) =>
-      call('GET /api/channel/test/status', {}, { signal, background: true }),
+    queryFn: ({ signal }) => call('GET /api/channel/test/status', {}, { signal, background: true }),
     enabled: canAsk,
     staleTime: 0,
     refetchInterval: ({ state }) => (state.data?.running === true ? POLL_MS : false),

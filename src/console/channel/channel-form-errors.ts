@@ -73,7 +73,8 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
     const isMissing = required && form.config[member].trim() === ''
     if (!isMissing || (field.secret && keepsSecret(form, before, member))) return []
     const values = { label: localText(label), example: placeholder }
-    const text = placeholder === '' ? mark('请填写{{label}}') : mark('请填写{{label}}，例如 {{example}}')
+    const text =
+      placeholder === '' ? mark('请填写{{label}}') : mark('请填写{{label}}，例如 {{example}}')
     return [[`config.${member}`, { text, values }]]
   })
 }

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../contract/channel-api.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { mark } from '../app/i18n.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { type Change, Form, SaveBar } from '../ui/form.tsx'
@@ -25,6 +26,7 @@ import { type ChannelForm, newChannelForm, toChanges, toForm, toInput } from './
 import { ModelRows } from './channel-model-rows.tsx'
 import { useTypeModels } from './channel-models.ts'
 import { TypeRow } from './channel-type-field.tsx'
+import { typeName } from './channel-type-name.ts'
 
 async function saveChannel(form: ChannelForm, before: Channel | null): Promise<void> {
   if (before === null) await call('POST /api/channel/', { body: toInput(form) })
@@ -69,10 +71,116 @@ function useChannelForm(initial: ChannelForm, before: Channel | null) {
   })
 }
 
-const labels: Record<keyof ChannelForm, string> = {
-  type: mark('类型'),
+/** What an edit sends, as the form names it. */
+const labels = new Map<string, string>([
+  ['type', mark('类型')],
+  ['name', mark('名称')],
+  ['group', mark('分组')],
+  ['base_url', mark('地址')],
+  ['key', mark('密钥')],
+  ['config', mark('类型的设置')],
+  ['other', mark('类型的设置')],
+  ['models', mark('模型')],
+  ['model_mapping', mark('模型重定向')],
+  ['system_prompt', mark('系统提示词')],
+  ['priority', mark('优先级')],
+  ['weight', mark('权重')],
+])
+
+/** What differs from the saved channel, for the save bar. */
+function useChanges(form: ChannelForm, before: Channel | null): Change[] {
+  const { t } = useTranslation()
+  if (before === null) return []
+  const was = toInput(toForm(before))
+  const told = Object.entries(toChanges(form, before)).map(([member, value]): [string, Change] => {
+    const label = labels.get(member) ?? member
+    if (member === 'type') {
+      return [label, { label, from: typeName(before.type, t), to: typeName(form.type, t) }]
+    }
+    if (member === 'priority' || member === 'weight') {
+      return [label, { label, from: String(was[member] ?? 0), to: String(value) }]
+    }
+    return [label, { label }]
+  })
+  // Two members may be one field.
+  return [...new Map(told).values()].map((change) => ({ ...change, label: t(change.label) }))
+}
+
+/** Another type brings its own models, unless somebody has chosen some. */
+function useTypeChange(form: ChannelFormApi) {
+  const modelsOf = useTypeModels()
+  return (type: number) => {
+    const { models, type: before } = form.values
+    const isUntouched = models.length === 0 || models.join() === modelsOf(before).join()
+    form.setValues({ type, ...(isUntouched ? { models: modelsOf(type) } : {}) })
+    form.clearErrors()
+  }
 }
 
 function ChannelFormPage({ before }: { before: Channel | null }) {
-  return null
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const isNew = before === null
+  const [initial] = useState(isNew ? newChannelForm : () => toForm(before))
+  const form = useChannelForm(initial, before)
+  const { save, isBusy, failure } = useSave(before)
+  const changes = useChanges(form.values, before)
+  const changeType = useTypeChange(form)
+  const title = isNew ? t('添加渠道') : t('编辑渠道')
+
+  const submit = form.onSubmit(
+    (values) => void save(values),
+    (_, values) => {
+      // The first wrong field is named by a toast too: it may be out of sight.
+      const [first] = formErrors(values, before).values()
+      if (first !== undefined) toast.error(t(first.toast ?? first.text, first.values ?? {}))
+    },
+  )
+  return (
+    <Page title={title} facts={before?.name}>
+      <Form label={title} onSubmit={submit}>
+        <TypeRow value={form.values.type} onChange={changeType} />
+        <NameRows form={form} before={before} />
+        <AddressRow form={form} />
+        <TypeFields form={form} before={before} />
+        <KeyRow form={form} before={before} />
+        <ModelRows form={form} />
+        <OrderRows form={form} />
+        <SaveBar
+          label={isNew ? t('创建') : t('保存')}
+          isBusy={isBusy}
+          failure={failure}
+          changes={changes}
+          needsChanges={!isNew}
+          cancelLabel={t('取消')}
+          onCancel={() => void navigate({ to: paths.channel })}
+        />
+      </Form>
+    </Page>
+  )
+}
+
+export function ChannelAddPage() {
+  return <ChannelFormPage before={null} />
+}
+
+export function ChannelEditPage() {
+  const { t } = useTranslation()
+  const { id = '' } = useParams({ strict: false })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['channel', id],
+    queryFn: ({ signal }) =>
+      call('GET /api/channel/:id', { params: { id: Number(id) } }, { signal }),
+    // What is edited has to be what is saved now.
+    gcTime: 0,
+    staleTime: Infinity,
+  })
+  if (error !== null) {
+    return <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
+  }
+  return data === undefined ? (
+    <Loading prompt={t('渠道')} />
+  ) : (
+    <ChannelFormPage before={data} key={data.id} />
+  )
 }

@@ -6,6 +6,7 @@ import type { Channel } from '../../contract/channel-api.ts'
 import { channelType, type ChannelTypeField } from '../../contract/channel-types.ts'
 import { call } from '../app/call.ts'
 import { localText } from '../app/i18n.ts'
+import { focusFirst } from '../ui/field/focus-first.ts'
 import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { FormRow } from '../ui/form.tsx'
@@ -43,7 +44,7 @@ export function NameRows({ form, before }: RowsProps) {
         {(field) => (
           <TextInput
             {...field}
-            autoFocus={before === null}
+            ref={before === null ? focusFirst : null}
             autoComplete="off"
             placeholder={t('例如：OpenAI 主账号')}
             {...form.getInputProps('name')}
@@ -196,9 +197,9 @@ export function KeyRow({ form, before }: RowsProps) {
             <SecretField field={field} placeholder={placeholder} value={key} onChange={onChange} />
           )}
           {needsKeyAgain(form.values, before) && (
-            <p className={styles['again']} role="status">
+            <output className={styles['again']}>
               {t('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')}
-            </p>
+            </output>
           )}
           {canBatch && (
             <Toggle
@@ -219,6 +220,7 @@ export function KeyRow({ form, before }: RowsProps) {
 
 export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
   const { t } = useTranslation()
+  const weight = form.getInputProps('weight')
   return (
     <>
       <FormRow label={t('优先级')} hint={t('数字大的先用')} error={errorOf(form, 'priority')}>
@@ -233,21 +235,18 @@ export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
           />
         )}
       </FormRow>
-      <FormRow
-        label={t('权重')}
-        hint={t('同一优先级内按权重分配')}
-        error={errorOf(form, 'weight')}
-      >
+      <FormRow label={t('权重')} hint={t('同一优先级内按权重分配')} error={errorOf(form, 'weight')}>
         {(field) => (
           <TextInput
             {...field}
             inputMode="numeric"
             autoComplete="off"
             placeholder="0"
-            {...form.getInputProps('weight')}
+            {...weight}
             error={field.error}
-            onBlur={() => {
+            onBlur={(event) => {
               if (Number(form.values.weight) < 0) form.setFieldValue('weight', '0')
+              weight.onBlur?.(event)
             }}
           />
         )}

@@ -120,7 +120,9 @@ function TestHint() {
   if (!isShown) return null
   return (
     <Hint closeLabel={t('知道了')} onClose={() => setIsShown(false)}>
-      {t('余额只有部分类型能够查询。测试会向上游发出一次真实的对话请求，可能产生少量费用；只支持对话模型')}
+      {t(
+        '余额只有部分类型能够查询。测试会向上游发出一次真实的对话请求，可能产生少量费用；只支持对话模型',
+      )}
     </Hint>
   )
 }

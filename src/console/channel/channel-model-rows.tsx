@@ -102,7 +102,11 @@ function ModelsRow({ form }: { form: ChannelFormApi }) {
   return (
     <FormRow
       label={t('模型')}
-      hint={models.length === 0 ? t('此渠道能调用的模型') : t('已选 {{count}} 个', { count: models.length })}
+      hint={
+        models.length === 0
+          ? t('此渠道能调用的模型')
+          : t('已选 {{count}} 个', { count: models.length })
+      }
       error={errorOf(form, 'models')}
       isRequired
     >

@@ -2,7 +2,12 @@ import '@mantine/core/styles/Combobox.layer.css'
 import '@mantine/core/styles/Input.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import '@mantine/core/styles/ScrollArea.layer.css'
-import { type ComboboxItem, type OptionsFilter, Select } from '@mantine/core'
+import {
+  type ComboboxItem,
+  type ComboboxParsedItem,
+  type OptionsFilter,
+  Select,
+} from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { channelType, channelTypeSections } from '../../contract/channel-types.ts'
 import { localText } from '../app/i18n.ts'
@@ -20,7 +25,7 @@ function matches({ value, label }: ComboboxItem, words: readonly string[]): bool
 
 const filterTypes: OptionsFilter = ({ options, search }) => {
   const words = search.toLowerCase().split(/\s+/)
-  return options.flatMap((option) => {
+  return options.flatMap((option): ComboboxParsedItem[] => {
     if (!('group' in option)) return matches(option, words) ? [option] : []
     const items = option.items.filter((item) => matches(item, words))
     return items.length === 0 ? [] : [{ ...option, items }]

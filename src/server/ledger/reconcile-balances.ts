@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Database, Queries } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 
 /** A query over things whose figures must agree with the ledger; see `compare` for its columns. */
 export interface Check {
@@ -129,16 +129,3 @@ const floorOf = (given: RawBuilder<unknown>): RawBuilder<number> =>
 
 const lowerOf = (left: RawBuilder<unknown>, right: RawBuilder<unknown>): RawBuilder<number> =>
   sql<number>`CASE WHEN ${left} < ${right} THEN ${left} ELSE ${right} END`
-
-/**
- * Billed calls without a log row. The row is looked for among its user's rows of that second, which
- * an index finds; settling writes both with the same figures.
- */
-export async function missingLogs(db: Queries): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    SELECT count(*) AS count FROM ledger WHERE kind = 'consume' AND NOT EXISTS (
-      SELECT 1 FROM logs WHERE logs.user_id = ledger.user_id
-        AND logs.created_at = ledger.created_at AND logs.request_id = ledger.request_id)
-  `.execute(db)
-  return rows[0]?.count ?? 0
-}

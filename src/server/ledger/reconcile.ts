@@ -1,8 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 import type { Database, Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
-import { balanceChecks, missingLogs, type Check, type Scope } from './reconcile-balances.ts'
-import { recordChecks } from './reconcile-records.ts'
+import { balanceChecks, type Check, type Scope } from './reconcile-balances.ts'
+import { countUnlogged, recordChecks } from './reconcile-records.ts'
 import { rollupChecks } from './reconcile-rollups.ts'
 
 /**
@@ -38,7 +38,7 @@ export async function reconcile(database: Database): Promise<ReconcileReport> {
       adoptedAt: await settingSeconds(db, ADOPTED_AT),
       logsDeletedBefore: await settingSeconds(db, LOGS_DELETED_BEFORE),
     }
-    const callsWithoutLog = await missingLogs(db)
+    const callsWithoutLog = await countUnlogged(db)
     const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog }
     const checks = [
       ...balanceChecks(scope),

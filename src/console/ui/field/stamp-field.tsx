@@ -23,7 +23,10 @@ interface StampFieldProps {
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length
 
-/** A moment, typed or chosen from a calendar. Enter or leaving takes it, Escape puts the old one back. */
+/**
+ * A moment, typed or chosen from a calendar. Enter or leaving takes it, Escape puts the old one
+ * back.
+ */
 export function StampField(props: StampFieldProps) {
   const { label, value, onCommit, format, parse, timeOfDay } = props
   const { t, i18n } = useTranslation()

@@ -1,0 +1,29 @@
+import { beforeAll, expect, test } from 'vitest'
+import { CallFailure } from './call-client.ts'
+import { failureToast } from './call.ts'
+import { startI18n } from './i18n.ts'
+import { showToastsWith, toast, type Toast } from './toast.ts'
+
+beforeAll(startI18n)
+
+test.each([
+  [{ status: 200, refused: true }, '令牌不存在', 'error', '令牌不存在'],
+  [{ status: 429 }, 'HTTP 429', 'error', '错误：请求次数过多，请稍后再试！'],
+  [{ status: 500 }, 'HTTP 500', 'error', '错误：服务器内部错误，请联系管理员！'],
+  [{ status: 405 }, 'HTTP 405', 'info', '本站仅作演示之用，无服务端！'],
+  [{ status: 403 }, '来自其他网站', 'error', '错误：来自其他网站'],
+  [{ status: 0 }, '无法连接', 'error', '错误：无法连接'],
+])('a failure at %o says what the catalogue has', (at, said, kind, message) => {
+  expect(failureToast(new CallFailure(said, at))).toEqual({ kind, message })
+})
+
+test('toasts raised before their widgets have arrived are shown when they do', () => {
+  const shown: Toast[] = []
+  toast.error('early')
+  showToastsWith((raised) => shown.push(raised))
+  toast.success('late')
+  expect(shown).toEqual([
+    { kind: 'error', message: 'early' },
+    { kind: 'success', message: 'late' },
+  ])
+})
