@@ -23,3 +23,12 @@ test('every setting has its row', () => {
 test('a README without the place is refused', () => {
   expect(() => withSettingsTable('# Gatehouse\n')).toThrow('lacks')
 })
+
+test('what the README says to look for in a file is in it', () => {
+  const places = [...readme.matchAll(/`(src\/[^`]+)` → ((?:`\w+`(?:, )?)+)/g)]
+  expect(places.length).toBeGreaterThan(5)
+  for (const [, path = '', names = ''] of places) {
+    const text = readFileSync(join(import.meta.dirname, '..', path), 'utf8')
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g)) expect(text).toContain(name)
+  }
+})

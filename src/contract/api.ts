@@ -28,5 +28,8 @@ type KeyOf<E> = E extends Endpoint
     : `${E['method']} ${E['path']}`
   : never
 
-/** Endpoints by `METHOD path`, as the console names them: types only, so that the browser loads no schema. */
+/**
+ * Endpoints by `METHOD path`, as the console names them: types only, so that the browser loads no
+ * schema.
+ */
 export type EndpointByKey = { [E in AnyEndpoint as KeyOf<E>]: E }

@@ -1,8 +1,8 @@
 /**
  * Every refusal has a name, and its sentence stands here once in both languages.
  *
- * `status` is what the relay (and the few management calls with true statuses) answers; the management API
- * answers other refusals with 200 and `success: false`, as its clients expect.
+ * `status` is what the relay (and the few management calls with true statuses) answers; the
+ * management API answers other refusals with 200 and `success: false`, as its clients expect.
  */
 export type Language = 'zh' | 'en'
 
@@ -192,8 +192,16 @@ export const errors = {
     zh: '只有超级管理员可以把用户提升为管理员',
     en: 'Only the super administrator can promote users',
   },
-  already_admin: { status: 409, zh: '该用户已经是管理员', en: 'The user already is an administrator' },
-  already_user: { status: 409, zh: '该用户已经是普通用户', en: 'The user already is an ordinary user' },
+  already_admin: {
+    status: 409,
+    zh: '该用户已经是管理员',
+    en: 'The user already is an administrator',
+  },
+  already_user: {
+    status: 409,
+    zh: '该用户已经是普通用户',
+    en: 'The user already is an ordinary user',
+  },
   role_unknown: {
     status: 400,
     zh: '没有这样的角色：{role}',

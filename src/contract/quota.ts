@@ -12,8 +12,8 @@ export interface QuotaDisplay {
 }
 
 /**
- * Quota as people read it: dollars with two decimals, or a compact count (from 1e4 `k`, 1e6 `M`, 1e9 `B`,
- * one decimal each).
+ * Quota as people read it: dollars with two decimals, or a compact count (from 1e4 `k`, 1e6 `M`,
+ * 1e9 `B`, one decimal each).
  */
 export function quotaText(quota: number, display: QuotaDisplay, decimals = 2): string {
   if (display.inCurrency) {

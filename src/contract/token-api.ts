@@ -50,9 +50,15 @@ export type TokenInput = z.infer<typeof TokenInput>
 
 export const TokenUpdate = TokenInput.extend({
   id: WholeNumber,
-  /** Only read to refuse enabling a token that cannot work; a full update leaves the status as it is. */
+  /**
+   * Only read to refuse enabling a token that cannot work; a full update leaves the status as it
+   * is.
+   */
   status: optional(WholeNumber),
-  /** The remaining quota the caller saw; with it the difference is booked, so that spending in between survives. */
+  /**
+   * The remaining quota the caller saw; with it the difference is booked, so that spending in
+   * between survives.
+   */
   remain_quota_was: optional(Quota),
 })
 

@@ -43,7 +43,10 @@ export const User = z.object({
 })
 export type User = z.infer<typeof User>
 
-/** A user object of which only a few members are filled, the others zero or empty, as the wire has it. */
+/**
+ * A user object of which only a few members are filled, the others zero or empty, as the wire has
+ * it.
+ */
 export const PartialUser = z.object({
   ...User.shape,
   id: z.int().default(0),
@@ -88,7 +91,10 @@ export const UserUpdate = z.object({
   email: optional(Text),
   group: optional(Text),
   quota: optional(Quota),
-  /** The quota the caller saw; with it the difference is booked, so that spending in between survives. */
+  /**
+   * The quota the caller saw; with it the difference is booked, so that spending in between
+   * survives.
+   */
   quota_was: optional(Quota),
 })
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * Shapes that several nouns share. Bodies follow the wire's rules: unknown members are ignored, `null`
- * counts as absent, types are strict (a number in quotes is refused).
+ * Shapes that several nouns share. Bodies follow the wire's rules: unknown members are ignored,
+ * `null` counts as absent, types are strict (a number in quotes is refused).
  */
 
 /** Whole number that a database column and a JavaScript number can both hold. */
@@ -38,7 +38,6 @@ export const KEYWORD_LENGTH_MAX = 256
 export const Keyword = z.object({
   keyword: z.string().max(KEYWORD_LENGTH_MAX).default(''),
 })
-
 
 /** Text column that may be NULL in an adopted database; sent as `""`. */
 export const NullableText = z

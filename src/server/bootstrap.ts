@@ -18,7 +18,10 @@ import { countUsers, insertUser } from './user/user-store.ts'
 /** Points that root starts with, the wire's number. */
 const ROOT_QUOTA = 500_000_000_000_000
 
-/** The secret that signs cookies: given, or made once and kept where all processes on the data find it. */
+/**
+ * The secret that signs cookies: given, or made once and kept where all processes on the data find
+ * it.
+ */
 export async function sessionSecret(config: Config, database: Database): Promise<string> {
   if (config.SESSION_SECRET !== undefined) return config.SESSION_SECRET
   const fresh = randomBytes(32).toString('hex')
@@ -44,8 +47,9 @@ export interface FirstRoot {
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/
 
 /**
- * Creates `root` in an empty database; null when there are users already. The well-known default password is
- * taken only while nobody but this machine can reach us, and then its session may do nothing but change it.
+ * Creates `root` in an empty database; null when there are users already. The well-known default
+ * password is taken only while nobody but this machine can reach us, and then its session may do
+ * nothing but change it.
  */
 export async function createFirstRoot(
   config: Config,

@@ -9,17 +9,18 @@ const SOURCES = [import.meta.dirname, path.join(import.meta.dirname, '../contrac
 const PREPARE_LIMIT_MS = 60_000
 
 /**
- * Keeps compiled and type-stripped code between starts. Stripping loads a compiler of some twenty megabytes into
- * every thread that meets TypeScript, for good; with the cache none of them does, and starting takes half the time.
- * JavaScript itself, so that it runs before the first TypeScript file.
+ * Keeps compiled and type-stripped code between starts. Stripping loads a compiler of some twenty
+ * megabytes into every thread that meets TypeScript, for good; with the cache none of them does,
+ * and starting takes half the time. JavaScript itself, so that it runs before the first TypeScript
+ * file.
  */
 export function useCodeCache() {
   module.enableCompileCache?.(FOLDER)
 }
 
 /**
- * Fills the cache in a process of its own, so that not even the first start of new code keeps the compiler in
- * memory. Where nothing can be kept, this does nothing.
+ * Fills the cache in a process of its own, so that not even the first start of new code keeps the
+ * compiler in memory. Where nothing can be kept, this does nothing.
  */
 export function prepareCode() {
   if (isPrepared()) return
@@ -29,7 +30,7 @@ export function prepareCode() {
   } catch {
     return
   }
-  const program = path.join(import.meta.dirname, 'prepare-code.js')
+  const program = path.join(import.meta.dirname, './prepare-code.js')
   const { status } = spawnSync(process.execPath, [program], {
     stdio: 'ignore',
     timeout: PREPARE_LIMIT_MS,

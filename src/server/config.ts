@@ -3,8 +3,9 @@ import path from 'node:path'
 import { z } from 'zod'
 
 /**
- * Settings of the process: the environment and a `.env` file in the working directory (existing variables win).
- * Nothing else reads `process.env`. The README's table is generated from `settings`.
+ * Settings of the process: the environment and a `.env` file in the working directory (existing
+ * variables win). Nothing else reads `process.env`. The README's table is generated from
+ * `settings`.
  */
 
 const wholeNumber = (min: number, max: number) =>
@@ -197,7 +198,9 @@ export interface ParsedConfig {
 }
 
 /** Parses an environment. Throws `ConfigError` at the first wrong value. */
-export function parseConfig(environment: Readonly<Record<string, string | undefined>>): ParsedConfig {
+export function parseConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+): ParsedConfig {
   const notes: string[] = []
   const ignored = Object.keys(environment).filter((name) => IGNORED.test(name))
   if (ignored.length > 0) notes.push(`These settings have no effect here: ${ignored.join(', ')}`)

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=25
-// The options of the heap stand here and in package.json: what a call allocates dies with it, so a small nursery and
-// slow growth cost little time and keep memory under 200 MiB under load.
+// The options of the heap stand here and in package.json: what a call allocates dies with it, so a
+// small nursery and slow growth cost little time and keep memory under 200 MiB under load.
 //
-// JavaScript, because what is here must run before any TypeScript does: the version check, so that an old Node
-// says one clear line, and the code cache.
+// JavaScript, because what is here must run before any TypeScript does: the version check, so that
+// an old Node says one clear line, and the code cache.
 import process from 'node:process'
 import { prepareCode, useCodeCache } from './code-cache.js'
 

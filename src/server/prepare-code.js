@@ -1,4 +1,5 @@
-// Loads everything a server loads, once, so that the code cache is full afterwards. See code-cache.js.
+// Loads everything a server loads, once, so that the code cache is full afterwards. See code-
+// cache.js.
 import { useCodeCache } from './code-cache.js'
 
 useCodeCache()

@@ -17,7 +17,10 @@ export const newTokenKey = (): string => randomText(TOKEN_KEY_LENGTH)
 export const newHexSecret = (): string => randomBytes(16).toString('hex')
 
 const AFF_CODE_LENGTH = 4
-/** Invite code. The column is wider; four characters is what its users know, more when those run out. */
+/**
+ * Invite code. The column is wider; four characters is what its users know, more when those run
+ * out.
+ */
 export const newAffCode = (length = AFF_CODE_LENGTH): string => randomText(length)
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,6 +1,6 @@
 import fastifyCompress from '@fastify/compress'
 import fastifyCookie from '@fastify/cookie'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -75,7 +75,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       api: config.GLOBAL_API_RATE_LIMIT,
       web: config.GLOBAL_WEB_RATE_LIMIT,
       critical: config.CRITICAL_RATE_LIMIT,
-      postgresUrl: config.SQL_DSN,
+      pool: database.pool,
     }),
     clock,
     trace,
@@ -103,6 +103,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
     forceCloseConnections: 'idle',
+    // A path that cannot be read meets no hook.
+    frameworkErrors: (error, request, reply) => {
+      ownHeaders(request, reply)
+      renderRefusal(error, { request, reply, app })
+    },
   })
   await prepare(web, app)
   mountApi(web, app, [
@@ -121,6 +126,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     firstRoot,
     async listen() {
       await web.listen({ port: config.PORT, host: config.HOST })
+      // A server that listens on a port has an address of this kind.
       const { port } = web.server.address() as AddressInfo
       const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
       return `http://${host}:${port}${config.BASE_PATH}`
@@ -134,7 +140,6 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await closed
       await ledger.drain()
       recovery.stop()
-      await app.rateLimits.close()
     },
   }
 }
@@ -174,9 +179,17 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
   web.removeAllContentTypeParsers()
   web.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   web.addHook('onRequest', async (request, reply) => {
-    reply.header(REQUEST_ID_HEADER, request.id)
-    securityHeaders(reply)
-    if (request.url.startsWith('/api')) reply.header('Content-Security-Policy', API_POLICY)
+    // The framework refuses a type that is no media type before it looks for a parser.
+    if (request.headers['content-type'] !== undefined) {
+      request.headers['content-type'] = 'application/json'
+    }
+    ownHeaders(request, reply)
   })
   web.setErrorHandler((error, request, reply) => renderRefusal(error, { request, reply, app }))
+}
+
+function ownHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header(REQUEST_ID_HEADER, request.id)
+  securityHeaders(reply)
+  if (request.url.startsWith('/api')) reply.header('Content-Security-Policy', API_POLICY)
 }

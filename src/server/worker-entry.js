@@ -1,4 +1,5 @@
-// Where every worker thread starts: the code cache first, then the thread's own module. See code-cache.js.
+// Where every worker thread starts: the code cache first, then the thread's own module. See code-
+// cache.js.
 import module from 'node:module'
 import { workerData } from 'node:worker_threads'
 import { useCodeCache } from './code-cache.js'

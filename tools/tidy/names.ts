@@ -21,7 +21,7 @@ export function misnomers(tree: Tree): Violation[] {
 function misnamedFile({ path, isTest }: SourceFile): Violation[] {
   const found: Violation[] = []
   const report = (message: string) => found.push({ rule: 'file-name', path, message })
-  const name = basename(path).replace(/(\.(test|e2e|d))?\.tsx?$/, '')
+  const name = basename(path).replace(/(\.(test|e2e|d))?\.(tsx?|js)$/, '')
   // vite.config.ts and the like carry the name their tool looks for.
   const isConfig = name.endsWith('.config')
   for (const part of [...dirname(path).split('/'), ...(isConfig ? [] : [name])]) {

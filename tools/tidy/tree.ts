@@ -49,9 +49,9 @@ export interface SourceFile {
 
 export type Tree = ReadonlyMap<string, SourceFile>
 
-const PATTERN = '{src,tools,bench,e2e}/**/*.{ts,tsx}'
+const PATTERN = '{src,tools,bench,e2e}/**/*.{ts,tsx,js}'
 
-/** Every TypeScript file of the project at `root`. Throws on one that does not parse. */
+/** Every program file of the project at `root`. Throws on one that does not parse. */
 export function readTree(root: string): Tree {
   const paths = globSync(PATTERN, { cwd: root }).map((path) => path.replaceAll('\\', '/'))
   return treeOf(
@@ -162,7 +162,7 @@ function namedFiles(
     if (node.type !== 'Literal' || typeof node.value !== 'string' || staticSources.has(node)) return
     const parent = parents.at(-1)
     const isDynamic = parent?.type === 'ImportExpression'
-    if (!isDynamic && !/^[\w./-]+\.tsx?$/.test(node.value)) return
+    if (!isDynamic && !/^[\w./-]+\.(tsx?|js)$/.test(node.value)) return
     found.push({
       specifier: node.value,
       target: target(isDynamic || node.value.startsWith('.') ? node.value : `./${node.value}`),

@@ -35,13 +35,18 @@ function TypeName({ type, t }: { type: number; t: TFunction }) {
   return <ColorName color={channelType(type).color}>{typeName(type, t)}</ColorName>
 }
 
+/** Group tags of a row; more of them would not fit. */
+const GROUPS_MAX = 2
+
 function Groups({ channel }: { channel: Channel }) {
   const groups = groupNames(channel.group ?? '')
+  const rest = groups.length - GROUPS_MAX
   return (
     <span className={styles['groups']} title={groups.join(', ')}>
-      {groups.map((group) => (
+      {groups.slice(0, GROUPS_MAX).map((group) => (
         <GroupTag key={group} name={group} />
       ))}
+      {rest > 0 && <span className={styles['quiet']}>+{rest}</span>}
     </span>
   )
 }
@@ -212,14 +217,12 @@ export function channelBlock(texts: ChannelTexts): (channel: Channel) => Block {
     ),
     lineEnd: <ResponseTime channel={channel} t={t} />,
     more: (
-      <>
-        <label className={styles['blockField']}>
-          {t('优先级')} <Priority channel={channel} texts={texts} />
-        </label>
-        <label className={styles['blockField']}>
-          {t('测试模型')} <TestModel channel={channel} texts={texts} />
-        </label>
-      </>
+      <div className={styles['blockFields']}>
+        <span>{t('优先级')}</span>
+        <Priority channel={channel} texts={texts} />
+        <span>{t('测试模型')}</span>
+        <TestModel channel={channel} texts={texts} />
+      </div>
     ),
   })
 }

@@ -44,7 +44,7 @@ export function TypeRow({ value, onChange }: TypeRowProps) {
   const isListed = [...current, ...legacy].some((row) => row.type === value)
   const { color, notice } = channelType(value)
   return (
-    <FormRow label={t('类型')} hint={t('上游服务')}>
+    <FormRow label={t('类型')}>
       {(field) => (
         <>
           <Select

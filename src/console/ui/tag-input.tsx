@@ -44,12 +44,12 @@ export function TagInput({ field, value, onChange, options, placeholder }: TagIn
         isDuplicate={(tag, tags) => tags.includes(tag)}
         acceptValueOnBlur
         clearable
-        clearButtonProps={{ 'aria-label': t('清空') }}
+        clearButtonProps={{ 'aria-label': t('清空'), size: 'sm' }}
         maxDropdownHeight={240}
         limit={200}
         placeholder={value.length === 0 ? placeholder : ''}
         comboboxProps={{ shadow: 'md' }}
-        classNames={{ pillsList: styles['tags'] ?? '' }}
+        classNames={{ pillsList: styles['tags'] ?? '', pill: styles['tag'] ?? '' }}
       />
       {hidden.length > 0 && (
         <p className={styles['more']}>

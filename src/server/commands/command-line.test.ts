@@ -30,7 +30,10 @@ function newFolder(): string {
   return folder
 }
 
-function start(args: string[], env: Record<string, string> = {}): { program: Program; ended: Promise<Ended> } {
+function start(
+  args: string[],
+  env: Record<string, string> = {},
+): { program: Program; ended: Promise<Ended> } {
   const program = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     cwd: folders.at(-1) ?? os.tmpdir(),
@@ -48,7 +51,9 @@ function start(args: string[], env: Record<string, string> = {}): { program: Pro
 }
 
 /** Starts `serve` on a free port and answers its address. */
-async function serve(env: Record<string, string>): Promise<{ url: string; program: Program; ended: Promise<Ended> }> {
+async function serve(
+  env: Record<string, string>,
+): Promise<{ url: string; program: Program; ended: Promise<Ended> }> {
   const started = start(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env })
   const url = await new Promise<string>((resolve, reject) => {
     let seen = ''

@@ -42,5 +42,8 @@ export function createTrace(config: Config): Logger {
     redact: ['*.key', '*.password', '*.authorization', '*.cookie', 'headers'],
   }
   if (format === 'json') return pino(settings)
-  return pino({ ...settings, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } } })
+  return pino({
+    ...settings,
+    transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } },
+  })
 }

@@ -12,14 +12,16 @@ import { openConfigured } from './open.ts'
 const PASSWORD_LENGTH = 20
 
 /**
- * For an operator who is locked out: a new password for root, an enabled account, all its sessions ended, and
- * password sign-in turned on again.
+ * For an operator who is locked out: a new password for root, an enabled account, all its sessions
+ * ended, and password sign-in turned on again.
  */
 export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
   const password = given ?? randomText(PASSWORD_LENGTH)
   const refusal = fieldRefusal({ password })
   if (refusal !== null || password === '') {
-    process.stderr.write(`${errorText(refusal?.code ?? 'invalid_parameter', 'en', refusal?.params)}\n`)
+    process.stderr.write(
+      `${errorText(refusal?.code ?? 'invalid_parameter', 'en', refusal?.params)}\n`,
+    )
     process.exitCode = 1
     return
   }

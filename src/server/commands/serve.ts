@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { systemClock } from '../clock.ts'
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { createServer, type Server } from '../server.ts'
@@ -47,7 +48,7 @@ function buildConsoleIfNeeded(): void {
   })
   if (build.status !== 0) throw new Error('the console could not be built')
   // Sources that are newer but the same (a fresh checkout) are not looked at again.
-  const now = new Date()
+  const now = systemClock.nowSeconds()
   fs.utimesSync(path.join(ROOT, 'dist/console/index.html'), now, now)
 }
 

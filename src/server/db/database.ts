@@ -16,6 +16,8 @@ import { sqliteDialect } from './sqlite-dialect.ts'
  */
 export interface Database {
   engine: 'sqlite' | 'postgres'
+  /** Connections for libraries that bring their own SQL; null on SQLite. */
+  pool: pg.Pool | null
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
@@ -53,6 +55,7 @@ async function openSqlite(file: string, synchronous: 'FULL' | 'NORMAL'): Promise
   const listeners: ((message: string) => void)[] = []
   return {
     engine: 'sqlite',
+    pool: null,
     write,
     read: new Kysely<Schema>({ dialect: sqliteDialect(reader) }),
     heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
@@ -128,6 +131,7 @@ async function openPostgres(url: string): Promise<Database> {
   })
   return {
     engine: 'postgres',
+    pool,
     write,
     read: write,
     heavy: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: heavyPool }) }),

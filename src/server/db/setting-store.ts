@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Queries } from './database.ts'
 
 /** A fact of this installation, made at its first use; all processes get the same. */
@@ -17,4 +18,9 @@ export async function readOrCreateSetting(
     .where('name', '=', name)
     .executeTakeFirstOrThrow()
   return row.value
+}
+
+/** Rejects when the database does not answer. */
+export async function ping(db: Queries): Promise<void> {
+  await sql`SELECT 1`.execute(db)
 }

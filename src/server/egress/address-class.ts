@@ -3,7 +3,10 @@ import ipaddr from 'ipaddr.js'
 /** What kind of place an address is, for deciding whether the server may connect to it. */
 export type AddressClass = 'public' | 'private' | 'forbidden'
 
-/** Instance metadata services outside of the link-local ranges; they hand out credentials to whoever asks. */
+/**
+ * Instance metadata services outside of the link-local ranges; they hand out credentials to whoever
+ * asks.
+ */
 const METADATA = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254'])
 
 /** Never a server: nowhere, everyone, link-local (where most metadata services live). */

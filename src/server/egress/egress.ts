@@ -4,12 +4,15 @@ import { Pool, ProxyAgent, type Dispatcher } from 'undici'
 import { addressClass } from './address-class.ts'
 
 /**
- * The one way out. Names are resolved here, every address is classified, and the connection goes to an address
- * that was classified and no other, so that a name cannot answer differently the second time. Redirects are
- * never followed.
+ * The one way out. Names are resolved here, every address is classified, and the connection goes to
+ * an address that was classified and no other, so that a name cannot answer differently the second
+ * time. Redirects are never followed.
  */
 export interface Egress {
-  /** Where to dispatch calls for an origin (`https://host:port`). Throws `EgressRefused` for a literal address that is not allowed. */
+  /**
+   * Where to dispatch calls for an origin (`https://host:port`). Throws `EgressRefused` for a
+   * literal address that is not allowed.
+   */
   dispatcher(origin: string): Dispatcher
   close(): Promise<void>
 }
@@ -31,9 +34,7 @@ const POOLS_MAX = 2000
 export function createEgress(settings: EgressSettings): Egress {
   const pools = new Map<string, Dispatcher>()
   const proxy =
-    settings.proxy === undefined
-      ? null
-      : new ProxyAgent({ uri: settings.proxy, proxyTunnel: true })
+    settings.proxy === undefined ? null : new ProxyAgent({ uri: settings.proxy, proxyTunnel: true })
 
   const allowed = (address: string): boolean => {
     const kind = addressClass(address)

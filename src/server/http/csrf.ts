@@ -22,7 +22,8 @@ export function isCrossSite(
 ): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    // Another port or sub-domain of the same site, or another site; an origin we name ourselves may.
+    // Another port or sub-domain of the same site, or another site; an origin we name ourselves
+    // may.
     if (!isOwn(headers.origin, headers.host, ownOrigins)) return true
   }
   if (headers.origin !== undefined && !isOwn(headers.origin, headers.host, ownOrigins)) return true

@@ -49,7 +49,8 @@ export function serve<E extends Endpoint>(
 ): Route {
   return {
     endpoint,
-    // `mount` has parsed the input with this endpoint's own shapes and checked that the actor is there.
+    // `mount` has parsed the input with this endpoint's own shapes and checked that the actor is
+    // there.
     handle: async (context) => handle(context as unknown as WithActor<E> & ParsedInput<E>),
   }
 }

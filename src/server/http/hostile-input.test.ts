@@ -1,5 +1,7 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { userApi } from '../../contract/user-api.ts'
 import { Role } from '../../contract/user.ts'
 import { addressOf, labelledEndpoints, membersOf } from '../test/endpoint-call.ts'
 import { aUser, type TestUser } from '../test/factories.ts'
@@ -77,7 +79,7 @@ const IDS = [
   '0x10',
   '9'.repeat(30),
   '%00',
-  '%2e%2e',
+  '..%2F1',
   "1'--",
   '1;2',
   '%F0%9F',
@@ -101,10 +103,13 @@ forEachDatabase('hostile input', (open) => {
     endpoint: Endpoint,
     { address = addressOf(endpoint), body }: { address?: string; body?: unknown },
   ): Promise<TestAnswer> {
-    // Signing out is among the calls, and so is changing one's own password.
-    const cookie = `session=${await server.app.sessions.start(root.id, false)}`
+    // Signing out is among the calls.
+    const as =
+      endpoint === userApi.logout
+        ? { cookie: `session=${await server.app.sessions.start(root.id, false)}` }
+        : root
     return server.call(endpoint.method, address, {
-      as: { cookie },
+      as,
       ...(body === undefined ? {} : { body }),
     })
   }
@@ -135,7 +140,7 @@ forEachDatabase('hostile input', (open) => {
         Object.fromEntries(members.map((member) => [member, value])),
         ...members.map((member) => ({ id: root.id, [member]: value })),
       ]
-      for (const body of value === LONG ? bodies.slice(0, 2) : bodies) {
+      for (const body of value === LONG ? bodies.slice(1) : bodies) {
         expectEnvelope(await send(endpoint, { body }), endpoint)
       }
     })
@@ -167,6 +172,23 @@ forEachDatabase('hostile input', (open) => {
       status: 413,
       json: { success: false, message: '请求体超过 8 MB 的上限' },
     })
+  })
+
+  test('a packed body counts as what is in it', async () => {
+    const packed = gzipSync(Buffer.alloc(200 * MEBIBYTE, ' '))
+    expect(packed.length).toBeLessThan(MEBIBYTE)
+    const answer = await server.call('POST', '/api/user/login', {
+      body: packed,
+      headers: { 'content-encoding': 'gzip' },
+    })
+    expect(answer).toMatchObject({ status: 413, json: { success: false } })
+    for (const encoding of ['gzip', 'nonsense', 'gzip, gzip']) {
+      const broken = await server.call('POST', '/api/user/login', {
+        body: '{"username":"root","password":"wrong-one"}',
+        headers: { 'content-encoding': encoding },
+      })
+      expect(broken).toMatchObject({ status: 200, json: { success: false } })
+    }
   })
 
   test('what a body is called does not matter, only what it is', async () => {

@@ -247,7 +247,8 @@ function jsonBody(request: FastifyRequest): unknown {
   const bytes = request.body
   const text = Buffer.isBuffer(bytes) ? bytes.toString('utf8') : ''
   try {
-    return JSON.parse(text) as unknown
+    const value: unknown = JSON.parse(text)
+    return value
   } catch (error) {
     const detail = text === '' ? '空 / empty' : error instanceof Error ? error.message : ''
     throw new AppError('body_not_json', { detail: detail.slice(0, 100) })

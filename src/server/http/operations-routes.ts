@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import type { App } from '../app.ts'
+import { ping } from '../db/setting-store.ts'
 import { sameText } from '../secrets.ts'
 
 const LOOPBACK = /^(127\.|::1$)/
@@ -17,7 +17,7 @@ export function mountOperations(
     reply.type('text/plain')
     if (isStopping()) return reply.code(503).send('stopping')
     try {
-      await sql`SELECT 1`.execute(app.database.read)
+      await ping(app.database.read)
       return reply.send('ready')
     } catch (error) {
       app.trace.error({ err: error }, 'the database does not answer')

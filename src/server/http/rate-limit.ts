@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type { Pool } from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 
 /** Counts calls of a key; refuses beyond the limit until the window has passed. */
@@ -23,7 +23,6 @@ export interface RateLimits {
   critical: RateLimit
   /** Failed sign-ins of one account. */
   signIn: RateLimit
-  close(): Promise<void>
 }
 
 const MINUTE = 60
@@ -39,13 +38,10 @@ export async function createRateLimits(settings: {
   api: number
   web: number
   critical: number
-  postgresUrl?: string | undefined
+  /** Connections to the shared database; null: each process counts for itself. */
+  pool: Pool | null
 }): Promise<RateLimits> {
-  const pool =
-    settings.postgresUrl === undefined
-      ? null
-      : new pg.Pool({ connectionString: settings.postgresUrl, max: 2 })
-  pool?.on('error', () => {})
+  const { pool } = settings
   const rules = {
     api: { name: 'api', points: settings.api, windowSeconds: 3 * MINUTE },
     web: { name: 'web', points: settings.web, windowSeconds: 3 * MINUTE },
@@ -61,9 +57,6 @@ export async function createRateLimits(settings: {
     web: inMemory(rules.web),
     critical: pool === null ? inMemory(rules.critical) : await shared(rules.critical, pool),
     signIn: pool === null ? inMemory(rules.signIn) : await shared(rules.signIn, pool),
-    async close() {
-      await pool?.end()
-    },
   }
 }
 
@@ -73,7 +66,7 @@ const UNLIMITED: RateLimit = {
   forget: () => Promise.resolve(),
 }
 
-export function inMemory(rule: RateLimitRule): RateLimit {
+function inMemory(rule: RateLimitRule): RateLimit {
   if (rule.points === 0) return UNLIMITED
   return limitOf(
     new RateLimiterMemory({
@@ -85,7 +78,7 @@ export function inMemory(rule: RateLimitRule): RateLimit {
   )
 }
 
-async function shared(rule: RateLimitRule, pool: pg.Pool): Promise<RateLimit> {
+async function shared(rule: RateLimitRule, pool: Pool): Promise<RateLimit> {
   if (rule.points === 0) return UNLIMITED
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const limiter = new RateLimiterPostgres(

@@ -6,6 +6,7 @@
  * there is no ratio to fall back on, because any would be wrong for somebody.
  *
  * Two kinds of model are not sold by the token. Their ratio counts tokens by agreement:
+ *
  * - a picture is `IMAGE_PROMPT_TOKENS`, times the factors for size and quality (One API's rule);
  * - recorded speech is `AUDIO_PROMPT_TOKENS_PER_MINUTE`, and its transcript costs nothing more.
  */

@@ -25,8 +25,8 @@ export interface Ratios {
 }
 
 /**
- * The options in force. One snapshot in memory, replaced as a whole when any process changes one, so that
- * nobody sees half a change.
+ * The options in force. One snapshot in memory, replaced as a whole when any process changes one,
+ * so that nobody sees half a change.
  */
 export interface LiveOptions {
   text(key: OptionKey): string
@@ -83,7 +83,7 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
         .map((key) => ({ key, value: text(key) })),
     secretsSet: () => optionKeys().filter((key) => isSecretOption(key) && text(key) !== ''),
     async set(key, value) {
-      if (!isOptionKey(key)) throw new AppError('option_unknown', { key })
+      if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
       const spec: OptionSpec = options[key]
       const problem = spec.check(value)
       if (problem !== null) {
@@ -103,11 +103,15 @@ const optionKeys = (): OptionKey[] => Object.keys(options).filter(isOptionKey)
 
 function ratioMap(json: string): RatioMap {
   const parsed = parseRatios(json)
-  // What is stored was checked before; an adopted text that does not parse counts as empty and is reported.
+  // What is stored was checked before; an adopted text that does not parse counts as empty and is
+  // reported.
   return parsed instanceof Map ? parsed : new Map()
 }
 
-/** One API completes the operator's map with the built-in models when it loads; so must we, or prices move. */
+/**
+ * One API completes the operator's map with the built-in models when it loads; so must we, or
+ * prices move.
+ */
 function withBuiltIn(json: string, builtIn: RatioMap): RatioMap {
   return new Map([...builtIn, ...ratioMap(json)])
 }

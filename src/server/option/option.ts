@@ -1,8 +1,8 @@
 import { defaultRatios, ratioMapJson } from './default-ratios.ts'
 
 /**
- * Every option: its default, what values it takes, whether it is secret. An option that is not here does not
- * exist. Values travel and are stored as text.
+ * Every option: its default, what values it takes, whether it is secret. An option that is not here
+ * does not exist. Values travel and are stored as text.
  */
 
 /** What is wrong with a value, in both languages; null when nothing is. */
@@ -102,15 +102,17 @@ const ratios = (defaults: () => string): OptionSpec => ({
 })
 
 /**
- * A ratio map from its JSON text, each ratio as the decimal text it was written in: arithmetic on money never
- * sees a floating-point number. Members with up to 15 significant digits, 0 to 1,000,000.
+ * A ratio map from its JSON text, each ratio as the decimal text it was written in: arithmetic on
+ * money never sees a floating-point number. Members with up to 15 significant digits, 0 to
+ * 1,000,000.
  */
 export function parseRatios(text: string): Map<string, string> | { zh: string; en: string } {
   const map = new Map<string, string>()
   let problem: Problem = null
   let parsed: unknown
   try {
-    // Innermost members come first, so a nested name that repeats an outer one is overwritten by it.
+    // Innermost members come first, so a nested name that repeats an outer one is overwritten by
+    // it.
     const reviver = (key: string, value: unknown, context: { source?: string }): unknown => {
       if (typeof value === 'number') map.set(key, plain(context.source ?? ''))
       return value

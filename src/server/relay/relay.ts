@@ -120,6 +120,8 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
       // No upstream is at work: whatever goes on finds nobody waiting for it.
       call.isGone = true
       if (!response.headersSent) response.setHeader('Connection', 'close')
+      // Whoever waits for the rest of the body would not hear that it never comes.
+      if (!request.complete) response.once('finish', () => request.destroy())
       sendError(call, ownError(new AppError(reason), call.language))
     },
   }

@@ -178,7 +178,8 @@ class StreamRelay {
       if (this.isEnding || this.stream.isDone) break
       const chunk = event.data === null ? null : readChunk(event.data)
       if (chunk === null) {
-        // A comment keeps the connection alive, but it is no answer: nothing is committed to by it.
+        // A comment keeps the connection alive, but it is no answer: nothing is committed to by
+        // it.
         if (this.hasBegun) out.push(event.raw)
         continue
       }
@@ -270,7 +271,8 @@ class StreamRelay {
       used,
       source: 'estimated',
     })
-    // A checkpoint that cannot be stored is followed by another; the settlement does not depend on it.
+    // A checkpoint that cannot be stored is followed by another; the settlement does not depend on
+    // it.
     this.parts.app.ledger.checkpoint(settlement).catch((error: unknown) => {
       this.parts.app.trace.warn({ err: error, requestId: this.call.requestId }, 'no checkpoint')
     })

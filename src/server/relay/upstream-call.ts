@@ -112,7 +112,8 @@ export function callUpstream(
       },
     )
   } catch (error) {
-    // Refused addresses and malformed URLs throw at once; the caller hears of them like of all others.
+    // Refused addresses and malformed URLs throw at once; the caller hears of them like of all
+    // others.
     queueMicrotask(() => fail(error instanceof Error ? error : new Error(String(error))))
   }
 

@@ -112,7 +112,7 @@ function fetchWhole(
     onHead(status, headers) {
       head = { status, headers }
       // The answer has been made and will be paid for: take it, whoever is still there.
-      call.onGone = () => {}
+      if (isGood(status)) call.onGone = () => {}
     },
     onData(chunk) {
       chunks.push(chunk)

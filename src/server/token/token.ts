@@ -83,7 +83,7 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
     return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
   }
   const wrong = commaList(fields.subnet).find((subnet) => !isSubnet(subnet))
-  if (wrong !== undefined) return { code: 'token_subnet_invalid', params: { subnet: wrong } }
+  if (wrong !== undefined) return { code: 'token_subnet_invalid', params: { subnet: wrong.slice(0, 100) } }
   if (fields.remain_quota < -1 || fields.remain_quota > QUOTA_MAX) {
     return { code: 'token_quota_invalid', params: { max: QUOTA_MAX } }
   }

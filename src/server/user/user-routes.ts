@@ -18,6 +18,7 @@ import {
   managedState,
   manageRefusal,
   outranks,
+  quotaRefusal,
   type Refusal,
 } from './user.ts'
 import {
@@ -181,7 +182,7 @@ function administrationRoutes(app: App): Route[] {
         }
       }
       if (!isSettableStatus(body.status, target)) throw new AppError('invalid_parameter')
-      if ((body.quota ?? 0) < 0) throw new AppError('quota_negative')
+      refuse(quotaRefusal(body.quota ?? 0))
       await updateByAdmin(app, { actor, target, body, requestId })
     }),
     serve(userApi.manage, async ({ actor, body }) => {

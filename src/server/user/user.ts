@@ -1,4 +1,5 @@
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
+import { QUOTA_MAX } from '../../contract/quota.ts'
 import {
   DISPLAY_NAME_LENGTH_MAX,
   EMAIL_LENGTH_MAX,
@@ -52,6 +53,20 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
     return { code: 'email_invalid', params: { max: EMAIL_LENGTH_MAX } }
   }
   return null
+}
+
+/** Why this cannot be a balance, or null. */
+export function quotaRefusal(quota: number): Refusal | null {
+  if (quota < 0) return { code: 'quota_negative' }
+  if (quota <= QUOTA_MAX) return null
+  return {
+    code: 'invalid_field',
+    params: {
+      field: 'quota',
+      problemZh: `最大 ${QUOTA_MAX}`,
+      problemEn: `it is at most ${QUOTA_MAX}`,
+    },
+  }
 }
 
 interface Ranked {

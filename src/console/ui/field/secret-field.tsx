@@ -4,6 +4,7 @@ import '@mantine/core/styles/PasswordInput.layer.css'
 import { PasswordInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import type { RowField } from '../form.tsx'
+import styles from './secret-field.module.css'
 
 interface SecretFieldProps {
   field: RowField
@@ -18,6 +19,7 @@ export function SecretField({ field, value, onChange, placeholder }: SecretField
   return (
     <PasswordInput
       {...field}
+      className={styles['secret'] ?? ''}
       // "off" is ignored for passwords: browsers would fill in the one of this site.
       autoComplete="new-password"
       visibilityToggleButtonProps={{ 'aria-label': t('显示密钥') }}

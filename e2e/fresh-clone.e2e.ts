@@ -1,0 +1,117 @@
+import { execFile, spawn } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+
+/**
+ * What a newcomer does: an empty folder, the project's files and nothing else, the README's first
+ * command. Missing install steps hide on machines where everything is there already; they show
+ * here.
+ */
+
+const run = promisify(execFile)
+const ROOT = resolve(import.meta.dirname, '..')
+/** Installing and building on a slow machine. */
+const INSTALL_LIMIT_MS = 300_000
+const START_LIMIT_MS = 120_000
+
+const folders: string[] = []
+afterAll(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true, force: true })
+})
+
+/** The files that a clone of this working tree would hold. */
+async function cloneInto(folder: string): Promise<void> {
+  const { stdout } = await run('git', ['ls-files', '-z', '-co', '--exclude-standard'], {
+    cwd: ROOT,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  for (const file of new Set(stdout.split('\0').filter(Boolean))) {
+    const target = join(folder, file)
+    await mkdir(dirname(target), { recursive: true })
+    // A file that is listed but was deleted meanwhile is in no clone either.
+    await cp(join(ROOT, file), target).catch(() => {})
+  }
+}
+
+/**
+ * The environment of somebody who has nothing but Node's npm: no variable of this run leads into
+ * the clone.
+ */
+function plainEnvironment(home: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_(?!config_)|VITEST|NODE_|GATEHOUSE|TEST_|VITE)/i.test(name),
+  )
+  // npm puts this checkout's programs, Node among them, first on the PATH of its scripts.
+  const path = (process.env['PATH'] ?? '')
+    .split(':')
+    .filter((part) => !part.includes('node_modules'))
+  return {
+    ...Object.fromEntries(kept),
+    PATH: path.join(':'),
+    DATA_DIR: join(home, 'data'),
+    PORT: '0',
+  }
+}
+
+test(
+  'a clone installs, builds its console, starts and answers',
+  { timeout: INSTALL_LIMIT_MS + START_LIMIT_MS },
+  async () => {
+    const home = await mkdtemp(join(tmpdir(), 'gatehouse-clone-'))
+    folders.push(home)
+    const clone = join(home, 'gatehouse')
+    await cloneInto(clone)
+    const env = plainEnvironment(home)
+    await run('npm', ['ci', '--prefer-offline'], { cwd: clone, env, timeout: INSTALL_LIMIT_MS })
+
+    const server = spawn('npm', ['start'], { cwd: clone, env, detached: true })
+    try {
+      const address = await addressOf(server)
+      const page = await fetch(address)
+      expect(page.status).toBe(200)
+      expect(await page.text()).toContain('<script type="module"')
+      const status = await fetch(`${address}api/status`)
+      expect(await status.json()).toMatchObject({
+        success: true,
+        data: { system_name: 'Gatehouse' },
+      })
+      const login = await fetch(`${address}api/user/login`, {
+        method: 'POST',
+        body: JSON.stringify({ username: 'root', password: '123456' }),
+      })
+      expect(await login.json()).toMatchObject({
+        success: true,
+        data: { must_change_password: true },
+      })
+      const refused = await fetch(`${address}v1/models`)
+      expect(refused.status).toBe(401)
+    } finally {
+      // npm and what it started are one group.
+      if (server.pid !== undefined) process.kill(-server.pid, 'SIGTERM')
+      await new Promise((done) => server.once('close', done))
+    }
+  },
+)
+
+function addressOf(server: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((found, fail) => {
+    let output = ''
+    const timer = setTimeout(
+      () => fail(new Error(`it does not listen:\n${output}`)),
+      START_LIMIT_MS,
+    )
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString()
+      const address = /"address":"([^"]+)"/.exec(output)?.[1]
+      if (address === undefined) return
+      clearTimeout(timer)
+      found(address)
+    }
+    server.stdout?.on('data', read)
+    server.stderr?.on('data', read)
+    server.once('close', () => fail(new Error(`it ended:\n${output}`)))
+  })
+}

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import type { Channel } from '../../contract/channel-api.ts'
+import { formErrors } from './channel-form-errors.ts'
+import {
+  batchKeys,
+  type ChannelForm,
+  keepsSecret,
+  needsKeyAgain,
+  newChannelForm,
+  toChanges,
+  toForm,
+  toInput,
+} from './channel-form.ts'
+import { toModelsByType } from './channel-models.ts'
+
+const aChannel = (over: Partial<Channel> = {}): Channel => ({
+  id: 7,
+  type: 1,
+  key: '',
+  status: 1,
+  name: '主力',
+  weight: 3,
+  created_time: 0,
+  test_time: 0,
+  response_time: 0,
+  base_url: 'https://llm.example.com',
+  other: '',
+  balance: 0,
+  balance_updated_time: 0,
+  models: 'gpt-4o,gpt-4o-mini',
+  group: 'default,vip',
+  used_quota: 0,
+  model_mapping: '',
+  priority: 10,
+  config: '{}',
+  system_prompt: '',
+  test_model: '',
+  key_set: true,
+  config_set: [],
+  ...over,
+})
+
+const aForm = (over: Partial<ChannelForm> = {}): ChannelForm => ({
+  ...newChannelForm(),
+  name: '主力',
+  key: 'sk-1',
+  models: ['gpt-4o'],
+  ...over,
+})
+
+const configOf = (over: Partial<ChannelForm['config']>): ChannelForm['config'] => ({
+  ...newChannelForm().config,
+  ...over,
+})
+
+const wrongFields = (form: ChannelForm, before: Channel | null = null) => [
+  ...formErrors(form, before).keys(),
+]
+
+describe('what is sent to create a channel', () => {
+  test('lists become comma texts, the address loses its slash, empty numbers are left out', () => {
+    const form = aForm({
+      baseUrl: ' https://llm.example.com/ ',
+      groups: ['default', 'vip'],
+      models: ['a', 'b'],
+      mapping: ' {"a":"b"} ',
+    })
+    expect(toInput(form)).toEqual({
+      type: 1,
+      name: '主力',
+      group: 'default,vip',
+      base_url: 'https://llm.example.com',
+      key: 'sk-1',
+      config: '',
+      other: '',
+      models: 'a,b',
+      model_mapping: '{"a":"b"}',
+      system_prompt: '',
+    })
+  })
+
+  test('a weight below 0 becomes 0; a priority may be negative', () => {
+    expect(toInput(aForm({ weight: '-3', priority: '-5' }))).toMatchObject({
+      weight: 0,
+      priority: -5,
+    })
+  })
+
+  test('a batch is one key a line, without empty ones', () => {
+    const key = 'sk-1\r\n\n  sk-2 \n'
+    expect(batchKeys(key)).toEqual(['sk-1', 'sk-2'])
+    expect(toInput(aForm({ key, isBatch: true })).key).toBe('sk-1\nsk-2')
+  })
+
+  test('the keys of types 33 and 42 are composed from their fields', () => {
+    const config = configOf({ ak: 'AK', sk: 'SK', region: 'us-west-2' })
+    expect(toInput(aForm({ type: 33, config }))).toMatchObject({
+      key: 'AK|SK|us-west-2',
+      base_url: '',
+      config: JSON.stringify({ region: 'us-west-2', ak: 'AK', sk: 'SK' }),
+    })
+    const vertex = configOf({
+      region: 'us-east5',
+      vertex_ai_project_id: 'p-1',
+      vertex_ai_adc: '{"a":1}',
+    })
+    expect(toInput(aForm({ type: 42, config: vertex })).key).toBe('us-east5|p-1|{"a":1}')
+  })
+
+  test('type 3 brings its API version, for older servers in other too', () => {
+    expect(toInput(aForm({ type: 3, baseUrl: 'https://r.openai.azure.com' }))).toMatchObject({
+      config: '{"api_version":"2024-03-01-preview"}',
+      other: '2024-03-01-preview',
+    })
+  })
+
+  test('type 43 has neither models nor mapping nor prompt', () => {
+    const form = aForm({ type: 43, mapping: '{"a":"b"}', systemPrompt: 'x' })
+    expect(toInput(form)).toMatchObject({ models: '', model_mapping: '', system_prompt: '' })
+  })
+})
+
+describe('what an edit sends', () => {
+  test('nothing when nothing was changed, whatever is stored', () => {
+    const stored = [
+      aChannel(),
+      aChannel({ base_url: 'https://llm.example.com/', models: 'a, b', config: '' }),
+      aChannel({ type: 3, other: '2023-05-15', config: '' }),
+      aChannel({ type: 33, config: '{"region":"us-west-2","ak":"","sk":""}', base_url: '' }),
+      aChannel({ type: 77 }),
+    ]
+    for (const channel of stored) expect(toChanges(toForm(channel), channel)).toEqual({})
+  })
+
+  test('members that a server sends as null count as empty', () => {
+    const channel = Object.assign(aChannel(), {
+      other: null,
+      base_url: null,
+      priority: null,
+      weight: null,
+      models: null,
+      config: null,
+      model_mapping: null,
+      system_prompt: null,
+    })
+    expect(toForm(channel)).toMatchObject({ baseUrl: '', models: [], priority: '0', mapping: '' })
+    expect(toChanges(toForm(channel), channel)).toEqual({})
+  })
+
+  test('only what was changed', () => {
+    const before = aChannel()
+    const form = { ...toForm(before), name: '备用', priority: '', weight: '5' }
+    expect(toChanges(form, before)).toEqual({ name: '备用', weight: 5 })
+  })
+
+  test('an emptied mapping is sent, so that it is cleared', () => {
+    const before = aChannel({ model_mapping: '{"a":"b"}' })
+    expect(toChanges({ ...toForm(before), mapping: '' }, before)).toEqual({ model_mapping: '' })
+  })
+
+  test('members of config that no field shows survive a change of another', () => {
+    const before = aChannel({ type: 34, config: '{"plugin":"p","user_id":"1"}' })
+    const form = toForm(before)
+    form.config.user_id = '2'
+    expect(toChanges(form, before)).toEqual({ config: '{"plugin":"p","user_id":"2"}' })
+  })
+
+  test('a field that older programs kept in other is read from there', () => {
+    const before = aChannel({ type: 18, other: 'v3.5', config: '{}' })
+    expect(toForm(before).config.api_version).toBe('v3.5')
+  })
+
+  test('secrets left empty are not composed into a key', () => {
+    const before = aChannel({ type: 33, config: '{"region":"a","ak":"","sk":""}', base_url: '' })
+    const form = toForm(before)
+    form.config.region = 'b'
+    expect(toChanges(form, before)).toEqual({ config: '{"region":"b","ak":"","sk":""}' })
+  })
+})
+
+describe('a key goes only where it was entered for', () => {
+  const before = aChannel({ config_set: ['ak'] })
+
+  test.each([
+    ['nothing moved', {}, false],
+    ['a slash at the end of the address', { baseUrl: 'https://llm.example.com/' }, false],
+    ['another address', { baseUrl: 'https://other.example.com' }, true],
+    ['another type', { type: 50 }, true],
+  ])('%s', (_, change: Partial<ChannelForm>, isNeeded) => {
+    const form = { ...toForm(before), ...change }
+    expect(needsKeyAgain(form, before)).toBe(isNeeded)
+    expect(wrongFields(form, before)).toEqual(isNeeded ? ['key'] : [])
+    expect(keepsSecret(form, before, 'ak')).toBe(!isNeeded)
+  })
+
+  test('not when there is none', () => {
+    const keyless = aChannel({ key_set: false })
+    expect(needsKeyAgain({ ...toForm(keyless), type: 50 }, keyless)).toBe(false)
+  })
+})
+
+describe('what has to be mended', () => {
+  test('name and key of a new channel, both under the sentence of the specification', () => {
+    const errors = formErrors(aForm({ name: ' ', key: '' }), null)
+    expect([...errors.keys()]).toEqual(['name', 'key'])
+    expect([...errors.values()].map(({ toast }) => toast)).toEqual([
+      '请填写渠道名称和渠道密钥！',
+      '请填写渠道名称和渠道密钥！',
+    ])
+  })
+
+  test('at least one model, but not for type 43', () => {
+    expect(wrongFields(aForm({ models: [] }))).toEqual(['models'])
+    const proxy = aForm({ type: 43, models: [], baseUrl: 'https://up.example.com' })
+    expect(wrongFields(proxy)).toEqual([])
+  })
+
+  test.each([
+    ['{', true],
+    ['nonsense', true],
+    ['', false],
+    ['{"a":"b"}', false],
+    // A plain test for JSON; what it has to be is the server's to say.
+    ['[]', false],
+  ])('a mapping %s', (mapping, isWrong) => {
+    expect(wrongFields(aForm({ mapping }))).toEqual(isWrong ? ['mapping'] : [])
+  })
+
+  test('an address that is required, or is none', () => {
+    expect(wrongFields(aForm({ type: 8 }))).toEqual(['baseUrl'])
+    expect(wrongFields(aForm({ baseUrl: 'llm.example.com' }))).toEqual(['baseUrl'])
+    expect(wrongFields(aForm({ baseUrl: 'javascript:alert(1)' }))).toEqual(['baseUrl'])
+    expect(wrongFields(aForm({ baseUrl: 'http://10.0.0.1:8080' }))).toEqual([])
+  })
+
+  test('the fields a type cannot do without; those that are stored may stay empty', () => {
+    const bedrock = aForm({ type: 33, key: '' })
+    expect(wrongFields(bedrock)).toEqual(['config.region', 'config.ak', 'config.sk'])
+    const before = aChannel({ type: 33, config: '{"region":"a"}', config_set: ['ak', 'sk'] })
+    expect(wrongFields(toForm(before), before)).toEqual([])
+  })
+
+  test('a group, and whole numbers', () => {
+    expect(wrongFields(aForm({ groups: [] }))).toEqual(['groups'])
+    expect(wrongFields(aForm({ priority: '1.5', weight: 'x' }))).toEqual(['priority', 'weight'])
+    expect(wrongFields(aForm({ priority: '', weight: '-1' }))).toEqual([])
+  })
+
+  test('a channel that never had a name can be edited', () => {
+    const nameless = aChannel({ name: '' })
+    expect(wrongFields({ ...toForm(nameless), weight: '1' }, nameless)).toEqual([])
+    expect(wrongFields({ ...toForm(aChannel()), name: '' }, aChannel())).toEqual(['name'])
+  })
+})
+
+test('stored model lists are believed only as far as they are lists of texts', () => {
+  expect(toModelsByType(null)).toEqual({})
+  expect(toModelsByType({ 1: ['a', 2, null], 34: null, x: 'y' })).toEqual({ 1: ['a'] })
+})

@@ -1,0 +1,175 @@
+import type { TFunction } from 'i18next'
+import type { Log } from '../../contract/log-api.ts'
+import { LogType } from '../../contract/log.ts'
+import { mark } from '../app/i18n.ts'
+import { stampText } from '../app/time.ts'
+import type { Block, Column } from '../ui/data-table.tsx'
+import { type GroupHue, Tag } from '../ui/marks.tsx'
+import type { LogRow } from './log-list.ts'
+import styles from './log.module.css'
+
+/** How rows are written, and what opens one. */
+export interface LogTexts {
+  t: TFunction
+  /** Points as money or count, with the decimals that a single call needs. */
+  costText: (quota: number) => string
+  isAdmin: boolean
+  open: (row: LogRow) => void
+}
+
+const typeNames = new Map<number, { name: string; hue: GroupHue }>([
+  [LogType.topUp, { name: mark('充值'), hue: 'green' }],
+  [LogType.consume, { name: mark('消费'), hue: 'grey' }],
+  [LogType.manage, { name: mark('管理'), hue: 'orange' }],
+  [LogType.system, { name: mark('系统'), hue: 'purple' }],
+  [LogType.test, { name: mark('测试'), hue: 'blue' }],
+])
+
+export const knownTypes: readonly number[] = [...typeNames.keys()]
+
+/** The name of a log type; one that newer or other programs wrote shows its number. */
+export function typeText(type: number, t: TFunction): string {
+  const known = typeNames.get(type)
+  return known === undefined ? t('类型 {{type}}', { type }) : t(known.name)
+}
+
+export function TypeTag({ type, t }: { type: number; t: TFunction }) {
+  return <Tag hue={typeNames.get(type)?.hue ?? 'grey'}>{typeText(type, t)}</Tag>
+}
+
+/** Figures that mean something for calls only stay blank elsewhere. */
+const countText = (count: number | undefined): string =>
+  count === undefined || count === 0 ? '' : count.toLocaleString('en-US')
+
+export const elapsedText = (log: Log, t: TFunction): string =>
+  log.elapsed_time > 0 ? t('{{seconds}} 秒', { seconds: (log.elapsed_time / 1000).toFixed(2) }) : ''
+
+const isConsumption = (log: Log) => log.type === LogType.consume
+
+const quotaCell = (log: Log, { costText }: LogTexts): string =>
+  log.quota !== 0 || isConsumption(log) ? costText(log.quota) : ''
+
+export function logColumns(texts: LogTexts): Column<LogRow>[] {
+  const { t, isAdmin } = texts
+  return [
+    {
+      id: 'created_at',
+      head: t('时间'),
+      cell: (row) => (
+        <button
+          type="button"
+          className={styles['open']}
+          title={t('查看详情')}
+          onClick={() => texts.open(row)}
+        >
+          {stampText(row.log.created_at)}
+        </button>
+      ),
+      width: 162,
+    },
+    ...(isAdmin ? whoColumns(t) : []),
+    {
+      id: 'type',
+      head: t('类型'),
+      cell: ({ log }) => <TypeTag type={log.type} t={t} />,
+      width: 76,
+    },
+    { id: 'token_name', head: t('令牌'), cell: ({ log }) => log.token_name, width: 104 },
+    {
+      id: 'model_name',
+      head: t('模型'),
+      cell: ({ log }) => <code title={log.model_name}>{log.model_name}</code>,
+      width: 196,
+    },
+    ...figureColumns(texts),
+    {
+      id: 'content',
+      head: t('详情'),
+      cell: ({ log }) => (
+        <span className={styles['quiet']} title={log.content}>
+          {log.content}
+        </span>
+      ),
+    },
+  ]
+}
+
+function whoColumns(t: TFunction): Column<LogRow>[] {
+  return [
+    {
+      id: 'channel',
+      head: t('渠道'),
+      cell: ({ log }) => (
+        <span className={styles['quiet']}>{log.channel > 0 ? log.channel : ''}</span>
+      ),
+      align: 'end',
+      width: 64,
+    },
+    { id: 'username', head: t('用户'), cell: ({ log }) => log.username, width: 96 },
+  ]
+}
+
+function figureColumns(texts: LogTexts): Column<LogRow>[] {
+  const { t } = texts
+  return [
+    {
+      id: 'prompt_tokens',
+      head: t('提示'),
+      cell: ({ log }) => countText(log.prompt_tokens),
+      align: 'end',
+      width: 76,
+    },
+    {
+      id: 'completion_tokens',
+      head: t('补全'),
+      cell: ({ log }) => countText(log.completion_tokens),
+      align: 'end',
+      width: 76,
+    },
+    {
+      id: 'quota',
+      head: t('额度'),
+      cell: ({ log }) => quotaCell(log, texts),
+      align: 'end',
+      width: 104,
+    },
+    {
+      id: 'elapsed_time',
+      head: t('用时'),
+      cell: ({ log }) => elapsedText(log, t),
+      align: 'end',
+      width: 84,
+    },
+    {
+      id: 'is_stream',
+      head: t('流式'),
+      cell: ({ log }) => (
+        <span className={styles['quiet']}>{log.is_stream === true ? t('是') : ''}</span>
+      ),
+      width: 56,
+    },
+  ]
+}
+
+export function logBlock(texts: LogTexts): (row: LogRow) => Block {
+  const { t, isAdmin } = texts
+  return (row) => {
+    const { log } = row
+    const who = [isAdmin ? log.username : '', log.token_name].filter((name) => name !== '')
+    return {
+      title: (
+        <button
+          type="button"
+          className={styles['openBlock']}
+          aria-label={t('查看详情：{{name}}', { name: log.model_name || typeText(log.type, t) })}
+          onClick={() => texts.open(row)}
+        >
+          {log.model_name || log.content || typeText(log.type, t)}
+        </button>
+      ),
+      titleEnd: quotaCell(log, texts) || <TypeTag type={log.type} t={t} />,
+      line: who.length === 0 ? typeText(log.type, t) : who.join(' / '),
+      lineEnd: stampText(log.created_at),
+    }
+  }
+}

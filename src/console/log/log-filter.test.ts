@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { countSet, FILTER_NAMES, type LogFilters, toAdminQuery, toQuery } from './log-filter.ts'
+
+const none = Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])) as LogFilters
+
+test('without filters everything up to the given end', () => {
+  expect(toQuery(none, 1_700_003_600)).toEqual({
+    type: 0,
+    token_name: '',
+    model_name: '',
+    start_timestamp: 0,
+    end_timestamp: 1_700_003_600,
+    request_id: '',
+  })
+})
+
+test('others are asked for by administrators only', () => {
+  const filters = { ...none, username: 'alice', channel: '7', type: '2', start: '10', end: '20' }
+  expect(toQuery(filters, 99)).not.toHaveProperty('username')
+  expect(toAdminQuery(filters, 99)).toEqual({
+    type: 2,
+    token_name: '',
+    model_name: '',
+    start_timestamp: 10,
+    end_timestamp: 20,
+    request_id: '',
+    username: 'alice',
+    channel: 7,
+  })
+})
+
+test('an address that somebody wrote by hand filters nothing it does not understand', () => {
+  const filters = { ...none, type: 'x', channel: '-1', start: '1e9', end: 'tomorrow' }
+  expect(toAdminQuery(filters, 99)).toMatchObject({
+    type: 0,
+    channel: 0,
+    start_timestamp: 0,
+    end_timestamp: 99,
+  })
+})
+
+test('filters that are set are counted', () => {
+  expect(countSet({ ...none, username: 'a', end: '1' }, ['username', 'channel'])).toBe(1)
+})

@@ -1,0 +1,48 @@
+/** The filters of the log page, as its address has them: texts, empty where nothing is filtered. */
+export const FILTER_NAMES = [
+  'type',
+  'token_name',
+  'model_name',
+  'channel',
+  'username',
+  'start',
+  'end',
+  'request_id',
+] as const
+export type FilterName = (typeof FILTER_NAMES)[number]
+export type LogFilters = Readonly<Record<FilterName, string>>
+
+/** A number of the address; 0 for anything else, which filters nothing. */
+export const numberOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
+
+export interface LogQuery {
+  type: number
+  token_name: string
+  model_name: string
+  start_timestamp: number
+  end_timestamp: number
+  request_id: string
+}
+
+/** What is asked of the server; `endSeconds` where the address names no end. */
+export function toQuery(filters: LogFilters, endSeconds: number): LogQuery {
+  return {
+    type: numberOf(filters.type),
+    token_name: filters.token_name,
+    model_name: filters.model_name,
+    start_timestamp: numberOf(filters.start),
+    end_timestamp: numberOf(filters.end) || endSeconds,
+    request_id: filters.request_id,
+  }
+}
+
+/** Only administrators may look at others. */
+export const toAdminQuery = (filters: LogFilters, endSeconds: number) => ({
+  ...toQuery(filters, endSeconds),
+  username: filters.username,
+  channel: numberOf(filters.channel),
+})
+
+/** Filters that are set, for people who cannot see their fields. */
+export const countSet = (filters: LogFilters, names: readonly FilterName[]): number =>
+  names.filter((name) => filters[name] !== '').length

@@ -1,0 +1,132 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useCanGoBack, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Log } from '../../contract/log-api.ts'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import { isAdmin } from '../../contract/user.ts'
+import { call } from '../app/call.ts'
+import { useListState } from '../app/list-state.ts'
+import { useSessionUser } from '../app/session.ts'
+import { nowSeconds } from '../app/time.ts'
+import type { TableList } from '../ui/data-table.tsx'
+import {
+  FILTER_NAMES,
+  type FilterName,
+  type LogFilters,
+  toAdminQuery,
+  toQuery,
+} from './log-filter.ts'
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** Pages of the log that were turned to get here: so often the browser can go back. */
+    turned?: number
+  }
+}
+
+/** A row with its place in the page: a One API server sends ordinary users no ids. */
+export interface LogRow {
+  id: number
+  log: Log
+}
+
+export interface LogList {
+  table: TableList<LogRow>
+  filters: LogFilters
+  setFilters: (changes: Readonly<Partial<Record<FilterName, string>>>) => void
+  isAdmin: boolean
+  /** Where the list ends when no end is chosen: an hour from when it was last read. */
+  endSeconds: number
+  /** Changes with every other page or filter. */
+  place: string
+  first: () => void
+  previous: (() => void) | undefined
+  next: (() => void) | undefined
+}
+
+const AHEAD_SECONDS = 3600
+const noRows: LogRow[] = []
+
+/** Turns pages: forward from the last row in view, back by the browser's own history. */
+function usePageTurns(page: number, last: Log | undefined) {
+  const navigate = useNavigate()
+  const router = useRouter()
+  const turned = useLocation({ select: ({ state }) => state.turned ?? 0 })
+  const canGoBack = useCanGoBack()
+  const goTo = (target: number, before: string, turns: number) =>
+    void navigate({
+      to: '.',
+      search: (search: Record<string, string>) => ({
+        ...search,
+        page: target === 0 ? '' : String(target + 1),
+        before,
+      }),
+      state: (state) => ({ ...state, turned: turns }),
+      resetScroll: false,
+    })
+  const previous = () => {
+    if (turned > 0 && canGoBack) router.history.back()
+    else goTo(page - 1, '', 0)
+  }
+  const next = (row: Log) => goTo(page + 1, `${row.created_at}-${row.id}`, turned + 1)
+  return {
+    first: () => goTo(0, '', 0),
+    previous: page === 0 ? undefined : previous,
+    next: last === undefined ? undefined : () => next(last),
+  }
+}
+
+export function useLogList(): LogList {
+  const user = useSessionUser()
+  const admin = user !== null && isAdmin(user.role)
+  const state = useListState()
+  const client = useQueryClient()
+  const [endSeconds, setEndSeconds] = useState(() => nowSeconds() + AHEAD_SECONDS)
+  const before = state.get('before')
+  const filters = Object.fromEntries(
+    FILTER_NAMES.map((name) => [name, state.get(name)]),
+    // Made of all its names.
+  ) as LogFilters
+
+  const paging = { p: state.page, before }
+  const query = admin ? toAdminQuery(filters, endSeconds) : toQuery(filters, endSeconds)
+  const { data, isPending, isPlaceholderData, error } = useQuery({
+    queryKey: ['logs', admin, query, paging],
+    queryFn: async ({ signal }) => {
+      const logs = admin
+        ? await call(
+            'GET /api/log/',
+            { query: { ...toAdminQuery(filters, endSeconds), ...paging } },
+            { signal },
+          )
+        : await call('GET /api/log/self', { query: { ...query, ...paging } }, { signal })
+      return logs.map((log, id) => ({ id, log }))
+    },
+    placeholderData: keepPreviousData,
+  })
+  const rows = data ?? noRows
+  const isFull = rows.length === PAGE_SIZE && !isPlaceholderData
+  return {
+    table: {
+      rows,
+      rowsArePage: true,
+      pageCount: state.page + 1,
+      total: null,
+      isLoading: isPending,
+      isRefreshing: isPlaceholderData,
+      error,
+      refresh: () => {
+        setEndSeconds(nowSeconds() + AHEAD_SECONDS)
+        void client.invalidateQueries({ queryKey: ['logs'] })
+        void client.invalidateQueries({ queryKey: ['log-sums'] })
+      },
+      state: { page: state.page, goTo: state.goTo, sort: null, sortBy: state.sortBy },
+    },
+    filters,
+    setFilters: (changes) => state.set({ before: '', ...changes }),
+    isAdmin: admin,
+    endSeconds,
+    place: JSON.stringify([filters, before]),
+    ...usePageTurns(state.page, isFull ? rows.at(-1)?.log : undefined),
+  }
+}

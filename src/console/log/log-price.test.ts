@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import type { PriceFactors } from '../../contract/log-api.ts'
+import { priceStory } from './log-price.ts'
+
+const aPrice = (over: Partial<PriceFactors> = {}): PriceFactors => ({
+  priced_as: 'claude-sonnet-4',
+  requested_model: 'claude-sonnet-4',
+  group: 'vip',
+  model_ratio: '1.5',
+  completion_ratio: '5',
+  group_ratio: '0.8',
+  cache_ratio: '0.1',
+  prompt_tokens: 22_410,
+  cached_tokens: 18_000,
+  completion_tokens: 1904,
+  usage_source: 'upstream',
+  debt: 0,
+  ...over,
+})
+
+test('cached tokens are a line of their own, and the group counts once, for all', () => {
+  expect(priceStory(aPrice())).toEqual({
+    lines: [
+      { kind: 'prompt', tokens: 4410, ratios: ['1.5'], points: '6,615' },
+      { kind: 'cached', tokens: 18_000, ratios: ['1.5', '0.1'], points: '2,700' },
+      { kind: 'completion', tokens: 1904, ratios: ['1.5', '5'], points: '14,280' },
+    ],
+    group: 'vip',
+    groupRatio: '0.8',
+    exact: '18,876',
+    total: 18_876,
+  })
+})
+
+test('decimals are exact, and rounded once, up', () => {
+  const price = aPrice({
+    model_ratio: '0.075',
+    completion_ratio: '4',
+    group_ratio: '1',
+    prompt_tokens: 11,
+    cached_tokens: 0,
+    completion_tokens: 7,
+  })
+  expect(priceStory(price)).toMatchObject({ exact: '2.925', total: 3 })
+  expect(priceStory(price)?.lines.map(({ points }) => points)).toEqual(['0.825', '2.1'])
+})
+
+test('0.1 three times is no more than 0.3', () => {
+  const price = aPrice({
+    model_ratio: '0.1',
+    completion_ratio: '1',
+    group_ratio: '10',
+    prompt_tokens: 3,
+    cached_tokens: 0,
+    completion_tokens: 0,
+  })
+  expect(priceStory(price)).toMatchObject({ exact: '3', total: 3 })
+})
+
+test.each([
+  ['a price below a point costs one', { model_ratio: '0.000000000000001' }, 1],
+  ['a free model costs nothing', { model_ratio: '0' }, 0],
+  ['a free group costs nothing', { group_ratio: '0.0' }, 0],
+  ['nothing used costs nothing', { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0 }, 0],
+])('%s', (_, over, total) => {
+  expect(priceStory(aPrice(over))?.total).toBe(total)
+})
+
+test('factors that are no decimals tell no story', () => {
+  expect(priceStory(aPrice({ group_ratio: '' }))).toBeNull()
+  expect(priceStory(aPrice({ cache_ratio: '1e-3' }))).toBeNull()
+})

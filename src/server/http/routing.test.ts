@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allEndpoints } from '../../contract/api.ts'
+import { Role } from '../../contract/user.ts'
+import { addressOf, labelledEndpoints } from '../test/endpoint-call.ts'
+import { aUser, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND']
+const REQUEST_ID = /^\d{14}\d{9}\d{8}$/
+
+forEachDatabase('routing', (open) => {
+  let server: TestServer
+  let root: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    root = await aUser(server, { role: Role.root })
+  })
+  afterAll(() => server.close())
+
+  const requestIdOf = ({ headers }: TestAnswer) => String(headers['x-oneapi-request-id'])
+
+  function expectUnknown(answer: TestAnswer): void {
+    expect(answer.status).toBe(404)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(requestIdOf(answer)).toMatch(REQUEST_ID)
+  }
+
+  describe('each endpoint answers with and without the slash, without a detour', () => {
+    test.each(labelledEndpoints)('%s', async (_label, endpoint) => {
+      const [path = '', query] = addressOf(endpoint).split('?')
+      const bare = path.replace(/\/$/, '')
+      const answers: TestAnswer[] = []
+      for (const spelling of [bare, `${bare}/`]) {
+        const address = query === undefined ? spelling : `${spelling}?${query}`
+        answers.push(await server.call(endpoint.method, address, { body: {} }))
+      }
+      const [one, other] = answers
+      expect(one?.status).toBe(endpoint.options.access === 'anyone' ? 200 : 401)
+      expect(other?.status).toBe(one?.status)
+      expect(other?.json).toEqual(one?.json)
+    })
+  })
+
+  test('paths are compared letter by letter', async () => {
+    for (const path of ['/api/Status', '/API/status', '/api/status/x', '/api//status']) {
+      const answer = await server.call('GET', path, { as: root })
+      expect(answer.json['data'], path).toBeUndefined()
+    }
+  })
+
+  test('a fixed word beats an id', async () => {
+    const answer = await server.call('GET', '/api/user/search?keyword=zzz', { as: root })
+    expect(answer.data).toEqual([])
+  })
+
+  describe('what nobody declared', () => {
+    test.each([
+      '/api',
+      '/api/',
+      '/api/unknown',
+      '/api/user/self/unknown',
+      '/api/log/export',
+      '/api/status.json',
+      '/api/../api/unknown',
+      '/v1/unknown',
+    ])('GET %s is 404 as JSON, and no cache keeps it', async (path) => {
+      for (const as of [{}, root]) {
+        const answer = await server.call('GET', path, { as })
+        expectUnknown(answer)
+        expect(answer.json).toMatchObject({
+          error: {
+            message: expect.any(String),
+            type: 'invalid_request_error',
+            param: expect.anything(),
+          },
+        })
+      }
+    })
+
+    test.each([...new Set(allEndpoints.map(({ path }) => path))])(
+      'methods that %s does not have are 404 too',
+      async (path) => {
+        const declared = allEndpoints
+          .filter((endpoint) => endpoint.path.replace(/\/$/, '') === path.replace(/\/$/, ''))
+          .map(({ method }) => String(method))
+        for (const method of METHODS.filter((name) => !declared.includes(name))) {
+          const id = path.replace(':id', '1')
+          // Where another endpoint's id takes a word, that one answers.
+          const isCaught =
+            path !== id ||
+            !allEndpoints.some((other) => other.method === method && matches(other.path, path))
+          if (!isCaught) continue
+          expectUnknown(await server.call(method, id, { as: root }))
+        }
+      },
+    )
+
+    test('any other path is the console, whatever the method', async () => {
+      for (const path of ['/', '/token', '/user/edit/1', '/apix', '/v1x']) {
+        const answer = await server.call('GET', path)
+        expect(answer).toMatchObject({ status: 200 })
+        expect(answer.text).toContain('<title>console</title>')
+        expect(answer.headers['cache-control']).toBe('no-cache')
+      }
+    })
+  })
+
+  test('every answer carries an id of its own', async () => {
+    const answers = [
+      await server.call('GET', '/api/status'),
+      await server.call('GET', '/api/user/self'),
+      await server.call('GET', '/api/unknown'),
+      await server.call('GET', '/api/token/%F0%9F', { as: root }),
+      await server.call('POST', '/api/user/login', { body: '{' }),
+      await server.call('POST', '/api/user/login', { body: 'x'.repeat(9 * 2 ** 20) }),
+      await server.call('PUT', '/api/option/', { as: root, body: {} }),
+      await server.call('DELETE', '/api/user/1', {
+        as: root,
+        headers: { origin: 'https://evil.example' },
+      }),
+      await server.call('GET', '/'),
+      await server.call('GET', '/v1/models'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([
+      200, 401, 404, 400, 200, 413, 400, 403, 200, 401,
+    ])
+    const ids = answers.map(requestIdOf)
+    for (const id of ids) expect(id).toMatch(REQUEST_ID)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('answers are never stored, sniffed or shown in a frame of others', async () => {
+    for (const path of ['/api/status', '/api/user/self', '/api/unknown']) {
+      const { headers } = await server.call('GET', path)
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'SAMEORIGIN',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'content-type': 'application/json; charset=utf-8',
+      })
+      // No other origin may read the management API.
+      expect(headers['access-control-allow-origin']).toBeUndefined()
+    }
+  })
+
+  test('the language is the caller’s, Chinese unless another is named first', async () => {
+    const messageIn = async (language: string) =>
+      (await server.call('GET', '/api/user/self', { headers: { 'accept-language': language } }))
+        .message
+    expect(await messageIn('zh-CN,zh;q=0.9,en;q=0.8')).toContain('未登录')
+    expect(await messageIn('')).toContain('未登录')
+    expect(await messageIn('en-US')).toContain('not signed in')
+    expect(await messageIn('de')).toContain('not signed in')
+  })
+})
+
+/** Whether a path with an id takes this word for one. */
+const matches = (pattern: string, path: string): boolean =>
+  new RegExp(`^${pattern.replace(/\/$/, '').replace(/:\w+/g, '[^/]+')}$`).test(
+    path.replace(/\/$/, ''),
+  )
+
+forEachDatabase('rate limits', (open) => {
+  test('critical calls have a small bucket of their own; beyond it 429 with nothing in it', async () => {
+    const server = await startTestServer(open, {
+      CRITICAL_RATE_LIMIT: '3',
+      GLOBAL_API_RATE_LIMIT: '10',
+    })
+    const body = { username: 'somebody', password: 'wrong-one' }
+    const login = () => server.call('POST', '/api/user/login', { body })
+    for (let count = 0; count < 3; count += 1) expect((await login()).status).toBe(200)
+    expect(await login()).toMatchObject({ status: 429, text: '' })
+    // The others go on until the large bucket, in which all were counted, is full.
+    for (let count = 0; count < 6; count += 1) {
+      expect((await server.call('GET', '/api/status')).status).toBe(200)
+    }
+    expect(await server.call('GET', '/api/status')).toMatchObject({ status: 429, text: '' })
+    await server.close()
+  })
+
+  test('nobody gets a bucket by naming another address', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1' })
+    const body = { username: 'somebody', password: 'wrong-one' }
+    const statuses: number[] = []
+    for (const address of ['203.0.113.1', '203.0.113.2']) {
+      const headers = { 'x-forwarded-for': address, 'x-real-ip': address }
+      statuses.push((await server.call('POST', '/api/user/login', { body, headers })).status)
+    }
+    expect(statuses).toEqual([200, 429])
+    await server.close()
+  })
+})
