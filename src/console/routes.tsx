@@ -71,6 +71,13 @@ export const pages: readonly PageRoute[] = [
     under: paths.token,
   },
   {
+    path: paths.log,
+    access: 'user',
+    title: mark('日志'),
+    component: lazyRouteComponent(() => import('./log/log-page.tsx'), 'LogPage'),
+    inMenu: true,
+  },
+  {
     path: paths.profile,
     access: 'user',
     title: mark('个人信息'),

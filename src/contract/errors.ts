@@ -442,6 +442,12 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 export type ErrorParams = Readonly<Record<string, string | number>>
 
+/** A refusal as data: its name and what fills its sentence. */
+export interface Refusal {
+  code: ErrorCode
+  params?: ErrorParams
+}
+
 /** The sentence of a code in a language, with its places filled. */
 export function errorText(code: ErrorCode, language: Language, params: ErrorParams = {}): string {
   return errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) =>

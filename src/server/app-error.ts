@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   type ErrorParams,
   type Language,
+  type Refusal,
 } from '../contract/errors.ts'
 
 /** A refusal with a name. `detail` and `cause` are for the program's own output only. */
@@ -33,4 +34,9 @@ export class AppError extends Error {
   get status(): number {
     return errors[this.code].status
   }
+}
+
+/** Throws a refusal that a rule found; null: it found none. */
+export function refuse(refusal: Refusal | null): void {
+  if (refusal !== null) throw new AppError(refusal.code, refusal.params)
 }

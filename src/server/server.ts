@@ -30,6 +30,8 @@ import { createRelay, isRelayPath } from './relay/relay.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
+import { accountRoutes } from './user/account-routes.ts'
+import { signInRoutes } from './user/sign-in-routes.ts'
 import { userRoutes } from './user/user-routes.ts'
 import { packageVersion } from './version.ts'
 
@@ -112,6 +114,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   await prepare(web, app)
   mountApi(web, app, [
     ...statusRoutes(app),
+    ...signInRoutes(app),
+    ...accountRoutes(app),
     ...userRoutes(app),
     ...tokenRoutes(app),
     ...channelRoutes(app, { probe: relay.probe }),

@@ -202,7 +202,11 @@ export function ProfilePage() {
   const { t } = useTranslation()
   const { data, error, refetch } = useQuery(selfQuery)
   if (error !== null && data === undefined) {
-    return <LoadError what={t('个人信息')} error={error} onRetry={() => void refetch()} />
+    return (
+      <Page title={t('个人信息')}>
+        <LoadError what={t('个人信息')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
   }
   if (data === undefined) return <Loading prompt={t('个人信息')} />
   return (

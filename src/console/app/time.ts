@@ -17,3 +17,7 @@ export function parseStamp(text: string): number | null {
 }
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
+
+/** The beginning of the reader's day, so many days before the one of `seconds`. */
+export const dayStart = (seconds: number, daysBefore: number): number =>
+  dayjs.unix(seconds).startOf('day').subtract(daysBefore, 'day').unix()

@@ -14,7 +14,11 @@ export function AboutPage() {
     queryFn: ({ signal }) => call('GET /api/about', {}, { signal }),
   })
   if (error !== null) {
-    return <LoadError what={t('关于')} error={error} onRetry={() => void refetch()} />
+    return (
+      <Page title={t('关于')}>
+        <LoadError what={t('关于')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
   }
   if (data === undefined) return <Loading />
   return data.trim() === '' ? <DefaultAbout /> : <Content text={data} title={t('关于')} />

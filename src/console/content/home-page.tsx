@@ -5,6 +5,7 @@ import { call } from '../app/call.ts'
 import { readStored, writeStored } from '../app/stored.ts'
 import { toast } from '../app/toast.ts'
 import { Loading } from '../ui/loading.tsx'
+import { Page } from '../ui/page.tsx'
 import { RichText } from '../ui/rich-text.tsx'
 import { LoadError } from '../ui/states.tsx'
 import { Content } from './content.tsx'
@@ -35,7 +36,11 @@ export function HomePage() {
     queryFn: ({ signal }) => call('GET /api/home_page_content', {}, { signal }),
   })
   if (error !== null) {
-    return <LoadError what={t('首页')} error={error} onRetry={() => void refetch()} />
+    return (
+      <Page title={t('首页')}>
+        <LoadError what={t('首页')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
   }
   if (data === undefined) return <Loading />
   return data.trim() === '' ? <DefaultHome /> : <Content text={data} title={t('首页')} />

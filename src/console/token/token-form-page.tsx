@@ -281,7 +281,11 @@ export function TokenEditPage() {
     staleTime: Infinity,
   })
   if (error !== null) {
-    return <LoadError what={t('令牌')} error={error} onRetry={() => void refetch()} />
+    return (
+      <Page title={t('编辑令牌')}>
+        <LoadError what={t('令牌')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
   }
   return data === undefined ? (
     <Loading prompt={t('令牌')} />

@@ -1,9 +1,10 @@
+import type { Refusal } from '../../contract/errors.ts'
 import type { z } from 'zod'
 import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
 import { ChannelStatus, commaList } from '../../contract/channel.ts'
 import { channelType, composeKey, trimBaseUrl } from '../../contract/channel-types.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
-import { length, type Refusal } from '../user/user.ts'
+import { length } from '../user/user.ts'
 import {
   answeredConfig,
   configText,

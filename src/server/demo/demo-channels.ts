@@ -142,7 +142,8 @@ export interface ChannelSetting {
  * of a visitor always finds an answer; the calls of the past went through the rest of them.
  */
 export function planChannels(setting: ChannelSetting): DemoChannel[] {
-  const chosen = sketches.slice(0, setting.count - 1)
+  // Lists begin with the newest: the best known come last.
+  const chosen = sketches.slice(0, setting.count - 1).toReversed()
   return [workingChannel(setting), ...chosen.map((sketch) => plan(sketch, setting))]
 }
 

@@ -71,6 +71,11 @@ const ADMIN = 'wangyun'
 const CLOSED = new Set(['dengchao', 'dingdong', 'trial'])
 /** The ordinary user whose sign-in the demo prints. */
 export const DEMO_USERNAME = 'lihao'
+/** The printed sign-ins, with their share of the traffic. */
+const SIGN_INS: ReadonlyMap<string, number> = new Map([
+  [ROOT_USERNAME, 2],
+  [DEMO_USERNAME, 5],
+])
 
 const SECONDS_PER_DAY = 86_400
 
@@ -103,8 +108,8 @@ export function planPeople({ dice, count, ...time }: PeopleSetting): DemoPerson[
       affCode: dice.text(2, LETTERS_AND_DIGITS) + String(index).padStart(2, '0'),
       joinedSeconds,
       leavesSeconds: isClosed ? nowSeconds - dice.whole(3, 12) * SECONDS_PER_DAY : nowSeconds,
-      // A few people make most of the calls; root looks, and hardly ever calls.
-      activity: role === Role.root ? 0.1 : dice.spread(1, 1.1),
+      // A few people make most of the calls. Whoever signs in should find something of their own.
+      activity: SIGN_INS.get(username) ?? dice.spread(1, 1.1),
       favourites: favourites(dice),
     }
   })

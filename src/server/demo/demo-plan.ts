@@ -125,12 +125,13 @@ interface TopUpSetting {
  */
 function planTopUps(calls: readonly DemoCall[], setting: TopUpSetting): DemoTopUp[] {
   const { dice, people, codes, startSeconds, nowSeconds } = setting
+  const [root, ...others] = people
   const waiting = codes.filter(({ finalStatus }) => finalStatus === RedemptionStatus.used)
   const balances = new Map(people.map((person) => [person, NEWCOMER_POINTS]))
   const topUps: DemoTopUp[] = []
 
   function topUp(person: DemoPerson, atSeconds: number): number {
-    const isRoot = person === people[0]
+    const isRoot = person === root
     const hasCode = !isRoot && !dice.percent(BY_HAND_PERCENT)
     const code = hasCode ? (waiting.shift() ?? null) : null
     const amount = isRoot ? ROOT_POINTS : (code?.points ?? dice.pick(GRANT_POINTS))
@@ -138,6 +139,7 @@ function planTopUps(calls: readonly DemoCall[], setting: TopUpSetting): DemoTopU
     return amount
   }
 
+  if (root !== undefined) balances.set(root, NEWCOMER_POINTS + topUp(root, root.joinedSeconds))
   for (const { token, cost, atSeconds } of calls) {
     const person = token.owner
     let balance = balances.get(person) ?? 0
@@ -147,7 +149,7 @@ function planTopUps(calls: readonly DemoCall[], setting: TopUpSetting): DemoTopU
     }
     balances.set(person, balance - cost)
   }
-  const present = people.slice(1).filter(({ leavesSeconds }) => leavesSeconds === nowSeconds)
+  const present = others.filter(({ leavesSeconds }) => leavesSeconds === nowSeconds)
   while (waiting.length > 0) {
     const person = dice.pick(present)
     topUp(person, dice.whole(Math.max(startSeconds, person.joinedSeconds), nowSeconds - 1))

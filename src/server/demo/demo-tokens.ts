@@ -56,7 +56,9 @@ const FATES: readonly (readonly [fate: Fate, share: number])[] = [
 
 const SECONDS_PER_DAY = 86_400
 const SUBNETS = ['10.0.0.0/8', '192.168.0.0/16', '172.16.0.0/12,10.8.0.0/16']
-const LEFTOVERS = [50_000, 250_000, 500_000, 1_000_000, 5_000_000]
+/** Points that a limited token has left, usually. */
+const LEFTOVER = 1_200_000
+const LIFE_SECONDS_MIN = 3 * SECONDS_PER_DAY
 const UNLIMITED_QUOTA = -1
 
 export interface TokenSetting {
@@ -75,8 +77,19 @@ export function planTokens(setting: TokenSetting): DemoToken[] {
       dice.weighted(people, ({ activity }) => activity),
       setting,
     ),
-  )
+  ).toSorted((one, other) => one.createdSeconds - other.createdSeconds)
+  for (const tokens of Map.groupBy(more, ({ owner }) => owner).values()) nameApart(tokens, dice)
   return [...first, ...more]
+}
+
+/** Nobody gives two tokens one name before running out of names. */
+function nameApart(tokens: readonly DemoToken[], dice: Dice): void {
+  let left: string[] = []
+  for (const token of tokens) {
+    if (left.length === 0) left = [...NAMES]
+    token.name = dice.pick(left)
+    left.splice(left.indexOf(token.name), 1)
+  }
 }
 
 const firstToken = (owner: DemoPerson, dice: Dice): DemoToken => ({
@@ -95,13 +108,11 @@ const firstToken = (owner: DemoPerson, dice: Dice): DemoToken => ({
 
 function anotherToken(owner: DemoPerson, { dice, nowSeconds }: TokenSetting): DemoToken {
   const token = firstToken(owner, dice)
-  token.name = dice.pick(NAMES)
-  // Not so late that it could not have come to its end.
-  token.createdSeconds = dice.whole(
-    owner.joinedSeconds,
-    Math.max(owner.joinedSeconds, owner.leavesSeconds - 3 * SECONDS_PER_DAY),
-  )
-  const end = dice.whole(token.createdSeconds, owner.leavesSeconds)
+  // Early enough to have been used before it came to its end.
+  const latest = owner.leavesSeconds - 2 * LIFE_SECONDS_MIN
+  token.createdSeconds = dice.whole(owner.joinedSeconds, Math.max(owner.joinedSeconds, latest))
+  const earliestEnd = Math.min(owner.leavesSeconds, token.createdSeconds + LIFE_SECONDS_MIN)
+  const end = dice.whole(earliestEnd, owner.leavesSeconds)
   if (dice.percent(8)) token.models = owner.favourites.map(({ name }) => name).join(',')
   if (dice.percent(6)) token.subnet = dice.pick(SUBNETS)
   const [fate] = dice.weighted(FATES, ([, share]) => share)
@@ -113,7 +124,7 @@ function withFate(
   fate: Fate,
   { dice, end, nowSeconds }: { dice: Dice; end: number; nowSeconds: number },
 ): DemoToken {
-  const limited = { isUnlimited: false, leftover: dice.pick(LEFTOVERS) }
+  const limited = { isUnlimited: false, leftover: Math.round(dice.spread(LEFTOVER, 1.2)) }
   switch (fate) {
     case 'plain':
       return token

@@ -117,6 +117,29 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(row).toEqual({ token_amount: 0, token_debt: 50 })
   })
 
+  test('what an unlimited token once had is not held back', async () => {
+    const { books, account, requestId } = await anOpenCall({
+      quota: 100,
+      tokenQuota: 80,
+      amount: 60,
+    })
+    await runBatch(books, { kind: 'release', requestId })
+    await changeToken(books, account, { unlimited_quota: true })
+    const next = newCallId()
+    const call = settlement(account, { requestId: next, cost: 75 })
+    await runBatch(books, reservation(account, { requestId: next, amount: 60 }), {
+      kind: 'checkpoint',
+      settlement: call,
+    })
+    expect(await figuresOf(books, account)).toMatchObject({
+      tokenRemain: 80,
+      tokenHeld: 0,
+      held: 75,
+    })
+    await runBatch(books, settle(call))
+    expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 80, tokenUsed: 75 })
+  })
+
   test('a disabled token pays for the call that was under way', async () => {
     const { books, account, requestId } = await anOpenCall({
       quota: 100,

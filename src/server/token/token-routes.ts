@@ -1,6 +1,6 @@
 import { tokenApi } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
-import { AppError } from '../app-error.ts'
+import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { openToken, setTokenQuota } from '../ledger/balances.ts'
@@ -17,15 +17,10 @@ import {
   type StoredToken,
 } from './token-store.ts'
 
-export const tokenRoutes = (app: App): Route[] => {
-  const { database, clock } = app
+export const tokenRoutes = (app: App): Route[] => [...lookUpRoutes(app), ...changeRoutes(app)]
 
-  async function ownToken(userId: number, id: number): Promise<StoredToken> {
-    const token = await findToken(database.read, userId, id)
-    if (token === null) throw new AppError('not_found')
-    return token
-  }
-
+function lookUpRoutes(app: App): Route[] {
+  const { database } = app
   return [
     serve(tokenApi.list, async ({ actor, query, reply }) => {
       const page = { page: query.p, order: query.order }
@@ -39,8 +34,14 @@ export const tokenRoutes = (app: App): Route[] => {
       return { data: rows }
     }),
     serve(tokenApi.find, async ({ actor, params }) => ({
-      data: await ownToken(actor.id, params.id),
+      data: await ownToken(app, actor.id, params.id),
     })),
+  ]
+}
+
+function changeRoutes(app: App): Route[] {
+  const { database, clock } = app
+  return [
     serve(tokenApi.create, async ({ actor, body }) => {
       const fields = checkedFields(body)
       const nowSeconds = clock.nowSeconds()
@@ -64,19 +65,19 @@ export const tokenRoutes = (app: App): Route[] => {
       return { data: token }
     }),
     serve(tokenApi.setStatus, async ({ actor, body }) => {
-      const token = await ownToken(actor.id, body.id)
+      const token = await ownToken(app, actor.id, body.id)
       if (body.status !== TokenStatus.enabled && body.status !== TokenStatus.disabled) {
         throw new AppError('token_status_invalid')
       }
-      if (body.status === TokenStatus.enabled) refuseEnabling(token)
+      if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
       await setTokenStatus(database.write, token.id, body.status)
       await database.announce(`token:${token.id}`)
       return { data: { ...token, status: body.status } }
     }),
     serve(tokenApi.update, async ({ actor, body }) => {
       const fields = checkedFields(body)
-      const token = await ownToken(actor.id, body.id)
-      if (body.status === TokenStatus.enabled) refuseEnabling(token)
+      const token = await ownToken(app, actor.id, body.id)
+      if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
       await database.write.transaction().execute(async (trx) => {
         const changed = await updateToken(trx, actor.id, token.id, {
           name: fields.name,
@@ -95,18 +96,19 @@ export const tokenRoutes = (app: App): Route[] => {
         })
       })
       await database.announce(`token:${token.id}`)
-      return { data: await ownToken(actor.id, token.id) }
+      return { data: await ownToken(app, actor.id, token.id) }
     }),
     serve(tokenApi.remove, async ({ actor, params }) => {
       if (!(await deleteToken(database.write, actor.id, params.id))) throw new AppError('not_found')
       await database.announce(`token:${params.id}`)
     }),
   ]
+}
 
-  function refuseEnabling(token: StoredToken): void {
-    const refusal = enableRefusal(token, clock.nowSeconds())
-    if (refusal !== null) throw new AppError(refusal.code, refusal.params)
-  }
+async function ownToken({ database }: App, userId: number, id: number): Promise<StoredToken> {
+  const token = await findToken(database.read, userId, id)
+  if (token === null) throw new AppError('not_found')
+  return token
 }
 
 /** The fields of a body with the wire's zero values, or the first refusal. */
@@ -119,7 +121,6 @@ function checkedFields(body: {
     remain_quota: body.remain_quota ?? 0,
     subnet: body.subnet ?? '',
   }
-  const refusal = tokenFieldRefusal(fields)
-  if (refusal !== null) throw new AppError(refusal.code, refusal.params)
+  refuse(tokenFieldRefusal(fields))
   return fields
 }

@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 import { commaList } from '../../contract/channel.ts'
-import type { ErrorCode } from '../../contract/errors.ts'
+import type { ErrorCode, Refusal } from '../../contract/errors.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { NEVER_EXPIRES, TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
-import { length, type Refusal } from '../user/user.ts'
+import { length } from '../user/user.ts'
 
 /** The members of a token that decide whether a call may use it. */
 export interface UsableToken {
@@ -83,7 +83,8 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
     return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
   }
   const wrong = commaList(fields.subnet).find((subnet) => !isSubnet(subnet))
-  if (wrong !== undefined) return { code: 'token_subnet_invalid', params: { subnet: wrong.slice(0, 100) } }
+  if (wrong !== undefined)
+    return { code: 'token_subnet_invalid', params: { subnet: wrong.slice(0, 100) } }
   if (fields.remain_quota < -1 || fields.remain_quota > QUOTA_MAX) {
     return { code: 'token_quota_invalid', params: { max: QUOTA_MAX } }
   }

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
+import type { Refusal } from '../../contract/errors.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import {
   DISPLAY_NAME_LENGTH_MAX,
@@ -12,12 +12,6 @@ import {
   UserStatus,
   type ManageAction,
 } from '../../contract/user.ts'
-
-/** A refusal as data: its name and what fills its sentence. */
-export interface Refusal {
-  code: ErrorCode
-  params?: ErrorParams
-}
 
 export interface UserFields {
   username?: string | undefined

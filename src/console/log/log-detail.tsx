@@ -1,0 +1,172 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { TFunction } from 'i18next'
+import { useTranslation } from 'react-i18next'
+import type { Log, PriceFactors } from '../../contract/log-api.ts'
+import { LogType } from '../../contract/log.ts'
+import { call } from '../app/call.ts'
+import { mark } from '../app/i18n.ts'
+import { useQuotaText, useStatus } from '../app/status.ts'
+import { stampText } from '../app/time.ts'
+import { paths } from '../paths.ts'
+import { CodeBlock, CopyButton } from '../ui/copy-button.tsx'
+import { type Fact, FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
+import { Skeleton } from '../ui/states.tsx'
+import { elapsedText, TypeTag, typeText } from './log-columns.tsx'
+import { PriceTable } from './log-price-table.tsx'
+import styles from './log.module.css'
+
+const COST_DECIMALS = 6
+
+/** What the list does not carry; null where the server has no more to tell. */
+function useDetail(log: Log, isAdmin: boolean) {
+  const knowsMore = useStatus().gatehouse?.features.includes('log-detail') === true
+  return useQuery({
+    queryKey: ['log', isAdmin, log.id],
+    queryFn: ({ signal }) =>
+      isAdmin
+        ? call('GET /api/log/:id', { params: { id: log.id } }, { signal, background: true })
+        : call('GET /api/log/self/:id', { params: { id: log.id } }, { signal, background: true }),
+    enabled: knowsMore && log.id > 0,
+    // A row is never changed.
+    staleTime: Infinity,
+  })
+}
+
+function manner(log: Log, t: TFunction): string {
+  const elapsed = elapsedText(log, t)
+  const way = log.is_stream === true ? t('流式') : t('非流式')
+  return elapsed === '' ? way : t('{{way}}，共 {{elapsed}}', { way, elapsed })
+}
+
+function factsOf(log: Log, { t, isAdmin }: { t: TFunction; isAdmin: boolean }): Fact[] {
+  const isCall = log.type === LogType.consume || log.type === LogType.test
+  const who = [isAdmin ? log.username : '', log.token_name].filter((name) => name !== '')
+  return [
+    { label: t('时间'), value: stampText(log.created_at) },
+    { label: t('类型'), value: <TypeTag type={log.type} t={t} /> },
+    ...(who.length > 0
+      ? [{ label: isAdmin ? t('用户 / 令牌') : t('令牌'), value: who.join(' / ') }]
+      : []),
+    ...(log.channel > 0 && isAdmin
+      ? [
+          {
+            label: t('渠道'),
+            value: <Link to={paths.channelEdit(log.channel)}>{log.channel}</Link>,
+          },
+        ]
+      : []),
+    ...(log.request_id
+      ? [{ label: t('请求 ID'), value: <RequestId key={log.request_id} id={log.request_id} /> }]
+      : []),
+    ...(isCall ? [{ label: t('方式'), value: manner(log, t) }] : []),
+    ...(log.system_prompt_reset === true
+      ? [{ label: t('系统提示词'), value: t('已由渠道替换') }]
+      : []),
+    ...(log.content ? [{ label: t('说明'), value: log.content }] : []),
+  ]
+}
+
+function RequestId({ id }: { id: string }) {
+  const { t } = useTranslation()
+  return (
+    <span className={styles['requestId']}>
+      <code>{id}</code>
+      <CopyButton text={id} label={t('复制')} />
+    </span>
+  )
+}
+
+const sources: Record<PriceFactors['usage_source'], string> = {
+  upstream: mark('用量由上游给出'),
+  counted: mark('上游没有给出用量，由网关按文本计数'),
+  estimated: mark('上游没有给出用量，由网关估算'),
+}
+
+function Names({ price, log }: { price: PriceFactors; log: Log }) {
+  const { t } = useTranslation()
+  const { requested_model, priced_as } = price
+  const isMapped = requested_model !== log.model_name
+  return (
+    <p className={styles['quiet']}>
+      {isMapped &&
+        t('请求的是 {{requested}}，发给上游的是 {{sent}}，按 {{priced}} 计价。', {
+          requested: requested_model,
+          sent: log.model_name,
+          priced: priced_as,
+        })}
+      {t(sources[price.usage_source])}
+    </p>
+  )
+}
+
+function Bodies({ request, response }: { request: string; response: string }) {
+  const { t } = useTranslation()
+  return (
+    <PanelPart title={t('请求与响应')}>
+      {request !== '' && (
+        <>
+          <p className={styles['quiet']}>{t('请求')}</p>
+          <CodeBlock code={request} />
+        </>
+      )}
+      {response !== '' && (
+        <>
+          <p className={styles['quiet']}>{t('响应')}</p>
+          <CodeBlock code={response} />
+        </>
+      )}
+    </PanelPart>
+  )
+}
+
+interface LogDetailProps {
+  log: Log
+  isAdmin: boolean
+  onClose: () => void
+}
+
+export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const { data, error, isLoading, refetch } = useDetail(log, isAdmin)
+  const costText = (quota: number) => quotaText(quota, COST_DECIMALS)
+  const price = data?.price ?? null
+  const isConsumption = log.type === LogType.consume
+  return (
+    <SidePanel title={log.model_name || typeText(log.type, t)} onClose={onClose}>
+      <FactList facts={factsOf(log, { t, isAdmin })} />
+      {isLoading && (
+        <PanelPart title={t('为什么是这个价格')}>
+          <Skeleton width={320} />
+        </PanelPart>
+      )}
+      {error !== null && (
+        <PanelPart title={t('为什么是这个价格')}>
+          <p className={styles['quiet']}>
+            {error.message}{' '}
+            <button type="button" className={styles['retry']} onClick={() => void refetch()}>
+              {t('重试')}
+            </button>
+          </p>
+        </PanelPart>
+      )}
+      {price !== null && (
+        <PanelPart title={t('为什么是这个价格')}>
+          <PriceTable price={price} quota={log.quota} costText={costText} />
+          <Names price={price} log={log} />
+        </PanelPart>
+      )}
+      {data !== undefined && price === null && isConsumption && (
+        <PanelPart title={t('为什么是这个价格')}>
+          <p className={styles['quiet']}>
+            {t('这一条没有保存计价的细节。额度 {{quota}}', { quota: costText(log.quota) })}
+          </p>
+        </PanelPart>
+      )}
+      {log.has_body === true && data !== undefined && (
+        <Bodies request={data.request ?? ''} response={data.response ?? ''} />
+      )}
+    </SidePanel>
+  )
+}

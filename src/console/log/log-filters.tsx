@@ -1,0 +1,172 @@
+import { Button, NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { LogType } from '../../contract/log.ts'
+import { mark } from '../app/i18n.ts'
+import { dayStart, nowSeconds, parseStamp, stampText } from '../app/time.ts'
+import { StampField } from '../ui/field/stamp-field.tsx'
+import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
+import { knownTypes, typeText } from './log-columns.tsx'
+import { countSet, type FilterName, numberOf } from './log-filter.ts'
+import type { LogList } from './log-list.ts'
+import styles from './log.module.css'
+
+/** Days before today that a range begins with; null: from the very first row. */
+const ranges = [
+  { label: mark('今天'), daysBefore: 0 },
+  { label: mark('7 天'), daysBefore: 6 },
+  { label: mark('30 天'), daysBefore: 29 },
+  { label: mark('全部时间'), daysBefore: null },
+]
+
+function TypeFilter({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  const chosen = numberOf(list.filters.type)
+  // Channel tests belong to nobody: only administrators have rows of them.
+  const offered = knownTypes.filter((type) => list.isAdmin || type !== LogType.test)
+  const types = chosen === LogType.all || offered.includes(chosen) ? offered : [...offered, chosen]
+  return (
+    <NativeSelect
+      aria-label={t('日志类型')}
+      value={String(chosen)}
+      onChange={(event) => {
+        const type = event.currentTarget.value
+        list.setFilters({ type: Number(type) === LogType.all ? '' : type })
+      }}
+      data={[
+        { value: String(LogType.all), label: t('全部类型') },
+        ...types.map((type) => ({ value: String(type), label: typeText(type, t) })),
+      ]}
+    />
+  )
+}
+
+function RangeButtons({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  const { start, end } = list.filters
+  const startOf = (daysBefore: number | null) =>
+    daysBefore === null ? '' : String(dayStart(list.endSeconds, daysBefore))
+  return (
+    <fieldset className={styles['ranges']} aria-label={t('时间范围')}>
+      {ranges.map(({ label, daysBefore }) => (
+        <button
+          key={label}
+          type="button"
+          aria-pressed={end === '' && start === startOf(daysBefore)}
+          onClick={() =>
+            list.setFilters({
+              start: daysBefore === null ? '' : String(dayStart(nowSeconds(), daysBefore)),
+              end: '',
+            })
+          }
+        >
+          {t(label)}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+function RangeFields({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  return (
+    <div className={styles['stamps']}>
+      <StampField
+        label={t('开始时间')}
+        value={numberOf(list.filters.start)}
+        onCommit={(seconds) => list.setFilters({ start: seconds > 0 ? String(seconds) : '' })}
+        format={stampText}
+        parse={parseStamp}
+        timeOfDay="00:00:00"
+      />
+      <span aria-hidden="true">→</span>
+      <StampField
+        label={t('结束时间')}
+        value={numberOf(list.filters.end) || list.endSeconds}
+        onCommit={(seconds) => list.setFilters({ end: String(seconds) })}
+        format={stampText}
+        parse={parseStamp}
+        timeOfDay="23:59:59"
+      />
+    </div>
+  )
+}
+
+function TextFilters({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  const { filters, isAdmin, setFilters } = list
+  const fields: { name: FilterName; label: string }[] = [
+    { name: 'token_name', label: t('令牌名称') },
+    { name: 'model_name', label: t('模型名称') },
+    ...(isAdmin
+      ? [
+          { name: 'channel' as const, label: t('渠道 ID') },
+          { name: 'username' as const, label: t('用户名') },
+        ]
+      : []),
+    { name: 'request_id', label: t('请求 ID') },
+  ]
+  return fields.map(({ name, label }) => (
+    <FilterField
+      key={name}
+      label={label}
+      isNumber={name === 'channel'}
+      value={filters[name]}
+      onCommit={(value) => setFilters({ [name]: value })}
+    />
+  ))
+}
+
+const hideable: readonly FilterName[] = [
+  'token_name',
+  'model_name',
+  'channel',
+  'username',
+  'request_id',
+  'end',
+]
+
+const cleared = {
+  type: '',
+  token_name: '',
+  model_name: '',
+  channel: '',
+  username: '',
+  start: '',
+  end: '',
+  request_id: '',
+} satisfies Record<FilterName, string>
+
+/** On a phone the fields wait behind a button: the rows are what somebody came for. */
+export function LogFilterBar({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  const [isOpen, setIsOpen] = useState(false)
+  const set = countSet(list.filters, hideable)
+  const isAnySet = Object.values(list.filters).some((value) => value !== '')
+  return (
+    <FilterBar>
+      <TypeFilter list={list} />
+      <RangeButtons list={list} />
+      <Button
+        variant="default"
+        className={styles['toggle'] ?? ''}
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {set === 0 ? t('更多筛选') : t('更多筛选 {{set}}', { set })}
+      </Button>
+      <div className={styles['fields']} data-open={isOpen}>
+        <RangeFields list={list} />
+        <TextFilters list={list} />
+        <Button variant="default" onClick={list.table.refresh}>
+          {t('查询')}
+        </Button>
+        {isAnySet && (
+          <Button variant="subtle" onClick={() => list.setFilters(cleared)}>
+            {t('清除筛选')}
+          </Button>
+        )}
+      </div>
+    </FilterBar>
+  )
+}

@@ -1,0 +1,73 @@
+import { useMemo, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import { useQuotaText } from '../app/status.ts'
+import { DataTable } from '../ui/data-table.tsx'
+import { Page } from '../ui/page.tsx'
+import { Stepper } from '../ui/pager.tsx'
+import { Empty } from '../ui/states.tsx'
+import { logBlock, logColumns, type LogTexts } from './log-columns.tsx'
+import { LogDetail } from './log-detail.tsx'
+import { LogFilterBar } from './log-filters.tsx'
+import { type LogRow, useLogList } from './log-list.ts'
+import { Statistics } from './log-statistics.tsx'
+
+/** A single call costs fractions of a cent. */
+const COST_DECIMALS = 6
+
+export function LogPage() {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const list = useLogList()
+  const { table, place, isAdmin } = list
+  // With the page it was opened on: another page or filter closes it.
+  const [opened, setOpened] = useState<{ row: LogRow; place: string } | null>(null)
+  const inView = opened?.place === place ? opened.row : null
+
+  const texts: LogTexts = useMemo(
+    () => ({
+      t,
+      costText: (quota) => quotaText(quota, COST_DECIMALS),
+      isAdmin,
+      open: (row) => setOpened({ row, place }),
+    }),
+    [t, quotaText, isAdmin, place],
+  )
+  const columns = useMemo(() => logColumns(texts), [texts])
+  const isFiltered = Object.values(list.filters).some((value) => value !== '')
+  return (
+    <Page title={t('使用日志')}>
+      <Statistics list={list} />
+      <LogFilterBar list={list} />
+      <DataTable
+        label={t('使用日志')}
+        list={table}
+        columns={columns}
+        block={logBlock(texts)}
+        pageSize={PAGE_SIZE}
+        onOpen={texts.open}
+        isOpen={(row) => inView?.log === row.log}
+        pager={
+          <Stepper
+            page={table.state.page}
+            onFirst={list.first}
+            onPrevious={list.previous}
+            onNext={list.next}
+          />
+        }
+        empty={
+          <Empty
+            sentence={
+              isFiltered
+                ? t('没有符合筛选条件的记录')
+                : t('还没有记录。调用模型之后，用量会出现在这里')
+            }
+          />
+        }
+      />
+      {inView !== null && (
+        <LogDetail log={inView.log} isAdmin={isAdmin} onClose={() => setOpened(null)} />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { call } from '../app/call.ts'
+import { useQuotaText } from '../app/status.ts'
+import { Skeleton } from '../ui/states.tsx'
+import { toAdminQuery, toQuery } from './log-filter.ts'
+import type { LogList } from './log-list.ts'
+import styles from './log.module.css'
+
+interface Figure {
+  label: string
+  value: ReactNode
+  /** The same in another unit. */
+  note?: string
+}
+
+function Figures({ figures }: { figures: readonly Figure[] }) {
+  return figures.map(({ label, value, note }) => (
+    <span key={label} className={styles['figure']}>
+      <span className={styles['figureLabel']}>{label}</span>
+      <span className={styles['figureValue']}>
+        {value}
+        {note !== undefined && <small>{note}</small>}
+      </span>
+    </span>
+  ))
+}
+
+function useSums(list: LogList, isWanted: boolean) {
+  const { filters, endSeconds, isAdmin } = list
+  return useQuery({
+    queryKey: ['log-sums', isAdmin, toAdminQuery(filters, endSeconds)],
+    queryFn: ({ signal }) =>
+      isAdmin
+        ? call('GET /api/log/stat', { query: toAdminQuery(filters, endSeconds) }, { signal })
+        : call('GET /api/log/self/stat', { query: toQuery(filters, endSeconds) }, { signal }),
+    enabled: isWanted,
+  })
+}
+
+/** Sums of the filtered calls: asked for by a click, and hidden again by another filter. */
+export function Statistics({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const filtered = JSON.stringify(list.filters)
+  const [shownFor, setShownFor] = useState<string | null>(null)
+  const isWanted = shownFor === filtered
+  const { data, error, refetch } = useSums(list, isWanted)
+  const names = {
+    quota: t('消耗额度'),
+    prompt: t('提示 tokens'),
+    completion: t('补全 tokens'),
+    total: t('总 tokens'),
+  }
+
+  if (!isWanted || error !== null) {
+    const say = error === null || !isWanted ? t('点击查看') : t('加载失败，点击重试')
+    const value = <span className={styles['ask']}>{say}</span>
+    return (
+      <button
+        type="button"
+        className={styles['figures']}
+        onClick={() => {
+          setShownFor(filtered)
+          if (isWanted) void refetch()
+        }}
+      >
+        <Figures figures={Object.values(names).map((label) => ({ label, value }))} />
+      </button>
+    )
+  }
+  if (data === undefined) {
+    const value = <Skeleton width={96} />
+    return (
+      <div className={styles['figures']} aria-busy="true">
+        <Figures figures={Object.values(names).map((label) => ({ label, value }))} />
+      </div>
+    )
+  }
+  // A One API server sums up nothing but quota.
+  const countOf = (count: number | undefined) => count?.toLocaleString('en-US') ?? '—'
+  return (
+    <output className={styles['figures']}>
+      <Figures
+        figures={[
+          {
+            label: names.quota,
+            value: quotaText(data.quota),
+            note: t('{{points}} 点', { points: data.quota.toLocaleString('en-US') }),
+          },
+          { label: names.prompt, value: countOf(data.prompt_token) },
+          { label: names.completion, value: countOf(data.completion_token) },
+          { label: names.total, value: countOf(data.token) },
+        ]}
+      />
+    </output>
+  )
+}

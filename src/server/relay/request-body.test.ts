@@ -1,0 +1,406 @@
+import http from 'node:http'
+import net from 'node:net'
+import zlib from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { gzipBomb } from '../../../tools/fake-upstream/bomb.ts'
+import { errorText } from '../../contract/errors.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  aServedModel,
+  chatBody,
+  expectAllWell,
+  expectNothingCharged,
+  expectRefusal,
+  openCall,
+  post,
+  startRelay,
+  stream,
+  type RelayClient,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+const MAX_MB = 2
+const MEBIBYTE = 1024 * 1024
+
+let setup: RelaySetup
+let client: RelayClient
+let model: string
+beforeAll(async () => {
+  setup = await startRelay(undefined, { MAX_BODY_MB: String(MAX_MB) })
+  client = await aClient(setup)
+  model = await aServedModel(setup)
+})
+afterAll(async () => {
+  await expectAllWell(setup)
+  await setup.close()
+})
+
+/** Sends bytes as they are and reads the answer. */
+async function send(body: Buffer | string, headers: Record<string, string> = {}) {
+  const answer = await openCall(setup, client, Buffer.from(body), { headers })
+  await answer.ended
+  // Every answer of the relay is JSON.
+  const json = JSON.parse(answer.text()) as { error?: { code: string; message: string } }
+  return { ...answer, json }
+}
+
+const lastSent = (): Buffer => setup.upstream.seen().at(-1)?.bytes ?? Buffer.alloc(0)
+
+describe('a packed body', () => {
+  const packers: [string, (bytes: Buffer) => Buffer][] = [
+    ['gzip', zlib.gzipSync],
+    ['x-gzip', zlib.gzipSync],
+    ['GZIP', zlib.gzipSync],
+    ['deflate', zlib.deflateSync],
+    ['br', zlib.brotliCompressSync],
+    ['zstd', zlib.zstdCompressSync],
+    ['identity', (bytes) => bytes],
+  ]
+  test.each(packers)('in %s is unpacked and sent on as it was', async (encoding, pack) => {
+    const body = Buffer.from(JSON.stringify(chatBody(model, { temperature: 0.5 })))
+    const answer = await send(pack(body), { 'content-encoding': encoding })
+    expect(answer.status).toBe(200)
+    expect(lastSent().equals(body)).toBe(true)
+  })
+
+  test.each(['gzip, br', 'rot13', 'chunked'])('in %s is refused: 400', async (encoding) => {
+    const answer = await send('{}', { 'content-encoding': encoding })
+    expect(answer.status).toBe(400)
+    expect(answer.json.error?.code).toBe('relay_body_invalid')
+  })
+
+  test.each(['gzip', 'br', 'zstd', 'deflate'])(
+    'that is no %s is refused: 400',
+    async (encoding) => {
+      const answer = await send(JSON.stringify(chatBody(model)), { 'content-encoding': encoding })
+      expect(answer.status).toBe(400)
+    },
+  )
+
+  test('that stops short is refused: 400', async () => {
+    const packed = zlib.gzipSync(JSON.stringify(chatBody(model)))
+    const answer = await send(packed.subarray(0, -12), { 'content-encoding': 'gzip' })
+    expect(answer.status).toBe(400)
+  })
+
+  const head = `{"model":"m","messages":[{"role":"user","content":"`
+  const bombs: [string, () => Buffer][] = [
+    ['gzip', () => gzipBomb({ before: head, after: '"}]}' }, 256)],
+    ['br', () => zlib.brotliCompressSync(Buffer.alloc(256 * MEBIBYTE, 'a'))],
+    ['zstd', () => zlib.zstdCompressSync(Buffer.alloc(256 * MEBIBYTE, 'a'))],
+  ]
+  test.each(bombs)('that would fill the memory is refused: 413 (%s)', async (encoding, make) => {
+    const bomb = make()
+    expect(bomb.length).toBeLessThan(MEBIBYTE)
+    const before = process.memoryUsage()
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => send(bomb, { 'content-encoding': encoding })),
+    )
+    const grownBy = process.memoryUsage().arrayBuffers - before.arrayBuffers
+    for (const answer of answers) {
+      expect(answer.status).toBe(413)
+      expect(answer.json.error?.code).toBe('request_too_large')
+    }
+    expect(grownBy).toBeLessThan(32 * MEBIBYTE)
+  })
+})
+
+describe('a large body', () => {
+  const padded = (bytes: number): string => {
+    const start = `{"model":"${model}","messages":[{"role":"user","content":"`
+    const end = '"}]}'
+    return start + 'a'.repeat(bytes - start.length - end.length) + end
+  }
+
+  test('of exactly the limit passes', async () => {
+    const answer = await send(padded(MAX_MB * MEBIBYTE))
+    expect(answer.status).toBe(200)
+    expect(lastSent().length).toBe(MAX_MB * MEBIBYTE)
+  })
+
+  test('of one byte more is refused by its announced length: 413, and the connection ends', async () => {
+    const answer = await send(padded(MAX_MB * MEBIBYTE + 1))
+    expect(answer.status).toBe(413)
+    expect(answer.headers.connection).toBe('close')
+    expect(answer.json.error?.message).toContain(errorText('body_too_large', 'zh', { limit: 2 }))
+  })
+
+  test('that does not announce its length is refused when it has grown too large', async () => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
+    const call = http.request(`${setup.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${client.key}`, 'transfer-encoding': 'chunked' },
+    })
+    call.on('response', (response) => resolve(response.statusCode ?? 0))
+    call.on('error', (error) => reject(error))
+    const piece = Buffer.alloc(64 * 1024, 'a')
+    const end = performance.now() + 5000
+    const pour = (): void => {
+      if (call.destroyed || performance.now() > end) return
+      if (call.write(piece)) setImmediate(pour)
+      else call.once('drain', pour)
+    }
+    pour()
+    expect(await promise).toBe(413)
+    call.destroy()
+  })
+})
+
+describe('a body that two readers could understand differently is refused', () => {
+  const quoted = (name: string): string => JSON.stringify(name)
+  const cases: [string, (name: string) => string, string][] = [
+    ['a key twice', (name) => `{"model":${quoted(name)},"model":"cheap"}`, 'model'],
+    ['a key in capitals', (name) => `{"MODEL":"cheap","model":${quoted(name)}}`, 'MODEL'],
+    ['a key in part capitals', (name) => `{"model":${quoted(name)},"Model":"cheap"}`, 'Model'],
+    ['an escaped key', (name) => `{"model":${quoted(name)},"\\u006dodel":"cheap"}`, 'model'],
+    ['another limit', (name) => `{"model":${quoted(name)},"Max_Tokens":1}`, 'Max_Tokens'],
+    [
+      'a usage option in capitals',
+      (name) => `{"model":${quoted(name)},"stream_options":{"INCLUDE_USAGE":false}}`,
+      'INCLUDE_USAGE',
+    ],
+  ]
+  test.each(cases)('%s: 400 that names it and its place', async (_what, make, key) => {
+    const body = make(model)
+    const answer = await send(body)
+    expect(answer.status).toBe(400)
+    const { message = '' } = answer.json.error ?? {}
+    expect(message).toContain(key)
+    const offset = Number(/第 (\d+) 字节/.exec(message)?.[1])
+    expect(body.slice(offset).startsWith(key) || body.slice(offset).startsWith('\\u006d')).toBe(
+      true,
+    )
+  })
+
+  test('in English for those who want it', async () => {
+    const answer = await send('{"model":"a","model":"b"}', { 'accept-language': 'en' })
+    expect(answer.json.error?.message).toMatch(/cannot be read: .*model.* \(byte 14\)/)
+  })
+})
+
+describe('a body that is no JSON object is refused', () => {
+  test.each([
+    ['nothing', ''],
+    ['half an object', '{"model":'],
+    ['a list', '[]'],
+    ['a text', '"x"'],
+    ['null', 'null'],
+    ['a trailing comma', '{"model":"x",}'],
+    ['a comment', '{"model":"x"}//'],
+    ['two objects', '{}{}'],
+    ['a bare word', '{"a":NaN}'],
+    ['a byte order mark', '\ufeff{}'],
+    ['a number with a leading zero', '{"a":01}'],
+    ['too deep nesting', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`],
+    ['form data', 'model=x&messages=y'],
+  ])('%s: 400', async (_what, body) => {
+    const answer = await send(body)
+    expect(answer.status).toBe(400)
+    expect(answer.json.error?.code).toBe('relay_body_invalid')
+  })
+
+  test('bytes that are no UTF-8: 400 with their place', async () => {
+    const answer = await send(Buffer.from('7b2261223a22ff227d', 'hex'))
+    expect(answer.status).toBe(400)
+    expect(answer.json.error?.message).toContain('第 6 字节')
+  })
+})
+
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ''])(
+  'JSON is JSON whatever its content type says: %j',
+  async (type) => {
+    const answer = await send(JSON.stringify(chatBody(model)), { 'content-type': type })
+    expect(answer.status).toBe(200)
+  },
+)
+
+describe('a member that decides about money must make sense', () => {
+  const invalid: [string, unknown, string][] = [
+    ['max_tokens', -1, 'relay_field_invalid'],
+    ['max_tokens', 1.5, 'relay_field_invalid'],
+    ['max_tokens', '100', 'relay_field_invalid'],
+    ['max_tokens', 1e308, 'relay_field_invalid'],
+    ['max_tokens', 100_000_001, 'relay_field_invalid'],
+    ['max_tokens', [5], 'relay_field_invalid'],
+    ['max_completion_tokens', -1, 'relay_field_invalid'],
+    ['max_completion_tokens', true, 'relay_field_invalid'],
+    ['n', 0, 'relay_field_invalid'],
+    ['n', -3, 'relay_field_invalid'],
+    ['n', 129, 'relay_field_invalid'],
+    ['n', 2.5, 'relay_field_invalid'],
+    ['n', '2', 'relay_field_invalid'],
+    ['best_of', 0, 'relay_field_invalid'],
+    ['best_of', 1000, 'relay_field_invalid'],
+    ['stream', 'yes', 'relay_field_invalid'],
+    ['stream', 1, 'relay_field_invalid'],
+    ['messages', [], 'relay_field_required'],
+    ['messages', null, 'relay_field_required'],
+    ['messages', '', 'relay_field_required'],
+    ['model', 7, 'relay_field_invalid'],
+    ['model', { a: 1 }, 'relay_field_invalid'],
+  ]
+  test.each(invalid)('%s = %j: %s', async (field, value, code) => {
+    const own = await aClient(setup)
+    const answer = await post(setup, own, { ...chatBody(model), [field]: value })
+    const expected = code === 'relay_field_invalid' ? 'relay_field_invalid' : 'relay_field_required'
+    expectRefusal(answer, {
+      code: expected,
+      status: 400,
+      params: { field },
+      wireCode: 'invalid_text_request',
+    })
+    await expectNothingCharged(setup, own)
+  })
+
+  test.each([
+    ['/v1/completions', 'prompt'],
+    ['/v1/embeddings', 'input'],
+    ['/v1/moderations', 'input'],
+  ])('%s needs %s', async (path, field) => {
+    const answer = await post(setup, client, { model }, { path })
+    expectRefusal(answer, {
+      code: 'relay_field_required',
+      status: 400,
+      params: { field },
+      wireCode: 'invalid_text_request',
+    })
+  })
+
+  test.each([
+    ['max_tokens', 0],
+    ['max_tokens', null],
+    ['n', null],
+    ['n', 128],
+    ['stream', null],
+    ['max_completion_tokens', 100_000_000],
+  ])('%s = %j is fine', async (field, value) => {
+    const rich = await aClient(setup, { quota: 2 ** 49 })
+    const answer = await post(setup, rich, { ...chatBody(model), [field]: value })
+    expect(answer.status).toBe(200)
+  })
+})
+
+describe('what the upstream gets', () => {
+  /** Spaces, order, spellings of numbers and members that nobody here knows. */
+  const odd = (name: string, rest = ''): string =>
+    `{ "temperature" : 2.50,"top_p":1e-7, "seed":12345678901234567890,\n\t"unknown":{"b":1,"a":[1.0,-0]},` +
+    `"model" :  "${name}", "messages":[{"role":"user","content":"\\u0041é\\/"}]${rest} }\r\n`
+
+  test('is the client’s body, byte for byte', async () => {
+    const answer = await send(odd(model))
+    expect(answer.status).toBe(200)
+    expect(lastSent().toString()).toBe(odd(model))
+  })
+
+  test('is what it says it was, seen by the model itself', async () => {
+    const echo = await aServedModel(setup, 'echo')
+    const answer = await send(odd(echo))
+    // The answers of the fake upstream have this shape.
+    const { choices } = answer.json as unknown as { choices: { message: { content: string } }[] }
+    expect(choices[0]?.message.content).toBe(odd(echo))
+  })
+
+  test('has another model name where the channel maps it, and nothing else', async () => {
+    const asked = aModel()
+    const sent = 'vendor/"odd" 名'
+    await aRoute(setup, asked, { model_mapping: JSON.stringify({ [asked]: sent, other: 'x' }) })
+    await send(odd(asked))
+    expect(lastSent().toString()).toBe(odd(asked).replace(`"${asked}"`, JSON.stringify(sent)))
+  })
+
+  test('asks for usage in a stream, and nothing else is changed', async () => {
+    const body = odd(model, ',"stream":true')
+    const answer = await openCall(setup, client, body)
+    await answer.ended
+    expect(lastSent().toString()).toBe(
+      odd(model, ',"stream":true,"stream_options":{"include_usage":true}'),
+    )
+  })
+
+  test.each([
+    ['{"include_usage":false,"x": 1}', '{"include_usage":true,"x": 1}'],
+    ['{"x": 1}', '{"x": 1,"include_usage":true}'],
+    ['{}', '{"include_usage":true}'],
+    ['null', '{"include_usage":true}'],
+    ['{ "include_usage" : true }', '{ "include_usage" : true }'],
+  ])('has the stream options %s as %s', async (given, sent) => {
+    const answer = await openCall(
+      setup,
+      client,
+      odd(model, `,"stream":true,"stream_options":${given}`),
+    )
+    await answer.ended
+    expect(lastSent().toString()).toBe(odd(model, `,"stream":true,"stream_options":${sent}`))
+  })
+
+  test('carries headers of ours and none of the client’s', async () => {
+    setup.upstream.seen()
+    await post(setup, client, chatBody(model), {
+      headers: {
+        cookie: 'session=secret',
+        'x-forwarded-for': '1.2.3.4',
+        'x-custom': 'x',
+        'openai-organization': 'org',
+        'user-agent': 'sdk',
+        accept: '*/*',
+        'accept-encoding': 'gzip',
+      },
+    })
+    const { headers } = setup.upstream.seen()[0] ?? {}
+    const { host, 'content-length': length, connection, ...rest } = headers ?? {}
+    expect([host, length, connection].every(Boolean)).toBe(true)
+    expect(rest).toEqual({
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      authorization: 'Bearer sk-upstream',
+      'content-type': 'application/json',
+      'user-agent': 'Gatehouse',
+    })
+  })
+
+  test('says that it wants an event stream when it does', async () => {
+    setup.upstream.seen()
+    await stream(setup, client, chatBody(model))
+    expect(setup.upstream.seen()[0]?.headers['accept']).toBe('text/event-stream')
+  })
+})
+
+test('pictures in a message are never fetched by us', async () => {
+  let connections = 0
+  const server = net.createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  const { port } = server.address() as net.AddressInfo
+  const url = `http://127.0.0.1:${port}/picture.png`
+  const content = [
+    { type: 'text', text: 'What is this?' },
+    { type: 'image_url', image_url: { url, detail: 'high' } },
+  ]
+  // Without usage from the upstream, the picture is even counted.
+  const counted = await aServedModel(setup, 'no-usage')
+  const body = chatBody(counted, { messages: [{ role: 'user', content }] })
+  expect((await post(setup, client, body)).status).toBe(200)
+  expect((await stream(setup, client, body)).status).toBe(200)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  server.close()
+  expect(connections).toBe(0)
+})
+
+test('content of any odd shape passes to the upstream, which knows better', async () => {
+  const counted = await aServedModel(setup, 'no-usage')
+  for (const messages of [
+    ['a string'],
+    [{ role: 'user', content: [7, null, { type: 'image_url', image_url: 5 }] }],
+    [{ role: 7, content: { a: 1 } }],
+    { '0': 'x' },
+  ]) {
+    const answer = await post(setup, client, chatBody(counted, { messages }))
+    expect(answer.status).toBe(200)
+  }
+})
