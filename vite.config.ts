@@ -22,6 +22,9 @@ function basePath(): Plugin {
   }
 }
 
+/** What the sign-in page shares with other pages. */
+const SIGN_IN = /\/src\/console\/ui\/field\/(plain-field|focus-first)\./
+
 export default defineConfig(({ command }) => {
   // A test run sets this to `test`, which would build React for development.
   if (command === 'build') process.env['NODE_ENV'] = 'production'
@@ -50,11 +53,11 @@ export default defineConfig(({ command }) => {
                 test: /@tanstack\/(react-router|router-core|history)\//,
                 priority: 2,
               },
-              // What several pages share, in a few files instead of dozens. The sign-in page takes no part: small
-              // modules are put into the nearest big file, and it must not load one.
+              // What several pages share, in a few files instead of dozens. Small modules are put into
+              // the nearest big file, so those that the sign-in page needs take no part.
               {
                 name: 'shared',
-                test: (id) => !/plain-field/.test(id),
+                test: (id) => !SIGN_IN.test(id),
                 minShareCount: 2,
                 entriesAware: true,
                 entriesAwareMergeThreshold: 24_000,

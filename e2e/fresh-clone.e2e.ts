@@ -67,9 +67,11 @@ test(
     const env = plainEnvironment(home)
     await run('npm', ['ci', '--prefer-offline'], { cwd: clone, env, timeout: INSTALL_LIMIT_MS })
 
-    const server = spawn('npm', ['start'], { cwd: clone, env, detached: true })
+    const server = spawn('npm', ['start'], { cwd: clone, env })
+    const ended = new Promise((done) => server.once('exit', done))
+    let address = ''
     try {
-      const address = await addressOf(server)
+      address = await addressOf(server)
       const page = await fetch(address)
       expect(page.status).toBe(200)
       expect(await page.text()).toContain('<script type="module"')
@@ -89,12 +91,19 @@ test(
       const refused = await fetch(`${address}v1/models`)
       expect(refused.status).toBe(401)
     } finally {
-      // npm and what it started are one group.
-      if (server.pid !== undefined) process.kill(-server.pid, 'SIGTERM')
-      await new Promise((done) => server.once('close', done))
+      server.kill('SIGTERM')
+      await ended
     }
+    // Ending npm ends what it started.
+    await expect.poll(() => isListening(address), { timeout: 10_000 }).toBe(false)
   },
 )
+
+const isListening = (address: string): Promise<boolean> =>
+  fetch(`${address}healthz`).then(
+    () => true,
+    () => false,
+  )
 
 function addressOf(server: ReturnType<typeof spawn>): Promise<string> {
   return new Promise((found, fail) => {

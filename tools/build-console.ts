@@ -11,7 +11,6 @@ const SOURCES = [
   'public/**/*',
   'index.html',
   'vite.config.ts',
-  'postcss.config.*',
   'package.json',
   'package-lock.json',
 ]

@@ -18,7 +18,7 @@ import { API_BODY_BYTES_MAX, mountApi, renderRefusal } from './http/mount.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
-import { API_POLICY, securityHeaders } from './http/security-headers.ts'
+import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
@@ -95,10 +95,12 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const recovery = await startRecovery(app)
   const metrics = createMetrics(() => ledger.pending)
   const relay = await createRelay(app, metrics)
-  let stopping = false
+  const stopper = new AbortController()
+  /** Answers of the web face that are not finished. */
+  const answering = new Set<ServerResponse>()
 
   const web = fastify({
-    serverFactory: (handler) => httpServer(config, handler, relay.handle),
+    serverFactory: (handler) => httpServer(config, remembering(answering, handler), relay.handle),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
     bodyLimit: API_BODY_BYTES_MAX,
@@ -118,11 +120,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ...accountRoutes(app),
     ...userRoutes(app),
     ...tokenRoutes(app),
-    ...channelRoutes(app, { probe: relay.probe }),
+    ...channelRoutes(app, { probe: relay.probe, stopping: stopper.signal }),
     ...logRoutes(app),
     ...optionRoutes(app),
   ])
-  mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopping })
+  mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
 
   return {
@@ -136,14 +138,14 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       return `http://${host}:${port}${config.BASE_PATH}`
     },
     async close() {
-      stopping = true
+      stopper.abort()
       const limit = config.SHUTDOWN_TIMEOUT * 1000
       const closed = web.close()
-      await relay.close(limit)
+      await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       web.server.closeAllConnections()
       await closed
       await ledger.drain()
-      recovery.stop()
+      await recovery.stop()
     },
   }
 }
@@ -154,6 +156,23 @@ const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(',') : value
 }
+
+/** How often a stopping server looks whether its answers are finished. */
+const CLOSE_POLL_MS = 20
+
+async function untilEmpty(answering: ReadonlySet<ServerResponse>, limitMs: number): Promise<void> {
+  for (let waitedMs = 0; answering.size > 0 && waitedMs < limitMs; waitedMs += CLOSE_POLL_MS) {
+    await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS))
+  }
+}
+
+const remembering =
+  (answering: Set<ServerResponse>, listener: RequestListener): RequestListener =>
+  (request, response) => {
+    answering.add(response)
+    response.once('close', () => answering.delete(response))
+    listener(request, response)
+  }
 
 /** One listener for both faces: relay paths go straight to the relay, the rest to the framework. */
 function httpServer(
@@ -178,6 +197,7 @@ function httpServer(
 
 async function prepare(web: FastifyInstance, app: App): Promise<void> {
   await web.register(fastifyCookie)
+  await secureHeaders(web)
   await web.register(fastifyCompress, { global: true, threshold: 1024, encodings: ['br', 'gzip'] })
   // JSON is read whatever its Content-Type says; the endpoint's own shape decides.
   web.removeAllContentTypeParsers()
@@ -194,6 +214,5 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
 
 function ownHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header(REQUEST_ID_HEADER, request.id)
-  securityHeaders(reply)
   if (request.url.startsWith('/api')) reply.header('Content-Security-Policy', API_POLICY)
 }

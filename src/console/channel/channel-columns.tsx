@@ -131,7 +131,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
       sortBy: (channel) => channel.id,
       align: 'end',
-      width: 60,
+      width: 56,
     },
     {
       id: 'name',
@@ -148,21 +148,21 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: t('分组'),
       cell: (channel) => <Groups channel={channel} />,
       sortBy: (channel) => channel.group ?? '',
-      width: 150,
+      width: 140,
     },
     {
       id: 'type',
       head: t('类型'),
       cell: (channel) => <TypeName type={channel.type} t={t} />,
       sortBy: (channel) => typeName(channel.type, t),
-      width: 164,
+      width: 152,
     },
     {
       id: 'status',
       head: t('状态'),
       cell: (channel) => <State channel={channel} t={t} />,
       sortBy: (channel) => channel.status,
-      width: 104,
+      width: 100,
     },
   ]
 }
@@ -176,7 +176,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <ResponseTime channel={channel} t={t} />,
       sortBy: (channel) => channel.response_time,
       align: 'end',
-      width: 88,
+      width: 84,
     },
     {
       id: 'balance',
@@ -184,7 +184,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <Balance channel={channel} texts={texts} />,
       sortBy: (channel) => channel.balance,
       align: 'end',
-      width: 96,
+      width: 88,
     },
     {
       id: 'priority',
@@ -192,14 +192,14 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <Priority channel={channel} texts={texts} />,
       sortBy: (channel) => channel.priority ?? 0,
       align: 'end',
-      width: 92,
+      width: 84,
     },
     {
       id: 'test_model',
       head: t('测试模型'),
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
-      width: 176,
+      width: 170,
     },
   ]
 }

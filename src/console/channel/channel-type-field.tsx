@@ -66,7 +66,8 @@ export function TypeRow({ value, onChange }: TypeRowProps) {
               <ColorName color={channelType(Number(option.value)).color}>{option.label}</ColorName>
             )}
             nothingFoundMessage={t('没有找到')}
-            maxDropdownHeight={320}
+            withScrollArea={false}
+            classNames={{ options: styles['types'] ?? '' }}
             comboboxProps={{ shadow: 'md' }}
           />
           {notice !== null && <p className={styles['notice']}>{localText(notice)}</p>}

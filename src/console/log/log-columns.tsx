@@ -41,8 +41,10 @@ export function TypeTag({ type, t }: { type: number; t: TFunction }) {
 const countText = (count: number | undefined): string =>
   count === undefined || count === 0 ? '' : count.toLocaleString('en-US')
 
-export const elapsedText = (log: Log, t: TFunction): string =>
-  log.elapsed_time > 0 ? t('{{seconds}} 秒', { seconds: (log.elapsed_time / 1000).toFixed(2) }) : ''
+/** Thousandths count only where there is nothing else. */
+export function elapsedText({ elapsed_time: ms }: Log, t: TFunction): string {
+  return ms > 0 ? t('{{seconds}} 秒', { seconds: (ms / 1000).toFixed(ms < 100 ? 3 : 2) }) : ''
+}
 
 const isConsumption = (log: Log) => log.type === LogType.consume
 
@@ -74,10 +76,10 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
       cell: ({ log }) => <TypeTag type={log.type} t={t} />,
       width: 76,
     },
-    { id: 'token_name', head: t('令牌'), cell: ({ log }) => log.token_name, width: 104 },
+    { id: 'token_name', head: t('令牌名称'), cell: ({ log }) => log.token_name, width: 104 },
     {
       id: 'model_name',
-      head: t('模型'),
+      head: t('模型名称'),
       cell: ({ log }) => <code title={log.model_name}>{log.model_name}</code>,
       width: 196,
     },
@@ -98,14 +100,14 @@ function whoColumns(t: TFunction): Column<LogRow>[] {
   return [
     {
       id: 'channel',
-      head: t('渠道'),
+      head: t('渠道 ID'),
       cell: ({ log }) => (
         <span className={styles['quiet']}>{log.channel > 0 ? log.channel : ''}</span>
       ),
       align: 'end',
-      width: 64,
+      width: 80,
     },
-    { id: 'username', head: t('用户'), cell: ({ log }) => log.username, width: 96 },
+    { id: 'username', head: t('用户名'), cell: ({ log }) => log.username, width: 96 },
   ]
 }
 

@@ -46,12 +46,12 @@ function factsOf(log: Log, { t, isAdmin }: { t: TFunction; isAdmin: boolean }): 
     { label: t('时间'), value: stampText(log.created_at) },
     { label: t('类型'), value: <TypeTag type={log.type} t={t} /> },
     ...(who.length > 0
-      ? [{ label: isAdmin ? t('用户 / 令牌') : t('令牌'), value: who.join(' / ') }]
+      ? [{ label: isAdmin ? t('用户 / 令牌') : t('令牌名称'), value: who.join(' / ') }]
       : []),
     ...(log.channel > 0 && isAdmin
       ? [
           {
-            label: t('渠道'),
+            label: t('渠道 ID'),
             value: <Link to={paths.channelEdit(log.channel)}>{log.channel}</Link>,
           },
         ]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { countSet, FILTER_NAMES, type LogFilters, toAdminQuery, toQuery } from './log-filter.ts'
+import { countSet, filtersOf, toAdminQuery, toQuery } from './log-filter.ts'
 
-const none = Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])) as LogFilters
+const none = filtersOf(() => '')
 
 test('without filters everything up to the given end', () => {
   expect(toQuery(none, 1_700_003_600)).toEqual({

@@ -1,16 +1,26 @@
-/** The filters of the log page, as its address has them: texts, empty where nothing is filtered. */
-export const FILTER_NAMES = [
-  'type',
-  'token_name',
-  'model_name',
-  'channel',
-  'username',
-  'start',
-  'end',
-  'request_id',
-] as const
-export type FilterName = (typeof FILTER_NAMES)[number]
+/** The filters of the log page, as its address names them. */
+export type FilterName =
+  | 'type'
+  | 'token_name'
+  | 'model_name'
+  | 'channel'
+  | 'username'
+  | 'start'
+  | 'end'
+  | 'request_id'
+/** Texts, empty where nothing is filtered. */
 export type LogFilters = Readonly<Record<FilterName, string>>
+
+export const filtersOf = (read: (name: FilterName) => string): LogFilters => ({
+  type: read('type'),
+  token_name: read('token_name'),
+  model_name: read('model_name'),
+  channel: read('channel'),
+  username: read('username'),
+  start: read('start'),
+  end: read('end'),
+  request_id: read('request_id'),
+})
 
 /** A number of the address; 0 for anything else, which filters nothing. */
 export const numberOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)

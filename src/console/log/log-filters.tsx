@@ -16,7 +16,7 @@ const ranges = [
   { label: mark('今天'), daysBefore: 0 },
   { label: mark('7 天'), daysBefore: 6 },
   { label: mark('30 天'), daysBefore: 29 },
-  { label: mark('全部时间'), daysBefore: null },
+  { label: mark('全部'), daysBefore: null },
 ]
 
 function TypeFilter({ list }: { list: LogList }) {
@@ -126,23 +126,11 @@ const hideable: readonly FilterName[] = [
   'end',
 ]
 
-const cleared = {
-  type: '',
-  token_name: '',
-  model_name: '',
-  channel: '',
-  username: '',
-  start: '',
-  end: '',
-  request_id: '',
-} satisfies Record<FilterName, string>
-
 /** On a phone the fields wait behind a button: the rows are what somebody came for. */
 export function LogFilterBar({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
   const set = countSet(list.filters, hideable)
-  const isAnySet = Object.values(list.filters).some((value) => value !== '')
   return (
     <FilterBar>
       <TypeFilter list={list} />
@@ -161,8 +149,8 @@ export function LogFilterBar({ list }: { list: LogList }) {
         <Button variant="default" onClick={list.table.refresh}>
           {t('查询')}
         </Button>
-        {isAnySet && (
-          <Button variant="subtle" onClick={() => list.setFilters(cleared)}>
+        {list.isFiltered && (
+          <Button variant="subtle" onClick={() => list.clearFilters()}>
             {t('清除筛选')}
           </Button>
         )}

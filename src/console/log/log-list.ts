@@ -9,13 +9,7 @@ import { useListState } from '../app/list-state.ts'
 import { useSessionUser } from '../app/session.ts'
 import { nowSeconds } from '../app/time.ts'
 import type { TableList } from '../ui/data-table.tsx'
-import {
-  FILTER_NAMES,
-  type FilterName,
-  type LogFilters,
-  toAdminQuery,
-  toQuery,
-} from './log-filter.ts'
+import { type FilterName, filtersOf, type LogFilters, toAdminQuery, toQuery } from './log-filter.ts'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
@@ -34,6 +28,8 @@ export interface LogList {
   table: TableList<LogRow>
   filters: LogFilters
   setFilters: (changes: Readonly<Partial<Record<FilterName, string>>>) => void
+  clearFilters: () => void
+  isFiltered: boolean
   isAdmin: boolean
   /** Where the list ends when no end is chosen: an hour from when it was last read. */
   endSeconds: number
@@ -83,10 +79,7 @@ export function useLogList(): LogList {
   const client = useQueryClient()
   const [endSeconds, setEndSeconds] = useState(() => nowSeconds() + AHEAD_SECONDS)
   const before = state.get('before')
-  const filters = Object.fromEntries(
-    FILTER_NAMES.map((name) => [name, state.get(name)]),
-    // Made of all its names.
-  ) as LogFilters
+  const filters = filtersOf(state.get)
 
   const paging = { p: state.page, before }
   const query = admin ? toAdminQuery(filters, endSeconds) : toQuery(filters, endSeconds)
@@ -124,6 +117,8 @@ export function useLogList(): LogList {
     },
     filters,
     setFilters: (changes) => state.set({ before: '', ...changes }),
+    clearFilters: () => state.set({ before: '', ...filtersOf(() => '') }),
+    isFiltered: Object.values(filters).some((value) => value !== ''),
     isAdmin: admin,
     endSeconds,
     place: JSON.stringify([filters, before]),

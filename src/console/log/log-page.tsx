@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { useQuotaText } from '../app/status.ts'
+import { Action } from '../ui/actions.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { Page } from '../ui/page.tsx'
 import { Stepper } from '../ui/pager.tsx'
@@ -9,11 +10,32 @@ import { Empty } from '../ui/states.tsx'
 import { logBlock, logColumns, type LogTexts } from './log-columns.tsx'
 import { LogDetail } from './log-detail.tsx'
 import { LogFilterBar } from './log-filters.tsx'
-import { type LogRow, useLogList } from './log-list.ts'
+import { type LogList, type LogRow, useLogList } from './log-list.ts'
 import { Statistics } from './log-statistics.tsx'
 
 /** A single call costs fractions of a cent. */
 const COST_DECIMALS = 6
+
+function NoRows({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  if (list.table.state.page > 0) {
+    return (
+      <Empty
+        sentence={t('没有更早的记录')}
+        action={<Action label={t('回到第一页')} onClick={list.first} />}
+      />
+    )
+  }
+  if (!list.isFiltered) {
+    return <Empty sentence={t('还没有记录。调用模型之后，用量会出现在这里')} />
+  }
+  return (
+    <Empty
+      sentence={t('没有符合筛选条件的记录')}
+      action={<Action label={t('清除筛选')} onClick={list.clearFilters} />}
+    />
+  )
+}
 
 export function LogPage() {
   const { t } = useTranslation()
@@ -34,7 +56,6 @@ export function LogPage() {
     [t, quotaText, isAdmin, place],
   )
   const columns = useMemo(() => logColumns(texts), [texts])
-  const isFiltered = Object.values(list.filters).some((value) => value !== '')
   return (
     <Page title={t('使用日志')}>
       <Statistics list={list} />
@@ -55,15 +76,7 @@ export function LogPage() {
             onNext={list.next}
           />
         }
-        empty={
-          <Empty
-            sentence={
-              isFiltered
-                ? t('没有符合筛选条件的记录')
-                : t('还没有记录。调用模型之后，用量会出现在这里')
-            }
-          />
-        }
+        empty={<NoRows list={list} />}
       />
       {inView !== null && (
         <LogDetail log={inView.log} isAdmin={isAdmin} onClose={() => setOpened(null)} />

@@ -55,8 +55,9 @@ export function Statistics({ list }: { list: LogList }) {
   }
 
   if (!isWanted || error !== null) {
-    const say = error === null || !isWanted ? t('点击查看') : t('加载失败，点击重试')
-    const value = <span className={styles['ask']}>{say}</span>
+    const say = error === null || !isWanted ? t('点击查看统计') : t('加载失败，点击重试')
+    const ask = <span className={styles['ask']}>{say}</span>
+    const unknown = <span className={styles['unknown']}>—</span>
     return (
       <button
         type="button"
@@ -66,7 +67,12 @@ export function Statistics({ list }: { list: LogList }) {
           if (isWanted) void refetch()
         }}
       >
-        <Figures figures={Object.values(names).map((label) => ({ label, value }))} />
+        <Figures
+          figures={Object.values(names).map((label, i) => ({
+            label,
+            value: i === 0 ? ask : unknown,
+          }))}
+        />
       </button>
     )
   }

@@ -11,11 +11,16 @@ interface FormProps {
   label: string
 }
 
-/** A surface of rows with its save bar; Ctrl+Enter sends it from anywhere inside. */
+/** A surface of rows with its save bar. What keeps it from being sent gets the focus. */
 export function Form({ onSubmit, children, label }: FormProps) {
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
+    const form = event.currentTarget
     onSubmit()
+    // The marks of wrong fields are drawn first.
+    requestAnimationFrame(() => {
+      form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+    })
   }
   return (
     <form className={styles['form']} aria-label={label} onSubmit={submit} noValidate>
@@ -52,7 +57,7 @@ export function FormRow({ label, hint, error = '', isRequired, children }: FormR
       <div className={styles['label']}>
         <label htmlFor={id}>
           {label}
-          {isRequired === true && <span aria-hidden="true"> *</span>}
+          {isRequired === true && <span aria-hidden="true">&nbsp;*</span>}
         </label>
         {hint !== undefined && <p id={`${id}-hint`}>{hint}</p>}
       </div>

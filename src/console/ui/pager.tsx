@@ -70,10 +70,10 @@ export function Pager(props: PagerProps) {
 }
 
 interface StepperProps {
-  /** First page 0; null: somewhere in the middle. */
-  page: number | null
+  /** First page 0. */
+  page: number
   onFirst: () => void
-  /** Absent: this is the first page, or nobody remembers the one before. */
+  /** Absent: this is the first page. */
   onPrevious?: (() => void) | undefined
   /** Absent: this is the last page. */
   onNext?: (() => void) | undefined
@@ -84,9 +84,7 @@ export function Stepper({ page, onFirst, onPrevious, onNext }: StepperProps) {
   const { t } = useTranslation()
   return (
     <nav className={styles['pager']} aria-label={t('分页')}>
-      <span className={styles['range']}>
-        {page === null ? t('更早的记录') : t('第 {{page}} 页', { page: page + 1 })}
-      </span>
+      <span className={styles['range']}>{t('第 {{page}} 页', { page: page + 1 })}</span>
       <button type="button" disabled={page === 0} onClick={onFirst}>
         {t('第一页')}
       </button>

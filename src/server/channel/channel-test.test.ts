@@ -7,6 +7,30 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const { enabled, disabled, autoDisabled } = ChannelStatus
 
+forEachDatabase('a server that stops', (open) => {
+  test('does not wait for channels that are being tested', async () => {
+    const server = await startTestServer(open)
+    const upstream = await startFakeUpstream()
+    const admin = await anAdmin(server)
+    const hanging = { base_url: upstream.url, models: 'hang' }
+    const id = await aChannel(server, hanging)
+    await aChannel(server, hanging)
+    await server.call('GET', '/api/channel/test', { as: admin })
+    const one = server.call('GET', `/api/channel/test/${id}`, { as: admin })
+    const asked = []
+    while (asked.length < 2) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      asked.push(...upstream.seen())
+    }
+    // It would wait a minute for each.
+    const [answer] = await Promise.all([one, server.close()])
+    expect(answer.json).toMatchObject({ success: false, model: 'hang' })
+    // The second one of the run was not asked any more.
+    expect(upstream.seen()).toEqual([])
+    await upstream.close()
+  })
+})
+
 forEachDatabase('testing channels', (open) => {
   let server: TestServer
   let upstream: FakeUpstream
@@ -110,7 +134,7 @@ forEachDatabase('testing channels', (open) => {
       expect((await testLogs())[0].content).toMatch(/^渠道「broken」测试失败：/)
     })
 
-    test('an upstream that repeats the key does not get it into an answer or a log row', async () => {
+    test('a key that the upstream repeats is in no answer and no log row', async () => {
       const key = 'sk-canary-0123456789'
       const id = await aChannel(server, {
         base_url: upstream.url,

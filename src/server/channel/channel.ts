@@ -159,7 +159,7 @@ export function newChannels(input: ChannelInput): Checked<ChannelFields[]> {
  * The keys in a text, one a line. A key that is composed of form fields is one key, whatever its
  * lines: the credentials in it may be JSON as people paste it.
  */
-export function channelKeys(type: number, text: string, config: ConfigObject): string[] {
+function channelKeys(type: number, text: string, config: ConfigObject): string[] {
   if (channelType(type).key.composedOf.length > 0) {
     const key = text.trim() || composeKey(type, configTexts(config))
     return key === '' ? [] : [key]

@@ -34,6 +34,7 @@ export async function runCommandLine(
           ...(options.port === undefined ? {} : { PORT: options.port }),
           ...(options.host === undefined ? {} : { HOST: options.host }),
         }),
+        { isUnderNpm: environment['npm_lifecycle_event'] !== undefined },
       )
     })
   program

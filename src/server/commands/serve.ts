@@ -9,7 +9,10 @@ import { DEFAULT_PASSWORD } from '../user/user.ts'
 import { createTrace, openConfigured } from './open.ts'
 
 /** Starts the server and stays until a signal ends it. */
-export async function serve(config: Config): Promise<void> {
+export async function serve(
+  config: Config,
+  { isUnderNpm = false }: { isUnderNpm?: boolean } = {},
+): Promise<void> {
   buildConsoleIfNeeded()
   const trace = createTrace(config)
   const database = await openConfigured(config)
@@ -17,7 +20,8 @@ export async function serve(config: Config): Promise<void> {
   const address = await listen(config, server)
   trace.info({ address, database: database.engine, version: server.app.version }, 'listening')
   announceRoot(config, server, address)
-  stopOnSignal(server, database)
+  const stop = stopOnSignal(server, database)
+  if (isUnderNpm) stopWithParent(stop)
 }
 
 async function listen(config: Config, server: Server): Promise<string> {
@@ -81,9 +85,9 @@ function announceRoot(config: Config, { firstRoot, app }: Server, address: strin
 }
 
 /** The first signal stops gracefully, the second at once. */
-function stopOnSignal(server: Server, database: Database): void {
+function stopOnSignal(server: Server, database: Database): (signal: string) => Promise<void> {
   let isStopping = false
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+  const stop = async (signal: string): Promise<void> => {
     if (isStopping) process.exit(1)
     isStopping = true
     const { trace } = server.app
@@ -100,4 +104,21 @@ function stopOnSignal(server: Server, database: Database): void {
   }
   process.on('SIGTERM', (signal) => void stop(signal))
   process.on('SIGINT', (signal) => void stop(signal))
+  return stop
+}
+
+const PARENT_CHECK_MS = 500
+
+/**
+ * A signal sent to `npm start` ends npm and the shell between, but does not reach this process: being left
+ * without its parent means the same.
+ */
+function stopWithParent(stop: (signal: string) => Promise<void>): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    void stop('the end of npm')
+  }, PARENT_CHECK_MS)
+  timer.unref()
 }

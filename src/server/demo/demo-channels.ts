@@ -160,7 +160,7 @@ function workingChannel({ upstreamUrl, startSeconds, nowSeconds }: ChannelSettin
     weight: 0,
     status: ChannelStatus.enabled,
     createdSeconds: startSeconds,
-    testedSeconds: nowSeconds,
+    testedSeconds: nowSeconds - SECONDS_PER_DAY / 8,
     responseTimeMs: 3,
     balance: null,
     // It has no past: what it will be used for is up to the visitor.
@@ -187,7 +187,7 @@ function plan(sketch: Sketch, { dice, upstreamUrl, ...time }: ChannelSetting): D
     weight: dice.pick([0, 1, 1, 2, 5, 10]),
     status: sketch.fate === undefined ? ChannelStatus.enabled : status[sketch.fate],
     createdSeconds,
-    testedSeconds: endsSeconds - dice.whole(0, 8 * 3600),
+    testedSeconds: endsSeconds - dice.whole(SECONDS_PER_DAY / 4, 6 * SECONDS_PER_DAY),
     responseTimeMs: sketch.fate === 'failed' ? 0 : Math.round(dice.spread(RESPONSE_TIME_MS, 0.8)),
     balance: row.balance === null ? null : Math.round(dice.spread(60, 1) * 100) / 100,
     // Types whose own protocol is needed have never carried a call here.

@@ -1,3 +1,4 @@
+import net from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** What kind of place an address is, for deciding whether the server may connect to it. */
@@ -22,7 +23,8 @@ const PUBLIC_RANGES = new Set(['unicast'])
 
 /** Classifies an IP address; addresses that embed an IPv4 address are classified by it. */
 export function addressClass(text: string): AddressClass {
-  if (!ipaddr.isValid(text)) return 'forbidden'
+  // The library also takes spellings with octal or missing parts, of which readers differ.
+  if (net.isIP(text) === 0 || !ipaddr.isValid(text)) return 'forbidden'
   const address = embedded(ipaddr.process(text))
   if (METADATA.has(address.toString())) return 'forbidden'
   const range = address.range()
@@ -30,12 +32,20 @@ export function addressClass(text: string): AddressClass {
   return PUBLIC_RANGES.has(range) ? 'public' : 'private'
 }
 
+/** The NAT64 prefix that is the same everywhere; under others, only their network knows the place. */
+const NAT64_PREFIX = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]
+
 /** NAT64 and 6to4 addresses lead to the IPv4 address inside them. */
 function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address instanceof ipaddr.IPv4) return address
   const range = address.range()
   const bytes = address.toByteArray()
-  if (range === 'rfc6052') return new ipaddr.IPv4(bytes.slice(12))
+  if (NAT64_PREFIX.every((byte, index) => bytes[index] === byte)) {
+    return new ipaddr.IPv4(bytes.slice(12))
+  }
   if (range === '6to4') return new ipaddr.IPv4(bytes.slice(2, 6))
+  // `::7f00:1`, the oldest way of writing IPv4 as IPv6; the two that are all zeros have names.
+  const isCompatible = bytes.slice(0, 12).every((byte) => byte === 0)
+  if (isCompatible && range === 'unicast') return new ipaddr.IPv4(bytes.slice(12))
   return address
 }

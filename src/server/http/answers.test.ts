@@ -143,7 +143,7 @@ forEachDatabase('answers', (open) => {
         const answer = await send(label, endpoint, world.people[who])
         const seen = `${JSON.stringify(answer.headers)} ${answer.text}`
         const leaked = world.secrets.filter((secret) => seen.includes(secret))
-        expect(leaked, label).toEqual([])
+        expect(leaked, `${label}`).toEqual([])
       }
     },
   )
@@ -161,7 +161,7 @@ forEachDatabase('answers', (open) => {
         if (data !== undefined) expect(strangers(schemaOf(data, 'output'), answer.json)).toEqual([])
         return
       }
-      expect(answer.json['success'], answer.message).toBe(!isRefused)
+      expect(answer.json['success'], `${answer.message}`).toBe(!isRefused)
       const declared = [
         'success',
         'message',

@@ -28,7 +28,7 @@ const RAW_BODIES: Record<string, string> = {
   'a prototype': '{"__proto__":{"role":100},"constructor":{"prototype":{"role":100}}}',
   'a name given twice': '{"id":1,"id":2,"name":"x","name":"y"}',
   'names that nobody asked for': `{"${'n'.repeat(MEBIBYTE)}":1}`,
-  'ten thousand members': `{${Array.from({ length: 10_000 }, (_, index) => `"m${index}":0`).join()}}`,
+  'many members': `{${Array.from({ length: 9999 }, (_, index) => `"m${index}":0`).join()}}`,
 }
 
 /** What every member of a body is set to, all at once and each alone. */
@@ -68,7 +68,9 @@ const QUERIES: Record<string, string> = {
   'patterns and SQL': `?keyword=%25_%5C'%22--&order=id;DROP&username='%20OR%201=1`,
   prototypes: '?__proto__=1&constructor=1&__proto__[role]=100&toString=x',
   'a long word': `?keyword=${'x'.repeat(8000)}`,
-  'long words': `?username=${'x'.repeat(300)}&token_name=${'x'.repeat(300)}&model=${'y'.repeat(300)}`,
+  'long words': ['username', 'token_name', 'model_name', 'model', 'before']
+    .map((member, index) => `${index === 0 ? '?' : '&'}${member}=${'x'.repeat(300)}`)
+    .join(''),
 }
 
 const IDS = [

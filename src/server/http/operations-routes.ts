@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { ping } from '../db/setting-store.ts'
 import { sameText } from '../secrets.ts'

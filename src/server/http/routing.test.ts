@@ -46,7 +46,7 @@ forEachDatabase('routing', (open) => {
   test('paths are compared letter by letter', async () => {
     for (const path of ['/api/Status', '/API/status', '/api/status/x', '/api//status']) {
       const answer = await server.call('GET', path, { as: root })
-      expect(answer.json['data'], path).toBeUndefined()
+      expect(answer.json['data'], `${path}`).toBeUndefined()
     }
   })
 
@@ -166,7 +166,7 @@ const matches = (pattern: string, path: string): boolean =>
   )
 
 forEachDatabase('rate limits', (open) => {
-  test('critical calls have a small bucket of their own; beyond it 429 with nothing in it', async () => {
+  test('critical calls have a small bucket; beyond it 429 with nothing in it', async () => {
     const server = await startTestServer(open, {
       CRITICAL_RATE_LIMIT: '3',
       GLOBAL_API_RATE_LIMIT: '10',
@@ -193,5 +193,21 @@ forEachDatabase('rate limits', (open) => {
     }
     expect(statuses).toEqual([200, 429])
     await server.close()
+  })
+})
+
+forEachDatabase('stopping', (open) => {
+  test('a call that has begun is answered', async () => {
+    const server = await startTestServer(open)
+    const root = await aUser(server, { role: Role.root })
+    const body = { key: 'sk-x\n'.repeat(1000), models: 'a,b,c,d,e,f,g,h,i,j', group: 'a,b' }
+    let isAnswered = false
+    const long = server.call('POST', '/api/channel/', { as: root, body }).finally(() => {
+      isAnswered = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(isAnswered).toBe(false)
+    const [answer] = await Promise.all([long, server.close()])
+    expect(answer).toMatchObject({ status: 200, json: { success: true } })
   })
 })

@@ -1,15 +1,18 @@
-import type { FastifyReply } from 'fastify'
+import fastifyHelmet from '@fastify/helmet'
+import type { FastifyInstance } from 'fastify'
 
-/** Headers of every answer that is not relayed. */
-export function securityHeaders(reply: FastifyReply): void {
-  reply.headers({
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'same-origin',
-    'X-Frame-Options': 'SAMEORIGIN',
-    'Cross-Origin-Opener-Policy': 'same-origin-allow-popups',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'Permissions-Policy': 'camera=(), microphone=(), geolocation=(), payment=()',
-    'X-Permitted-Cross-Domain-Policies': 'none',
+/** Headers of every answer that is not relayed. Content policies differ by answer and are set there. */
+export async function secureHeaders(web: FastifyInstance): Promise<void> {
+  await web.register(fastifyHelmet, {
+    contentSecurityPolicy: false,
+    // The windows of external sign-in talk to the page that opened them.
+    crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
+    referrerPolicy: { policy: 'same-origin' },
+    // Whether the name is served by TLS for good is the operator's to say, in the proxy that speaks it.
+    strictTransportSecurity: false,
+  })
+  web.addHook('onRequest', async (_request, reply) => {
+    reply.header('Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=()')
   })
 }
 

@@ -177,6 +177,24 @@ forEachBooks('a token quota that is set', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 10, tokenRemain: after })
   })
 
+  test('keeps what is reserved at the same moment', async () => {
+    const { books } = shared
+    const beside = await shared.openBeside()
+    const account = await anAccount(books, { quota: 500, tokenQuota: 100 })
+    const { userId, tokenId } = account
+    const reserve = reservation(account, { requestId: newCallId(), amount: 30 })
+    const answers = await inTransaction(books, async (trx) => {
+      await setTokenQuota(trx, { tokenId, userId, target: 300, nowSeconds })
+      // Begins before the change is committed, and has to wait for it.
+      const batch = runBatch(beside, reserve)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return { batch }
+    })
+    expect(await answers.batch).toEqual([{ kind: 'reserved' }])
+    expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 270, tokenHeld: 30 })
+    await runBatch(books, { kind: 'release', requestId: reserve.requestId })
+  })
+
   test.each([0.5, Number.NaN, QUOTA_MAX + 1])('to %d is refused', async (target) => {
     const { books } = shared
     const { userId, tokenId } = await anAccount(books, { tokenQuota: 100 })

@@ -50,7 +50,8 @@ export async function createHeartbeat({
     async stop() {
       clearInterval(timer)
       await beating
-      await write.deleteFrom('nodes').where('name', '=', node).execute()
+      // Without a goodbye the others wait until it is lost.
+      await write.deleteFrom('nodes').where('name', '=', node).execute().catch(onFailure)
     },
   }
 }

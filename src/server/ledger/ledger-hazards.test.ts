@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { takeId } from '../db/ids.ts'
 import {
   anAccount,
   figuresOf,
@@ -149,6 +150,38 @@ forEachBooks('what changes while a call is open', (shared) => {
     await changeToken(books, account, { status: 2 })
     await runBatch(books, settle(settlement(account, { requestId, cost: 70 })))
     expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 10, tokenUsed: 70 })
+  })
+
+  test('a balance that somebody took below zero is charged nothing', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
+    const { write } = books.database
+    const { userId } = account
+    await write
+      .insertInto('ledger')
+      .values({
+        id: await takeId(write, 'ledger'),
+        created_at: NOW_SECONDS,
+        kind: 'adjust',
+        user_id: userId,
+        token_id: 0,
+        channel_id: 0,
+        user_amount: -150,
+        token_amount: 0,
+        debt: 0,
+        token_debt: 0,
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        actor_id: 1,
+        request_id: null,
+        detail: '',
+      })
+      .execute()
+    await write.updateTable('users').set({ quota: -110 }).where('id', '=', userId).execute()
+    const call = settlement(account, { requestId, cost: 20 })
+    expect(await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))).toEqual([
+      { kind: 'checkpointed' },
+      { kind: 'settled', charged: 0, debt: 20, userQuota: -50 },
+    ])
   })
 
   test('a channel that is gone loses its counter, not the call', async () => {

@@ -317,7 +317,7 @@ async function newHistory(books: Books): Promise<History> {
   return new History(books, [first, { ...first, tokenId }, last])
 }
 
-const RUNS = 40
+const RUNS = 30
 
 forEachBooks('any history', (shared) => {
   test('leaves what the model says, and books that balance', async () => {

@@ -64,10 +64,12 @@ async function placeSince(
     strays: number
   }>`
     WITH counted AS MATERIALIZED (
-      SELECT hour, sum(requests) AS rows FROM channel_usage_hourly WHERE hour >= ${since} GROUP BY hour
+      SELECT hour, sum(requests) AS rows
+        FROM channel_usage_hourly WHERE hour >= ${since} GROUP BY hour
       UNION ALL
       SELECT created_at - created_at % 3600 AS hour, count(*) AS rows
-        FROM logs WHERE type <> 2 AND +created_at >= ${since} GROUP BY created_at - created_at % 3600
+        FROM logs WHERE type <> 2 AND +created_at >= ${since}
+        GROUP BY created_at - created_at % 3600
     ), hours AS MATERIALIZED (
       SELECT hour, sum(rows) AS rows FROM counted GROUP BY hour
     ), running AS MATERIALIZED (

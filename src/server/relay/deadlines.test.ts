@@ -91,17 +91,6 @@ describe.concurrent('a call that takes longer than the operator allows', () => {
     await setup.close()
   })
 
-  async function expectUpstreamLeft(model: string): Promise<void> {
-    const seen = await eventually(
-      () =>
-        setup.upstream
-          .seen()
-          .find(({ body }) => typeof body === 'object' && body['model'] === model),
-      'the upstream to be called',
-    )
-    await eventually(() => seen.outcome === 'client-gone', 'the upstream to be left')
-  }
-
   test.for([
     ['hang', false],
     ['hang', true],

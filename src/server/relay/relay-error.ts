@@ -47,8 +47,9 @@ const WORD_MAX = 200
 
 /** What an upstream's words must not tell: the channel's key, and where the upstream is. */
 export function secretsOf({ key, baseUrl }: { key: string; baseUrl: string }): string[] {
-  const place = URL.canParse(baseUrl) ? new URL(baseUrl) : null
-  return [key, baseUrl, place?.host ?? '', place?.hostname ?? '']
+  const { host, hostname } = URL.canParse(baseUrl) ? new URL(baseUrl) : { host: '', hostname: '' }
+  // A name without a dot may be an ordinary word.
+  return [key, baseUrl, ...[host, hostname].filter((place) => /[.:]/.test(place))]
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../contract/endpoint.ts'
 /** Ways to call what the contract lists, for tests that go through all of it. */
 
 /** `PUT /api/token/?status_only`: how a test names an endpoint. */
-export const labelOf = ({ method, path, options }: Endpoint): string =>
+const labelOf = ({ method, path, options }: Endpoint): string =>
   `${method} ${path}${options.whenQuery === undefined ? '' : `?${options.whenQuery}`}`
 
 /** Rows for `test.each`. */
@@ -14,7 +14,7 @@ export const labelledEndpoints: (readonly [string, Endpoint])[] = allEndpoints.m
 )
 
 /** An id that no row has. */
-export const NO_ID = 999_999_999
+const NO_ID = 999_999_999
 
 /** The address of an endpoint, its own query member included. */
 export function addressOf({ path, options }: Endpoint, id: number | string = NO_ID): string {

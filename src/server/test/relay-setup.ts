@@ -272,7 +272,7 @@ export async function bookedCall(setup: RelaySetup, requestId: string) {
     .executeTakeFirstOrThrow()
   // The relay writes this text itself.
   const detail = JSON.parse(ledger.detail) as Record<string, string | number>
-  return { ledger, log, detail, quota: log.quota }
+  return { ledger, log, detail, quota: log.quota ?? 0 }
 }
 
 /** Whether nothing was booked and nothing is held for this user. */

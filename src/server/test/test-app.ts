@@ -11,7 +11,7 @@ import { createServer } from '../server.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
 
-/** The real server on a free loopback port, with a clock that stands still unless it is told to go. */
+/** The real server on a free loopback port, with a clock that goes on only when it is told to. */
 export interface TestServer {
   url: string
   app: App
@@ -102,8 +102,8 @@ export async function startTestServer(
     faults,
     call: (method, path, input = {}) => call(agent, { method, address: url + path, input }),
     async close() {
-      await agent.close()
       await server.close()
+      await agent.destroy()
       try {
         await expectBooksBalanced(database)
       } finally {

@@ -153,6 +153,16 @@ forEachDatabase('user administration', (open) => {
       expect((await login('someone', 'password-2')).json['success']).toBe(false)
     })
 
+    test('of ten who want one name at once, one gets it and nobody a fault', async () => {
+      const username = randomText(8)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => create({ username, password: 'password-2' })),
+      )
+      expect(answers.filter(({ json }) => json['success'] === true)).toHaveLength(1)
+      for (const { status } of answers) expect(status).toBe(200)
+      expect(server.faults).toEqual([])
+    })
+
     test('refuses a name that is taken', async () => {
       const answer = await create({ username: user.username, password: 'password-2' })
       expect(answer.message).toBe(`用户名「${user.username}」已被使用`)

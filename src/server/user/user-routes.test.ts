@@ -256,7 +256,7 @@ forEachDatabase('own account', (open) => {
     })
   })
 
-  test('GET /api/user/available_models: what enabled channels serve to one of the groups', async () => {
+  test('available models are what enabled channels serve to one of the groups', async () => {
     const group = randomText(8)
     await aChannel(server, { models: 'b,a', group })
     await aChannel(server, { models: 'c', group: `${group}2` })

@@ -29,10 +29,9 @@ const DAY_LENGTH = 'YYYY-MM-DD'.length
  */
 export function StampField(props: StampFieldProps) {
   const { label, value, onCommit, format, parse, timeOfDay } = props
-  const { t, i18n } = useTranslation()
+  const { t } = useTranslation()
   const [text, setText] = useState(format(value))
   const [seen, setSeen] = useState(value)
-  const [isOpen, setIsOpen] = useState(false)
   if (value !== seen) {
     setSeen(value)
     setText(format(value))
@@ -50,42 +49,63 @@ export function StampField(props: StampFieldProps) {
     if (event.key === 'Escape') setText(format(value))
   }
   return (
+    <TextInput
+      className={styles['stamp'] ?? ''}
+      aria-label={label}
+      autoComplete="off"
+      placeholder="YYYY-MM-DD HH:mm:ss"
+      value={text}
+      error={isWrong}
+      title={isWrong ? t('时间格式错误，例如 2030-01-31 12:00:00') : label}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={() => commit(text)}
+      onKeyDown={onKeyDown}
+      rightSection={
+        <Calendar
+          label={label}
+          day={value > 0 ? format(value).slice(0, DAY_LENGTH) : null}
+          onChoose={(day) => commit(`${day} ${timeOfDay}`)}
+        />
+      }
+    />
+  )
+}
+
+interface CalendarProps {
+  label: string
+  /** `YYYY-MM-DD`; null shows the present month: nobody wants to leaf there from 1970. */
+  day: string | null
+  onChoose: (day: string) => void
+}
+
+function Calendar({ label, day, onChoose }: CalendarProps) {
+  const { t, i18n } = useTranslation()
+  const [isOpen, setIsOpen] = useState(false)
+  return (
     <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
       <Popover.Target>
-        <TextInput
-          className={styles['stamp'] ?? ''}
-          aria-label={label}
-          autoComplete="off"
-          placeholder="YYYY-MM-DD HH:mm:ss"
-          value={text}
-          error={isWrong}
-          title={isWrong ? t('时间格式错误，例如 2030-01-31 12:00:00') : label}
-          onChange={(event) => setText(event.currentTarget.value)}
-          onBlur={() => commit(text)}
-          onKeyDown={onKeyDown}
-          rightSection={
-            <button
-              type="button"
-              className={styles['open']}
-              aria-label={t('{{label}}：打开日历', { label })}
-              aria-expanded={isOpen}
-              onClick={() => setIsOpen(!isOpen)}
-            >
-              <svg width="14" height="14" viewBox="0 0 14 14" fill="none" aria-hidden="true">
-                <rect x="1.5" y="2.5" width="11" height="10" rx="1.5" stroke="currentColor" />
-                <path d="M1.5 5.5h11M4.5 1v3M9.5 1v3" stroke="currentColor" />
-              </svg>
-            </button>
-          }
-        />
+        <button
+          type="button"
+          className={styles['open']}
+          aria-label={t('{{label}}：打开日历', { label })}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          <svg width="14" height="14" viewBox="0 0 14 14" fill="none" aria-hidden="true">
+            <rect x="1.5" y="2.5" width="11" height="10" rx="1.5" stroke="currentColor" />
+            <path d="M1.5 5.5h11M4.5 1v3M9.5 1v3" stroke="currentColor" />
+          </svg>
+        </button>
       </Popover.Target>
       <Popover.Dropdown aria-label={label} className={styles['calendar'] ?? ''}>
         <DatePicker
-          value={format(value).slice(0, DAY_LENGTH)}
-          // Nobody wants to leaf from 1970 to this month.
-          {...(value > 0 ? { defaultDate: format(value).slice(0, DAY_LENGTH) } : {})}
+          value={day}
+          {...(day === null ? {} : { defaultDate: day })}
           locale={i18n.language === 'en' ? 'en' : zhCn.name}
           firstDayOfWeek={1}
+          monthLabelFormat={t('YYYY 年 M 月')}
+          hideOutsideDates
+          // Red says that something is wrong.
+          weekendDays={[]}
           size="sm"
           ariaLabels={{
             previousMonth: t('上个月'),
@@ -94,11 +114,9 @@ export function StampField(props: StampFieldProps) {
             nextYear: t('下一年'),
             previousDecade: t('前十年'),
             nextDecade: t('后十年'),
-            monthLevelControl: t('选择月份'),
-            yearLevelControl: t('选择年份'),
           }}
-          onChange={(day) => {
-            if (day !== null) commit(`${day.slice(0, DAY_LENGTH)} ${timeOfDay}`)
+          onChange={(chosen) => {
+            if (chosen !== null) onChoose(chosen.slice(0, DAY_LENGTH))
             setIsOpen(false)
           }}
         />

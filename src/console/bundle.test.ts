@@ -1,0 +1,80 @@
+// oxlint-disable-next-line no-restricted-imports -- weighs what the browser loads
+import { gzipSync } from 'node:zlib'
+// oxlint-disable-next-line no-restricted-imports -- as above
+import { join } from 'node:path'
+import { build, type Rolldown } from 'vite'
+import { beforeAll, expect, test } from 'vitest'
+
+const SIGN_IN_BYTES_MAX = 160_000
+const PAGE_BYTES_MAX = 200_000
+/** The page itself, the logo and the headers of a handful of answers. */
+const BESIDE_BYTES = 6000
+
+const files = new Map<string, Rolldown.OutputChunk | Rolldown.OutputAsset>()
+
+beforeAll(async () => {
+  const built = await build({
+    root: join(import.meta.dirname, '../..'),
+    logLevel: 'silent',
+    build: { write: false },
+  })
+  // One output without watching: neither a list nor a watcher.
+  const { output } = built as Rolldown.RolldownOutput
+  for (const file of output) files.set(file.fileName, file)
+}, 120_000)
+
+/** Names of a chunk, what it imports at once, and their styles. */
+function loadedWith(name: string, found = new Set<string>()): Set<string> {
+  const file = files.get(name)
+  if (found.has(name) || file === undefined) return found
+  found.add(name)
+  if (file.type === 'asset') return found
+  for (const imported of file.imports) loadedWith(imported, found)
+  for (const style of file.viteMetadata?.importedCss ?? []) loadedWith(style, found)
+  return found
+}
+
+function bytesOf(names: Iterable<string>): number {
+  return [...names].reduce((sum, name) => {
+    const file = files.get(name)
+    if (file === undefined) return sum
+    return sum + gzipSync(file.type === 'chunk' ? file.code : file.source).length
+  }, 0)
+}
+
+function chunkOf(source: string): string {
+  const chunk = [...files.values()].find(
+    (file) => file.type === 'chunk' && (file.facadeModuleId ?? '').endsWith(source),
+  )
+  if (chunk === undefined) throw new Error(`nothing was built from ${source}`)
+  return chunk.fileName
+}
+
+/** What the page itself names. */
+function start(): Set<string> {
+  const page = files.get('index.html')
+  const html = page?.type === 'asset' ? String(page.source) : ''
+  const found = new Set<string>()
+  for (const [, name = ''] of html.matchAll(/\.\/(assets\/[^"]+)/g)) loadedWith(name, found)
+  return found
+}
+
+test('the sign-in page is light before it can be used', () => {
+  const loaded = loadedWith(chunkOf('/login-page.tsx'), start())
+  expect(bytesOf(loaded) + BESIDE_BYTES).toBeLessThan(SIGN_IN_BYTES_MAX)
+})
+
+test('no page adds more than its share', () => {
+  const isThere = start()
+  const frame = ['/queries.tsx', '/signed-in-bar.tsx'].map(chunkOf)
+  const pages = [...files.values()].filter(
+    (file) => file.type === 'chunk' && (file.facadeModuleId ?? '').endsWith('-page.tsx'),
+  )
+  const weights = pages.map(({ fileName }) => {
+    const loaded = new Set<string>()
+    for (const name of [...frame, fileName]) loadedWith(name, loaded)
+    return { fileName, bytes: bytesOf([...loaded].filter((name) => !isThere.has(name))) }
+  })
+  expect(weights.length).toBeGreaterThan(0)
+  expect(weights.filter(({ bytes }) => bytes > PAGE_BYTES_MAX)).toEqual([])
+})

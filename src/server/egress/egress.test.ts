@@ -1,0 +1,212 @@
+import net from 'node:net'
+import type { AddressInfo } from 'node:net'
+import http from 'node:http'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { callUpstream } from '../relay/upstream-call.ts'
+import { createEgress, EgressRefused, type Egress } from './egress.ts'
+
+/** What happens on the wire is what counts: a server here counts the connections it gets. */
+
+let server: http.Server
+let port: number
+let connections = 0
+let requests: { url: string; host: string }[] = []
+beforeAll(async () => {
+  server = http.createServer((request, response) => {
+    requests.push({ url: request.url ?? '', host: request.headers.host ?? '' })
+    if (request.url === '/moved') response.writeHead(302, { location: '/landed' })
+    response.end('hello')
+  })
+  server.on('connection', () => {
+    connections += 1
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+beforeEach(() => {
+  connections = 0
+  requests = []
+})
+
+const made: Egress[] = []
+afterEach(async () => {
+  for (const egress of made.splice(0)) await egress.close()
+})
+function egressOf(settings: Parameters<typeof createEgress>[0]): Egress {
+  const egress = createEgress(settings)
+  made.push(egress)
+  return egress
+}
+
+/** The status, or why there is none. */
+function call(egress: Egress, url: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let status = 0
+  let text = ''
+  callUpstream(
+    egress,
+    {
+      url,
+      method: 'GET',
+      headers: {},
+      body: null,
+      firstByteTimeoutMs: 2000,
+      idleTimeoutMs: 2000,
+    },
+    {
+      onHead: (answered) => {
+        status = answered
+      },
+      onData: (chunk) => {
+        text += chunk.toString()
+      },
+      onEnd: () => resolve(`${status} ${text}`),
+      onFailure: (failure, error) => resolve(error instanceof EgressRefused ? 'refused' : failure),
+    },
+  )
+  return promise
+}
+
+describe('private addresses', () => {
+  /** Spellings of this machine that URL parsers understand. */
+  const loopback = [
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '127.0.0.1.',
+    '①②⑦.⓪.⓪.①',
+    '127。0。0。1',
+    'user:pass@127.0.0.1',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+  ]
+
+  test.each(loopback)('are reached where the operator allows them: %s', async (host) => {
+    expect(await call(egressOf({ allowPrivate: true }), `http://${host}:${port}/x`)).toBe(
+      '200 hello',
+    )
+    expect(connections).toBe(1)
+  })
+
+  test.each([...loopback, 'localhost', 'LOCALHOST', '[::1]', '10.0.0.1'])(
+    'are never tried where not: %s',
+    async (host) => {
+      expect(await call(egressOf({ allowPrivate: false }), `http://${host}:${port}/x`)).toBe(
+        'refused',
+      )
+      expect(connections).toBe(0)
+    },
+  )
+})
+
+describe('whatever the operator allows', () => {
+  test.each([
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '2852039166',
+    '0.0.0.0',
+    '0',
+    '[::]',
+    '[::ffff:169.254.169.254]',
+    '[64:ff9b::a9fe:a9fe]',
+    '[2002:a9fe:a9fe::1]',
+    '[fe80::1]',
+    '[fd00:ec2::254]',
+    '100.100.100.200',
+    '224.0.0.1',
+    '255.255.255.255',
+  ])('%s is refused without a connection', async (host) => {
+    const started = performance.now()
+    expect(await call(egressOf({ allowPrivate: true }), `http://${host}:${port}/x`)).toBe('refused')
+    expect(performance.now() - started).toBeLessThan(1000)
+  })
+
+  test.each(['http://[::1%25lo]/', 'http://', 'not a url', 'http://a b/', 'file:///etc/passwd'])(
+    'what is no address of a server fails like any other call: %s',
+    async (url) => {
+      expect(await call(egressOf({ allowPrivate: true }), url)).toBe('unreachable')
+    },
+  )
+
+  test('a name that leads nowhere is unreachable', async () => {
+    const result = await call(egressOf({ allowPrivate: true }), 'http://nowhere.invalid/')
+    expect(result).toBe('unreachable')
+  })
+})
+
+test('a name is resolved by us, and the connection goes to the address that was looked at', async () => {
+  expect(await call(egressOf({ allowPrivate: true }), `http://localhost:${port}/x`)).toBe(
+    '200 hello',
+  )
+  expect(requests).toEqual([{ url: '/x', host: `localhost:${port}` }])
+})
+
+test('redirects are not followed', async () => {
+  const egress = egressOf({ allowPrivate: true })
+  expect(await call(egress, `http://127.0.0.1:${port}/moved`)).toBe('302 hello')
+  expect(requests.map(({ url }) => url)).toEqual(['/moved'])
+})
+
+test('connections are kept and used again', async () => {
+  const egress = egressOf({ allowPrivate: true })
+  for (let count = 0; count < 5; count += 1) await call(egress, `http://127.0.0.1:${port}/x`)
+  // The next call may begin a moment before the last one's connection is free.
+  expect(connections).toBeLessThanOrEqual(2)
+  expect(requests).toHaveLength(5)
+})
+
+test('thousands of origins do not pile up', async () => {
+  const egress = egressOf({ allowPrivate: true })
+  const first = egress.dispatcher('http://127.0.0.1:1')
+  for (let other = 2; other < 2300; other += 1) egress.dispatcher(`http://127.0.0.1:${other}`)
+  // Forgotten, and made anew when it is asked for.
+  expect(egress.dispatcher('http://127.0.0.1:1')).not.toBe(first)
+  expect(egress.dispatcher('http://127.0.0.1:2299')).toBe(
+    egress.dispatcher('http://127.0.0.1:2299'),
+  )
+})
+
+describe('through a proxy', () => {
+  /** A proxy that tunnels to wherever it is asked. */
+  async function startProxy() {
+    const asked: string[] = []
+    const proxy = http.createServer()
+    proxy.on('connect', (request, socket) => {
+      asked.push(request.url ?? '')
+      const onward = net.connect(port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        onward.pipe(socket).pipe(onward)
+      })
+      onward.on('error', () => socket.destroy())
+      socket.on('error', () => onward.destroy())
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    // A server listening on TCP has an address object.
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    return { asked, url, close: () => proxy.close() }
+  }
+
+  test('calls go by it, and it resolves the names', async () => {
+    const proxy = await startProxy()
+    const egress = egressOf({ allowPrivate: false, proxy: proxy.url })
+    expect(await call(egress, 'http://models.example/v1/x')).toBe('200 hello')
+    expect(proxy.asked).toEqual(['models.example:80'])
+    expect(requests).toEqual([{ url: '/v1/x', host: 'models.example' }])
+    proxy.close()
+  })
+
+  test('forbidden addresses are refused all the same', async () => {
+    const proxy = await startProxy()
+    const egress = egressOf({ allowPrivate: true, proxy: proxy.url })
+    expect(await call(egress, 'http://169.254.169.254/latest')).toBe('refused')
+    expect(proxy.asked).toEqual([])
+    proxy.close()
+  })
+})

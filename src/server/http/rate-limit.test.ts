@@ -1,0 +1,117 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createTestDatabase } from '../test/postgres.ts'
+import { createRateLimits, type RateLimit, type RateLimits } from './rate-limit.ts'
+
+const OFF = { api: 0, web: 0, critical: 0, pool: null }
+
+describe('a limit', () => {
+  beforeEach(() => vi.useFakeTimers())
+  afterEach(() => vi.useRealTimers())
+
+  /** Three calls in three minutes. */
+  const ofThree = async (): Promise<RateLimit> => (await createRateLimits({ ...OFF, api: 3 })).api
+
+  test('lets so many calls of a key pass in its window, and no more', async () => {
+    const limit = await ofThree()
+    const taken = [await limit.take('a'), await limit.take('a'), await limit.take('a')]
+    expect(taken).toEqual([true, true, true])
+    expect(await limit.take('a')).toBe(false)
+    expect(await limit.take('b')).toBe(true)
+  })
+
+  test('lets them pass again when the window is over', async () => {
+    const limit = await ofThree()
+    for (let call = 0; call < 5; call += 1) await limit.take('a')
+    expect(await limit.waitSeconds('a')).toBe(180)
+    vi.advanceTimersByTime(179_000)
+    expect(await limit.take('a')).toBe(false)
+    vi.advanceTimersByTime(2000)
+    expect(await limit.waitSeconds('a')).toBe(0)
+    expect(await limit.take('a')).toBe(true)
+  })
+
+  test('says how long to wait without counting the question', async () => {
+    const limit = await ofThree()
+    for (let question = 0; question < 9; question += 1) {
+      expect(await limit.waitSeconds('a')).toBe(0)
+    }
+    await limit.take('a')
+    await limit.take('a')
+    expect(await limit.waitSeconds('a')).toBe(0)
+    expect(await limit.take('a')).toBe(true)
+    expect(await limit.waitSeconds('a')).toBeGreaterThan(0)
+  })
+
+  test('forgets a key', async () => {
+    const limit = await ofThree()
+    for (let call = 0; call < 5; call += 1) await limit.take('a')
+    await limit.forget('a')
+    expect(await limit.take('a')).toBe(true)
+  })
+
+  test('of 0 is none', async () => {
+    const { api: limit } = await createRateLimits(OFF)
+    for (let call = 0; call < 1000; call += 1) expect(await limit.take('a')).toBe(true)
+    expect(await limit.waitSeconds('a')).toBe(0)
+  })
+
+  test('holds against a burst', async () => {
+    const limit = await ofThree()
+    const taken = await Promise.all(Array.from({ length: 100 }, () => limit.take('a')))
+    expect(taken.filter(Boolean)).toHaveLength(3)
+  })
+})
+
+describe('the limits of a server', () => {
+  test('are off together with failed sign-ins when the critical one is', async () => {
+    const limits = await createRateLimits(OFF)
+    for (let call = 0; call < 50; call += 1) {
+      expect(await limits.signIn.take('root')).toBe(true)
+      expect(await limits.critical.take('1.2.3.4')).toBe(true)
+    }
+  })
+
+  test('allow ten failed sign-ins of an account, and each limit counts for itself', async () => {
+    const limits = await createRateLimits({ api: 1, web: 2, critical: 20, pool: null })
+    for (let call = 0; call < 10; call += 1) expect(await limits.signIn.take('root')).toBe(true)
+    expect(await limits.signIn.take('root')).toBe(false)
+    expect(await limits.api.take('x')).toBe(true)
+    expect(await limits.api.take('x')).toBe(false)
+    expect(await limits.web.take('x')).toBe(true)
+  })
+
+  test('that guard passwords are shared by all processes on one PostgreSQL', async () => {
+    const database = await createTestDatabase()
+    const pools = [1, 2].map(() => new pg.Pool({ connectionString: database.url, max: 2 }))
+    const processes: RateLimits[] = []
+    for (const pool of pools) {
+      processes.push(await createRateLimits({ api: 2, web: 2, critical: 2, pool }))
+    }
+    const [one, two] = processes
+    const taken = [
+      await one?.critical.take('1.2.3.4'),
+      await two?.critical.take('1.2.3.4'),
+      await one?.critical.take('1.2.3.4'),
+      await two?.critical.take('1.2.3.4'),
+    ]
+    expect(taken).toEqual([true, true, false, false])
+    expect(await two?.critical.waitSeconds('1.2.3.4')).toBeGreaterThan(0)
+    await one?.critical.forget('1.2.3.4')
+    expect(await two?.critical.take('1.2.3.4')).toBe(true)
+    await Promise.all(pools.map((pool) => pool.end()))
+    await database.drop()
+  })
+
+  test('count on in memory while the database is gone', async () => {
+    const database = await createTestDatabase()
+    const pool = new pg.Pool({ connectionString: database.url, max: 2 })
+    pool.on('error', () => {})
+    const limits = await createRateLimits({ api: 2, web: 2, critical: 2, pool })
+    await database.drop()
+    const taken: boolean[] = []
+    for (let call = 0; call < 4; call += 1) taken.push(await limits.critical.take('1.2.3.4'))
+    expect(taken).toEqual([true, true, false, false])
+    await pool.end()
+  })
+})

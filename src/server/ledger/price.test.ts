@@ -1,0 +1,264 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { QUOTA_MAX } from '../../contract/quota.ts'
+import { defaultRatios } from '../option/default-ratios.ts'
+import type { Ratios } from '../option/live-options.ts'
+import {
+  costOf,
+  findPrice,
+  ratioText,
+  reservationOf,
+  type Price,
+  type PricedName,
+} from './price.ts'
+
+const none: ReadonlyMap<string, string> = new Map()
+
+function ratios(over: {
+  model?: Record<string, string>
+  completion?: Record<string, string>
+  group?: Record<string, string>
+  cache?: Record<string, string>
+  otherwise?: string
+}): Ratios {
+  const mapOf = (entries: Record<string, string> = {}) => new Map(Object.entries(entries))
+  return {
+    model: mapOf(over.model),
+    completion: mapOf(over.completion),
+    group: mapOf(over.group),
+    cache: mapOf(over.cache),
+    otherwise: over.otherwise,
+    version: 1,
+  }
+}
+
+const named = (requested: string, over: Partial<PricedName> = {}): PricedName => ({
+  requested,
+  mapped: requested,
+  channelType: 1,
+  group: 'default',
+  ...over,
+})
+
+function price(from: Ratios, name: PricedName): Price {
+  const found = findPrice(from, name)
+  if (found === null) throw new Error(`no price for ${name.requested}`)
+  return found
+}
+
+const used = (promptTokens: number, completionTokens: number, cachedTokens = 0) => ({
+  promptTokens,
+  completionTokens,
+  cachedTokens,
+})
+
+/** A price of these ratios. */
+const of = (model: string, completion = '1', group = '1', cache = '1'): Price =>
+  price(
+    ratios({
+      model: { m: model },
+      completion: { m: completion },
+      group: { default: group },
+      cache: { m: cache },
+    }),
+    named('m'),
+  )
+
+describe('what a call costs', () => {
+  test.each([
+    // What a real One API server charged for the same figures.
+    ['gpt-4o-mini', of('0.075', '4'), used(11, 7), 3],
+    ['gpt-3.5-turbo', of('0.25', '3'), used(11, 7), 8],
+    ['gpt-3.5-turbo, older form', of('0.25', '3'), used(5, 3), 4],
+    ['embeddings', of('0.075', '4'), used(6, 0), 1],
+    ['moderations', of('0.075', '4'), used(1, 0), 1],
+    ['ratio 1', of('1', '4'), used(11, 7), 39],
+    // Rounded once, up.
+    ['just above a point', of('0.1'), used(11, 0), 2],
+    ['a whole number of points', of('0.1'), used(20, 0), 2],
+    ['three tenths, which floating point gets wrong', of('0.1', '3'), used(0, 10), 3],
+    ['0.1 + 0.2', of('0.1', '2'), used(10, 10), 3],
+    // At least one point, where there is a price and something was used.
+    ['next to nothing', of('0.000001'), used(1, 0), 1],
+    ['nothing used', of('30'), used(0, 0), 0],
+    ['free model', of('0', '4'), used(1000, 1000), 0],
+    ['free group', of('15', '4', '0'), used(1000, 1000), 0],
+    ['free completion', of('1', '0'), used(0, 1000), 1],
+    // Groups and caches.
+    ['a dearer group', of('1', '1', '2.5'), used(10, 10), 50],
+    ['a cheaper group', of('1', '1', '0.5'), used(10, 10), 10],
+    ['cached prompt', of('1', '2', '1', '0.5'), used(100, 10, 80), 20 + 40 + 20],
+    ['all of it cached, for free', of('1', '1', '1', '0'), used(100, 0, 100), 1],
+  ])('%s', (_what, priced, tokens, points) => {
+    expect(costOf(priced, tokens)).toBe(points)
+  })
+
+  test('never exceeds what the books can hold', () => {
+    const dear = of('1000000', '1000000', '1000000')
+    expect(costOf(dear, used(20_000_000, 20_000_000))).toBe(QUOTA_MAX)
+    const estimate = { promptTokens: 1, maxCompletionTokens: 100_000_000, preConsumedTokens: 0 }
+    expect(reservationOf(dear, estimate)).toBe(QUOTA_MAX)
+  })
+
+  /** A decimal with up to 15 significant digits, as an operator may write it. */
+  const ratio = fc
+    .tuple(fc.bigInt({ min: 0n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 15 }))
+    .map(([digits, decimals]) => {
+      const text = digits.toString().padStart(decimals + 1, '0')
+      const whole = text.slice(0, text.length - decimals)
+      return {
+        text: decimals === 0 ? whole : `${whole}.${text.slice(-decimals)}`,
+        digits,
+        decimals,
+      }
+    })
+    .filter(({ text }) => Number(text) <= 1_000_000)
+
+  test('is exact for ratios of any precision', () => {
+    const tokens = fc.integer({ min: 0, max: 20_000_000 })
+    fc.assert(
+      fc.property(
+        fc.tuple(ratio, ratio, ratio, ratio),
+        fc.tuple(tokens, tokens, tokens),
+        ([model, completion, group, cache], [prompt, produced, cachedWish]) => {
+          const cached = Math.min(cachedWish, prompt)
+          const priced = of(model.text, completion.text, group.text, cache.text)
+          // All over one denominator, rounded up once.
+          const scale = (one: { digits: bigint; decimals: number }, decimals: number): bigint =>
+            one.digits * 10n ** BigInt(decimals - one.decimals)
+          const parts =
+            BigInt(prompt - cached) * scale({ digits: 1n, decimals: 0 }, 15) +
+            BigInt(cached) * scale(cache, 15) +
+            BigInt(produced) * scale(completion, 15)
+          const exact = parts * scale(model, 15) * scale(group, 15)
+          const unit = 10n ** 45n
+          const ceiling = exact / unit + (exact % unit === 0n ? 0n : 1n)
+          const isFree = model.digits * group.digits === 0n || prompt + produced === 0
+          const least = isFree ? 0n : ceiling === 0n ? 1n : ceiling
+          const bounded = least > BigInt(QUOTA_MAX) ? BigInt(QUOTA_MAX) : least
+          expect(BigInt(costOf(priced, used(prompt, produced, cached)))).toBe(bounded)
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('grows with every figure, and is always a whole number of points in range', () => {
+    const tokens = fc.integer({ min: 0, max: 20_000_000 })
+    fc.assert(
+      fc.property(
+        fc.tuple(ratio, ratio, ratio),
+        fc.tuple(tokens, tokens, fc.integer({ min: 0, max: 1000 })),
+        ([model, completion, group], [prompt, produced, more]) => {
+          const priced = of(model.text, completion.text, group.text)
+          const cost = costOf(priced, used(prompt, produced))
+          expect(Number.isSafeInteger(cost) && cost >= 0).toBe(true)
+          expect(costOf(priced, used(prompt + more, produced))).toBeGreaterThanOrEqual(cost)
+          expect(costOf(priced, used(prompt, produced + more))).toBeGreaterThanOrEqual(cost)
+        },
+      ),
+    )
+  })
+})
+
+describe('what is held back before a call', () => {
+  const dear = of('2', '3')
+  const hold = (maxCompletionTokens: number | null, preConsumedTokens = 500) =>
+    reservationOf(dear, { promptTokens: 10, maxCompletionTokens, preConsumedTokens })
+
+  test('is the prompt and all that the client lets the model produce', () => {
+    expect(hold(100)).toBe((10 + 100 * 3) * 2)
+    expect(hold(1)).toBe((10 + 3) * 2)
+  })
+
+  test('is the operator’s figure at the prompt’s price when the client does not say', () => {
+    expect(hold(null)).toBe((10 + 500) * 2)
+    expect(hold(null, 0)).toBe(20)
+  })
+
+  test('is bounded for a client that asks for the moon', () => {
+    expect(hold(100_000_000)).toBe((10 + 10_000_000 * 3) * 2)
+  })
+
+  test('is nothing for what is free', () => {
+    const estimate = { promptTokens: 10, maxCompletionTokens: 100, preConsumedTokens: 500 }
+    expect(reservationOf(of('0'), estimate)).toBe(0)
+  })
+})
+
+describe('the price of a name', () => {
+  const model = { asked: '1', sent: '2', 'typed(14)': '3', typed: '4' }
+
+  test('is the requested one’s if it has an entry, else the mapped one’s', () => {
+    const from = ratios({ model })
+    const mapped = named('asked', { mapped: 'sent' })
+    expect(price(from, mapped)).toMatchObject({ pricedAs: 'asked', modelRatio: '1' })
+    const alias = named('alias', { mapped: 'sent' })
+    expect(price(from, alias)).toMatchObject({ pricedAs: 'sent', modelRatio: '2' })
+  })
+
+  test('is that of the channel’s type where there is one', () => {
+    const from = ratios({ model })
+    expect(price(from, named('typed', { channelType: 14 })).modelRatio).toBe('3')
+    expect(price(from, named('typed')).modelRatio).toBe('4')
+    expect(findPrice(ratios({ model: { 'x(14)': '1' } }), named('x'))).toBeNull()
+  })
+
+  test('is the operator’s own default for names without an entry, or there is none', () => {
+    expect(findPrice(ratios({ model }), named('unknown'))).toBeNull()
+    const from = ratios({ model, otherwise: '30' })
+    expect(price(from, named('unknown', { mapped: 'x' }))).toMatchObject({
+      pricedAs: 'unknown',
+      modelRatio: '30',
+    })
+    // The default is the last resort: an entry for the mapped name comes before it.
+    expect(price(from, named('alias', { mapped: 'sent' })).modelRatio).toBe('2')
+  })
+
+  test('takes the completion ratio from the same name: its entry, or what the name says', () => {
+    const from = ratios({ model: { 'gpt-4o': '1', 'gpt-3.5-turbo': '1' }, otherwise: '1' })
+    expect(price(from, named('gpt-4o')).completionRatio).toBe('4')
+    expect(price(from, named('x', { mapped: 'gpt-3.5-turbo' })).completionRatio).toBe('3')
+    expect(price(from, named('anything')).completionRatio).toBe('1')
+    const own = ratios({ model: { 'gpt-4o': '1' }, completion: { 'gpt-4o': '7.5' } })
+    expect(price(own, named('gpt-4o')).completionRatio).toBe('7.5')
+  })
+
+  test('of a group without a ratio is ×1', () => {
+    const from = ratios({ model, group: { vip: '0.8' } })
+    expect(price(from, named('asked', { group: 'vip' })).groupRatio).toBe('0.8')
+    expect(price(from, named('asked', { group: 'toString' })).groupRatio).toBe('1')
+  })
+
+  test('searching the web is no other model', () => {
+    const from = ratios({ model: { 'qwen-max': '1.5' } })
+    expect(price(from, named('qwen-max-internet')).modelRatio).toBe('1.5')
+  })
+
+  test('exists for every built-in model, and can be computed with', () => {
+    const built = defaultRatios()
+    const from: Ratios = {
+      model: built.ModelRatio,
+      completion: built.CompletionRatio,
+      group: none,
+      cache: built.CacheRatio,
+      otherwise: undefined,
+      version: 1,
+    }
+    for (const name of built.ModelRatio.keys()) {
+      const priced = price(from, named(name))
+      expect(Number.isSafeInteger(costOf(priced, used(1000, 1000, 500)))).toBe(true)
+    }
+  })
+
+  test('of a ratio that is no decimal is a fault of ours, never a wrong price', () => {
+    for (const text of ['1e3', '-1', '', ' 1', '1.', '.5']) {
+      expect(() => of(text)).toThrow('not a decimal')
+    }
+  })
+})
+
+test('the log row’s text shows two decimals, as log tools of the family expect', () => {
+  expect(ratioText(of('0.075', '4'))).toBe('倍率：0.07 × 1.00 × 4.00')
+  expect(ratioText(of('15', '1.33333333333333', '0.5'))).toBe('倍率：15.00 × 0.50 × 1.33')
+})

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { differences } from '../../../tools/replay/compare.ts'
+import { loadKnownDifferences, loadRecording } from '../../../tools/replay/recording.ts'
+import { describeDifferences, replay } from '../../../tools/replay/replay.ts'
+import { runRecording } from '../../../tools/replay/run-recording.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startRelay } from '../test/relay-setup.ts'
+import { ROOT_PASSWORD } from '../test/test-app.ts'
+
+/** What a real One API server answered, and what its upstream received, against ours. */
+
+const SETTINGS = { OPTIONS_MIN_ROLE: '100' }
+
+forEachDatabase('recorded calls', (open) => {
+  test('are answered as they were, about tokens and by the relay', async () => {
+    // Side by side: the recordings wait more than they work.
+    const differences = await Promise.all(
+      ['tokens', 'relay'].map(async (name) => {
+        const setup = await startRelay(open, SETTINGS)
+        const found = await replay({
+          base: setup.url,
+          upstream: setup.upstream.url,
+          rootPassword: ROOT_PASSWORD,
+          recording: loadRecording(name),
+          known: loadKnownDifferences(),
+        })
+        expect(setup.faults).toEqual([])
+        await setup.close()
+        return describeDifferences(found)
+      }),
+    )
+    expect(differences).toEqual(['', ''])
+  })
+})
+
+test('the upstream receives what it received from a real One API server', async () => {
+  const setup = await startRelay(undefined, SETTINGS)
+  const { steps } = loadRecording('relay')
+  const variables = { upstream: setup.upstream.url, rootPassword: ROOT_PASSWORD }
+  const ran = await runRecording({ base: setup.url, steps, variables })
+  await setup.close()
+  const watched = ran.filter(({ upstream }) => upstream === true)
+  expect(watched.length).toBeGreaterThan(5)
+  for (const [index, { name, answer, got }] of watched.entries()) {
+    const sent = sentCalls(got.upstream)
+    const recorded = sentCalls(answer.upstream)
+    // Before its first step stand calls of other recordings, made on the same upstream.
+    const want = index === 0 ? recorded.slice(-sent.length) : recorded
+    expect([name, differences(want, sent, { at: name })]).toEqual([name, []])
+  }
+})
+
+interface SentCall {
+  method: string
+  url: string
+  authorization: string
+  body: unknown
+}
+
+/** Calls as the upstream remembers them, without what is each sender's own business. */
+function sentCalls(upstream: unknown): SentCall[] {
+  if (!Array.isArray(upstream)) return []
+  // Both the recorder's and our fake upstream keep them in this shape.
+  const calls = upstream as {
+    method: string
+    url: string
+    headers: Record<string, string>
+    body: unknown
+  }[]
+  return calls.map(({ method, url, headers, body }) => ({
+    method,
+    url,
+    authorization: headers['authorization'] ?? '',
+    body,
+  }))
+}

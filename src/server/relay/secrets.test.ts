@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  chatBody,
+  post,
+  startRelay,
+  startScriptedUpstream,
+  stream,
+  type RelayClient,
+  type RelaySetup,
+  type ScriptedUpstream,
+} from '../test/relay-setup.ts'
+import { secretsOf, upstreamError, withoutSecrets } from './relay-error.ts'
+
+/** The operator's secrets, which an upstream knows and may repeat. */
+const KEY = 'sk-the-operators-key-0123456789'
+const PLAIN_KEY = 'no-prefix-key-9876543210'
+
+describe('an upstream that repeats what it knows', () => {
+  let setup: RelaySetup
+  let client: RelayClient
+  let upstream: ScriptedUpstream
+  let script: { status: number; body: string; type: string }
+  beforeAll(async () => {
+    setup = await startRelay()
+    // Everything that the program can say is looked through.
+    setup.app.trace.level = 'trace'
+    client = await aClient(setup)
+    upstream = await startScriptedUpstream((_request, response) => {
+      const { status, body, type } = script
+      response.writeHead(status, { 'content-type': type, 'set-cookie': 'a=b' }).end(body)
+    })
+  })
+  afterAll(async () => {
+    await setup.close()
+    await upstream.close()
+  })
+
+  const EVENT_STREAM = 'text/event-stream'
+  const first = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
+  const everywhere = (key: string): string => {
+    const { host, hostname } = new URL(upstream.url)
+    const words = `key ${key} at ${upstream.url}/v1, host ${host}, ${hostname}: Bearer ${key}`
+    const error = { message: words, type: `t ${key}`, code: `c ${host}`, param: `p ${key}` }
+    return JSON.stringify({ error })
+  }
+  const cases: [string, (key: string) => typeof script][] = [
+    ['in an error', (key) => ({ status: 401, body: everywhere(key), type: 'application/json' })],
+    [
+      'in a bare message',
+      (key) => ({ status: 500, body: JSON.stringify({ message: key }), type: 'application/json' }),
+    ],
+    [
+      'in a detail',
+      (key) => ({ status: 404, body: JSON.stringify({ detail: key }), type: 'application/json' }),
+    ],
+    ['on a page', (key) => ({ status: 502, body: `<html>${key}</html>`, type: 'text/html' })],
+    ['in a good status', (key) => ({ status: 200, body: everywhere(key), type: 'text/plain' })],
+    [
+      'in the first event of a stream',
+      (key) => ({ status: 200, body: `data: ${everywhere(key)}\n\n`, type: EVENT_STREAM }),
+    ],
+    [
+      'in the middle of a stream',
+      (key) => ({ status: 200, body: `${first}data: ${everywhere(key)}\n\n`, type: EVENT_STREAM }),
+    ],
+    [
+      'at the end of a stream',
+      (key) => ({ status: 200, body: `${first}data: ${everywhere(key)}`, type: EVENT_STREAM }),
+    ],
+    [
+      'at the edge of what is passed on',
+      (key) => ({
+        status: 400,
+        body: JSON.stringify({ error: { message: `${'x'.repeat(2000 - 10)}${key}` } }),
+        type: 'application/json',
+      }),
+    ],
+  ]
+
+  test.each(cases)('%s tells neither the client nor the trace', async (_what, make) => {
+    for (const key of [KEY, PLAIN_KEY]) {
+      script = make(key)
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url, key })
+      const { host, hostname, port } = new URL(upstream.url)
+      for (const isStream of [false, true]) {
+        const answer = isStream
+          ? await stream(setup, client, chatBody(model))
+          : { ...(await post(setup, client, chatBody(model))), bytes: null }
+        const text = typeof answer.text === 'string' ? answer.text : answer.text()
+        expect(text).toContain('error')
+        const told = [text, JSON.stringify(answer.headers), ...setup.faults].join('\n')
+        for (const secret of [key, key.slice(0, 10), upstream.url, host, `${hostname}:`, port]) {
+          expect(told).not.toContain(secret)
+        }
+        expect(answer.headers).not.toHaveProperty('set-cookie')
+      }
+    }
+    expect(setup.faults.join()).toContain('a channel failed')
+    setup.faults.length = 0
+  })
+
+  test('nor does a connection that fails', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { base_url: 'http://secret-host.invalid:1234/base', key: KEY })
+    const { text } = await post(setup, client, chatBody(model))
+    const told = [text, ...setup.faults].join('\n')
+    for (const secret of ['secret-host', '1234', KEY, 'ENOTFOUND']) {
+      expect(told).not.toContain(secret)
+    }
+    setup.faults.length = 0
+  })
+
+  test('the client’s own key is in no trace either', async () => {
+    script = { status: 200, body: '{}', type: 'application/json' }
+    const model = aModel()
+    await aRoute(setup, model, { base_url: upstream.url })
+    await post(setup, client, chatBody(model))
+    await post(setup, { key: `${client.key}x` }, chatBody(model))
+    await post(setup, await aClient(setup, { token: { expired_time: 1 } }), chatBody(model))
+    expect(setup.faults.join()).toContain('a token was refused')
+    expect(setup.faults.join()).not.toContain(client.key)
+    setup.faults.length = 0
+  })
+})
+
+describe('cleaning a text', () => {
+  test.each([
+    ['Incorrect key sk-abcdefghij', 'Incorrect key sk-***'],
+    ['see https://api.example.com/docs?key=1 for more', 'see *** for more'],
+    ['HTTP://HOST/x then', '*** then'],
+    ['nothing of the kind', 'nothing of the kind'],
+    ['risk-taking is fine', 'risk-taking is fine'],
+  ])('%s', (text, clean) => {
+    expect(withoutSecrets(text, [])).toBe(clean)
+  })
+
+  test('a channel’s address is a secret in every part, an empty one is none', () => {
+    const secrets = secretsOf({ key: 'k', baseUrl: 'https://inner.example:8443/v1' })
+    expect(withoutSecrets('dial inner.example:8443 and inner.example', secrets)).toBe(
+      'dial *** and ***',
+    )
+    expect(withoutSecrets('plain', secretsOf({ key: '', baseUrl: '' }))).toBe('plain')
+    // A neighbour's name may be an ordinary word.
+    const neighbour = secretsOf({ key: 'k', baseUrl: 'http://chat:8000' })
+    expect(withoutSecrets('chat failed at chat:8000', neighbour)).toBe('chat failed at ***')
+  })
+})
+
+describe('an upstream’s error', () => {
+  const read = (body: unknown, status = 400) =>
+    upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', [])
+
+  test('keeps its status, type, code and parameter', () => {
+    const error = { message: 'no', type: 'some_type', code: 'some_code', param: 'messages' }
+    expect(read({ error })).toMatchObject({ status: 400, ...error })
+  })
+
+  test.each([
+    [{ error: { message: 'no', code: 7 } }, 'no', 7],
+    [{ error: { message: 'no', code: null } }, 'no', ''],
+    [{ error: 'no' }, 'no', 'bad_response_status_code'],
+    [{ message: 'no' }, 'no', 'bad_response_status_code'],
+    [{ msg: 'no' }, 'no', 'bad_response_status_code'],
+    [{ err: 'no' }, 'no', 'bad_response_status_code'],
+    [{ error_msg: 'no' }, 'no', 'bad_response_status_code'],
+    [{ detail: 'no' }, 'no', 'bad_response_status_code'],
+    [{}, 'The upstream answered with status 400', 'bad_response_status_code'],
+    [[], 'The upstream answered with status 400', 'bad_response_status_code'],
+    ['text', 'The upstream answered with status 400', 'bad_response_status_code'],
+    [{ error: {} }, 'The upstream answered with status 400', ''],
+  ])('is found wherever it is: %j', (body, message, code) => {
+    expect(read(body)).toMatchObject({ message, code })
+  })
+
+  test('of 429 says the same for every upstream, with its own type and code', () => {
+    const error = { message: 'Rate limit of organisation X', type: 'tokens', code: 'rate' }
+    expect(read({ error }, 429)).toMatchObject({
+      message: 'The upstream is busy, please try again later',
+      type: 'tokens',
+      code: 'rate',
+    })
+  })
+
+  test('is bounded in every part', () => {
+    const long = 'y'.repeat(100_000)
+    const answer = read({ error: { message: long, type: long, code: long, param: long } })
+    expect(JSON.stringify(answer).length).toBeLessThan(3000)
+  })
+})
