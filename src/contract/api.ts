@@ -7,7 +7,7 @@ import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
 
 /** Every endpoint of the management API. What is not here does not exist. */
-export const api = {
+const api = {
   status: statusApi,
   user: userApi,
   token: tokenApi,

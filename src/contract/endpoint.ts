@@ -71,13 +71,6 @@ export interface ParsedInput<E extends Endpoint> {
   body: Output<E['options']['body']>
 }
 
-/** What a caller sends. */
-export interface CallInput<E extends Endpoint> {
-  params: Input<E['options']['params']>
-  query: Input<E['options']['query']>
-  body: Input<E['options']['body']>
-}
-
 /** What the caller finds under `data` (or as the whole answer when `answer` is `raw`). */
 export type AnswerData<E extends Endpoint> = Output<E['options']['data']>
 /** What the handler returns: the input side of the answer shape, defaults not yet applied. */

@@ -120,7 +120,6 @@ export const errors = {
     zh: '新密码不能是默认密码',
     en: 'The new password must differ from the default one',
   },
-  username_empty: { status: 400, zh: '请填写用户名', en: 'Please enter a username' },
   username_too_long: {
     status: 400,
     zh: '用户名最多 {max} 个字符',

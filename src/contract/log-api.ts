@@ -61,7 +61,7 @@ export const PriceFactors = z.object({
 })
 export type PriceFactors = z.infer<typeof PriceFactors>
 
-export const LogDetail = Log.extend({ price: PriceFactors.nullable() })
+const LogDetail = Log.extend({ price: PriceFactors.nullable() })
 
 const ModelText = z.string().max(256).default('')
 
@@ -87,9 +87,6 @@ const AdminFilter = {
   username: ModelText,
   channel: LenientNumber,
 }
-
-export const LogFilter = z.object(AdminFilter)
-export type LogFilter = z.infer<typeof LogFilter>
 
 const Sums = z.object({
   /** Points. */

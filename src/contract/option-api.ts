@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { get, put } from './endpoint.ts'
 
-export const OptionRow = z.object({ key: z.string(), value: z.string() })
+const OptionRow = z.object({ key: z.string(), value: z.string() })
 
 export const optionApi = {
   list: get('/api/option/', {

@@ -24,13 +24,10 @@ export function quotaText(quota: number, display: QuotaDisplay, decimals = 2): s
   return compactCount(quota)
 }
 
-export function compactCount(count: number): string {
+function compactCount(count: number): string {
   const size = Math.abs(count)
   if (size >= 1e9) return `${(count / 1e9).toFixed(1)}B`
   if (size >= 1e6) return `${(count / 1e6).toFixed(1)}M`
   if (size >= 1e4) return `${(count / 1e3).toFixed(1)}k`
   return String(count)
 }
-
-/** Dollars per million prompt tokens, as the price list shows them: 2 × ratio, four decimals. */
-export const pricePerMillion = (ratio: number): string => `$${(2 * ratio).toFixed(4)}`

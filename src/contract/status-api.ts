@@ -40,7 +40,7 @@ export const Status = z.object({
 export type Status = z.infer<typeof Status>
 
 /** Ratio maps as JSON texts, so that their decimals arrive as written. */
-export const Prices = z.object({
+const Prices = z.object({
   model_ratio: z.string(),
   completion_ratio: z.string(),
   group_ratio: z.string(),

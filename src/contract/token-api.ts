@@ -48,7 +48,7 @@ export const TokenInput = z.object({
 })
 export type TokenInput = z.infer<typeof TokenInput>
 
-export const TokenUpdate = TokenInput.extend({
+const TokenUpdate = TokenInput.extend({
   id: WholeNumber,
   /**
    * Only read to refuse enabling a token that cannot work; a full update leaves the status as it
@@ -62,7 +62,7 @@ export const TokenUpdate = TokenInput.extend({
   remain_quota_was: optional(Quota),
 })
 
-export const TokenPage = z.object({
+const TokenPage = z.object({
   p: LenientNumber,
   order: z.enum(TOKEN_ORDERS).catch(''),
 })

@@ -14,7 +14,7 @@ import {
   Withheld,
 } from './wire.ts'
 
-export const User = z.object({
+const User = z.object({
   id: z.int(),
   username: z.string(),
   password: Withheld,
@@ -41,24 +41,24 @@ export const User = z.object({
   aff_code: NullableText,
   inviter_id: NullableNumber,
 })
-export type User = z.infer<typeof User>
+type User = z.infer<typeof User>
 
 /**
  * A user object of which only a few members are filled, the others zero or empty, as the wire has
  * it.
  */
-export const PartialUser = z.object({
+const PartialUser = z.object({
   ...User.shape,
   id: z.int().default(0),
   username: z.string().default(''),
 })
 
-export const SignedIn = z.object({
+const SignedIn = z.object({
   ...PartialUser.shape,
   /** Present and true while only the password may be changed. */
   must_change_password: z.boolean().optional(),
 })
-export type SignedIn = z.infer<typeof SignedIn>
+type SignedIn = z.infer<typeof SignedIn>
 
 export const Self = z.object({
   ...User.shape,
@@ -66,7 +66,7 @@ export const Self = z.object({
 })
 export type Self = z.infer<typeof Self>
 
-export const SelfUpdate = z.object({
+const SelfUpdate = z.object({
   username: optional(Text),
   display_name: optional(Text),
   password: optional(Text),
@@ -74,14 +74,14 @@ export const SelfUpdate = z.object({
   old_password: optional(Text),
 })
 
-export const UserCreate = z.object({
+const UserCreate = z.object({
   username: optional(Text),
   password: optional(Text),
   display_name: optional(Text),
   role: optional(WholeNumber),
 })
 
-export const UserUpdate = z.object({
+const UserUpdate = z.object({
   id: WholeNumber,
   username: optional(Text),
   display_name: optional(Text),
@@ -98,7 +98,7 @@ export const UserUpdate = z.object({
   quota_was: optional(Quota),
 })
 
-export const UserPage = z.object({ p: LenientNumber, order: z.enum(USER_ORDERS).catch('') })
+const UserPage = z.object({ p: LenientNumber, order: z.enum(USER_ORDERS).catch('') })
 
 export const userApi = {
   login: post('/api/user/login', {

@@ -13,7 +13,7 @@ export const Quota = z.int()
 export const EpochSeconds = z.int()
 
 /** Longest text accepted in a field without a limit of its own, in characters. */
-export const TEXT_LENGTH_MAX = 64 * 1024
+const TEXT_LENGTH_MAX = 64 * 1024
 export const Text = z.string().max(TEXT_LENGTH_MAX)
 
 /** Absent and `null` mean the same in a body. */
@@ -34,7 +34,7 @@ export const ById = z.object({
 })
 
 /** Longest search word, in characters. */
-export const KEYWORD_LENGTH_MAX = 256
+const KEYWORD_LENGTH_MAX = 256
 export const Keyword = z.object({
   keyword: z.string().max(KEYWORD_LENGTH_MAX).default(''),
 })

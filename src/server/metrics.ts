@@ -29,14 +29,15 @@ export function createMetrics(ledgerPending: () => number): Metrics {
     help: 'Quota points charged',
     registers: [registry],
   })
-  new Gauge({
+  const pending = new Gauge({
     name: 'gatehouse_ledger_pending',
     help: 'Ledger operations not yet committed',
-    registers: [registry],
+    registers: [],
     collect() {
       this.set(ledgerPending())
     },
   })
+  registry.registerMetric(pending)
   return {
     registry,
     relayed(call) {

@@ -144,11 +144,18 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       web.server.closeAllConnections()
       await closed
-      await ledger.drain()
+      // A database that does not come back must not keep the process; what is open is recovered.
+      await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await recovery.stop()
     },
   }
 }
+
+/** What the last settlements get to reach the database. */
+const LEDGER_LIMIT_MS = 10_000
+
+const delay = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, ms).unref())
 
 const CONSOLE_FOLDER = path.join(import.meta.dirname, '../../dist/console')
 

@@ -18,6 +18,9 @@ export function parseStamp(text: string): number | null {
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
+/** Milliseconds as seconds; thousandths count only where there is little else. */
+export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 100 ? 3 : 2)
+
 /** The beginning of the reader's day, so many days before the one of `seconds`. */
 export const dayStart = (seconds: number, daysBefore: number): number =>
   dayjs.unix(seconds).startOf('day').subtract(daysBefore, 'day').unix()

@@ -4,7 +4,7 @@ import { balanceText, channelType } from '../../contract/channel-types.ts'
 import { ChannelStatus, commaList } from '../../contract/channel.ts'
 import { groupNames } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
-import { stampText } from '../app/time.ts'
+import { secondsText, stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { CellChoice, CellNumber } from '../ui/field/cell-field.tsx'
 import { ColorName, GroupTag, StateDot, type Tone } from '../ui/marks.tsx'
@@ -68,7 +68,7 @@ function ResponseTime({ channel, t }: { channel: Channel; t: TFunction }) {
       data-level={responseLevel(ms)}
       title={stamp === '' ? undefined : t('测试于 {{stamp}}', { stamp })}
     >
-      {t('{{seconds}} 秒', { seconds: (ms / 1000).toFixed(2) })}
+      {t('{{seconds}} 秒', { seconds: secondsText(ms) })}
     </span>
   )
 }
@@ -148,14 +148,14 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: t('分组'),
       cell: (channel) => <Groups channel={channel} />,
       sortBy: (channel) => channel.group ?? '',
-      width: 140,
+      width: 132,
     },
     {
       id: 'type',
       head: t('类型'),
       cell: (channel) => <TypeName type={channel.type} t={t} />,
       sortBy: (channel) => typeName(channel.type, t),
-      width: 152,
+      width: 160,
     },
     {
       id: 'status',
@@ -199,7 +199,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       head: t('测试模型'),
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
-      width: 170,
+      width: 160,
     },
   ]
 }

@@ -167,7 +167,7 @@ export function ChannelListPage() {
         columns={columns}
         block={channelBlock(texts)}
         pageSize={PAGE_SIZE}
-        actionsWidth={226}
+        actionsWidth={240}
         rowActions={rowActions}
         footer={<BulkActions list={list} />}
         empty={

@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next'
 import type { Log } from '../../contract/log-api.ts'
 import { LogType } from '../../contract/log.ts'
 import { mark } from '../app/i18n.ts'
-import { stampText } from '../app/time.ts'
+import { secondsText, stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { type GroupHue, Tag } from '../ui/marks.tsx'
 import type { LogRow } from './log-list.ts'
@@ -41,10 +41,8 @@ export function TypeTag({ type, t }: { type: number; t: TFunction }) {
 const countText = (count: number | undefined): string =>
   count === undefined || count === 0 ? '' : count.toLocaleString('en-US')
 
-/** Thousandths count only where there is nothing else. */
-export function elapsedText({ elapsed_time: ms }: Log, t: TFunction): string {
-  return ms > 0 ? t('{{seconds}} 秒', { seconds: (ms / 1000).toFixed(ms < 100 ? 3 : 2) }) : ''
-}
+export const elapsedText = ({ elapsed_time: ms }: Log, t: TFunction): string =>
+  ms > 0 ? t('{{seconds}} 秒', { seconds: secondsText(ms) }) : ''
 
 const isConsumption = (log: Log) => log.type === LogType.consume
 
@@ -67,21 +65,21 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
           {stampText(row.log.created_at)}
         </button>
       ),
-      width: 162,
+      width: 160,
     },
     ...(isAdmin ? whoColumns(t) : []),
     {
       id: 'type',
       head: t('类型'),
       cell: ({ log }) => <TypeTag type={log.type} t={t} />,
-      width: 76,
+      width: 84,
     },
-    { id: 'token_name', head: t('令牌名称'), cell: ({ log }) => log.token_name, width: 104 },
+    { id: 'token_name', head: t('令牌名称'), cell: ({ log }) => log.token_name, width: 96 },
     {
       id: 'model_name',
       head: t('模型名称'),
       cell: ({ log }) => <code title={log.model_name}>{log.model_name}</code>,
-      width: 196,
+      width: 176,
     },
     ...figureColumns(texts),
     {
@@ -105,9 +103,9 @@ function whoColumns(t: TFunction): Column<LogRow>[] {
         <span className={styles['quiet']}>{log.channel > 0 ? log.channel : ''}</span>
       ),
       align: 'end',
-      width: 80,
+      width: 88,
     },
-    { id: 'username', head: t('用户名'), cell: ({ log }) => log.username, width: 96 },
+    { id: 'username', head: t('用户名'), cell: ({ log }) => log.username, width: 84 },
   ]
 }
 
@@ -126,21 +124,21 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       head: t('补全'),
       cell: ({ log }) => countText(log.completion_tokens),
       align: 'end',
-      width: 76,
+      width: 92,
     },
     {
       id: 'quota',
       head: t('额度'),
       cell: ({ log }) => quotaCell(log, texts),
       align: 'end',
-      width: 104,
+      width: 100,
     },
     {
       id: 'elapsed_time',
       head: t('用时'),
       cell: ({ log }) => elapsedText(log, t),
       align: 'end',
-      width: 84,
+      width: 80,
     },
     {
       id: 'is_stream',
@@ -148,7 +146,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       cell: ({ log }) => (
         <span className={styles['quiet']}>{log.is_stream === true ? t('是') : ''}</span>
       ),
-      width: 56,
+      width: 72,
     },
   ]
 }
@@ -170,7 +168,7 @@ export function logBlock(texts: LogTexts): (row: LogRow) => Block {
         </button>
       ),
       titleEnd: quotaCell(log, texts) || <TypeTag type={log.type} t={t} />,
-      line: who.length === 0 ? typeText(log.type, t) : who.join(' / '),
+      line: who.length === 0 ? log.content : who.join(' / '),
       lineEnd: stampText(log.created_at),
     }
   }

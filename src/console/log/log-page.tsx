@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { useQuotaText } from '../app/status.ts'
 import { Action } from '../ui/actions.tsx'
@@ -15,6 +16,9 @@ import { Statistics } from './log-statistics.tsx'
 
 /** A single call costs fractions of a cent. */
 const COST_DECIMALS = 6
+
+/** Read again, a row is another object; rows without an id are only themselves. */
+const isSame = (a: Log, b: Log): boolean => a === b || (a.id > 0 && a.id === b.id)
 
 function NoRows({ list }: { list: LogList }) {
   const { t } = useTranslation()
@@ -67,7 +71,7 @@ export function LogPage() {
         block={logBlock(texts)}
         pageSize={PAGE_SIZE}
         onOpen={texts.open}
-        isOpen={(row) => inView?.log === row.log}
+        isOpen={({ log }) => inView !== null && isSame(log, inView.log)}
         pager={
           <Stepper
             page={table.state.page}

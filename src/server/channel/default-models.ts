@@ -46,9 +46,3 @@ export function defaultModelsByType(): Record<string, readonly string[] | null> 
     channelTypesInListOrder.map(({ type }) => [String(type), defaultModels(type)]),
   )
 }
-
-/** Every model of every type once, the types in ascending order. */
-export function allKnownModels(): readonly string[] {
-  const types = channelTypesInListOrder.map(({ type }) => type).toSorted((a, b) => a - b)
-  return [...new Set(types.flatMap((type) => defaultModels(type) ?? []))]
-}

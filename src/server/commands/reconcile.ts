@@ -9,11 +9,9 @@ export async function reconcileCommand(config: Config): Promise<boolean> {
     const report = await reconcile(database)
     for (const difference of report.differences) process.stdout.write(`${difference}\n`)
     process.stdout.write(
-      report.differences.length === 0
-        ? 'the books balance: 0 differences\n'
-        : `${report.differences.length} differences\n`,
+      report.count === 0 ? 'the books balance: 0 differences\n' : `${report.count} differences\n`,
     )
-    return report.differences.length === 0
+    return report.count === 0
   } finally {
     await database.close()
   }

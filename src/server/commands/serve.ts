@@ -110,8 +110,8 @@ function stopOnSignal(server: Server, database: Database): (signal: string) => P
 const PARENT_CHECK_MS = 500
 
 /**
- * A signal sent to `npm start` ends npm and the shell between, but does not reach this process: being left
- * without its parent means the same.
+ * A signal sent to `npm start` ends npm and the shell between, but does not reach this process:
+ * being left without its parent means the same.
  */
 function stopWithParent(stop: (signal: string) => Promise<void>): void {
   const parent = process.ppid

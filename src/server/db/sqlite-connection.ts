@@ -3,7 +3,7 @@ import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import type { QueryAnswer, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-worker.ts'
 
 /** A failed statement, with the engine's code: `SQLITE_CONSTRAINT_UNIQUE`, `SQLITE_FULL`, … */
-export class SqliteFailure extends Error {
+class SqliteFailure extends Error {
   readonly code: string
   constructor(message: string, code: string) {
     super(message)

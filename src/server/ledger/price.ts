@@ -163,5 +163,5 @@ const twoDecimals = (ratio: string): string => Number(ratio).toFixed(2)
  * The log row's text: model × group × completion, two decimals each, as log tools of the family
  * expect.
  */
-export const ratioText = ({ modelRatio, groupRatio, completionRatio }: Price): string =>
-  `倍率：${twoDecimals(modelRatio)} × ${twoDecimals(groupRatio)} × ${twoDecimals(completionRatio)}`
+export const ratioText = (price: Price): string =>
+  `倍率：${[price.modelRatio, price.groupRatio, price.completionRatio].map(twoDecimals).join(' × ')}`

@@ -7,16 +7,13 @@
  *
  * Two kinds of model are not sold by the token. Their ratio counts tokens by agreement:
  *
- * - a picture is `IMAGE_PROMPT_TOKENS`, times the factors for size and quality (One API's rule);
- * - recorded speech is `AUDIO_PROMPT_TOKENS_PER_MINUTE`, and its transcript costs nothing more.
+ * - a picture is 1000 prompt tokens ($0.04 apiece is a ratio of 20), times the factors for size and
+ *   quality (One API's rule);
+ * - a minute of recorded speech is 1000 prompt tokens ($0.006 is a ratio of 3), and its transcript
+ *   costs nothing more.
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-
-/** Prompt tokens one picture of the smallest size counts as: $0.04 apiece is a ratio of 20. */
-export const IMAGE_PROMPT_TOKENS = 1000
-/** Prompt tokens one minute of recorded speech counts as: $0.006 a minute is a ratio of 3. */
-export const AUDIO_PROMPT_TOKENS_PER_MINUTE = 1000
 
 /** Model, or `model(channel type)`, or group → ratio as decimal text without sign or exponent. */
 export type RatioMap = ReadonlyMap<string, string>

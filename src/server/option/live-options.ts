@@ -42,7 +42,7 @@ export interface LiveOptions {
   reload(): Promise<void>
 }
 
-export const OPTIONS_CHANGED = 'options'
+const OPTIONS_CHANGED = 'options'
 
 export async function createLiveOptions(database: Database): Promise<LiveOptions> {
   let stored = await loadOptions(database.read)

@@ -161,7 +161,7 @@ const significantDigits = (text: string): number => {
 }
 
 const POINTS_MAX = 2 ** 50
-export const THEMES = ['default', 'berry', 'air'] as const
+const THEMES = ['default', 'berry', 'air'] as const
 
 export const options = {
   PasswordLoginEnabled: flag(true),

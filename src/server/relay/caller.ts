@@ -119,7 +119,7 @@ export function createCallers({ database, clock, trace }: App): Callers {
 }
 
 /** `Bearer sk-<key>-<channel id>`; prefix, word and channel are optional. */
-export function parseCredential(authorization: string | undefined): {
+function parseCredential(authorization: string | undefined): {
   key: string
   pinnedChannel: string | null
 } {

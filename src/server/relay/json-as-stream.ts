@@ -46,7 +46,7 @@ export async function relayJsonAsStream(
  * A whole answer as the chunks it would have come in; chat messages become deltas, texts stay
  * texts.
  */
-export function eventsOf(answer: JsonRecord, wantsUsage: boolean): string[] {
+function eventsOf(answer: JsonRecord, wantsUsage: boolean): string[] {
   const { usage, choices, object, ...rest } = answer
   const isChat = object === 'chat.completion'
   const head = { ...rest, object: isChat ? 'chat.completion.chunk' : object }

@@ -1,5 +1,5 @@
 import type { CountSurface } from './count/count-request.ts'
-import { memberRange, memberValue, type ScannedBody } from './body-scan.ts'
+import { memberObject, memberRange, memberValue, type ScannedBody } from './body-scan.ts'
 
 /** A call that carries text to a model and is metered by its tokens. */
 export interface TextSurface {
@@ -89,11 +89,8 @@ export function readFigures(
   if (isEmpty(body, surface.required)) return { field: surface.required, isMissing: true }
   const stream = memberValue(body, 'stream') ?? false
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
-  const options = memberValue(body, 'stream_options')
-  const wantsUsage =
-    typeof options === 'object' &&
-    options !== null &&
-    Reflect.get(options, 'include_usage') === true
+  const options = memberObject(body, 'stream_options')
+  const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
   return {
     maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
     isStream: stream && surface.mayStream,

@@ -200,13 +200,17 @@ async function reserve(
     maxCompletionTokens: text.figures.maxCompletionTokens,
     preConsumedTokens: app.options.number('PreConsumedQuota'),
   })
-  const refusal = await app.ledger.reserve({
+  const operation = {
     requestId: call.requestId,
     userId: text.caller.user.id,
     tokenId: text.caller.token.id,
     amount,
     nowSeconds: app.clock.nowSeconds(),
     node: app.node,
+  }
+  const refusal = await app.ledger.reserve(operation).catch((error: unknown) => {
+    app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
+    throw new AppError('busy')
   })
   switch (refusal) {
     case null:

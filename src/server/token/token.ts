@@ -15,10 +15,10 @@ export interface UsableToken {
   subnet: string | null
 }
 
-export const hasExpired = (token: UsableToken, nowSeconds: number): boolean =>
+const hasExpired = (token: UsableToken, nowSeconds: number): boolean =>
   token.expired_time !== NEVER_EXPIRES && token.expired_time < nowSeconds
 
-export const isExhausted = (token: UsableToken): boolean =>
+const isExhausted = (token: UsableToken): boolean =>
   !token.unlimited_quota && token.remain_quota <= 0
 
 /**
@@ -65,7 +65,7 @@ export function allowsAddress(token: UsableToken, address: string): boolean {
   })
 }
 
-export const isSubnet = (text: string): boolean => ipaddr.isValidCIDR(text)
+const isSubnet = (text: string): boolean => ipaddr.isValidCIDR(text)
 
 export interface TokenFields {
   name: string
