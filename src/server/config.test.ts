@@ -32,6 +32,11 @@ test.each([
   ['PORT', '80a', 'PORT: got "80a", wants a whole number from 0 to 65535'],
   ['PORT', '70000', 'PORT: got "70000", wants a whole number from 0 to 65535'],
   ['SQLITE_SYNCHRONOUS', 'OFF', 'SQLITE_SYNCHRONOUS: got "OFF", wants one of FULL, NORMAL'],
+  [
+    'TRUSTED_PROXIES',
+    '10.0.0.1,proxy',
+    'TRUSTED_PROXIES: got "10.0.0.1,proxy", wants a comma list of addresses or CIDR blocks',
+  ],
   ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", wants 10 or 100'],
   ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", wants true or false'],
   ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", wants a path such as /gatehouse/'],

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import fs from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
@@ -105,7 +106,9 @@ export const settings = {
     '10',
   ),
   TRUSTED_PROXIES: setting(
-    commaSeparated,
+    commaSeparated
+      .refine((list) => list.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item)))
+      .meta({ wants: 'a comma list of addresses or CIDR blocks' }),
     'comma list of addresses or CIDR blocks whose `X-Forwarded-For` counts',
     '',
   ),

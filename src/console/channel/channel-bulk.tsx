@@ -41,7 +41,8 @@ function useFollow(state: BulkState, list: PagedList<Channel>) {
     if (isOver || (state.done !== last.done && list.rowsArePage)) list.refresh()
     if (!isOver) return
     const { done: count, failed } = state
-    if (failed === 0) toast.success(t('测试完成：{{count}} 个渠道全部通过', { count }))
+    if (count === 0) toast.info(t('没有需要测试的渠道'))
+    else if (failed === 0) toast.success(t('测试完成：{{count}} 个渠道全部通过', { count }))
     else toast.warning(t('测试完成：共 {{count}} 个渠道，{{failed}} 个失败', { count, failed }))
   }, [state, list, t])
 }
@@ -70,8 +71,13 @@ export function BulkActions({ list }: { list: PagedList<Channel> }) {
 
   async function start(scope: 'all' | 'disabled') {
     await call('GET /api/channel/test', { query: { scope } })
-    if (canAsk) await client.invalidateQueries({ queryKey: stateKey })
-    else toast.info(t('已开始测试，请稍后刷新查看结果'))
+    if (!canAsk) {
+      toast.info(t('已开始测试，请稍后刷新查看结果'))
+      return
+    }
+    // A short run is over before it can be asked for: it has been seen running nevertheless.
+    client.setQueryData(stateKey, { running: true, scope, done: 0, total: 0, failed: 0 })
+    await client.invalidateQueries({ queryKey: stateKey })
   }
   async function removeDisabled() {
     const count = await call('DELETE /api/channel/disabled', {})

@@ -127,14 +127,20 @@ function TestHint() {
   )
 }
 
-function facts({ rows, total }: PagedList<Channel>, t: ChannelTexts['t']): string {
+/** Figures of the rows at hand; only the server can tell how many there are in all. */
+function facts({ rows, total, rowsArePage }: PagedList<Channel>, t: ChannelTexts['t']): string {
   const countOf = (status: number) => rows.filter((row) => row.status === status).length
   const told = {
     enabled: countOf(ChannelStatus.enabled),
     auto: countOf(ChannelStatus.autoDisabled),
   }
-  const isPart = total !== null && total > rows.length
-  return isPart
+  if (total === null && rowsArePage) {
+    return t('已加载 {{count}} 个，{{enabled}} 个启用，{{auto}} 个被自动禁用', {
+      count: rows.length,
+      ...told,
+    })
+  }
+  return total !== null && total > rows.length
     ? t('共 {{total}} 个；已加载 {{count}} 个，其中 {{enabled}} 个启用，{{auto}} 个被自动禁用', {
         total,
         count: rows.length,

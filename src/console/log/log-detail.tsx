@@ -39,7 +39,13 @@ function manner(log: Log, t: TFunction): string {
   return elapsed === '' ? way : t('{{way}}，共 {{elapsed}}', { way, elapsed })
 }
 
-function factsOf(log: Log, { t, isAdmin }: { t: TFunction; isAdmin: boolean }): Fact[] {
+interface FactTexts {
+  t: TFunction
+  costText: (quota: number) => string
+  isAdmin: boolean
+}
+
+function factsOf(log: Log, { t, costText, isAdmin }: FactTexts): Fact[] {
   const isCall = log.type === LogType.consume || log.type === LogType.test
   const who = [isAdmin ? log.username : '', log.token_name].filter((name) => name !== '')
   return [
@@ -60,12 +66,21 @@ function factsOf(log: Log, { t, isAdmin }: { t: TFunction; isAdmin: boolean }): 
       ? [{ label: t('请求 ID'), value: <RequestId key={log.request_id} id={log.request_id} /> }]
       : []),
     ...(isCall ? [{ label: t('方式'), value: manner(log, t) }] : []),
+    ...(log.prompt_tokens + log.completion_tokens > 0
+      ? [{ label: t('提示 / 补全'), value: tokensText(log) }]
+      : []),
+    ...(log.quota === 0 ? [] : [{ label: t('额度'), value: costText(log.quota) }]),
     ...(log.system_prompt_reset === true
       ? [{ label: t('系统提示词'), value: t('已由渠道替换') }]
       : []),
     ...(log.content ? [{ label: t('说明'), value: log.content }] : []),
   ]
 }
+
+const tokensText = (log: Log): string =>
+  [log.prompt_tokens, log.completion_tokens]
+    .map((count) => count.toLocaleString('en-US'))
+    .join(' / ')
 
 function RequestId({ id }: { id: string }) {
   const { t } = useTranslation()
@@ -135,7 +150,7 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
   const isConsumption = log.type === LogType.consume
   return (
     <SidePanel title={log.model_name || typeText(log.type, t)} onClose={onClose}>
-      <FactList facts={factsOf(log, { t, isAdmin })} />
+      <FactList facts={factsOf(log, { t, costText, isAdmin })} />
       {isLoading && (
         <PanelPart title={t('为什么是这个价格')}>
           <Skeleton width={320} />

@@ -8,7 +8,7 @@ export async function secureHeaders(web: FastifyInstance): Promise<void> {
     // The windows of external sign-in talk to the page that opened them.
     crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
     referrerPolicy: { policy: 'same-origin' },
-    // Whether the name is served by TLS for good is the operator's to say, in the proxy that speaks it.
+    // Whether a name is served by TLS for good is said in the proxy that speaks it.
     strictTransportSecurity: false,
   })
   web.addHook('onRequest', async (_request, reply) => {

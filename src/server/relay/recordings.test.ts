@@ -23,11 +23,11 @@ const withoutWaits = (recording: Recording): Recording => ({
 
 forEachDatabase('recorded calls', (open) => {
   test('are answered as they were, about tokens and by the relay', async () => {
-    const differences = await Promise.all(
+    const found = await Promise.all(
       ['tokens', 'relay'].map(async (name) => {
         const setup = await startRelay(open, SETTINGS)
         await setup.app.options.set('DefaultModelRatio', '')
-        const found = await replay({
+        const unexplained = await replay({
           base: setup.url,
           upstream: setup.upstream.url,
           rootPassword: ROOT_PASSWORD,
@@ -36,10 +36,10 @@ forEachDatabase('recorded calls', (open) => {
         })
         expect(setup.faults).toEqual([])
         await setup.close()
-        return describeDifferences(found)
+        return describeDifferences(unexplained)
       }),
     )
-    expect(differences).toEqual(['', ''])
+    expect(found).toEqual(['', ''])
   })
 })
 

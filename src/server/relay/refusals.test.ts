@@ -13,6 +13,7 @@ import {
   expectAllWell,
   expectNothingCharged,
   expectRefusal,
+  expectRefused,
   openCall,
   post,
   QUESTION,
@@ -88,7 +89,7 @@ forEachDatabase('a call is refused', (open) => {
     test('exhausted (4): 401, before an expiry and whatever it has now', async () => {
       const token = { status: TokenStatus.exhausted, expired_time: 1, remain_quota: 5 }
       const client = await aClient(setup, { token: { unlimited_quota: false, ...token } })
-      expectRefusal(await post(setup, client, chatBody(model)), {
+      await expectRefused(setup, client, chatBody(model), {
         code: 'token_exhausted',
         status: 401,
       })
@@ -98,7 +99,7 @@ forEachDatabase('a call is refused', (open) => {
     test('expired (3): 401 even if its expiry lies ahead again', async () => {
       const token = { status: TokenStatus.expired, expired_time: nowSeconds() + 1000 }
       const client = await aClient(setup, { token })
-      expectRefusal(await post(setup, client, chatBody(model)), {
+      await expectRefused(setup, client, chatBody(model), {
         code: 'token_expired',
         status: 401,
       })
@@ -106,8 +107,8 @@ forEachDatabase('a call is refused', (open) => {
 
     test.each([TokenStatus.disabled, 7])('disabled (%i): 401', async (status) => {
       const client = await aClient(setup, { token: { status, expired_time: 1 } })
-      const answer = await post(setup, client, chatBody(model), { headers: ENGLISH })
-      expectRefusal(answer, { code: 'token_disabled', status: 401 }, 'en')
+      const refusal = { code: 'token_disabled', status: 401 } as const
+      await expectRefused(setup, client, chatBody(model), refusal)
       expect(await statusOf(client.tokenId)).toBe(status)
     })
 
@@ -118,10 +119,10 @@ forEachDatabase('a call is refused', (open) => {
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
       setup.clock.advanceSeconds(1)
       const refusal = { code: 'token_expired', status: 401 } as const
-      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      await expectRefused(setup, client, chatBody(model), refusal)
       expect(await statusOf(client.tokenId)).toBe(TokenStatus.expired)
       await changeToken(client.tokenId, { expired_time: -1 })
-      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      await expectRefused(setup, client, chatBody(model), refusal)
       await changeToken(client.tokenId, { status: TokenStatus.enabled })
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
@@ -129,10 +130,10 @@ forEachDatabase('a call is refused', (open) => {
     test('limited and used up: 401, stored as 4, and refused until it is enabled again', async () => {
       const client = await aClient(setup, { token: { unlimited_quota: false, remain_quota: 0 } })
       const refusal = { code: 'token_exhausted', status: 401 } as const
-      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      await expectRefused(setup, client, chatBody(model), refusal)
       expect(await statusOf(client.tokenId)).toBe(TokenStatus.exhausted)
       await changeToken(client.tokenId, { unlimited_quota: true })
-      expectRefusal(await post(setup, client, chatBody(model)), refusal)
+      await expectRefused(setup, client, chatBody(model), refusal)
       await changeToken(client.tokenId, { status: TokenStatus.enabled })
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
@@ -194,18 +195,18 @@ forEachDatabase('a call is refused', (open) => {
 
     test('after the checks of the token itself', async () => {
       const client = await aClient(setup, { token: { subnet: '192.168.0.0/16', expired_time: 1 } })
-      expectRefusal(await post(setup, client, chatBody(model)), {
+      await expectRefused(setup, client, chatBody(model), {
         code: 'token_expired',
         status: 401,
       })
     })
 
     test('not by what a header says that no trusted proxy has written', async () => {
-      const open = await startRelay()
-      const client = await aClient(open, { token: { subnet: '192.168.0.0/16' } })
+      const exposed = await startRelay()
+      const client = await aClient(exposed, { token: { subnet: '192.168.0.0/16' } })
       const headers = { 'x-forwarded-for': '192.168.1.1', 'x-real-ip': '192.168.1.1' }
-      const answer = await post(open, client, chatBody('m'), { headers })
-      await open.close()
+      const answer = await post(exposed, client, chatBody('m'), { headers })
+      await exposed.close()
       expectRefusal(answer, { code: 'token_address_not_allowed', status: 403 })
     })
   })
@@ -214,7 +215,7 @@ forEachDatabase('a call is refused', (open) => {
     test('who is disabled or deleted: 403', async () => {
       for (const status of [UserStatus.disabled, UserStatus.deleted]) {
         const client = await aClient(setup, { status })
-        expectRefusal(await post(setup, client, chatBody(model)), {
+        await expectRefused(setup, client, chatBody(model), {
           code: 'token_owner_disabled',
           status: 403,
         })
@@ -230,7 +231,7 @@ forEachDatabase('a call is refused', (open) => {
         .where('id', '=', client.userId)
         .execute()
       // Even where nobody announced it: money is held back where the status is stored.
-      expectRefusal(await post(setup, client, chatBody(model)), {
+      await expectRefused(setup, client, chatBody(model), {
         code: 'token_owner_disabled',
         status: 403,
       })
@@ -238,7 +239,7 @@ forEachDatabase('a call is refused', (open) => {
 
     test('who has no quota left: 403 with the code that clients know', async () => {
       const client = await aClient(setup, { quota: 0 })
-      expectRefusal(await post(setup, client, chatBody(model)), {
+      await expectRefused(setup, client, chatBody(model), {
         code: 'user_quota_insufficient',
         status: 403,
         wireCode: 'insufficient_user_quota',
@@ -257,8 +258,8 @@ forEachDatabase('a call is refused', (open) => {
 
     test('a model that is not literally in the token’s list: 403', async () => {
       const client = await aClient(setup, { token: { models: `${model}-mini, other ,x` } })
-      const answer = await post(setup, client, chatBody(model))
-      expectRefusal(answer, { code: 'token_model_not_allowed', status: 403, params: { model } })
+      const refusal = { code: 'token_model_not_allowed', status: 403, params: { model } } as const
+      await expectRefused(setup, client, chatBody(model), refusal)
       const other = await aClient(setup, { token: { models: `x, ${model}` } })
       expect((await post(setup, other, chatBody(model))).status).toBe(200)
       const upper = await post(setup, other, chatBody(model.toUpperCase()))
@@ -277,17 +278,17 @@ forEachDatabase('a call is refused', (open) => {
     test('no model at all: 503, also with a list of models', async () => {
       for (const models of ['', model]) {
         const client = await aClient(setup, { token: { models } })
-        const answer = await post(setup, client, { messages: [] })
         const params = { group: 'default', model: '' }
-        expectRefusal(answer, { code: 'no_channel', status: 503, params })
+        const refusal = { code: 'no_channel', status: 503, params } as const
+        await expectRefused(setup, client, { messages: [] }, refusal)
       }
     })
 
     test('a model nobody serves: 503 that names group and model', async () => {
       const client = await aClient(setup)
-      const answer = await post(setup, client, chatBody('nobody-has-it'), { headers: ENGLISH })
       const params = { group: 'default', model: 'nobody-has-it' }
-      expectRefusal(answer, { code: 'no_channel', status: 503, params }, 'en')
+      const refusal = { code: 'no_channel', status: 503, params } as const
+      await expectRefused(setup, client, chatBody('nobody-has-it'), refusal)
       await expectNothingCharged(setup, client)
     })
 
@@ -304,10 +305,10 @@ forEachDatabase('a call is refused', (open) => {
 
     test('by an ordinary user: 403, after the token’s own list of models', async () => {
       const client = await aClient(setup)
-      const answer = await post(setup, pinned(client, '1'), chatBody(model))
-      expectRefusal(answer, { code: 'channel_pin_not_allowed', status: 403 })
+      const refusal = { code: 'channel_pin_not_allowed', status: 403 } as const
+      await expectRefused(setup, pinned(client, '1'), chatBody(model), refusal)
       const listed = await aClient(setup, { token: { models: 'other' } })
-      expectRefusal(await post(setup, pinned(listed, '1'), chatBody(model)), {
+      await expectRefused(setup, pinned(listed, '1'), chatBody(model), {
         code: 'token_model_not_allowed',
         status: 403,
         params: { model },
@@ -316,14 +317,14 @@ forEachDatabase('a call is refused', (open) => {
 
     test.each(['999999', '0', 'abc', '1e3', '9'.repeat(30)])('unknown, %s: 400', async (id) => {
       const admin = await aClient(setup, { role: Role.admin })
-      const answer = await post(setup, pinned(admin, id), chatBody(model))
-      expectRefusal(answer, { code: 'channel_pin_unknown', status: 400 })
+      const refusal = { code: 'channel_pin_unknown', status: 400 } as const
+      await expectRefused(setup, pinned(admin, id), chatBody(model), refusal)
     })
 
     test('disabled: 403', async () => {
       const id = await aRoute(setup, aModel(), { status: 2 })
       const admin = await aClient(setup, { role: Role.admin })
-      expectRefusal(await post(setup, pinned(admin, String(id)), chatBody(model)), {
+      await expectRefused(setup, pinned(admin, String(id)), chatBody(model), {
         code: 'channel_pin_disabled',
         status: 403,
       })
@@ -361,7 +362,7 @@ forEachDatabase('a call is refused', (open) => {
     const client = await aClient(setup)
     expect((await post(setup, client, chatBody(model))).status).toBe(200)
     await setup.database.write.deleteFrom('tokens').where('id', '=', client.tokenId).execute()
-    expectRefusal(await post(setup, client, chatBody(model)), {
+    await expectRefused(setup, client, chatBody(model), {
       code: 'token_unknown',
       status: 401,
     })

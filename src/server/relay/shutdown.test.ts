@@ -34,8 +34,8 @@ forEachDatabase('a server that stops', (open) => {
       .selectAll()
       .where('request_id', 'in', requestIds)
       .execute()
-    const open = await database.read.selectFrom('reservations').selectAll().execute()
-    expect(open).toEqual([])
+    const held = await database.read.selectFrom('reservations').selectAll().execute()
+    expect(held).toEqual([])
     await database.close()
     return rows
   }

@@ -219,6 +219,19 @@ test('no header of the upstream’s goes on', async () => {
   expect(answer.headers['access-control-allow-origin']).toBe('*')
 })
 
+test('hints before the answer are no answer', async () => {
+  const hinting = await startScriptedUpstream((_request, response) => {
+    response.writeEarlyHints({ link: '</x>; rel=preload' })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(chunk('a') + FINISH + DONE)
+  })
+  const model = aModel()
+  await aRoute(setup, model, { base_url: hinting.url })
+  const answer = await stream(setup, client, chatBody(model))
+  await hinting.close()
+  expect(textOf(answer.text())).toBe('a')
+})
+
 test('very many tiny events arrive, every one', async () => {
   const count = 200_000
   const { answer } = await streamed(chunk('a') + ': x\n\n'.repeat(count) + FINISH + DONE)

@@ -311,10 +311,10 @@ forEachDatabase('a whole answer', (open) => {
     const model = await aServedModel(setup)
     const { runLedger } = setup.database
     const gate = Promise.withResolvers<void>()
-    let isSettling = false
+    const settling = Promise.withResolvers<void>()
     setup.database.runLedger = async (operations) => {
       if (operations.some(({ kind }) => kind === 'settle')) {
-        isSettling = true
+        settling.resolve()
         await gate.promise
       }
       return runLedger(operations)
@@ -325,7 +325,7 @@ forEachDatabase('a whole answer', (open) => {
         isAnswered = true
         return answer
       })
-      while (!isSettling) await new Promise((resolve) => setTimeout(resolve, 5))
+      await settling.promise
       await new Promise((resolve) => setTimeout(resolve, 30))
       expect(isAnswered).toBe(false)
       gate.resolve()

@@ -242,8 +242,8 @@ export const eventsOf = (text: string): string[] =>
     .map((event) => event.slice('data:'.length).trim())
 
 /** The texts that a chat stream carries, joined. */
-export function textOf(stream: string): string {
-  const deltas = eventsOf(stream).filter((event) => event !== '[DONE]')
+export function textOf(text: string): string {
+  const deltas = eventsOf(text).filter((event) => event !== '[DONE]')
   // Chunks of the upstream's own making have this shape.
   const chunks = deltas.map(
     (event) => JSON.parse(event) as { choices?: { delta?: { content?: string } }[] },
@@ -361,6 +361,18 @@ export function expectRefusal(
     },
   })
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+}
+
+/** Whether a chat request is refused in this way, in both languages. */
+export async function expectRefused(
+  setup: RelaySetup,
+  client: Pick<RelayClient, 'key'>,
+  body: unknown,
+  refusal: Parameters<typeof expectRefusal>[1],
+): Promise<void> {
+  expectRefusal(await post(setup, client, body), refusal)
+  const headers = { 'accept-language': 'en-US,en;q=0.9' }
+  expectRefusal(await post(setup, client, body, { headers }), refusal, 'en')
 }
 
 /** After a suite: every point is accounted for, and the program complained about nothing. */

@@ -101,6 +101,8 @@ CREATE TABLE usage_hourly (
   PRIMARY KEY (user_id, hour, model_name, token_name, username)
 ) WITHOUT ROWID;
 CREATE INDEX gh_usage_hourly_hour ON usage_hourly (hour);
+-- Names are matched as they were when a call was made; this finds the sums of one.
+CREATE INDEX gh_usage_hourly_username ON usage_hourly (username, hour);
 
 CREATE TABLE channel_usage_hourly (
   hour integer NOT NULL,
