@@ -88,6 +88,13 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
   const field = (name: string) => page.getByRole('textbox', { name, exact: true })
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
 
+  /** Asks the management API with the browser's own session. */
+  const ask = <T>(path: string): Promise<T> =>
+    page.evaluate(async (address) => {
+      const { data } = await (await fetch(address)).json()
+      return data
+    }, path)
+
   test('root signs in with the default password and must change it first', async () => {
     await page.goto(`${gatehouse.url}/login`)
     await page.getByLabel('用户名或邮箱').fill('root')
@@ -103,6 +110,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     if (await current.isVisible()) await current.fill('123456')
     await page.getByRole('button', { name: '保存' }).click()
     await page.getByText('用户信息更新成功！').waitFor()
+    expect(await ask('/api/user/self')).not.toHaveProperty('must_change_password')
   })
 
   test('a channel to the upstream is created and answers its test', async () => {
@@ -206,19 +214,12 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     })
   }
 
-  /** Asks the management API with the browser's own session. */
-  const ask = <T>(path: string): Promise<T> =>
-    page.evaluate(async (address) => {
-      const { data } = await (await fetch(address)).json()
-      return data
-    }, path)
-
   test('log, statistics, token and balance agree to the point', async () => {
     // Abandoned streams are settled a moment after their client has gone.
     await expect.poll(async () => (await ask<CallRow[]>(CONSUMPTION)).length).toBe(CALLS)
     const rows = await ask<CallRow[]>(CONSUMPTION)
     const fixed = rows.filter(({ completion_tokens }) => completion_tokens === COMPLETION_TOKENS)
-    expect(fixed.map(({ quota }) => quota)).toEqual(new Array(6).fill(POINTS))
+    expect(fixed.map(({ quota }) => quota)).toEqual(Array.from({ length: 6 }, () => POINTS))
     const total = rows.reduce((sum, { quota }) => sum + quota, 0)
 
     await page.getByRole('link', { name: '日志' }).click()

@@ -193,6 +193,16 @@ forEachDatabase('a call is refused', (open) => {
       else expectRefusal(answer, { code: 'token_address_not_allowed', status: 403 })
     })
 
+    test('also right after a call that was allowed, and the other way round', async () => {
+      const client = await aClient(setup, { token: { subnet: '192.168.0.0/16' } })
+      const from = (address: string) =>
+        post(setup, client, chatBody(model), { headers: { 'x-forwarded-for': address } })
+      const addresses = ['192.168.1.1', '10.0.0.1', '192.168.1.1', '10.0.0.1', '10.0.0.2']
+      const statuses: number[] = []
+      for (const address of addresses) statuses.push((await from(address)).status)
+      expect(statuses).toEqual([200, 403, 200, 403, 403])
+    })
+
     test('after the checks of the token itself', async () => {
       const client = await aClient(setup, { token: { subnet: '192.168.0.0/16', expired_time: 1 } })
       await expectRefused(setup, client, chatBody(model), {

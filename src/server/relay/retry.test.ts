@@ -11,6 +11,7 @@ import {
   expectAllWell,
   expectNothingCharged,
   expectRefusal,
+  expectRefused,
   heldPoints,
   post,
   requestIdOf,
@@ -226,6 +227,22 @@ forEachDatabase('trying another channel', (open) => {
       expect((await post(setup, await aClient(setup), chatBody(model))).status).toBe(500)
       expect(addressesSeen()).toEqual(['~fail-500'])
     })
+  })
+
+  test('an adopted table of who serves what is not believed against the channels themselves', async () => {
+    const model = aModel()
+    const disabled = await aRoute(setup, model)
+    const { write } = setup.database
+    await write.updateTable('channels').set({ status: 2 }).where('id', '=', disabled).execute()
+    await write
+      .insertInto('abilities')
+      .values({ group: 'default', model, channel_id: 999_999, enabled: true, priority: 9 })
+      .execute()
+    await setup.database.announce('channels')
+    const client = await aClient(setup)
+    const params = { group: 'default', model }
+    await expectRefused(setup, client, chatBody(model), { code: 'no_channel', status: 503, params })
+    await write.deleteFrom('abilities').where('model', '=', model).execute()
   })
 
   describe('a group list', () => {
