@@ -2,7 +2,7 @@ import net from 'node:net'
 import type { AddressInfo } from 'node:net'
 import http from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { callUpstream } from '../relay/upstream-call.ts'
+import { callUpstream } from '../relay/transport/upstream-call.ts'
 import { createEgress, EgressRefused, type Egress } from './egress.ts'
 
 /** What happens on the wire is what counts: a server here counts the connections it gets. */

@@ -1,6 +1,6 @@
 import { costOf } from '../ledger/price.ts'
 import type { AttemptOutcome } from './attempt.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from './json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { settlementOf, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 import { costHeaders } from './send-answer.ts'
 import { costComment, endOfStream } from './stream-end.ts'

@@ -1,12 +1,12 @@
 import { channelType, trimBaseUrl, upstreamUrl } from '../../contract/channel-types.ts'
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
 import type { ChannelRow } from '../db/schema.ts'
-import { answerTexts } from './openai-chunk.ts'
-import { readAnswer } from './openai-answer.ts'
-import { parseJson } from './json-value.ts'
+import { answerTexts } from './openai/openai-chunk.ts'
+import { readAnswer } from './openai/openai-answer.ts'
+import { parseJson } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
 import { secretsOf, upstreamError } from './relay-error.ts'
-import { callUpstream } from './upstream-call.ts'
+import { callUpstream } from './transport/upstream-call.ts'
 import { USAGE_TOKENS_MAX } from './whole-answer.ts'
 
 export type ProbeResult =

@@ -1,6 +1,6 @@
 import { errors, type ErrorSpec, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
-import { isRecord, parseJson } from './json-value.ts'
+import { isRecord, parseJson } from './json/json-value.ts'
 
 /** What a client of the OpenAI surface is told. */
 export interface RelayError {

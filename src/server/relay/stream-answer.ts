@@ -1,7 +1,7 @@
 import type { UsedTokens } from '../ledger/price.ts'
 import { failedAttempt, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import { readChunk, type StreamChunk } from './openai-chunk.ts'
+import { readChunk, type StreamChunk } from './openai/openai-chunk.ts'
 import {
   settlementOf,
   type BreakReason,
@@ -11,15 +11,15 @@ import {
   type UsageSource,
 } from './relay-call.ts'
 import { costHeaders } from './send-answer.ts'
-import { SseReader, type SseEvent } from './sse.ts'
+import { SseReader, type SseEvent } from './openai/sse.ts'
 import { cleanError, costComment, endOfStream } from './stream-end.ts'
-import { OpenaiStream, type StreamEnding, type StreamOutcome } from './stream-outcome.ts'
+import { OpenaiStream, type StreamEnding, type StreamOutcome } from './openai/stream-outcome.ts'
 import {
   callUpstream,
   type UpstreamCall,
   type UpstreamFailure,
   type UpstreamRequest,
-} from './upstream-call.ts'
+} from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import {
   ANSWER_BYTES_MAX,

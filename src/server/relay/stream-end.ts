@@ -1,9 +1,9 @@
 import type { Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
-import type { StreamChunk } from './openai-chunk.ts'
+import type { StreamChunk } from './openai/openai-chunk.ts'
 import type { BreakReason, Charge, RelayCall } from './relay-call.ts'
 import { errorBody, ownError, secretsOf, upstreamError } from './relay-error.ts'
-import type { StreamOutcome } from './stream-outcome.ts'
+import type { StreamOutcome } from './openai/stream-outcome.ts'
 
 /** What a client of a stream is told at its end, or when it goes wrong in the middle. */
 

@@ -6,10 +6,10 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
 } from './attempt.ts'
-import { inflate } from './inflate.ts'
-import { parseJson } from './json-value.ts'
-import { readAnswer } from './openai-answer.ts'
-import { answerTexts } from './openai-chunk.ts'
+import { inflate } from './transport/inflate.ts'
+import { parseJson } from './json/json-value.ts'
+import { readAnswer } from './openai/openai-answer.ts'
+import { answerTexts } from './openai/openai-chunk.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
   settlementOf,
@@ -19,7 +19,7 @@ import {
   type UsageSource,
 } from './relay-call.ts'
 import { secretsOf, upstreamError } from './relay-error.ts'
-import { callUpstream, type UpstreamRequest } from './upstream-call.ts'
+import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
 /** A call whose answer comes in one piece. */
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { scanBody } from '../body-scan.ts'
+import { scanBody } from '../json/body-scan.ts'
 import { countRequestTokens } from './count-request.ts'
 import type { CountSurface } from './count-request.ts'
 import { approximateTokens, estimatePromptTokens } from './estimate.ts'

@@ -1,5 +1,5 @@
-import { arrayOr, isRecord, parseJson, recordOr } from '../json-value.ts'
-import type { JsonRecord } from '../json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 import { imageTokens } from './image-tokens.ts'
 import type { Tokenizer } from './tokenizer.ts'
 

@@ -1,4 +1,4 @@
-import { scanAnswer } from '../body-scan.ts'
+import { scanAnswer } from '../json/body-scan.ts'
 import { CompletionCounter } from './count-completion.ts'
 import { countRequestTokens } from './count-request.ts'
 import type { CountRequest } from './count-request.ts'

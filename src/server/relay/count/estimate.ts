@@ -1,6 +1,6 @@
-import { memberRange } from '../body-scan.ts'
-import type { ByteRange, ScannedBody } from '../body-scan.ts'
-import { skipSpace } from '../json-scan.ts'
+import { memberRange } from '../json/body-scan.ts'
+import type { ByteRange, ScannedBody } from '../json/body-scan.ts'
+import { skipSpace } from '../json/json-scan.ts'
 import { imageTokens } from './image-tokens.ts'
 
 /**

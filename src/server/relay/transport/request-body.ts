@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { AppError } from '../app-error.ts'
+import { AppError } from '../../app-error.ts'
 import { inflate } from './inflate.ts'
 
 /** Milliseconds a client may take to send its whole body. */

@@ -1,5 +1,5 @@
-import type { CountSurface } from './count/count-request.ts'
-import { memberObject, memberRange, memberValue, type ScannedBody } from './body-scan.ts'
+import type { CountSurface } from '../count/count-request.ts'
+import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /** A call that carries text to a model and is metered by its tokens. */
 export interface TextSurface {

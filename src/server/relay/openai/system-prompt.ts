@@ -1,6 +1,6 @@
-import { memberBytes, memberValue, type ScannedBody } from './body-scan.ts'
-import type { MemberEdit } from './body-splice.ts'
-import { arrayOr, recordOr } from './json-value.ts'
+import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import { arrayOr, recordOr } from '../json/json-value.ts'
 
 /**
  * The messages with the channel's system prompt: it takes the place of the first message if that is

@@ -1,5 +1,5 @@
-import { arrayOr, isRecord, parseJson, recordOr } from './json-value.ts'
-import type { JsonRecord } from './json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 import { usageOfChunk } from './usage.ts'
 
 /**

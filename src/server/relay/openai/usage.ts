@@ -1,5 +1,5 @@
-import { isRecord, recordOr } from './json-value.ts'
-import type { JsonRecord } from './json-value.ts'
+import { isRecord, recordOr } from '../json/json-value.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 
 /**
  * Usage figures of the OpenAI dialect, which decide what a call costs and come from a server that

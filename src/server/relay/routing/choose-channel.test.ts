@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ChannelStatus } from '../../contract/channel.ts'
+import { ChannelStatus } from '../../../contract/channel.ts'
 import { chooseChannel, tiersOf, type RoutableChannel } from './choose-channel.ts'
 
 function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChannel {

@@ -1,8 +1,8 @@
-import { commaList, ChannelStatus } from '../../contract/channel.ts'
-import type { Database } from '../db/database.ts'
-import type { ChannelRow } from '../db/schema.ts'
-import { trimBaseUrl } from '../../contract/channel-types.ts'
-import { allChannels, enabledAbilities } from '../channel/channel-store.ts'
+import { commaList, ChannelStatus } from '../../../contract/channel.ts'
+import type { Database } from '../../db/database.ts'
+import type { ChannelRow } from '../../db/schema.ts'
+import { trimBaseUrl } from '../../../contract/channel-types.ts'
+import { allChannels, enabledAbilities } from '../../channel/channel-store.ts'
 import { tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
 /** Where calls can go, as the database has it. Kept in memory and read again after every change. */

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { Egress } from '../egress/egress.ts'
+import type { Egress } from '../../egress/egress.ts'
 
 /** One HTTP call to an upstream, as callbacks: no stream objects between the two sockets. */
 export interface UpstreamRequest {

@@ -1,4 +1,4 @@
-import type { ChannelRow } from '../db/schema.ts'
+import type { ChannelRow } from '../../db/schema.ts'
 
 /**
  * Which channel gets a call: among those that serve the model to the group, of the highest priority

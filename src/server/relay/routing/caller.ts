@@ -1,10 +1,10 @@
-import type { ErrorCode } from '../../contract/errors.ts'
-import { groupNames, isAdmin, UserStatus } from '../../contract/user.ts'
-import type { App } from '../app.ts'
-import { AppError } from '../app-error.ts'
-import { allowsAddress, statusOfRefusal, tokenRefusal } from '../token/token.ts'
-import { findTokenByKey, markToken, type StoredToken } from '../token/token-store.ts'
-import { findUser, type StoredUser } from '../user/user-store.ts'
+import type { ErrorCode } from '../../../contract/errors.ts'
+import { groupNames, isAdmin, UserStatus } from '../../../contract/user.ts'
+import type { App } from '../../app.ts'
+import { AppError } from '../../app-error.ts'
+import { allowsAddress, statusOfRefusal, tokenRefusal } from '../../token/token.ts'
+import { findTokenByKey, markToken, type StoredToken } from '../../token/token-store.ts'
+import { findUser, type StoredUser } from '../../user/user-store.ts'
 
 /** Whose call it is. */
 export interface Caller {

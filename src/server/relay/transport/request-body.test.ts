@@ -2,8 +2,8 @@ import http from 'node:http'
 import net from 'node:net'
 import zlib from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { gzipBomb } from '../../../tools/fake-upstream/bomb.ts'
-import { errorText } from '../../contract/errors.ts'
+import { gzipBomb } from '../../../../tools/fake-upstream/bomb.ts'
+import { errorText } from '../../../contract/errors.ts'
 import {
   aClient,
   aModel,
@@ -19,7 +19,7 @@ import {
   stream,
   type RelayClient,
   type RelaySetup,
-} from '../test/relay-setup.ts'
+} from '../../test/relay-setup.ts'
 
 const MAX_MB = 2
 const MEBIBYTE = 1024 * 1024
