@@ -127,7 +127,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await page.getByRole('button', { name: '创建' }).click()
     await page.waitForURL('**/channel')
     await row('主力').getByRole('button', { name: '测试', exact: true }).click()
-    await expect.poll(() => row('主力').innerText()).toMatch(/\d\.\d\d 秒/)
+    await expect.poll(() => row('主力').innerText()).toMatch(/\d\.\d+ 秒/)
   })
 
   test('a default ratio prices models that have none', async () => {

@@ -58,7 +58,9 @@ export class CountThread {
   }
 
   private start(): Worker {
-    const worker = new Worker(this.script)
+    const worker = new Worker(new URL('../../worker-entry.js', import.meta.url), {
+      workerData: { module: this.script.href },
+    })
     worker.unref()
     worker.on('message', (reply: CountReply) => {
       const asked = this.waiting.get(reply.id)
