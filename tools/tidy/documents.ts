@@ -6,6 +6,9 @@ const DOCUMENTS = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'tools/**/*.md', 'benc
 const OUR_PATH = /`((?:src|docs|tools|bench|e2e|fixtures|\.ci)\/[^`\s…<>$]*)`/g
 const LINK = /\]\((?!\w+:|#)([^)\s#]+)[^)]*\)/g
 
+/** Folders that programs write; they are in no clone. */
+const PRODUCED = ['bench/results/']
+
 /** Paths that documents of the project at `root` name and that do not exist. */
 export function brokenPaths(root: string): Violation[] {
   return globSync(DOCUMENTS, { cwd: root }).flatMap((path) => {
@@ -16,7 +19,7 @@ export function brokenPaths(root: string): Violation[] {
         join(root, dirname(path), link),
       )
       return [...cited, ...linked]
-        .filter((named) => !exists(named))
+        .filter((named) => !PRODUCED.includes(named.slice(root.length + 1)) && !exists(named))
         .map((named) => ({
           rule: 'document',
           path,
