@@ -70,7 +70,7 @@ export const settings = {
   DATA_DIR: setting(text, 'folder of the database file and of generated secrets', './data'),
   SQLITE_PATH: setting(
     text,
-    'database file; an existing One API file may be named (default `$DATA_DIR/gatehouse.db`)',
+    'database file; a One API file opens, its balances are not taken over yet (default `$DATA_DIR/gatehouse.db`)',
   ),
   SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
   SQLITE_SYNCHRONOUS: setting(

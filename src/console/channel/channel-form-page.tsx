@@ -1,11 +1,11 @@
 import { useForm } from '@mantine/form'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../contract/channel-api.ts'
-import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { useFormSave } from '../app/form/form-save.ts'
 import { mark } from '../app/i18n.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
@@ -35,26 +35,12 @@ async function saveChannel(form: ChannelForm, before: Channel | null): Promise<v
 
 function useSave(before: Channel | null) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
-  const client = useQueryClient()
-  const [isBusy, setIsBusy] = useState(false)
-  const [failure, setFailure] = useState('')
-  async function save(form: ChannelForm) {
-    setIsBusy(true)
-    setFailure('')
-    try {
-      await saveChannel(form, before)
-      void client.invalidateQueries({ queryKey: ['channels'] })
-      toast.success(before === null ? t('渠道创建成功！') : t('渠道更新成功！'))
-      await navigate({ to: paths.channel })
-    } catch (error) {
-      if (!(error instanceof CallFailure)) throw error
-      setFailure(error.message)
-    } finally {
-      setIsBusy(false)
-    }
-  }
-  return { save, isBusy, failure }
+  return useFormSave({
+    send: (form: ChannelForm) => saveChannel(form, before),
+    list: 'channels',
+    message: before === null ? t('渠道创建成功！') : t('渠道更新成功！'),
+    to: paths.channel,
+  })
 }
 
 function useChannelForm(initial: ChannelForm, before: Channel | null) {

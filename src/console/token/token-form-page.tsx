@@ -1,13 +1,13 @@
 import { Button, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
-import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { useFormSave } from '../app/form/form-save.ts'
 import { useDollarText } from '../app/status.ts'
 import { nowSeconds, stampText } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
@@ -47,26 +47,12 @@ async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
 
 function useSave(before: Token | null) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
-  const client = useQueryClient()
-  const [isBusy, setIsBusy] = useState(false)
-  const [failure, setFailure] = useState('')
-  async function save(form: TokenForm) {
-    setIsBusy(true)
-    setFailure('')
-    try {
-      await saveToken(form, before)
-      void client.invalidateQueries({ queryKey: ['tokens'] })
-      toast.success(before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'))
-      await navigate({ to: paths.token })
-    } catch (error) {
-      if (!(error instanceof CallFailure)) throw error
-      setFailure(error.message)
-    } finally {
-      setIsBusy(false)
-    }
-  }
-  return { save, isBusy, failure }
+  return useFormSave({
+    send: (form: TokenForm) => saveToken(form, before),
+    list: 'tokens',
+    message: before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'),
+    to: paths.token,
+  })
 }
 
 function useTokenForm(initial: TokenForm, isNew: boolean) {

@@ -241,7 +241,7 @@ async function attempt(
   const request: UpstreamRequest = {
     url,
     method: 'POST',
-    headers: upstreamHeaders(channel, text.figures.isStream),
+    headers: upstreamHeaders(parts, channel, text.figures.isStream),
     body: upstreamBody(text, charge),
     firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
     idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
@@ -287,18 +287,27 @@ function promptOf(
 }
 
 const USER_AGENT = 'Gatehouse'
-/** OpenRouter shows these to its customers. */
+/** OpenRouter shows its customers which program called, by these. */
 const OPENROUTER = 20
-const OPENROUTER_HEADERS = { 'HTTP-Referer': 'https://gatehouse.invalid', 'X-Title': 'Gatehouse' }
 
-function upstreamHeaders(channel: RoutableChannel, isStream: boolean): Record<string, string> {
+function openRouterHeaders({ options }: RelayParts['app']): Record<string, string> {
+  const address = options.text('ServerAddress')
+  const title = { 'X-Title': USER_AGENT }
+  return address === '' ? title : { ...title, 'HTTP-Referer': address }
+}
+
+function upstreamHeaders(
+  { app }: RelayParts,
+  channel: RoutableChannel,
+  isStream: boolean,
+): Record<string, string> {
   return {
     'content-type': 'application/json',
     accept: isStream ? 'text/event-stream' : 'application/json',
     'accept-encoding': 'identity',
     authorization: `Bearer ${channel.key}`,
     'user-agent': USER_AGENT,
-    ...(channel.type === OPENROUTER ? OPENROUTER_HEADERS : {}),
+    ...(channel.type === OPENROUTER ? openRouterHeaders(app) : {}),
   }
 }
 
