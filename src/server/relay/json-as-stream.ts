@@ -1,8 +1,14 @@
 import { costOf } from '../ledger/price.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
-import { settlementOf, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
-import { costHeaders } from './send-answer.ts'
+import {
+  settlementOf,
+  writeHead,
+  type Charge,
+  type RelayCall,
+  type RelayParts,
+} from './relay-call.ts'
+import { costHeaders, STREAM_HEADERS } from './send-answer.ts'
 import { costComment, endOfStream } from './stream-end.ts'
 import { measureAnswer, type Answer, type Prompt } from './whole-answer.ts'
 
@@ -28,12 +34,10 @@ export async function relayJsonAsStream(
     quota: charged,
   })
   if (call.isGone) return { kind: 'abandoned' }
-  call.response.writeHead(200, {
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache',
-    'X-Accel-Buffering': 'no',
+  writeHead(call, 200, [
+    ...STREAM_HEADERS,
     ...costHeaders(parts, call, charge, { quota: charged, remaining: settled?.userQuota ?? null }),
-  })
+  ])
   const events = eventsOf(recordOr(parseJson(body.toString('utf8'))), plan.wantsUsage)
   const data = events.map((event) => `data: ${event}\n\n`).join('')
   const { language, requestId } = call

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
-import { createEgress, EgressRefused } from '../egress/egress.ts'
+import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
 import { UNKNOWN_PATH } from '../http/console-files.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
@@ -15,7 +15,7 @@ import { createChannelMap } from './routing/channel-map.ts'
 import { createTokenCounter } from './count/count-tokens.ts'
 import { listModels, retrieveModel } from './models.ts'
 import { createProbe, type Probe } from './probe.ts'
-import { sendError, type RelayCall, type RelayParts } from './relay-call.ts'
+import { sendError, sendText, writeHead, type RelayCall, type RelayParts } from './relay-call.ts'
 import { ownError } from './relay-error.ts'
 import { isKnownButMissing, textSurfaces } from './openai/surfaces.ts'
 import { relayText } from './text-call.ts'
@@ -26,6 +26,8 @@ export interface Relay {
   handle(request: IncomingMessage, response: ServerResponse): void
   /** Sends one small question through a channel, for tests of it. */
   probe: Probe
+  /** The way out to upstreams. */
+  egress: Egress
   /** Refuses new calls, lets running ones finish for so long, then breaks them off and settles them. */
   close(limitMs: number): Promise<void>
 }
@@ -33,11 +35,12 @@ export interface Relay {
 export const isRelayPath = (url: string): boolean =>
   url.startsWith('/v1/') || url.startsWith('/dashboard/billing/') || /^\/v1(\?|$)/.test(url)
 
-const CORS_HEADERS = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers':
-    'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
-}
+const CORS_HEADERS = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
+]
 const RANDOM_UNIT = 2 ** 47
 /** How often a stopping relay looks whether its calls have ended. */
 const CLOSE_POLL_MS = 20
@@ -81,6 +84,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   return {
     handle,
     probe: createProbe(parts),
+    egress: parts.egress,
     async close(limitMs) {
       isClosing = true
       await untilEmpty(running, limitMs)
@@ -104,12 +108,11 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
   const query = url.indexOf('?')
   const path = query < 0 ? url : url.slice(0, query)
   const requestId = newRequestId(app.clock.nowMs())
-  response.setHeader(REQUEST_ID_HEADER, requestId)
-  for (const [name, value] of Object.entries(CORS_HEADERS)) response.setHeader(name, value)
   const call: RelayCall = {
     request,
     response,
     requestId,
+    headers: [REQUEST_ID_HEADER, requestId, ...CORS_HEADERS],
     language: languageOf(request.headers['accept-language']),
     path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
     startedMs: app.clock.monotonicMs(),
@@ -119,7 +122,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     breakOff(reason) {
       // No upstream is at work: whatever goes on finds nobody waiting for it.
       call.isGone = true
-      if (!response.headersSent) response.setHeader('Connection', 'close')
+      call.headers.push('Connection', 'close')
       // Whoever waits for the rest of the body would not hear that it never comes.
       if (!request.complete) response.once('finish', () => request.destroy())
       sendError(call, ownError(new AppError(reason), call.language))
@@ -163,7 +166,8 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
   if (billing !== null) {
     const { app } = parts
     if (!(await app.rateLimits.api.take(addressKey(app.addressOf(call.request))))) {
-      call.response.writeHead(429).end()
+      writeHead(call, 429, [])
+      call.response.end()
       return true
     }
     await (billing[1] === 'usage' ? sendUsage(parts, call) : sendSubscription(parts, call))
@@ -189,23 +193,21 @@ function decodedName(text: string): string {
 }
 
 function sendPreflight(call: RelayCall): void {
-  call.response.writeHead(204, {
-    'Access-Control-Allow-Methods': 'GET,POST,PUT,DELETE,OPTIONS',
+  writeHead(call, 204, [
+    'Access-Control-Allow-Methods',
+    'GET,POST,PUT,DELETE,OPTIONS',
     // Browsers do not count this one among the others that the star allows.
-    'Access-Control-Allow-Headers': '*,Authorization',
-    'Access-Control-Max-Age': '43200',
-  })
+    'Access-Control-Allow-Headers',
+    '*,Authorization',
+    'Access-Control-Max-Age',
+    '43200',
+  ])
   call.response.end()
 }
 
 function sendUnknownPath(call: RelayCall): void {
-  const body = JSON.stringify(UNKNOWN_PATH)
-  call.response.writeHead(404, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-  })
-  call.response.end(body)
+  call.headers.push('Cache-Control', 'no-store')
+  sendText(call, 404, JSON.stringify(UNKNOWN_PATH))
 }
 
 function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {

@@ -1,5 +1,18 @@
 import { isAdmin } from '../../contract/user.ts'
-import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
+import { writeHead, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
+
+/** Of every answer that is a stream, also through proxies that like to collect. */
+export const STREAM_HEADERS = [
+  'Content-Type',
+  'text/event-stream',
+  'Cache-Control',
+  'no-cache',
+  'X-Accel-Buffering',
+  'no',
+]
+
+/** Up to here copying the body is cheaper than writing it apart. */
+const TEXT_BYTES_MAX = 16 * 1024
 
 /** Headers that tell a client what its call came to. */
 export function costHeaders(
@@ -7,14 +20,13 @@ export function costHeaders(
   call: RelayCall,
   { caller, channel }: Charge,
   { quota, remaining }: { quota: number; remaining: number | null },
-): Record<string, string> {
+): string[] {
   const overheadMs = Math.max(0, app.clock.monotonicMs() - call.startedMs - call.upstreamMs)
-  return {
-    'X-Gatehouse-Quota': String(quota),
-    ...(remaining === null ? {} : { 'X-Gatehouse-Quota-Remaining': String(remaining) }),
-    'X-Gatehouse-Overhead-Ms': overheadMs.toFixed(2),
-    ...(isAdmin(caller.user.role) ? { 'X-Gatehouse-Channel': String(channel.id) } : {}),
-  }
+  const headers = ['X-Gatehouse-Quota', String(quota)]
+  if (remaining !== null) headers.push('X-Gatehouse-Quota-Remaining', String(remaining))
+  headers.push('X-Gatehouse-Overhead-Ms', overheadMs.toFixed(2))
+  if (isAdmin(caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
+  return headers
 }
 
 /** The upstream's answer. Of its headers only the content type goes on. */
@@ -31,10 +43,14 @@ export function sendAnswer(
 ): void {
   const { contentType, body, charged, remaining } = answer
   if (call.isGone) return
-  call.response.writeHead(200, {
-    'Content-Type': typeof contentType === 'string' ? contentType : 'application/json',
-    'Content-Length': body.length,
+  writeHead(call, 200, [
+    'Content-Type',
+    typeof contentType === 'string' ? contentType : 'application/json',
+    'Content-Length',
+    String(body.length),
     ...costHeaders(parts, call, charge, { quota: charged, remaining }),
-  })
-  call.response.end(body)
+  ])
+  // A text leaves in one piece with the head; bytes are a second piece and a dearer system call.
+  if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')
+  else call.response.end(body)
 }

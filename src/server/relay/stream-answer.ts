@@ -4,13 +4,14 @@ import type { CompletionCounter } from './count/count-completion.ts'
 import { readChunk, type StreamChunk } from './openai/openai-chunk.ts'
 import {
   settlementOf,
+  writeHead,
   type BreakReason,
   type Charge,
   type RelayCall,
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { costHeaders } from './send-answer.ts'
+import { costHeaders, STREAM_HEADERS } from './send-answer.ts'
 import { SseReader, type SseEvent } from './openai/sse.ts'
 import { cleanError, costComment, endOfStream } from './stream-end.ts'
 import { OpenaiStream, type StreamEnding, type StreamOutcome } from './openai/stream-outcome.ts'
@@ -227,12 +228,10 @@ class StreamRelay {
     this.hasBegun = true
     if (this.call.isGone) return
     const { parts, call, charge, plan } = this
-    call.response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-cache',
-      'X-Accel-Buffering': 'no',
+    writeHead(call, 200, [
+      ...STREAM_HEADERS,
       ...costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null }),
-    })
+    ])
   }
 
   private write(pieces: readonly Buffer[]): void {
