@@ -4,11 +4,13 @@
  * relay     requests per second, latency and memory beside other gateways
  * crash     kill -9 under load; the books must be right every time
  * streams   many concurrent event streams
+ * fuzz      random calls made from the API description
  */
 const benchmarks = new Map([
   ['relay', () => import('./relay.ts')],
   ['crash', () => import('./crash.ts')],
   ['streams', () => import('./streams.ts')],
+  ['fuzz', () => import('./fuzz.ts')],
 ])
 
 const [name = '', ...args] = process.argv.slice(2)

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { get, put } from './endpoint.ts'
 
-const OptionRow = z.object({ key: z.string(), value: z.string() })
+const OptionRow = z.object({
+  key: z.string().meta({ examples: ['SystemName'] }),
+  value: z.string().meta({ examples: ['Gatehouse'] }),
+})
 
 export const optionApi = {
   list: get('/api/option/', {
@@ -9,7 +12,7 @@ export const optionApi = {
     access: 'admin',
     data: z.array(OptionRow),
     /** Secret options that hold a value; the values are never sent. */
-    extra: z.object({ secrets_set: z.array(z.string()) }),
+    extra: z.object({ secrets_set: z.array(z.string()).meta({ examples: [['SMTPToken']] }) }),
   }),
   update: put('/api/option/', { access: 'admin', body: OptionRow, misfit: 'option_undecodable' }),
 }

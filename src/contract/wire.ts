@@ -57,3 +57,4 @@ export const Withheld = z
   .optional()
   .transform(() => '')
   .pipe(z.string())
+  .meta({ description: 'always empty', examples: [''] })

@@ -1,3 +1,5 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { allEndpoints } from '../../contract/api.ts'
@@ -21,6 +23,19 @@ test('the document is an OpenAPI 3.1 one', () => {
   })
   // It travels as JSON: nothing may get lost on the way.
   expect(JSON.parse(JSON.stringify(paths))).toEqual(paths)
+})
+
+test('it is valid by the schema that the OpenAPI Initiative publishes', async () => {
+  const result = await new Validator().validate(structuredClone({ ...head, components, paths }))
+  expect(result).toEqual({ valid: true })
+})
+
+test('no two operations share a name', () => {
+  const names = Object.values(pathItems)
+    .flatMap((item) => Object.values(item))
+    .map((operation) => String(Object(operation).operationId))
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+  for (const name of names) expect(name).toMatch(/^(get|post|put|delete)[A-Z][A-Za-z0-9]+$/)
 })
 
 test('it lists what the contract lists, and nothing else', () => {
@@ -69,4 +84,23 @@ test.each(labelledEndpoints)('%s is described', (_label, endpoint) => {
 
 test('no schema points to something that is not there', () => {
   expect(JSON.stringify(paths)).not.toContain('"$ref"')
+})
+
+const ajv = new Ajv2020({ strict: false })
+
+/** Every place of an operation that has a schema, with the example given for it. */
+function describedPlaces(
+  operation: Record<string, unknown>,
+): { schema: object; example: unknown }[] {
+  const contents = [operation['requestBody'], ...Object.values(Object(operation['responses']))]
+    .map((place) => Object(Object(Object(place).content)['application/json']))
+    .filter(({ schema }) => schema !== undefined)
+  return [...[operation['parameters'] ?? []].flat().map((place) => Object(place)), ...contents]
+}
+
+test.each(labelledEndpoints)('%s has an example everywhere, and each fits', (_label, endpoint) => {
+  for (const { schema, example } of describedPlaces(operationOf(endpoint))) {
+    expect(example).toBeDefined()
+    expect(ajv.validate(schema, example) ? [] : [example, ajv.errors]).toEqual([])
+  }
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { exampleOf } from './openapi-example.ts'
 
 type Json = Record<string, unknown>
 
@@ -40,30 +41,87 @@ function paths(): Json {
   return byPath
 }
 
-function operation({ options }: Endpoint): Json {
+function operation({ method, path, options }: Endpoint): Json {
   const parameters = [
     ...parametersOf(options.params, 'path'),
     ...parametersOf(options.query, 'query'),
   ]
   return {
+    operationId: operationId(method, path),
+    tags: [path.split('/')[2] ?? ''],
     ...(options.summary === undefined ? {} : { summary: options.summary }),
     'x-access': options.access,
     ...(options.access === 'anyone' ? {} : { security: [{ session: [] }, { accessToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(options.body === undefined
       ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaOf(options.body, 'input') } },
-          },
-        }),
-    responses: {
-      200: {
-        description: 'The answer, or a refusal with `success: false`',
-        content: { 'application/json': { schema: answerSchema(options) } },
+      : { requestBody: { required: true, content: jsonContent(schemaOf(options.body, 'input')) } }),
+    responses: responsesOf(path, options),
+  }
+}
+
+/** `PUT /api/user/self` is `putUserSelf`, `GET /api/log/:id` is `getLogById`. */
+function operationId(method: string, path: string): string {
+  const words = path
+    .replace(/^\/api\//, '')
+    .replace(/:(\w+)/g, 'by_$1')
+    .split(/[^a-zA-Z0-9]+/)
+    .filter((word) => word !== '')
+  const isList = path.endsWith('/')
+  return (
+    method.toLowerCase() +
+    words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('') +
+    (isList ? 'List' : '')
+  )
+}
+
+const REFUSAL = {
+  type: 'object',
+  required: ['success', 'message'],
+  properties: { success: { type: 'boolean', const: false }, message: { type: 'string' } },
+}
+
+/** Statuses that are not the answer itself: everything else is refused with 200. */
+function responsesOf(path: string, options: Endpoint['options']): Json {
+  const { access, body } = options
+  const refused = (description: string, message: string): Json => ({
+    description,
+    content: { 'application/json': { schema: REFUSAL, example: { success: false, message } } },
+  })
+  return {
+    200: {
+      description: 'The answer, or a refusal with `success: false`',
+      content: {
+        'application/json': {
+          schema: answerSchema(options),
+          example: exampleAnswer(path, options),
+        },
       },
     },
+    ...(access === 'anyone'
+      ? {}
+      : { 401: refused('Nobody is signed in', '未登录或登录已过期，请重新登录') }),
+    ...(body === undefined
+      ? {}
+      : { 413: refused('The body is too large', '请求体超过 10 MB 的上限') }),
+    429: { description: 'Too many requests; the body is empty' },
+  }
+}
+
+const jsonContent = (schema: Json): Json => ({
+  'application/json': { schema, example: exampleOf(schema) },
+})
+
+/** An answer that is one value takes its example by the last word of the path. */
+function exampleAnswer(path: string, { data, extra, answer }: Endpoint['options']): unknown {
+  const word = path.split('/').findLast((part) => /^[a-z]/.test(part)) ?? ''
+  const example = data === undefined ? undefined : exampleOf(schemaOf(data, 'output'), word)
+  if (answer === 'raw') return example
+  return {
+    success: true,
+    message: '',
+    ...(example === undefined ? {} : { data: example }),
+    ...(extra === undefined ? {} : Object(exampleOf(schemaOf(extra, 'output')))),
   }
 }
 
@@ -89,6 +147,7 @@ function parametersOf(shape: z.ZodType | undefined, place: 'path' | 'query'): Js
     in: place,
     required: place === 'path',
     schema,
+    example: exampleOf(Object(schema), name),
   }))
 }
 

@@ -1,0 +1,172 @@
+/**
+ * Examples for the API description, made from its schemas: each member gets a value that a reader
+ * would meet in a running installation, found by the member's name, or the plainest of its type.
+ */
+
+export type JsonSchema = Record<string, unknown>
+
+/** A moment in September 2026. */
+const SECONDS = 1_790_000_000
+
+/**
+ * What members of these names hold; the first value that fits the member's schema is taken. A name
+ * that stands for different things (`token` is a code in one place and a figure in another) has
+ * several.
+ */
+const VALUES: Record<string, readonly unknown[]> = {
+  id: [7, '7'],
+  user_id: [12],
+  actor_id: [1],
+  target_id: [12],
+  inviter_id: [3],
+  username: ['li.ming'],
+  display_name: ['李明'],
+  password: ['correct-horse-9'],
+  old_password: ['correct-horse-8'],
+  email: ['li.ming@example.com'],
+  role: [1],
+  status: [1],
+  group: ['default'],
+  quota: [500_000],
+  quota_was: [450_000],
+  used_quota: [125_300],
+  request_count: [318],
+  remain_quota: [500_000],
+  remain_quota_was: [450_000],
+  name: ['编辑器插件'],
+  models: ['gpt-4o-mini,gpt-4o'],
+  subnet: ['192.0.2.0/24'],
+  expired_time: [-1],
+  created_time: [SECONDS],
+  created_at: [SECONDS],
+  accessed_time: [SECONDS + 3600],
+  redeemed_time: [SECONDS + 7200],
+  test_time: [SECONDS],
+  start_time: [SECONDS],
+  start_timestamp: [SECONDS],
+  end_timestamp: [SECONDS + 86_400],
+  target_timestamp: [SECONDS - 30 * 86_400],
+  searched_from: [SECONDS],
+  balance: [12.5],
+  balance_updated_time: [SECONDS],
+  response_time: [840],
+  time: [0.84],
+  elapsed_time: [1240],
+  base_url: ['https://api.example.com'],
+  model_mapping: ['{"gpt-4o-mini-2024-07-18":"gpt-4o-mini"}'],
+  model: ['gpt-4o-mini'],
+  modelName: ['gpt-4o-mini'],
+  model_name: ['gpt-4o-mini'],
+  test_model: ['gpt-4o-mini'],
+  requested_model: ['gpt-4o-mini'],
+  priced_as: ['gpt-4o-mini'],
+  token_name: ['编辑器插件'],
+  content: ['倍率：0.075 × 1 × 4'],
+  prompt_tokens: [1200],
+  completion_tokens: [350],
+  cached_tokens: [1024],
+  prompt_token: [120_000],
+  completion_token: [35_000],
+  token: ['6f2c1f0e5c4d', 155_000],
+  model_ratio: ['{"gpt-4o-mini":0.075}', '0.075'],
+  completion_ratio: ['{"gpt-4o-mini":4}', '4'],
+  group_ratio: ['{"default":1,"vip":0.8}', '1'],
+  request_id: ['2026092208132412345678987654321'],
+  keyword: ['li'],
+  key: ['9c1b6a4e0f7d4c58a2e3b1d0c9f8e7a6'],
+  config: ['{"region":"us-east-1"}'],
+  version: ['v0.1.0'],
+  system_name: ['Gatehouse'],
+  server_address: ['https://gatehouse.example.com'],
+  quota_per_unit: [500_000],
+  owned_by: ['openai'],
+  object: ['model'],
+  scope: ['all'],
+  success: [true],
+  message: [''],
+  // Answers that are one value go by the last word of their path
+  available_models: ['gpt-4o-mini'],
+  aff: ['x7Kq'],
+  notice: ['今晚 23:00 维护十分钟', false],
+  about: ['# 关于本站'],
+  home_page_content: ['# 欢迎'],
+  topup: [500_000],
+  reset: ['hT9vQ2mXcR4k'],
+  redemption: ['9c1b6a4e0f7d4c58a2e3b1d0c9f8e7a6'],
+  upstream_models: ['gpt-4o-mini'],
+  disabled: [3],
+  // Of lists and actions
+  p: [0],
+  page: [0],
+  action: ['disable', 'update'],
+  count: [10, 1],
+  type: [2, 1],
+  channel: [4],
+  code: ['8f14e4'],
+  state: ['Zk3v0TqYl2xw'],
+}
+
+/** An example that fits the schema. `name` is the member it stands for. */
+export function exampleOf(schema: JsonSchema, name = ''): unknown {
+  if (Array.isArray(schema['examples'])) return schema['examples'][0]
+  const known = VALUES[name]?.find((value) => fits(value, schema))
+  if (known !== undefined) return known
+  if (Array.isArray(schema['enum'])) return schema['enum'][0]
+  if ('const' in schema) return schema['const']
+  const branch = branchesOf(schema).find(({ type }) => type !== 'null')
+  if (branch !== undefined) return exampleOf(branch, name)
+  switch (typesOf(schema)[0]) {
+    case 'object':
+      return exampleObject(schema)
+    case 'array':
+      return [exampleOf(schemaAt(schema, 'items'), name)]
+    case 'integer':
+    case 'number':
+      return Math.max(0, Number(schema['minimum'] ?? 0))
+    case 'boolean':
+      return false
+    case 'string':
+      return ''
+    default:
+      return null
+  }
+}
+
+function exampleObject(schema: JsonSchema): JsonSchema {
+  const properties = Object.entries(schemaAt(schema, 'properties'))
+  if (properties.length > 0) {
+    return Object.fromEntries(
+      properties.map(([name, member]) => [name, exampleOf(recordOf(member), name)]),
+    )
+  }
+  const members = schemaAt(schema, 'additionalProperties')
+  return Object.keys(members).length === 0 ? {} : { '1': exampleOf(members) }
+}
+
+/** Whether a plain value may stand where the schema does. */
+function fits(value: unknown, schema: JsonSchema): boolean {
+  const branches = branchesOf(schema)
+  if (branches.length > 0) return branches.some((branch) => fits(value, branch))
+  if (Array.isArray(schema['enum'])) return schema['enum'].includes(value)
+  const types = typesOf(schema)
+  if (typeof value === 'number') {
+    const isInRange =
+      value >= Number(schema['minimum'] ?? -Infinity) &&
+      value <= Number(schema['maximum'] ?? Infinity)
+    const isOfType =
+      types.includes('number') || (types.includes('integer') && Number.isInteger(value))
+    return isInRange && isOfType
+  }
+  return types.includes(typeof value)
+}
+
+const branchesOf = (schema: JsonSchema): JsonSchema[] =>
+  [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map(recordOf)
+
+const typesOf = (schema: JsonSchema): unknown[] =>
+  [schema['type'] ?? []].flat().filter((type) => type !== 'null')
+
+const schemaAt = (schema: JsonSchema, member: string): JsonSchema => recordOf(schema[member])
+
+const recordOf = (value: unknown): JsonSchema =>
+  typeof value === 'object' && value !== null ? { ...value } : {}

@@ -1,0 +1,61 @@
+import { Agent } from 'undici'
+import { openApiDocument } from '../../src/server/http/openapi.ts'
+import { options } from '../../src/server/option/option.ts'
+import { aChannel, aToken, aUser } from '../../src/server/test/factories.ts'
+import type { OpenTestDatabase } from '../../src/server/test/for-each-database.ts'
+import { startTestServer } from '../../src/server/test/test-app.ts'
+import { runFuzz, type CallerKind, type FuzzResult } from './run-fuzz.ts'
+import { NOWHERE } from './values.ts'
+
+/** Whatever a random option names, nothing leaves the machine. */
+const CLOSED = {
+  RELAY_PROXY: NOWHERE,
+  GITHUB_BASE_URL: NOWHERE,
+  GITHUB_API_BASE_URL: NOWHERE,
+  LARK_BASE_URL: NOWHERE,
+  LARK_API_BASE_URL: NOWHERE,
+  TURNSTILE_BASE_URL: NOWHERE,
+}
+
+const ROLES: Record<Exclude<CallerKind, 'nobody'>, number> = { user: 1, admin: 10, root: 100 }
+const PARALLEL = 8
+const QUOTA = 1_000_000
+
+/**
+ * Random calls at a real server on a fresh database. Throws when the books do not balance
+ * afterwards; `faults` are what the server complained about.
+ */
+export async function fuzzServer(
+  open: OpenTestDatabase,
+  { calls, seed }: { calls: number; seed: number },
+): Promise<FuzzResult & { faults: string[] }> {
+  const server = await startTestServer(open, CLOSED)
+  const dispatcher = new Agent({ connections: PARALLEL })
+  const owner = await aUser(server, { username: '名字1', quota: QUOTA })
+  for (let index = 0; index < 3; index += 1) {
+    await aToken(server, owner.id)
+    await aChannel(server, { base_url: NOWHERE })
+  }
+  const result = await runFuzz({
+    url: server.url,
+    document: openApiDocument('v0.0.0'),
+    calls,
+    seed,
+    parallel: PARALLEL,
+    dispatcher,
+    names: {
+      key: Object.keys(options),
+      action: ['promote', 'demote', 'delete', 'disable', 'enable'],
+      username: ['root', '名字1', '名字2', '名字3'],
+      base_url: [NOWHERE, `${NOWHERE}/`, ''],
+    },
+    async caller(kind) {
+      if (kind === 'nobody') return {}
+      const user = await aUser(server, { role: ROLES[kind], quota: QUOTA })
+      return { cookie: user.cookie }
+    },
+  })
+  await dispatcher.destroy()
+  await server.close()
+  return { ...result, faults: server.faults }
+}

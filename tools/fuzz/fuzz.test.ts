@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { allEndpoints } from '../../src/contract/api.ts'
+import { forEachDatabase } from '../../src/server/test/for-each-database.ts'
+import { createDice } from './dice.ts'
+import { fuzzServer } from './fuzz-server.ts'
+
+const CALLS = 10_000
+
+forEachDatabase('random calls', (open) => {
+  test('no fault, no answer outside its schema, and the books balance', async () => {
+    const result = await fuzzServer(open, { calls: CALLS, seed: 20_261_121 })
+    expect(result.findings).toEqual([])
+    expect(result.faults).toEqual([])
+    expect(result.calls).toBe(CALLS)
+    // A run that is only refused proves nothing.
+    expect(result.succeeded.size).toBeGreaterThan(allEndpoints.length * 0.6)
+  }, 240_000)
+})
+
+test('a seed repeats its numbers, and they are spread evenly', () => {
+  const first = createDice(7)
+  const second = createDice(7)
+  const thrown = Array.from({ length: 10_000 }, () => first.below(10))
+  expect(Array.from({ length: 10_000 }, () => second.below(10))).toEqual(thrown)
+  for (let face = 0; face < 10; face += 1) {
+    const count = thrown.filter((value) => value === face).length
+    expect(count).toBeGreaterThan(850)
+    expect(count).toBeLessThan(1150)
+  }
+})

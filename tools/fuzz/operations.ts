@@ -1,0 +1,90 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { Dice } from './dice.ts'
+import { valueFor, type Names, type Schema } from './values.ts'
+
+/** One operation of the API description, ready to be called at random and judged. */
+export interface Operation {
+  name: string
+  method: string
+  path: string
+  /** Who may call, as the description says: `anyone`, `user`, `admin`, `root`. */
+  access: string
+  parameters: { name: string; place: string; schema: Schema }[]
+  body: Schema | null
+  /** Of a good answer; null when it is no JSON envelope. */
+  accepts: ValidateFunction | null
+}
+
+export interface FuzzCall {
+  operation: string
+  method: string
+  path: string
+  /** As it is sent; undefined without a body. */
+  body: string | undefined
+}
+
+const METHODS = ['get', 'post', 'put', 'delete']
+
+/** The operations of an OpenAPI document. */
+export function operationsOf(document: Schema): Operation[] {
+  const ajv = new Ajv2020({ strict: false })
+  return Object.entries(Object(document['paths'])).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in Object(item)).map((method) => {
+      const operation: Schema = Object(Object(item)[method])
+      const answer = jsonSchemaOf(Object(Object(operation['responses'])['200']))
+      return {
+        name: String(operation['operationId']),
+        method: method.toUpperCase(),
+        path,
+        access: String(operation['x-access']),
+        parameters: [operation['parameters'] ?? []]
+          .flat()
+          .map((parameter) => Object(parameter))
+          .map((parameter) => ({
+            name: String(parameter.name),
+            place: String(parameter.in),
+            schema: Object(parameter.schema),
+          })),
+        body: jsonSchemaOf(Object(operation['requestBody'])),
+        accepts: answer?.['type'] === 'object' ? ajv.compile(answer) : null,
+      }
+    }),
+  )
+}
+
+function jsonSchemaOf(place: Schema): Schema | null {
+  const schema: unknown = Object(Object(place['content'])['application/json'])['schema']
+  return typeof schema === 'object' && schema !== null ? { ...schema } : null
+}
+
+/** A random call of an operation. */
+export function callOf(dice: Dice, operation: Operation, names: Names): FuzzCall {
+  let path = operation.path
+  const query: string[] = []
+  for (const { name, place, schema } of operation.parameters) {
+    const value = textOf(valueFor(dice, schema, names, name))
+    if (place === 'path') {
+      const id = dice.chance(80) ? String(dice.below(12)) : value
+      path = path.replace(`{${name}}`, encoded(id) || '0')
+    } else if (dice.chance(60)) query.push(`${encodeURIComponent(name)}=${encoded(value)}`)
+  }
+  if (query.length > 0) path += `?${query.join('&')}`
+  return {
+    operation: operation.name,
+    method: operation.method,
+    path,
+    body: operation.body === null ? undefined : bodyOf(dice, operation.body, names),
+  }
+}
+
+/** Mostly an object that nearly fits; sometimes no JSON at all. */
+function bodyOf(dice: Dice, schema: Schema, names: Names): string {
+  const text = JSON.stringify(valueFor(dice, schema, names)) ?? 'null'
+  return dice.chance(2) ? text.slice(0, dice.below(text.length + 1)) : text
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+
+/** Half of a character cannot be written in an address. */
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
