@@ -70,7 +70,7 @@ export const settings = {
   DATA_DIR: setting(text, 'folder of the database file and of generated secrets', './data'),
   SQLITE_PATH: setting(
     text,
-    'database file; a One API file opens, its balances are not taken over yet (default `$DATA_DIR/gatehouse.db`)',
+    'database file; one that One API has written is copied and adopted (default `$DATA_DIR/gatehouse.db`)',
   ),
   SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
   SQLITE_SYNCHRONOUS: setting(
@@ -153,6 +153,26 @@ export const settings = {
     oneOf(['pretty', 'json']),
     'form of the program’s own output (default: `pretty` on a terminal, else `json`)',
   ),
+  GITHUB_BASE_URL: setting(url, 'where people sign in with GitHub', 'https://github.com'),
+  GITHUB_API_BASE_URL: setting(url, 'GitHub’s API', 'https://api.github.com'),
+  LARK_BASE_URL: setting(
+    url,
+    'where people sign in with Lark and codes are exchanged',
+    'https://open.feishu.cn',
+  ),
+  LARK_API_BASE_URL: setting(url, 'who a Lark account is', 'https://passport.feishu.cn'),
+  TURNSTILE_BASE_URL: setting(
+    url,
+    'who verifies answers of the human check',
+    'https://challenges.cloudflare.com',
+  ),
+  RELEASE_REPOSITORY: setting(
+    z
+      .string()
+      .regex(/^[\w.-]+\/[\w.-]+$/)
+      .meta({ wants: 'owner/name' }),
+    '`owner/name`: whose releases the update check looks at (default: there is none)',
+  ),
   EGRESS_ALLOW_PRIVATE: setting(
     flag,
     'whether addresses that an operator configures may be private; metadata addresses never may',
@@ -230,7 +250,7 @@ export function parseConfig(
   const dsn = config.SQL_DSN
   if (dsn !== undefined && !/^postgres(ql)?:\/\//.test(dsn)) {
     throw new ConfigError(
-      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB move the data to SQLite or PostgreSQL first',
+      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB write a dump and load it with: gatehouse import FILE.sql',
     )
   }
   return { config, notes }

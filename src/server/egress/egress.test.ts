@@ -154,6 +154,31 @@ test('redirects are not followed', async () => {
   expect(requests.map(({ url }) => url)).toEqual(['/moved'])
 })
 
+describe('other protocols', () => {
+  const greet = async (egress: Egress, host: string): Promise<string> => {
+    const socket = await egress.connect({ host, port })
+    socket.end('GET /x HTTP/1.0\r\n\r\n')
+    const parts: Buffer[] = []
+    for await (const part of socket) parts.push(Buffer.from(part))
+    return Buffer.concat(parts).toString().split('\r\n')[0] ?? ''
+  }
+
+  test.each(['127.0.0.1', 'localhost'])('reach %s by the same rules', async (host) => {
+    expect(await greet(egressOf({ allowPrivate: true }), host)).toBe('HTTP/1.1 200 OK')
+    connections = 0
+    await expect(greet(egressOf({ allowPrivate: false }), host)).rejects.toThrow(EgressRefused)
+    expect(connections).toBe(0)
+  })
+
+  test('fail with the error of the socket', async () => {
+    const egress = egressOf({ allowPrivate: true })
+    await expect(egress.connect({ host: 'nowhere.invalid', port: 25 })).rejects.toThrow('ENOTFOUND')
+    await expect(egress.connect({ host: '169.254.169.254', port: 25 })).rejects.toThrow(
+      EgressRefused,
+    )
+  })
+})
+
 test('connections are kept and used again', async () => {
   const egress = egressOf({ allowPrivate: true })
   for (let count = 0; count < 5; count += 1) await call(egress, `http://127.0.0.1:${port}/x`)

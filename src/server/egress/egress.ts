@@ -14,6 +14,11 @@ export interface Egress {
    * literal address that is not allowed.
    */
   dispatcher(origin: string): Dispatcher
+  /**
+   * Opens a connection for protocols other than HTTP, never by way of the proxy. Rejects with
+   * `EgressRefused` for an address that is not allowed, else with the error of the socket.
+   */
+  connect(target: { host: string; port: number }): Promise<net.Socket>
   close(): Promise<void>
 }
 
@@ -80,6 +85,25 @@ export function createEgress(settings: EgressSettings): Egress {
       }
       pools.set(origin, pool)
       return pool
+    },
+    connect({ host, port }) {
+      if (net.isIP(host) !== 0 && !allowed(host)) {
+        return Promise.reject(new EgressRefused('the address is not allowed'))
+      }
+      return new Promise((resolve, reject) => {
+        const socket = net.connect({ host, port, lookup })
+        const timer = setTimeout(
+          () => socket.destroy(new Error('the connection took too long')),
+          CONNECT_TIMEOUT_MS,
+        )
+        socket.once('error', reject)
+        socket.once('close', () => clearTimeout(timer))
+        socket.once('connect', () => {
+          clearTimeout(timer)
+          socket.off('error', reject)
+          resolve(socket)
+        })
+      })
     },
     async close() {
       await Promise.all([...pools.values()].map((pool) => pool.destroy()))

@@ -3,84 +3,163 @@ import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { Role } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
+import type { Queries } from '../db/database.ts'
+import { takeId } from '../db/ids.ts'
 import { creditUser, openToken } from '../ledger/balances.ts'
 import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
-import { newAffCode, newTokenKey } from '../secrets.ts'
+import { newAffCode, newTokenKey, randomText } from '../secrets.ts'
 import { insertToken } from '../token/token-store.ts'
-import { insertUser } from './user-store.ts'
+import { findUserByInviteCode, insertUser } from './user-store.ts'
 
 export interface UserToCreate {
-  username: string
-  password: string
+  /**
+   * The name, or the first word of a made-up one: `{ madeFrom: 'github' }` becomes `github_<id>`,
+   * with a random tail when somebody has that name.
+   */
+  username: string | { madeFrom: string }
+  /** Absent: nobody can sign in with a password until one is set. */
+  password?: string | undefined
+  /** Empty: the same as the name. */
   display_name: string
+  /** Checked by the caller to belong to the person; absent: none. */
+  email?: string | undefined
+  /** Invite code of whoever invited; one that nobody has is ignored. */
+  inviteCode?: string | undefined
   requestId: string
+  /**
+   * Runs in the same transaction once the row is there: uses up a code, binds an identity. What it
+   * throws undoes everything.
+   */
+  also?: ((trx: Queries, userId: number) => Promise<void>) | undefined
 }
 
 /** Invite codes are tried longer each time one is taken. */
 const AFF_CODE_LENGTHS = [4, 4, 6, 8, 12]
+const MADE_UP_TAIL_LENGTH = 6
 
 /**
- * A new ordinary user with the bonus for newcomers and a first token named `default`, all in one
- * transaction. Answers the id; throws `username_taken`.
+ * The one way an ordinary user comes to be: the row, the bonus for newcomers, the bonuses of an
+ * invitation, a first token named `default`, all in one transaction. Whether registering is open,
+ * and whether the fields are acceptable, is the caller's to check. Answers the id; throws
+ * `username_taken`.
  */
 export async function createUser(app: App, user: UserToCreate): Promise<number> {
-  const passwordHash = await app.passwords.hash(user.password)
+  const { username, password } = user
+  const passwordHash = password === undefined ? '' : await app.passwords.hash(password)
   for (const [attempt, codeLength] of AFF_CODE_LENGTHS.entries()) {
+    const isLast = attempt === AFF_CODE_LENGTHS.length - 1
+    const tail = attempt === 0 ? '' : `_${randomText(MADE_UP_TAIL_LENGTH)}`
+    const nameOf = (id: number): string =>
+      typeof username === 'string' ? username : `${username.madeFrom}_${id}${tail}`
+    const row = { ...user, nameOf, passwordHash, aff: newAffCode(codeLength) }
     try {
-      return await insertWithBonus(app, { ...user, passwordHash, aff: newAffCode(codeLength) })
+      const made = await app.database.write
+        .transaction()
+        .execute((trx) => insertWithBonuses(trx, app, row))
+      if (made.inviterId !== 0) await app.database.announce(`user:${made.inviterId}`)
+      return made.id
     } catch (error) {
-      const codeTaken = error instanceof Error && error.message.includes('aff_code')
-      if (!codeTaken || attempt === AFF_CODE_LENGTHS.length - 1) throw error
+      if (isLast || !mayTryAgain(error, username)) throw error
     }
   }
   throw new AppError('internal')
 }
 
-async function insertWithBonus(
-  { database, clock, options }: App,
-  user: UserToCreate & { passwordHash: string; aff: string },
-): Promise<number> {
-  const nowSeconds = clock.nowSeconds()
-  const bonus = options.number('QuotaForNewUser')
-  return database.write.transaction().execute(async (trx) => {
-    const id = await insertUser(trx, {
-      username: user.username,
-      passwordHash: user.passwordHash,
-      display_name: user.display_name,
-      role: Role.user,
-      aff_code: user.aff,
-    })
-    if (id === null) throw new AppError('username_taken', { name: user.username })
-    if (bonus > 0) {
-      await creditUser(trx, {
-        userId: id,
-        amount: bonus,
-        kind: 'grant',
-        nowSeconds,
-        detail: JSON.stringify({ reason: 'new user' }),
-      })
-      await insertLog(trx, {
-        userId: id,
-        username: user.username,
-        type: LogType.system,
-        content: `新用户注册赠送 ${quotaLogText(bonus, options)}`,
-        nowSeconds,
-        requestId: user.requestId,
-      })
-    }
-    const token = await insertToken(trx, {
-      user_id: id,
-      key: newTokenKey(),
-      name: 'default',
-      created_time: nowSeconds,
-      expired_time: NEVER_EXPIRES,
-      remain_quota: -1,
-      unlimited_quota: true,
-      models: '',
-      subnet: '',
-    })
-    await openToken(trx, { tokenId: token.id, userId: id, quota: -1, nowSeconds })
-    return id
+/** Another invite code or another made-up name may be free. */
+function mayTryAgain(error: unknown, username: UserToCreate['username']): boolean {
+  if (error instanceof AppError) {
+    return error.code === 'username_taken' && typeof username !== 'string'
+  }
+  return error instanceof Error && error.message.includes('aff_code')
+}
+
+interface UserToInsert extends UserToCreate {
+  nameOf(id: number): string
+  passwordHash: string
+  aff: string
+}
+
+async function insertWithBonuses(
+  trx: Queries,
+  app: App,
+  user: UserToInsert,
+): Promise<{ id: number; inviterId: number }> {
+  const nowSeconds = app.clock.nowSeconds()
+  const { inviteCode = '', requestId } = user
+  const inviter = inviteCode === '' ? undefined : await findUserByInviteCode(trx, inviteCode)
+  const id = await takeId(trx, 'users')
+  const username = user.nameOf(id)
+  const inserted = await insertUser(trx, {
+    id,
+    username,
+    passwordHash: user.passwordHash,
+    display_name: user.display_name || username,
+    role: Role.user,
+    email: user.email ?? '',
+    aff_code: user.aff,
+    inviter_id: inviter?.id ?? 0,
+  })
+  if (inserted === null) throw new AppError('username_taken', { name: username })
+  await user.also?.(trx, id)
+  const bonus = (option: BonusOption, to: { userId: number; username: string }) =>
+    giveBonus(trx, app, { option, ...to, requestId, nowSeconds })
+  await bonus('QuotaForNewUser', { userId: id, username })
+  if (inviter !== undefined) {
+    await bonus('QuotaForInvitee', { userId: id, username })
+    await bonus('QuotaForInviter', { userId: inviter.id, username: inviter.username })
+  }
+  const token = await insertToken(trx, {
+    user_id: id,
+    key: newTokenKey(),
+    name: 'default',
+    created_time: nowSeconds,
+    expired_time: NEVER_EXPIRES,
+    remain_quota: -1,
+    unlimited_quota: true,
+    models: '',
+    subnet: '',
+  })
+  await openToken(trx, { tokenId: token.id, userId: id, quota: -1, nowSeconds })
+  return { id, inviterId: inviter?.id ?? 0 }
+}
+
+/** Options that give points, with the words of their log row and of their ledger row. */
+const BONUSES = {
+  QuotaForNewUser: { log: '新用户注册赠送', reason: 'new user' },
+  QuotaForInvitee: { log: '使用邀请码赠送', reason: 'invited' },
+  QuotaForInviter: { log: '邀请用户赠送', reason: 'inviter' },
+} as const
+type BonusOption = keyof typeof BONUSES
+
+async function giveBonus(
+  trx: Queries,
+  { options }: App,
+  bonus: {
+    option: BonusOption
+    userId: number
+    username: string
+    requestId: string
+    nowSeconds: number
+  },
+): Promise<void> {
+  const { option, userId, username, requestId, nowSeconds } = bonus
+  const amount = options.number(option)
+  if (amount === 0) return
+  const { log, reason } = BONUSES[option]
+  await creditUser(trx, {
+    userId,
+    amount,
+    kind: 'grant',
+    nowSeconds,
+    detail: JSON.stringify({ reason }),
+  })
+  await insertLog(trx, {
+    userId,
+    username,
+    type: LogType.system,
+    content: `${log} ${quotaLogText(amount, options)}`,
+    nowSeconds,
+    requestId,
   })
 }

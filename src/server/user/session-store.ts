@@ -88,6 +88,12 @@ export async function replaceAccessToken(
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
+/** Ends the user's system access token, ours and an adopted one. */
+export async function deleteAccessToken(db: Queries, userId: number): Promise<void> {
+  await db.deleteFrom('access_tokens').where('user_id', '=', userId).execute()
+  await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
+}
+
 /** Owner of a system access token: ours by its hash, an adopted one in One API's own column. */
 export async function findUserByAccessToken(
   db: Queries,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { errorText } from '../../contract/errors.ts'
+import { QUOTA_MAX } from '../../contract/quota.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { randomText } from '../secrets.ts'
 import {
@@ -240,6 +242,50 @@ forEachDatabase('user administration', (open) => {
       expect(await stored(user.id)).toEqual(before)
     })
 
+    test('a group list has limits, in characters', async () => {
+      const names = Array.from({ length: 20 }, (_, index) => `${'组'.repeat(29)}${index}`)
+      await update({ group: names.join(', ') })
+      expect(await stored(user.id)).toMatchObject({ group: names.join(',') })
+      for (const group of [[...names, 'one more'].join(','), '组'.repeat(33)]) {
+        expect((await update({ group })).message).toContain('分组最多 20 个')
+      }
+      await update({ group: ' a,,b ,a, __proto__' })
+      expect(await stored(user.id)).toMatchObject({ group: 'a,b,__proto__' })
+    })
+
+    test('root neither steps down nor locks itself out, whatever else is in the body', async () => {
+      for (const over of [{ role: 1 }, { role: 10 }, { status: 2 }, { status: 3 }]) {
+        const body = { id: root.id, display_name: 'gone', ...over }
+        expect((await update(body, root)).json['success']).toBe(false)
+      }
+      expect(await stored(root.id)).toMatchObject({ role: 100, status: 1 })
+      expect(await stored(root.id)).not.toMatchObject({ display_name: 'gone' })
+      const echo = { id: root.id, display_name: 'Root', role: 100, status: 1 }
+      expect((await update(echo, root)).json['success']).toBe(true)
+    })
+
+    // Otherwise two could do it to each other, and nobody would be left.
+    test('of two roots that demote each other at once, one stays', async () => {
+      const roots = await Promise.all([0, 1].map(() => aUser(server, { role: Role.root })))
+      const [one, other] = roots
+      if (one === undefined || other === undefined) throw new Error('two are needed')
+      const answers = await Promise.all([
+        update({ id: other.id, role: 1 }, one),
+        update({ id: one.id, role: 1 }, other),
+      ])
+      expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
+      const roles = await Promise.all(roots.map(async ({ id }) => (await stored(id)).role))
+      expect(roles.toSorted()).toEqual([1, 100])
+    })
+
+    test('a root is banned only after it is none any more', async () => {
+      const second = await aUser(server, { role: Role.root })
+      const ban = () => update({ id: second.id, status: 2 }, root)
+      expect((await ban()).message).toBe(errorText('cannot_disable_root', 'zh'))
+      await update({ id: second.id, role: 1 }, root)
+      expect((await ban()).json['success']).toBe(true)
+    })
+
     test('an admin changes neither its equals nor root', async () => {
       const peer = await anAdmin(server)
       for (const id of [peer.id, root.id, admin.id]) {
@@ -320,6 +366,46 @@ forEachDatabase('user administration', (open) => {
     ])('refuses %s', async (_what, body) => {
       const answer = await call('POST', '/api/user/manage', body, root)
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
+    })
+  })
+
+  describe('POST /api/topup', () => {
+    const topUp = (body: object, as = admin) => call('POST', '/api/topup', body, as)
+
+    test('adds quota, with the remark as its log row', async () => {
+      const answer = await topUp({ user_id: user.id, quota: 5000, remark: '订单 12' })
+      expect(answer.json).toEqual({ success: true, message: '' })
+      await topUp({ user_id: user.id, quota: 100_000 })
+      expect(await stored(user.id)).toMatchObject({ quota: 106_000 })
+      expect((await call('GET', '/api/log/self?type=1')).data).toMatchObject([
+        { content: '通过 API 充值 ＄0.200000 额度', quota: 100_000 },
+        { content: '订单 12', quota: 5000 },
+      ])
+    })
+
+    test.each([
+      ['a negative amount', { quota: -1 }],
+      ['more than there is', { quota: 2 ** 51 }],
+      ['what makes the balance too large', { quota: QUOTA_MAX }],
+      ['a fraction', { quota: 0.5 }],
+      ['a remark of 501 characters', { quota: 1, remark: 'x'.repeat(501) }],
+    ])('refuses %s', async (_what, body) => {
+      const answer = await topUp({ user_id: user.id, ...body })
+      expect(answer).toMatchObject({ status: 200, json: { success: false } })
+      expect(await stored(user.id)).toMatchObject({ quota: 1000 })
+      expect((await call('GET', '/api/log/self?type=1')).data).toEqual([])
+      expect(server.faults).toEqual([])
+    })
+
+    // Scripts that pay know it so.
+    test('for nobody it succeeds and books nothing', async () => {
+      expect((await topUp({ user_id: 999_999, quota: 5 })).json['success']).toBe(true)
+      expect((await topUp({ quota: 5 })).json['success']).toBe(true)
+    })
+
+    test('is not for ordinary users', async () => {
+      const answer = await topUp({ user_id: user.id, quota: 5 }, user)
+      expect(answer.message).toBe(errorText('role_too_low', 'zh'))
     })
   })
 

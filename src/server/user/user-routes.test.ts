@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Role, UserStatus } from '../../contract/user.ts'
-import { takeId } from '../db/ids.ts'
 import { newHexSecret, randomText } from '../secrets.ts'
 import {
   aChannel,
@@ -265,62 +264,6 @@ forEachDatabase('own account', (open) => {
     const models = (as: TestUser) => call('GET', '/api/user/available_models', undefined, as)
     expect((await models(member)).data).toEqual(['a', 'b', 'c'])
     expect((await models(await aUser(server, { group: 'nowhere' }))).data).toEqual([])
-  })
-
-  describe('POST /api/user/topup', () => {
-    async function aCode(over: { status?: number; quota?: number } = {}): Promise<string> {
-      const key = newHexSecret()
-      await server.database.write.transaction().execute(async (trx) =>
-        trx
-          .insertInto('redemptions')
-          .values({
-            id: await takeId(trx, 'redemptions'),
-            user_id: root.id,
-            key,
-            status: 1,
-            name: 'gift',
-            quota: 500,
-            created_time: 1,
-            redeemed_time: 0,
-            ...over,
-          })
-          .execute(),
-      )
-      return key
-    }
-
-    test('adds the quota once, and writes it down', async () => {
-      const key = await aCode()
-      expect((await call('POST', '/api/user/topup', { key: ` ${key} ` })).data).toBe(500)
-      expect(await self()).toMatchObject({ quota: 1500 })
-      expect((await call('POST', '/api/user/topup', { key })).message).toContain('已被使用')
-      expect(await self()).toMatchObject({ quota: 1500 })
-      const logs = await call('GET', '/api/log/self?type=1')
-      expect(logs.data).toMatchObject([{ content: '通过兑换码充值 ＄0.001000 额度', quota: 0 }])
-    })
-
-    test('twenty at once have one success between them', async () => {
-      const key = await aCode()
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => call('POST', '/api/user/topup', { key })),
-      )
-      expect(answers.filter(({ json }) => json['success'] === true)).toHaveLength(1)
-      expect(await self()).toMatchObject({ quota: 1500 })
-    })
-
-    test.each([
-      ['no code', {}, '请输入兑换码'],
-      ['a blank code', { key: '  ' }, '请输入兑换码'],
-      ['an unknown code', { key: 'f'.repeat(32) }, '无效的兑换码'],
-    ])('refuses %s', async (_what, body, sentence) => {
-      expect((await call('POST', '/api/user/topup', body)).message).toBe(sentence)
-    })
-
-    test('refuses a disabled code', async () => {
-      const key = await aCode({ status: 2 })
-      expect((await call('POST', '/api/user/topup', { key })).json['success']).toBe(false)
-      expect(await self()).toMatchObject({ quota: 1000 })
-    })
   })
 })
 

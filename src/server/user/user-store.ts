@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { PostgresAdapter, sql, type Selectable } from 'kysely'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
@@ -56,16 +56,33 @@ export const findUser = (db: Queries, id: number): Promise<StoredUser | undefine
 export const findUserByName = (db: Queries, username: string): Promise<StoredUser | undefined> =>
   db.selectFrom('users').selectAll().where('username', '=', username).executeTakeFirst()
 
+/** Whoever has this invite code, in any state; `''` is nobody's. */
+export const findUserByInviteCode = (db: Queries, code: string): Promise<StoredUser | undefined> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('aff_code', '=', code)
+    .where('aff_code', '<>', '')
+    .executeTakeFirst()
+
+/**
+ * All rows with an address, deleted ones included, by id. Upper and lower case are one mailbox;
+ * adopted rows may hold either.
+ */
+export const findUsersByEmail = (db: Queries, email: string): Promise<StoredUser[]> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where(sql<string>`lower(email)`, '=', sql<string>`lower(${email})`)
+    .orderBy('id')
+    .execute()
+
 /** For signing in: the name first, an e-mail address only if nobody has that name. */
 export async function findUserByLogin(db: Queries, login: string): Promise<StoredUser | undefined> {
   const byName = await findUserByName(db, login)
-  if (byName !== undefined) return byName
-  return db
-    .selectFrom('users')
-    .selectAll()
-    .where('email', '=', login)
-    .orderBy('id')
-    .executeTakeFirst()
+  if (byName !== undefined || login === '') return byName
+  const byEmail = await findUsersByEmail(db, login)
+  return byEmail.find(({ status }) => status === UserStatus.enabled) ?? byEmail[0]
 }
 
 export async function countUsers(db: Queries): Promise<number> {
@@ -77,16 +94,20 @@ export async function countUsers(db: Queries): Promise<number> {
 }
 
 export interface NewUser {
+  /** Taken by the caller in the same transaction; absent: taken here. */
+  id?: number
   username: string
   passwordHash: string
   display_name: string
   role: number
+  email?: string
   aff_code: string
+  inviter_id?: number
 }
 
 /** Inserts a user without quota. Null when the name is taken. */
 export async function insertUser(db: Queries, user: NewUser): Promise<number | null> {
-  const id = await takeId(db, 'users')
+  const id = user.id ?? (await takeId(db, 'users'))
   try {
     await db
       .insertInto('users')
@@ -97,7 +118,7 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
         display_name: user.display_name,
         role: user.role,
         status: UserStatus.enabled,
-        email: '',
+        email: user.email ?? '',
         github_id: '',
         wechat_id: '',
         lark_id: '',
@@ -108,7 +129,7 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
         request_count: 0,
         group: 'default',
         aff_code: user.aff_code,
-        inviter_id: 0,
+        inviter_id: user.inviter_id ?? 0,
       })
       .execute()
   } catch (error) {
@@ -116,6 +137,29 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
     throw error
   }
   return id
+}
+
+/** Any number, the same in every process. */
+const ADMINISTRATION_LOCK = 7_235_502
+
+/**
+ * Lets one transaction at a time change what users may do, until it ends: two who would demote each
+ * other at once must not both succeed. On SQLite the transaction has the file.
+ */
+export async function lockAdministration(trx: Queries): Promise<void> {
+  if (!(trx.getExecutor().adapter instanceof PostgresAdapter)) return
+  await sql`SELECT pg_advisory_xact_lock(${ADMINISTRATION_LOCK})`.execute(trx)
+}
+
+/** The row, held until the transaction ends: nobody changes it between the look and the write. */
+export async function lockUser(trx: Queries, id: number): Promise<StoredUser | undefined> {
+  // Writing a column to itself takes the row's lock on PostgreSQL.
+  return trx
+    .updateTable('users')
+    .set((eb) => ({ status: eb.ref('status') }))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** The columns that people change; balances and counters are the ledger's. */
@@ -141,6 +185,26 @@ export async function updateUser(
     return result.numUpdatedRows > 0n ? 'updated' : 'missing'
   } catch (error) {
     if (isUniqueViolation(error, 'username')) return 'name_taken'
+    throw error
+  }
+}
+
+/** Gives an invite code to a user who has none; one that has keeps it. */
+export async function setInviteCode(
+  db: Queries,
+  id: number,
+  code: string,
+): Promise<'done' | 'taken'> {
+  try {
+    await db
+      .updateTable('users')
+      .set({ aff_code: code })
+      .where('id', '=', id)
+      .where(({ or, eb }) => or([eb('aff_code', 'is', null), eb('aff_code', '=', '')]))
+      .execute()
+    return 'done'
+  } catch (error) {
+    if (isUniqueViolation(error, 'aff_code')) return 'taken'
     throw error
   }
 }

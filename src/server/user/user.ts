@@ -3,15 +3,19 @@ import { QUOTA_MAX } from '../../contract/quota.ts'
 import {
   DISPLAY_NAME_LENGTH_MAX,
   EMAIL_LENGTH_MAX,
+  GROUP_NAME_LENGTH_MAX,
+  groupNames,
   isAdmin,
   isRoot,
   PASSWORD_BYTES_MAX,
   PASSWORD_LENGTH_MIN,
   Role,
+  USER_GROUPS_MAX,
   USERNAME_LENGTH_MAX,
   UserStatus,
   type ManageAction,
 } from '../../contract/user.ts'
+import { isMailAddress } from '../mail/mail.ts'
 
 export interface UserFields {
   username?: string | undefined
@@ -40,14 +44,30 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
     return { code: 'password_too_long', params: { max: PASSWORD_BYTES_MAX } }
   }
-  if (
-    email !== '' &&
-    (length(email) > EMAIL_LENGTH_MAX || !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(email))
-  ) {
+  if (email !== '' && (length(email) > EMAIL_LENGTH_MAX || !isMailAddress(email))) {
     return { code: 'email_invalid', params: { max: EMAIL_LENGTH_MAX } }
   }
   return null
 }
+
+/** Why this cannot be a user's comma list of groups, or null. */
+export function groupRefusal(list: string): Refusal | null {
+  const names = groupNames(list)
+  if (
+    names.length <= USER_GROUPS_MAX &&
+    names.every((name) => length(name) <= GROUP_NAME_LENGTH_MAX)
+  ) {
+    return null
+  }
+  return {
+    code: 'user_group_invalid',
+    params: { count: USER_GROUPS_MAX, max: GROUP_NAME_LENGTH_MAX },
+  }
+}
+
+/** Why nobody may call themselves so, or null. Administrators name users as they like. */
+export const usernameRefusal = (username: string): Refusal | null =>
+  username !== username.trim() || /\p{C}/u.test(username) ? { code: 'username_invalid' } : null
 
 /** Why this cannot be a balance, or null. */
 export function quotaRefusal(quota: number): Refusal | null {
@@ -71,6 +91,31 @@ interface Ranked {
 /** Root may see and change everybody, an admin only those below. */
 export const outranks = (actor: Ranked, target: Ranked): boolean =>
   isRoot(actor.role) || actor.role > target.role
+
+/**
+ * Why the actor may not give the target this role and status, or null. 0 and nothing mean
+ * unchanged. Root stays what it is: it does not step down or lock itself out, and nobody is banned
+ * while root. Another root may be taken back by a root, so one is always left.
+ */
+export function rankRefusal(
+  actor: Ranked,
+  target: Ranked & { status: number },
+  { role, status }: { role?: number | undefined; status?: number | undefined },
+): Refusal | null {
+  if (!outranks(actor, target)) return { code: 'cannot_change_peer' }
+  if (role && role !== target.role) {
+    if (!isRole(role)) return { code: 'role_unknown', params: { role } }
+    if (!outranks(actor, { id: target.id, role })) return { code: 'cannot_raise_to_peer' }
+    if (actor.id === target.id) return { code: 'cannot_demote_root' }
+  }
+  if (!status || status === target.status) return null
+  if (status !== UserStatus.enabled && status !== UserStatus.disabled) {
+    return { code: 'invalid_parameter' }
+  }
+  return status === UserStatus.disabled && isRoot(target.role)
+    ? { code: 'cannot_disable_root' }
+    : null
+}
 
 /** Why the actor may not do this to the target, or null. The order is the wire's. */
 export function manageRefusal(actor: Ranked, target: Ranked, action: ManageAction): Refusal | null {

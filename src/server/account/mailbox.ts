@@ -1,0 +1,52 @@
+import { AppError, refuse } from '../app-error.ts'
+import type { App } from '../app.ts'
+import type { Queries } from '../db/database.ts'
+import { canMail } from '../mail/mailer.ts'
+import { findUsersByEmail } from '../user/user-store.ts'
+import { addressKeyOf, addressRefusal } from './email.ts'
+import { checkMailCode, type RightCode } from './mail-code.ts'
+
+/** Domains that new addresses must be of, as a comma list; null: any. */
+const allowedDomains = ({ options }: App): string | null =>
+  options.flag('EmailDomainRestrictionEnabled') ? options.text('EmailDomainWhitelist') : null
+
+/**
+ * Whether this kind of mail may go to an address now. What it throws tells nothing about accounts:
+ * `email_invalid`, `email_domain_not_allowed`, `mail_unset`, `too_many_mails`.
+ */
+export async function mayMailTo(
+  app: App,
+  purpose: 'verify' | 'reset',
+  email: string,
+): Promise<void> {
+  refuse(addressRefusal(email, purpose === 'verify' ? allowedDomains(app) : null))
+  if (!canMail(app)) throw new AppError('mail_unset')
+  const { mail } = app.rateLimits
+  const key = `${purpose}:${addressKeyOf(email)}`
+  if (await mail.take(key)) return
+  const waitSeconds = await mail.waitSeconds(key)
+  throw new AppError('too_many_mails', { minutes: Math.max(1, Math.ceil(waitSeconds / 60)) })
+}
+
+/**
+ * Checks that whoever calls reads the mailbox. Throws `email_code_needed`, `email_invalid`,
+ * `email_domain_not_allowed`, `email_code_wrong`.
+ */
+export async function proveMailbox(
+  app: App,
+  { email, code }: { email: string; code: string },
+): Promise<RightCode> {
+  if (email === '' || code === '') throw new AppError('email_code_needed')
+  refuse(addressRefusal(email, allowedDomains(app)))
+  return checkMailCode(app, { purpose: 'verify', email, code }, 'email_code_wrong')
+}
+
+/** Throws `email_taken` when anybody but this user has the address, deleted users included. */
+export async function refuseTakenAddress(
+  db: Queries,
+  email: string,
+  userId: number,
+): Promise<void> {
+  const owners = await findUsersByEmail(db, email)
+  if (owners.some(({ id }) => id !== userId)) throw new AppError('email_taken')
+}

@@ -1,0 +1,62 @@
+import { accountApi } from '../../contract/account-api.ts'
+import { isRoot } from '../../contract/user.ts'
+import { AppError, refuse } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { serve, type Route } from '../http/handler.ts'
+import { testLetter } from '../mail/letter.ts'
+import { mail, systemName } from '../mail/mailer.ts'
+import { notifyRoot } from '../mail/notice.ts'
+import { newAffCode } from '../secrets.ts'
+import { changeUser, markUserDeleted } from '../user/change-user.ts'
+import { findUser, setInviteCode, type StoredUser } from '../user/user-store.ts'
+import { addressRefusal } from './email.ts'
+import { proveMailbox, refuseTakenAddress } from './mailbox.ts'
+
+/** What users do about their own account, besides what `user/account-routes.ts` has. */
+export const ownAccountRoutes = (app: App): Route[] => {
+  const { database, config } = app
+  return [
+    serve(accountApi.inviteCode, async ({ actor }) => ({
+      data: await inviteCode(app, actor.user),
+    })),
+    serve(accountApi.removeSelf, async ({ actor }) => {
+      if (isRoot(actor.role)) throw new AppError('cannot_delete_root')
+      await database.write.transaction().execute((trx) => markUserDeleted(trx, actor.id))
+      await database.announce(`user:${actor.id}`)
+    }),
+    serve(accountApi.bindEmail, async ({ actor, query }) => {
+      const email = query.email.trim()
+      const right = await proveMailbox(app, { email, code: query.code })
+      await database.write.transaction().execute(async (trx) => {
+        await right.use(trx)
+        await refuseTakenAddress(trx, email, actor.id)
+        await changeUser(trx, actor.id, { email })
+      })
+      await database.announce(`user:${actor.id}`)
+    }),
+    serve(accountApi.testMail, async ({ actor, body, language }) => {
+      if (actor.role < config.OPTIONS_MIN_ROLE) throw new AppError('role_too_low')
+      const letter = testLetter(systemName(app), language)
+      if (body.notice === true) return notifyRoot(app, letter)
+      const to = body.email?.trim() || (actor.user.email ?? '')
+      refuse(addressRefusal(to, null))
+      await mail(app, to, letter)
+    }),
+  ]
+}
+
+/** Tried longer each time one is taken. */
+const INVITE_CODE_LENGTHS = [4, 4, 6, 8, 12]
+
+/** The user's invite code; made, when there is none yet. */
+async function inviteCode({ database }: App, user: StoredUser): Promise<string> {
+  if (user.aff_code) return user.aff_code
+  for (const length of INVITE_CODE_LENGTHS) {
+    const outcome = await setInviteCode(database.write, user.id, newAffCode(length))
+    if (outcome === 'taken') continue
+    // Of two calls at once one has set it; both answer that one.
+    const code = (await findUser(database.write, user.id))?.aff_code
+    if (code) return code
+  }
+  throw new AppError('internal')
+}

@@ -1,0 +1,87 @@
+import { accountApi } from '../../contract/account-api.ts'
+import type { Language } from '../../contract/errors.ts'
+import { isRoot, UserStatus } from '../../contract/user.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { serve, type Route } from '../http/handler.ts'
+import { resetLetter } from '../mail/letter.ts'
+import { mail, systemName } from '../mail/mailer.ts'
+import { randomText } from '../secrets.ts'
+import { deleteAccessToken, deleteSessionsOf } from '../user/session-store.ts'
+import { findUser, findUsersByEmail, updateUser, type StoredUser } from '../user/user-store.ts'
+import { consoleAddress } from './console-address.ts'
+import { addressKeyOf } from './email.ts'
+import { passHumanCheck } from './human-check.ts'
+import { checkMailCode, hashMailCode, keepMailCode, newLinkCode } from './mail-code.ts'
+import { mayMailTo } from './mailbox.ts'
+
+/** Characters of a password that we make up. */
+const NEW_PASSWORD_LENGTH = 16
+
+/** How people get back into their account. */
+export const passwordResetRoutes = (app: App): Route[] => [
+  serve(accountApi.requestReset, async (call) => {
+    await passHumanCheck(app, call, call.query.turnstile)
+    const email = call.query.email.trim()
+    await mayMailTo(app, 'reset', email)
+    // Whether anybody has the address is looked up after the answer has left: neither its words
+    // nor its time can tell.
+    const isAccepted = app.background.run('a password reset', () =>
+      mailResetLink(app, email, call.language),
+    )
+    if (!isAccepted) throw new AppError('busy')
+  }),
+  serve(accountApi.reset, async ({ body }) => {
+    const email = body.email?.trim() ?? ''
+    const code = body.token ?? ''
+    if (email === '' || code === '') throw new AppError('invalid_parameter')
+    const right = await checkMailCode(app, { purpose: 'reset', email, code }, 'reset_link_invalid')
+    const password = randomText(NEW_PASSWORD_LENGTH)
+    const passwordHash = await app.passwords.hash(password)
+    await app.database.write.transaction().execute(async (trx) => {
+      await right.use(trx)
+      const user = await findUser(trx, right.userId)
+      // In these ten minutes the person may have been promoted, banned or got another address.
+      if (user === undefined || !mayReset(app, user) || !hasAddress(user, email)) {
+        throw new AppError('reset_link_invalid')
+      }
+      await updateUser(trx, user.id, { password: passwordHash })
+      // Whoever was in does not stay in, by whatever door.
+      await deleteSessionsOf(trx, user.id)
+      await deleteAccessToken(trx, user.id)
+    })
+    await app.database.announce(`user:${right.userId}`)
+    return { data: password }
+  }),
+]
+
+const hasAddress = (user: StoredUser, email: string): boolean =>
+  addressKeyOf(user.email ?? '') === addressKeyOf(email)
+
+/**
+ * Root is not reset by mail where admins may change the settings: they could name a mail server of
+ * their own.
+ */
+const mayReset = ({ config }: App, user: StoredUser): boolean =>
+  user.status === UserStatus.enabled && (!isRoot(user.role) || isRoot(config.OPTIONS_MIN_ROLE))
+
+async function mailResetLink(app: App, email: string, language: Language): Promise<void> {
+  const owners = (await findUsersByEmail(app.database.read, email)).filter((user) =>
+    mayReset(app, user),
+  )
+  // An adopted database may hold an address twice; nobody knows whose password is meant.
+  const [user] = owners
+  if (!user?.email || owners.length > 1) return
+  const code = newLinkCode()
+  const codeHash = await hashMailCode(app, code)
+  await keepMailCode(app, { purpose: 'reset', email: user.email, codeHash, userId: user.id })
+  // To the address as it is stored: what was typed may only look the same.
+  await mail(
+    app,
+    user.email,
+    resetLetter(systemName(app), language, {
+      url: consoleAddress(app, '/user/reset', { email: user.email, token: code }),
+      username: user.username,
+    }),
+  )
+}

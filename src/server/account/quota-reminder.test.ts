@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
+import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
+import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { randomText } from '../secrets.ts'
+import { reminderDue, ReminderLevel } from './quota-reminder.ts'
+
+const { none, low, exhausted } = ReminderLevel
+
+describe('what a balance calls for, with a threshold of 1000', () => {
+  test.each([
+    ['it is as much as the threshold', { balance: 1000, charged: 10 }, none, false],
+    ['it has just fallen below', { balance: 999, charged: 10 }, low, true],
+    ['it was below before and nobody was told', { balance: 500, charged: 10 }, low, true],
+    ['the user was told', { balance: 500, charged: 10, level: low }, low, false],
+    [
+      'the user was told, and had enough since',
+      { balance: 500, charged: 600, level: low },
+      low,
+      true,
+    ],
+    ['it is used up', { balance: 0, charged: 10, level: low }, exhausted, true],
+    ['it is below nothing', { balance: -5, charged: 10, level: low }, exhausted, true],
+    ['it was used up in one call', { balance: 0, charged: 5000 }, exhausted, true],
+    [
+      'the user was told that it is used up',
+      { balance: 0, charged: 0, level: exhausted },
+      exhausted,
+      false,
+    ],
+    ['some came back, not enough', { balance: 10, charged: 0, level: exhausted }, low, false],
+    ['enough came back', { balance: 2000, charged: 0, level: exhausted }, none, false],
+  ])('%s', (_what, seen, level, isNews) => {
+    expect(reminderDue({ threshold: 1000, level: none, ...seen })).toEqual({ level, isNews })
+  })
+})
+
+forEachDatabase('quota reminders', (open) => {
+  let location: DatabaseLocation
+  let server: TestServer
+  let mailbox: Mailbox
+  let user: TestUser
+  let tokenId: number
+  beforeAll(async () => {
+    location = await open()
+    server = await startTestServer(() => Promise.resolve(location))
+    mailbox = await startMailbox()
+    await mailThrough(server, mailbox)
+  })
+  afterAll(async () => {
+    await server.close()
+    await mailbox.close()
+  })
+  beforeEach(async () => {
+    await server.app.options.set('QuotaRemindThreshold', '1000')
+    user = await aUser(server, { quota: 1500, email: `${randomText(8)}@example.test` })
+    tokenId = (await aToken(server, user.id, { unlimited_quota: true })).id
+  })
+  afterEach(() => {
+    mailbox.mails.length = 0
+  })
+
+  const spend = (cost: number, reserved = cost, on = server) =>
+    aSettledCall(on, { userId: user.id, tokenId, cost, reserved })
+  /** Subjects of the mails that came to the user, once all is quiet. */
+  async function subjects(on = server): Promise<string[]> {
+    // Users are collected for half a second.
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    await on.app.background.idle()
+    const email = user.username
+    return mailbox.mails
+      .filter(({ parsed }) => parsed.text?.includes(email))
+      .map(({ parsed }) => parsed.subject ?? '')
+  }
+  const LOW = '额度提醒 / Your quota is running low'
+  const EXHAUSTED = '额度已用尽 / Your quota is used up'
+
+  test('one mail when the balance falls below, one more when it is used up', async () => {
+    await spend(400)
+    expect(await subjects()).toEqual([])
+    await spend(200)
+    expect(await subjects()).toEqual([LOW])
+    expect(mailbox.mails[0]?.parsed.text).toContain('/topup')
+    expect(mailbox.mails[0]?.parsed.text).toContain('$0.0018')
+    await spend(100)
+    await spend(300)
+    expect(await subjects()).toEqual([LOW])
+    await spend(500)
+    expect(await subjects()).toEqual([LOW, EXHAUSTED])
+  })
+
+  test('many calls at once cross it once', async () => {
+    await Promise.all(Array.from({ length: 30 }, () => spend(20, 40)))
+    expect(await subjects()).toEqual([LOW])
+    await Promise.all(Array.from({ length: 30 }, () => spend(30)))
+    expect(await subjects()).toEqual([LOW, EXHAUSTED])
+  })
+
+  // Reserved points come back: a balance that is only held back has not fallen.
+  test('what open calls hold back is still there', async () => {
+    const { ledger, clock, node } = server.app
+    const requestId = `held-${randomText(8)}`
+    const nowSeconds = clock.nowSeconds()
+    await ledger.reserve({ requestId, userId: user.id, tokenId, amount: 900, nowSeconds, node })
+    await spend(10)
+    expect(await subjects()).toEqual([])
+    await ledger.release(requestId)
+  })
+
+  test('after a top-up it begins anew, at most once a day', async () => {
+    await spend(600)
+    expect(await subjects()).toEqual([LOW])
+    const admin = await aUser(server, { role: 100 })
+    const topUp = () =>
+      server.call('PUT', '/api/user/', { as: admin, body: { id: user.id, quota: 2000 } })
+    expect((await topUp()).json['success']).toBe(true)
+    await subjects()
+    await spend(1500)
+    expect(await subjects()).toEqual([LOW])
+    await topUp()
+    await subjects()
+    server.clock.advanceSeconds(86_400)
+    await spend(1500)
+    expect(await subjects()).toEqual([LOW, LOW])
+  })
+
+  test('somebody else’s edit of a low balance mails nothing', async () => {
+    const admin = await aUser(server, { role: 100 })
+    await server.call('PUT', '/api/user/', { as: admin, body: { id: user.id, quota: 10 } })
+    expect(await subjects()).toEqual([])
+  })
+
+  test('none with a threshold of 0', async () => {
+    await server.app.options.set('QuotaRemindThreshold', '0')
+    await spend(1500)
+    expect(await subjects()).toEqual([])
+  })
+
+  test('none to who has no address; once there is one, with the next call', async () => {
+    const set = (email: string) =>
+      server.database.write.updateTable('users').set({ email }).where('id', '=', user.id).execute()
+    await set('')
+    await spend(600)
+    expect(await subjects()).toEqual([])
+    await set('late@example.test')
+    await spend(1)
+    expect(await subjects()).toEqual([LOW])
+  })
+
+  test('of two processes one mails', async () => {
+    if (location.engine === 'sqlite') {
+      // One process serves a SQLite file; a restart must not tell again.
+      await spend(600)
+      expect(await subjects()).toEqual([LOW])
+      const again = await startTestServer(() => Promise.resolve(location))
+      await spend(1, 1, again)
+      expect(await subjects(again)).toEqual([LOW])
+      await again.close()
+      return
+    }
+    const second = await startTestServer(() => Promise.resolve(location))
+    await Promise.all([spend(300), spend(300, 300, second)])
+    await Promise.all([spend(1), spend(1, 1, second)])
+    await subjects(second)
+    expect(await subjects()).toEqual([LOW])
+    await second.close()
+  })
+})

@@ -1,0 +1,69 @@
+import { accountApi } from '../../contract/account-api.ts'
+import { AppError, refuse } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { serve, type Route } from '../http/handler.ts'
+import { addressInUseLetter, codeLetter } from '../mail/letter.ts'
+import { mail, systemName } from '../mail/mailer.ts'
+import { createUser, type UserToCreate } from '../user/create-user.ts'
+import { fieldRefusal, usernameRefusal } from '../user/user.ts'
+import { findUsersByEmail } from '../user/user-store.ts'
+import { consoleAddress } from './console-address.ts'
+import { passHumanCheck } from './human-check.ts'
+import { hashMailCode, keepMailCode, newMailCode } from './mail-code.ts'
+import { mayMailTo, proveMailbox, refuseTakenAddress } from './mailbox.ts'
+
+/** What visitors do to get an account. */
+export const registrationRoutes = (app: App): Route[] => {
+  const { options, database } = app
+  return [
+    serve(accountApi.register, async (call) => {
+      const { body } = call
+      await passHumanCheck(app, call, call.query.turnstile)
+      if (!options.flag('RegisterEnabled')) throw new AppError('register_closed')
+      if (!options.flag('PasswordRegisterEnabled')) throw new AppError('password_register_closed')
+      const { username, password } = body
+      if (!username || !password) throw new AppError('invalid_parameter')
+      refuse(fieldRefusal({ username, password }) ?? usernameRefusal(username))
+      await createUser(app, {
+        username,
+        password,
+        display_name: username,
+        inviteCode: body.aff_code,
+        requestId: call.requestId,
+        ...(await mailboxOf(app, body)),
+      })
+    }),
+    serve(accountApi.sendCode, async (call) => {
+      await passHumanCheck(app, call, call.query.turnstile)
+      const email = call.query.email.trim()
+      await mayMailTo(app, 'verify', email)
+      const code = newMailCode()
+      // A new address and one in use cost the same work and one mail, so that nobody but the
+      // mailbox can tell them apart. The code of one in use is told to nobody.
+      const codeHash = await hashMailCode(app, code)
+      await keepMailCode(app, { purpose: 'verify', email, codeHash })
+      const isInUse = (await findUsersByEmail(database.read, email)).length > 0
+      const letter = isInUse
+        ? addressInUseLetter(systemName(app), call.language, { url: consoleAddress(app, '/reset') })
+        : codeLetter(systemName(app), call.language, { code })
+      await mail(app, email, letter)
+    }),
+  ]
+}
+
+/** The address of a new user, where one is asked for, with the use of its code. */
+async function mailboxOf(
+  app: App,
+  body: { email?: string | undefined; verification_code?: string | undefined },
+): Promise<Pick<UserToCreate, 'email' | 'also'>> {
+  if (!app.options.flag('EmailVerificationEnabled')) return {}
+  const email = body.email?.trim() ?? ''
+  const right = await proveMailbox(app, { email, code: body.verification_code ?? '' })
+  return {
+    email,
+    async also(trx, userId) {
+      await right.use(trx)
+      await refuseTakenAddress(trx, email, userId)
+    },
+  }
+}

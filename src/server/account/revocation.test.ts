@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { anAccessToken, aToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
+import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
+import { mailThrough, startMailbox } from '../test/mailbox.ts'
+import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
+
+/** What every process must know within this time, whoever was told. */
+const SOON_MS = 1000
+
+/**
+ * On PostgreSQL two processes share the database; SQLite has one, which is then both. What ends on
+ * the one ends on the other, by all three ways in.
+ */
+forEachDatabase('what is taken away', (open) => {
+  let location: DatabaseLocation
+  let told: TestServer
+  let other: TestServer
+  let root: TestUser
+  let user: TestUser
+  let accessToken: string
+  let key: string
+  beforeAll(async () => {
+    location = await open()
+    told = await startTestServer(() => Promise.resolve(location))
+    other =
+      location.engine === 'postgres' ? await startTestServer(() => Promise.resolve(location)) : told
+    root = await aUser(told, { role: Role.root })
+  })
+  afterAll(async () => {
+    if (other !== told) await other.close()
+    await told.close()
+  })
+  beforeEach(async () => {
+    user = await aUser(told, { role: Role.admin, quota: 1000 })
+    accessToken = await anAccessToken(told, user.id)
+    key = (await aToken(told, user.id, { unlimited_quota: true })).key
+    // Everybody has the rows in memory that are kept there.
+    expect(await ways()).toEqual({ cookie: true, accessToken: true, key: true, admin: true })
+  })
+
+  const opens = async (as: TestCaller, path = '/api/user/self'): Promise<boolean> =>
+    (await other.call('GET', path, { as })).json['success'] === true
+
+  /** Which ways in are open on the other process. */
+  async function ways() {
+    const models = await other.call('GET', '/v1/models', {
+      headers: { authorization: `Bearer sk-${key}` },
+    })
+    return {
+      cookie: await opens({ cookie: user.cookie }),
+      accessToken: await opens({ accessToken }),
+      key: models.status === 200,
+      admin: await opens({ accessToken }, '/api/user/'),
+    }
+  }
+
+  async function expectSoon(expected: Partial<Awaited<ReturnType<typeof ways>>>): Promise<void> {
+    await expect.poll(ways, { timeout: SOON_MS, interval: 20 }).toMatchObject(expected)
+  }
+
+  const manage = (action: string) =>
+    told.call('POST', '/api/user/manage', { as: root, body: { username: user.username, action } })
+
+  const NOTHING = { cookie: false, accessToken: false, key: false, admin: false }
+
+  test('a ban closes all of them, and lifting it opens those that are no sessions', async () => {
+    await manage('disable')
+    await expectSoon(NOTHING)
+    await manage('enable')
+    await expectSoon({ cookie: false, accessToken: true, key: true })
+  })
+
+  test('deleting a user closes all of them', async () => {
+    await manage('delete')
+    await expectSoon(NOTHING)
+  })
+
+  test('deleting oneself closes all of them', async () => {
+    await told.call('DELETE', '/api/user/self', { as: user })
+    await expectSoon(NOTHING)
+  })
+
+  test('a demotion takes the rights, and leaves the way in', async () => {
+    await manage('demote')
+    await expectSoon({ admin: false, accessToken: true, key: true })
+  })
+
+  test('a new password ends the other sessions', async () => {
+    const body = { username: user.username, password: PASSWORD }
+    const signedIn = await other.call('POST', '/api/user/login', { body })
+    const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? ''
+    await told.call('PUT', '/api/user/self', { as: { cookie }, body: { password: 'password-2' } })
+    await expectSoon({ cookie: false, key: true })
+    expect(await opens({ cookie })).toBe(true)
+  })
+
+  test('a password that an administrator sets ends them too', async () => {
+    const body = { id: user.id, password: 'password-2' }
+    await told.call('PUT', '/api/user/', { as: root, body })
+    await expectSoon({ cookie: false, key: true })
+  })
+
+  test('signing out ends the session', async () => {
+    await told.call('GET', '/api/user/logout', { as: user })
+    await expectSoon({ cookie: false, accessToken: true })
+  })
+
+  test('a new access token ends the old one', async () => {
+    await told.call('GET', '/api/user/token', { as: user })
+    await expectSoon({ cookie: true, accessToken: false })
+  })
+
+  describe('codes that one process mailed', () => {
+    test('are taken by the other, once', async () => {
+      const mailbox = await startMailbox()
+      await mailThrough(told, mailbox)
+      const email = `either-${user.username}@example.test`
+      await told.call('GET', `/api/verification?email=${email}`)
+      const text = (await mailbox.next()).parsed.text ?? ''
+      const [code = ''] = /^[2-9A-Z]{6}$/m.exec(text) ?? []
+      const path = `/api/oauth/email/bind?email=${email}&code=${code}`
+      const answers = await Promise.all([
+        other.call('GET', path, { as: user }),
+        told.call('GET', path, { as: root }),
+      ])
+      expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
+      await mailbox.close()
+    })
+  })
+})

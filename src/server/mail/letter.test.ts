@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { addressInUseLetter, codeLetter, quotaLetter, resetLetter, testLetter } from './letter.ts'
+
+const NAME = 'Gate "<b>house</b>" & Co'
+const URL = 'https://gate.example/user/reset?email=a%40b.c&token=0123'
+const EVIL = `<script>alert(1)</script>'"&`
+
+const letters = {
+  code: codeLetter(NAME, 'zh', { code: 'ABC234' }),
+  'code, English': codeLetter(NAME, 'en', { code: 'ABC234' }),
+  'address in use': addressInUseLetter(NAME, 'zh', { url: URL }),
+  reset: resetLetter(NAME, 'en', { url: URL, username: EVIL }),
+  quota: quotaLetter(NAME, { username: EVIL, isExhausted: false, quota: '$0.0018', url: URL }),
+  exhausted: quotaLetter(NAME, { username: EVIL, isExhausted: true, quota: '$0', url: URL }),
+  test: testLetter(NAME, 'zh'),
+}
+
+describe.each(Object.entries(letters))('the letter: %s', (_what, letter) => {
+  test('says the same as text and as markup', () => {
+    const visible = letter.html
+      .replace(/<style[^]*<\/style>/g, '')
+      .replace(/<[^>]*>/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&amp;', '&')
+    for (const line of letter.text.split('\n').filter((text) => text !== '' && text !== '-- ')) {
+      // A link stands as a button and as an address below it.
+      for (const part of line.split(/: (?=https:)/)) expect(visible).toContain(part)
+    }
+    expect(letter.text).toContain(NAME)
+  })
+
+  test('has no markup but its own', () => {
+    expect(letter.html).not.toMatch(/<script|<b>/)
+    expect(letter.html).not.toMatch(/<(img|link|iframe|object)\b/)
+  })
+
+  test('has a subject of one line', () => {
+    expect(letter.subject).toMatch(/^\S[^\r\n]*\S$/)
+  })
+})
+
+test('the reader’s language alone, both when it is not known', () => {
+  expect(letters['code, English'].text).not.toMatch(/\p{Script=Han}/u)
+  expect(letters.code.text).toContain('您好')
+  expect(letters.quota.text).toMatch(/您好[^]*Hello/)
+})
+
+test('the link is one link, whatever is in it', () => {
+  const url = `${URL}&x="><a href="https://evil.example/`
+  const { html } = resetLetter('S', 'zh', { url, username: 'u' })
+  expect(html.match(/<a /g)).toHaveLength(2)
+  expect(html).not.toContain('"https://evil.example')
+})

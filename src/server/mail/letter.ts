@@ -1,0 +1,261 @@
+import type { Language } from '../../contract/errors.ts'
+import type { Letter } from './mail.ts'
+
+/** One language's words of a letter. Plain text; nothing in it is markup. */
+interface Words {
+  subject: string
+  /** Before what the letter is about. */
+  lead: string[]
+  /** After it, smaller. */
+  notes: string[]
+}
+
+/** What stands between lead and notes. */
+type Centre =
+  | { kind: 'none' }
+  /** Shown large, to be typed over. */
+  | { kind: 'code'; code: string }
+  | { kind: 'link'; url: string; label: Record<Language, string> }
+
+interface LetterPlan {
+  systemName: string
+  /** The reader's language; both, Chinese first, when it is not known. */
+  languages: readonly Language[]
+  words: Record<Language, Words>
+  centre: Centre
+}
+
+const CODE_MINUTES = 10
+
+/** A code for registering or for binding an address. */
+export const codeLetter = (
+  systemName: string,
+  language: Language,
+  { code }: { code: string },
+): Letter =>
+  letter({
+    systemName,
+    languages: [language],
+    centre: { kind: 'code', code },
+    words: {
+      zh: {
+        subject: `${systemName} 邮箱验证码`,
+        lead: ['您好！您正在验证邮箱地址，验证码是：'],
+        notes: [
+          `验证码 ${CODE_MINUTES} 分钟内有效，只能使用一次。`,
+          '如果不是您本人操作，请忽略本邮件。',
+        ],
+      },
+      en: {
+        subject: `${systemName}: verify your e-mail address`,
+        lead: ['Hello! This code verifies your e-mail address:'],
+        notes: [
+          `It is valid for ${CODE_MINUTES} minutes and works once.`,
+          'If you did not ask for it, ignore this mail.',
+        ],
+      },
+    },
+  })
+
+/** Instead of a code, to an address that an account has: only its owner learns so. */
+export const addressInUseLetter = (
+  systemName: string,
+  language: Language,
+  { url }: { url: string },
+): Letter =>
+  letter({
+    systemName,
+    languages: [language],
+    centre: { kind: 'link', url, label: { zh: '找回密码', en: 'Get a new password' } },
+    words: {
+      zh: {
+        subject: `${systemName} 邮箱已被使用`,
+        lead: ['您好！有人请求验证这个邮箱地址，但它已属于一个账户，因此没有发送验证码。'],
+        notes: [
+          '如果是您本人操作，请直接登录；忘记密码时可以通过上面的链接找回。',
+          '如果不是您本人操作，请忽略本邮件。',
+        ],
+      },
+      en: {
+        subject: `${systemName}: this address is in use`,
+        lead: [
+          'Hello! Somebody asked to verify this address. It belongs to an account already, so no code was sent.',
+        ],
+        notes: [
+          'If it was you, just sign in; if you forgot your password, follow the link above.',
+          'If it was not you, ignore this mail.',
+        ],
+      },
+    },
+  })
+
+/** A link for a new password. */
+export const resetLetter = (
+  systemName: string,
+  language: Language,
+  { url, username }: { url: string; username: string },
+): Letter =>
+  letter({
+    systemName,
+    languages: [language],
+    centre: { kind: 'link', url, label: { zh: '重置密码', en: 'Reset the password' } },
+    words: {
+      zh: {
+        subject: `${systemName} 密码重置`,
+        lead: [`您好，${username}！您正在重置密码，请打开下面的链接：`],
+        notes: [
+          `链接 ${CODE_MINUTES} 分钟内有效，只能使用一次。新密码会显示在打开的页面上。`,
+          '如果不是您本人操作，请忽略本邮件，密码不会改变。',
+        ],
+      },
+      en: {
+        subject: `${systemName}: reset your password`,
+        lead: [`Hello ${username}! To get a new password, open this link:`],
+        notes: [
+          `It is valid for ${CODE_MINUTES} minutes and works once. The page shows the new password.`,
+          'If you did not ask for it, ignore this mail: your password stays as it is.',
+        ],
+      },
+    },
+  })
+
+/** The balance has fallen below the threshold, or is used up. */
+export function quotaLetter(
+  systemName: string,
+  reminder: { username: string; isExhausted: boolean; quota: string; url: string },
+): Letter {
+  const { username, isExhausted, quota, url } = reminder
+  return letter({
+    systemName,
+    languages: ['zh', 'en'],
+    centre: { kind: 'link', url, label: { zh: '立即充值', en: 'Top up' } },
+    words: {
+      zh: {
+        subject: isExhausted ? '额度已用尽' : '额度提醒',
+        lead: [
+          isExhausted
+            ? `您好，${username}！您的额度已用尽，充值之前的调用会被拒绝。`
+            : `您好，${username}！您的额度即将用尽，剩余 ${quota}。`,
+        ],
+        notes: [],
+      },
+      en: {
+        subject: isExhausted ? 'Your quota is used up' : 'Your quota is running low',
+        lead: [
+          isExhausted
+            ? `Hello ${username}! Your quota is used up. Calls are refused until you top up.`
+            : `Hello ${username}! Your quota is running low: ${quota} left.`,
+        ],
+        notes: [],
+      },
+    },
+  })
+}
+
+/** What an administrator sends to see whether mail works. */
+export const testLetter = (systemName: string, language: Language): Letter =>
+  letter({
+    systemName,
+    languages: [language],
+    centre: { kind: 'none' },
+    words: {
+      zh: {
+        subject: `${systemName} 测试邮件`,
+        lead: ['您好！收到这封邮件，说明邮件设置可以使用。'],
+        notes: [],
+      },
+      en: {
+        subject: `${systemName}: test mail`,
+        lead: ['Hello! That you read this means that the mail settings work.'],
+        notes: [],
+      },
+    },
+  })
+
+function letter({ systemName, languages, words, centre }: LetterPlan): Letter {
+  const parts = languages.map((language) => ({ language, ...words[language] }))
+  const text = parts.map((part) => [
+    ...part.lead,
+    ...(centre.kind === 'code' ? [centre.code] : []),
+    ...(centre.kind === 'link' ? [`${centre.label[part.language]}: ${centre.url}`] : []),
+    ...part.notes,
+  ])
+  return {
+    subject: parts.map(({ subject }) => subject).join(' / '),
+    text: `${[...text.map((lines) => lines.join('\n\n')), `-- \n${systemName}`].join('\n\n')}\n`,
+    html: htmlPage(
+      parts.map((part) => htmlPart(part, centre)).join('<hr style="border:0;height:24px">'),
+      { systemName, language: languages[0] ?? 'zh' },
+    ),
+  }
+}
+
+function htmlPart(
+  { language, lead, notes }: Words & { language: Language },
+  centre: Centre,
+): string {
+  const lang = HTML_LANGUAGE[language]
+  return [
+    `<div lang="${lang}">`,
+    ...lead.map((line) => `<p style="margin:0 0 16px">${escaped(line)}</p>`),
+    htmlCentre(centre, language),
+    ...notes.map(
+      (line) => `<p style="margin:0 0 8px;color:#667085;font-size:13px">${escaped(line)}</p>`,
+    ),
+    '</div>',
+  ].join('\n')
+}
+
+function htmlCentre(centre: Centre, language: Language): string {
+  switch (centre.kind) {
+    case 'none':
+      return ''
+    case 'code':
+      return (
+        '<p style="margin:0 0 24px;font:600 28px/1.4 ui-monospace,Menlo,Consolas,monospace;' +
+        `letter-spacing:6px">${escaped(centre.code)}</p>`
+      )
+    case 'link': {
+      const url = escaped(centre.url)
+      return [
+        `<p style="margin:0 0 16px"><a href="${url}" style="display:inline-block;padding:10px 20px;`,
+        'border-radius:6px;background:#1f5fd0;color:#ffffff;text-decoration:none">',
+        `${escaped(centre.label[language])}</a></p>`,
+        '<p style="margin:0 0 24px;color:#667085;font-size:13px;word-break:break-all">',
+        `<a href="${url}" style="color:#667085">${url}</a></p>`,
+      ].join('')
+    }
+    default:
+      return centre satisfies never
+  }
+}
+
+const HTML_LANGUAGE: Record<Language, string> = { zh: 'zh-CN', en: 'en' }
+
+function htmlPage(
+  body: string,
+  { systemName, language }: { systemName: string; language: Language },
+): string {
+  const font =
+    "font:15px/1.6 system-ui,-apple-system,'Segoe UI','PingFang SC','Microsoft YaHei',sans-serif"
+  return [
+    `<!doctype html><html lang="${HTML_LANGUAGE[language]}"><head><meta charset="utf-8">`,
+    '<meta name="viewport" content="width=device-width"></head>',
+    `<body style="margin:0;background:#f4f5f7;${font};color:#1d2433">`,
+    '<div style="max-width:520px;margin:0 auto;padding:32px 16px">',
+    '<div style="padding:28px;border-radius:10px;background:#ffffff">',
+    body,
+    '</div>',
+    `<p style="margin:16px 0 0;color:#667085;font-size:12px">${escaped(systemName)}</p>`,
+    '</div></body></html>',
+  ].join('\n')
+}
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? '')

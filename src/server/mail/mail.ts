@@ -1,0 +1,100 @@
+import type { LiveOptions } from '../option/live-options.ts'
+
+/** What a mail server needs to know of us, from the options in force. */
+export interface MailSettings {
+  host: string
+  port: number
+  /** Empty: the server asks for none. */
+  account: string
+  password: string
+  from: MailAddress
+}
+
+/** A receiver or sender. Never a text that somebody takes apart again. */
+export interface MailAddress {
+  name: string
+  address: string
+}
+
+export interface Letter {
+  subject: string
+  text: string
+  html: string
+}
+
+/** The settings, or null while no server or no sender is named. */
+export function mailSettings(options: Pick<LiveOptions, 'text' | 'number'>): MailSettings | null {
+  const host = options.text('SMTPServer').trim()
+  const account = options.text('SMTPAccount').trim()
+  const from = senderAddress(options.text('SMTPFrom').trim() || account)
+  if (host === '' || from === null) return null
+  return {
+    host,
+    port: options.number('SMTPPort'),
+    account,
+    password: options.text('SMTPToken'),
+    from: { name: oneLine(options.text('SystemName')), address: from },
+  }
+}
+
+/** Operators write `name@host` or `Name <name@host>`; the name is the system's in any case. */
+function senderAddress(text: string): string | null {
+  const address = /<([^<>]*)>$/.exec(text)?.[1]?.trim() ?? text
+  return isMailAddress(address) ? address : null
+}
+
+/**
+ * Whether this is one address and nothing but: what could end a header line, name a second receiver
+ * or begin a comment is not in it.
+ */
+export const isMailAddress = (text: string): boolean =>
+  /^[^\s\p{C}@<>,;:"()[\]\\]+@[^\s\p{C}@<>,;:"()[\]\\]+$/u.test(text)
+
+/** A text that cannot break a header line. */
+export const oneLine = (text: string): string =>
+  text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ').trim()
+
+/** The port on which TLS begins with the connection. */
+const IMPLICIT_TLS_PORT = 465
+
+export type MailSecurity = 'tls' | 'starttls' | 'starttls_if_offered'
+
+/**
+ * How the connection to an address is protected. In the clear only to this machine itself, where
+ * nobody is in between; certificates are verified wherever there are any.
+ */
+export function mailSecurity(port: number, remoteAddress: string): MailSecurity {
+  if (port === IMPLICIT_TLS_PORT) return 'tls'
+  const isLoopback = /^(::ffff:)?127\.|^::1$/.test(remoteAddress)
+  return isLoopback ? 'starttls_if_offered' : 'starttls'
+}
+
+/** Why a mail did not go out, as people are told. What the server said is not repeated. */
+export type MailFailure =
+  | 'address'
+  | 'connection'
+  | 'encryption'
+  | 'sign_in'
+  | 'refused'
+  | 'timeout'
+
+export const mailFailureText: Record<MailFailure, { zh: string; en: string }> = {
+  address: {
+    zh: '不允许连接该邮件服务器的地址',
+    en: 'the address of the mail server is not allowed',
+  },
+  connection: { zh: '无法连接邮件服务器', en: 'the mail server cannot be reached' },
+  encryption: {
+    zh: '邮件服务器不支持加密连接，或其证书不受信任',
+    en: 'the mail server does not encrypt, or its certificate is not trusted',
+  },
+  sign_in: {
+    zh: '邮件服务器拒绝了账户或凭证',
+    en: 'the mail server refused the account or its credential',
+  },
+  refused: {
+    zh: '邮件服务器拒绝了发件人、收件人或邮件',
+    en: 'the mail server refused the sender, the receiver or the mail',
+  },
+  timeout: { zh: '邮件服务器没有及时回应', en: 'the mail server did not answer in time' },
+}

@@ -1,0 +1,109 @@
+import { createTransport } from 'nodemailer'
+import { EgressRefused, type Egress } from '../egress/egress.ts'
+import {
+  isMailAddress,
+  mailSecurity,
+  type Letter,
+  type MailAddress,
+  type MailFailure,
+  type MailSettings,
+} from './mail.ts'
+
+/** A mail did not go out. `facts` are for the program's own output; they hold no secret. */
+export class MailFailed extends Error {
+  readonly failure: MailFailure
+  readonly facts: Readonly<Record<string, unknown>>
+
+  constructor(failure: MailFailure, facts: Readonly<Record<string, unknown>>) {
+    super(`the mail did not go out: ${failure}`)
+    this.failure = failure
+    this.facts = facts
+  }
+}
+
+/** For all of it, from the name look-up to the server's last word. */
+const SEND_TIMEOUT_MS = 25_000
+const GREETING_TIMEOUT_MS = 10_000
+const SILENCE_TIMEOUT_MS = 15_000
+
+/**
+ * Hands one letter for one receiver to the mail server. The connection is opened by the egress
+ * rules; the library only speaks over it. Throws `MailFailed`.
+ */
+export async function sendMail(
+  egress: Egress,
+  settings: MailSettings,
+  { to, letter, timeoutMs = SEND_TIMEOUT_MS }: { to: string; letter: Letter; timeoutMs?: number },
+): Promise<void> {
+  const { host, port, account, password, from } = settings
+  // The library takes texts apart that look like several addresses.
+  if (!isMailAddress(to)) throw new MailFailed('refused', { code: 'not one address' })
+  const signal = AbortSignal.timeout(timeoutMs)
+  const socket = await egress.connect({ host, port }).catch((error: unknown) => {
+    throw new MailFailed(error instanceof EgressRefused ? 'address' : 'connection', factsOf(error))
+  })
+  const security = mailSecurity(port, socket.remoteAddress ?? '')
+  const transport = createTransport({
+    host,
+    port,
+    connection: socket,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ...(account !== '' && password !== '' ? { auth: { user: account, pass: password } } : {}),
+    greetingTimeout: GREETING_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  const receiver: MailAddress = { name: '', address: to }
+  try {
+    await transport.sendMail({
+      from,
+      to: [receiver],
+      envelope: { from: from.address, to: [to] },
+      subject: letter.subject,
+      text: letter.text,
+      html: letter.html,
+      // Tells other programs not to answer.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      signal,
+    })
+  } catch (error) {
+    throw new MailFailed(signal.aborted ? 'timeout' : failureOf(error), factsOf(error))
+  } finally {
+    transport.close()
+    socket.destroy()
+  }
+}
+
+/** The library's codes. */
+const FAILURES: Record<string, MailFailure> = {
+  EAUTH: 'sign_in',
+  ENOAUTH: 'sign_in',
+  ETLS: 'encryption',
+  EENVELOPE: 'refused',
+  EMESSAGE: 'refused',
+  ETIMEDOUT: 'timeout',
+}
+/** Node's codes for certificates and handshakes. */
+const ENCRYPTION_CODES = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO\b/
+
+function failureOf(error: unknown): MailFailure {
+  const { code, originalCode } = factsOf(error)
+  if (ENCRYPTION_CODES.test(`${String(code)} ${String(originalCode)}`)) return 'encryption'
+  return FAILURES[String(code)] ?? 'connection'
+}
+
+/** Codes and numbers only: a server's sentence may repeat what it was sent. */
+function factsOf(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return {}
+  const { code, originalCode, responseCode, timeoutType }: MailErrorFacts = error
+  return { code, originalCode, responseCode, timeoutType }
+}
+
+interface MailErrorFacts extends Error {
+  code?: unknown
+  originalCode?: unknown
+  responseCode?: unknown
+  timeoutType?: unknown
+}

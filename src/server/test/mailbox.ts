@@ -1,0 +1,154 @@
+import type { AddressInfo } from 'node:net'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import type { TestServer } from './test-app.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './test-certificate.ts'
+
+/** A real mail server on a free port of loopback that keeps what it is given. */
+export interface Mailbox {
+  port: number
+  /** All mails so far, oldest first. */
+  mails: ReceivedMail[]
+  /** The next mail that nobody has taken yet; waits for it. */
+  next(): Promise<ReceivedMail>
+  /** How many connections were opened. */
+  connections(): number
+  close(): Promise<void>
+}
+
+export interface ReceivedMail {
+  /** Who was named to the server, beside what the header says. */
+  sender: string
+  receivers: string[]
+  /** As it came. */
+  raw: string
+  parsed: Email
+  /** Whether it came over TLS. */
+  isEncrypted: boolean
+  /** Who signed in; empty: nobody. */
+  account: string
+}
+
+export interface MailboxSettings {
+  /** Default `none`: in the clear. */
+  encryption?: 'none' | 'starttls' | 'tls'
+  /** Required when named. */
+  account?: { user: string; password: string }
+  /** Receivers that are refused. */
+  refuses?: RegExp
+  /** Listen elsewhere than on 127.0.0.1. */
+  host?: string
+}
+
+/** What a test waits for a mail at most. */
+const WAIT_MS = 10_000
+
+export async function startMailbox(settings: MailboxSettings = {}): Promise<Mailbox> {
+  const { encryption = 'none', account } = settings
+  const mails: ReceivedMail[] = []
+  const waiting: ((mail: ReceivedMail) => void)[] = []
+  let taken = 0
+  let connections = 0
+  const keep = (mail: ReceivedMail): void => {
+    mails.push(mail)
+    const waiter = waiting.shift()
+    if (waiter === undefined) return
+    taken += 1
+    waiter(mail)
+  }
+  const server = new SMTPServer({
+    secure: encryption === 'tls',
+    key: TEST_CERTIFICATE_KEY,
+    cert: TEST_CERTIFICATE,
+    authOptional: account === undefined,
+    allowInsecureAuth: true,
+    disabledCommands: encryption === 'starttls' ? [] : ['STARTTLS'],
+    disableReverseLookup: true,
+    onConnect(_session, done) {
+      connections += 1
+      done()
+    },
+    onAuth({ username, password }, _session, done) {
+      if (username === account?.user && password === account?.password)
+        done(null, { user: username })
+      else done(new Error(`no entry for ${username} with ${password}`))
+    },
+    onRcptTo({ address }, _session, done) {
+      done(
+        settings.refuses?.test(address) === true ? new Error(`no such mailbox ${address}`) : null,
+      )
+    },
+    onData(stream, session, done) {
+      void (async () => {
+        try {
+          keep(await receive(stream, session))
+          done()
+        } catch (error) {
+          done(error instanceof Error ? error : new Error(String(error)))
+        }
+      })()
+    },
+  })
+  // Clients that break off are part of the tests.
+  server.on('error', () => {})
+  await new Promise<void>((resolve) =>
+    server.listen(0, settings.host ?? '127.0.0.1', () => resolve()),
+  )
+  // A server listening on TCP has an address object.
+  const { port } = server.server.address() as AddressInfo
+  return {
+    port,
+    mails,
+    next() {
+      const mail = mails[taken]
+      if (mail !== undefined) {
+        taken += 1
+        return Promise.resolve(mail)
+      }
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error('no mail came')), WAIT_MS)
+        waiting.push((arrived) => {
+          clearTimeout(timer)
+          resolve(arrived)
+        })
+      })
+    },
+    connections: () => connections,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+async function receive(
+  stream: AsyncIterable<unknown>,
+  session: {
+    secure: boolean
+    user?: unknown
+    envelope: { mailFrom: false | { address: string }; rcptTo: { address: string }[] }
+  },
+): Promise<ReceivedMail> {
+  const parts: Buffer[] = []
+  for await (const part of stream) {
+    // The stream has no encoding set, so its parts are bytes.
+    parts.push(part as Buffer)
+  }
+  const raw = Buffer.concat(parts)
+  const { mailFrom, rcptTo } = session.envelope
+  return {
+    sender: mailFrom === false ? '' : mailFrom.address,
+    receivers: rcptTo.map(({ address }) => address),
+    raw: raw.toString('utf8'),
+    parsed: await PostalMime.parse(raw),
+    isEncrypted: session.secure,
+    account: String(session.user ?? ''),
+  }
+}
+
+/** From now on the server mails through this mailbox. */
+export async function mailThrough(
+  { app }: Pick<TestServer, 'app'>,
+  { port }: Pick<Mailbox, 'port'>,
+): Promise<void> {
+  await app.options.set('SMTPServer', '127.0.0.1')
+  await app.options.set('SMTPPort', String(port))
+  await app.options.set('SMTPFrom', 'system@example.test')
+}

@@ -1,0 +1,24 @@
+/**
+ * A certificate for `localhost` and 127.0.0.1 that nobody trusts, with its key, for servers that
+ * tests start on loopback. Made once with openssl, because Node makes none; it protects nothing.
+ */
+export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBsTCCAVegAwIBAgIUI8tdI2sT3Pc2YaocqIi9TIG6wsYwCgYIKoZIzj0EAwIw
+HzEdMBsGA1UEAwwUR2F0ZWhvdXNlIHRlc3RzIG9ubHkwIBcNMjYxMTIxMTc1ODQy
+WhgPMjEyNjEwMjgxNzU4NDJaMB8xHTAbBgNVBAMMFEdhdGVob3VzZSB0ZXN0cyBv
+bmx5MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE/F/WpXLxlDA31pyrUdgp6Ye6
+k5J3VM+SuRpiatihrj/IQWrb+0PINnt5LJPovzCXZAISoOKVy07+omaKn2Yg1aNv
+MG0wHQYDVR0OBBYEFNu//znhoh2cfPWzfJP/71ft1QY2MB8GA1UdIwQYMBaAFNu/
+/znhoh2cfPWzfJP/71ft1QY2MBoGA1UdEQQTMBGCCWxvY2FsaG9zdIcEfwAAATAP
+BgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCICh8R8aUsyeqDnK0orw/
+0NQ8GGrdWSE6k7tC1pePxfRvAiEAgIK/oL1zfg8x8m1nY26qfifyQi7eofAQPqXn
+VV56Fno=
+-----END CERTIFICATE-----
+`
+
+export const TEST_CERTIFICATE_KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAM4uGcPi8YRuNVU1
+G5zYO9SuV7DQCOGPQ2Tx+rqVp7ChRANCAAT8X9alcvGUMDfWnKtR2Cnph7qTkndU
+z5K5GmJq2KGuP8hBatv7Q8g2e3ksk+i/MJdkAhKg4pXLTv6iZoqfZiDV
+-----END PRIVATE KEY-----
+`

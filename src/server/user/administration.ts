@@ -1,0 +1,244 @@
+import type { AuditAction } from '../../contract/audit.ts'
+import { LogType } from '../../contract/log.ts'
+import { groupNames, UserStatus, type ManageAction } from '../../contract/user.ts'
+import { AppError, refuse } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { recordAudit } from '../audit/audit-store.ts'
+import type { Queries } from '../db/database.ts'
+import type { Actor } from '../http/handler.ts'
+import { creditUser, setUserQuota } from '../ledger/balances.ts'
+import { insertLog } from '../log/log-store.ts'
+import { quotaLogText } from '../log/log-text.ts'
+import { changeUser, markUserDeleted } from './change-user.ts'
+import { deleteSessionsOf, passwordChanged } from './session-store.ts'
+import { managedState, manageRefusal, rankRefusal } from './user.ts'
+import {
+  findUser,
+  findUserByName,
+  lockAdministration,
+  lockUser,
+  type StoredUser,
+  type UserChanges,
+} from './user-store.ts'
+
+/**
+ * What admins do to users. Each is one transaction, one at a time: whether the actor may is decided
+ * on the rows as they are then, and what was done is audited with it.
+ */
+
+/** The call by which an admin does it. */
+export interface AdminCall {
+  actor: Actor
+  address: string
+  requestId: string
+}
+
+interface UserUpdate {
+  id: number
+  username?: string | undefined
+  display_name?: string | undefined
+  password?: string | undefined
+  role?: number | undefined
+  status?: number | undefined
+  email?: string | undefined
+  group?: string | undefined
+  quota?: number | undefined
+  quota_was?: number | undefined
+}
+
+/** Changes the members that are there; an empty name or password, and 0, mean unchanged. */
+export async function updateUserByAdmin(
+  app: App,
+  call: AdminCall,
+  wanted: UserUpdate,
+): Promise<void> {
+  const changes: UserChanges = {}
+  if (wanted.username) changes.username = wanted.username
+  if (wanted.display_name !== undefined) changes.display_name = wanted.display_name
+  if (wanted.email !== undefined) changes.email = wanted.email
+  if (wanted.group !== undefined) changes.group = groupNames(wanted.group).join(',')
+  if (wanted.role) changes.role = wanted.role
+  if (wanted.status) changes.status = wanted.status
+  // Hashing takes its time; nobody else's transaction should wait for it.
+  if (wanted.password) changes.password = await app.passwords.hash(wanted.password)
+  await app.database.write.transaction().execute(async (trx) => {
+    const actor = await currentActor(trx, call)
+    const target = await lockUser(trx, wanted.id)
+    if (target === undefined) throw new AppError('not_found')
+    refuse(rankRefusal(actor, target, wanted))
+    await changeUser(trx, target.id, changes)
+    const quota = await adjustQuota(trx, app, { call, target, wanted })
+    await endWeakenedSessions(trx, call, { target, changes })
+    await record(trx, app, call, {
+      action: 'user.update',
+      target,
+      after: { ...changes, ...(quota === null ? {} : { quota }) },
+    })
+  })
+  await app.database.announce(`user:${wanted.id}`)
+}
+
+/** Books the difference to the quota that was seen; answers what the balance is since. */
+async function adjustQuota(
+  trx: Queries,
+  { clock, options }: App,
+  { call, target, wanted }: { call: AdminCall; target: StoredUser; wanted: UserUpdate },
+): Promise<number | null> {
+  if (wanted.quota === undefined || wanted.quota === wanted.quota_was) return null
+  const nowSeconds = clock.nowSeconds()
+  const moved = await setUserQuota(trx, {
+    userId: target.id,
+    target: wanted.quota,
+    was: wanted.quota_was,
+    actorId: call.actor.id,
+    nowSeconds,
+    detail: JSON.stringify({ by: call.actor.user.username, reason: 'edit' }),
+  })
+  if (moved === null || moved.after === moved.before) return null
+  await insertLog(trx, {
+    userId: target.id,
+    username: target.username,
+    type: LogType.manage,
+    content:
+      `管理员将用户额度从 ${quotaLogText(moved.before, options)}` +
+      `修改为 ${quotaLogText(moved.after, options)}`,
+    nowSeconds,
+    requestId: call.requestId,
+  })
+  return moved.after
+}
+
+/** Who may do less than before, or has another password, signs in again. */
+async function endWeakenedSessions(
+  trx: Queries,
+  { actor }: AdminCall,
+  { target, changes }: { target: StoredUser; changes: UserChanges },
+): Promise<void> {
+  const { password, status = target.status, role = target.role } = changes
+  if (password !== undefined) await passwordChanged(trx, target.id)
+  if (password !== undefined || status !== UserStatus.enabled || role < target.role) {
+    await deleteSessionsOf(trx, target.id, actor.sessionHash)
+  }
+}
+
+/** Does one of the wire's actions; answers the role and status that result. */
+export async function manageUser(
+  app: App,
+  call: AdminCall,
+  { username, action }: { username: string; action: ManageAction },
+): Promise<{ role: number; status: number }> {
+  const { id, ...state } = await app.database.write.transaction().execute(async (trx) => {
+    const actor = await currentActor(trx, call)
+    const named = await findUserByName(trx, username)
+    const target = named && (await lockUser(trx, named.id))
+    if (target === undefined) throw new AppError('user_not_found')
+    refuse(manageRefusal(actor, target, action))
+    if (action === 'delete') {
+      await deleteAndRecord(trx, app, call, target)
+      return { id: target.id, role: target.role, status: UserStatus.deleted }
+    }
+    const changes = managedState(action)
+    await changeUser(trx, target.id, changes)
+    await endWeakenedSessions(trx, call, { target, changes })
+    await record(trx, app, call, { action: `user.${action}`, target, after: changes })
+    return { id: target.id, role: target.role, status: target.status, ...changes }
+  })
+  await app.database.announce(`user:${id}`)
+  return state
+}
+
+/** Not even root deletes root: the rank must be below. Throws `not_found`, `cannot_change_peer`. */
+export async function deleteUserByAdmin(app: App, call: AdminCall, id: number): Promise<void> {
+  await app.database.write.transaction().execute(async (trx) => {
+    const actor = await currentActor(trx, call)
+    const target = await lockUser(trx, id)
+    if (target === undefined) throw new AppError('not_found')
+    if (actor.role <= target.role) throw new AppError('cannot_change_peer')
+    await deleteAndRecord(trx, app, call, target)
+  })
+  await app.database.announce(`user:${id}`)
+}
+
+/**
+ * Adds points to somebody's balance. Nobody there: nothing is booked, and that is a success on the
+ * wire; the audit says so.
+ */
+export async function topUpUser(
+  { database, clock, options }: App,
+  call: AdminCall,
+  { userId, quota, remark }: { userId: number; quota: number; remark: string },
+): Promise<void> {
+  const nowSeconds = clock.nowSeconds()
+  await database.write.transaction().execute(async (trx) => {
+    const user = await lockUser(trx, userId)
+    await recordAudit(trx, call, {
+      nowSeconds,
+      action: 'user.top_up',
+      target: { id: userId, name: user?.username ?? '' },
+      before: null,
+      after: { quota, remark, credited: user !== undefined },
+    })
+    if (user === undefined) return
+    const reason = remark === '' ? 'top-up' : remark
+    await creditUser(trx, {
+      userId,
+      amount: quota,
+      kind: 'grant',
+      nowSeconds,
+      actorId: call.actor.id,
+      detail: JSON.stringify({ by: call.actor.user.username, reason }),
+    })
+    await insertLog(trx, {
+      userId,
+      username: user.username,
+      type: LogType.topUp,
+      content: remark === '' ? `通过 API 充值 ${quotaLogText(quota, options)}` : remark,
+      quota,
+      nowSeconds,
+      requestId: call.requestId,
+    })
+  })
+  await database.announce(`user:${userId}`)
+}
+
+/** The actor as the row is now that no other admin changes anything. */
+async function currentActor(trx: Queries, { actor }: AdminCall): Promise<StoredUser> {
+  await lockAdministration(trx)
+  const current = await findUser(trx, actor.id)
+  if (current === undefined || current.status !== UserStatus.enabled) {
+    throw new AppError('user_disabled')
+  }
+  return current
+}
+
+async function deleteAndRecord(
+  trx: Queries,
+  app: App,
+  call: AdminCall,
+  target: StoredUser,
+): Promise<void> {
+  await markUserDeleted(trx, target.id)
+  const { username, display_name, role, status, email, group, quota } = target
+  await recordAudit(trx, call, {
+    nowSeconds: app.clock.nowSeconds(),
+    action: 'user.delete',
+    target: { id: target.id, name: username },
+    before: { username, display_name, role, status, email, group, quota },
+    after: null,
+  })
+}
+
+function record(
+  trx: Queries,
+  { clock }: App,
+  call: AdminCall,
+  { action, target, after }: { action: AuditAction; target: StoredUser; after: UserChanges },
+): Promise<void> {
+  return recordAudit(trx, call, {
+    nowSeconds: clock.nowSeconds(),
+    action,
+    target: { id: target.id, name: target.username },
+    before: Object.fromEntries(Object.entries(target).filter(([name]) => name in after)),
+    after,
+  })
+}

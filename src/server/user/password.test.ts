@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import { createPasswords } from './password.ts'
+
+/** A work factor at which a comparison cannot be overlooked. */
+const COST = 11
+const LEAST_MS = 20
+
+describe('a password', () => {
+  test('fits its own hash and no other', async () => {
+    const passwords = createPasswords(4)
+    const hash = await passwords.hash('the password')
+    expect(hash).toMatch(/^\$2[aby]\$04\$/)
+    expect(await passwords.verify('the password', hash)).toBe(true)
+    expect(await passwords.verify('the Password', hash)).toBe(false)
+  })
+
+  test.each([null, ''])('fits nothing where %j is stored', async (stored) => {
+    const passwords = createPasswords(4)
+    expect(await passwords.verify('no password is this', stored)).toBe(false)
+    expect(await passwords.verify('', stored)).toBe(false)
+  })
+
+  // Hashes of One API, of PHP and of other programs.
+  test.each(['$2a$', '$2b$', '$2y$'])('of a hash that begins with %s is read', async (prefix) => {
+    const passwords = createPasswords(4)
+    const hash = (await passwords.hash('the password')).replace(/^\$2[aby]\$/, prefix)
+    expect(await passwords.verify('the password', hash)).toBe(true)
+  })
+
+  // Otherwise the time of an answer would tell which names exist.
+  test.each([
+    ['of a name that nobody has', null],
+    ['of somebody who has no password', ''],
+  ])('costs a comparison too when it is that %s', async (_what, stored) => {
+    const passwords = createPasswords(COST)
+    await passwords.verify('x', stored)
+    const started = performance.now()
+    await passwords.verify('x', stored)
+    expect(performance.now() - started).toBeGreaterThan(LEAST_MS)
+  })
+})

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { UserStatus } from '../../contract/user.ts'
+import { anAccessToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+forEachDatabase('signing in', (open) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer(open)
+  })
+  afterAll(() => server.close())
+  const login = (username: string, password = PASSWORD, cookie = '') =>
+    server.call('POST', '/api/user/login', {
+      body: { username, password },
+      as: cookie === '' ? {} : { cookie },
+    })
+
+  // What clients of the family store and show.
+  test('answers all 19 members of a user, five of them filled, and a cookie of 30 days', async () => {
+    const user = await aUser(server, { quota: 5, email: 'filled@example.test' })
+    const answer = await login(user.username)
+    expect(answer.data).toEqual({
+      id: user.id,
+      username: user.username,
+      password: '',
+      display_name: user.username,
+      role: 1,
+      status: 1,
+      email: '',
+      github_id: '',
+      wechat_id: '',
+      lark_id: '',
+      oidc_id: '',
+      verification_code: '',
+      access_token: '',
+      quota: 0,
+      used_quota: 0,
+      request_count: 0,
+      group: '',
+      aff_code: '',
+      inviter_id: 0,
+    })
+    expect(String(answer.headers['set-cookie'])).toMatch(
+      /^session=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+    )
+  })
+
+  test('401 with an envelope for nobody, 200 and a refusal for a wrong access token', async () => {
+    const nobody = await server.call('GET', '/api/user/self')
+    expect(nobody).toMatchObject({ status: 401, json: { success: false } })
+    const accessToken = 'f'.repeat(32)
+    const wrong = await server.call('GET', '/api/user/self', { as: { accessToken } })
+    expect(wrong).toMatchObject({ status: 200, json: { success: false } })
+  })
+
+  test('an access token serves with and without Bearer, and a good cookie beats it', async () => {
+    const owner = await aUser(server)
+    const other = await aUser(server)
+    const token = await anAccessToken(server, owner.id)
+    const self = (as: { accessToken: string; cookie?: string }) =>
+      server.call('GET', '/api/user/self', { as })
+    expect((await self({ accessToken: token })).data).toMatchObject({ id: owner.id })
+    expect((await self({ accessToken: `Bearer ${token}` })).data).toMatchObject({ id: owner.id })
+    const both = await self({ accessToken: token, cookie: other.cookie })
+    expect(both.data).toMatchObject({ id: other.id })
+  })
+
+  describe('does not tell who has an account', () => {
+    let user: TestUser
+    beforeAll(async () => {
+      user = await aUser(server, { email: 'known@example.test' })
+    })
+
+    test.each([
+      ['a name nobody has', () => 'nobody-at-all'],
+      ['a name with a wrong password', () => user.username],
+      ['an address with a wrong password', () => 'KNOWN@example.test'],
+    ])('%s: one sentence', async (_what, name) => {
+      const answer = await login(name(), 'wrong-password')
+      expect(answer.text).toBe(
+        JSON.stringify({ success: false, message: '用户名或密码错误，或该用户已被停用' }),
+      )
+    })
+
+    test.each([UserStatus.disabled, UserStatus.deleted])(
+      'the right password of a user of status %i: the same',
+      async (status) => {
+        const { username } = await aUser(server, { status })
+        expect((await login(username)).message).toBe('用户名或密码错误，或该用户已被停用')
+      },
+    )
+  })
+
+  test('by address in any case, and a name goes before an address', async () => {
+    const owner = await aUser(server, { email: 'Both@example.test' })
+    expect((await login('bOTH@EXAMPLE.test')).data).toMatchObject({ id: owner.id })
+    const named = await aUser(server, { username: 'a@b.c' })
+    await aUser(server, { email: 'a@b.c' })
+    expect((await login('a@b.c')).data).toMatchObject({ id: named.id })
+  })
+
+  test('while it is closed, nobody', async () => {
+    const { username } = await aUser(server)
+    await server.app.options.set('PasswordLoginEnabled', 'false')
+    expect((await login(username)).message).toBe('管理员关闭了密码登录')
+    expect((await login('root', 'RootPass1')).message).toBe('管理员关闭了密码登录')
+    await server.app.options.set('PasswordLoginEnabled', 'true')
+    expect((await login(username)).json['success']).toBe(true)
+  })
+})
+
+forEachDatabase('guessing a password', (open) => {
+  // Attempts that are counted only when they have failed would let all of these through.
+  test('of forty guesses at once ten are looked at', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
+    const { username } = await aUser(server)
+    const guess = (password: string) =>
+      server.call('POST', '/api/user/login', { body: { username, password } })
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => guess(`password-no-${index}`)),
+    )
+    const looked = answers.filter(({ message }) => message.includes('用户名或密码错误'))
+    expect(looked).toHaveLength(10)
+    expect((await guess(PASSWORD)).message).toContain('登录失败次数过多')
+    await server.close()
+  })
+
+  test('the 21st critical call from one address is refused with nothing but 429', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '20' })
+    for (let call = 0; call < 20; call += 1) {
+      const answer = await server.call('GET', '/api/verification?email=')
+      expect(answer.status).toBe(200)
+    }
+    const answer = await server.call('POST', '/api/user/register', { body: {} })
+    expect(answer).toMatchObject({ status: 429, text: '' })
+    await server.close()
+  })
+})
