@@ -1,0 +1,77 @@
+import type { TFunction } from 'i18next'
+import type { AuditEntry } from '../../contract/audit-api.ts'
+import { stampText } from '../app/time.ts'
+import type { Block, Column } from '../ui/data-table.tsx'
+import { actionName, summary } from './audit-texts.ts'
+import styles from './audit.module.css'
+
+export interface AuditTexts {
+  t: TFunction
+  /** Opens the details. */
+  open: (entry: AuditEntry) => void
+}
+
+/** The target as a person would call it; its id where the name is gone. */
+export function targetText({ target_name, target_id }: AuditEntry): string {
+  if (target_name === '') return target_id === 0 ? '—' : `#${target_id}`
+  return target_id === 0 ? target_name : `${target_name} #${target_id}`
+}
+
+/** Opens the details by keyboard, as a click on the row does by mouse. */
+function ActionButton({ entry, texts }: { entry: AuditEntry; texts: AuditTexts }) {
+  return (
+    <button type="button" className={styles['open']} onClick={() => texts.open(entry)}>
+      {texts.t(actionName(entry.action))}
+    </button>
+  )
+}
+
+export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
+  const { t } = texts
+  return [
+    {
+      id: 'created_at',
+      head: t('时间'),
+      cell: (entry) => <span className={styles['quiet']}>{stampText(entry.created_at)}</span>,
+      width: 170,
+    },
+    {
+      id: 'actor_name',
+      head: t('操作者'),
+      cell: (entry) => <span title={entry.actor_name}>{entry.actor_name}</span>,
+      width: 130,
+    },
+    {
+      id: 'action',
+      head: t('动作'),
+      cell: (entry) => <ActionButton entry={entry} texts={texts} />,
+      width: 184,
+    },
+    {
+      id: 'target',
+      head: t('对象'),
+      cell: (entry) => <span title={targetText(entry)}>{targetText(entry)}</span>,
+      width: 200,
+    },
+    {
+      id: 'change',
+      head: t('内容'),
+      cell: (entry) => <span className={styles['quiet']}>{summary(entry)}</span>,
+    },
+    {
+      id: 'address',
+      head: t('来源地址'),
+      cell: (entry) => <code className={styles['quiet']}>{entry.address}</code>,
+      width: 150,
+    },
+  ]
+}
+
+export function auditBlock(texts: AuditTexts): (entry: AuditEntry) => Block {
+  return (entry) => ({
+    title: <ActionButton entry={entry} texts={texts} />,
+    titleEnd: targetText(entry),
+    line: entry.actor_name,
+    lineEnd: stampText(entry.created_at),
+  })
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { AuditEntry } from '../../contract/audit-api.ts'
+import { actionName, memberChanges, summary } from './audit-texts.ts'
+
+const entry = (change: Pick<AuditEntry, 'before' | 'after'>): AuditEntry => ({
+  id: 1,
+  created_at: 1,
+  actor_id: 1,
+  actor_name: 'root',
+  address: '127.0.0.1',
+  request_id: 'r',
+  action: 'user.update',
+  target_id: 2,
+  target_name: 'alice',
+  ...change,
+})
+
+test('a change is told member by member', () => {
+  const change = entry({
+    before: { quota: 5, email: '', ModelRatio: { o3: 1 } },
+    after: { quota: 6, email: 'a@b.c', ModelRatio: { o3: 2 } },
+  })
+  expect(memberChanges(change)).toEqual([
+    { member: 'quota', before: '5', after: '6' },
+    { member: 'email', before: '""', after: 'a@b.c' },
+    { member: 'ModelRatio', before: '{"o3":1}', after: '{"o3":2}' },
+  ])
+  expect(summary(change)).toBe('quota 5 → 6 · email "" → a@b.c · ModelRatio {"o3":1} → {"o3":2}')
+})
+
+test('what came or went has one side', () => {
+  expect(memberChanges(entry({ before: null, after: { name: 'a' } }))).toEqual([
+    { member: 'name', after: 'a' },
+  ])
+  expect(summary(entry({ before: { name: 'a', quota: 0 }, after: null }))).toBe('name a · quota 0')
+})
+
+test('an action that this console does not know is called by its name', () => {
+  expect(actionName('user.delete')).toBe('删除用户')
+  expect(actionName('robot.boil')).toBe('robot.boil')
+})

@@ -1,0 +1,88 @@
+import type { TFunction } from 'i18next'
+import type { Redemption } from '../../contract/redemption-api.ts'
+import { stampText } from '../app/time.ts'
+import type { Block, Column } from '../ui/data-table.tsx'
+import { StateDot } from '../ui/marks.tsx'
+import { stateOf } from './redemption-state.ts'
+import styles from './redemption.module.css'
+
+/** How rows are written: the language and the quota display. */
+export interface RedemptionTexts {
+  t: TFunction
+  quotaText: (quota: number) => string
+}
+
+function State({ redemption, t }: { redemption: Redemption; t: TFunction }) {
+  const { tone, name } = stateOf(redemption.status)
+  return <StateDot tone={tone}>{t(name)}</StateDot>
+}
+
+const redeemedText = ({ redeemed_time }: Redemption, t: TFunction): string =>
+  redeemed_time > 0 ? stampText(redeemed_time) : t('尚未兑换')
+
+/** Enough of a code to tell it from others. */
+const maskedCode = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`
+
+export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Redemption>[] {
+  return [
+    {
+      id: 'id',
+      head: 'ID',
+      cell: ({ id }) => <span className={styles['quiet']}>{id}</span>,
+      sortBy: ({ id }) => id,
+      width: 80,
+    },
+    {
+      id: 'name',
+      head: t('名称'),
+      cell: ({ name, key }) => (
+        <>
+          <span className={styles['name']} title={name}>
+            {name || t('未命名')}
+          </span>{' '}
+          <code className={styles['key']}>{maskedCode(key)}</code>
+        </>
+      ),
+      sortBy: ({ name }) => name,
+    },
+    {
+      id: 'status',
+      head: t('状态'),
+      cell: (redemption) => <State redemption={redemption} t={t} />,
+      sortBy: ({ status }) => status,
+      width: 110,
+    },
+    {
+      id: 'quota',
+      head: t('额度'),
+      cell: ({ quota }) => quotaText(quota),
+      sortBy: ({ quota }) => quota,
+      align: 'end',
+      width: 120,
+    },
+    {
+      id: 'created_time',
+      head: t('创建时间'),
+      cell: (row) => <span className={styles['quiet']}>{stampText(row.created_time)}</span>,
+      sortBy: (row) => row.created_time,
+      width: 180,
+    },
+    {
+      id: 'redeemed_time',
+      head: t('兑换时间'),
+      cell: (row) => <span className={styles['quiet']}>{redeemedText(row, t)}</span>,
+      sortBy: (row) => row.redeemed_time,
+      width: 180,
+    },
+  ]
+}
+
+export function redemptionBlock(texts: RedemptionTexts): (redemption: Redemption) => Block {
+  const { t, quotaText } = texts
+  return (redemption) => ({
+    title: redemption.name || t('未命名'),
+    titleEnd: <State redemption={redemption} t={t} />,
+    line: `${quotaText(redemption.quota)} · ${maskedCode(redemption.key)}`,
+    lineEnd: redeemedText(redemption, t),
+  })
+}

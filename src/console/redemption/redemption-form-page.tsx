@@ -1,0 +1,183 @@
+import '@mantine/core/styles/Input.layer.css'
+import { TextInput } from '@mantine/core'
+import { useForm, type UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Redemption } from '../../contract/redemption-api.ts'
+import {
+  REDEMPTION_COUNT_MAX,
+  REDEMPTION_NAME_LENGTH_MAX,
+  RedemptionStatus,
+} from '../../contract/redemption.ts'
+import { call } from '../app/call.ts'
+import { downloadText } from '../ui/file/download.ts'
+import { useFormSave } from '../app/form/form-save.ts'
+import { QuotaInput } from '../app/form/quota-input.tsx'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { focusFirst } from '../ui/field/focus-first.ts'
+import { type Change, Form, FormRow, SaveBar } from '../ui/form.tsx'
+import { Loading } from '../ui/loading.tsx'
+import { Page } from '../ui/page.tsx'
+import { LoadError } from '../ui/states.tsx'
+import {
+  codesFile,
+  formErrors,
+  newRedemptionForm,
+  type RedemptionForm,
+  toCreation,
+  toForm,
+  toInput,
+} from './redemption-form.ts'
+
+type RedemptionFormApi = UseFormReturnType<RedemptionForm>
+const errorOf = (form: RedemptionFormApi, field: keyof RedemptionForm) =>
+  String(form.errors[field] ?? '')
+
+function useSave(before: Redemption | null) {
+  const { t } = useTranslation()
+  return useFormSave({
+    send: async (form: RedemptionForm) => {
+      if (before !== null) {
+        await call('PUT /api/redemption/', { body: { ...toInput(form), id: before.id } })
+        return
+      }
+      const creation = toCreation(form)
+      const codes = await call('POST /api/redemption/', { body: creation })
+      const { fileName, text } = codesFile(creation.name, codes)
+      downloadText(fileName, text)
+    },
+    list: 'redemptions',
+    message: before === null ? t('兑换码创建成功！') : t('兑换码更新成功！'),
+    to: paths.redemption,
+  })
+}
+
+function Fields({ form, before }: { form: RedemptionFormApi; before: Redemption | null }) {
+  const { t } = useTranslation()
+  const isNew = before === null
+  const isUsed = before?.status === RedemptionStatus.used
+  const quota = form.getInputProps('quota')
+  return (
+    <>
+      <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={isNew}>
+        {(field) => (
+          <TextInput
+            {...field}
+            ref={isNew ? focusFirst : null}
+            autoComplete="off"
+            maxLength={REDEMPTION_NAME_LENGTH_MAX}
+            placeholder={t('例如：新年活动')}
+            {...form.getInputProps('name')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      <FormRow
+        label={t('额度')}
+        hint={isUsed ? t('已兑换，不能再修改') : t('每个兑换码')}
+        error={errorOf(form, 'quota')}
+      >
+        {(field) => (
+          <QuotaInput
+            field={field}
+            value={form.values.quota}
+            onChange={(value) => form.setFieldValue('quota', value)}
+            onBlur={quota.onBlur}
+            disabled={isUsed}
+          />
+        )}
+      </FormRow>
+      {isNew && (
+        <FormRow
+          label={t('生成数量')}
+          hint={t('最多 {{max}} 个', { max: REDEMPTION_COUNT_MAX })}
+          error={errorOf(form, 'count')}
+        >
+          {(field) => (
+            <TextInput
+              {...field}
+              inputMode="numeric"
+              autoComplete="off"
+              {...form.getInputProps('count')}
+              error={field.error}
+            />
+          )}
+        </FormRow>
+      )}
+    </>
+  )
+}
+
+function RedemptionFormPage({ before }: { before: Redemption | null }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const isNew = before === null
+  const [initial] = useState(isNew ? newRedemptionForm : toForm(before))
+  const form = useForm<RedemptionForm>({
+    initialValues: initial,
+    validateInputOnBlur: ['quota', 'count'],
+    validate: (values) =>
+      Object.fromEntries([...formErrors(values, isNew)].map(([field, text]) => [field, t(text)])),
+  })
+  const { save, isBusy, failure } = useSave(before)
+  const { name, quota } = form.values
+  const changes: Change[] = [
+    { label: t('名称'), from: initial.name, to: name },
+    { label: t('额度'), from: initial.quota, to: quota },
+  ].filter(({ from, to }) => from !== to)
+  const title = isNew ? t('创建兑换码') : t('编辑兑换码')
+  const submit = form.onSubmit(
+    (values) => void save(values),
+    // The first wrong field is named by a toast too: it may be out of sight.
+    (errors) => toast.error(Object.values(errors)[0]),
+  )
+  return (
+    <Page title={title} facts={before?.name}>
+      <Form label={title} onSubmit={submit}>
+        <Fields form={form} before={before} />
+        <SaveBar
+          label={isNew ? t('创建') : t('保存')}
+          isBusy={isBusy}
+          failure={failure}
+          note={isNew ? t('创建后会下载兑换码，一行一个') : ''}
+          changes={isNew ? [] : changes}
+          needsChanges={!isNew}
+          cancelLabel={t('取消')}
+          onCancel={() => void navigate({ to: paths.redemption })}
+        />
+      </Form>
+    </Page>
+  )
+}
+
+export function RedemptionAddPage() {
+  return <RedemptionFormPage before={null} />
+}
+
+export function RedemptionEditPage() {
+  const { t } = useTranslation()
+  const { id = '' } = useParams({ strict: false })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['redemption', id],
+    queryFn: ({ signal }) =>
+      call('GET /api/redemption/:id', { params: { id: Number(id) } }, { signal }),
+    // What is edited has to be what is saved now.
+    gcTime: 0,
+    staleTime: Infinity,
+  })
+  if (error !== null) {
+    return (
+      <Page title={t('编辑兑换码')}>
+        <LoadError what={t('兑换码')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
+  }
+  return data === undefined ? (
+    <Loading prompt={t('兑换码')} />
+  ) : (
+    <RedemptionFormPage before={data} key={data.id} />
+  )
+}

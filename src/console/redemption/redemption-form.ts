@@ -1,0 +1,74 @@
+import type { Redemption } from '../../contract/redemption-api.ts'
+import {
+  DEFAULT_REDEMPTION_COUNT,
+  DEFAULT_REDEMPTION_QUOTA,
+  REDEMPTION_COUNT_MAX,
+} from '../../contract/redemption.ts'
+import { pointsOf } from '../app/form/points.ts'
+import { mark } from '../app/i18n.ts'
+
+/** What the form holds: texts as typed, until they are sent. */
+export interface RedemptionForm {
+  name: string
+  /** Points. */
+  quota: string
+  /** Creation only. */
+  count: string
+}
+
+export const newRedemptionForm: RedemptionForm = {
+  name: '',
+  quota: String(DEFAULT_REDEMPTION_QUOTA),
+  count: String(DEFAULT_REDEMPTION_COUNT),
+}
+
+export const toForm = ({ name, quota }: Redemption): RedemptionForm => ({
+  ...newRedemptionForm,
+  name,
+  quota: String(quota),
+})
+
+function countOf(text: string): number | null {
+  const count = pointsOf(text)
+  return count !== null && count >= 1 && count <= REDEMPTION_COUNT_MAX ? count : null
+}
+
+/** Of a form without errors. */
+export const toInput = (form: RedemptionForm) => ({
+  name: form.name.trim(),
+  quota: pointsOf(form.quota) ?? DEFAULT_REDEMPTION_QUOTA,
+})
+
+/** Of a form without errors. */
+export const toCreation = (form: RedemptionForm) => ({
+  ...toInput(form),
+  count: countOf(form.count) ?? DEFAULT_REDEMPTION_COUNT,
+})
+
+/** What has to be mended, by field, in the order of the form; Chinese, translated where shown. */
+export function formErrors(
+  form: RedemptionForm,
+  isNew: boolean,
+): Map<keyof RedemptionForm, string> {
+  const errors = new Map<keyof RedemptionForm, string>()
+  if (form.name.trim() === '') errors.set('name', mark('请输入兑换码名称'))
+  if (pointsOf(form.quota) === null) {
+    errors.set('quota', mark('额度必须是不小于 0 的整数，例如 500000'))
+  }
+  if (isNew && countOf(form.count) === null) {
+    errors.set('count', mark('生成数量必须是 1 到 100 的整数，例如 10'))
+  }
+  return errors
+}
+
+/** The codes as a file: named after the redemption, one a line. */
+export function codesFile(
+  name: string,
+  codes: readonly string[],
+): { fileName: string; text: string } {
+  // What some file system does not allow, or what would hide the file or its ending.
+  const safe = name
+    .replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '_')
+    .replace(/^[. ]+|[. ]+$/g, (edge) => '_'.repeat(edge.length))
+  return { fileName: `${safe}.txt`, text: codes.map((code) => `${code}\n`).join('') }
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { whyNot } from './user-can.ts'
+
+const user = { role: 1 }
+const admin = { role: 10 }
+const root = { role: 100 }
+
+test.each([
+  ['promote', root, user, true],
+  ['promote', root, admin, false],
+  ['promote', admin, user, false],
+  ['demote', root, admin, true],
+  ['demote', root, user, false],
+  ['demote', admin, admin, false],
+  ['delete', admin, user, true],
+  ['delete', admin, admin, false],
+  ['disable', admin, user, true],
+  ['enable', root, admin, true],
+  ['edit', admin, admin, false],
+  ['edit', admin, root, false],
+  ['edit', root, root, true],
+] as const)('%s by %o of %o: %s', (act, actor, target, isOpen) => {
+  expect(whyNot(act, actor, target) === '').toBe(isOpen)
+})
+
+test.each(['promote', 'demote', 'delete', 'disable', 'enable'] as const)(
+  'nobody may %s root',
+  (act) => {
+    expect(whyNot(act, root, root)).toContain('超级管理员')
+  },
+)

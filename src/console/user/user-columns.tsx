@@ -1,0 +1,158 @@
+import type { TFunction } from 'i18next'
+import type { User } from '../../contract/user-api.ts'
+import { groupNames, isAdmin, isRoot, Role, UserStatus } from '../../contract/user.ts'
+import { mark } from '../app/i18n.ts'
+import type { Block, Column } from '../ui/data-table.tsx'
+import { GroupTag, StateDot, Tag, type Tone } from '../ui/marks.tsx'
+import { shortName } from './user-order.ts'
+import styles from './user.module.css'
+
+/** How rows are written: the language and the quota display. */
+export interface UserTexts {
+  t: TFunction
+  quotaText: (quota: number) => string
+  /** The language's words are long: their columns take room from others. */
+  hasLongWords: boolean
+}
+
+const states = new Map<number, { tone: Tone; name: string }>([
+  [UserStatus.enabled, { tone: 'good', name: mark('已激活') }],
+  [UserStatus.disabled, { tone: 'bad', name: mark('已封禁') }],
+])
+
+function State({ user, t }: { user: User; t: TFunction }) {
+  const state = states.get(user.status) ?? { tone: 'off', name: mark('未知状态') }
+  return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
+}
+
+const roleNames = new Map<number, string>([
+  [Role.user, mark('普通用户')],
+  [Role.admin, mark('管理员')],
+  [Role.root, mark('超级管理员')],
+])
+
+/** Whoever may do more than others stands out. */
+function RoleMark({ user, t }: { user: User; t: TFunction }) {
+  const name = t(roleNames.get(user.role) ?? mark('未知身份'))
+  if (!isAdmin(user.role)) return name
+  return <Tag hue={isRoot(user.role) ? 'orange' : 'yellow'}>{name}</Tag>
+}
+
+/** Group tags of a row; more of them would not fit. */
+const GROUPS_MAX = 2
+
+function Groups({ user }: { user: User }) {
+  const groups = groupNames(user.group)
+  const rest = groups.length - GROUPS_MAX
+  return (
+    <span className={styles['groups']} title={groups.join(', ')}>
+      {groups.slice(0, GROUPS_MAX).map((group) => (
+        <GroupTag key={group} name={group} />
+      ))}
+      {rest > 0 && <span className={styles['quiet']}>+{rest}</span>}
+    </span>
+  )
+}
+
+/** What a cell without a value shows. */
+const Nothing = () => <span className={styles['quiet']}>—</span>
+
+export function userColumns(texts: UserTexts): Column<User>[] {
+  const { t, quotaText, hasLongWords } = texts
+  return [
+    {
+      id: 'id',
+      head: 'ID',
+      cell: (user) => <span className={styles['quiet']}>{user.id}</span>,
+      sortBy: (user) => user.id,
+      width: 52,
+    },
+    {
+      id: 'username',
+      head: t('用户名'),
+      cell: (user) => (
+        <span className={styles['name']} title={user.username}>
+          {shortName(user.username)}
+        </span>
+      ),
+      sortBy: (user) => user.username,
+      width: 120,
+    },
+    {
+      id: 'display_name',
+      head: t('显示名称'),
+      cell: (user) => <span title={user.display_name}>{user.display_name || <Nothing />}</span>,
+      sortBy: (user) => user.display_name,
+      width: 100,
+    },
+    {
+      id: 'email',
+      head: t('邮箱'),
+      cell: (user) => <span title={user.email}>{user.email || <Nothing />}</span>,
+      sortBy: (user) => user.email,
+      ...(hasLongWords ? { width: 140 } : {}),
+    },
+    {
+      id: 'group',
+      head: t('分组'),
+      cell: (user) => <Groups user={user} />,
+      sortBy: (user) => user.group,
+      width: 112,
+    },
+    {
+      id: 'quota',
+      head: t('剩余额度'),
+      cell: (user) => quotaText(user.quota),
+      sortBy: (user) => user.quota,
+      align: 'end',
+      width: 92,
+    },
+    {
+      id: 'used_quota',
+      head: t('已用额度'),
+      cell: (user) => quotaText(user.used_quota),
+      sortBy: (user) => user.used_quota,
+      align: 'end',
+      width: 84,
+    },
+    {
+      id: 'request_count',
+      head: t('请求次数'),
+      cell: (user) => user.request_count.toLocaleString('en-US'),
+      sortBy: (user) => user.request_count,
+      align: 'end',
+      width: 84,
+    },
+    {
+      id: 'role',
+      head: t('角色'),
+      cell: (user) => <RoleMark user={user} t={t} />,
+      sortBy: (user) => user.role,
+      width: 112,
+    },
+    {
+      id: 'status',
+      head: t('状态'),
+      cell: (user) => <State user={user} t={t} />,
+      sortBy: (user) => user.status,
+      width: 88,
+    },
+  ]
+}
+
+export function userBlock({ t, quotaText }: UserTexts): (user: User) => Block {
+  return (user) => ({
+    title: (
+      <>
+        <span title={user.username}>{shortName(user.username)}</span>{' '}
+        {isAdmin(user.role) && <RoleMark user={user} t={t} />}
+      </>
+    ),
+    titleEnd: <State user={user} t={t} />,
+    line: t('已用 {{used}}，剩 {{left}}', {
+      used: quotaText(user.used_quota),
+      left: quotaText(user.quota),
+    }),
+    lineEnd: <Groups user={user} />,
+  })
+}

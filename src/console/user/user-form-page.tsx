@@ -1,0 +1,241 @@
+import '@mantine/core/styles/ActionIcon.layer.css'
+import '@mantine/core/styles/Input.layer.css'
+import '@mantine/core/styles/PasswordInput.layer.css'
+import { PasswordInput, TextInput } from '@mantine/core'
+import { useForm, type UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { User } from '../../contract/user-api.ts'
+import { DISPLAY_NAME_LENGTH_MAX, USERNAME_LENGTH_MAX } from '../../contract/user.ts'
+import { call } from '../app/call.ts'
+import { useFormSave } from '../app/form/form-save.ts'
+import { QuotaInput } from '../app/form/quota-input.tsx'
+import { useQuotaText } from '../app/status.ts'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { focusFirst } from '../ui/field/focus-first.ts'
+import { type Change, FactRow, Form, FormRow, SaveBar } from '../ui/form.tsx'
+import { Loading } from '../ui/loading.tsx'
+import { Page } from '../ui/page.tsx'
+import { LoadError } from '../ui/states.tsx'
+import { TagInput } from '../ui/tag-input.tsx'
+import {
+  formErrors,
+  newUserForm,
+  toCreation,
+  toForm,
+  toUpdate,
+  type UserForm,
+} from './user-form.ts'
+import styles from './user.module.css'
+
+type UserFormApi = UseFormReturnType<UserForm>
+const errorOf = (form: UserFormApi, field: keyof UserForm) => String(form.errors[field] ?? '')
+
+function useSave(before: User | null) {
+  const { t } = useTranslation()
+  return useFormSave({
+    send: async (form: UserForm) => {
+      if (before === null) await call('POST /api/user/', { body: toCreation(form) })
+      else await call('PUT /api/user/', { body: toUpdate(form, before) })
+    },
+    list: 'users',
+    message: before === null ? t('用户账户创建成功！') : t('用户信息更新成功！'),
+    to: paths.user,
+  })
+}
+
+function NameRows({ form, isNew }: { form: UserFormApi; isNew: boolean }) {
+  const { t } = useTranslation()
+  return (
+    <>
+      <FormRow label={t('用户名')} error={errorOf(form, 'username')} isRequired={isNew}>
+        {(field) => (
+          <TextInput
+            {...field}
+            ref={isNew ? focusFirst : null}
+            autoComplete="off"
+            placeholder={t('最多 {{max}} 位', { max: USERNAME_LENGTH_MAX })}
+            {...form.getInputProps('username')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      <FormRow label={t('显示名称')} hint={isNew ? t('留空则与用户名相同') : undefined}>
+        {(field) => (
+          <TextInput
+            {...field}
+            autoComplete="off"
+            maxLength={DISPLAY_NAME_LENGTH_MAX}
+            {...form.getInputProps('display_name')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      <FormRow
+        label={t('密码')}
+        hint={isNew ? t('至少 8 位') : t('至少 8 位，留空则不修改')}
+        error={errorOf(form, 'password')}
+        isRequired={isNew}
+      >
+        {(field) => (
+          <PasswordInput
+            {...field}
+            className={styles['secret'] ?? ''}
+            autoComplete="new-password"
+            visibilityToggleButtonProps={{ 'aria-label': t('显示密码') }}
+            {...form.getInputProps('password')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+    </>
+  )
+}
+
+/** What only an administrator decides. */
+function StandingRows({ form }: { form: UserFormApi }) {
+  const { t } = useTranslation()
+  const { data: groups = [] } = useQuery({
+    queryKey: ['groups'],
+    queryFn: ({ signal }) => call('GET /api/group/', {}, { signal }),
+  })
+  const quota = form.getInputProps('quota')
+  return (
+    <>
+      <FormRow label={t('分组')} hint={t('依次尝试；留空则为 default')}>
+        {(field) => (
+          <TagInput
+            field={field}
+            value={form.values.groups}
+            onChange={(value) => form.setFieldValue('groups', value)}
+            options={groups}
+            placeholder={t('选择或输入分组')}
+          />
+        )}
+      </FormRow>
+      <FormRow label={t('剩余额度')} error={errorOf(form, 'quota')}>
+        {(field) => (
+          <QuotaInput
+            field={field}
+            value={form.values.quota}
+            onChange={(value) => form.setFieldValue('quota', value)}
+            onBlur={quota.onBlur}
+          />
+        )}
+      </FormRow>
+    </>
+  )
+}
+
+/** How the user signs in beside the password; only what there is. */
+function BoundRows({ user }: { user: User }) {
+  const { t } = useTranslation()
+  const bound = [
+    { label: t('邮箱'), value: user.email },
+    { label: 'GitHub', value: user.github_id },
+    { label: t('微信'), value: user.wechat_id },
+    { label: t('飞书'), value: user.lark_id },
+    { label: 'OIDC', value: user.oidc_id },
+  ]
+  return bound
+    .filter(({ value }) => value !== '')
+    .map(({ label, value }) => (
+      <FactRow key={label} label={label}>
+        {value}
+      </FactRow>
+    ))
+}
+
+/** What differs from the saved user, for the save bar. */
+function useChanges(form: UserFormApi, initial: UserForm): Change[] {
+  const { t } = useTranslation()
+  const now = form.values
+  const list = (names: readonly string[]) => names.join(',') || 'default'
+  const texts: { label: string; from: string; to: string }[] = [
+    { label: t('用户名'), from: initial.username, to: now.username },
+    { label: t('显示名称'), from: initial.display_name, to: now.display_name },
+    { label: t('分组'), from: list(initial.groups), to: list(now.groups) },
+    { label: t('剩余额度'), from: initial.quota, to: now.quota },
+  ]
+  return [
+    ...texts.filter(({ from, to }) => from !== to),
+    ...(now.password === '' ? [] : [{ label: t('密码') }]),
+  ]
+}
+
+function UserFormPage({ before }: { before: User | null }) {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const quotaText = useQuotaText()
+  const isNew = before === null
+  const [initial] = useState(isNew ? newUserForm : toForm(before))
+  const form = useForm<UserForm>({
+    initialValues: initial,
+    validateInputOnBlur: ['quota'],
+    validate: (values) =>
+      Object.fromEntries([...formErrors(values, before)].map(([field, text]) => [field, t(text)])),
+  })
+  const { save, isBusy, failure } = useSave(before)
+  const changes = useChanges(form, initial)
+  const title = isNew ? t('添加用户') : t('编辑用户')
+  const submit = form.onSubmit(
+    (values) => void save(values),
+    // The first wrong field is named by a toast too: it may be out of sight.
+    (errors) => toast.warning(Object.values(errors)[0]),
+  )
+  return (
+    <Page title={title} facts={before?.username}>
+      <Form label={title} onSubmit={submit}>
+        <NameRows form={form} isNew={isNew} />
+        {before !== null && (
+          <>
+            <StandingRows form={form} />
+            <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
+            <BoundRows user={before} />
+          </>
+        )}
+        <SaveBar
+          label={isNew ? t('创建') : t('保存')}
+          isBusy={isBusy}
+          failure={failure}
+          note={isNew ? t('新用户是普通用户，额度和分组可在创建后修改') : ''}
+          changes={isNew ? [] : changes}
+          needsChanges={!isNew}
+          cancelLabel={t('取消')}
+          onCancel={() => void navigate({ to: paths.user })}
+        />
+      </Form>
+    </Page>
+  )
+}
+
+export function UserAddPage() {
+  return <UserFormPage before={null} />
+}
+
+export function UserEditPage() {
+  const { t } = useTranslation()
+  const { id = '' } = useParams({ strict: false })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['user', id],
+    queryFn: ({ signal }) => call('GET /api/user/:id', { params: { id: Number(id) } }, { signal }),
+    // What is edited has to be what is saved now.
+    gcTime: 0,
+    staleTime: Infinity,
+  })
+  if (error !== null) {
+    return (
+      <Page title={t('编辑用户')}>
+        <LoadError what={t('用户')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
+  }
+  return data === undefined ? (
+    <Loading prompt={t('用户')} />
+  ) : (
+    <UserFormPage before={data} key={data.id} />
+  )
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import type { User } from '../../contract/user-api.ts'
+import { formErrors, newUserForm, toCreation, toForm, toUpdate } from './user-form.ts'
+
+const user: User = {
+  id: 7,
+  username: 'alice',
+  password: '',
+  display_name: 'Alice',
+  role: 1,
+  status: 1,
+  email: 'a@b.c',
+  github_id: '',
+  wechat_id: '',
+  lark_id: '',
+  oidc_id: '',
+  verification_code: '',
+  access_token: '',
+  quota: 500_000,
+  used_quota: 3,
+  request_count: 2,
+  group: 'vip, default',
+  aff_code: 'abcd',
+  inviter_id: 0,
+}
+const fieldsOf = (form: Partial<typeof newUserForm>, before: User | null) => [
+  ...formErrors({ ...(before === null ? newUserForm : toForm(before)), ...form }, before).keys(),
+]
+
+test('an edit sends what the form has, the quota with the one that was seen, and no counters', () => {
+  const form = { ...toForm(user), username: ' bob ', groups: ['svip'], quota: '600000' }
+  expect(toUpdate(form, user)).toEqual({
+    id: 7,
+    username: 'bob',
+    display_name: 'Alice',
+    group: 'svip',
+    quota: 600_000,
+    quota_was: 500_000,
+  })
+  expect(toUpdate({ ...form, password: 'password-1' }, user)).toMatchObject({
+    password: 'password-1',
+  })
+})
+
+test('a new user has a name, a display name and a password', () => {
+  const form = { ...newUserForm, username: ' bob', password: ' spaces count ' }
+  expect(toCreation(form)).toEqual({
+    username: 'bob',
+    display_name: '',
+    password: ' spaces count ',
+  })
+})
+
+describe('what has to be mended', () => {
+  test('of a new user', () => {
+    expect(fieldsOf({}, null)).toEqual(['username', 'password'])
+    expect(fieldsOf({ username: 'a', password: '1234567' }, null)).toEqual(['password'])
+    expect(fieldsOf({ username: 'a', password: '密码密码密码密码' }, null)).toEqual([])
+  })
+
+  test('of an edit', () => {
+    expect(fieldsOf({}, user)).toEqual([])
+    expect(fieldsOf({ username: ' ', password: 'short', quota: '-1' }, user)).toEqual([
+      'username',
+      'password',
+      'quota',
+    ])
+    for (const quota of ['', '1.5', '1e3', 'x', String(2 ** 51)]) {
+      expect(fieldsOf({ quota }, user)).toEqual(['quota'])
+    }
+  })
+
+  test('a balance below zero may stay', () => {
+    expect(fieldsOf({}, { ...user, quota: -5 })).toEqual([])
+    expect(toUpdate(toForm({ ...user, quota: -5 }), { ...user, quota: -5 })).toMatchObject({
+      quota: -5,
+      quota_was: -5,
+    })
+  })
+})

@@ -1,0 +1,28 @@
+/**
+ * What admins do that the audit keeps, as `noun.verb`. The noun is the kind of target; filters take
+ * either the whole action or the noun alone.
+ */
+export const AUDIT_ACTIONS = [
+  'user.create',
+  'user.update',
+  'user.promote',
+  'user.demote',
+  'user.disable',
+  'user.enable',
+  'user.delete',
+  'user.top_up',
+  'redemption.create',
+  'redemption.update',
+  'redemption.delete',
+  'channel.create',
+  'channel.update',
+  'channel.delete',
+  'option.update',
+  'log.delete',
+  'log.read_body',
+  'log.export',
+] as const
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
+
+/** Stands in the audit for a secret that is set; an empty one stays empty. */
+export const AUDIT_SECRET = '••••••'

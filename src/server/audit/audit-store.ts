@@ -1,0 +1,97 @@
+import { sql, type Selectable } from 'kysely'
+import { AUDIT_ACTIONS, type AuditAction } from '../../contract/audit.ts'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import type { Queries } from '../db/database.ts'
+import type { AuditRow } from '../db/schema.ts'
+import { auditedChange, type AuditedChange } from './audit.ts'
+
+export type StoredAudit = Selectable<AuditRow>
+
+/** Who changed something: what a handler is called with will do. */
+export interface AuditAuthor {
+  actor: { id: number; user: { username: string } }
+  address: string
+  requestId: string
+}
+
+export interface AuditedAct extends AuditedChange {
+  nowSeconds: number
+  action: AuditAction
+  /** Id 0 for what has none; the name as it was before. */
+  target: { id: number; name: string }
+}
+
+/**
+ * Writes down what somebody changed; call it in the transaction of the change. Of two states only
+ * the members that differ are kept, secrets masked, so whole rows may be passed; where nothing
+ * differs, nothing is written. A side that does not exist (before a creation, after a deletion) is
+ * null.
+ */
+export async function recordAudit(
+  db: Queries,
+  { actor, address, requestId }: AuditAuthor,
+  { nowSeconds, action, target, before, after }: AuditedAct,
+): Promise<void> {
+  const change = auditedChange({ before, after })
+  if (change === null) return
+  await db
+    .insertInto('audit')
+    .values({
+      created_at: nowSeconds,
+      actor_id: actor.id,
+      actor_name: actor.user.username,
+      address,
+      request_id: requestId,
+      action,
+      target_id: target.id,
+      target_name: target.name,
+      old_values: change.before && JSON.stringify(change.before),
+      new_values: change.after && JSON.stringify(change.after),
+    })
+    .execute()
+}
+
+/** Exact matches joined by "and"; empty or 0: no filter. */
+export interface AuditFilter {
+  actor: string
+  target: string
+  action: string
+  start_timestamp: number
+  end_timestamp: number
+}
+
+/** Rows newest first, after a position or after so many rows. */
+export function auditPage(
+  db: Queries,
+  filter: AuditFilter,
+  { after, page }: { after: { createdAt: number; id: number } | null; page: number },
+): Promise<StoredAudit[]> {
+  let query = db.selectFrom('audit').selectAll()
+  if (filter.actor !== '') query = query.where(named('actor', filter.actor))
+  if (filter.target !== '') query = query.where(named('target', filter.target))
+  if (filter.action !== '') query = query.where('action', 'in', actionsOf(filter.action))
+  if (filter.start_timestamp > 0) query = query.where('created_at', '>=', filter.start_timestamp)
+  if (filter.end_timestamp > 0) query = query.where('created_at', '<=', filter.end_timestamp)
+  if (after !== null) {
+    query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`)
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(PAGE_SIZE)
+    .offset(after === null ? page * PAGE_SIZE : 0)
+    .execute()
+}
+
+/** By name, or by id when the word is a number. */
+function named(who: 'actor' | 'target', word: string) {
+  const name = sql<boolean>`${sql.ref(`${who}_name`)} = ${word}`
+  if (!/^\d{1,15}$/.test(word)) return name
+  return sql<boolean>`(${name} OR ${sql.ref(`${who}_id`)} = ${Number(word)})`
+}
+
+/** The actions that a whole action or a noun means; an unknown word means itself. */
+function actionsOf(word: string): string[] {
+  const known = AUDIT_ACTIONS.filter((action) => action === word || action.startsWith(`${word}.`))
+  return known.length === 0 ? [word] : known
+}

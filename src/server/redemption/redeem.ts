@@ -1,0 +1,44 @@
+import { LogType } from '../../contract/log.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { redeemCode } from '../ledger/balances.ts'
+import { insertLog } from '../log/log-store.ts'
+import { quotaLogText } from '../log/log-text.ts'
+import type { StoredUser } from '../user/user-store.ts'
+
+/**
+ * Uses a code for whoever calls: the code's status, the credit, its ledger row and its log row in
+ * one transaction. Answers the points added. Whatever is wrong with a code, the refusal is
+ * `code_invalid`, after the same statements; after too many of those a user waits
+ * (`too_many_codes`), also with a good code.
+ */
+export async function redeem(
+  { database, clock, options, rateLimits }: App,
+  { actor, requestId }: { actor: { id: number; user: StoredUser }; requestId: string },
+  key: string,
+): Promise<number> {
+  const guesser = String(actor.id)
+  // Counted before it is looked at, so that guesses sent at once count as well.
+  if (!(await rateLimits.redeem.take(guesser))) {
+    const waitSeconds = await rateLimits.redeem.waitSeconds(guesser)
+    throw new AppError('too_many_codes', { minutes: Math.ceil(waitSeconds / 60) })
+  }
+  const nowSeconds = clock.nowSeconds()
+  const quota = await database.write.transaction().execute(async (trx) => {
+    const result = await redeemCode(trx, { key, userId: actor.id, nowSeconds })
+    if (!result.ok) return null
+    await insertLog(trx, {
+      userId: actor.id,
+      username: actor.user.username,
+      type: LogType.topUp,
+      content: `通过兑换码充值 ${quotaLogText(result.quota, options)}`,
+      nowSeconds,
+      requestId,
+    })
+    return result.quota
+  })
+  if (quota === null) throw new AppError('code_invalid')
+  await rateLimits.redeem.forget(guesser)
+  await database.announce(`user:${actor.id}`)
+  return quota
+}

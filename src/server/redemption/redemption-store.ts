@@ -1,0 +1,99 @@
+import type { Selectable } from 'kysely'
+import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
+import { RedemptionStatus } from '../../contract/redemption.ts'
+import type { Queries } from '../db/database.ts'
+import { takeIds } from '../db/ids.ts'
+import type { RedemptionRow } from '../db/schema.ts'
+import { beginsWith } from '../db/sql-text.ts'
+
+export type StoredRedemption = Selectable<RedemptionRow>
+
+/** PostgreSQL pads `char(32)` with blanks when an adopted key is shorter. */
+const clean = (row: StoredRedemption): StoredRedemption => ({ ...row, key: row.key.trimEnd() })
+
+export async function redemptionPage(
+  db: Queries,
+  page: number,
+): Promise<{ rows: StoredRedemption[]; total: number }> {
+  const [rows, total] = await Promise.all([
+    db
+      .selectFrom('redemptions')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .limit(PAGE_SIZE)
+      .offset(page * PAGE_SIZE)
+      .execute(),
+    db
+      .selectFrom('redemptions')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows: rows.map(clean), total: total.count }
+}
+
+/** By id, or by the beginning of the name. */
+export async function searchRedemptions(db: Queries, keyword: string): Promise<StoredRedemption[]> {
+  const rows = await db
+    .selectFrom('redemptions')
+    .selectAll()
+    .where(({ or, eb }) =>
+      or([
+        ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
+        beginsWith('name', keyword),
+      ]),
+    )
+    .orderBy('id', 'desc')
+    .limit(SEARCH_ROWS_MAX)
+    .execute()
+  return rows.map(clean)
+}
+
+export async function findRedemption(db: Queries, id: number): Promise<StoredRedemption | null> {
+  const row = await db.selectFrom('redemptions').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? null : clean(row)
+}
+
+/**
+ * The row, held until the transaction ends: nobody redeems or changes it between the look and the
+ * write.
+ */
+export async function lockRedemption(trx: Queries, id: number): Promise<StoredRedemption | null> {
+  // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has
+  // the file.
+  const row = await trx
+    .updateTable('redemptions')
+    .set((eb) => ({ status: eb.ref('status') }))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row === undefined ? null : clean(row)
+}
+
+/** Inserts a code for each key, in their order. Answers the ids. */
+export async function insertRedemptions(
+  trx: Queries,
+  keys: readonly string[],
+  common: { user_id: number; name: string; quota: number; created_time: number },
+): Promise<number[]> {
+  const ids = await takeIds(trx, 'redemptions', keys.length)
+  const rows = keys.flatMap((key, index): StoredRedemption[] => {
+    const id = ids[index]
+    if (id === undefined) return []
+    return [{ ...common, id, key, status: RedemptionStatus.unused, redeemed_time: 0 }]
+  })
+  await trx.insertInto('redemptions').values(rows).execute()
+  return ids
+}
+
+/** Writes the given columns and no other. */
+export async function updateRedemption(
+  trx: Queries,
+  id: number,
+  changes: Partial<Pick<StoredRedemption, 'name' | 'quota' | 'status'>>,
+): Promise<void> {
+  await trx.updateTable('redemptions').set(changes).where('id', '=', id).execute()
+}
+
+export async function deleteRedemption(trx: Queries, id: number): Promise<void> {
+  await trx.deleteFrom('redemptions').where('id', '=', id).execute()
+}
