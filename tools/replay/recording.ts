@@ -41,6 +41,8 @@ export type KnownDifference = {
   step: string
   /** Where it differs, or a beginning of that; absent means anywhere in the step. */
   at?: string
+  /** It hangs on what goes on in the background, and need not occur in every run. */
+  maybe?: true
   reason: string
 }
 

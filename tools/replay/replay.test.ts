@@ -166,6 +166,8 @@ describe('a run against a server', () => {
     const known = [{ recording: 'tiny', step: 'odd', at: 'body.data', reason: 'ours is a number' }]
     expect(await replay({ ...options, recording: changed, known })).toEqual([])
     expect(await replay({ ...options, known })).toMatchObject([{ step: 'odd', got: 'agreement' }])
+    const sometimes = known.map((entry) => ({ ...entry, maybe: true as const }))
+    expect(await replay({ ...options, known: sometimes })).toEqual([])
   })
 
   test('a server that is not there differs in status', async () => {

@@ -37,7 +37,7 @@ const DIFFERENCES_SHOWN = 6
 export async function replay(options: Replay): Promise<StepDifference[]> {
   const { base, upstream, rootPassword, recording } = options
   const known = options.known.filter((entry) => entry.recording === recording.name)
-  const unused = new Set(known)
+  const unused = new Set(known.filter(({ maybe }) => maybe !== true))
   const variables = { upstream, rootPassword }
   const unexplained: StepDifference[] = []
   for (const step of await runRecording({ base, steps: recording.steps, variables })) {

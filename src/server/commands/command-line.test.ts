@@ -80,7 +80,7 @@ test('--version and --help answer and end', async () => {
   expect(version).toMatchObject({ code: 0, out: `${packageVersion()}\n` })
   const help = await start(['--help']).ended
   expect(help.code).toBe(0)
-  for (const command of ['serve', 'reconcile', 'demo', 'reset-root']) {
+  for (const command of ['serve', 'reconcile', 'adopt', 'import', 'demo', 'reset-root']) {
     expect(help.out).toContain(command)
   }
 })

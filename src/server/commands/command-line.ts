@@ -45,6 +45,22 @@ export async function runCommandLine(
       process.exitCode = (await reconcileCommand(settings())) ? 0 : FAILED
     })
   program
+    .command('adopt')
+    .description('take over a database that One API has written; serve does it too')
+    .option('--dry-run', 'only say what is there and what would change')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { adopt } = await import('./adopt.ts')
+      await adopt(settings(), { isDryRun: options.dryRun === true })
+    })
+  program
+    .command('import')
+    .description('load a MySQL or MariaDB dump of One API into an empty database and adopt it')
+    .argument('<files...>', 'the dump, or those of database and log, plain or compressed by gzip')
+    .action(async (files: string[]) => {
+      const { importDumps } = await import('./import.ts')
+      await importDumps(settings(), files)
+    })
+  program
     .command('demo')
     .description('start the server on a throw-away database full of believable data')
     .option('--port <port>', 'port to listen on (PORT)')

@@ -1,37 +1,38 @@
 import path from 'node:path'
 import pino, { type Logger } from 'pino'
 import { ConfigError, type Config } from '../config.ts'
-import { openDatabase, type Database } from '../db/database.ts'
+import { openDatabase, type Database, type DatabaseAddress } from '../db/database.ts'
 
-/** The database that the settings name. Throws `ConfigError` when it cannot be opened. */
+/** Where the settings say the database is. */
+export const configuredAddress = (config: Config): DatabaseAddress =>
+  config.SQL_DSN === undefined
+    ? {
+        engine: 'sqlite',
+        path: config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db'),
+        synchronous: config.SQLITE_SYNCHRONOUS,
+      }
+    : { engine: 'postgres', url: config.SQL_DSN }
+
+/**
+ * The database that the settings name; one that One API has written is adopted, with a line for
+ * each step. Throws `ConfigError` when it cannot be opened.
+ */
 export async function openConfigured(config: Config): Promise<Database> {
-  if (config.SQL_DSN !== undefined) {
-    try {
-      return await openDatabase({ engine: 'postgres', url: config.SQL_DSN })
-    } catch (error) {
-      // The address holds a password: it is not repeated.
-      throw new ConfigError(`SQL_DSN: the database cannot be opened: ${reasonOf(error)}`)
-    }
-  }
-  const file = sqliteFile(config)
+  const address = configuredAddress(config)
   try {
-    return await openDatabase({
-      engine: 'sqlite',
-      path: file,
-      synchronous: config.SQLITE_SYNCHRONOUS,
-    })
+    return await openDatabase(address, (line) => process.stderr.write(`${line}\n`))
   } catch (error) {
-    throw new ConfigError(`SQLITE_PATH: ${file} cannot be opened: ${reasonOf(error)}`)
+    // The address of a server holds a password: it is not repeated.
+    const place =
+      address.engine === 'sqlite' ? `SQLITE_PATH: ${address.path}` : 'SQL_DSN: the database'
+    throw new ConfigError(`${place} cannot be opened: ${reasonOf(error)}`)
   }
 }
 
-const reasonOf = (error: unknown): string => {
+export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)
 }
-
-const sqliteFile = (config: Config): string =>
-  config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db')
 
 /** The program's own output: JSON lines, or for people on a terminal. */
 export function createTrace(config: Config): Logger {

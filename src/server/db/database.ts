@@ -2,10 +2,13 @@ import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import fs from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
+import { adoptIfOneApi } from '../adopt/adopt-database.ts'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/postgres-batch.ts'
-import { migrate } from './migrate.ts'
+import { migrate, type Engine, type RunScript } from './migrate.ts'
+import { nullsAreZeros } from './null-columns.ts'
 import type { Schema } from './schema.ts'
+import { backUpSqlite } from './sqlite-backup.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
 
@@ -36,20 +39,87 @@ export type DatabaseAddress =
   | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
   | { engine: 'postgres'; url: string }
 
-/** Opens a database and brings its tables up to date. */
-export async function openDatabase(address: DatabaseAddress): Promise<Database> {
+/** Is told, line by line, how far a database of One API is adopted. */
+export type Progress = (line: string) => void
+
+/**
+ * Opens a database and brings its tables up to date; one that One API has written is adopted.
+ * Throws `AdoptionError` when it holds another program's tables.
+ */
+export async function openDatabase(
+  address: DatabaseAddress,
+  progress: Progress = () => {},
+): Promise<Database> {
   const database =
     address.engine === 'sqlite'
-      ? await openSqlite(address.path, address.synchronous ?? 'FULL')
-      : await openPostgres(address.url)
+      ? await openSqlite(address.path, address.synchronous ?? 'FULL', progress)
+      : await openPostgres(address.url, progress)
   return database
 }
 
-async function openSqlite(file: string, synchronous: 'FULL' | 'NORMAL'): Promise<Database> {
+/** A database as it stands, nothing created or changed. */
+export interface BareDatabase {
+  engine: Engine
+  db: Kysely<Schema>
+  runScript: RunScript
+  close(): Promise<void>
+}
+
+/** Opens a database without bringing it up to date. A SQLite file that is not there is made. */
+export async function openBare(
+  address: DatabaseAddress,
+  { readonly = false }: { readonly?: boolean } = {},
+): Promise<BareDatabase> {
+  if (address.engine === 'postgres') {
+    const pool = poolOf(address.url, { max: 1 })
+    return {
+      engine: 'postgres',
+      db: postgresHandle(pool),
+      runScript: runPostgresScript,
+      close: () => pool.end(),
+    }
+  }
+  if (!readonly) makeFolderOf(address.path)
+  const synchronous = address.synchronous ?? 'FULL'
+  const connection = new SqliteConnection({ path: address.path, synchronous, readonly })
+  return {
+    engine: 'sqlite',
+    db: new Kysely<Schema>({ dialect: sqliteDialect(connection) }),
+    runScript: (script) => connection.script(script),
+    close: () => connection.close(),
+  }
+}
+
+const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
+  new Kysely({ dialect: new PostgresDialect({ pool }), plugins: [nullsAreZeros] })
+
+const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
+
+const makeFolderOf = (file: string): void => {
   fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 })
+}
+
+async function openSqlite(
+  file: string,
+  synchronous: 'FULL' | 'NORMAL',
+  progress: Progress,
+): Promise<Database> {
+  makeFolderOf(file)
   const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
   const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
-  await migrate(write, 'sqlite', (script) => writer.script(script))
+  try {
+    const bare = {
+      engine: 'sqlite' as const,
+      db: write,
+      runScript: (text: string) => writer.script(text),
+    }
+    await adoptIfOneApi(bare, { progress, backUp: (stamp) => backUpSqlite(file, stamp) })
+    await migrate(write, 'sqlite', bare.runScript)
+  } catch (error) {
+    // If the thread itself is gone, there is nothing to close.
+    await writer.close().catch(() => {})
+    throw error
+  }
   const reader = new SqliteConnection({ path: file, synchronous, readonly: true })
   const heavyReader = new SqliteConnection({ path: file, synchronous, readonly: true })
   const listeners: ((message: string) => void)[] = []
@@ -92,11 +162,14 @@ const CONNECT_TIMEOUT_MS = 10_000
 
 const INT8 = 20
 const NUMERIC = 1700
+const BPCHAR = 1042
 
 function poolOf(url: string, settings: pg.PoolConfig): pg.Pool {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, exactNumber)
   types.setTypeParser(NUMERIC, Number)
+  // `char(n)` of One API's tables is padded with blanks that nobody wrote.
+  types.setTypeParser(BPCHAR, (text) => text.trimEnd())
   const pool = new pg.Pool({ connectionString: url, keepAlive: true, types, ...settings })
   // A connection that breaks while idle is replaced at its next use; without a listener it would
   // end the process.
@@ -111,7 +184,7 @@ function exactNumber(text: string): number {
   return value
 }
 
-async function openPostgres(url: string): Promise<Database> {
+async function openPostgres(url: string, progress: Progress): Promise<Database> {
   const pool = poolOf(url, { max: POOL_SIZE })
   const heavyPool = poolOf(url, { max: HEAVY_POOL_SIZE })
   // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
@@ -123,8 +196,15 @@ async function openPostgres(url: string): Promise<Database> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: BATCH_TIMEOUT_MS,
   })
-  const write = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
-  await migrate(write, 'postgres', (script, trx) => sql.raw(script).execute(trx))
+  const write = postgresHandle(pool)
+  try {
+    const bare = { engine: 'postgres' as const, db: write, runScript: runPostgresScript }
+    await adoptIfOneApi(bare, { progress })
+    await migrate(write, 'postgres', runPostgresScript)
+  } catch (error) {
+    await Promise.all([pool.end(), heavyPool.end(), ledgerPool.end()])
+    throw error
+  }
   const listeners: ((message: string) => void)[] = []
   const announcements = await listen(url, (message) => {
     for (const listener of listeners) listener(message)
@@ -134,7 +214,7 @@ async function openPostgres(url: string): Promise<Database> {
     pool,
     write,
     read: write,
-    heavy: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: heavyPool }) }),
+    heavy: postgresHandle(heavyPool),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
       await sql`SELECT pg_notify(${CHANNEL}, ${message})`.execute(write)

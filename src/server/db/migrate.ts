@@ -1,8 +1,11 @@
-import { sql, type Kysely, type Transaction } from 'kysely'
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Queries } from './database.ts'
 import type { Schema } from './schema.ts'
+
+/** The two kinds of database. */
+export type Engine = 'sqlite' | 'postgres'
 
 const FOLDER = path.join(import.meta.dirname, 'migrations')
 
@@ -13,7 +16,7 @@ interface Migration {
 }
 
 /** The numbered scripts of an engine, in order: `0001-name.sqlite.sql`. Forward only. */
-export function migrations(engine: 'sqlite' | 'postgres'): Migration[] {
+export function migrations(engine: Engine): Migration[] {
   return fs
     .readdirSync(FOLDER)
     .filter((file) => file.endsWith(`.${engine}.sql`))
@@ -25,6 +28,9 @@ export function migrations(engine: 'sqlite' | 'postgres'): Migration[] {
     }))
 }
 
+/** Runs several statements, inside of the transaction that is given. */
+export type RunScript = (script: string, trx: Transaction<Schema>) => Promise<unknown>
+
 /**
  * Applies the scripts that a database does not have yet, each in a transaction of its own.
  * Processes that start together wait for one another (PostgreSQL: advisory lock; SQLite: the write
@@ -32,32 +38,62 @@ export function migrations(engine: 'sqlite' | 'postgres'): Migration[] {
  */
 export async function migrate(
   db: Kysely<Schema>,
-  engine: 'sqlite' | 'postgres',
-  runScript: (script: string, trx: Transaction<Schema>) => Promise<unknown>,
+  engine: Engine,
+  runScript: RunScript,
 ): Promise<void> {
-  const alone = <T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> =>
-    db.transaction().execute(async (trx) => {
-      if (engine === 'postgres') await sql`SELECT pg_advisory_xact_lock(${LOCK})`.execute(trx)
-      return work(trx)
-    })
-  await alone((trx) =>
-    sql`CREATE TABLE IF NOT EXISTS schema_migrations (
-      version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)`.execute(trx),
-  )
+  await alone(db, engine, createMigrationTable)
   const applied = new Set(await versions(db))
-  for (const { version, name, script } of migrations(engine)) {
-    if (applied.has(version)) continue
-    await alone(async (trx) => {
-      if ((await versions(trx)).includes(version)) return
-      await runScript(script, trx)
-      const now =
-        engine === 'sqlite'
-          ? sql<number>`unixepoch()`
-          : sql<number>`extract(epoch from now())::bigint`
-      await trx.insertInto('schema_migrations').values({ version, name, applied_at: now }).execute()
-    })
+  for (const migration of migrations(engine)) {
+    if (applied.has(migration.version)) continue
+    await alone(db, engine, (trx) => apply(trx, engine, { migration, runScript }))
   }
 }
+
+/** The same within one transaction, so that all of it happens or nothing. */
+export async function migrateWithin(
+  trx: Transaction<Schema>,
+  engine: Engine,
+  { runScript, onScript }: { runScript: RunScript; onScript?: (name: string) => void },
+): Promise<void> {
+  await createMigrationTable(trx)
+  for (const migration of migrations(engine)) {
+    onScript?.(migration.name)
+    await apply(trx, engine, { migration, runScript })
+  }
+}
+
+/** A transaction in which no other process migrates or adopts. */
+export const alone = <T>(
+  db: Kysely<Schema>,
+  engine: Engine,
+  work: (trx: Transaction<Schema>) => Promise<T>,
+): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    if (engine === 'postgres') await sql`SELECT pg_advisory_xact_lock(${LOCK})`.execute(trx)
+    return work(trx)
+  })
+
+const createMigrationTable = (trx: Queries): Promise<unknown> =>
+  sql`CREATE TABLE IF NOT EXISTS schema_migrations (
+    version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)`.execute(trx)
+
+async function apply(
+  trx: Transaction<Schema>,
+  engine: Engine,
+  { migration, runScript }: { migration: Migration; runScript: RunScript },
+): Promise<void> {
+  const { version, name, script } = migration
+  if ((await versions(trx)).includes(version)) return
+  await runScript(script, trx)
+  const now = nowSeconds(engine)
+  await trx.insertInto('schema_migrations').values({ version, name, applied_at: now }).execute()
+}
+
+/** The database's own clock. */
+export const nowSeconds = (engine: Engine): RawBuilder<number> =>
+  engine === 'sqlite'
+    ? sql<number>`unixepoch()`
+    : sql<number>`CAST(extract(epoch FROM now()) AS bigint)`
 
 async function versions(db: Queries): Promise<number[]> {
   const rows = await db.selectFrom('schema_migrations').select('version').execute()

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /**
  * The tables as kysely sees them. Numbers are whole unless said otherwise; booleans are converted
  * per engine.
@@ -132,11 +134,72 @@ export interface ReservationRow {
   checkpoint: string
 }
 
+export interface AuditRow {
+  id: Generated<number>
+  created_at: number
+  actor_id: number
+  actor_name: string
+  address: string
+  request_id: string
+  action: string
+  target_id: number
+  target_name: string
+  /** JSON. */
+  old_values: string | null
+  new_values: string | null
+}
+
+export interface MailCodeRow {
+  purpose: string
+  address: string
+  code_hash: string
+  user_id: number
+  attempts_left: number
+  expires_at: number
+}
+
+export interface QuotaReminderRow {
+  user_id: number
+  level: number
+  low_at: number
+  exhausted_at: number
+}
+
+export interface LogBodyRow {
+  request_id: string
+  created_at: number
+  user_id: number
+  mode: string
+  /** Deflated UTF-8; empty: nothing. */
+  request: Uint8Array
+  response: Uint8Array
+}
+
+export interface FailureRow {
+  hour: number
+  user_id: number
+  channel_id: number
+  model_name: string
+  token_name: string
+  failures: number
+}
+
 export interface UsageSums {
   requests: number
   quota: number
   prompt_tokens: number
   completion_tokens: number
+}
+
+export interface SignInStateRow {
+  state_hash: string
+  bound_to: string
+  provider: string
+  intent: string
+  code_verifier: string
+  nonce: string
+  redirect_uri: string
+  expires_at: number
 }
 
 export interface Schema {
@@ -157,6 +220,11 @@ export interface Schema {
   }
   access_tokens: { user_id: number; token_hash: string; created_at: number }
   settings: { name: string; value: string }
+  mail_codes: MailCodeRow
+  human_checks: { id_hash: string; expires_at: number }
+  quota_reminders: QuotaReminderRow
+  external_identities: { provider: string; subject: string; user_id: number; created_at: number }
+  sign_in_states: SignInStateRow
   ledger: LedgerRow
   reservations: ReservationRow
   nodes: { name: string; seen_at: number }
@@ -169,6 +237,11 @@ export interface Schema {
   }
   channel_usage_hourly: UsageSums & { hour: number; channel_id: number; model_name: string }
   usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
+  audit: AuditRow
+  token_captures: { token_id: number; mode: string }
+  log_bodies: LogBodyRow
+  failures_hourly: FailureRow
+  usage_sums: UsageSums & { subject: string; model_name: string; name: string; start: number }
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 

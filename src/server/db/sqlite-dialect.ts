@@ -8,6 +8,7 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely'
+import { fillNulls } from './null-columns.ts'
 import { BOOLEAN_COLUMNS } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
@@ -69,7 +70,10 @@ async function runQuery<R>(
   query: CompiledQuery,
 ): Promise<QueryResult<R>> {
   const { rows, changes } = await connection.query(query.sql, query.parameters)
-  for (const row of rows) restoreBooleans(row)
+  for (const row of rows) {
+    restoreBooleans(row)
+    fillNulls(row)
+  }
   return {
     // kysely's caller states the row type; the statement decides what is in it.
     rows: rows as R[],

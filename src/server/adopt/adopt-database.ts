@@ -1,0 +1,120 @@
+import type { Transaction } from 'kysely'
+import type { BareDatabase, Progress } from '../db/database.ts'
+import { alone, migrateWithin } from '../db/migrate.ts'
+import type { Schema } from '../db/schema.ts'
+import { ADOPTED_AT, ADOPTED_LOG_ID } from '../ledger/reconcile.ts'
+import {
+  addColumn,
+  beginLargeWork,
+  countRows,
+  endLargeWork,
+  lockTables,
+  raiseIdCounters,
+  readMoment,
+  readTables,
+  saveFacts,
+} from './adopt-store.ts'
+import {
+  missingColumns,
+  oneApiTableNames,
+  originOf,
+  versionHint,
+  type FoundTables,
+} from './one-api-tables.ts'
+import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
+
+/**
+ * Takes over a database that One API has written. All of it is one transaction: whoever kills the
+ * process in the middle finds the database as One API left it. One API's columns keep what they
+ * hold, so that One API can open the database again.
+ */
+
+/** Why a database is not ours to use; for the operator. */
+export class AdoptionError extends Error {}
+
+interface Adoption {
+  progress: Progress
+  /** Copies the database before anything is changed; answers where to. */
+  backUp?: (stamp: string) => Promise<string>
+}
+
+type AdoptedDatabase = Omit<BareDatabase, 'close'>
+
+/** Log rows summed up in one statement. */
+const LOGS_PER_CHUNK = 100_000
+
+/**
+ * Adopts the database if One API has written it and it is not adopted yet. Throws `AdoptionError`
+ * when tables of One API's names are there that are not One API's.
+ */
+export async function adoptIfOneApi(database: AdoptedDatabase, adoption: Adoption): Promise<void> {
+  const { db, engine } = database
+  if (!isToBeAdopted(await readTables(db, engine))) return
+  await beginLargeWork(db, engine)
+  await alone(db, engine, async (trx) => {
+    const tables = await readTables(trx, engine)
+    // Another process has just done it.
+    if (!isToBeAdopted(tables)) return
+    await lockAll(trx, engine, tables)
+    adoption.progress(`adopting a database of ${versionHint(tables)}`)
+    const { stamp } = await readMoment(trx, engine)
+    const copy = await adoption.backUp?.(stamp)
+    if (copy !== undefined) adoption.progress(`a copy of it as it was: ${copy}`)
+    await adoptWithin(trx, database, { tables, progress: adoption.progress })
+  })
+  await endLargeWork(db, engine)
+  adoption.progress('the database is adopted')
+}
+
+async function lockAll(
+  trx: Transaction<Schema>,
+  engine: BareDatabase['engine'],
+  tables: FoundTables,
+): Promise<void> {
+  const present = oneApiTableNames.filter((name) => tables.has(name))
+  if (await lockTables(trx, engine, present)) return
+  throw new AdoptionError('another program is using the database; stop One API first')
+}
+
+function isToBeAdopted(tables: FoundTables): boolean {
+  const origin = originOf(tables)
+  if (origin.kind === 'foreign') {
+    throw new AdoptionError(`the database belongs to another program: ${origin.reason}`)
+  }
+  return origin.kind === 'one-api'
+}
+
+/** Everything that turns One API's tables into ours, in the given transaction. */
+export async function adoptWithin(
+  trx: Transaction<Schema>,
+  { engine, runScript }: Pick<BareDatabase, 'engine' | 'runScript'>,
+  { tables, progress }: { tables: FoundTables; progress: Progress },
+): Promise<void> {
+  for (const missing of missingColumns(tables)) await addColumn(trx, engine, missing)
+  const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
+  progress(`making tables and indexes (${logRows} log rows)`)
+  await migrateWithin(trx, engine, { runScript })
+  const { seconds } = await readMoment(trx, engine)
+  progress('opening the books')
+  await writeOpenings(trx, seconds)
+  const lastLogId = await sumLogs(trx, { logRows, progress })
+  await raiseIdCounters(trx, engine)
+  await saveFacts(trx, { [ADOPTED_AT]: seconds, [ADOPTED_LOG_ID]: lastLogId })
+}
+
+/** Answers the highest id among the log rows. */
+async function sumLogs(
+  trx: Transaction<Schema>,
+  { logRows, progress }: { logRows: number; progress: Progress },
+): Promise<number> {
+  let after = 0
+  let done = 0
+  for (;;) {
+    const last = await lastLogIdOfChunk(trx, { after, count: LOGS_PER_CHUNK })
+    if (last === null) return after
+    await addToRollups(trx, { after, last })
+    after = last
+    done = Math.min(done + LOGS_PER_CHUNK, logRows)
+    progress(`summed up ${done} of ${logRows} log rows`)
+  }
+}

@@ -1,0 +1,190 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Queries } from '../db/database.ts'
+import { nowSeconds, type Engine } from '../db/migrate.ts'
+import { oneApiTableNames, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
+
+/** What adoption reads of a database's structure, and what it adds to One API's own tables. */
+
+/** Every table of the database, or of the schema that is used, with its columns. */
+export async function readTables(db: Queries, engine: Engine): Promise<Map<string, Set<string>>> {
+  const { rows } =
+    engine === 'sqlite'
+      ? await sql<{ table: string; column: string }>`
+          SELECT tables.name AS "table", columns.name AS "column"
+          FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
+          WHERE tables.type = 'table'`.execute(db)
+      : await sql<{ table: string; column: string }>`
+          SELECT table_name AS "table", column_name AS "column"
+          FROM information_schema.columns WHERE table_schema = current_schema()`.execute(db)
+  const tables = new Map<string, Set<string>>()
+  for (const { table, column } of rows) {
+    let columns = tables.get(table)
+    if (columns === undefined) tables.set(table, (columns = new Set()))
+    columns.add(column)
+  }
+  return tables
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/**
+ * Keeps everybody else away until the transaction ends. False when somebody holds on to a table.
+ * SQLite's transaction has the file to itself already.
+ */
+export async function lockTables(
+  trx: Queries,
+  engine: Engine,
+  tables: readonly string[],
+): Promise<boolean> {
+  if (engine === 'sqlite') return true
+  await sql`SET LOCAL lock_timeout = '5s'`.execute(trx)
+  const names = tables.map((name) => sql.table(name))
+  try {
+    await sql`LOCK TABLE ${sql.join(names)} IN ACCESS EXCLUSIVE MODE`.execute(trx)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE) return false
+    throw error
+  }
+}
+
+const SQL_TYPES: Record<Engine, Record<OneApiColumn['kind'], string>> = {
+  sqlite: {
+    whole: 'integer',
+    real: 'real',
+    flag: 'numeric',
+    text: 'text',
+    char32: 'char(32)',
+    char48: 'char(48)',
+  },
+  postgres: {
+    whole: 'bigint',
+    real: 'decimal',
+    flag: 'boolean',
+    text: 'text',
+    char32: 'char(32)',
+    char48: 'char(48)',
+  },
+}
+
+/** Adds a column that an older version does not have, as its successor would. */
+export async function addColumn(
+  trx: Queries,
+  engine: Engine,
+  { table, column }: { table: OneApiTable; column: OneApiColumn },
+): Promise<void> {
+  const type = sql.raw(SQL_TYPES[engine][column.kind])
+  const otherwise =
+    column.otherwise === undefined ? sql`` : sql` DEFAULT ${sql.raw(column.otherwise)}`
+  await sql`
+    ALTER TABLE ${sql.table(table)} ADD COLUMN ${sql.ref(column.name)} ${type}${otherwise}
+  `.execute(trx)
+}
+
+/** Sorting and indexing millions of rows belongs on the disk. SQLite wants to know beforehand. */
+export async function beginLargeWork(db: Queries, engine: Engine): Promise<void> {
+  if (engine === 'sqlite') await sql`PRAGMA temp_store = FILE`.execute(db)
+}
+
+export async function endLargeWork(db: Queries, engine: Engine): Promise<void> {
+  if (engine !== 'sqlite') return
+  await sql`PRAGMA temp_store = MEMORY`.execute(db)
+  // The write-ahead log holds all that was written; it would keep that size.
+  await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db)
+}
+
+/** The database's time, seconds, and the same as text for a file's name, UTC. */
+export async function readMoment(
+  db: Queries,
+  engine: Engine,
+): Promise<{ seconds: number; stamp: string }> {
+  const stamp =
+    engine === 'sqlite'
+      ? sql`strftime('%Y%m%d-%H%M%S', 'now')`
+      : sql`to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD-HH24MISS')`
+  const { rows } = await sql<{ seconds: number; stamp: string }>`
+    SELECT ${nowSeconds(engine)} AS seconds, ${stamp} AS stamp`.execute(db)
+  const [moment] = rows
+  if (moment === undefined) throw new Error('the database does not know the time')
+  return moment
+}
+
+export async function countRows(db: Queries, table: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM ${sql.table(table)}`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** Where ids of a table are named; rows of it that are gone may still be named there. */
+const MENTIONS: Partial<Record<OneApiTable, readonly [OneApiTable, string][]>> = {
+  users: [
+    ['tokens', 'user_id'],
+    ['redemptions', 'user_id'],
+    ['logs', 'user_id'],
+    ['users', 'inviter_id'],
+  ],
+  channels: [
+    ['abilities', 'channel_id'],
+    ['logs', 'channel_id'],
+  ],
+}
+
+/** An id beyond this is no id but rubbish; counting on from there would soon end. */
+const ID_MAX = 1_000_000_000_000
+
+/** Lets new ids start above every id that was ever given out, as far as anything tells. */
+export async function raiseIdCounters(trx: Queries, engine: Engine): Promise<void> {
+  for (const table of oneApiTableNames) {
+    if (table === 'options' || table === 'abilities') continue
+    const places: readonly [OneApiTable, string][] = [[table, 'id'], ...(MENTIONS[table] ?? [])]
+    const highest = places.map(
+      ([name, column]) => sql<number>`
+        (SELECT coalesce(max(${sql.ref(column)}), 0) FROM ${sql.table(name)}
+          WHERE ${sql.ref(column)} < ${sql.lit(ID_MAX)})`,
+    )
+    if (engine === 'sqlite') await raiseCounter(trx, table, highest)
+    else await raiseSequence(trx, table, highest)
+  }
+  if (engine === 'sqlite') {
+    await raiseCounter(trx, 'ledger', [sql`(SELECT coalesce(max(id), 0) FROM ledger)`])
+  }
+}
+
+async function raiseCounter(
+  trx: Queries,
+  name: string,
+  highest: RawBuilder<unknown>[],
+): Promise<void> {
+  await sql`
+    UPDATE id_counters SET next = max(next, ${sql.join(highest.map((id) => sql`${id} + 1`))})
+    WHERE name = ${name}`.execute(trx)
+}
+
+async function raiseSequence(
+  trx: Queries,
+  table: string,
+  highest: RawBuilder<unknown>[],
+): Promise<void> {
+  const { rows } = await sql<{ name: string | null }>`
+    SELECT pg_get_serial_sequence(${table}, 'id') AS name`.execute(trx)
+  let sequence = rows[0]?.name ?? null
+  if (sequence === null) {
+    // Tools that move data between databases leave ids without a sequence.
+    sequence = `gh_${table}_id_seq`
+    const made = sql.ref(sequence)
+    await sql`CREATE SEQUENCE ${made} OWNED BY ${sql.table(table)}.id`.execute(trx)
+    await sql`
+      ALTER TABLE ${sql.table(table)} ALTER COLUMN id SET DEFAULT nextval(${sql.lit(sequence)})
+    `.execute(trx)
+  }
+  await sql`
+    SELECT setval(${sequence}::regclass,
+      greatest(nextval(${sequence}::regclass), ${sql.join(highest.map((id) => sql`${id} + 1`))}),
+      false)`.execute(trx)
+}
+
+/** Facts of the adoption that bound what `reconcile` can compare. */
+export async function saveFacts(trx: Queries, facts: Record<string, number>): Promise<void> {
+  const rows = Object.entries(facts).map(([name, value]) => ({ name, value: String(value) }))
+  await trx.insertInto('settings').values(rows).execute()
+}

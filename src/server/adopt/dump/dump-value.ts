@@ -1,0 +1,72 @@
+import type { ColumnKind } from '../one-api-tables.ts'
+
+/** A dump that cannot be loaded; the sentence is for the operator. */
+export class DumpError extends Error {}
+
+/** A literal of a dump. Whole numbers beyond 2^53 are bigints; bytes are from hexadecimal. */
+export type DumpValue = string | number | bigint | boolean | Buffer | null
+
+/** What had to be changed on the way. */
+export interface Repairs {
+  /** Texts with bytes that are no text in the dump's character set. */
+  undecodable: number
+  /** NUL characters that PostgreSQL cannot hold. */
+  nuls: number
+  /** Numbers and flags that were none. */
+  misfits: number
+}
+
+/** What a decoder writes for bytes that it cannot read. */
+const REPLACEMENT = '\u{fffd}'
+
+/** The value as a column of this kind takes it. */
+export function columnValue(
+  value: DumpValue,
+  kind: ColumnKind,
+  { keepsNul, repairs }: { keepsNul: boolean; repairs: Repairs },
+): string | number | bigint | boolean | null {
+  if (value === null) return null
+  switch (kind) {
+    case 'whole':
+      return wholeOf(value, repairs)
+    case 'real':
+      return numberOf(value, repairs)
+    case 'flag':
+      return numberOf(value, repairs) !== 0
+    case 'text':
+    case 'char32':
+    case 'char48': {
+      const text = textOf(value)
+      if (text.includes(REPLACEMENT)) repairs.undecodable += 1
+      if (keepsNul || !text.includes('\0')) return text
+      repairs.nuls += 1
+      return text.replaceAll('\0', '')
+    }
+    default:
+      return kind satisfies never
+  }
+}
+
+const textOf = (value: Exclude<DumpValue, null>): string => {
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  return Buffer.isBuffer(value) ? value.toString() : String(value)
+}
+
+/** Bytes are a number as MySQL reads them: bit columns are dumped so. */
+function numberOf(value: Exclude<DumpValue, null>, repairs: Repairs): number {
+  const number = Buffer.isBuffer(value) ? Number(bigOf(value)) : Number(value)
+  if (Number.isFinite(number)) return number
+  repairs.misfits += 1
+  return 0
+}
+
+function wholeOf(value: Exclude<DumpValue, null>, repairs: Repairs): number | bigint {
+  if (typeof value === 'bigint') return value
+  const number = numberOf(value, repairs)
+  if (Number.isInteger(number)) return number
+  repairs.misfits += 1
+  return Math.trunc(number)
+}
+
+const bigOf = (bytes: Buffer): bigint =>
+  BigInt(bytes.length === 0 ? 0 : `0x${bytes.toString('hex')}`)

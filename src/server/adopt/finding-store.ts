@@ -1,0 +1,175 @@
+import { sql, type RawBuilder } from 'kysely'
+import { Role, UserStatus } from '../../contract/user.ts'
+import type { Queries } from '../db/database.ts'
+import type { Engine } from '../db/migrate.ts'
+import type { FoundTables, OneApiTable } from './one-api-tables.ts'
+
+/** Rows of a One API database that work differently from what one would expect of them. */
+export interface Finding {
+  /** What is odd, after a number: `users have a negative balance`. */
+  what: string
+  /** How many rows. */
+  count: number
+  /** The first few, by id or name. */
+  samples: string[]
+}
+
+interface Question {
+  what: string
+  table: OneApiTable
+  /** Columns that the question needs; older versions may lack them. */
+  needs: [OneApiTable, string][]
+  /** What a row is called in the report; `id` by default. */
+  subject?: RawBuilder<unknown>
+  where: RawBuilder<unknown>
+}
+
+const SAMPLES = 5
+const SECONDS_PER_DAY = 86_400
+
+const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
+
+/** `nowSeconds` bounds the times that can be right. */
+const questions = (nowSeconds: number): Question[] => [
+  {
+    what: 'users have a negative balance; it stays as it is',
+    table: 'users',
+    needs: [],
+    where: sql`quota < 0`,
+  },
+  {
+    what: 'limited tokens have a negative quota; it stays as it is',
+    table: 'tokens',
+    needs: [['tokens', 'unlimited_quota']],
+    where: sql`remain_quota < 0 AND NOT coalesce(unlimited_quota, false)`,
+  },
+  {
+    what: 'tokens belong to users that are gone; they are refused, as before',
+    table: 'tokens',
+    needs: [],
+    where: sql`coalesce(user_id, 0) NOT IN (${idIn('users')})`,
+  },
+  {
+    what: 'e-mail addresses are shared by several users; whoever signs in by one is the oldest of them',
+    table: 'users',
+    needs: [['users', 'email']],
+    subject: sql`email`,
+    where: sql`coalesce(email, '') <> '' AND id = (
+        SELECT min(same.id) FROM users AS same
+        WHERE same.email = users.email AND same.status <> ${sql.lit(UserStatus.deleted)})
+      AND 1 < (SELECT count(*) FROM users AS same
+        WHERE same.email = users.email AND same.status <> ${sql.lit(UserStatus.deleted)})`,
+  },
+  {
+    what: 'users have a role that does not exist; what they may do goes by the next lower one',
+    table: 'users',
+    needs: [],
+    where: sql`coalesce(role, 0) NOT IN (${sql.lit(Role.user)}, ${sql.lit(Role.admin)}, ${sql.lit(Role.root)})`,
+  },
+  {
+    what: 'users have a password that is no bcrypt hash; they cannot sign in by password',
+    table: 'users',
+    needs: [],
+    where: sql`password <> '' AND password NOT LIKE '$2_$%'`,
+  },
+  {
+    what: 'channels have a base address that ends in /v1; One API added a second one, here it counts as given',
+    table: 'channels',
+    needs: [['channels', 'base_url']],
+    where: sql`base_url LIKE '%/v1' OR base_url LIKE '%/v1/'`,
+  },
+  {
+    what: 'enabled channels list no models and serve nothing',
+    table: 'channels',
+    needs: [],
+    where: sql`status = 1 AND coalesce(models, '') = ''`,
+  },
+  {
+    what: 'abilities belong to channels that are gone; they are ignored',
+    table: 'abilities',
+    needs: [],
+    subject: sql`channel_id`,
+    where: sql`channel_id NOT IN (${idIn('channels')})`,
+  },
+  {
+    what: 'log rows have no time, or one in the future; lists show them at that time',
+    table: 'logs',
+    needs: [],
+    where: sql`coalesce(created_at, 0) <= 0
+      OR created_at > ${sql.lit(nowSeconds + SECONDS_PER_DAY)}`,
+  },
+]
+
+/** Points that are no whole numbers; only SQLite lets them in. */
+const FIGURES: [OneApiTable, string][] = [
+  ['users', 'quota'],
+  ['users', 'used_quota'],
+  ['tokens', 'remain_quota'],
+  ['tokens', 'used_quota'],
+  ['channels', 'used_quota'],
+]
+
+/** Answers what is odd in the database, nothing for what is not. */
+export async function findOddRows(
+  db: Queries,
+  scope: { engine: Engine; tables: FoundTables; nowSeconds: number },
+): Promise<Finding[]> {
+  const { engine, tables, nowSeconds } = scope
+  const findings: Finding[] = []
+  for (const question of questions(nowSeconds)) {
+    const needed: [OneApiTable, string][] = [[question.table, 'id'], ...question.needs]
+    const has = ([table, column]: [OneApiTable, string]): boolean =>
+      tables.get(table)?.has(column === 'id' && table === 'abilities' ? 'model' : column) === true
+    if (!needed.every(has)) continue
+    findings.push(await ask(db, question))
+  }
+  for (const [table, column] of engine === 'sqlite' ? FIGURES : []) {
+    if (tables.get(table)?.has(column) !== true) continue
+    const where = sql`typeof(${sql.ref(column)}) NOT IN ('integer', 'null')`
+    const what = `${table} have a ${column} that is no whole number; neither program can use it`
+    findings.push(await ask(db, { what, table, needs: [], where }))
+  }
+  return findings.filter(({ count }) => count > 0)
+}
+
+async function ask(db: Queries, { what, table, subject, where }: Question): Promise<Finding> {
+  const name = subject ?? sql.ref('id')
+  const { rows } = await sql<{ subject: string | null; total: number }>`
+    SELECT CAST(subject AS text) AS subject, count(*) OVER () AS total
+    FROM (SELECT DISTINCT ${name} AS subject FROM ${sql.table(table)} WHERE ${where}) AS odd
+    ORDER BY odd.subject LIMIT ${sql.lit(SAMPLES)}`.execute(db)
+  return {
+    what,
+    count: Number(rows[0]?.total ?? 0),
+    samples: rows.map((row) => row.subject ?? ''),
+  }
+}
+
+/** Ids of the users with the highest role, the oldest first. */
+export async function rootIds(db: Queries): Promise<number[]> {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where('role', '>=', Role.root)
+    .where('status', '<>', UserStatus.deleted)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** What is to be judged by reading it: types and model mappings of channels. */
+export async function channelTraits(
+  db: Queries,
+  tables: FoundTables,
+): Promise<{ id: number; type: number; mapping: string }[]> {
+  const hasMapping = tables.get('channels')?.has('model_mapping') === true
+  const mapping = hasMapping ? sql<string>`coalesce(model_mapping, '')` : sql<string>`''`
+  return db
+    .selectFrom('channels')
+    .select(['id', 'type', mapping.as('mapping')])
+    .orderBy('id')
+    .execute()
+}
+
+export const storedOptions = (db: Queries): Promise<{ key: string; value: string | null }[]> =>
+  db.selectFrom('options').select(['key', 'value']).orderBy('key').execute()

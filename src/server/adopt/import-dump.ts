@@ -1,0 +1,90 @@
+import type { Transaction } from 'kysely'
+import type { BareDatabase, Progress } from '../db/database.ts'
+import { alone, migrations } from '../db/migrate.ts'
+import type { Schema } from '../db/schema.ts'
+import { adoptWithin, AdoptionError } from './adopt-database.ts'
+import { beginLargeWork, endLargeWork, readTables } from './adopt-store.ts'
+import { DumpError, type Repairs } from './dump/dump-value.ts'
+import { readDump } from './dump/read-dump.ts'
+import { insertDumped } from './import-store.ts'
+import { isOneApiTable, originOf } from './one-api-tables.ts'
+
+const ROWS_PER_LINE = 100_000
+
+/**
+ * Loads MySQL or MariaDB dumps of One API into an empty database and adopts it, all in one
+ * transaction. Most installations are one dump; where the log has a database of its own, they are
+ * two. Throws `DumpError` for a dump that cannot be loaded, `AdoptionError` when the database is
+ * not empty.
+ */
+export async function loadDumps(
+  database: Omit<BareDatabase, 'close'>,
+  dumps: readonly AsyncIterable<Buffer>[],
+  progress: Progress,
+): Promise<void> {
+  const { db, engine, runScript } = database
+  await beginLargeWork(db, engine)
+  await alone(db, engine, async (trx) => {
+    const { kind } = originOf(await readTables(trx, engine))
+    if (kind !== 'empty') {
+      throw new AdoptionError('the database is not empty; a dump is loaded into an empty one')
+    }
+    const [oneApiScript] = migrations(engine)
+    if (oneApiScript === undefined) throw new Error('the first migration is missing')
+    // Without our indexes, which are made at the end in one go.
+    await runScript(oneApiScript.script, trx)
+    const users = await loadRows(trx, { database, dumps, progress })
+    if (users === 0) throw new DumpError('the dump holds no users of One API')
+    await adoptWithin(trx, database, { tables: await readTables(trx, engine), progress })
+  })
+  await endLargeWork(db, engine)
+  progress(dumps.length > 1 ? 'the dumps are loaded' : 'the dump is loaded')
+}
+
+interface Loading {
+  database: Omit<BareDatabase, 'close'>
+  dumps: readonly AsyncIterable<Buffer>[]
+  progress: Progress
+}
+
+/** Answers how many users there were. */
+async function loadRows(
+  trx: Transaction<Schema>,
+  { database, dumps, progress }: Loading,
+): Promise<number> {
+  const repairs: Repairs = { undecodable: 0, nuls: 0, misfits: 0 }
+  const counts = new Map<string, number>()
+  const dropped = new Set<string>()
+  const options = {
+    isWanted: isOneApiTable,
+    onOtherTable: (table: string) => progress(`table ${table} is not One API's and is left out`),
+  }
+  for (const chunks of dumps) {
+    for await (const dumped of readDump(chunks, options)) {
+      const { table, rows } = dumped
+      if (!isOneApiTable(table)) continue
+      const unknown = await insertDumped(trx, database.engine, { dumped, table, repairs })
+      for (const name of unknown) dropped.add(`${table}.${name}`)
+      const before = counts.get(table) ?? 0
+      const now = before + rows.length
+      counts.set(table, now)
+      if (Math.floor(before / ROWS_PER_LINE) < Math.floor(now / ROWS_PER_LINE)) {
+        progress(`loaded ${now} rows of ${table}`)
+      }
+    }
+  }
+  for (const [table, count] of counts) progress(`${table}: ${count} rows`)
+  if (dropped.size > 0) progress(`columns left out: ${[...dropped].toSorted().join(', ')}`)
+  for (const line of linesOf(repairs)) progress(line)
+  return counts.get('users') ?? 0
+}
+
+function linesOf({ undecodable, nuls, misfits }: Repairs): string[] {
+  return [
+    ...(undecodable === 0
+      ? []
+      : [`${undecodable} texts hold bytes that are no text; a replacement character stands there`]),
+    ...(nuls === 0 ? [] : [`${nuls} texts held NUL characters, which are left out`]),
+    ...(misfits === 0 ? [] : [`${misfits} numbers were none, or had fractions; they are cut`]),
+  ]
+}

@@ -1,0 +1,62 @@
+import { CompiledQuery } from 'kysely'
+import type { Queries } from '../db/database.ts'
+import type { Engine } from '../db/migrate.ts'
+import { columnValue, DumpError, type Repairs } from './dump/dump-value.ts'
+import type { DumpRows } from './dump/read-dump.ts'
+import { oneApiTables, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
+
+/** The columns of a dumped table that One API has; the positions of their values. */
+function wantedColumns(
+  table: OneApiTable,
+  columns: readonly string[],
+): { column: OneApiColumn; at: number }[] {
+  const lacking = oneApiTables[table].find(
+    ({ name, isCore }) => isCore === true && !columns.includes(name),
+  )
+  if (lacking !== undefined) {
+    throw new DumpError(
+      `the dump is of another program: its table ${table} has no column ${lacking.name}`,
+    )
+  }
+  return oneApiTables[table].flatMap((column) => {
+    const at = columns.indexOf(column.name)
+    return at < 0 ? [] : [{ column, at }]
+  })
+}
+
+/** Inserts rows of a dump. Answers the dumped columns that had no place. */
+export async function insertDumped(
+  trx: Queries,
+  engine: Engine,
+  { dumped, table, repairs }: { dumped: DumpRows; table: OneApiTable; repairs: Repairs },
+): Promise<string[]> {
+  const wanted = wantedColumns(table, dumped.columns)
+  const scope = { keepsNul: engine === 'sqlite', repairs }
+  const values = dumped.rows.flatMap((row) =>
+    wanted.map(({ column, at }) => {
+      const value = columnValue(row[at] ?? null, column.kind, scope)
+      return engine === 'sqlite' && typeof value === 'boolean' ? Number(value) : value
+    }),
+  )
+  await trx.executeQuery(
+    CompiledQuery.raw(insertion(engine, table, wanted, dumped.rows.length), values),
+  )
+  const known = new Set(wanted.map(({ column }) => column.name))
+  return dumped.columns.filter((name) => !known.has(name))
+}
+
+function insertion(
+  engine: Engine,
+  table: OneApiTable,
+  wanted: readonly { column: OneApiColumn }[],
+  rows: number,
+): string {
+  const names = wanted.map(({ column }) => `"${column.name}"`).join(', ')
+  const place = (row: number, at: number): string =>
+    engine === 'sqlite' ? '?' : `$${row * wanted.length + at + 1}`
+  const tuples = Array.from(
+    { length: rows },
+    (_, row) => `(${wanted.map((_column, at) => place(row, at)).join(', ')})`,
+  )
+  return `INSERT INTO ${table} (${names}) VALUES ${tuples.join(', ')}`
+}

@@ -1,0 +1,244 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../db/database.ts'
+import { reconcile } from '../ledger/reconcile.ts'
+import {
+  oneApiRows,
+  plainPostgres,
+  plainSqlite,
+  newFolder,
+  postgresFixture,
+  sqliteFixture,
+  type PlainDatabase,
+} from '../test/one-api-databases.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+/** Databases of older versions, of long use, and of nobody we know. */
+
+const ENGINES: [string, () => PlainDatabase | Promise<PlainDatabase>][] = [
+  ['sqlite', sqliteFixture],
+  ['postgres', postgresFixture],
+]
+
+async function adopt({ location }: PlainDatabase): Promise<void> {
+  await (await openDatabase(location)).close()
+}
+
+async function expectBalanced({ location }: PlainDatabase): Promise<void> {
+  const opened = await openDatabase(location)
+  expect(await reconcile(opened)).toMatchObject({ differences: [] })
+  await opened.close()
+}
+
+const signIn = async (server: TestServer) => {
+  const body = { username: 'root', password: 'RootPass1' }
+  const { headers } = await server.call('POST', '/api/user/login', { body })
+  return { cookie: String(headers['set-cookie']).split(';')[0] ?? '' }
+}
+
+/** What a version of the first year did not have. */
+const LATER_COLUMNS = {
+  logs: [
+    'request_id',
+    'elapsed_time',
+    'is_stream',
+    'system_prompt_reset',
+    'channel_id',
+    'token_name',
+  ],
+  channels: ['system_prompt', 'config', 'model_mapping', 'priority', 'weight', 'used_quota'],
+  users: ['oidc_id', 'lark_id', 'aff_code', 'inviter_id'],
+  tokens: ['models', 'subnet', 'used_quota'],
+  abilities: ['priority'],
+} as const
+
+async function dropLaterColumns(database: PlainDatabase): Promise<void> {
+  const indexes = [
+    'idx_logs_channel_id',
+    'idx_logs_token_name',
+    'idx_users_oidc_id',
+    'idx_users_lark_id',
+    'idx_users_aff_code',
+    'idx_users_inviter_id',
+    'idx_abilities_priority',
+  ]
+  for (const index of indexes) await database.run(`DROP INDEX ${index}`)
+  for (const [table, columns] of Object.entries(LATER_COLUMNS)) {
+    for (const column of columns) await database.run(`ALTER TABLE ${table} DROP COLUMN ${column}`)
+  }
+}
+
+const LISTS = [
+  '/api/user/',
+  '/api/user/search?keyword=',
+  '/api/token/',
+  '/api/channel/',
+  '/api/redemption/',
+  '/api/log/',
+  '/api/log/stat',
+  '/api/user/dashboard',
+  '/api/option/',
+]
+
+async function expectListsAnswer(database: PlainDatabase): Promise<void> {
+  const server = await startTestServer(() => Promise.resolve(database.location))
+  const as = await signIn(server)
+  for (const path of LISTS) {
+    const { status, json } = await server.call('GET', path, { as })
+    expect([path, status, json['success'], json['message']]).toEqual([path, 200, true, ''])
+  }
+  expect(server.faults).toEqual([])
+  await server.close()
+}
+
+describe.each(ENGINES)('on %s', (engine, open) => {
+  test('an older version gets the columns it lacks, and keeps what it has', async () => {
+    const database = await open()
+    await dropLaterColumns(database)
+    const before = await oneApiRows(database)
+    await adopt(database)
+    const columns = (table: keyof typeof before) => Object.keys(before[table][0] ?? {})
+    expect(await oneApiRows(database, columns)).toEqual(before)
+    expect(
+      await database.rows('SELECT request_id, elapsed_time, is_stream FROM logs WHERE id = 11'),
+    ).toEqual([{ request_id: '', elapsed_time: 0, is_stream: 0 }])
+    expect(
+      await database.rows('SELECT models, subnet, used_quota FROM tokens WHERE id = 11'),
+    ).toEqual([{ models: null, subnet: '', used_quota: 0 }])
+    await expectBalanced(database)
+    await expectListsAnswer(database)
+  })
+
+  test('rows with nothing in them are read as zeros, and stay', async () => {
+    const database = await open()
+    await database.run(`INSERT INTO users (id, username, password) VALUES (70, 'bare', '')`)
+    await database.run(`UPDATE users SET display_name = NULL, role = NULL, status = NULL,
+      email = NULL, access_token = NULL, quota = NULL, used_quota = NULL, request_count = NULL,
+      "group" = NULL, aff_code = NULL, inviter_id = NULL WHERE id = 70`)
+    await database.run(`INSERT INTO tokens (id, user_id, "key", status, expired_time, remain_quota,
+      unlimited_quota, used_quota, subnet) VALUES (70, 1, 'bare', NULL, NULL, NULL, NULL, NULL, NULL)`)
+    await database.run(`INSERT INTO channels (id, type, status, weight, base_url, "group",
+      used_quota, model_mapping, priority) VALUES
+      (70, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`)
+    await database.run(`INSERT INTO redemptions (id, status, quota) VALUES (70, NULL, NULL)`)
+    await database.run(`INSERT INTO logs (id, type, username, token_name, model_name, quota,
+      prompt_tokens, completion_tokens, request_id, elapsed_time, is_stream, system_prompt_reset)
+      VALUES (70, 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`)
+    await database.run(`INSERT INTO options VALUES ('About', NULL)`)
+    const before = await oneApiRows(database)
+    await adopt(database)
+    const columns = (table: keyof typeof before) => Object.keys(before[table][0] ?? {})
+    expect(await oneApiRows(database, columns)).toEqual(before)
+    await expectBalanced(database)
+    await expectListsAnswer(database)
+  })
+
+  test('figures and times that cannot be right change no balance and do not upset the books', async () => {
+    const database = await open()
+    await database.run(`UPDATE users SET quota = -500, used_quota = -3 WHERE id = 3`)
+    await database.run(`UPDATE tokens SET remain_quota = -7 WHERE id = 11`)
+    // Milliseconds where seconds belong, a negative time, and negative figures.
+    await database.run(`UPDATE logs SET created_at = created_at * 1000 WHERE id = 13`)
+    await database.run(`UPDATE logs SET created_at = -5 WHERE id = 14`)
+    await database.run(`UPDATE logs SET quota = -9, prompt_tokens = -4 WHERE id = 15`)
+    await database.run(`UPDATE redemptions SET redeemed_time = 1795262182000 WHERE id = 1`)
+    const before = await oneApiRows(database)
+    await adopt(database)
+    const columns = (table: keyof typeof before) => Object.keys(before[table][0] ?? {})
+    expect(await oneApiRows(database, columns)).toEqual(before)
+    await expectBalanced(database)
+    await expectListsAnswer(database)
+  })
+
+  test('new ids start above all that were ever named', async () => {
+    const database = await open()
+    await database.run(`UPDATE logs SET channel_id = 90, user_id = 80 WHERE id = 11`)
+    await adopt(database)
+    const server = await startTestServer(() => Promise.resolve(database.location))
+    const as = await signIn(server)
+    const channel = { type: 1, name: 'new', key: 'k', models: 'm', group: 'default' }
+    const made = await server.call('POST', '/api/channel/', { as, body: channel })
+    expect(made.json).toMatchObject({ success: true })
+    const user = { username: 'newcomer', password: 'password1' }
+    const joined = await server.call('POST', '/api/user/', { as, body: user })
+    expect(joined.json).toMatchObject({ success: true })
+    expect(await database.rows(`SELECT id FROM channels WHERE name = 'new'`)).toEqual([{ id: 91 }])
+    expect(await database.rows(`SELECT id FROM users WHERE username = 'newcomer'`)).toEqual([
+      { id: 81 },
+    ])
+    await server.close()
+  })
+
+  test('options that do not fit do not stop the start; no retries and the old price stay', async () => {
+    const database = await open()
+    await database.run(`UPDATE options SET value = 'not json' WHERE "key" = 'GroupRatio'`)
+    await database.run(`INSERT INTO options VALUES ('QuotaForInviter', 'many'), ('Unheard', 'x'),
+      ('ChannelDisableThreshold', ''), ('Theme', 'dark')`)
+    await adopt(database)
+    const server = await startTestServer(() => Promise.resolve(database.location))
+    const { options } = server.app
+    expect(options.number('RetryTimes')).toBe(0)
+    expect(options.ratios().otherwise).toBe('30')
+    expect(options.number('QuotaForInviter')).toBe(0)
+    expect(options.ratios().group.size).toBe(0)
+    await server.close()
+    await expectListsAnswer(database)
+  })
+
+  test('other tables are left alone, and a database of another program altogether', async () => {
+    const database = await open()
+    await database.run('CREATE TABLE quota_data (id integer, note text)')
+    await database.run(`INSERT INTO quota_data VALUES (1, 'kept')`)
+    await adopt(database)
+    expect(await database.rows('SELECT note FROM quota_data')).toEqual([{ note: 'kept' }])
+    const foreign = await emptyDatabase(engine)
+    await foreign.run('CREATE TABLE users (id integer, email text)')
+    await expect(openDatabase(foreign.location)).rejects.toThrow(
+      'the database belongs to another program: its table users has no column username',
+    )
+    expect(await foreign.rows('SELECT * FROM users')).toEqual([])
+  })
+
+  test('what fails in the middle leaves everything as it was', async () => {
+    const database = await open()
+    // A table of one of our names, made by somebody else, stops the migration half way.
+    await database.run('CREATE TABLE usage_daily (day integer)')
+    const before = await oneApiRows(database)
+    await expect(openDatabase(database.location)).rejects.toThrow(/usage_daily/)
+    expect(await oneApiRows(database)).toEqual(before)
+    await database.run('DROP TABLE usage_daily')
+    await adopt(database)
+    await expectBalanced(database)
+  })
+})
+
+async function emptyDatabase(engine: string): Promise<PlainDatabase> {
+  if (engine === 'sqlite') return plainSqlite(`${newFolder()}/other.db`)
+  const { url, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  return plainPostgres(url)
+}
+
+test('bytes that are no text stay as they are in a SQLite file', async () => {
+  const database = sqliteFixture()
+  await database.run(`UPDATE logs SET content = CAST(x'61ff62' AS text) WHERE id = 11`)
+  await database.run(`UPDATE users SET display_name = CAST(x'fe' AS text) WHERE id = 2`)
+  await adopt(database)
+  expect(await database.rows(`SELECT hex(content) AS bytes FROM logs WHERE id = 11`)).toEqual([
+    { bytes: '61FF62' },
+  ])
+  await expectBalanced(database)
+  await expectListsAnswer(database)
+})
+
+test('a PostgreSQL database whose ids lost their sequences gets new ones', async () => {
+  const database = await postgresFixture()
+  await database.run('ALTER TABLE users ALTER COLUMN id DROP DEFAULT')
+  await database.run('DROP SEQUENCE users_id_seq')
+  await database.run(`SELECT setval('tokens_id_seq', 1)`)
+  await adopt(database)
+  expect(
+    await database.rows(`SELECT nextval(pg_get_serial_sequence('users', 'id')) AS u,
+      nextval(pg_get_serial_sequence('tokens', 'id')) AS t`),
+  ).toEqual([{ u: 7, t: 21 }])
+})

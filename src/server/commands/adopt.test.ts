@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  MYSQL_DUMP,
+  newFolder,
+  plainSqlite,
+  postgresFixture,
+  sqliteFixture,
+} from '../test/one-api-databases.ts'
+
+const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
+
+function run(args: string[], env: Record<string, string>) {
+  const program = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  program.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  program.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  const ended = new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
+    program.on('close', (code) => resolve({ code, out, err }))
+  })
+  return { program, ended, progress: () => err }
+}
+
+const fileOf = ({ location }: ReturnType<typeof sqliteFixture>): string => {
+  if (location.engine !== 'sqlite') throw new Error('this one is a file')
+  return location.path
+}
+
+test('--dry-run says what is there and what looks wrong, and changes not a byte', async () => {
+  const database = sqliteFixture()
+  await database.run(`UPDATE users SET email = 'bob@example.com', role = 100 WHERE id = 4;
+    UPDATE users SET quota = -1 WHERE id = 3;
+    UPDATE tokens SET user_id = 99 WHERE id = 11;
+    UPDATE channels SET base_url = 'https://example.com/v1', type = 999 WHERE id = 2;
+    UPDATE channels SET model_mapping = '{broken' WHERE id = 3;
+    UPDATE channels SET models = '' WHERE id = 4;
+    DELETE FROM channels WHERE id = 7;
+    UPDATE logs SET created_at = created_at * 1000 WHERE id = 12;
+    UPDATE users SET used_quota = 1.5 WHERE id = 2;
+    INSERT INTO options VALUES ('Unheard', 'x'), ('SMTPPort', 'door');
+    UPDATE options SET value = '{"a":' WHERE "key" = 'ModelRatio'`)
+  const file = fileOf(database)
+  const before = fs.readFileSync(file)
+  const { code, out, err } = await run(['adopt', '--dry-run'], { SQLITE_PATH: file }).ended
+  expect([code, err]).toEqual([0, ''])
+  for (const line of [
+    /Written by One API 0\.6\.11/,
+    /^ {2}logs +27 rows$/m,
+    /opening row in the ledger/,
+    /1 users have a negative balance.*\(3\)/,
+    /1 tokens belong to users that are gone.*\(11\)/,
+    /1 e-mail addresses are shared.*\(bob@example\.com\)/,
+    /2 users are root.*\(1, 4\)/,
+    /1 channels have a base address that ends in \/v1.*\(2\)/,
+    /1 channels have a type that is not known.*\(2\)/,
+    /1 channels have a model mapping that is no JSON object.*\(3\)/,
+    /1 enabled channels list no models.*\(4\)/,
+    /1 abilities belong to channels that are gone.*\(7\)/,
+    /1 log rows have no time, or one in the future.*\(12\)/,
+    /1 users have a used_quota that is no whole number.*\(2\)/,
+    /1 options are not known here.*\(Unheard\)/,
+    /option has a value that does not fit.*\(SMTPPort\)/,
+    /option has a value that does not fit.*\(ModelRatio\)/,
+    /Nothing was changed/,
+  ]) {
+    expect(out).toMatch(line)
+  }
+  expect(out).not.toContain('smtp-secret')
+  expect(fs.readFileSync(file).equals(before)).toBe(true)
+})
+
+test('adopt tells each step, reconcile then finds no difference, and a second time is nothing', async () => {
+  const file = fileOf(sqliteFixture())
+  const env = { SQLITE_PATH: file }
+  const first = await run(['adopt'], env).ended
+  expect(first.code).toBe(0)
+  expect(first.err).toMatch(/a copy of it as it was: .*before-gatehouse[^]*the database is adopted/)
+  expect(await run(['reconcile'], env).ended).toMatchObject({ code: 0 })
+  const second = await run(['adopt'], env).ended
+  expect(second).toMatchObject({ code: 0, err: '' })
+  expect(second.out).toContain('already')
+  const copies = fs.readdirSync(path.dirname(file)).filter((name) => name.includes('before'))
+  expect(copies).toHaveLength(1)
+})
+
+test('adopt works on PostgreSQL and never prints the password of the database', async () => {
+  const { location } = await postgresFixture()
+  if (location.engine !== 'postgres') throw new Error('this one is on a server')
+  const dry = await run(['adopt', '--dry-run'], { SQL_DSN: location.url }).ended
+  expect(dry.out).toContain('group and model_mapping columns become text')
+  const { code, out, err } = await run(['adopt'], { SQL_DSN: location.url }).ended
+  expect(code).toBe(0)
+  expect(err).toContain('the database is adopted')
+  const { password } = new URL(location.url)
+  if (password !== '') expect(out + err).not.toContain(password)
+})
+
+test('import loads a dump into an empty database only, and says why not', async () => {
+  const file = path.join(newFolder(), 'new.db')
+  const env = { SQLITE_PATH: file }
+  const { code, out } = await run(['import', MYSQL_DUMP], env).ended
+  expect(code).toBe(0)
+  expect(out).toMatch(/users: 6 rows[^]*the dump is loaded/)
+  expect((await run(['reconcile'], env).ended).out).toContain('0 differences')
+  const again = await run(['import', MYSQL_DUMP], env).ended
+  expect(again).toMatchObject({ code: 1 })
+  expect(again.err).toContain('the database is not empty')
+  const missing = await run(['import', '/nowhere/dump.sql'], env).ended
+  expect(missing.err).toMatch(/^\/nowhere\/dump\.sql: ENOENT/)
+})
+
+test('a dump that breaks off leaves the database empty', async () => {
+  const folder = newFolder()
+  const dump = path.join(folder, 'half.sql')
+  const whole = fs.readFileSync(MYSQL_DUMP)
+  fs.writeFileSync(dump, whole.subarray(0, whole.length - 300))
+  const file = path.join(folder, 'new.db')
+  const { code, err } = await run(['import', dump], { SQLITE_PATH: file }).ended
+  expect([code, err]).toEqual([1, expect.stringContaining('cut off')])
+  expect(await plainSqlite(file).rows('SELECT name FROM sqlite_master')).toEqual([])
+})
+
+test('a log that had a database of its own comes in as a second dump, compressed or not', async () => {
+  const folder = newFolder()
+  const whole = fs.readFileSync(MYSQL_DUMP, 'utf8')
+  const from = whole.indexOf('LOCK TABLES `logs`')
+  const to = whole.indexOf('UNLOCK TABLES;', from)
+  const table = whole.slice(whole.indexOf('CREATE TABLE `logs`'), from)
+  const [rest, logs] = [path.join(folder, 'rest.sql'), path.join(folder, 'logs.sql.gz')]
+  fs.writeFileSync(rest, whole.slice(0, from) + whole.slice(to))
+  fs.writeFileSync(logs, gzipSync(table + whole.slice(from, to)))
+  const file = path.join(folder, 'new.db')
+  const { code, out } = await run(['import', rest, logs], { SQLITE_PATH: file }).ended
+  expect([code, out]).toEqual([0, expect.stringMatching(/logs: 27 rows[^]*dumps are loaded/)])
+  expect(await plainSqlite(file).rows('SELECT sum(requests) AS n FROM usage_daily')).toEqual([
+    { n: 15 },
+  ])
+})
+
+const LOG_ROWS = 150_000
+
+test(
+  'killed in the middle, the file is One API’s still or adopted, and the next start goes on',
+  { timeout: 120_000 },
+  async () => {
+    const database = sqliteFixture()
+    await database.run(`
+    INSERT INTO logs (user_id, created_at, type, content, username, token_name, model_name, quota,
+      prompt_tokens, completion_tokens, channel_id)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${LOG_ROWS})
+    SELECT 2 + i % 3, 1700000000 + i * 97, 2, 'x', 'user' || i % 3, 't', 'm' || i % 7, i % 50,
+      i % 90, i % 40, 1 FROM n`)
+    const file = fileOf(database)
+    const original = fs.readFileSync(file)
+    const count = (table: string) => database.rows(`SELECT count(*) AS n FROM ${table}`)
+    const seen = new Set<string>()
+    for (const afterLine of ['adopting', 'a copy', 'making', 'opening', 'summed up 100000']) {
+      for (const ending of ['', '-wal', '-shm']) fs.rmSync(file + ending, { force: true })
+      fs.writeFileSync(file, original)
+      const { program, ended, progress } = run(['adopt'], { SQLITE_PATH: file })
+      while (!progress().includes(afterLine) && program.exitCode === null) await sleep(2)
+      program.kill('SIGKILL')
+      await ended
+      expect(await count('logs')).toEqual([{ n: LOG_ROWS + 27 }])
+      const ours = await database.rows(`SELECT name FROM sqlite_master WHERE name = 'ledger'`)
+      seen.add(ours.length === 0 ? 'One API’s' : 'ours')
+      if (ours.length === 0) {
+        const columns = await database.rows(`SELECT name FROM pragma_table_info('channels')`)
+        expect(columns.map(({ name }) => name)).not.toContain('test_model')
+      }
+    }
+    expect(seen).toContain('One API’s')
+    expect(await run(['reconcile'], { SQLITE_PATH: file }).ended).toMatchObject({ code: 0 })
+    expect(await count('ledger')).toEqual([{ n: 33 }])
+    const sums = await database.rows('SELECT sum(requests) AS n, sum(quota) AS q FROM usage_hourly')
+    const rows = await database.rows(
+      'SELECT count(*) AS n, sum(quota) AS q FROM logs WHERE type = 2',
+    )
+    expect(sums).toEqual(rows)
+  },
+)

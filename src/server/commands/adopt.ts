@@ -1,0 +1,37 @@
+import fs from 'node:fs'
+import { reportAdoption } from '../adopt/adopt-report.ts'
+import { ConfigError, type Config } from '../config.ts'
+import { openBare, type DatabaseAddress } from '../db/database.ts'
+import { configuredAddress, openConfigured, reasonOf } from './open.ts'
+
+/**
+ * Says what is in a database of One API and what adopting it would change; then adopts it, unless
+ * only the report is wanted. Starting the server adopts it too, without the report.
+ */
+export async function adopt(config: Config, { isDryRun }: { isDryRun: boolean }): Promise<void> {
+  const address = configuredAddress(config)
+  if (address.engine === 'sqlite' && !fs.existsSync(address.path)) {
+    throw new ConfigError(`SQLITE_PATH: there is no file ${address.path}`)
+  }
+  const { origin, lines } = await report(address)
+  process.stdout.write(`${lines.join('\n')}\n`)
+  if (origin.kind === 'foreign') process.exitCode = 1
+  if (origin.kind !== 'one-api') return
+  if (isDryRun) {
+    process.stdout.write('\nNothing was changed.\n')
+    return
+  }
+  const database = await openConfigured(config)
+  await database.close()
+}
+
+async function report(address: DatabaseAddress): ReturnType<typeof reportAdoption> {
+  const database = await openBare(address, { readonly: true })
+  try {
+    return await reportAdoption(database)
+  } catch (error) {
+    throw new ConfigError(`the database cannot be read: ${reasonOf(error)}`)
+  } finally {
+    await database.close().catch(() => {})
+  }
+}
