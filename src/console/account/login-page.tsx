@@ -1,17 +1,18 @@
 import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
 import { type PageRoute, useHasPage, usePages } from '../app/routing/pages.ts'
-import { setSessionUser, toSessionUser } from '../app/session.ts'
+import { sessionUser, setSessionUser, toSessionUser } from '../app/session.ts'
 import { systemName, useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
-import styles from './login.module.css'
+import styles from './account.module.css'
 import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+import { ExternalSignIn } from './external-sign-in.tsx'
 
 interface Fields {
   username: string
@@ -36,6 +37,21 @@ function useSignIn(pages: readonly PageRoute[]) {
     toast.success(t('登录成功！'))
     await navigate({ ...placeAfterLogin(from, user, pages), replace: true })
   }
+}
+
+/** The window of a provider signs in for all tabs: who waits here goes on. */
+function useSignInElsewhere(from: string | undefined) {
+  const navigate = useNavigate()
+  const pages = usePages()
+  useEffect(() => {
+    const onStorage = (event: StorageEvent) => {
+      const user = sessionUser()
+      if (event.key !== 'user' || user === null) return
+      void navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+    }
+    window.addEventListener('storage', onStorage)
+    return () => window.removeEventListener('storage', onStorage)
+  }, [from, navigate, pages])
 }
 
 function LoginForm() {
@@ -110,6 +126,8 @@ export function LoginPage() {
   const name = systemName(useStatus())
   // The address is outside input: any text may stand there.
   const { expired }: { expired?: string } = useSearch({ strict: false })
+  const from = useLocation({ select: (location) => location.state.from })
+  useSignInElsewhere(from)
   return (
     <section className={styles['card']}>
       <h1>{t('登录 {{name}}', { name })}</h1>
@@ -120,11 +138,12 @@ export function LoginPage() {
         </p>
       )}
       {expired === 'true' && (
-        <p role="alert" className={styles['expired']}>
+        <p role="alert" className={styles['note']}>
           {t('未登录或登录已过期，请重新登录！')}
         </p>
       )}
       <LoginForm />
+      <ExternalSignIn from={from} />
     </section>
   )
 }

@@ -1,0 +1,136 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { CallFailure } from '../app/call-client.ts'
+import { call } from '../app/call.ts'
+import { HumanCheckField, useHumanCheck } from '../app/sign-in/human-check.tsx'
+import { MailCodeFields } from '../app/sign-in/mail-code-field.tsx'
+import { systemName, useStatus } from '../app/status.ts'
+import { readStored, writeStored } from '../app/stored.ts'
+import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
+import { focusFirst } from '../ui/field/focus-first.ts'
+import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
+import styles from './account.module.css'
+import { registerErrors, type RegisterForm } from './register-form.ts'
+
+const EMPTY: RegisterForm = { username: '', password: '', password2: '', email: '', code: '' }
+
+function useRegister() {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const check = useHumanCheck()
+  const needsEmail = useStatus().email_verification === true
+  const [problems, setProblems] = useState<Partial<RegisterForm>>({})
+  const [failure, setFailure] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
+
+  async function register(form: RegisterForm) {
+    const errors = registerErrors(form, { needsEmail })
+    setProblems(Object.fromEntries([...errors].map(([field, text]) => [field, t(text)])))
+    setFailure('')
+    const [first] = errors.values()
+    if (first !== undefined) toast.warning(t(first))
+    if (first !== undefined || !check.isPassed()) return
+    setIsBusy(true)
+    const { username, password, password2, email, code } = form
+    // Who came by an invitation earlier is still invited.
+    const aff_code = readStored('aff') ?? undefined
+    const body = { username, password, password2, email: email.trim(), aff_code }
+    try {
+      await call('POST /api/user/register', {
+        query: { turnstile: check.answer },
+        body: { ...body, verification_code: code.trim() },
+      })
+      toast.success(t('注册成功！'))
+      await navigate({ to: paths.login })
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      setFailure(error.message)
+      check.again()
+    } finally {
+      setIsBusy(false)
+    }
+  }
+  return { register, problems, failure, isBusy, check, needsEmail }
+}
+
+function RegisterFields() {
+  const { t } = useTranslation()
+  const [form, setForm] = useState(EMPTY)
+  const { register, problems, failure, isBusy, check, needsEmail } = useRegister()
+  const change = (part: Partial<RegisterForm>) => setForm({ ...form, ...part })
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    void register(form)
+  }
+  return (
+    <form onSubmit={submit} noValidate className={styles['form']}>
+      <PlainField
+        label={t('用户名')}
+        name="username"
+        autoComplete="username"
+        placeholder={t('输入用户名，最长 12 位')}
+        ref={focusFirst}
+        value={form.username}
+        error={problems.username}
+        onChange={(event) => change({ username: event.currentTarget.value })}
+      />
+      <PlainField
+        label={t('密码')}
+        type="password"
+        name="password"
+        autoComplete="new-password"
+        placeholder={t('输入密码，最短 8 位，最长 20 位')}
+        value={form.password}
+        error={problems.password}
+        onChange={(event) => change({ password: event.currentTarget.value })}
+      />
+      <PlainField
+        label={t('确认密码')}
+        type="password"
+        name="password2"
+        autoComplete="new-password"
+        placeholder={t('再输入一次密码')}
+        value={form.password2}
+        error={problems.password2}
+        onChange={(event) => change({ password2: event.currentTarget.value })}
+      />
+      {needsEmail && (
+        <MailCodeFields
+          value={form}
+          errors={problems}
+          check={check}
+          onChange={({ email, code }) => change({ email, code })}
+        />
+      )}
+      <HumanCheckField check={check} />
+      {failure !== '' && (
+        <p role="alert" className={styles['failure']}>
+          {failure}
+        </p>
+      )}
+      <PlainSubmit label={t('注册')} isBusy={isBusy} />
+    </form>
+  )
+}
+
+export function RegisterPage() {
+  const { t } = useTranslation()
+  const name = systemName(useStatus())
+  // The address is outside input: any text may stand there.
+  const { aff }: { aff?: string } = useSearch({ strict: false })
+  useEffect(() => {
+    if (aff) writeStored('aff', aff)
+  }, [aff])
+  return (
+    <section className={styles['card']}>
+      <h1>{t('注册 {{name}} 账户', { name })}</h1>
+      <p className={styles['aside']}>
+        {t('已有账户？')}
+        <Link to={paths.login}>{t('登录')}</Link>
+      </p>
+      <RegisterFields />
+    </section>
+  )
+}

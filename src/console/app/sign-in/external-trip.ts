@@ -1,0 +1,70 @@
+import type { RedirectingProvider, SignInIntent } from '../../../contract/oauth.ts'
+import { callWhole } from '../call.ts'
+import type { KnownStatus } from '../status.ts'
+
+/**
+ * Goes to a provider in a new window, which comes back to our callback page. The window is opened
+ * with the click, before anything is asked: later, browsers take it for a pop-up.
+ */
+export async function goToProvider(
+  provider: RedirectingProvider,
+  intent: SignInIntent,
+  status: KnownStatus,
+): Promise<void> {
+  const opened = window.open('', '_blank')
+  try {
+    const { data: state, ...beside } = await callWhole('GET /api/oauth/state', {
+      query: { provider, intent },
+    })
+    const address = beside.authorize_url ?? authorizeAddress(provider, state, status)
+    if (opened === null) {
+      location.assign(address)
+      return
+    }
+    // The provider's page has no business with ours.
+    opened.opener = null
+    opened.location.replace(address)
+  } catch {
+    // The failed call has said so.
+    opened?.close()
+  }
+}
+
+/** Where a One API server leaves it to the console to know the provider's page. */
+export function authorizeAddress(
+  provider: RedirectingProvider,
+  state: string,
+  status: KnownStatus,
+): string {
+  const back = new URL(`oauth/${provider}`, document.baseURI).href
+  switch (provider) {
+    case 'github':
+      return withQuery('https://github.com/login/oauth/authorize', {
+        client_id: status.github_client_id ?? '',
+        state,
+        scope: 'user:email',
+      })
+    case 'lark':
+      return withQuery('https://open.feishu.cn/open-apis/authen/v1/index', {
+        redirect_uri: back,
+        app_id: status.lark_client_id ?? '',
+        state,
+      })
+    case 'oidc':
+      return withQuery(status.oidc_authorization_endpoint ?? '', {
+        client_id: status.oidc_client_id ?? '',
+        redirect_uri: back,
+        response_type: 'code',
+        scope: 'openid profile email',
+        state,
+      })
+    default:
+      return provider satisfies never
+  }
+}
+
+function withQuery(address: string, members: Record<string, string>): string {
+  const url = new URL(address, document.baseURI)
+  for (const [name, value] of Object.entries(members)) url.searchParams.set(name, value)
+  return url.href
+}

@@ -1,0 +1,125 @@
+import { useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { currentLanguage } from '../i18n.ts'
+import { useStatus } from '../status.ts'
+import { toast } from '../toast.ts'
+import styles from './sign-in.module.css'
+
+/** What we use of Cloudflare's script. */
+interface Turnstile {
+  render(place: HTMLElement, settings: Record<string, unknown>): string | undefined
+  reset(widget: string): void
+  remove(widget: string): void
+}
+
+declare global {
+  interface Window {
+    turnstile?: Turnstile
+  }
+}
+
+const PUBLIC_BASE = 'https://challenges.cloudflare.com'
+const SCRIPT_PATH = '/turnstile/v0/api.js?render=explicit'
+
+let loading: Promise<Turnstile> | null = null
+
+/** Loads the script once, and only where a page shows the widget. */
+function loadTurnstile(base: string): Promise<Turnstile> {
+  loading ??= new Promise<Turnstile>((resolve, reject) => {
+    const script = document.createElement('script')
+    script.src = base + SCRIPT_PATH
+    script.async = true
+    script.addEventListener('load', () => {
+      if (window.turnstile === undefined) reject(new Error('no widget came'))
+      else resolve(window.turnstile)
+    })
+    script.addEventListener('error', () => reject(new Error('the script did not load')))
+    document.head.append(script)
+  }).catch((error: unknown) => {
+    loading = null
+    throw error
+  })
+  return loading
+}
+
+export interface HumanCheck {
+  /** The server wants a check with what the form sends. */
+  isOn: boolean
+  /** Answer of the widget, `''` until there is one or when the check is off. */
+  answer: string
+  /** False, with a warning, while the check is on and has no answer yet. */
+  isPassed: () => boolean
+  /** An answer serves once: asks for the next one. */
+  again: () => void
+  /** Stands in the form. */
+  attach: (place: HTMLElement | null) => void
+  hasFailed: boolean
+}
+
+/** The human check of a form, if the installation has one. */
+export function useHumanCheck(): HumanCheck {
+  const { t } = useTranslation()
+  const status = useStatus()
+  const isOn = status.turnstile_check === true
+  const [answer, setAnswer] = useState('')
+  const [hasFailed, setHasFailed] = useState(false)
+  const [place, setPlace] = useState<HTMLElement | null>(null)
+  const [widget, setWidget] = useState<string>()
+  const sitekey = status.turnstile_site_key ?? ''
+  const base = status.gatehouse?.turnstile_url ?? PUBLIC_BASE
+  useEffect(() => {
+    if (!isOn || place === null) return
+    let isGone = false
+    let drawn: string | undefined
+    loadTurnstile(base).then(
+      (turnstile) => {
+        if (isGone) return
+        drawn = turnstile.render(place, {
+          sitekey,
+          language: currentLanguage() === 'zh' ? 'zh-cn' : 'en',
+          theme:
+            document.documentElement.dataset['mantineColorScheme'] === 'dark' ? 'dark' : 'light',
+          callback: (given: string) => {
+            setHasFailed(false)
+            setAnswer(given)
+          },
+          'expired-callback': () => setAnswer(''),
+          'error-callback': () => setHasFailed(true),
+        })
+        setWidget(drawn)
+      },
+      () => setHasFailed(true),
+    )
+    return () => {
+      isGone = true
+      if (drawn !== undefined) window.turnstile?.remove(drawn)
+    }
+  }, [isOn, place, base, sitekey])
+  const isPassed = () => {
+    if (!isOn || answer !== '') return true
+    toast.warning(t('请稍后几秒重试，人机验证正在检查浏览环境！'))
+    return false
+  }
+  const again = () => {
+    setAnswer('')
+    if (widget !== undefined) window.turnstile?.reset(widget)
+  }
+  return { isOn, answer, isPassed, again, attach: setPlace, hasFailed }
+}
+
+/** Where the widget is drawn. */
+export function HumanCheckField({ check }: { check: HumanCheck }) {
+  const { t } = useTranslation()
+  const { isOn, attach, hasFailed } = check
+  if (!isOn) return null
+  return (
+    <div>
+      <div ref={attach} className={styles['humanCheck']} />
+      {hasFailed && (
+        <p role="alert" className={styles['problem']}>
+          {t('人机验证加载失败，请检查网络后刷新页面')}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,80 @@
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { PlainField } from '../../ui/field/plain-field.tsx'
+import { CallFailure } from '../call-client.ts'
+import { call } from '../call.ts'
+import { toast } from '../toast.ts'
+import { useCountdown } from './countdown.ts'
+import type { HumanCheck } from './human-check.tsx'
+import styles from './sign-in.module.css'
+
+export interface MailCode {
+  email: string
+  code: string
+}
+
+interface MailCodeFieldsProps {
+  value: MailCode
+  errors: Partial<MailCode>
+  check: HumanCheck
+  onChange: (value: MailCode) => void
+}
+
+/** An address, the button that mails a code to it, and the field for that code. */
+export function MailCodeFields({ value, errors, check, onChange }: MailCodeFieldsProps) {
+  const { t } = useTranslation()
+  const [secondsLeft, startCountdown] = useCountdown()
+  const [isSent, setIsSent] = useState(false)
+  async function send() {
+    const email = value.email.trim()
+    // As the specification has it: without an address the button does nothing.
+    if (email === '' || !check.isPassed()) return
+    startCountdown()
+    setIsSent(false)
+    try {
+      await call('GET /api/verification', { query: { email, turnstile: check.answer } })
+      setIsSent(true)
+      toast.success(t('验证码发送成功，请检查你的邮箱！'))
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      check.again()
+    }
+  }
+  return (
+    <>
+      <div className={styles['withButton']}>
+        <PlainField
+          label={t('邮箱地址')}
+          name="email"
+          type="email"
+          autoComplete="email"
+          placeholder={t('输入邮箱地址')}
+          value={value.email}
+          error={errors.email}
+          onChange={(event) => onChange({ ...value, email: event.currentTarget.value })}
+        />
+        <button
+          type="button"
+          className={styles['beside']}
+          disabled={secondsLeft > 0}
+          onClick={() => void send()}
+        >
+          {secondsLeft > 0
+            ? t('{{seconds}} 秒后可重发', { seconds: secondsLeft })
+            : t('获取验证码')}
+        </button>
+      </div>
+      {/* Toasts are behind a dialog. */}
+      {isSent && <output className={styles['sent']}>{t('没有收到邮件时，请检查垃圾邮件')}</output>}
+      <PlainField
+        label={t('验证码')}
+        name="verification_code"
+        autoComplete="one-time-code"
+        placeholder={t('输入邮件中的验证码')}
+        value={value.code}
+        error={errors.code}
+        onChange={(event) => onChange({ ...value, code: event.currentTarget.value })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+import { type FormEvent, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
+import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
+import { CallFailure } from '../call-client.ts'
+import { mark } from '../i18n.ts'
+import { useStatus } from '../status.ts'
+import styles from './sign-in.module.css'
+
+/** What the public account answers to, in every language. */
+const WORD = mark('验证码')
+
+interface WechatDialogProps {
+  title: string
+  submitLabel: string
+  /** Rejects with a `CallFailure` when the code was refused. */
+  onCode: (code: string) => Promise<void>
+  onClose: () => void
+}
+
+/** The public account's picture, and the code it answers with. */
+export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDialogProps) {
+  const { t } = useTranslation()
+  const { wechat_qrcode: picture = '' } = useStatus()
+  const [code, setCode] = useState('')
+  const [problem, setProblem] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    setProblem(code.trim() === '' ? t('请输入验证码') : '')
+    if (code.trim() === '') return
+    setIsBusy(true)
+    try {
+      await onCode(code.trim())
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      setProblem(error.message)
+    } finally {
+      setIsBusy(false)
+    }
+  }
+  return (
+    <PlainDialog title={title} onClose={onClose}>
+      {picture !== '' && (
+        <img className={styles['qrCode']} src={picture} alt={t('微信公众号二维码')} />
+      )}
+      <p className={styles['explanation']}>{t('微信扫码，关注公众号')}</p>
+      <p className={styles['explanation']}>
+        {t('发送「{{word}}」获取验证码（三分钟内有效）', { word: WORD })}
+      </p>
+      <form className={styles['dialogForm']} onSubmit={(event) => void submit(event)} noValidate>
+        <PlainField
+          label={t('验证码')}
+          name="wechat_verification_code"
+          autoComplete="one-time-code"
+          value={code}
+          error={problem === '' ? undefined : problem}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+        <PlainSubmit label={submitLabel} isBusy={isBusy} />
+      </form>
+    </PlainDialog>
+  )
+}

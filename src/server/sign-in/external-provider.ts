@@ -1,0 +1,83 @@
+import type { ErrorParams } from '../../contract/errors.ts'
+import type { ExternalProvider, RedirectingProvider } from '../../contract/oauth.ts'
+
+/** Who somebody is at a provider. Only made from an answer that named an immutable id. */
+export interface ExternalPerson {
+  /** What the provider never changes; the key of our table. */
+  subject: string
+  /**
+   * What One API keeps in the user's column: for GitHub the login name, else the provider's id. It
+   * finds the person of an adopted row once; afterwards it is display only.
+   */
+  label: string
+  displayName: string
+  /** A name the person would like, where the provider has one. */
+  username?: string
+  /** Only an address that the provider has verified. */
+  email?: string
+}
+
+/** What a trip to a provider was started with. Empty members: the provider was told nothing. */
+export interface Trip {
+  /** Where the provider sends the person back to. */
+  redirectUri: string
+  /** PKCE. */
+  codeVerifier: string
+  /** Comes back inside the identity token. */
+  nonce: string
+}
+
+/** What came back. */
+export interface Return {
+  code: string
+  state: string
+  /** Who says it answered; empty when nobody said. */
+  iss: string
+}
+
+/** A provider that people are sent to. */
+export interface Redirecting {
+  name: RedirectingProvider
+  isOpen(): boolean
+  /** What this provider understands of a new trip; unused members stay empty. */
+  prepare(trip: Trip): Promise<Trip>
+  authorizeUrl(trip: Trip, state: string): Promise<URL>
+  /** Throws an `ExchangeFailure`. */
+  personOf(answer: Return, trip: Trip): Promise<ExternalPerson>
+}
+
+/**
+ * Why no person came out of an exchange. `unreachable`: it did not conclude and may be tried again.
+ * `refused`: the provider does not accept the code. `unclear`: it answered something else than it
+ * should. The cause is for the program's own output; nothing of it reaches the person.
+ */
+export class ExchangeFailure extends Error {
+  readonly reason: 'unreachable' | 'refused' | 'unclear'
+
+  constructor(reason: ExchangeFailure['reason'], cause?: unknown) {
+    super(`the exchange failed: ${reason}`, { cause })
+    this.reason = reason
+  }
+}
+
+const NAMES: Record<ExternalProvider, string> = {
+  github: ' GitHub ',
+  lark: '飞书',
+  oidc: ' OIDC ',
+  wechat: '微信',
+}
+
+/** Fills the `{provider}` place of a sentence. */
+export const named = (provider: ExternalProvider): ErrorParams => ({ provider: NAMES[provider] })
+
+/** Longest id of a person that is believed, in characters. */
+const SUBJECT_LENGTH_MAX = 255
+
+/** An id as text, or null when there is none that could be one. */
+export const textId = (value: unknown): string | null =>
+  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && value.length <= SUBJECT_LENGTH_MAX
+    ? value
+    : null
+
+/** The text of a member, `''` when it is something else. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -1,0 +1,133 @@
+import type { ExternalProvider } from '../../contract/oauth.ts'
+import type { Queries } from '../db/database.ts'
+import { isUniqueViolation } from '../db/sql-text.ts'
+import type { StoredUser } from '../user/user-store.ts'
+
+/** One API's column for each provider. It shows a binding; ours is the table that decides. */
+const COLUMNS = {
+  github: 'github_id',
+  lark: 'lark_id',
+  oidc: 'oidc_id',
+  wechat: 'wechat_id',
+} as const satisfies Record<ExternalProvider, keyof StoredUser>
+
+export interface Identity {
+  provider: ExternalProvider
+  /** The provider's immutable id. */
+  subject: string
+  /** What One API's column holds. */
+  label: string
+}
+
+/** Whose identity it is, or undefined. */
+export async function identityOwner(
+  db: Queries,
+  { provider, subject }: Pick<Identity, 'provider' | 'subject'>,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('external_identities')
+    .select('user_id')
+    .where('provider', '=', provider)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row?.user_id
+}
+
+/**
+ * The person of an adopted row: One API's column alone says who it is, and no identity of ours was
+ * ever bound to it. Undefined when nobody or more than one has this value.
+ */
+export async function adoptedOwner(
+  db: Queries,
+  { provider, label }: Pick<Identity, 'provider' | 'label'>,
+): Promise<number | undefined> {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where(COLUMNS[provider], '=', label)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('external_identities')
+            .select('external_identities.user_id')
+            .where('external_identities.provider', '=', provider)
+            .whereRef('external_identities.user_id', '=', 'users.id'),
+        ),
+      ),
+    )
+    .limit(2)
+    .execute()
+  return rows.length === 1 ? rows[0]?.id : undefined
+}
+
+/**
+ * Gives a user an identity in place of the one it had at this provider. False when somebody else
+ * has it. Call inside a transaction, and roll back on false.
+ */
+export async function bindIdentity(
+  trx: Queries,
+  { provider, subject, label }: Identity,
+  { userId, nowSeconds }: { userId: number; nowSeconds: number },
+): Promise<boolean> {
+  await removeIdentity(trx, provider, userId)
+  try {
+    await trx
+      .insertInto('external_identities')
+      .values({ provider, subject, user_id: userId, created_at: nowSeconds })
+      .execute()
+  } catch (error) {
+    if (isUniqueViolation(error, 'external_identities')) return false
+    throw error
+  }
+  await showIdentity(trx, { provider, label }, userId)
+  return true
+}
+
+/** Writes the name a user has elsewhere, when it changed. True when it did. */
+export async function showIdentity(
+  db: Queries,
+  { provider, label }: Pick<Identity, 'provider' | 'label'>,
+  userId: number,
+): Promise<boolean> {
+  const column = COLUMNS[provider]
+  const result = await db
+    .updateTable('users')
+    .set({ [column]: label })
+    .where('id', '=', userId)
+    .where(({ eb, or }) => or([eb(column, '<>', label), eb(column, 'is', null)]))
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Takes a user's identity at a provider away, with what One API's column says of it. */
+export async function removeIdentity(
+  trx: Queries,
+  provider: ExternalProvider,
+  userId: number,
+): Promise<void> {
+  await trx
+    .deleteFrom('external_identities')
+    .where('provider', '=', provider)
+    .where('user_id', '=', userId)
+    .execute()
+  await trx
+    .updateTable('users')
+    .set({ [COLUMNS[provider]]: '' })
+    .where('id', '=', userId)
+    .execute()
+}
+
+/** The providers a user's row shows, in the contract's order. */
+export const shownProviders = (user: StoredUser): ExternalProvider[] =>
+  // `Object.keys` of a constant yields its own keys.
+  (Object.keys(COLUMNS) as ExternalProvider[]).filter((provider) => user[COLUMNS[provider]])
+
+/** Whether anybody, deleted people included, has an e-mail address. */
+export async function emailInUse(db: Queries, email: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,17 @@
+import { textOf, type ExternalPerson } from './external-provider.ts'
+
+/** A person from claims. The subject alone says nothing: another issuer has others of that name. */
+export function oidcPerson(
+  { issuer, subject }: { issuer: string; subject: string },
+  claims: Readonly<Record<string, unknown>>,
+): ExternalPerson {
+  const username = textOf(claims['preferred_username'])
+  const email = claims['email_verified'] === true ? textOf(claims['email']) : ''
+  return {
+    subject: `${issuer} ${subject}`,
+    label: subject,
+    displayName: textOf(claims['name']) || 'OIDC User',
+    ...(username === '' ? {} : { username }),
+    ...(email === '' ? {} : { email }),
+  }
+}

@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  startForgingOidcProvider,
+  type Forgery,
+  type ForgingOidcProvider,
+} from '../../../tools/sign-in-providers/forging-oidc-provider.ts'
+import {
+  startOidcProvider,
+  type OidcPerson,
+  type OidcProvider,
+} from '../../../tools/sign-in-providers/oidc-provider.ts'
+import { randomText } from '../secrets.ts'
+import { aUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
+import { agree, comeBack, cookieOf, leave, type Visitor } from '../test/visitor.ts'
+import { findUser } from '../user/user-store.ts'
+
+const QUERY = 'provider=oidc'
+
+async function useProvider(
+  { app }: TestServer,
+  {
+    clientId,
+    clientSecret,
+    wellKnown,
+  }: Pick<OidcProvider, 'clientId' | 'clientSecret' | 'wellKnown'>,
+): Promise<void> {
+  await app.options.set('OidcClientId', clientId)
+  await app.options.set('OidcClientSecret', clientSecret)
+  await app.options.set('OidcWellKnown', wellKnown)
+  await app.options.set('OidcEnabled', 'true')
+}
+
+forEachDatabase('signing in with OpenID Connect', (open) => {
+  let server: TestServer
+  let provider: OidcProvider
+  let subject: string
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    provider = await startOidcProvider([`${server.url}/oauth/oidc`])
+  })
+  afterAll(async () => {
+    await server.close()
+    await provider.close()
+  })
+  beforeEach(async () => {
+    await useProvider(server, provider)
+    subject = `sub-${randomText(6)}`
+    provider.people.set(subject, { name: 'Alice' })
+  })
+
+  const trip = async (visitor: Visitor = {}, as = subject): Promise<TestAnswer> => {
+    const left = await leave(server, visitor, QUERY)
+    const members = await agree(server, left, `login_hint=${as}`)
+    return comeBack(server, visitor, { provider: 'oidc', members })
+  }
+  const newcomer = (person: OidcPerson): string => {
+    const sub = `sub-${randomText(6)}`
+    provider.people.set(sub, person)
+    return sub
+  }
+  const stored = (answer: TestAnswer) => findUser(server.database.read, Object(answer.data).id)
+
+  test('a whole trip: challenge, nonce, exchange, identity token, person', async () => {
+    const left = await leave(server, {}, QUERY)
+    const asked = new URL(String(left.json['authorize_url'])).searchParams
+    expect(Object.fromEntries(asked)).toMatchObject({
+      client_id: provider.clientId,
+      response_type: 'code',
+      scope: 'openid profile email',
+      redirect_uri: `${server.url}/oauth/oidc`,
+      state: left.data,
+      code_challenge_method: 'S256',
+      nonce: expect.stringMatching(/^.{20,}$/),
+    })
+    const first = await trip()
+    expect(first.data).toMatchObject({ display_name: 'Alice' })
+    expect(await stored(first)).toMatchObject({ oidc_id: subject, password: '' })
+    expect((await trip()).data).toMatchObject({ id: Object(first.data).id })
+  })
+
+  test('binds for who is signed in', async () => {
+    const user = await aUser(server)
+    expect((await trip(user)).json).toEqual({ success: true, message: 'bind' })
+    expect((await trip()).data).toMatchObject({ id: user.id })
+    expect((await trip(await aUser(server))).message).toContain('已被绑定')
+  })
+
+  test('takes the preferred name when it can be a name here and is free', async () => {
+    const name = randomText(8)
+    const wished = await trip({}, newcomer({ preferred_username: name }))
+    expect(wished.data).toMatchObject({ username: name })
+    for (const preferred_username of [name, 'root', 'a'.repeat(13), 'a b', 'a\nb', '<b>x']) {
+      const answer = await trip({}, newcomer({ preferred_username }))
+      expect(answer.data).toMatchObject({ username: `oidc_${Object(answer.data).id}` })
+    }
+  })
+
+  // An address that nobody verified would let somebody receive another person's mail and resets.
+  test('keeps an e-mail address only when it is verified and nobody has it', async () => {
+    const email = `${randomText(6)}@example.com`
+    const unproven = await trip({}, newcomer({ email, email_verified: false }))
+    expect(await stored(unproven)).toMatchObject({ email: '' })
+    const proven = await trip({}, newcomer({ email, email_verified: true }))
+    expect(await stored(proven)).toMatchObject({ email })
+    const second = await trip({}, newcomer({ email, email_verified: true }))
+    expect(await stored(second)).toMatchObject({ email: '' })
+    expect(Object(second.data).id).not.toBe(Object(proven.data).id)
+  })
+
+  test('the person said no', async () => {
+    const visitor: Visitor = {}
+    const left = await leave(server, visitor, QUERY)
+    const members = await agree(server, left, 'login_hint=nobody')
+    const answer = await comeBack(server, visitor, { provider: 'oidc', members })
+    expect(answer.message).toContain('没有授权')
+  })
+
+  test('a code without its challenge is refused', async () => {
+    const members = await agree(server, await leave(server, {}, QUERY), `login_hint=${subject}`)
+    const thief: Visitor = {}
+    const { data: state } = await leave(server, thief, QUERY)
+    const answer = await comeBack(server, thief, {
+      provider: 'oidc',
+      members: { ...members, state: String(state) },
+    })
+    expect(answer.message).toMatch(/不接受|无法确认身份/)
+    expect(cookieOf(answer, 'session')).toBeUndefined()
+  })
+
+  test('an answer that says another issuer gave it is refused', async () => {
+    const visitor: Visitor = {}
+    const members = await agree(
+      server,
+      await leave(server, visitor, QUERY),
+      `login_hint=${subject}`,
+    )
+    const answer = await comeBack(server, visitor, {
+      provider: 'oidc',
+      members: { ...members, iss: 'https://another.example' },
+    })
+    expect(answer.message).toContain('无法确认身份')
+  })
+
+  test('a console of the family: no provider named, no challenge, no nonce, code and state only', async () => {
+    const visitor: Visitor = {}
+    const { data } = await leave(server, visitor, '')
+    const address = new URL(`${provider.url}/auth`)
+    address.search = new URLSearchParams({
+      client_id: provider.clientId,
+      redirect_uri: `${server.url}/oauth/oidc`,
+      response_type: 'code',
+      scope: 'openid profile email',
+      state: String(data),
+    }).toString()
+    const left = { json: { authorize_url: address.href } } as unknown as TestAnswer
+    const { code = '', state = '' } = await agree(server, left, `login_hint=${subject}`)
+    const answer = await comeBack(server, visitor, { provider: 'oidc', members: { code, state } })
+    expect(answer.data).toMatchObject({ display_name: 'Alice' })
+  })
+
+  test('a provider that cannot be reached is told before anybody leaves', async () => {
+    await useProvider(server, {
+      ...provider,
+      wellKnown: 'http://127.0.0.1:9/.well-known/openid-configuration',
+    })
+    expect((await leave(server, {}, QUERY)).message).toContain('无法连接')
+  })
+
+  describe('with endpoints and no discovery document, as One API has it', () => {
+    beforeEach(async () => {
+      const { options } = server.app
+      await options.set('OidcWellKnown', '')
+      await options.set('OidcAuthorizationEndpoint', `${forger.url}/authorize`)
+      await options.set('OidcTokenEndpoint', `${forger.url}/token`)
+      await options.set('OidcUserinfoEndpoint', `${forger.url}/userinfo`)
+    })
+    let forger: ForgingOidcProvider
+    beforeAll(async () => {
+      forger = await startForgingOidcProvider()
+    })
+    afterAll(async () => {
+      const { options } = server.app
+      for (const key of [
+        'OidcAuthorizationEndpoint',
+        'OidcTokenEndpoint',
+        'OidcUserinfoEndpoint',
+      ]) {
+        await options.set(key, '')
+      }
+      await forger.close()
+    })
+    const arrive = async (visitor: Visitor = {}) => {
+      const { data } = await leave(server, visitor, QUERY)
+      const members = { code: 'any', state: String(data) }
+      return comeBack(server, visitor, { provider: 'oidc', members })
+    }
+
+    test('the userinfo answer says who it is', async () => {
+      const first = await arrive()
+      expect(await stored(first)).toMatchObject({ oidc_id: 'forged-person' })
+      expect((await arrive()).data).toMatchObject({ id: Object(first.data).id })
+      const exchange = forger.seen().find(({ url }) => url.pathname === '/token')
+      expect(exchange?.body).toMatchObject({
+        grant_type: 'authorization_code',
+        code: 'any',
+        client_secret: provider.clientSecret,
+        redirect_uri: `${server.url}/oauth/oidc`,
+        code_verifier: expect.stringMatching(/^.{43}$/),
+      })
+    })
+
+    // Another issuer has other people with the same subjects.
+    test('the same subject of another issuer is another person', async () => {
+      const here = await arrive()
+      provider.people.set('forged-person', { name: 'Not Forged' })
+      await useProvider(server, provider)
+      for (const key of [
+        'OidcAuthorizationEndpoint',
+        'OidcTokenEndpoint',
+        'OidcUserinfoEndpoint',
+      ]) {
+        await server.app.options.set(key, '')
+      }
+      expect(Object((await trip({}, 'forged-person')).data).id).not.toBe(Object(here.data).id)
+    })
+  })
+})
+
+forEachDatabase('an OpenID Connect provider that lies', (open) => {
+  let server: TestServer
+  let forger: ForgingOidcProvider
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    forger = await startForgingOidcProvider()
+    await useProvider(server, forger)
+  })
+  afterAll(async () => {
+    await server.close()
+    await forger.close()
+  })
+
+  const arrive = async (forgery: Forgery) => {
+    const visitor: Visitor = {}
+    const left = await leave(server, visitor, QUERY)
+    forger.nonce = new URL(String(left.json['authorize_url'])).searchParams.get('nonce') ?? ''
+    forger.forgery = forgery
+    const members = { code: 'any', state: String(left.data) }
+    return comeBack(server, visitor, { provider: 'oidc', members })
+  }
+
+  test('is believed when it tells the truth', async () => {
+    expect((await arrive({})).data).toMatchObject({ display_name: 'Forged' })
+  })
+
+  const past = Math.floor(Date.now() / 1000) - 7200
+  test.each<[string, Forgery]>([
+    ['another nonce', { claims: { nonce: 'another' } }],
+    ['no nonce', { without: ['nonce'] }],
+    ['another audience', { claims: { aud: 'another-client' } }],
+    [
+      'an audience of two without a party',
+      { claims: { aud: ['forged-client', 'another'], azp: 'another' } },
+    ],
+    ['another issuer', { claims: { iss: 'https://another.example' } }],
+    ['no issuer', { without: ['iss'] }],
+    ['no signature', { header: { alg: 'none' } }],
+    ['a signature of the shared secret’s kind', { header: { alg: 'HS256' } }],
+    ['a signature of another key', { otherKey: true }],
+    ['an unknown key', { header: { kid: 'unknown' } }],
+    ['a time that is over', { claims: { iat: past - 60, exp: past } }],
+    ['no end', { without: ['exp'] }],
+    ['no subject', { without: ['sub'] }],
+    ['an empty subject', { claims: { sub: '' } }],
+    ['a subject that is a number', { claims: { sub: 5 } }],
+    ['no token at all', { noToken: true }],
+    ['a userinfo answer about somebody else', { userinfoSub: 'somebody-else' }],
+  ])('%s: nobody comes in', async (_what, forgery) => {
+    const answer = await arrive(forgery)
+    expect(answer).toMatchObject({ status: 200, json: { success: false } })
+    expect(answer.message).toContain('无法确认身份')
+    expect(cookieOf(answer, 'session')).toBeUndefined()
+  })
+
+  test.each([
+    ['/token', 'fault', '无法连接'],
+    ['/token', 'cut', '无法连接'],
+    ['/token', 'not-json', '无法确认身份'],
+    ['/token', 'huge', '无法确认身份'],
+    ['/userinfo', 'fault', '无法连接'],
+    ['/userinfo', 'no-object', '无法确认身份'],
+  ] as const)('%s: %s', async (path, trouble, sentence) => {
+    forger.trouble(path, trouble)
+    const answer = await arrive({})
+    forger.trouble(path, null)
+    expect(answer.message).toContain(sentence)
+    expect(answer.text).not.toMatch(/secret|stumbled|127\.0\.0\.1/)
+  })
+})

@@ -1,0 +1,37 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { SignedIn } from '../../contract/user-api.ts'
+import type { App } from '../app.ts'
+import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
+import type { StoredUser } from '../user/user-store.ts'
+
+/**
+ * The end of every successful sign-in: a new session with a new cookie, the one that came with the
+ * call ended, and what the person may know of itself.
+ */
+export async function startSession(
+  app: Pick<App, 'sessions' | 'config' | 'isSecure'>,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
+): Promise<
+  Pick<SignedIn, 'id' | 'username' | 'role' | 'status'> & { display_name: string | null }
+> {
+  const former = request.cookies[SESSION_COOKIE]
+  if (former !== undefined) await app.sessions.end(former)
+  const cookie = await app.sessions.start(user.id, mustChangePassword)
+  reply.setCookie(SESSION_COOKIE, cookie, {
+    path: app.config.BASE_PATH,
+    maxAge: SESSION_LIFE_SECONDS,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: app.isSecure(request.raw),
+  })
+  const { id, username, display_name, role, status } = user
+  return {
+    id,
+    username,
+    display_name,
+    role,
+    status,
+    ...(mustChangePassword ? { must_change_password: true } : {}),
+  }
+}

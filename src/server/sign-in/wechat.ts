@@ -1,0 +1,35 @@
+import { AppError } from '../app-error.ts'
+import type { Egress } from '../egress/egress.ts'
+import type { LiveOptions } from '../option/live-options.ts'
+import { ExchangeFailure, named, textId, type ExternalPerson } from './external-provider.ts'
+import { callForObject } from './provider-call.ts'
+
+/**
+ * Who got a code from the public account. A helper server that the operator runs knows; it answers
+ * `{success, data: id}`. Throws `wechat_code_invalid` for a code it does not know.
+ */
+export async function wechatPerson(
+  options: LiveOptions,
+  egress: Egress,
+  code: string,
+): Promise<ExternalPerson> {
+  const address = options.text('WeChatServerAddress').replace(/\/+$/, '')
+  if (!options.flag('WeChatAuthEnabled') || address === '') {
+    throw new AppError('external_closed', named('wechat'))
+  }
+  if (!isCode(code)) throw new AppError('wechat_code_invalid')
+  const answer = await callForObject(egress, {
+    method: 'GET',
+    url: `${address}/api/wechat/user?code=${encodeURIComponent(code)}`,
+    headers: { authorization: options.text('WeChatServerToken') },
+  })
+  if (answer['success'] !== true || answer['data'] === '') {
+    throw new AppError('wechat_code_invalid')
+  }
+  const subject = textId(answer['data'])
+  if (subject === null) throw new ExchangeFailure('unclear', 'no id')
+  return { subject, label: subject, displayName: 'WeChat User' }
+}
+
+/** Codes are a handful of letters and digits; anything else need not bother the helper. */
+const isCode = (code: string): boolean => /^[0-9A-Za-z_-]{1,64}$/.test(code)

@@ -1,0 +1,115 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { startProviderServer, type ProviderServer } from './provider-server.ts'
+
+/** What a token says and how it is signed; anything may be wrong. */
+export interface Forgery {
+  header?: Record<string, unknown>
+  claims?: Record<string, unknown>
+  /** Names of claims that are missing. */
+  without?: readonly string[]
+  /** Signed with a key that the published set does not have. */
+  otherKey?: boolean
+  /** No identity token at all. */
+  noToken?: boolean
+  /** The userinfo answer's subject, when it is another. */
+  userinfoSub?: string
+}
+
+export interface ForgingOidcProvider extends ProviderServer {
+  wellKnown: string
+  clientId: string
+  clientSecret: string
+  /** What the next exchange answers. */
+  forgery: Forgery
+  /** The nonce that the next token repeats. */
+  nonce: string
+}
+
+const LIFE_SECONDS = 300
+
+/** An OpenID Connect provider that lies on request. Any code is good. */
+export async function startForgingOidcProvider(): Promise<ForgingOidcProvider> {
+  const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const state: Pick<ForgingOidcProvider, 'forgery' | 'nonce' | 'clientId' | 'clientSecret'> = {
+    forgery: {},
+    nonce: '',
+    clientId: 'forged-client',
+    clientSecret: 'forged-secret',
+  }
+  let issuer = ''
+
+  function identityToken(): string {
+    const { header, claims, without = [], otherKey = false } = state.forgery
+    const nowSeconds = Math.floor(Date.now() / 1000)
+    const all = {
+      iss: issuer,
+      aud: state.clientId,
+      sub: 'forged-person',
+      iat: nowSeconds,
+      exp: nowSeconds + LIFE_SECONDS,
+      nonce: state.nonce,
+      ...claims,
+    }
+    const told = Object.entries(all).filter(([name]) => !without.includes(name))
+    const head = { alg: 'RS256', kid: 'own', typ: 'JWT', ...header }
+    const signed = `${part(head)}.${part(Object.fromEntries(told))}`
+    if (head.alg === 'none') return `${signed}.`
+    const key = otherKey ? other.privateKey : own.privateKey
+    return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`
+  }
+
+  const server = await startProviderServer({
+    port: 0,
+    answer({ url }) {
+      switch (url.pathname) {
+        case '/.well-known/openid-configuration':
+          return { body: metadata(issuer) }
+        case '/jwks':
+          return {
+            body: {
+              keys: [
+                {
+                  ...own.publicKey.export({ format: 'jwk' }),
+                  kid: 'own',
+                  use: 'sig',
+                  alg: 'RS256',
+                },
+              ],
+            },
+          }
+        case '/token':
+          return {
+            body: {
+              access_token: 'forged-access',
+              token_type: 'bearer',
+              expires_in: LIFE_SECONDS,
+              ...(state.forgery.noToken === true ? {} : { id_token: identityToken() }),
+            },
+          }
+        case '/userinfo':
+          return { body: { sub: state.forgery.userinfoSub ?? 'forged-person', name: 'Forged' } }
+        default:
+          return { status: 404, body: {} }
+      }
+    },
+  })
+  issuer = server.url
+  const wellKnown = `${server.url}/.well-known/openid-configuration`
+  return Object.assign(state, server, { wellKnown })
+}
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+const metadata = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  userinfo_endpoint: `${issuer}/userinfo`,
+  jwks_uri: `${issuer}/jwks`,
+  response_types_supported: ['code'],
+  subject_types_supported: ['public'],
+  // What it claims to support must not decide what is accepted.
+  id_token_signing_alg_values_supported: ['RS256', 'none', 'HS256'],
+  code_challenge_methods_supported: ['S256'],
+})
