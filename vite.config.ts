@@ -22,8 +22,9 @@ function basePath(): Plugin {
   }
 }
 
-/** What the sign-in page shares with other pages. */
-const SIGN_IN = /\/src\/console\/ui\/field\/(plain-field|focus-first)\./
+/** What the pages of visitors share with one another and with other pages. */
+const SIGN_IN =
+  /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/plain-dialog|copy-text)\./
 
 export default defineConfig(({ command }) => {
   // A test run sets this to `test`, which would build React for development.

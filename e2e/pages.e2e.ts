@@ -16,7 +16,15 @@ const SCREENS = [
   { width: 1440, height: 900, scheme: 'light' },
   { width: 1440, height: 900, scheme: 'dark' },
 ] as const
-const VISITOR_PAGES = ['/login', '/', '/about', '/nowhere']
+const VISITOR_PAGES = [
+  '/login',
+  '/register',
+  '/reset',
+  '/user/reset?email=a@example.com&token=t',
+  '/',
+  '/about',
+  '/nowhere',
+]
 const ROOT_PAGES = [
   '/',
   '/token',
@@ -26,7 +34,21 @@ const ROOT_PAGES = [
   '/channel/add',
   '/channel/edit/1',
   '/log',
+  '/setting?tab=price',
+  '/setting?tab=operation',
+  '/setting?tab=system',
+  '/setting?tab=other',
+  '/chat',
+  '/redemption',
+  '/redemption/add',
+  '/redemption/edit/1',
+  '/topup',
+  '/user',
+  '/user/add',
+  '/user/edit/1',
+  '/audit',
   '/user/edit',
+  '/setting?tab=personal',
 ]
 
 let browser: Browser
@@ -47,6 +69,8 @@ beforeAll(async () => {
   cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
   for (let index = 1; index <= 12; index += 1) {
     await post('/api/token/', { name: `编辑器插件 ${index}`, remain_quota: index * 90_000 })
+    await post('/api/user/', { username: `user${index}`, password: PASSWORD })
+    await post('/api/redemption/', { name: `活动 ${index}`, quota: index * 100_000, count: 1 })
     await post('/api/channel/', {
       name: `上游 ${index}`,
       type: index,

@@ -39,12 +39,6 @@ const EXCEPTIONS: Exception[] = [
     reason: 'one table: every refusal with its sentences, to be read and searched as a whole',
   },
   {
-    rule: 'unused-export',
-    path: 'src/contract/channel-types.ts',
-    reason:
-      'splitKey is the other half of composeKey; adapters of further protocols read keys by it',
-  },
-  {
     rule: 'purity',
     path: 'src/server/egress/egress.ts',
     reason: 'the one way out of the process; everything else asks it',

@@ -30,7 +30,9 @@ test('every address of the console, at a glance', () => {
       "tokenEdit: /token/edit/7",
       "topup: /topup",
       "log: /log",
+      "dashboard: /dashboard",
       "setting: /setting",
+      "audit: /audit",
       "about: /about",
       "chat: /chat",
     ]

@@ -23,7 +23,9 @@ export const patterns = {
   tokenEdit: '/token/edit/$id',
   topup: '/topup',
   log: '/log',
+  dashboard: '/dashboard',
   setting: '/setting',
+  audit: '/audit',
   about: '/about',
   chat: '/chat',
 } as const

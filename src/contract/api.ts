@@ -1,7 +1,13 @@
+import { accountApi } from './account-api.ts'
+import { auditApi } from './audit-api.ts'
 import { channelApi } from './channel-api.ts'
+import { dashboardApi } from './dashboard-api.ts'
 import type { Endpoint } from './endpoint.ts'
 import { logApi } from './log-api.ts'
+import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
+import { releaseApi } from './release-api.ts'
+import { redemptionApi } from './redemption-api.ts'
 import { statusApi } from './status-api.ts'
 import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
@@ -10,10 +16,16 @@ import { userApi } from './user-api.ts'
 const api = {
   status: statusApi,
   user: userApi,
+  account: accountApi,
   token: tokenApi,
   channel: channelApi,
+  redemption: redemptionApi,
   log: logApi,
+  dashboard: dashboardApi,
   option: optionApi,
+  oauth: oauthApi,
+  release: releaseApi,
+  audit: auditApi,
 }
 
 export const allEndpoints: readonly Endpoint[] = Object.values(api).flatMap((noun) =>

@@ -84,6 +84,24 @@ const ListedModel = z.object({
   parent: z.null(),
 })
 
+/** How far a run over many channels has come. */
+const RunState = z.object({
+  running: z.boolean(),
+  /** Which channels it visits; empty: there was no run yet. */
+  scope: z.string(),
+  done: z.int(),
+  total: z.int(),
+  failed: z.int(),
+})
+export type RunState = z.infer<typeof RunState>
+
+/** What a creation left out of what it was asked for. */
+const CreationReport = z.object({
+  created: z.int(),
+  /** Lines that repeated a key of an earlier line; one channel was made of them. */
+  duplicates: z.int(),
+})
+
 const TestAnswer = z.object({
   /** Seconds, with milliseconds as decimals. */
   time: z.number(),
@@ -120,13 +138,7 @@ export const channelApi = {
   }),
   testStatus: get('/api/channel/test/status', {
     access: 'admin',
-    data: z.object({
-      running: z.boolean(),
-      scope: z.string(),
-      done: z.int(),
-      total: z.int(),
-      failed: z.int(),
-    }),
+    data: RunState,
   }),
   test: get('/api/channel/test/:id', {
     access: 'admin',
@@ -135,10 +147,35 @@ export const channelApi = {
     query: z.object({ model: z.string().max(256).default('') }),
     extra: TestAnswer,
   }),
+  /** Asks the upstreams of all channels that can be asked, in the background. */
+  updateBalances: get('/api/channel/update_balance', { access: 'admin', changesState: true }),
+  balanceStatus: get('/api/channel/update_balance/status', { access: 'admin', data: RunState }),
+  updateBalance: get('/api/channel/update_balance/:id', {
+    access: 'admin',
+    changesState: true,
+    params: ById,
+    /** In the provider's own unit. */
+    extra: z.object({ balance: z.number() }),
+  }),
+  /** Names of the models that the upstream of a stored channel offers to its stored key. */
+  upstreamModels: get('/api/channel/upstream_models/:id', {
+    access: 'admin',
+    changesState: true,
+    params: ById,
+    data: z.array(z.string()),
+  }),
+  /** The same for a channel that is not stored yet: nothing is taken from stored ones. */
+  newUpstreamModels: post('/api/channel/upstream_models', {
+    access: 'admin',
+    body: ChannelInput.pick({ type: true, base_url: true, key: true, config: true }),
+    data: z.array(z.string()),
+  }),
   find: get('/api/channel/:id', { access: 'admin', params: ById, data: Channel }),
   create: post('/api/channel/', {
     access: 'admin',
     body: ChannelInput,
+    /** Only where there is something to report. */
+    data: CreationReport.optional(),
   }),
   update: put('/api/channel/', {
     access: 'admin',

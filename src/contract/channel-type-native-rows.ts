@@ -43,6 +43,7 @@ export const nativeRows: readonly ChannelType[] = [
       en: 'Google has ended this service; use Gemini instead',
     },
     legacy: true,
+    retired: true,
   }),
   row({
     type: 14,

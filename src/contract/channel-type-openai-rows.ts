@@ -124,6 +124,7 @@ export const openaiRows: readonly ChannelType[] = [
     color: 'black',
     baseUrl: 'https://api.moonshot.cn',
     paths: messagesUnderAnthropic,
+    balance: 'cny',
   }),
   row({
     type: 26,

@@ -131,8 +131,10 @@ export interface ChannelType {
   readonly balance: BalanceUnit | null
   /** What the form says to somebody who picks this type. */
   readonly notice: Words | null
-  /** Only rows that exist already: the service is gone, new channels should not use it. */
+  /** Offered apart: its service may be gone, new channels should not use it. */
   readonly legacy: boolean
+  /** Its service has ended for good: what exists can be looked at and deleted, no more. */
+  readonly retired: boolean
 }
 
 /** A row as written: number, name, colour, and whatever differs from the ordinary case. */
@@ -170,6 +172,7 @@ export function row(input: RowInput): ChannelType {
     balance: null,
     notice: null,
     legacy: false,
+    retired: false,
     ...input,
     baseUrl,
     label: words(input.label),

@@ -327,7 +327,7 @@ describe('balanceText', () => {
   test('no other type is asked for its balance', () => {
     const asked = channelTypesInListOrder.filter((row) => row.balance !== null)
     expect(asked.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
-      1, 4, 5, 8, 10, 12, 13, 20, 36, 44,
+      1, 4, 5, 8, 10, 12, 13, 20, 25, 36, 44,
     ])
   })
 })

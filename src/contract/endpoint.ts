@@ -8,6 +8,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 /** What an endpoint declares about itself. What is not in `data` or `extra` cannot leave the server. */
 export interface EndpointOptions {
   access: Access
+  /** The setting of the process that may raise the least role above `access`. */
+  raisedBy?: 'OPTIONS_MIN_ROLE'
   params?: z.ZodType
   query?: z.ZodType
   body?: z.ZodType

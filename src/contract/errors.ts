@@ -206,7 +206,155 @@ export const errors = {
     zh: '没有这样的角色：{role}',
     en: 'There is no role {role}',
   },
+  user_group_invalid: {
+    status: 400,
+    zh: '分组最多 {count} 个，每个名称最多 {max} 个字符',
+    en: 'A user has at most {count} groups, each name at most {max} characters',
+  },
+  balance_too_large: {
+    status: 400,
+    zh: '余额将超过上限 {max}',
+    en: 'The balance would exceed its limit of {max}',
+  },
   quota_negative: { status: 400, zh: '额度不能为负数', en: 'Quota cannot be negative' },
+  // Signing in through others
+  oauth_state_invalid: {
+    status: 403,
+    real: true,
+    zh: '登录请求已失效或来自其他窗口，请重新发起',
+    en: 'The sign-in request has expired or belongs to another window. Please start again',
+  },
+  external_closed: {
+    status: 403,
+    zh: '管理员未开启通过{provider}登录',
+    en: 'Signing in with {provider} is turned off',
+  },
+  external_denied: {
+    status: 403,
+    zh: '{provider}没有授权本次登录',
+    en: '{provider} did not approve this sign-in',
+  },
+  external_unreachable: {
+    status: 502,
+    zh: '无法连接至{provider}服务器，请稍后重试',
+    en: '{provider} cannot be reached, please try again later',
+  },
+  external_refused: {
+    status: 401,
+    zh: '{provider}不接受本次登录，请重新发起；若一直如此，请联系管理员',
+    en: '{provider} did not accept this sign-in. Start again, and tell an administrator if it persists',
+  },
+  external_answer_invalid: {
+    status: 502,
+    zh: '{provider}返回的信息无法确认身份，请稍后重试',
+    en: 'The answer of {provider} does not tell who you are. Please try again later',
+  },
+  external_taken: {
+    status: 409,
+    zh: '该{provider}账户已被绑定',
+    en: 'This {provider} account is bound to another user',
+  },
+  external_root: {
+    status: 403,
+    zh: '超级管理员只能用密码登录，不能通过第三方账户登录或绑定',
+    en: 'The super administrator signs in with the password only, never through another account',
+  },
+  external_only_way_in: {
+    status: 409,
+    zh: '这是唯一的登录方式，请先设置密码或绑定其他账户',
+    en: 'This is your only way to sign in. Set a password or bind another account first',
+  },
+  register_closed: {
+    status: 403,
+    zh: '管理员关闭了新用户注册',
+    en: 'Registration is closed',
+  },
+  wechat_code_invalid: {
+    status: 401,
+    zh: '验证码错误或已过期',
+    en: 'The code is wrong or has expired',
+  },
+  wechat_code_attempts: {
+    status: 429,
+    zh: '验证码尝试次数过多，请稍后再试',
+    en: 'Too many wrong codes. Please try again later',
+  },
+  // Accounts and mail
+  username_invalid: {
+    status: 400,
+    zh: '用户名不能以空格开头或结尾，也不能包含不可见字符',
+    en: 'A username neither begins nor ends with a space and holds no invisible characters',
+  },
+  password_register_closed: {
+    status: 403,
+    zh: '管理员关闭了密码注册，请使用第三方账户注册',
+    en: 'Registering with a password is turned off. Please use another account to register',
+  },
+  email_code_needed: {
+    status: 400,
+    zh: '请输入邮箱地址和验证码',
+    en: 'Please enter your e-mail address and the code mailed to it',
+  },
+  email_code_wrong: {
+    status: 403,
+    zh: '验证码错误或已过期',
+    en: 'The code is wrong or has expired',
+  },
+  email_domain_not_allowed: {
+    status: 403,
+    zh: '不接受该域名的邮箱，可用的域名：{domains}',
+    en: 'Addresses of this domain are not accepted; these are: {domains}',
+  },
+  email_taken: {
+    status: 409,
+    zh: '该邮箱地址已被其他账户使用',
+    en: 'Another account has this e-mail address',
+  },
+  reset_link_invalid: {
+    status: 403,
+    zh: '重置链接无效或已过期，请重新申请',
+    en: 'The reset link is not valid or has expired. Please request another',
+  },
+  too_many_mails: {
+    status: 429,
+    zh: '发往该地址的邮件过多，请 {minutes} 分钟后再试',
+    en: 'Too many mails to this address. Try again in {minutes} minutes',
+  },
+  human_check_needed: {
+    status: 403,
+    zh: '请先完成人机验证',
+    en: 'Please complete the human check first',
+  },
+  human_check_failed: {
+    status: 403,
+    zh: '人机验证没有通过，请刷新页面重试',
+    en: 'The human check did not pass. Reload the page and try again',
+  },
+  human_check_unreachable: {
+    status: 502,
+    zh: '暂时无法进行人机验证，请稍后再试',
+    en: 'The human check cannot be reached. Please try again later',
+  },
+  mail_unset: {
+    status: 409,
+    zh: '管理员没有设置邮件服务器，无法发送邮件',
+    en: 'No mail server is set up, so no mail can be sent',
+  },
+  mail_failed: {
+    status: 502,
+    zh: '邮件没有发出：{problemZh}',
+    en: 'The mail was not sent: {problemEn}',
+  },
+  root_without_email: {
+    status: 409,
+    zh: '超级管理员没有绑定邮箱，也没有设置消息推送',
+    en: 'The super administrator has no e-mail address, and there is no message pusher',
+  },
+  push_failed: {
+    status: 502,
+    zh: '消息推送没有成功，请检查地址和凭证',
+    en: 'The message pusher did not take the message. Check its address and credential',
+  },
   // Tokens in the management API
   token_name_too_long: {
     status: 400,
@@ -243,13 +391,74 @@ export const errors = {
     zh: '令牌额度已用尽，请先增加额度或设为无限额度，再启用',
     en: 'The token has no quota left. Add quota first, then enable it',
   },
+  // Logs
+  log_target_missing: {
+    status: 400,
+    zh: '请指定要清理到的时间点',
+    en: 'Say up to which time the logs are to be deleted',
+  },
+  log_cleanup_running: {
+    status: 409,
+    zh: '日志清理正在进行，请等待其完成',
+    en: 'The logs are being deleted already. Please wait until that is done',
+  },
+  log_time_zone_unknown: {
+    status: 400,
+    zh: '没有名为「{zone}」的时区，例如 Asia/Shanghai',
+    en: 'There is no time zone “{zone}”; write it like Asia/Shanghai',
+  },
+  log_export_running: {
+    status: 429,
+    zh: '您有一个导出正在进行，请等待其完成或取消后再试',
+    en: 'You have an export under way. Wait for it to end, or cancel it, and try again',
+  },
+  log_export_busy: {
+    status: 503,
+    zh: '正在进行的导出过多，请稍后再试',
+    en: 'Too many exports are under way. Please try again shortly',
+  },
+  dashboard_range_invalid: {
+    status: 400,
+    zh: '时间范围无效：结束需要晚于开始，最长 {days} 天',
+    en: 'The range is not valid: it ends after it begins and has at most {days} days',
+  },
   // Redemption
   code_empty: { status: 400, zh: '请输入兑换码', en: 'Please enter a redemption code' },
-  code_unknown: { status: 404, zh: '无效的兑换码', en: 'There is no such redemption code' },
-  code_used: {
+  // One sentence for all of them: who guesses must not learn which codes exist.
+  code_invalid: {
+    status: 404,
+    zh: '兑换码无效，或已被使用',
+    en: 'The redemption code is not valid, or has been used',
+  },
+  too_many_codes: {
+    status: 429,
+    zh: '无效的兑换码过多，请 {minutes} 分钟后再试',
+    en: 'Too many wrong redemption codes. Try again in {minutes} minutes',
+  },
+  redemption_name_invalid: {
+    status: 400,
+    zh: '兑换码名称需要 1 至 {max} 个字符',
+    en: 'The name of a redemption code needs 1 to {max} characters',
+  },
+  redemption_count_invalid: {
+    status: 400,
+    zh: '一次可以生成 1 至 {max} 个兑换码',
+    en: 'Between 1 and {max} codes can be made at a time',
+  },
+  redemption_quota_invalid: {
+    status: 400,
+    zh: '兑换码的额度需要在 0 到 {max} 之间',
+    en: 'The quota of a redemption code must be between 0 and {max}',
+  },
+  redemption_status_invalid: {
+    status: 400,
+    zh: '兑换码只能启用（1）或禁用（2）',
+    en: 'A redemption code can only be enabled (1) or disabled (2)',
+  },
+  redemption_used: {
     status: 409,
-    zh: '该兑换码已被使用或已停用',
-    en: 'The redemption code has been used or is disabled',
+    zh: '该兑换码已被使用，不能再启用、禁用或修改额度',
+    en: 'The redemption code has been used: its status and quota can no longer change',
   },
   // Channels in the management API
   channel_key_missing: {
@@ -264,8 +473,8 @@ export const errors = {
   },
   channel_base_url_invalid: {
     status: 400,
-    zh: '渠道地址「{url}」无效，需要以 http:// 或 https:// 开头',
-    en: 'The address “{url}” is not valid; it starts with http:// or https://',
+    zh: '渠道地址「{url}」无效：须以 http:// 或 https:// 开头，不能带账号、? 或 #',
+    en: 'The address “{url}” is not valid: it starts with http:// or https:// and has no account, ? or #',
   },
   channel_mapping_invalid: {
     status: 400,
@@ -292,6 +501,56 @@ export const errors = {
     zh: '「{type}」类型的渠道暂不支持测试',
     en: 'Channels of type “{type}” cannot be tested yet',
   },
+  channel_address_forbidden: {
+    status: 400,
+    zh: '渠道地址「{url}」不能使用：它指向云主机元数据或无法路由的地址',
+    en: 'The address “{url}” cannot be used: it leads to a metadata service or to nowhere',
+  },
+  channel_text_invalid: {
+    status: 400,
+    zh: '{field} 含有不可见的控制字符，请删除后重试',
+    en: '{field} holds invisible control characters; remove them and try again',
+  },
+  channel_balance_running: {
+    status: 409,
+    zh: '余额查询正在进行，请稍后再试',
+    en: 'Balances are being updated already',
+  },
+  channel_balance_unsupported: {
+    status: 501,
+    zh: '「{type}」类型的上游不提供余额查询',
+    en: 'Upstreams of type “{type}” cannot be asked for a balance',
+  },
+  channel_balance_unreadable: {
+    status: 502,
+    zh: '上游的回答里没有可识别的余额',
+    en: 'The upstream’s answer holds no balance that can be read',
+  },
+  channel_balance_currency: {
+    status: 502,
+    zh: '上游的余额以 {currency} 计价，无法按人民币显示',
+    en: 'The upstream counts its balance in {currency}, which cannot be shown as yuan',
+  },
+  channel_models_unsupported: {
+    status: 501,
+    zh: '「{type}」类型的渠道暂不支持从上游获取模型，请手动填写',
+    en: 'The models of type “{type}” cannot be fetched from the upstream yet; enter them by hand',
+  },
+  channel_models_unreadable: {
+    status: 502,
+    zh: '上游的回答里没有可识别的模型列表',
+    en: 'The upstream’s answer holds no list of models that can be read',
+  },
+  channel_address_missing: {
+    status: 400,
+    zh: '请先填写渠道地址',
+    en: 'Enter the address of the channel first',
+  },
+  channel_upstream_said: {
+    status: 502,
+    zh: '上游返回状态码 {status}：{detail}',
+    en: 'The upstream answered with status {status}: {detail}',
+  },
   channel_test_failed: {
     status: 502,
     zh: '测试失败：{detail}',
@@ -301,13 +560,29 @@ export const errors = {
   option_unknown: { status: 404, zh: '没有名为 {key} 的设置', en: 'There is no setting {key}' },
   option_invalid: {
     status: 400,
-    zh: '设置 {key} 的值无效：{problemZh}',
-    en: 'The value for {key} is not valid: {problemEn}',
+    zh: '「{titleZh}」（{key}）的值无效：{problemZh}',
+    en: 'The value for “{titleEn}” ({key}) is not valid: {problemEn}',
   },
   option_needs: {
     status: 409,
-    zh: '启用 {key} 前，请先填写 {missing}',
-    en: 'Before turning on {key}, fill in {missing}',
+    zh: '启用「{titleZh}」（{key}）前，请先填写 {missingZh}',
+    en: 'Before turning on “{titleEn}” ({key}), fill in {missingEn}',
+  },
+  option_in_use: {
+    status: 409,
+    zh: '「{userZh}」已启用，需要用到「{titleZh}」（{key}），请先将其关闭再清空',
+    en: '“{userEn}” is on and needs “{titleEn}” ({key}); turn it off before emptying this',
+  },
+  // Releases
+  release_unset: {
+    status: 404,
+    zh: '没有设置检查更新的仓库，请用 RELEASE_REPOSITORY 指定，例如 owner/name',
+    en: 'No repository is set for the update check; name one in RELEASE_REPOSITORY, like owner/name',
+  },
+  release_failed: {
+    status: 502,
+    zh: '检查更新失败：{problemZh}',
+    en: 'The update check failed: {problemEn}',
   },
   // The relay
   token_missing: { status: 401, zh: '请求没有携带令牌', en: 'The call carries no token' },
@@ -370,6 +645,23 @@ export const errors = {
     code: 'invalid_text_request',
     zh: '参数 {field} 无效',
     en: 'The field {field} is invalid',
+  },
+  relay_calls_too_many: {
+    status: 429,
+    zh: '调用过于频繁，请稍后再试',
+    en: 'Too many calls, please try again later',
+  },
+  relay_model_unknown: {
+    status: 404,
+    code: 'model_not_found',
+    zh: '没有名为 {model} 的模型',
+    en: 'There is no model {model}',
+  },
+  relay_field_unsupported: {
+    status: 400,
+    code: 'unsupported_parameter',
+    zh: '可用于此模型的渠道不支持参数 {field}',
+    en: 'The channels that serve this model do not support the field {field}',
   },
   model_unpriced: {
     status: 403,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { get } from './endpoint.ts'
-import { ById, EpochSeconds, LenientNumber, NullableNumber, NullableText } from './wire.ts'
+import { del, get } from './endpoint.ts'
+import { ById, EpochSeconds, Keyword, LenientNumber, NullableNumber, NullableText } from './wire.ts'
 
 /** Flag that may be NULL in an adopted database. */
 const NullableFlag = z
@@ -77,6 +77,11 @@ const OwnFilter = {
   /** Request id, exact. Ours. */
   request_id: z.string().max(64).default(''),
 }
+/** Texts that a captured request or answer contains, case as written. */
+const BodyFilter = {
+  request: z.string().max(256).default(''),
+  response: z.string().max(256).default(''),
+}
 const Paging = {
   p: LenientNumber,
   /** `<created_at>-<id>` of the last row seen: the page after it. Ours; beats `p`. */
@@ -97,17 +102,80 @@ const Sums = z.object({
   token: z.int(),
 })
 
+const Searched = z.object({
+  /**
+   * Only beside rows found by `request` or `response`, when the search stopped before its end:
+   * everything from this second on has been searched. `before=<searched_from>-0` goes on.
+   */
+  searched_from: EpochSeconds.optional(),
+})
+
+const Format = {
+  format: z.enum(['json', 'csv', 'ndjson']).catch('json'),
+  /** Time zone of the times in CSV, such as `Asia/Shanghai`; empty: UTC. */
+  tz: z.string().max(64).default(''),
+  /** `true`: captured requests and answers are in the file. */
+  bodies: z.string().default(''),
+}
+
+const Cleanup = z.object({
+  running: z.boolean(),
+  /** Seconds; rows before this are deleted. 0: there was no run yet. */
+  target_timestamp: EpochSeconds,
+  /** Rows deleted so far. */
+  deleted: z.int(),
+})
+export type Cleanup = z.infer<typeof Cleanup>
+
 export const logApi = {
   list: get('/api/log/', {
     access: 'admin',
-    query: z.object({ ...AdminFilter, ...Paging }),
+    query: z.object({ ...AdminFilter, ...BodyFilter, ...Paging }),
     data: z.array(Log),
+    extra: Searched,
   }),
   listSelf: get('/api/log/self', {
     access: 'user',
-    query: z.object({ ...OwnFilter, ...Paging }),
+    query: z.object({ ...OwnFilter, ...BodyFilter, ...Paging }),
     data: z.array(Log),
+    extra: Searched,
   }),
+  search: get('/api/log/search', {
+    access: 'admin',
+    query: Keyword,
+    data: z.array(Log),
+    summary: 'The newest rows of a type number, with a request id, or whose content begins so.',
+  }),
+  searchSelf: get('/api/log/self/search', {
+    access: 'user',
+    query: Keyword,
+    data: z.array(Log),
+    summary: 'The newest own rows of a type number or with a request id.',
+  }),
+  export: get('/api/log/export/', {
+    access: 'admin',
+    query: z.object({ ...AdminFilter, ...BodyFilter, ...Format }),
+    answer: 'stream',
+    summary: 'All rows of a filter as a file, newest first.',
+  }),
+  exportSelf: get('/api/log/self/export/', {
+    access: 'user',
+    query: z.object({ ...OwnFilter, ...BodyFilter, ...Format }),
+    answer: 'stream',
+    summary: 'All own rows of a filter as a file, newest first.',
+  }),
+  remove: del('/api/log/', {
+    access: 'admin',
+    query: z.object({ target_timestamp: LenientNumber }),
+    /** Rows deleted so far. */
+    data: z.int(),
+    extra: z.object({
+      /** The run takes longer than a call may; `GET /api/log/cleanup` tells how far it is. */
+      running: z.boolean().optional(),
+    }),
+    summary: 'Deletes the rows of all users before a second.',
+  }),
+  cleanup: get('/api/log/cleanup', { access: 'admin', data: Cleanup }),
   stat: get('/api/log/stat', { access: 'admin', query: z.object(AdminFilter), data: Sums }),
   statSelf: get('/api/log/self/stat', {
     access: 'user',

@@ -7,3 +7,13 @@ export const LogType = {
   system: 4,
   test: 5,
 } as const
+
+/**
+ * How much of a token's calls is kept beside their log rows. `metadata`: the settings and sizes,
+ * none of the words; `redacted`: the words without what looks like a secret; `full`: as they were.
+ */
+export const CAPTURE_MODES = ['off', 'metadata', 'redacted', 'full'] as const
+export type CaptureMode = (typeof CAPTURE_MODES)[number]
+
+/** Rows that a search of the log answers at most. */
+export const LOG_SEARCH_ROWS_MAX = 100

@@ -8,11 +8,16 @@ const OptionRow = z.object({
 
 export const optionApi = {
   list: get('/api/option/', {
-    // The handler raises this to OPTIONS_MIN_ROLE.
     access: 'admin',
+    raisedBy: 'OPTIONS_MIN_ROLE',
     data: z.array(OptionRow),
     /** Secret options that hold a value; the values are never sent. */
     extra: z.object({ secrets_set: z.array(z.string()).meta({ examples: [['SMTPToken']] }) }),
   }),
-  update: put('/api/option/', { access: 'admin', body: OptionRow, misfit: 'option_undecodable' }),
+  update: put('/api/option/', {
+    access: 'admin',
+    raisedBy: 'OPTIONS_MIN_ROLE',
+    body: OptionRow,
+    misfit: 'option_undecodable',
+  }),
 }

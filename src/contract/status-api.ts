@@ -33,15 +33,18 @@ export const Status = z.object({
     /** Role that may read and change settings. */
     options_min_role: z.int(),
     features: z.array(z.string()),
-    /** `default`, `berry` or `air`. */
+    /** `default`, `berry` or `air`; as it was when the server started. */
     theme: z.string(),
+    /** Where the widget of the human check is loaded from. */
+    turnstile_url: z.string(),
   }),
 })
 export type Status = z.infer<typeof Status>
 
-/** Ratio maps as JSON texts, so that their decimals arrive as written. */
+/** Ratio maps in force as JSON texts, so that their decimals arrive as they are counted with. */
 const Prices = z.object({
   model_ratio: z.string(),
+  /** Of every model in `model_ratio`, also where its name alone decides. */
   completion_ratio: z.string(),
   group_ratio: z.string(),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { del, get, post, put } from './endpoint.ts'
+import { CAPTURE_MODES } from './log.ts'
 import { TOKEN_ORDERS } from './token.ts'
 import {
   ById,
@@ -34,6 +35,8 @@ export const Token = z.object({
   models: NullableText,
   /** Comma list of CIDR blocks it may be used from; empty: everywhere. */
   subnet: NullableText,
+  /** What is kept of its calls' requests and answers; absent in lists. Ours. */
+  capture: z.enum(CAPTURE_MODES).optional(),
 })
 export type Token = z.infer<typeof Token>
 
@@ -45,6 +48,8 @@ export const TokenInput = z.object({
   unlimited_quota: optional(z.boolean()),
   models: optional(Text),
   subnet: optional(Text),
+  /** Absent: as it is, on creation `off`. Ours. */
+  capture: optional(z.enum(CAPTURE_MODES)),
 })
 export type TokenInput = z.infer<typeof TokenInput>
 

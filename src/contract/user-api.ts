@@ -41,7 +41,7 @@ const User = z.object({
   aff_code: NullableText,
   inviter_id: NullableNumber,
 })
-type User = z.infer<typeof User>
+export type User = z.infer<typeof User>
 
 /**
  * A user object of which only a few members are filled, the others zero or empty, as the wire has
@@ -53,12 +53,12 @@ const PartialUser = z.object({
   username: z.string().default(''),
 })
 
-const SignedIn = z.object({
+export const SignedIn = z.object({
   ...PartialUser.shape,
   /** Present and true while only the password may be changed. */
   must_change_password: z.boolean().optional(),
 })
-type SignedIn = z.infer<typeof SignedIn>
+export type SignedIn = z.infer<typeof SignedIn>
 
 export const Self = z.object({
   ...User.shape,
@@ -98,6 +98,9 @@ const UserUpdate = z.object({
   quota_was: optional(Quota),
 })
 
+/** Characters of the reason given with a top-up. */
+const REMARK_LENGTH_MAX = 500
+
 const UserPage = z.object({ p: LenientNumber, order: z.enum(USER_ORDERS).catch('') })
 
 export const userApi = {
@@ -126,12 +129,6 @@ export const userApi = {
     summary: 'Makes a new system access token; the old one stops working.',
   }),
   availableModels: get('/api/user/available_models', { access: 'user', data: z.array(z.string()) }),
-  redeem: post('/api/user/topup', {
-    access: 'user',
-    body: z.object({ key: optional(Text) }),
-    data: Quota,
-    summary: 'Redeems a code; answers the points added.',
-  }),
   list: get('/api/user/', { access: 'admin', query: UserPage, data: z.array(User) }),
   search: get('/api/user/search', { access: 'admin', query: Keyword, data: z.array(User) }),
   find: get('/api/user/:id', { access: 'admin', params: ById, data: User }),
@@ -143,4 +140,14 @@ export const userApi = {
     data: PartialUser,
   }),
   remove: del('/api/user/:id', { access: 'admin', params: ById }),
+  topUp: post('/api/topup', {
+    access: 'admin',
+    body: z.object({
+      user_id: optional(WholeNumber),
+      quota: optional(Quota),
+      /** What the log row says; absent: that points came by this call. */
+      remark: optional(z.string().max(REMARK_LENGTH_MAX)),
+    }),
+    summary: 'Adds quota to a user: for payment scripts.',
+  }),
 }

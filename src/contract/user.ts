@@ -14,10 +14,16 @@ export const PASSWORD_LENGTH_MIN = 8
 export const PASSWORD_BYTES_MAX = 72
 export const EMAIL_LENGTH_MAX = 50
 
+/** Characters of one group's name: One API's column held this much. */
+export const GROUP_NAME_LENGTH_MAX = 32
+/** Groups of one user. */
+export const USER_GROUPS_MAX = 20
+
 export const DEFAULT_GROUP = 'default'
 export const ROOT_USERNAME = 'root'
 
 export const USER_ORDERS = ['', 'quota', 'used_quota', 'request_count'] as const
+export type UserOrder = (typeof USER_ORDERS)[number]
 export const MANAGE_ACTIONS = ['promote', 'demote', 'delete', 'disable', 'enable'] as const
 export type ManageAction = (typeof MANAGE_ACTIONS)[number]
 

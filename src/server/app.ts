@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Logger } from 'pino'
+import type { Background } from './background.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
+import type { Egress } from './egress/egress.ts'
 import type { RateLimits } from './http/rate-limit.ts'
 import type { Sessions } from './http/sessions.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -18,6 +20,10 @@ export interface App {
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits
+  /** The way out for everything but relayed calls, which have their own. */
+  egress: Egress
+  /** For what goes on after an answer has left. */
+  background: Background
   clock: Clock
   /** The program's own output. "Log" means the rows that users see. */
   trace: Logger

@@ -6,15 +6,24 @@ import http, { type IncomingMessage, type RequestListener, type ServerResponse }
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { Logger } from 'pino'
+import { ownAccountRoutes } from './account/own-account-routes.ts'
+import { passwordResetRoutes } from './account/password-reset-routes.ts'
+import { startQuotaReminders } from './account/quota-reminder.ts'
+import { registrationRoutes } from './account/registration-routes.ts'
 import type { App } from './app.ts'
+import { auditRoutes } from './audit/audit-routes.ts'
+import { createBackground } from './background.ts'
 import { createFirstRoot, sessionSecret, type FirstRoot } from './bootstrap.ts'
 import { channelRoutes } from './channel/channel-routes.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
+import { dashboardRoutes } from './dashboard/dashboard-routes.ts'
 import type { Database } from './db/database.ts'
+import { createEgress } from './egress/egress.ts'
 import { clientAddress, isTrustedProxy, parseTrustedProxies } from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
 import { API_BODY_BYTES_MAX, mountApi, renderRefusal } from './http/mount.ts'
+import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
@@ -22,11 +31,16 @@ import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
+import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
 import { logRoutes } from './log/log-routes.ts'
+import { startLogUpkeep } from './log/log-upkeep.ts'
 import { createMetrics } from './metrics.ts'
 import { createLiveOptions } from './option/live-options.ts'
 import { optionRoutes } from './option/option-routes.ts'
-import { createRelay, isRelayPath } from './relay/relay.ts'
+import { createRelay, isRelayPath, type Relay } from './relay/relay.ts'
+import { releaseRoutes } from './release/release-routes.ts'
+import { redemptionRoutes } from './redemption/redemption-routes.ts'
+import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
@@ -79,6 +93,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       critical: config.CRITICAL_RATE_LIMIT,
       pool: database.pool,
     }),
+    background: createBackground(trace),
+    egress: createEgress({ allowPrivate: config.EGRESS_ALLOW_PRIVATE }),
     clock,
     trace,
     version: `v${packageVersion()}`,
@@ -93,6 +109,9 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ownOrigins: new Set(),
   }
   const recovery = await startRecovery(app)
+  const cleanup = createLogCleanup(app)
+  const logUpkeep = startLogUpkeep(app, cleanup)
+  const stopReminders = startQuotaReminders(app)
   const metrics = createMetrics(() => ledger.pending)
   const relay = await createRelay(app, metrics)
   const stopper = new AbortController()
@@ -114,16 +133,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     },
   })
   await prepare(web, app)
-  mountApi(web, app, [
-    ...statusRoutes(app),
-    ...signInRoutes(app),
-    ...accountRoutes(app),
-    ...userRoutes(app),
-    ...tokenRoutes(app),
-    ...channelRoutes(app, { probe: relay.probe, stopping: stopper.signal }),
-    ...logRoutes(app),
-    ...optionRoutes(app),
-  ])
+  mountApi(web, app, allRoutes(app, { relay, cleanup, stopping: stopper.signal }))
   mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
 
@@ -146,13 +156,47 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await closed
       // A database that does not come back must not keep the process; what is open is recovered.
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
+      await logUpkeep.stop()
       await recovery.stop()
+      stopReminders()
+      await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
+      await app.egress.close()
     },
   }
 }
 
+/** What answers the management API. */
+const allRoutes = (
+  app: App,
+  { relay, cleanup, stopping }: { relay: Relay; cleanup: LogCleanup; stopping: AbortSignal },
+): Route[] => [
+  ...statusRoutes(app),
+  ...signInRoutes(app),
+  ...oauthRoutes(app),
+  ...accountRoutes(app),
+  ...registrationRoutes(app),
+  ...passwordResetRoutes(app),
+  ...ownAccountRoutes(app),
+  ...userRoutes(app),
+  ...tokenRoutes(app),
+  ...channelRoutes(app, {
+    probe: relay.probe,
+    egress: relay.egress,
+    stopping,
+  }),
+  ...redemptionRoutes(app),
+  ...logRoutes(app, cleanup),
+  ...dashboardRoutes(app),
+  ...optionRoutes(app),
+  ...releaseRoutes(app),
+  ...auditRoutes(app),
+]
+
 /** What the last settlements get to reach the database. */
 const LEDGER_LIMIT_MS = 10_000
+
+/** What mail that was promised gets to leave. */
+const BACKGROUND_LIMIT_MS = 10_000
 
 const delay = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms).unref())

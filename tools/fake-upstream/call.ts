@@ -10,6 +10,7 @@ export type Call = {
   path: string
   query: URLSearchParams
   authorization: string
+  headers: IncomingMessage['headers']
   bytes: Buffer
   /** The body as JSON; empty when it is none (form data, nothing). */
   json: Json
@@ -30,6 +31,7 @@ export function readCall(request: IncomingMessage, bytes: Buffer): Call {
     path: segments.filter((segment) => !segment.startsWith('~')).join('/'),
     query: url.searchParams,
     authorization: request.headers.authorization ?? '',
+    headers: request.headers,
     bytes,
     json,
     model,
@@ -45,7 +47,8 @@ export function readCall(request: IncomingMessage, bytes: Buffer): Call {
 
 /** Azure and Gemini name the model in the path. */
 function modelInPath(path: string): string | undefined {
-  return /\/deployments\/([^/]+)|\/models\/([^/:]+):/.exec(path)?.slice(1).find(Boolean)
+  const found = /\/deployments\/([^/]+)|\/models\/([^/:]+):/.exec(path)?.slice(1).find(Boolean)
+  return found === undefined ? undefined : decodePath(found)
 }
 
 function decodePath(path: string): string {

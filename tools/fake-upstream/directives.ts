@@ -16,6 +16,9 @@ export type Directives = {
   promptTokens: number | null
   cachedTokens: number
   reasoningTokens: number
+  /** Anthropic: written to the cache, for minutes and for an hour. */
+  cacheWriteTokens: number
+  cacheWriteHourTokens: number
   refusal: Refusal | null
   /** Seconds in the `Retry-After` header of a refusal; null sends no header. */
   retryAfterSeconds: number | null
@@ -83,6 +86,8 @@ const nothing: Directives = {
   promptTokens: null,
   cachedTokens: 0,
   reasoningTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
   refusal: null,
   retryAfterSeconds: null,
   trouble: null,
@@ -165,6 +170,8 @@ const counted: Counted[] = [
   [/^tokens-(\d+)$/, (completionTokens) => ({ completionTokens })],
   [/^prompt-(\d+)$/, (promptTokens) => ({ promptTokens })],
   [/^cached-(\d+)$/, (cachedTokens) => ({ cachedTokens })],
+  [/^cache-write-(\d+)$/, (cacheWriteTokens) => ({ cacheWriteTokens })],
+  [/^cache-write-hour-(\d+)$/, (cacheWriteHourTokens) => ({ cacheWriteHourTokens })],
   [/^reasoning-(\d+)$/, (reasoningTokens) => ({ reasoningTokens })],
   [/^big-line-(\d+)$/, (bigLineBytes) => ({ bigLineBytes })],
   [/^bomb-(\d+)$/, (bombMebibytes) => ({ bombMebibytes })],

@@ -9,12 +9,15 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { bytesAnswer, errorAnswer, jsonAnswer, refusalAnswer, type Answer } from './answer.ts'
+import { bytesAnswer, errorAnswer, jsonAnswer, type Answer } from './answer.ts'
 import { readCall, type Call, type Json } from './call.ts'
 import { chatAnswer, completionAnswer } from './chat-answers.ts'
 import { deliver } from './delivery.ts'
 import { startFastUpstream } from './fast-upstream.ts'
-import { anthropicAnswer, geminiAnswer } from './native-answers.ts'
+import { anthropicAnswer, anthropicCountAnswer } from './native/anthropic-answers.ts'
+import { azureProblem } from './native/azure-checks.ts'
+import { geminiAnswer, geminiCountAnswer, geminiEmbeddingAnswer } from './native/gemini-answers.ts'
+import { errorIn, refusalAnswer } from './refusals.ts'
 import {
   balanceAnswer,
   embeddingsAnswer,
@@ -151,7 +154,7 @@ function flakyAnswer(state: State, call: Call): Answer | null {
   if (failed >= flakyCalls) return null
   state.flakyCalls.set(call.flakyKey, failed + 1)
   const message = `failing call ${failed + 1} of ${flakyCalls}`
-  return errorAnswer(500, { message, type: 'server_error', code: 'server_error' })
+  return errorIn(call, 500, { message, type: 'server_error', code: 'server_error' })
 }
 
 /** Answers that no endpoint would give. */
@@ -162,7 +165,7 @@ function troubledAnswer(call: Call): Answer | null {
     case 'html-200':
       return bytesAnswer('text/html', '<html>welcome to the proxy</html>')
     case 'error-200':
-      return errorAnswer(200, {
+      return errorIn(call, 200, {
         message: 'The upstream refused, with a smile',
         type: 'server_error',
         code: 'refused_with_200',
@@ -182,12 +185,15 @@ const endpoints: [suffix: RegExp, answer: (call: Call) => Answer][] = [
   [/\/audio\/(?:transcriptions|translations)$/, transcriptionAnswer],
   [/\/models$/, () => modelsAnswer(null)],
   [/\/messages$/, anthropicAnswer],
+  [/\/messages\/count_tokens$/, anthropicCountAnswer],
+  [/:countTokens$/, geminiCountAnswer],
+  [/:(?:embedContent|batchEmbedContents)$/, geminiEmbeddingAnswer],
   [/:(?:stream)?generateContent$/i, geminiAnswer],
 ]
 
 function answerTo(call: Call): Answer {
   const endpoint = endpoints.find(([suffix]) => suffix.test(call.path))
-  if (endpoint) return endpoint[1](call)
+  if (endpoint) return azureProblem(call) ?? endpoint[1](call)
   const modelId = call.method === 'GET' ? /\/models\/([^/:]+)$/.exec(call.path)?.[1] : undefined
   if (modelId !== undefined) return modelsAnswer(modelId)
   const error = { message: `no such path: ${call.path}`, type: 'not_found', code: null }

@@ -48,7 +48,7 @@ function inputsOf(input: unknown): string[] {
 }
 
 /** Numbers from -1 to 1 that depend on the text alone and survive a trip through 32 bits. */
-function vectorOf(text: string, dimensions: number): number[] {
+export function vectorOf(text: string, dimensions: number): number[] {
   return range(dimensions).map((index) => {
     const hash = createHash('sha256').update(`${index} ${text}`).digest()
     return hash.readInt16LE(0) / 32_768
@@ -158,6 +158,16 @@ export function balanceAnswer(call: Call): Answer | null {
   if (has('/user/info')) {
     const data = { id: 'u', name: 'n', balance: '3.5', totalBalance: '8.25', chargeBalance: '4.75' }
     return jsonAnswer({ code: 20_000, message: 'OK', status: true, data })
+  }
+  if (has('/billing/credit_grants')) {
+    return jsonAnswer({ object: 'credit_summary', total_available: 6.5, total_remaining: 6.5 })
+  }
+  if (call.path.endsWith('/credits')) {
+    return jsonAnswer({ data: { total_credits: 100.5, total_usage: 25.75 } })
+  }
+  if (has('/users/me/balance')) {
+    const data = { available_balance: 49.58, voucher_balance: 46.58, cash_balance: 3 }
+    return jsonAnswer({ code: 0, data, scode: '0x0', status: true })
   }
   return null
 }

@@ -15,13 +15,25 @@ export function eventsToSend(events: StreamEvent[], directives: Directives): Str
     case 'hang-mid-stream':
       return events.slice(0, half)
     case 'error-mid-stream': {
-      const error = { message: 'The upstream failed in the middle', type: 'server_error' }
-      const data = JSON.stringify({ error: { ...error, param: null, code: 'server_error' } })
-      return [...events.slice(0, half), { data }]
+      return [...events.slice(0, half), errorLike(events)]
     }
     default:
       return directives.cutAfter === null ? events : events.slice(0, directives.cutAfter)
   }
+}
+
+/** An error as the dialect of these events tells it. */
+function errorLike(events: StreamEvent[]): StreamEvent {
+  const message = 'The upstream failed in the middle'
+  if (events.some(({ name }) => name !== undefined)) {
+    const error = { type: 'overloaded_error', message }
+    return { name: 'error', data: JSON.stringify({ type: 'error', error }) }
+  }
+  if (events.some(({ data }) => data.includes('"candidates"'))) {
+    return { data: JSON.stringify({ error: { code: 503, message, status: 'UNAVAILABLE' } }) }
+  }
+  const error = { message, type: 'server_error', param: null, code: 'server_error' }
+  return { data: JSON.stringify({ error }) }
 }
 
 /** The bytes of one event, framed as the directives ask. */

@@ -121,6 +121,12 @@ describe('answers', () => {
     answers(200, 'body')
     const file = callForFile as (key: string) => Promise<Blob>
     expect(await (await file('GET /api/log/export/')).text()).toBe('body')
+    answers(200, 'body')
+    const seen: number[] = []
+    const counted = callForFile as (key: string, input: {}, options: object) => Promise<Blob>
+    const onBytes = (bytes: number) => seen.push(bytes)
+    expect(await (await counted('GET /api/log/export/', {}, { onBytes })).text()).toBe('body')
+    expect(seen.at(-1)).toBe(4)
   })
 })
 

@@ -28,6 +28,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Nobody waits for the answer: a failure raises no toast and sends nobody to the sign-in page. */
   background?: boolean
+  /** Of a file: called with the bytes that have come so far. */
+  onBytes?: (bytes: number) => void
 }
 type Args<E extends Endpoint> = keyof Sent<E> extends never
   ? [input?: {}, options?: CallOptions]
@@ -194,10 +196,25 @@ export function createCalls(around: CallSurroundings) {
     key: K,
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
   ): Promise<Blob> {
-    return watched(options, async () => (await send(key, input, options)).blob())
+    return watched(options, async () => blobOf(await send(key, input, options), options.onBytes))
   }
 
   return { call, callWhole, callRaw, callForFile }
+}
+
+function blobOf(answer: Response, onBytes: CallOptions['onBytes']): Promise<Blob> {
+  if (answer.body === null || onBytes === undefined) return answer.blob()
+  let bytes = 0
+  const counted = answer.body.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        bytes += chunk.length
+        onBytes(bytes)
+        controller.enqueue(chunk)
+      },
+    }),
+  )
+  return new Response(counted, { headers: answer.headers }).blob()
 }
 
 function envelopeOf(text: string): Record<string, unknown> & { message: string } {

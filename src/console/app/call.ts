@@ -20,7 +20,7 @@ function report(failure: CallFailure): void {
   toast[kind](message)
 }
 
-export const { call, callWhole, callRaw } = createCalls({
+export const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: apiBase,
   languageTag,

@@ -1,8 +1,36 @@
-import { queryOptions } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
+import { useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import type { Self } from '../../contract/user-api.ts'
 import { call } from './call.ts'
+import { sessionUser, setSessionUser } from './session.ts'
 
 /** The signed-in person as the server knows them now. */
 export const selfQuery = queryOptions({
   queryKey: ['self'],
   queryFn: ({ signal }) => call('GET /api/user/self', {}, { signal, background: true }),
 })
+
+/** Asks again with every page and whenever the window is looked at, and remembers the answer. */
+export function useFollowSelf(client: QueryClient): void {
+  const { data, refetch } = useQuery({ ...selfQuery, refetchOnWindowFocus: 'always' }, client)
+  const pathname = useLocation({ select: (location) => location.pathname })
+  const seen = useRef(pathname)
+  useEffect(() => {
+    if (seen.current === pathname) return
+    seen.current = pathname
+    void refetch()
+  }, [pathname, refetch])
+  useEffect(() => {
+    if (data !== undefined) follow(data)
+  }, [data])
+}
+
+/** Whoever was promoted or renamed meanwhile sees it without signing in again. */
+function follow({ id, username, display_name, role }: Self): void {
+  const user = sessionUser()
+  if (user?.id !== id) return
+  const isSame =
+    user.username === username && user.display_name === display_name && user.role === role
+  if (!isSame) setSessionUser({ ...user, username, display_name, role })
+}

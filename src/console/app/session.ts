@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { isAdmin } from '../../contract/user.ts'
+import { isAdmin, isRoot } from '../../contract/user.ts'
 import { readStoredObject, writeStored } from './stored.ts'
 
 /**
@@ -15,7 +15,7 @@ export interface SessionUser {
   must_change_password: boolean
 }
 
-export type PageAccess = 'anyone' | 'user' | 'admin'
+export type PageAccess = 'anyone' | 'user' | 'admin' | 'root'
 
 const listeners = new Set<() => void>()
 let current: SessionUser | null | undefined
@@ -82,5 +82,6 @@ export const useSessionUser = (): SessionUser | null => useSyncExternalStore(sub
 export function mayOpen(access: PageAccess, user: SessionUser | null): boolean {
   if (access === 'anyone') return true
   if (user === null) return false
+  if (access === 'root') return isRoot(user.role)
   return access === 'user' || isAdmin(user.role)
 }

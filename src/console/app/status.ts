@@ -75,6 +75,12 @@ const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
   inCurrency: status.display_in_currency ?? true,
 })
 
+/** What the server can do beyond One API, which says nothing of the kind. */
+export function useHasFeature(): (name: string) => boolean {
+  const features = useStatus().gatehouse?.features
+  return (name) => features?.includes(name) === true
+}
+
 /** Writes points the way this installation shows them. */
 export function useQuotaText(): (quota: number, decimals?: number) => string {
   const status = useStatus()

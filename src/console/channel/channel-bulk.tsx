@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Channel } from '../../contract/channel-api.ts'
+import type { Channel, RunState } from '../../contract/channel-api.ts'
 import { call } from '../app/call.ts'
+import { mark } from '../app/i18n.ts'
 import type { PagedList } from '../app/paged-list.ts'
 import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
@@ -10,28 +11,57 @@ import { Action, ConfirmAction } from '../ui/actions.tsx'
 import styles from './channel.module.css'
 
 const POLL_MS = 1500
-const stateKey = ['channel-test']
 
-/** The bulk test that runs on the server, whoever started it; undefined while unknown. */
-function useBulkTest() {
-  // A One API server takes the address for the test of a channel named "status".
-  const canAsk = useStatus().gatehouse !== undefined
+/** What a run over many channels is called, and what it says of itself. */
+interface RunWords {
+  key: string
+  address: 'GET /api/channel/test/status' | 'GET /api/channel/update_balance/status'
+  progress: string
+  underWay: string
+  underWayWithFailures: string
+  nothing: string
+  well: string
+  withFailures: string
+}
+
+const testRun: RunWords = {
+  key: 'channel-test',
+  address: 'GET /api/channel/test/status',
+  progress: mark('测试进度'),
+  underWay: mark('正在测试 {{done}} / {{total}}'),
+  underWayWithFailures: mark('正在测试 {{done}} / {{total}}，{{failed}} 个失败'),
+  nothing: mark('没有需要测试的渠道'),
+  well: mark('测试完成：{{count}} 个渠道全部通过'),
+  withFailures: mark('测试完成：共 {{count}} 个渠道，{{failed}} 个失败'),
+}
+
+const balanceRun: RunWords = {
+  key: 'channel-balance',
+  address: 'GET /api/channel/update_balance/status',
+  progress: mark('余额查询进度'),
+  underWay: mark('正在查询余额 {{done}} / {{total}}'),
+  underWayWithFailures: mark('正在查询余额 {{done}} / {{total}}，{{failed}} 个失败'),
+  nothing: mark('没有可以查询余额的渠道'),
+  well: mark('余额查询完成：{{count}} 个渠道全部更新'),
+  withFailures: mark('余额查询完成：共 {{count}} 个渠道，{{failed}} 个失败'),
+}
+
+/** The run of this kind on the server, whoever started it; undefined while unknown. */
+function useRun({ key, address }: RunWords, canAsk: boolean): RunState | undefined {
   const { data } = useQuery({
-    queryKey: stateKey,
-    queryFn: ({ signal }) => call('GET /api/channel/test/status', {}, { signal, background: true }),
+    queryKey: [key],
+    queryFn: ({ signal }) => call(address, {}, { signal, background: true }),
     enabled: canAsk,
     staleTime: 0,
     refetchInterval: ({ state }) => (state.data?.running === true ? POLL_MS : false),
   })
-  return { state: data, canAsk }
+  return data
 }
 
-type BulkState = ReturnType<typeof useBulkTest>['state']
-
 /** Lets the rows follow a run, and says what it came to when it is over. */
-function useFollow(state: BulkState, list: PagedList<Channel>) {
+function useFollow(words: RunWords, state: RunState | undefined, list: PagedList<Channel>) {
   const { t } = useTranslation()
-  const before = useRef<BulkState>(undefined)
+  const before = useRef<RunState>(undefined)
   useEffect(() => {
     const last = before.current
     before.current = state
@@ -41,21 +71,19 @@ function useFollow(state: BulkState, list: PagedList<Channel>) {
     if (isOver || (state.done !== last.done && list.rowsArePage)) list.refresh()
     if (!isOver) return
     const { done: count, failed } = state
-    if (count === 0) toast.info(t('没有需要测试的渠道'))
-    else if (failed === 0) toast.success(t('测试完成：{{count}} 个渠道全部通过', { count }))
-    else toast.warning(t('测试完成：共 {{count}} 个渠道，{{failed}} 个失败', { count, failed }))
-  }, [state, list, t])
+    if (count === 0) toast.info(t(words.nothing))
+    else if (failed === 0) toast.success(t(words.well, { count }))
+    else toast.warning(t(words.withFailures, { count, failed }))
+  }, [state, list, words, t])
 }
 
-function Progress({ state }: { state: NonNullable<BulkState> }) {
+function Progress({ words, state }: { words: RunWords; state: RunState }) {
   const { t } = useTranslation()
   const { done, total, failed } = state
   return (
     <output className={styles['progress']}>
-      <progress value={done} max={Math.max(1, total)} aria-label={t('测试进度')} />
-      {failed === 0
-        ? t('正在测试 {{done}} / {{total}}', { done, total })
-        : t('正在测试 {{done}} / {{total}}，{{failed}} 个失败', { done, total, failed })}
+      <progress value={done} max={Math.max(1, total)} aria-label={t(words.progress)} />
+      {t(failed === 0 ? words.underWay : words.underWayWithFailures, { done, total, failed })}
     </output>
   )
 }
@@ -64,37 +92,49 @@ function Progress({ state }: { state: NonNullable<BulkState> }) {
 export function BulkActions({ list }: { list: PagedList<Channel> }) {
   const { t } = useTranslation()
   const client = useQueryClient()
-  const { state, canAsk } = useBulkTest()
-  useFollow(state, list)
-  const isRunning = state?.running === true
-  const why = isRunning ? { why: t('测试正在进行，请等它完成') } : {}
+  // A One API server takes the addresses for channels named "status", and never updates balances.
+  const canAsk = useStatus().gatehouse !== undefined
+  const tests = useRun(testRun, canAsk)
+  const balances = useRun(balanceRun, canAsk)
+  useFollow(testRun, tests, list)
+  useFollow(balanceRun, balances, list)
+  const isTesting = tests?.running === true
+  const isUpdating = balances?.running === true
 
-  async function start(scope: 'all' | 'disabled') {
-    await call('GET /api/channel/test', { query: { scope } })
-    if (!canAsk) {
-      toast.info(t('已开始测试，请稍后刷新查看结果'))
-      return
-    }
+  async function follow({ key }: RunWords, scope: string) {
     // A short run is over before it can be asked for: it has been seen running nevertheless.
-    client.setQueryData(stateKey, { running: true, scope, done: 0, total: 0, failed: 0 })
-    await client.invalidateQueries({ queryKey: stateKey })
+    client.setQueryData([key], { running: true, scope, done: 0, total: 0, failed: 0 })
+    await client.invalidateQueries({ queryKey: [key] })
+  }
+  async function test(scope: 'all' | 'disabled') {
+    await call('GET /api/channel/test', { query: { scope } })
+    if (canAsk) await follow(testRun, scope)
+    else toast.info(t('已开始测试，请稍后刷新查看结果'))
+  }
+  async function updateBalances() {
+    await call('GET /api/channel/update_balance', {})
+    await follow(balanceRun, 'all')
   }
   async function removeDisabled() {
     const count = await call('DELETE /api/channel/disabled', {})
     list.refresh()
     toast.success(t('已删除 {{count}} 个被禁用的渠道', { count }))
   }
+  const testing = isTesting ? { why: t('测试正在进行，请等它完成') } : {}
+  const updating = isUpdating ? { why: t('余额查询正在进行，请等它完成') } : {}
   return (
     <>
-      <Action label={t('测试全部')} onClick={() => start('all')} {...why} />
-      <Action label={t('测试已禁用')} onClick={() => start('disabled')} {...why} />
+      <Action label={t('测试全部')} onClick={() => test('all')} {...testing} />
+      <Action label={t('测试已禁用')} onClick={() => test('disabled')} {...testing} />
+      {canAsk && <Action label={t('更新余额')} onClick={updateBalances} {...updating} />}
       <ConfirmAction
         label={t('删除已禁用')}
         question={t('删除所有被禁用的渠道，包括手动禁用和自动禁用的？删除后无法恢复')}
         confirmLabel={t('全部删除')}
         onClick={removeDisabled}
       />
-      {isRunning && <Progress state={state} />}
+      {isTesting && <Progress words={testRun} state={tests} />}
+      {isUpdating && <Progress words={balanceRun} state={balances} />}
     </>
   )
 }

@@ -1,4 +1,5 @@
 import type { TFunction } from 'i18next'
+import { useState } from 'react'
 import type { Channel } from '../../contract/channel-api.ts'
 import { balanceText, channelType } from '../../contract/channel-types.ts'
 import { ChannelStatus, commaList } from '../../contract/channel.ts'
@@ -17,6 +18,7 @@ export interface ChannelTexts {
   t: TFunction
   quotaText: (quota: number) => string
   setPriority: (channel: Channel, priority: number) => Promise<void>
+  refreshBalance: (channel: Channel) => Promise<void>
   setTestModel: (channel: Channel, model: string) => Promise<void>
 }
 
@@ -73,21 +75,47 @@ function ResponseTime({ channel, t }: { channel: Channel; t: TFunction }) {
   )
 }
 
+/** A click asks the upstream what is left. */
 function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) {
-  const text = balanceText(channel.type, channel.balance, texts.quotaText)
   const { t } = texts
+  const [isBusy, setIsBusy] = useState(false)
+  const text = balanceText(channel.type, channel.balance, texts.quotaText)
   if (text === null) {
     return (
       <span className={styles['quiet']} title={t('此类型的上游不提供余额')}>
-        —
+        {t('不支持')}
       </span>
     )
   }
   const askedAt = channel.balance_updated_time
+  const isKnown = askedAt > 0
+  async function refresh() {
+    setIsBusy(true)
+    try {
+      await texts.refreshBalance(channel)
+    } catch {
+      // The toast with the server's sentence is up already; the last figure stays.
+    } finally {
+      setIsBusy(false)
+    }
+  }
   return (
-    <span title={askedAt > 0 ? t('更新于 {{stamp}}', { stamp: stampText(askedAt) }) : undefined}>
+    <button
+      type="button"
+      className={styles['balance']}
+      data-known={isKnown}
+      aria-busy={isBusy}
+      disabled={isBusy}
+      aria-label={t('「{{name}}」的余额 {{text}}，点击更新', { name: channel.name, text })}
+      title={
+        isKnown
+          ? t('更新于 {{stamp}}，点击更新', { stamp: stampText(askedAt) })
+          : t('还没有查询过，点击更新')
+      }
+      onClick={() => void refresh()}
+    >
       {text}
-    </span>
+    </button>
   )
 }
 
@@ -222,6 +250,8 @@ export function channelBlock(texts: ChannelTexts): (channel: Channel) => Block {
         <Priority channel={channel} texts={texts} />
         <span>{t('测试模型')}</span>
         <TestModel channel={channel} texts={texts} />
+        <span>{t('余额')}</span>
+        <Balance channel={channel} texts={texts} />
       </div>
     ),
   })

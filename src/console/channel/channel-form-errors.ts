@@ -55,7 +55,7 @@ function addressErrors({ type, baseUrl }: ChannelForm): Found {
   const address = trimBaseUrl(baseUrl)
   const values = { label: localText(label), example: placeholder }
   if (mode === 'required' && address === '') {
-    return [['baseUrl', { text: mark('请填写{{label}}，例如 {{example}}'), values }]]
+    return [['baseUrl', { text: mark('请填写「{{label}}」，例如 {{example}}'), values }]]
   }
   if (mode === 'hidden' || address === '' || isWebAddress(address)) return []
   return [
@@ -74,7 +74,9 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
     if (!isMissing || (field.secret && keepsSecret(form, before, member))) return []
     const values = { label: localText(label), example: placeholder }
     const text =
-      placeholder === '' ? mark('请填写{{label}}') : mark('请填写{{label}}，例如 {{example}}')
+      placeholder === ''
+        ? mark('请填写「{{label}}」')
+        : mark('请填写「{{label}}」，例如 {{example}}')
     return [[`config.${member}`, { text, values }]]
   })
 }

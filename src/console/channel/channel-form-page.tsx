@@ -1,12 +1,12 @@
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../contract/channel-api.ts'
 import { call } from '../app/call.ts'
 import { useFormSave } from '../app/form/form-save.ts'
 import { mark } from '../app/i18n.ts'
+import { LinkButton } from '../app/link-button.tsx'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { type Change, Form, SaveBar } from '../ui/form.tsx'
@@ -17,16 +17,25 @@ import { formErrors } from './channel-form-errors.ts'
 import {
   AddressRow,
   type ChannelFormApi,
-  KeyRow,
   NameRows,
   OrderRows,
   TypeFields,
 } from './channel-form-rows.tsx'
-import { type ChannelForm, newChannelForm, toChanges, toForm, toInput } from './channel-form.ts'
+import {
+  type ChannelForm,
+  copiedForm,
+  isReadOnly,
+  newChannelForm,
+  toChanges,
+  toForm,
+  toInput,
+} from './channel-form.ts'
+import { KeyRow } from './channel-key-row.tsx'
 import { ModelRows } from './channel-model-rows.tsx'
 import { useTypeModels } from './channel-models.ts'
 import { TypeRow } from './channel-type-field.tsx'
 import { typeName } from './channel-type-name.ts'
+import styles from './channel.module.css'
 
 async function saveChannel(form: ChannelForm, before: Channel | null): Promise<void> {
   if (before === null) await call('POST /api/channel/', { body: toInput(form) })
@@ -103,16 +112,22 @@ function useTypeChange(form: ChannelFormApi) {
   }
 }
 
-function ChannelFormPage({ before }: { before: Channel | null }) {
+interface FormPageProps {
+  /** The channel that is edited; null: a new one. */
+  before: Channel | null
+  initial: ChannelForm
+}
+
+function ChannelFormPage({ before, initial }: FormPageProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const isNew = before === null
-  const [initial] = useState(isNew ? newChannelForm : () => toForm(before))
   const form = useChannelForm(initial, before)
   const { save, isBusy, failure } = useSave(before)
   const changes = useChanges(form.values, before)
   const changeType = useTypeChange(form)
   const title = isNew ? t('添加渠道') : t('编辑渠道')
+  const isShut = isReadOnly(form.values, before)
 
   const submit = form.onSubmit(
     (values) => void save(values),
@@ -122,16 +137,24 @@ function ChannelFormPage({ before }: { before: Channel | null }) {
       if (first !== undefined) toast.error(t(first.toast ?? first.text, first.values ?? {}))
     },
   )
+  const copy =
+    isNew || isShut ? undefined : (
+      <LinkButton variant="default" to={paths.channelAdd} search={{ from: String(before.id) }}>
+        {t('复制为新渠道')}
+      </LinkButton>
+    )
   return (
-    <Page title={title} facts={before?.name}>
+    <Page title={title} facts={before?.name} actions={copy}>
       <Form label={title} onSubmit={submit}>
-        <TypeRow value={form.values.type} onChange={changeType} />
-        <NameRows form={form} before={before} />
-        <AddressRow form={form} />
-        <TypeFields form={form} before={before} />
-        <KeyRow form={form} before={before} />
-        <ModelRows form={form} />
-        <OrderRows form={form} />
+        <TypeRow value={form.values.type} onChange={changeType} isNew={isNew} />
+        <fieldset className={styles['rows']} disabled={isShut}>
+          <NameRows form={form} before={before} />
+          <AddressRow form={form} />
+          <TypeFields form={form} before={before} />
+          <KeyRow form={form} before={before} />
+          <ModelRows form={form} before={before} />
+          <OrderRows form={form} />
+        </fieldset>
         <SaveBar
           label={isNew ? t('创建') : t('保存')}
           isBusy={isBusy}
@@ -146,27 +169,43 @@ function ChannelFormPage({ before }: { before: Channel | null }) {
   )
 }
 
+/** A channel as it is stored now. */
+function useStoredChannel(id: string) {
+  return useQuery({
+    queryKey: ['channel', id],
+    queryFn: ({ signal }) =>
+      call('GET /api/channel/:id', { params: { id: Number(id) } }, { signal }),
+    enabled: id !== '',
+    // What is edited has to be what is saved now.
+    gcTime: 0,
+    staleTime: Infinity,
+  })
+}
+
 export function ChannelAddPage() {
-  return <ChannelFormPage before={null} />
+  const { t } = useTranslation()
+  // Our parser makes every query a record of texts.
+  const { from = '' }: { from?: string } = useSearch({ strict: false })
+  const { data, error, refetch } = useStoredChannel(from)
+  if (from === '') return <ChannelFormPage before={null} initial={newChannelForm()} />
+  if (error !== null) {
+    return <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
+  }
+  if (data === undefined) return <Loading prompt={t('渠道')} />
+  const copy = copiedForm(data, t('{{name}} 副本', { name: data.name }))
+  return <ChannelFormPage before={null} initial={copy} key={from} />
 }
 
 export function ChannelEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
-  const { data, error, refetch } = useQuery({
-    queryKey: ['channel', id],
-    queryFn: ({ signal }) =>
-      call('GET /api/channel/:id', { params: { id: Number(id) } }, { signal }),
-    // What is edited has to be what is saved now.
-    gcTime: 0,
-    staleTime: Infinity,
-  })
+  const { data, error, refetch } = useStoredChannel(id)
   if (error !== null) {
     return <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
   }
   return data === undefined ? (
     <Loading prompt={t('渠道')} />
   ) : (
-    <ChannelFormPage before={data} key={data.id} />
+    <ChannelFormPage before={data} initial={toForm(data)} key={data.id} />
   )
 }

@@ -11,16 +11,7 @@ import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { FormRow } from '../ui/form.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
-import { Toggle } from '../ui/toggle.tsx'
-import {
-  batchKeys,
-  type ChannelForm,
-  hasField,
-  hasStoredKey,
-  keepsSecret,
-  needsKey,
-  needsKeyAgain,
-} from './channel-form.ts'
+import { type ChannelForm, keepsSecret } from './channel-form.ts'
 import styles from './channel.module.css'
 
 export type ChannelFormApi = UseFormReturnType<ChannelForm>
@@ -152,70 +143,6 @@ export function TypeFields({ form, before }: RowsProps) {
   return channelType(form.values.type).fields.map((field) => (
     <TypeField key={field.config} form={form} before={before} field={field} />
   ))
-}
-
-function useKeyHint({ form, before }: RowsProps): string | undefined {
-  const { t } = useTranslation()
-  const { parts, placeholder } = channelType(form.values.type).key
-  if (before !== null && !needsKeyAgain(form.values, before)) {
-    return hasStoredKey(before) ? t('已设置，留空表示不变') : t('尚未设置')
-  }
-  return parts.length > 1 ? localText(placeholder) : undefined
-}
-
-/** The key, or in a batch one key a line. */
-export function KeyRow({ form, before }: RowsProps) {
-  const { t } = useTranslation()
-  const hint = useKeyHint({ form, before })
-  const { type, key, isBatch } = form.values
-  if (!hasField(type, 'key')) return null
-  const canBatch = before === null && hasField(type, 'batch')
-  const placeholder = localText(channelType(type).key.placeholder)
-  const onChange = (text: string) => {
-    form.setFieldValue('key', text)
-    form.clearFieldError('key')
-  }
-  return (
-    <FormRow
-      label={t('密钥')}
-      hint={hint}
-      error={errorOf(form, 'key')}
-      isRequired={needsKey(form.values, before)}
-    >
-      {(field) => (
-        <>
-          {canBatch && isBatch ? (
-            <TextArea
-              field={field}
-              isCode
-              rows={6}
-              placeholder={t('一行一个密钥')}
-              value={key}
-              onChange={onChange}
-            />
-          ) : (
-            <SecretField field={field} placeholder={placeholder} value={key} onChange={onChange} />
-          )}
-          {needsKeyAgain(form.values, before) && (
-            <output className={styles['again']}>
-              {t('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')}
-            </output>
-          )}
-          {canBatch && (
-            <Toggle
-              label={
-                isBatch && batchKeys(key).length > 0
-                  ? t('批量创建，将添加 {{count}} 个渠道', { count: batchKeys(key).length })
-                  : t('批量创建，一行一个密钥')
-              }
-              isOn={isBatch}
-              onChange={(isOn) => form.setFieldValue('isBatch', isOn)}
-            />
-          )}
-        </>
-      )}
-    </FormRow>
-  )
 }
 
 export function OrderRows({ form }: Pick<RowsProps, 'form'>) {

@@ -4,9 +4,13 @@ import { formErrors } from './channel-form-errors.ts'
 import {
   batchKeys,
   type ChannelForm,
+  copiedForm,
+  isReadOnly,
   keepsSecret,
   needsKeyAgain,
   newChannelForm,
+  oddKeys,
+  repeatedKeys,
   toChanges,
   toForm,
   toInput,
@@ -90,6 +94,12 @@ describe('what is sent to create a channel', () => {
     const key = 'sk-1\r\n\n  sk-2 \n'
     expect(batchKeys(key)).toEqual(['sk-1', 'sk-2'])
     expect(toInput(aForm({ key, isBatch: true })).key).toBe('sk-1\nsk-2')
+  })
+
+  test('a line that repeats a key makes no channel, and is counted', () => {
+    const key = 'sk-1\nsk-2\n sk-1\r\n'
+    expect(batchKeys(key)).toEqual(['sk-1', 'sk-2'])
+    expect(repeatedKeys(key)).toBe(1)
   })
 
   test('the keys of types 33 and 42 are composed from their fields', () => {
@@ -197,6 +207,38 @@ describe('a key goes only where it was entered for', () => {
     const keyless = aChannel({ key_set: false })
     expect(needsKeyAgain({ ...toForm(keyless), type: 50 }, keyless)).toBe(false)
   })
+})
+
+test.each([
+  [1, 'anything|at-all', 0],
+  [15, 'ak|sk', 0],
+  [15, 'ak', 1],
+  [18, 'app|secret|key', 0],
+  [18, 'app|secret', 1],
+  [22, 'key-app', 0],
+  [22, 'key', 1],
+  [23, '1|2|3', 0],
+  [23, '1|2|3|4', 1],
+  // Nothing typed is missing, not odd.
+  [23, '', 0],
+])('a key of type %i that reads %s', (type, key, odd) => {
+  expect(oddKeys(aForm({ type, key }))).toHaveLength(odd)
+  expect(oddKeys(aForm({ type, key: `${key}\n\n`, isBatch: true }))).toHaveLength(odd)
+})
+
+test('a copy has everything but the key', () => {
+  const before = aChannel({ type: 33, config: '{"region":"a","ak":""}', config_set: ['ak'] })
+  const copy = copiedForm(before, '主力 副本')
+  expect(copy).toMatchObject({ name: '主力 副本', key: '', weight: '3', priority: '10' })
+  expect(copy.config).toMatchObject({ region: 'a', ak: '' })
+  expect(wrongFields(copy)).toEqual(['config.ak', 'config.sk'])
+})
+
+test('a channel whose service has ended can only be looked at, or given another type', () => {
+  const before = aChannel({ type: 11 })
+  expect(isReadOnly(toForm(before), before)).toBe(true)
+  expect(isReadOnly({ ...toForm(before), type: 24 }, before)).toBe(false)
+  expect(isReadOnly(toForm(aChannel()), aChannel())).toBe(false)
 })
 
 describe('what has to be mended', () => {

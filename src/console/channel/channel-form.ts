@@ -5,6 +5,7 @@ import {
   ChannelTypeNumber,
   type ConfigMember,
   composeKey,
+  splitKey,
   trimBaseUrl,
 } from '../../contract/channel-types.ts'
 import { commaList, CONFIG_MEMBERS } from '../../contract/channel.ts'
@@ -141,11 +142,30 @@ function keyText(form: ChannelForm): string {
   return batchKeys(form.key).join('\n')
 }
 
-export const batchKeys = (text: string): string[] =>
+export const batchKeys = (text: string): string[] => [...new Set(keyLines(text))]
+
+const keyLines = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
+
+/** Lines of a batch that repeat a key: no channel is made of them. */
+export const repeatedKeys = (text: string): number => keyLines(text).length - batchKeys(text).length
+
+/** Keys that do not have the parts their type wants. They are sent nevertheless: formats change. */
+export function oddKeys({ type, key, isBatch }: ChannelForm): string[] {
+  const { parts, separator, sentWhole } = channelType(type).key
+  const keys = isBatch ? batchKeys(key) : keyLines(key).slice(0, 1)
+  if (parts.length === 1) return []
+  return keys.filter((one) => (sentWhole ? !one.includes(separator) : splitKey(type, one) === null))
+}
+
+/** The same channel once more, without its key, which nobody can read. */
+export const copiedForm = (channel: Channel, name: string): ChannelForm => ({
+  ...toForm(channel),
+  name,
+})
 
 /** Of a form without errors. `stored` is the configuration of the channel that is edited. */
 export function toInput(form: ChannelForm, stored: string | null = null): Partial<ChannelInput> {
@@ -210,3 +230,7 @@ export function needsKey(form: ChannelForm, before: Channel | null): boolean {
   if (isKeyComposed(form.type) || !hasField(form.type, 'key')) return false
   return before === null || needsKeyAgain(form, before)
 }
+
+/** Whether the form can only be looked at: the service of the channel's type has ended. */
+export const isReadOnly = (form: ChannelForm, before: Channel | null): boolean =>
+  before !== null && form.type === before.type && channelType(form.type).retired

@@ -47,6 +47,13 @@ function useChannelTexts({ update }: PagedList<Channel>): ChannelTexts {
         update(id, { priority })
         toast.success(t('操作成功完成！'))
       },
+      refreshBalance: async ({ id, name }) => {
+        const { balance } = await callWhole('GET /api/channel/update_balance/:id', {
+          params: { id },
+        })
+        update(id, { balance, balance_updated_time: nowSeconds() })
+        toast.success(t('「{{name}}」的余额已更新', { name }))
+      },
       setTestModel: async ({ id }, model) => {
         await call('PUT /api/channel/', { body: { id, test_model: model } })
         update(id, { test_model: model })

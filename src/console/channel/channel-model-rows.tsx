@@ -1,12 +1,15 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { toast } from '../app/toast.ts'
+import { CopyButton } from '../ui/copy-button.tsx'
 import { FormRow } from '../ui/form.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
 import { hasField } from './channel-form.ts'
 import { useAllModels, useTypeModels } from './channel-models.ts'
-import { type ChannelFormApi, errorOf } from './channel-form-rows.tsx'
+import { type ChannelFormApi, errorOf, type RowsProps } from './channel-form-rows.tsx'
+import { UpstreamModels } from './channel-upstream-models.tsx'
 import styles from './channel.module.css'
 
 const MAPPING_EXAMPLE = `{
@@ -16,7 +19,7 @@ const MAPPING_EXAMPLE = `{
 
 const joined = (...lists: readonly string[][]): string[] => [...new Set(lists.flat())]
 
-function FillButtons({ form }: { form: ChannelFormApi }) {
+function FillButtons({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { type, models } = form.values
   const related = useTypeModels()(type)
@@ -53,6 +56,16 @@ function FillButtons({ form }: { form: ChannelFormApi }) {
       >
         {t('清除所有模型')}
       </Button>
+      <UpstreamModels form={form} before={before} />
+      {models.length > 0 && (
+        <CopyButton
+          text={models.join(',')}
+          label={t('复制')}
+          onDone={(isCopied) => {
+            if (!isCopied) toast.error(t('无法复制到剪贴板，请手动复制'))
+          }}
+        />
+      )}
     </div>
   )
 }
@@ -94,7 +107,7 @@ function CustomModel({ form }: { form: ChannelFormApi }) {
   )
 }
 
-function ModelsRow({ form }: { form: ChannelFormApi }) {
+function ModelsRow({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { type, models } = form.values
   const related = useTypeModels()(type)
@@ -122,7 +135,7 @@ function ModelsRow({ form }: { form: ChannelFormApi }) {
             options={joined(related, all)}
             placeholder={t('选择或输入模型')}
           />
-          <FillButtons form={form} />
+          <FillButtons form={form} before={before} />
           <CustomModel form={form} />
         </>
       )}
@@ -130,32 +143,75 @@ function ModelsRow({ form }: { form: ChannelFormApi }) {
   )
 }
 
+/** The text as people read it, or null: it is no JSON. */
+function tidied(text: string): string | null {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return null
+  }
+}
+
+function MappingRow({ form }: { form: ChannelFormApi }) {
+  const { t } = useTranslation()
+  const { mapping } = form.values
+  const isEmpty = mapping.trim() === ''
+  const tidy = tidied(mapping)
+  const set = (text: string) => {
+    form.setFieldValue('mapping', text)
+    form.clearFieldError('mapping')
+  }
+  return (
+    <FormRow
+      label={t('模型重定向')}
+      hint={t('请求的模型名 → 发给上游的模型名，可留空')}
+      error={errorOf(form, 'mapping')}
+    >
+      {(field) => (
+        <>
+          <TextArea
+            field={field}
+            isCode
+            rows={5}
+            placeholder={MAPPING_EXAMPLE}
+            value={mapping}
+            onChange={set}
+            onBlur={() => form.validateField('mapping')}
+          />
+          <div className={styles['buttons']}>
+            <Button
+              size="xs"
+              variant="default"
+              disabled={!isEmpty}
+              title={isEmpty ? undefined : t('已有内容，先清空再填入示例')}
+              onClick={() => set(MAPPING_EXAMPLE)}
+            >
+              {t('填入示例')}
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              disabled={tidy === null || tidy === mapping}
+              title={tidy === null && !isEmpty ? t('不是有效的 JSON') : undefined}
+              onClick={() => set(tidy ?? mapping)}
+            >
+              {t('整理格式')}
+            </Button>
+          </div>
+        </>
+      )}
+    </FormRow>
+  )
+}
+
 /** What a channel of this type is asked for: which models, under which names, with which prompt. */
-export function ModelRows({ form }: { form: ChannelFormApi }) {
+export function ModelRows({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { type } = form.values
   return (
     <>
-      {hasField(type, 'models') && <ModelsRow form={form} />}
-      {hasField(type, 'model_mapping') && (
-        <FormRow
-          label={t('模型重定向')}
-          hint={t('请求的模型名 → 发给上游的模型名，可留空')}
-          error={errorOf(form, 'mapping')}
-        >
-          {(field) => (
-            <TextArea
-              field={field}
-              isCode
-              rows={5}
-              placeholder={MAPPING_EXAMPLE}
-              value={form.values.mapping}
-              onChange={(mapping) => form.setFieldValue('mapping', mapping)}
-              onBlur={() => form.validateField('mapping')}
-            />
-          )}
-        </FormRow>
-      )}
+      {hasField(type, 'models') && <ModelsRow form={form} before={before} />}
+      {hasField(type, 'model_mapping') && <MappingRow form={form} />}
       {hasField(type, 'system_prompt') && (
         <FormRow label={t('系统提示词')} hint={t('替换请求里的系统提示词，可留空')}>
           {(field) => (

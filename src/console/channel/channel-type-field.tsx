@@ -35,14 +35,38 @@ const filterTypes: OptionsFilter = ({ options, search }) => {
 interface TypeRowProps {
   value: number
   onChange: (type: number) => void
+  isNew: boolean
 }
 
-export function TypeRow({ value, onChange }: TypeRowProps) {
+/** What to know about a type before one fills in the rest. */
+function TypeNotice({ type, isNew }: { type: number; isNew: boolean }) {
+  const { t } = useTranslation()
+  const { notice, legacy, retired } = channelType(type)
+  const sentences = [
+    ...(notice === null ? [] : [localText(notice)]),
+    ...(legacy && !retired ? [t('这是早年的服务，可能已经停止；新渠道建议选「OpenAI 兼容」')] : []),
+    ...(retired && !isNew
+      ? [t('这个类型的服务已经停止：渠道只能查看或删除，也可以改为其他类型')]
+      : []),
+  ]
+  return sentences.map((sentence) => (
+    <p key={sentence} className={styles[retired ? 'again' : 'notice']}>
+      {sentence}
+    </p>
+  ))
+}
+
+export function TypeRow({ value, onChange, isNew }: TypeRowProps) {
   const { t } = useTranslation()
   const { current, legacy } = channelTypeSections()
-  const itemOf = (type: number) => ({ value: String(type), label: typeName(type, t) })
+  const itemOf = (type: number) => ({
+    value: String(type),
+    label: typeName(type, t),
+    // Nobody can begin with a service that has ended.
+    disabled: channelType(type).retired && type !== value,
+  })
   const isListed = [...current, ...legacy].some((row) => row.type === value)
-  const { color, notice } = channelType(value)
+  const { color } = channelType(value)
   return (
     <FormRow label={t('类型')}>
       {(field) => (
@@ -70,7 +94,7 @@ export function TypeRow({ value, onChange }: TypeRowProps) {
             classNames={{ options: styles['types'] ?? '' }}
             comboboxProps={{ shadow: 'md' }}
           />
-          {notice !== null && <p className={styles['notice']}>{localText(notice)}</p>}
+          <TypeNotice type={value} isNew={isNew} />
         </>
       )}
     </FormRow>

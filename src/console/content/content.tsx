@@ -20,7 +20,8 @@ export function Content({ text, title }: { text: string; title: string }) {
   )
 }
 
-function ForeignPage({ address, title }: { address: string; title: string }) {
+/** A page of another origin. */
+export function ForeignPage({ address, title }: { address: string; title: string }) {
   return (
     <iframe
       className={styles['frame']}

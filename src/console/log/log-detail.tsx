@@ -6,7 +6,7 @@ import type { Log, PriceFactors } from '../../contract/log-api.ts'
 import { LogType } from '../../contract/log.ts'
 import { call } from '../app/call.ts'
 import { mark } from '../app/i18n.ts'
-import { useQuotaText, useStatus } from '../app/status.ts'
+import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
 import { CodeBlock, CopyButton } from '../ui/copy-button.tsx'
@@ -20,7 +20,7 @@ const COST_DECIMALS = 6
 
 /** What the list does not carry; null where the server has no more to tell. */
 function useDetail(log: Log, isAdmin: boolean) {
-  const knowsMore = useStatus().gatehouse?.features.includes('log-detail') === true
+  const knowsMore = useHasFeature()('log-detail')
   return useQuery({
     queryKey: ['log', isAdmin, log.id],
     queryFn: ({ signal }) =>
@@ -115,22 +115,44 @@ function Names({ price, log }: { price: PriceFactors; log: Log }) {
   )
 }
 
-function Bodies({ request, response }: { request: string; response: string }) {
+/** JSON is laid out for reading; anything else, and JSON that was cut, stays as it came. */
+function readable(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+function Bodies({ log, data }: { log: Log; data: Log | undefined }) {
   const { t } = useTranslation()
+  if (log.has_body !== true || data === undefined) {
+    return (
+      <PanelPart title={t('请求与响应')}>
+        {data === undefined ? (
+          <Skeleton width={320} />
+        ) : (
+          <p className={styles['quiet']}>{t('没有记录。可以在令牌的设置中选择记录请求与响应')}</p>
+        )}
+      </PanelPart>
+    )
+  }
+  const texts = [
+    { label: t('请求'), text: data.request },
+    { label: t('响应'), text: data.response },
+  ]
   return (
     <PanelPart title={t('请求与响应')}>
-      {request !== '' && (
-        <>
-          <p className={styles['quiet']}>{t('请求')}</p>
-          <CodeBlock code={request} />
-        </>
-      )}
-      {response !== '' && (
-        <>
-          <p className={styles['quiet']}>{t('响应')}</p>
-          <CodeBlock code={response} />
-        </>
-      )}
+      {texts.map(({ label, text }) => (
+        <div key={label} className={styles['body']}>
+          <p className={styles['quiet']}>{label}</p>
+          {text === '' ? (
+            <p className={styles['quiet']}>{t('空')}</p>
+          ) : (
+            <CodeBlock code={readable(text)} />
+          )}
+        </div>
+      ))}
     </PanelPart>
   )
 }
@@ -148,6 +170,7 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
   const costText = (quota: number) => quotaText(quota, COST_DECIMALS)
   const price = data?.price ?? null
   const isConsumption = log.type === LogType.consume
+  const knowsBodies = useHasFeature()('log-bodies')
   return (
     <SidePanel title={log.model_name || typeText(log.type, t)} onClose={onClose}>
       <FactList facts={factsOf(log, { t, costText, isAdmin })} />
@@ -179,9 +202,7 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
           </p>
         </PanelPart>
       )}
-      {log.has_body === true && data !== undefined && (
-        <Bodies request={data.request ?? ''} response={data.response ?? ''} />
-      )}
+      {isConsumption && knowsBodies && error === null && <Bodies log={log} data={data} />}
     </SidePanel>
   )
 }

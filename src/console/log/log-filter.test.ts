@@ -11,6 +11,8 @@ test('without filters everything up to the given end', () => {
     start_timestamp: 0,
     end_timestamp: 1_700_003_600,
     request_id: '',
+    request: '',
+    response: '',
   })
 })
 
@@ -24,6 +26,8 @@ test('others are asked for by administrators only', () => {
     start_timestamp: 10,
     end_timestamp: 20,
     request_id: '',
+    request: '',
+    response: '',
     username: 'alice',
     channel: 7,
   })

@@ -8,6 +8,8 @@ export type FilterName =
   | 'start'
   | 'end'
   | 'request_id'
+  | 'request'
+  | 'response'
 /** Texts, empty where nothing is filtered. */
 export type LogFilters = Readonly<Record<FilterName, string>>
 
@@ -20,6 +22,8 @@ export const filtersOf = (read: (name: FilterName) => string): LogFilters => ({
   start: read('start'),
   end: read('end'),
   request_id: read('request_id'),
+  request: read('request'),
+  response: read('response'),
 })
 
 /** A number of the address; 0 for anything else, which filters nothing. */
@@ -32,6 +36,8 @@ export interface LogQuery {
   start_timestamp: number
   end_timestamp: number
   request_id: string
+  request: string
+  response: string
 }
 
 /** What is asked of the server; `endSeconds` where the address names no end. */
@@ -43,6 +49,8 @@ export function toQuery(filters: LogFilters, endSeconds: number): LogQuery {
     start_timestamp: numberOf(filters.start),
     end_timestamp: numberOf(filters.end) || endSeconds,
     request_id: filters.request_id,
+    request: filters.request,
+    response: filters.response,
   }
 }
 

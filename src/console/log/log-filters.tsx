@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { LogType } from '../../contract/log.ts'
 import { mark } from '../app/i18n.ts'
+import { useHasFeature } from '../app/status.ts'
 import { dayStart, nowSeconds, parseStamp, stampText } from '../app/time.ts'
 import { StampField } from '../ui/field/stamp-field.tsx'
 import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
@@ -95,6 +96,7 @@ function RangeFields({ list }: { list: LogList }) {
 function TextFilters({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const { filters, isAdmin, setFilters } = list
+  const knowsBodies = useHasFeature()('log-bodies')
   const fields: { name: FilterName; label: string }[] = [
     { name: 'token_name', label: t('令牌名称') },
     { name: 'model_name', label: t('模型名称') },
@@ -105,6 +107,12 @@ function TextFilters({ list }: { list: LogList }) {
         ]
       : []),
     { name: 'request_id', label: t('请求 ID') },
+    ...(knowsBodies
+      ? [
+          { name: 'request' as const, label: t('请求内容') },
+          { name: 'response' as const, label: t('响应内容') },
+        ]
+      : []),
   ]
   return fields.map(({ name, label }) => (
     <FilterField
@@ -123,6 +131,8 @@ const hideable: readonly FilterName[] = [
   'channel',
   'username',
   'request_id',
+  'request',
+  'response',
   'end',
 ]
 

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { isAdmin } from '../../contract/user.ts'
-import { call } from '../app/call.ts'
+import { callWhole } from '../app/call.ts'
 import { useListState } from '../app/list-state.ts'
 import { useSessionUser } from '../app/session.ts'
 import { nowSeconds } from '../app/time.ts'
@@ -35,6 +35,10 @@ export interface LogList {
   endSeconds: number
   /** Changes with every other page or filter. */
   place: string
+  /** A search in captured texts stopped here: seconds; null: it did not. */
+  searchedFrom: number | null
+  /** Goes on from there. */
+  searchOn: () => void
   first: () => void
   previous: (() => void) | undefined
   next: (() => void) | undefined
@@ -64,8 +68,10 @@ function usePageTurns(page: number, last: Log | undefined) {
     if (turned > 0 && canGoBack) router.history.back()
     else goTo(page - 1, '', 0)
   }
-  const next = (row: Log) => goTo(page + 1, `${row.created_at}-${row.id}`, turned + 1)
+  const goOn = (before: string) => goTo(page + 1, before, turned + 1)
+  const next = (row: Log) => goOn(`${row.created_at}-${row.id}`)
   return {
+    goOn,
     first: () => goTo(0, '', 0),
     previous: page === 0 ? undefined : previous,
     next: last === undefined ? undefined : () => next(last),
@@ -86,19 +92,22 @@ export function useLogList(): LogList {
   const { data, isPending, isPlaceholderData, error } = useQuery({
     queryKey: ['logs', admin, query, paging],
     queryFn: async ({ signal }) => {
-      const logs = admin
-        ? await call(
+      const answer = admin
+        ? await callWhole(
             'GET /api/log/',
             { query: { ...toAdminQuery(filters, endSeconds), ...paging } },
             { signal },
           )
-        : await call('GET /api/log/self', { query: { ...query, ...paging } }, { signal })
-      return logs.map((log, id) => ({ id, log }))
+        : await callWhole('GET /api/log/self', { query: { ...query, ...paging } }, { signal })
+      const rows = answer.data.map((log, id) => ({ id, log }))
+      return { rows, searchedFrom: answer.searched_from ?? null }
     },
     placeholderData: keepPreviousData,
   })
-  const rows = data ?? noRows
+  const rows = data?.rows ?? noRows
   const isFull = rows.length === PAGE_SIZE && !isPlaceholderData
+  const searchedFrom = isPlaceholderData ? null : (data?.searchedFrom ?? null)
+  const turns = usePageTurns(state.page, isFull ? rows.at(-1)?.log : undefined)
   return {
     table: {
       rows,
@@ -122,6 +131,10 @@ export function useLogList(): LogList {
     isAdmin: admin,
     endSeconds,
     place: JSON.stringify([filters, before]),
-    ...usePageTurns(state.page, isFull ? rows.at(-1)?.log : undefined),
+    searchedFrom,
+    searchOn: () => {
+      if (searchedFrom !== null) turns.goOn(`${searchedFrom}-0`)
+    },
+    ...turns,
   }
 }

@@ -3,16 +3,20 @@ import { useTranslation } from 'react-i18next'
 import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { useQuotaText } from '../app/status.ts'
+import { stampText } from '../app/time.ts'
 import { Action } from '../ui/actions.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { Page } from '../ui/page.tsx'
 import { Stepper } from '../ui/pager.tsx'
 import { Empty } from '../ui/states.tsx'
 import { logBlock, logColumns, type LogTexts } from './log-columns.tsx'
+import { CleanupButton } from './log-cleanup.tsx'
 import { LogDetail } from './log-detail.tsx'
+import { ExportButton } from './log-export.tsx'
 import { LogFilterBar } from './log-filters.tsx'
 import { type LogList, type LogRow, useLogList } from './log-list.ts'
 import { Statistics } from './log-statistics.tsx'
+import styles from './log.module.css'
 
 /** A single call costs fractions of a cent. */
 const COST_DECIMALS = 6
@@ -22,6 +26,14 @@ const isSame = (a: Log, b: Log): boolean => a === b || (a.id > 0 && a.id === b.i
 
 function NoRows({ list }: { list: LogList }) {
   const { t } = useTranslation()
+  if (list.searchedFrom !== null) {
+    return (
+      <Empty
+        sentence={t('{{time}} 之后没有符合条件的记录', { time: stampText(list.searchedFrom) })}
+        action={<Action label={t('继续往前搜索')} onClick={list.searchOn} />}
+      />
+    )
+  }
   if (list.table.state.page > 0) {
     return (
       <Empty
@@ -38,6 +50,20 @@ function NoRows({ list }: { list: LogList }) {
       sentence={t('没有符合筛选条件的记录')}
       action={<Action label={t('清除筛选')} onClick={list.clearFilters} />}
     />
+  )
+}
+
+/** A search in captured texts goes back a day at a time. */
+function SearchedFrom({ list }: { list: LogList }) {
+  const { t } = useTranslation()
+  if (list.searchedFrom === null) return null
+  return (
+    <>
+      <span className={styles['quiet']}>
+        {t('已搜索到 {{time}}', { time: stampText(list.searchedFrom) })}
+      </span>
+      <Action label={t('继续往前搜索')} onClick={list.searchOn} />
+    </>
   )
 }
 
@@ -61,7 +87,15 @@ export function LogPage() {
   )
   const columns = useMemo(() => logColumns(texts), [texts])
   return (
-    <Page title={t('使用日志')}>
+    <Page
+      title={t('使用日志')}
+      actions={
+        <>
+          {isAdmin && <CleanupButton list={list} />}
+          <ExportButton list={list} />
+        </>
+      }
+    >
       <Statistics list={list} />
       <LogFilterBar list={list} />
       <DataTable
@@ -81,6 +115,7 @@ export function LogPage() {
           />
         }
         empty={<NoRows list={list} />}
+        footer={list.table.rows.length > 0 && <SearchedFrom list={list} />}
       />
       {inView !== null && (
         <LogDetail log={inView.log} isAdmin={isAdmin} onClose={() => setOpened(null)} />

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
@@ -8,7 +8,7 @@ import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
 import { call } from '../app/call.ts'
 import { useFormSave } from '../app/form/form-save.ts'
-import { useDollarText } from '../app/status.ts'
+import { useDollarText, useHasFeature } from '../app/status.ts'
 import { nowSeconds, stampText } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
@@ -20,6 +20,7 @@ import { LoadError } from '../ui/states.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
 import { Toggle } from '../ui/toggle.tsx'
 import {
+  captureChoices,
   expiryShortcuts,
   formErrors,
   newTokenForm,
@@ -173,6 +174,32 @@ function ModelsRow({ form }: { form: TokenFormApi }) {
   )
 }
 
+function CaptureRow({ form }: { form: TokenFormApi }) {
+  const { t } = useTranslation()
+  const { capture } = form.values
+  const chosen = captureChoices.find(({ mode }) => mode === capture)
+  return (
+    <FormRow label={t('记录请求与响应')} hint={t('在日志详情中查看')}>
+      {(field) => (
+        <>
+          <NativeSelect
+            {...field}
+            value={capture}
+            onChange={({ currentTarget }) => {
+              const choice = captureChoices.find(({ mode }) => mode === currentTarget.value)
+              form.setFieldValue('capture', choice?.mode ?? 'off')
+            }}
+            data={captureChoices.map(({ mode, label }) => ({ value: mode, label: t(label) }))}
+          />
+          {chosen !== undefined && chosen.hint !== '' && (
+            <p className={styles['captureHint']}>{t(chosen.hint)}</p>
+          )}
+        </>
+      )}
+    </FormRow>
+  )
+}
+
 /** What differs from the saved token, for the save bar. */
 function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
   const { t } = useTranslation()
@@ -188,12 +215,14 @@ function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
     ...(changed('isUnlimited') ? [{ label: t('无限额度') }] : []),
     ...(changed('models') ? [{ label: t('模型') }] : []),
     ...(changed('subnet') ? [{ label: t('子网') }] : []),
+    ...(changed('capture') ? [{ label: t('记录请求与响应') }] : []),
   ]
 }
 
 function TokenFormPage({ before }: { before: Token | null }) {
   const { t } = useTranslation()
   const navigate = useNavigate()
+  const knowsCapture = useHasFeature()('token-capture')
   const isNew = before === null
   const [initial] = useState(isNew ? newTokenForm : toForm(before))
   const form = useTokenForm(initial, isNew)
@@ -237,6 +266,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
             />
           )}
         </FormRow>
+        {knowsCapture && <CaptureRow form={form} />}
         <SaveBar
           label={isNew ? t('创建') : t('保存')}
           isBusy={isBusy}

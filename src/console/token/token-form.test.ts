@@ -21,6 +21,7 @@ const aToken = (over: Partial<Token> = {}): Token => ({
   used_quota: 0,
   models: '',
   subnet: '',
+  capture: 'off',
   ...over,
 })
 
@@ -29,10 +30,11 @@ describe('a token and its form', () => {
     ['never expires, everything allowed', aToken()],
     ['expires', aToken({ expired_time: now + 60 })],
     ['unlimited', aToken({ unlimited_quota: true, remain_quota: 0 })],
+    ['its calls are kept', aToken({ capture: 'redacted' })],
     ['restricted', aToken({ models: 'gpt-4o,o3', subnet: '10.0.0.0/8,2001:db8::/32' })],
   ])('%s: saved unchanged, nothing changes', (_case, token) => {
-    const { name, expired_time, remain_quota, unlimited_quota, models, subnet } = token
-    const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet }
+    const { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture } = token
+    const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
     expect(toInput(toForm(token))).toEqual(kept)
   })
 
@@ -50,6 +52,7 @@ describe('a token and its form', () => {
       unlimited_quota: false,
       models: '',
       subnet: '',
+      capture: 'off',
     })
   })
 

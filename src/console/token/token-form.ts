@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import type { CaptureMode } from '../../contract/log.ts'
 import type { Token, TokenInput } from '../../contract/token-api.ts'
 import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { mark } from '../app/i18n.ts'
@@ -15,7 +16,29 @@ export interface TokenForm {
   models: string[]
   /** Comma list of CIDR blocks. */
   subnet: string
+  /** What is kept of its calls; a server that keeps nothing knows nothing of it. */
+  capture: CaptureMode
 }
+
+/** In the order of how much they keep. */
+export const captureChoices: readonly { mode: CaptureMode; label: string; hint: string }[] = [
+  { mode: 'off', label: mark('不记录'), hint: '' },
+  {
+    mode: 'metadata',
+    label: mark('仅参数与长度'),
+    hint: mark('记录模型、参数和长度，不记录任何文字'),
+  },
+  {
+    mode: 'redacted',
+    label: mark('隐去密钥后的全文'),
+    hint: mark('记录全文，形似密钥、口令的内容会被隐去；您和管理员可以查看'),
+  },
+  {
+    mode: 'full',
+    label: mark('全文'),
+    hint: mark('原样记录请求与响应的全文；您和管理员可以查看'),
+  },
+]
 
 /** Null seconds: never. */
 export const expiryShortcuts = [
@@ -33,6 +56,7 @@ export const newTokenForm: TokenForm = {
   isUnlimited: false,
   models: [],
   subnet: '',
+  capture: 'off',
 }
 
 const commaList = (text: string | null): string[] =>
@@ -49,6 +73,7 @@ export function toForm(token: Token): TokenForm {
     isUnlimited: token.unlimited_quota,
     models: commaList(token.models),
     subnet: token.subnet ?? '',
+    capture: token.capture ?? 'off',
   }
 }
 
@@ -72,6 +97,7 @@ export function toInput(form: TokenForm): Required<TokenInput> {
     unlimited_quota: form.isUnlimited,
     models: form.models.join(','),
     subnet: commaList(form.subnet).join(','),
+    capture: form.capture,
   }
 }
 

@@ -1,6 +1,6 @@
 import '@mantine/core/styles/Button.layer.css'
 import { Button } from '@mantine/core'
-import { type FormEvent, type ReactNode, useId } from 'react'
+import { type FormEvent, Fragment, type ReactNode, useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import styles from './form.module.css'
 
@@ -56,7 +56,7 @@ export function FormRow({ label, hint, error = '', isRequired, children }: FormR
     <div className={styles['row']}>
       <div className={styles['label']}>
         <label htmlFor={id}>
-          {label}
+          {breakable(label)}
           {isRequired === true && <span aria-hidden="true">&nbsp;*</span>}
         </label>
         {hint !== undefined && <p id={`${id}-hint`}>{hint}</p>}
@@ -76,6 +76,15 @@ export function FormRow({ label, hint, error = '', isRequired, children }: FormR
     </div>
   )
 }
+
+/** A NAME_IN_CAPITALS may go on in the next line after each of its words. */
+const breakable = (label: string): ReactNode =>
+  label.split(/(?<=_)/).map((word, index) => (
+    <Fragment key={`${index}${word}`}>
+      {index > 0 && <wbr />}
+      {word}
+    </Fragment>
+  ))
 
 /** A row that only tells. */
 export function FactRow({ label, children }: { label: string; children: ReactNode }) {
@@ -105,6 +114,7 @@ interface SaveBarProps {
   changes: readonly Change[]
   /** Without changes there is nothing to save; a new thing can always be created. */
   needsChanges?: boolean
+  /** Empty: there is nothing to give up. */
   cancelLabel: string
   onCancel: () => void
 }
@@ -125,9 +135,11 @@ export function SaveBar(props: SaveBarProps) {
           <p>{changes.length > 0 ? <ChangeList changes={changes} /> : note}</p>
         )}
       </div>
-      <Button variant="default" onClick={props.onCancel}>
-        {props.cancelLabel}
-      </Button>
+      {props.cancelLabel !== '' && (
+        <Button variant="default" onClick={props.onCancel}>
+          {props.cancelLabel}
+        </Button>
+      )}
       <Button
         type="submit"
         loading={isBusy}

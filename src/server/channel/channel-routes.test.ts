@@ -114,6 +114,16 @@ forEachDatabase('channel routes', (open) => {
       for (const { id } of channels) expect(await abilities(id)).toEqual(['default m 0'])
     })
 
+    test('a key given twice makes one channel, and the answer says so', async () => {
+      const answer = await call('POST', '/api/channel/', { name: 'x', key: 'sk-a\nsk-b\nsk-a' })
+      expect(answer.json).toEqual({
+        success: true,
+        message: '',
+        data: { created: 2, duplicates: 1 },
+      })
+      expect(await list()).toHaveLength(2)
+    })
+
     test('as many as a call may, with all that follows from them', async () => {
       const keys = Array.from({ length: 1000 }, (_, index) => `sk-${index}`).join('\n')
       const models = Array.from({ length: 20 }, (_, index) => `m${index}`).join()

@@ -1,7 +1,12 @@
 import { channelApi } from '../../contract/channel-api.ts'
-import { AppError } from '../app-error.ts'
+import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
+import { recordAudit, type AuditAuthor } from '../audit/audit-store.ts'
+import type { Queries } from '../db/database.ts'
+import type { Egress } from '../egress/egress.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { createChannelBalances } from './upstream/channel-balances.ts'
+import { channelRefusal, keyRefusal } from './channel-input.ts'
 import { answeredChannel, channelChanges, newChannels, type Checked } from './channel.ts'
 import {
   channelPage,
@@ -12,13 +17,18 @@ import {
   lockChannel,
   searchChannels,
   updateChannel,
+  type StoredChannel,
 } from './channel-store.ts'
 import { createChannelTests, type ProbeChannel } from './channel-test.ts'
+import { createAskUpstream, type AskedChannel } from './upstream/channel-upstream.ts'
 import { knownModels } from './model-catalogue.ts'
+import { readUpstreamModels } from './upstream/upstream-models.ts'
 
 /** How channels are called, and when to stop testing them. */
 export interface ChannelTools {
   probe: ProbeChannel
+  /** The way out that relayed calls take too. */
+  egress: Egress
   stopping?: AbortSignal
 }
 
@@ -26,6 +36,8 @@ export const channelRoutes = (app: App, tools: ChannelTools): Route[] => [
   ...readingRoutes(app),
   ...changingRoutes(app),
   ...testRoutes(app, tools),
+  ...balanceRoutes(app, tools),
+  ...upstreamModelRoutes(app, tools),
 ]
 
 function readingRoutes({ database }: App): Route[] {
@@ -62,34 +74,73 @@ function readingRoutes({ database }: App): Route[] {
 /** The relay reads its map again after each of these. */
 function changingRoutes({ database, clock }: App): Route[] {
   return [
-    serve(channelApi.create, async ({ body }) => {
-      const channels = granted(newChannels(body))
-      await database.write
-        .transaction()
-        .execute((trx) => insertChannels(trx, channels, clock.nowSeconds()))
+    serve(channelApi.create, async (call) => {
+      const { channels, duplicates } = granted(newChannels(call.body))
+      const nowSeconds = clock.nowSeconds()
+      await database.write.transaction().execute(async (trx) => {
+        const ids = await insertChannels(trx, channels, nowSeconds)
+        for (const [index, after] of channels.entries()) {
+          const target = { id: ids[index] ?? 0, name: after.name }
+          const action = 'channel.create'
+          await recordAudit(trx, call, { nowSeconds, action, target, before: null, after })
+        }
+      })
       await database.announce('channels')
+      return { data: duplicates === 0 ? undefined : { created: channels.length, duplicates } }
     }),
-    serve(channelApi.update, async ({ body }) => {
+    serve(channelApi.update, async (call) => {
+      const { body } = call
       const channel = await database.write.transaction().execute(async (trx) => {
         const stored = await lockChannel(trx, body.id)
         if (stored === null) throw new AppError('not_found')
-        return updateChannel(trx, stored, granted(channelChanges(stored, body)))
+        const changed = await updateChannel(trx, stored, granted(channelChanges(stored, body)))
+        await recordAudit(trx, call, {
+          nowSeconds: clock.nowSeconds(),
+          action: 'channel.update',
+          target: { id: stored.id, name: stored.name ?? '' },
+          before: stored,
+          after: changed,
+        })
+        return changed
       })
       await database.announce('channels')
       return { data: answeredChannel(channel) }
     }),
-    serve(channelApi.removeDisabled, async () => {
-      const count = await database.write.transaction().execute(deleteDisabledChannels)
+    serve(channelApi.removeDisabled, async (call) => {
+      const nowSeconds = clock.nowSeconds()
+      const count = await database.write.transaction().execute(async (trx) => {
+        const deleted = await deleteDisabledChannels(trx)
+        for (const channel of deleted) await recordDeletion(trx, call, { channel, nowSeconds })
+        return deleted.length
+      })
       await database.announce('channels')
       return { data: count }
     }),
-    serve(channelApi.remove, async ({ params }) => {
-      // Deleting what is gone succeeds, as its clients know it.
-      await database.write.transaction().execute((trx) => deleteChannel(trx, params.id))
+    serve(channelApi.remove, async (call) => {
+      const nowSeconds = clock.nowSeconds()
+      await database.write.transaction().execute(async (trx) => {
+        const channel = await lockChannel(trx, call.params.id)
+        await deleteChannel(trx, call.params.id)
+        // Deleting what is gone succeeds, as its clients know it.
+        if (channel !== null) await recordDeletion(trx, call, { channel, nowSeconds })
+      })
       await database.announce('channels')
     }),
   ]
 }
+
+const recordDeletion = (
+  trx: Queries,
+  by: AuditAuthor,
+  { channel, nowSeconds }: { channel: StoredChannel; nowSeconds: number },
+): Promise<void> =>
+  recordAudit(trx, by, {
+    nowSeconds,
+    action: 'channel.delete',
+    target: { id: channel.id, name: channel.name ?? '' },
+    before: channel,
+    after: null,
+  })
 
 function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
   const tests = createChannelTests(app, probe, stopping)
@@ -98,12 +149,46 @@ function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
       const { outcome, model } = await tests.testOne(params.id, query.model, requestId)
       const timing = { time: Math.round(outcome.elapsedMs) / 1000, model, modelName: model }
       if (!outcome.ok) throw new AppError(outcome.code, outcome.params).with(timing)
-      return timing
+      return { message: outcome.text, ...timing }
     }),
     serve(channelApi.testAll, async ({ query, requestId }) => {
       await tests.startAll(query.scope, requestId)
     }),
-    serve(channelApi.testStatus, () => ({ data: tests.state() })),
+    serve(channelApi.testStatus, async () => ({ data: await tests.state() })),
+  ]
+}
+
+function balanceRoutes(app: App, { egress, stopping }: ChannelTools): Route[] {
+  const balances = createChannelBalances(app, { egress, stopping })
+  return [
+    serve(channelApi.updateBalances, ({ requestId }) => balances.startAll(requestId)),
+    serve(channelApi.balanceStatus, async () => ({ data: await balances.state() })),
+    serve(channelApi.updateBalance, async ({ params }) => ({
+      balance: await balances.updateOne(params.id),
+    })),
+  ]
+}
+
+/** Longest list of models that is read. */
+const MODELS_BYTES_MAX = 8 * 2 ** 20
+
+function upstreamModelRoutes({ database }: App, { egress }: ChannelTools): Route[] {
+  const modelsOf = (channel: AskedChannel) =>
+    readUpstreamModels(channel, createAskUpstream(egress, channel, MODELS_BYTES_MAX))
+  return [
+    serve(channelApi.upstreamModels, async ({ params }) => {
+      const channel = await findChannel(database.read, params.id)
+      if (channel === null) throw new AppError('not_found')
+      return { data: await modelsOf(channel) }
+    }),
+    serve(channelApi.newUpstreamModels, async ({ body }) => {
+      refuse(channelRefusal(body))
+      const { type = 0, base_url = '', key = '', config = '' } = body
+      // Of a batch the first key asks.
+      const [first = ''] = key.trim().split('\n')
+      refuse(keyRefusal(first.trim()))
+      return { data: await modelsOf({ type, base_url, key: first.trim(), config }) }
+    }),
   ]
 }
 

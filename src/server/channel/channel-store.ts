@@ -83,6 +83,17 @@ export async function channelIdsToTest(db: Queries, scope: 'all' | 'disabled'): 
   return rows.map(({ id }) => id)
 }
 
+/** Ids of the channels of these types, oldest first. */
+export async function channelIdsOfTypes(db: Queries, types: readonly number[]): Promise<number[]> {
+  const rows = await db
+    .selectFrom('channels')
+    .select('id')
+    .where('type', 'in', types)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 const DISABLED = [ChannelStatus.disabled, ChannelStatus.autoDisabled]
 
 /** Rows of one statement: a statement takes some ten thousand values at most. */
@@ -197,12 +208,12 @@ export async function deleteChannel(trx: Queries, id: number): Promise<void> {
   await trx.deleteFrom('abilities').where('channel_id', '=', id).execute()
 }
 
-/** Deletes what a person or the program has disabled. Answers how many. */
-export async function deleteDisabledChannels(trx: Queries): Promise<number> {
+/** Deletes what a person or the program has disabled. Answers the rows that were. */
+export async function deleteDisabledChannels(trx: Queries): Promise<StoredChannel[]> {
   const deleted = await trx
     .deleteFrom('channels')
     .where('status', 'in', DISABLED)
-    .returning('id')
+    .returningAll()
     .execute()
   for (const chunk of chunksOf(deleted)) {
     await trx
@@ -214,7 +225,7 @@ export async function deleteDisabledChannels(trx: Queries): Promise<number> {
       )
       .execute()
   }
-  return deleted.length
+  return deleted
 }
 
 /** `responseTimeMs` 0: the test failed. */
@@ -225,6 +236,17 @@ export async function saveTestResult(
   await db
     .updateTable('channels')
     .set({ response_time: responseTimeMs, test_time: nowSeconds })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function saveBalance(
+  db: Queries,
+  { id, balance, nowSeconds }: { id: number; balance: number; nowSeconds: number },
+): Promise<void> {
+  await db
+    .updateTable('channels')
+    .set({ balance, balance_updated_time: nowSeconds })
     .where('id', '=', id)
     .execute()
 }

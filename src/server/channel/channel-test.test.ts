@@ -67,7 +67,8 @@ forEachDatabase('testing channels', (open) => {
       const answer = await get(`/api/channel/test/${id}`)
       expect(answer.json).toEqual({
         success: true,
-        message: '',
+        // What the model replied: consoles of the family show it.
+        message: expect.stringMatching(/./),
         time: expect.any(Number),
         model: 'gpt-4o-mini',
         modelName: 'gpt-4o-mini',
@@ -247,6 +248,33 @@ forEachDatabase('testing channels', (open) => {
       const offered = (await get('/api/user/available_models')).data
       expect(offered).toContain('quick')
       expect(offered).not.toContain('slow-150')
+    })
+
+    test('disables what its upstream does not accept any more, when that is wanted', async () => {
+      const refused = await aChannel(server, {
+        base_url: upstream.url,
+        models: 'fail-key',
+        name: 'old key',
+      })
+      const spent = await aChannel(server, { base_url: upstream.url, models: 'fail-quota' })
+      const troubled = await aChannel(server, { base_url: upstream.url, models: 'fail-503' })
+      const missing = await aChannel(server, { base_url: upstream.url, models: 'fail-model' })
+      const run = async () => {
+        await get('/api/channel/test')
+        await finished()
+        return Promise.all(
+          [refused, spent, troubled, missing].map(async (id) => (await channel(id)).status),
+        )
+      }
+      expect(await run()).toEqual([enabled, enabled, enabled, enabled])
+      await withOptions({ AutomaticDisableChannelEnabled: 'true' }, async () => {
+        expect(await run()).toEqual([autoDisabled, autoDisabled, enabled, enabled])
+      })
+      const { data } = await get(`/api/log/?type=4&channel=${refused}`)
+      expect(data).toMatchObject([{ type: 4, user_id: 0, username: '', channel: refused }])
+      expect(String(Object([data].flat()[0]).content)).toMatch(
+        /^渠道「old key」（#\d+）已被自动禁用：测试失败/,
+      )
     })
 
     // What a person has disabled stays so, however well it works.

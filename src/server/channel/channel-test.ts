@@ -1,14 +1,22 @@
+import type { RunState } from '../../contract/channel-api.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
 import { errorText } from '../../contract/errors.ts'
 import { LogType } from '../../contract/log.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { insertLog } from '../log/log-store.ts'
-import { modelToTest, statusAfterTest, withoutChannelSecrets } from './channel.ts'
+import {
+  modelToTest,
+  statusAfterTest,
+  withoutChannelSecrets,
+  type UpstreamVerdict,
+} from './channel.ts'
+import { createChannelRun } from './channel-run.ts'
+import { changeStatusByProgram } from './channel-status.ts'
 import {
   channelIdsToTest,
   findChannel,
-  moveChannelStatus,
   saveTestResult,
   type StoredChannel,
 } from './channel-store.ts'
@@ -21,7 +29,14 @@ export type ProbeOutcome =
       text: string
       elapsedMs: number
     }
-  | { ok: false; code: ErrorCode; params?: ErrorParams; elapsedMs: number }
+  | {
+      ok: false
+      code: ErrorCode
+      params?: ErrorParams
+      elapsedMs: number
+      /** How the upstream named its refusal, where it did answer. */
+      verdict?: UpstreamVerdict
+    }
 
 /** Makes the call. Answers every failure of the upstream as an outcome; `signal` ends it early. */
 export type ProbeChannel = (
@@ -36,19 +51,7 @@ export interface TestedChannel {
   model: string
 }
 
-export interface BulkTestState {
-  running: boolean
-  /** Empty: no run since this process started. */
-  scope: string
-  done: number
-  total: number
-  failed: number
-}
-
-/**
- * Tests channels by hand, one or all. One bulk run at a time in a process; its progress can be
- * read.
- */
+/** Tests channels by hand, one or all. */
 export interface ChannelTests {
   /** Throws `not_found`. Changes no status: a person looks at the result. */
   testOne(id: number, model: string, requestId: string): Promise<TestedChannel>
@@ -57,7 +60,7 @@ export interface ChannelTests {
    * `channel_test_running`.
    */
   startAll(scope: 'all' | 'disabled', requestId: string): Promise<void>
-  state(): BulkTestState
+  state(): Promise<RunState>
 }
 
 /** Longest that one channel is waited for. */
@@ -70,8 +73,12 @@ export function createChannelTests(
   probe: ProbeChannel,
   stopping?: AbortSignal,
 ): ChannelTests {
-  const { database, clock, options, trace } = app
-  let state: BulkTestState = { running: false, scope: '', done: 0, total: 0, failed: 0 }
+  const { database, clock, options } = app
+  const bulk = createChannelRun(app, {
+    name: 'channel_test',
+    refusal: 'channel_test_running',
+    stopping,
+  })
 
   async function testChannel(
     channel: StoredChannel,
@@ -82,6 +89,8 @@ export function createChannelTests(
     const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS)
     const signal = stopping === undefined ? timeout : AbortSignal.any([timeout, stopping])
     const outcome = await probe(channel, model, signal)
+    // A test that the stopping server broke off says nothing of the channel.
+    if (!outcome.ok && stopping?.aborted === true) return { outcome, model }
     const elapsedMs = Math.max(0, Math.round(outcome.elapsedMs))
     const nowSeconds = clock.nowSeconds()
     await database.write.transaction().execute(async (trx) => {
@@ -118,53 +127,33 @@ export function createChannelTests(
       slowSeconds: options.number('ChannelDisableThreshold'),
     })
     if (to !== null) {
-      const moved = await database.write
-        .transaction()
-        .execute((trx) => moveChannelStatus(trx, { id, from: channel.status, to }))
-      if (moved) await database.announce('channels')
+      const reason = outcome.ok
+        ? to === ChannelStatus.enabled
+          ? '测试通过'
+          : `响应用时 ${secondsText(outcome.elapsedMs)} 秒，超过最长响应时间`
+        : errorText(outcome.code, 'zh', outcome.params)
+      await changeStatusByProgram(app, { channel, to, reason, requestId })
     }
     return outcome.ok
   }
 
-  async function run(ids: readonly number[], requestId: string): Promise<void> {
-    for (const id of ids) {
-      if (stopping?.aborted === true) return
-      let ok = false
-      try {
-        ok = await testAndJudge(id, requestId)
-      } catch (error) {
-        // One channel that cannot be judged does not keep the others from it.
-        trace.error({ err: error, channel: id }, 'a channel test broke off')
-      }
-      state = { ...state, done: state.done + 1, failed: state.failed + (ok ? 0 : 1) }
-    }
-  }
-
   return {
-    state: () => state,
+    state: () => bulk.state(),
     async testOne(id, model, requestId) {
       const channel = await findChannel(database.read, id)
       if (channel === null) throw new AppError('not_found')
       return testChannel(channel, model, requestId)
     },
-    async startAll(scope, requestId) {
-      if (state.running) throw new AppError('channel_test_running')
-      const before = state
-      state = { running: true, scope, done: 0, total: 0, failed: 0 }
-      let ids: number[]
-      try {
-        ids = await channelIdsToTest(database.read, scope)
-      } catch (error) {
-        state = before
-        throw error
-      }
-      state = { ...state, total: ids.length }
-      void run(ids, requestId).finally(() => {
-        state = { ...state, running: false }
-      })
-    },
+    startAll: (scope, requestId) =>
+      bulk.start({
+        scope,
+        ids: () => channelIdsToTest(database.read, scope),
+        visit: (id) => testAndJudge(id, requestId),
+      }),
   }
 }
+
+const secondsText = (ms: number): string => (ms / 1000).toFixed(2)
 
 /** Log rows are Chinese, as all of theirs are. */
 function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {

@@ -4,13 +4,15 @@ import { ChannelStatus } from '../../contract/channel.ts'
 import {
   answeredChannel,
   channelChanges,
-  channelRefusal,
+  isHardRefusal,
   modelToTest,
   newChannels,
   statusAfterTest,
   withoutChannelSecrets,
   type ChannelState,
+  type TestVerdict,
 } from './channel.ts'
+import { channelRefusal } from './channel-input.ts'
 
 const input = (members: Record<string, unknown>) => ChannelInput.parse(members)
 
@@ -36,6 +38,29 @@ describe('channelRefusal', () => {
     ['an endless name', { name: 'n'.repeat(201) }, 'invalid_field'],
     ['an endless model', { models: `a,${'m'.repeat(257)}` }, 'invalid_field'],
     ['an endless test model', { test_model: 'm'.repeat(257) }, 'invalid_field'],
+    [
+      'an address with an account',
+      { base_url: 'https://me:pw@a.example' },
+      'channel_base_url_invalid',
+    ],
+    ['an address with a query', { base_url: 'https://a.example/?x=1' }, 'channel_base_url_invalid'],
+    ['an address with an anchor', { base_url: 'https://a.example/#x' }, 'channel_base_url_invalid'],
+    [
+      'a metadata service',
+      { base_url: 'http://169.254.169.254/latest' },
+      'channel_address_forbidden',
+    ],
+    ['one in another spelling', { base_url: 'http://0xa9fea9fe' }, 'channel_address_forbidden'],
+    [
+      'one inside an IPv6 address',
+      { base_url: 'http://[::ffff:a9fe:a9fe]' },
+      'channel_address_forbidden',
+    ],
+    ['nowhere', { base_url: 'http://0.0.0.0:3000' }, 'channel_address_forbidden'],
+    ['a line break in a name', { name: 'a\r\nb' }, 'channel_text_invalid'],
+    ['a name that turns around', { name: 'a\u202Eb' }, 'channel_text_invalid'],
+    ['half of a character', { models: 'a,\uD800' }, 'channel_text_invalid'],
+    ['a mapping to a line break', { model_mapping: '{"a":"b\\r\\nc"}' }, 'channel_mapping_invalid'],
     ['an endless group', { group: `default,${'g'.repeat(33)}` }, 'invalid_field'],
   ])('refuses %s', (_what, members, code) => {
     expect(channelRefusal(input(members))?.code).toBe(code)
@@ -45,6 +70,8 @@ describe('channelRefusal', () => {
     ['nothing at all', {}],
     ['empty members', { base_url: '', model_mapping: '', config: '', models: '', group: '' }],
     ['a local address', { base_url: 'http://localhost:11434/' }],
+    ['a private address', { base_url: 'http://192.168.1.9:8000/v1' }],
+    ['a name of a family', { name: '👨‍👩‍👧‍👦 主力' }],
     ['a mapping', { model_mapping: ' {"a":"b"} ' }],
     ['a type nobody knows', { type: 999 }],
     ['names at their limits', { name: '名'.repeat(200), group: '组'.repeat(32) }],
@@ -53,10 +80,12 @@ describe('channelRefusal', () => {
   })
 })
 
+const manyKeys = (count: number) => Array.from({ length: count }, (_, i) => `sk-${i}`).join('\n')
+
 const created = (members: Record<string, unknown>) => {
   const checked = newChannels(input(members))
   if (!checked.ok) throw new Error(checked.refusal.code)
-  return checked.value
+  return checked.value.channels
 }
 
 describe('newChannels', () => {
@@ -66,6 +95,13 @@ describe('newChannels', () => {
     expect(new Set(channels.map(({ name, models }) => `${name} ${models}`))).toEqual(
       new Set(['batch m']),
     )
+  })
+
+  test('a key that stands in two lines makes one channel, and is counted', () => {
+    const checked = newChannels(input({ key: 'sk-a\r\n sk-a \nsk-b\nsk-a' }))
+    if (!checked.ok) throw new Error(checked.refusal.code)
+    expect(checked.value.channels.map(({ key }) => key)).toEqual(['sk-a', 'sk-b'])
+    expect(checked.value.duplicates).toBe(2)
   })
 
   test('what is not said has the wire’s defaults', () => {
@@ -126,10 +162,11 @@ describe('newChannels', () => {
       { type: 33, config: '{"ak":"a"}' },
       'channel_key_missing',
     ],
-    ['more channels than one call may create', { key: 'k\n'.repeat(1001) }, 'invalid_field'],
+    ['more channels than one call may create', { key: manyKeys(1001) }, 'invalid_field'],
+    ['a key with an invisible character', { key: 'sk-a\nsk-\u200Bb' }, 'channel_text_invalid'],
     [
       'more abilities than one call may create',
-      { key: 'k\n'.repeat(1000), models: Array.from({ length: 101 }, (_, i) => `m${i}`).join() },
+      { key: manyKeys(1000), models: Array.from({ length: 101 }, (_, i) => `m${i}`).join() },
       'invalid_field',
     ],
   ])('refuses %s', (_what, members, code) => {
@@ -181,6 +218,20 @@ describe('channelChanges', () => {
     ],
   ])('%s', (_what, members, expected) => {
     expect(changes(members)).toEqual(expected)
+  })
+
+  // A database that others wrote may hold what we would refuse; it can be edited nevertheless.
+  test('what is stored already needs no permission to stay', () => {
+    const row = { ...stored, base_url: 'https://a.example/?x=1', name: 'a\tb' }
+    expect(changes({ base_url: row.base_url, name: row.name, priority: 3 }, row)).toEqual({
+      base_url: 'https://a.example/?x=1',
+      name: 'a\tb',
+      priority: 3,
+    })
+    expect(changes({ base_url: 'https://b.example/?x=1', key: 'k' }, row)).toBe(
+      'channel_base_url_invalid',
+    )
+    expect(changes({ key: 'sk-\u0007' })).toBe('channel_text_invalid')
   })
 
   // The stored key would be sent to wherever the new address is.
@@ -306,9 +357,32 @@ test('modelToTest: a channel without models has none', () => {
   expect(modelToTest({ ...stored, models: null }, '')).toBe('')
 })
 
+describe('isHardRefusal', () => {
+  test.each([
+    [401, '', '', true],
+    [402, '', '', true],
+    [429, 'insufficient_quota', '', true],
+    [429, 'requests', 'insufficient_quota', true],
+    [403, 'permission_error', '', true],
+    [403, 'upstream_error', 'account_deactivated', true],
+    [200, '', 'invalid_api_key', true],
+    [403, 'model_not_allowed', '', false],
+    [429, 'rate_limit_error', '', false],
+    // Somebody's question or the upstream's own trouble, whatever names it is given.
+    [400, 'authentication_error', '', false],
+    [404, '', 'invalid_api_key', false],
+    [422, 'forbidden', '', false],
+    [500, 'authentication_error', '', false],
+    [503, '', '', false],
+  ])('%i %s %s: %s', (status, type, code, expected) => {
+    expect(isHardRefusal({ status, type, code })).toBe(expected)
+  })
+})
+
 describe('statusAfterTest', () => {
   const { enabled, disabled, autoDisabled } = ChannelStatus
 
+  const unauthorized = { status: 401, type: '', code: 'invalid_api_key' }
   const rules = {
     on: { disables: true, enables: true, slowSeconds: 5 },
     'nothing disables': { disables: false, enables: true, slowSeconds: 5 },
@@ -316,14 +390,36 @@ describe('statusAfterTest', () => {
     'no limit': { disables: true, enables: true, slowSeconds: 0 },
   }
 
-  test.each<
-    [string, { status: number; ok: boolean; elapsedMs: number }, keyof typeof rules, number | null]
-  >([
+  test.each<[string, TestVerdict & { status: number }, keyof typeof rules, number | null]>([
     ['enabled, quick', { status: enabled, ok: true, elapsedMs: 5000 }, 'on', null],
     ['enabled, slow', { status: enabled, ok: true, elapsedMs: 5001 }, 'on', autoDisabled],
     ['enabled, slow', { status: enabled, ok: true, elapsedMs: 9000 }, 'nothing disables', null],
     ['enabled, slow', { status: enabled, ok: true, elapsedMs: 90_000 }, 'no limit', null],
     ['enabled, failing', { status: enabled, ok: false, elapsedMs: 10 }, 'on', null],
+    [
+      'enabled, with a key that is not accepted',
+      { status: enabled, ok: false, elapsedMs: 10, verdict: unauthorized },
+      'on',
+      autoDisabled,
+    ],
+    [
+      'enabled, with a key that is not accepted',
+      { status: enabled, ok: false, elapsedMs: 10, verdict: unauthorized },
+      'nothing disables',
+      null,
+    ],
+    [
+      'enabled, failing after a long time',
+      { status: enabled, ok: false, elapsedMs: 60_000, verdict: { ...unauthorized, status: 500 } },
+      'on',
+      null,
+    ],
+    [
+      'disabled by a person, with a key that is not accepted',
+      { status: disabled, ok: false, elapsedMs: 10, verdict: unauthorized },
+      'on',
+      null,
+    ],
     [
       'disabled by the program, passing',
       { status: autoDisabled, ok: true, elapsedMs: 10 },

@@ -4,7 +4,6 @@ import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
 import { ChannelStatus, commaList } from '../../contract/channel.ts'
 import { channelType, composeKey, trimBaseUrl } from '../../contract/channel-types.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
-import { length } from '../user/user.ts'
 import {
   answeredConfig,
   configText,
@@ -16,6 +15,7 @@ import {
   withoutSecrets,
   type ConfigObject,
 } from './channel-config.ts'
+import { ABILITIES_MAX, channelRefusal, keyRefusal, tooMany } from './channel-input.ts'
 
 /** The columns of a channel that its rules read. */
 export interface ChannelState {
@@ -49,88 +49,32 @@ export interface ChannelFields {
 
 export type ChannelChanges = Partial<ChannelFields>
 
-/** Characters. The database's index over the column holds no more than this many of four bytes. */
-const NAME_LENGTH_MAX = 200
-/** Characters of one model's name, wherever it comes from: log rows and sums are indexed by it. */
-const MODEL_LENGTH_MAX = 256
-/** Characters of one group's name: One API's own column. */
-const GROUP_LENGTH_MAX = 32
 /** Channels that one call creates. */
 const BATCH_MAX = 1000
-/** Rows (group, model, channel) that one call may bring about; keeps its transaction short. */
-const ABILITIES_MAX = 100_000
-
-/** The first member that breaks a rule, or null. Absent and empty members are not looked at. */
-export function channelRefusal(input: ChannelInput): Refusal | null {
-  const { status = 0, name = '', base_url = '', model_mapping = '', config = '' } = input
-  if (status !== 0 && !isChannelStatus(status)) return { code: 'channel_status_invalid' }
-  if (length(name) > NAME_LENGTH_MAX) return tooLong('name', NAME_LENGTH_MAX)
-  const address = trimBaseUrl(base_url)
-  if (address !== '' && !isWebAddress(address)) {
-    return { code: 'channel_base_url_invalid', params: { url: address.slice(0, 200) } }
-  }
-  if (!isModelMapping(model_mapping)) return { code: 'channel_mapping_invalid' }
-  if (parseConfigObject(config) === null) return { code: 'channel_config_invalid' }
-  const models = commaList(input.models)
-  if ([...models, input.test_model?.trim() ?? ''].some(isOverlongModel)) {
-    return tooLong('models', MODEL_LENGTH_MAX)
-  }
-  const groups = commaList(input.group)
-  if (groups.some((group) => length(group) > GROUP_LENGTH_MAX)) {
-    return tooLong('group', GROUP_LENGTH_MAX)
-  }
-  return models.length * Math.max(1, groups.length) > ABILITIES_MAX
-    ? tooMany('models', ABILITIES_MAX)
-    : null
-}
-
-const isChannelStatus = (status: number): boolean =>
-  Object.values<number>(ChannelStatus).includes(status)
-
-function isWebAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol } = new URL(text)
-  return protocol === 'http:' || protocol === 'https:'
-}
-
-const isOverlongModel = (model: string): boolean => length(model) > MODEL_LENGTH_MAX
-
-/** Nothing, or a JSON object from names to names. */
-function isModelMapping(text: string): boolean {
-  const mapping = parseConfigObject(text)
-  return (
-    mapping !== null &&
-    Object.values(mapping).every((model) => typeof model === 'string' && !isOverlongModel(model))
-  )
-}
-
-const tooLong = (field: string, max: number): Refusal => ({
-  code: 'invalid_field',
-  params: {
-    field,
-    problemZh: `每项最多 ${max} 个字符`,
-    problemEn: `each has at most ${max} characters`,
-  },
-})
-
-const tooMany = (field: string, max: number): Refusal => ({
-  code: 'invalid_field',
-  params: { field, problemZh: `一次最多 ${max} 项`, problemEn: `at most ${max} at once` },
-})
 
 /** A value, or why there is none. */
 export type Checked<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
 
 const refused = (refusal: Refusal): { ok: false; refusal: Refusal } => ({ ok: false, refusal })
 
-/** The channels that a creation asks for: one for each line of the key, all else the same. */
-export function newChannels(input: ChannelInput): Checked<ChannelFields[]> {
+/** The channels that a creation asks for, and how many lines repeated an earlier one's key. */
+export interface NewChannels {
+  channels: ChannelFields[]
+  duplicates: number
+}
+
+/** One channel for each line of the key, all else the same. */
+export function newChannels(input: ChannelInput): Checked<NewChannels> {
   const refusal = channelRefusal(input)
   if (refusal !== null) return refused(refusal)
   const type = input.type ?? 0
   const config = mergedConfig({}, parseConfigObject(input.config ?? '') ?? {})
-  const keys = channelKeys(type, input.key ?? '', config)
-  if (keys.length === 0) return refused({ code: 'channel_key_missing' })
+  const lines = channelKeys(type, input.key ?? '', config)
+  if (lines.length === 0) return refused({ code: 'channel_key_missing' })
+  const isComposed = channelType(type).key.composedOf.length > 0
+  const wrongKey = isComposed ? null : (lines.map(keyRefusal).find((found) => found) ?? null)
+  if (wrongKey !== null) return refused(wrongKey)
+  const keys = [...new Set(lines)]
   if (keys.length > BATCH_MAX) return refused(tooMany('key', BATCH_MAX))
   const models = commaList(input.models)
   const groups = commaList(input.group)
@@ -152,7 +96,8 @@ export function newChannels(input: ChannelInput): Checked<ChannelFields[]> {
     system_prompt: input.system_prompt ?? '',
     test_model: input.test_model?.trim() ?? '',
   }
-  return { ok: true, value: keys.map((key) => ({ ...shared, key })) }
+  const channels = keys.map((key) => ({ ...shared, key }))
+  return { ok: true, value: { channels, duplicates: lines.length - keys.length } }
 }
 
 /**
@@ -170,13 +115,25 @@ function channelKeys(type: number, text: string, config: ConfigObject): string[]
     .filter((line) => line !== '')
 }
 
+/** The members that differ from what is stored: what is there already needs no permission. */
+function changedMembers(stored: ChannelState, input: ChannelInput): Partial<ChannelInput> {
+  const was = new Map<string, unknown>(Object.entries(stored))
+  return Object.fromEntries(
+    Object.entries(input).filter(([member, value]) => was.get(member) !== value),
+  )
+}
+
 /**
  * What an update writes. Each member has the wire's own meaning of "empty": some can be emptied,
  * for others (and for the key) empty means unchanged. Members that only the server writes are not
  * read at all.
  */
 export function channelChanges(stored: ChannelState, input: ChannelInput): Checked<ChannelChanges> {
-  const refusal = channelRefusal(input)
+  const type = input.type || stored.type
+  const isComposed = channelType(type).key.composedOf.length > 0
+  const refusal =
+    channelRefusal(changedMembers(stored, input)) ??
+    (isComposed ? null : keyRefusal(input.key?.trim() ?? ''))
   if (refusal !== null) return refused(refusal)
   const changes: ChannelChanges = {}
   if (input.weight !== undefined) changes.weight = input.weight
@@ -249,7 +206,10 @@ export function answeredChannel<R extends ChannelState>(
 }
 
 /** A text from an upstream or an error without the channel's secrets, if it should repeat them. */
-export function withoutChannelSecrets(text: string, channel: ChannelState): string {
+export function withoutChannelSecrets(
+  text: string,
+  channel: Pick<ChannelState, 'key' | 'config'>,
+): string {
   const secrets = [channel.key, ...secretValues(parseConfigObject(channel.config) ?? {})]
   return secrets
     .filter((secret) => secret !== '')
@@ -271,19 +231,60 @@ export interface AutomaticRules {
   slowSeconds: number
 }
 
+/** How an upstream named its refusal: HTTP status, and the error's own type and code. */
+export interface UpstreamVerdict {
+  status: number
+  type: string
+  code: string
+}
+
+/** The account or its key is not accepted any more, whatever is asked with it. */
+const HARD_STATUSES: ReadonlySet<number> = new Set([401, 402])
+/** Statuses that speak of the question or of the moment, whatever else is said. */
+const SOFT_STATUSES: ReadonlySet<number> = new Set([400, 404, 413, 422])
+const HARD_TYPES: ReadonlySet<string> = new Set([
+  'insufficient_quota',
+  'authentication_error',
+  'permission_error',
+  'forbidden',
+])
+const HARD_CODES: ReadonlySet<string> = new Set([
+  'invalid_api_key',
+  'account_deactivated',
+  'insufficient_quota',
+])
+/** From here on a status speaks of the upstream's own trouble. */
+const SERVER_FAULT = 500
+
 /**
- * The status that a test gives a channel, or null: it keeps its own. Only what the program disabled
- * is enabled again by it; what a person disabled stays so.
+ * Whether a refusal is about the channel's account, so that every call would meet it. Its words do
+ * not count: they may repeat what somebody asked.
+ */
+export function isHardRefusal({ status, type, code }: UpstreamVerdict): boolean {
+  if (SOFT_STATUSES.has(status) || status >= SERVER_FAULT) return false
+  return HARD_STATUSES.has(status) || HARD_TYPES.has(type) || HARD_CODES.has(code)
+}
+
+/** What a test came to, as far as it says something of the channel. */
+export type TestVerdict =
+  | { ok: true; elapsedMs: number }
+  | { ok: false; elapsedMs: number; verdict?: UpstreamVerdict }
+
+/**
+ * The status that a test of many gives a channel, or null: it keeps its own. Only what the program
+ * disabled is enabled again by it; what a person disabled stays so.
  */
 export function statusAfterTest(
   status: number,
-  { ok, elapsedMs }: { ok: boolean; elapsedMs: number },
+  test: TestVerdict,
   { disables, enables, slowSeconds }: AutomaticRules,
 ): number | null {
-  const isSlow = slowSeconds > 0 && elapsedMs > slowSeconds * 1000
-  if (status === ChannelStatus.enabled && ok && isSlow && disables)
+  const isSlow = test.ok && slowSeconds > 0 && test.elapsedMs > slowSeconds * 1000
+  const isRefused = !test.ok && test.verdict !== undefined && isHardRefusal(test.verdict)
+  if (status === ChannelStatus.enabled && disables && (isSlow || isRefused)) {
     return ChannelStatus.autoDisabled
-  if (status === ChannelStatus.autoDisabled && ok && enables && !(isSlow && disables)) {
+  }
+  if (status === ChannelStatus.autoDisabled && test.ok && enables && !(isSlow && disables)) {
     return ChannelStatus.enabled
   }
   return null

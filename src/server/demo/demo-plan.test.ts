@@ -14,6 +14,8 @@ const ratios: Ratios = {
   completion: defaultRatios().CompletionRatio,
   group: new Map([['default', '1']]),
   cache: defaultRatios().CacheRatio,
+  cacheWrite: defaultRatios().CreateCacheRatio,
+  cacheWriteHour: defaultRatios().CreateCache1hRatio,
   otherwise: undefined,
   version: 1,
 }

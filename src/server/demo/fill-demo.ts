@@ -166,7 +166,7 @@ async function writeChannels(
       }),
     )
     if (!checked.ok) throw new Error(`not a channel: ${name}: ${checked.refusal.code}`)
-    const [id] = await insertChannels(trx, checked.value, createdSeconds)
+    const [id] = await insertChannels(trx, checked.value.channels, createdSeconds)
     if (id === undefined) throw new Error(`no id for the channel ${name}`)
     await writeTest(trx, id, { channel, dice })
     const atSeconds = channel.testedSeconds

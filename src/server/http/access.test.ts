@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Access, Endpoint } from '../../contract/endpoint.ts'
 import { errorText, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
-import { addressOf, labelledEndpoints } from '../test/endpoint-call.ts'
+import { addressOf, labelledEndpoints, mayEndCaller } from '../test/endpoint-call.ts'
 import { anAccessToken, aUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
@@ -88,8 +88,7 @@ forEachDatabase('access', (open) => {
     })
 
     test.each(labelledEndpoints)('%s', async (_label, endpoint) => {
-      // Signing out and making another access token end what the caller came with.
-      const as = endpoint.options.changesState === true ? await callerOf(knocker) : shared
+      const as = mayEndCaller(endpoint) ? await callerOf(knocker) : shared
       const body = endpoint.options.body === undefined ? undefined : {}
       const answer = await server.call(endpoint.method, addressOf(endpoint), {
         as,
@@ -97,7 +96,9 @@ forEachDatabase('access', (open) => {
       })
       const met = REFUSALS.find((code) => answer.message === errorText(code, 'zh')) ?? null
       expect(met).toBe(expectedRefusal(endpoint, knocker))
-      expect(answer.status === 401).toBe(met === 'not_signed_in')
+      // Whoever wants a file is told everything by the status.
+      const isByStatus = endpoint.options.answer === 'stream' && met === 'access_token_invalid'
+      expect(answer.status === 401).toBe(met === 'not_signed_in' || isByStatus)
       if (met !== null) expect(answer.json).toEqual({ success: false, message: answer.message })
     })
   })

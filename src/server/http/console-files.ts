@@ -51,7 +51,7 @@ export async function serveConsole(
     }
     const file = fileOf(folder, url)
     if (file !== null) return sendFile(reply, file)
-    return sendPage(reply, index, app.config.BASE_PATH)
+    return sendPage(reply, index, app)
   })
 }
 
@@ -69,12 +69,25 @@ function sendFile(reply: FastifyReply, file: string): FastifyReply {
   return reply.sendFile(file)
 }
 
-function sendPage(reply: FastifyReply, index: string, basePath: string): FastifyReply {
+function sendPage(reply: FastifyReply, index: string, app: App): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
   return reply
     .code(200)
     .header('Cache-Control', 'no-cache')
-    .header('Content-Security-Policy', consolePolicy(nonce))
+    .header('Content-Security-Policy', consolePolicy(nonce, configuredOrigins(app)))
     .type('text/html; charset=utf-8')
-    .send(index.replaceAll(NONCE_PLACE, nonce).replaceAll(BASE_PLACE, basePath))
+    .send(index.replaceAll(NONCE_PLACE, nonce).replaceAll(BASE_PLACE, app.config.BASE_PATH))
+}
+
+/** The human check's script while it is on, and pictures of the operator that come without TLS. */
+function configuredOrigins({ config, options }: App): { scripts: string[]; images: string[] } {
+  const pictures = [options.text('Logo'), options.text('WeChatAccountQRCodeImageURL')]
+  return {
+    scripts: options.flag('TurnstileCheckEnabled')
+      ? [new URL(config.TURNSTILE_BASE_URL).origin]
+      : [],
+    images: pictures
+      .filter((address) => address.startsWith('http://') && URL.canParse(address))
+      .map((address) => new URL(address).origin),
+  }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
 import { Role } from '../../contract/user.ts'
-import { addressOf, isChanging, labelledEndpoints } from '../test/endpoint-call.ts'
+import { addressOf, isChanging, labelledEndpoints, needsState } from '../test/endpoint-call.ts'
 import { anAccessToken, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
@@ -93,7 +93,8 @@ forEachDatabase('calls from other sites', (open) => {
         headers: defined(headersOf(server.url)),
         ...body,
       })
-      expect(answer.status, `${what}`).not.toBe(403)
+      expect(answer.message, `${what}`).not.toBe(refused)
+      expect(answer.status === 403, `${what}`).toBe(needsState(endpoint))
     }
   })
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { userApi } from '../../contract/user-api.ts'
 import { Role } from '../../contract/user.ts'
-import { addressOf, labelledEndpoints, membersOf } from '../test/endpoint-call.ts'
+import { addressOf, labelledEndpoints, membersOf, needsState } from '../test/endpoint-call.ts'
 import { aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
@@ -116,8 +116,9 @@ forEachDatabase('hostile input', (open) => {
     })
   }
 
-  function expectEnvelope(answer: TestAnswer, { options }: Endpoint): void {
-    expect([200, 400]).toContain(answer.status)
+  function expectEnvelope(answer: TestAnswer, endpoint: Endpoint): void {
+    const { options } = endpoint
+    expect(needsState(endpoint) ? [200, 403] : [200, 400]).toContain(answer.status)
     if (options.answer === 'raw' && answer.json['success'] === undefined) return
     expect(answer.json).toMatchObject({
       success: expect.any(Boolean),

@@ -12,6 +12,7 @@ import { addressKey } from './client-address.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { inputProblem } from './input-problem.ts'
+import { withDeclaredNames } from './member-names.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
 /** Bodies of the management API, bytes. */
@@ -105,7 +106,8 @@ async function answerCall(
     if (options.answer === 'stream') return
     reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {
-    renderRefusal(error, { request, reply, app, extra: options.extra })
+    const isFile = options.answer === 'stream'
+    renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
   }
 }
 
@@ -120,11 +122,14 @@ export function renderRefusal(
     reply,
     app,
     extra,
+    isFile = false,
   }: {
     request: FastifyRequest
     reply: FastifyReply
     app: Pick<App, 'trace'>
     extra?: z.ZodType | undefined
+    /** Whoever wanted a file takes any answer with status 200 for it. */
+    isFile?: boolean
   },
 ): void {
   const language = languageOf(request.headers['accept-language'])
@@ -137,7 +142,7 @@ export function renderRefusal(
     )
   }
   reply
-    .code(spec.real === true ? spec.status : 200)
+    .code(spec.real === true || isFile ? spec.status : 200)
     .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
 }
 
@@ -179,7 +184,7 @@ async function actorOf(
   endpoint: Endpoint,
   request: FastifyRequest,
 ): Promise<Actor | null> {
-  const { access, changesState, duringPasswordChange } = endpoint.options
+  const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
   const cookie = request.cookies[SESSION_COOKIE]
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
   const changes = endpoint.method !== 'GET' || changesState === true
@@ -203,7 +208,8 @@ async function actorOf(
     actor = await actorByAccessToken(app, request.headers.authorization)
   }
   if (actor.user.status !== UserStatus.enabled) throw new AppError('user_disabled')
-  if (actor.role < ACCESS_ROLE[access]) throw new AppError('role_too_low')
+  const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
+  if (actor.role < Math.max(ACCESS_ROLE[access], raised)) throw new AppError('role_too_low')
   return actor
 }
 
@@ -236,7 +242,7 @@ function parseInput(endpoint: Endpoint, request: FastifyRequest) {
 
 function parsedBody({ options }: Endpoint, shape: z.ZodType, request: FastifyRequest): unknown {
   try {
-    return parsed(shape, jsonBody(request))
+    return parsed(shape, withDeclaredNames(shape, jsonBody(request)))
   } catch (error) {
     if (options.misfit === undefined) throw error
     throw new AppError(options.misfit, {}, error)

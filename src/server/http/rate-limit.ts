@@ -23,12 +23,25 @@ export interface RateLimits {
   critical: RateLimit
   /** Failed sign-ins of one account. */
   signIn: RateLimit
+  /** Wrong codes of the messaging provider, from everybody together. */
+  wechatCode: RateLimit
+  /** Wrong redemption codes of one user. */
+  redeem: RateLimit
+  /** Mails of one kind to one address. */
+  mail: RateLimit
 }
 
 const MINUTE = 60
 /** Failed sign-ins of one account, from all addresses together. */
 const SIGN_IN_FAILURES_MAX = 10
 const SIGN_IN_WINDOW_SECONDS = 15 * MINUTE
+/** The codes are short and name nobody, so guesses are counted whoever makes them. */
+const WECHAT_FAILURES_MAX = 200
+const WECHAT_WINDOW_SECONDS = 10 * MINUTE
+const MAILS_MAX = 5
+const MAILS_WINDOW_SECONDS = 60 * MINUTE
+const WRONG_CODES_MAX = 20
+const WRONG_CODES_WINDOW_SECONDS = 60 * MINUTE
 
 /**
  * Limits in this process's memory; with a PostgreSQL address the critical ones are shared by all
@@ -51,12 +64,30 @@ export async function createRateLimits(settings: {
       points: settings.critical === 0 ? 0 : SIGN_IN_FAILURES_MAX,
       windowSeconds: SIGN_IN_WINDOW_SECONDS,
     },
+    wechatCode: {
+      name: 'wechat_code',
+      points: settings.critical === 0 ? 0 : WECHAT_FAILURES_MAX,
+      windowSeconds: WECHAT_WINDOW_SECONDS,
+    },
+    mail: {
+      name: 'mail',
+      points: settings.critical === 0 ? 0 : MAILS_MAX,
+      windowSeconds: MAILS_WINDOW_SECONDS,
+    },
+    redeem: {
+      name: 'redeem',
+      points: settings.critical === 0 ? 0 : WRONG_CODES_MAX,
+      windowSeconds: WRONG_CODES_WINDOW_SECONDS,
+    },
   }
   return {
     api: inMemory(rules.api),
     web: inMemory(rules.web),
     critical: pool === null ? inMemory(rules.critical) : await shared(rules.critical, pool),
     signIn: pool === null ? inMemory(rules.signIn) : await shared(rules.signIn, pool),
+    wechatCode: pool === null ? inMemory(rules.wechatCode) : await shared(rules.wechatCode, pool),
+    mail: pool === null ? inMemory(rules.mail) : await shared(rules.mail, pool),
+    redeem: pool === null ? inMemory(rules.redeem) : await shared(rules.redeem, pool),
   }
 }
 

@@ -21,14 +21,18 @@ export const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 /**
  * What the console's page may do. Styles carry the nonce because Mantine writes `<style>` elements;
- * frames show what the operator configured as home, about or chat page.
+ * frames show what the operator configured as home, about or chat page. `others` names origins that
+ * the operator's settings bring in, and nothing else.
  */
-export const consolePolicy = (nonce: string): string =>
+export const consolePolicy = (
+  nonce: string,
+  others: { scripts: readonly string[]; images: readonly string[] },
+): string =>
   [
     "default-src 'self'",
-    `script-src 'self' 'nonce-${nonce}'`,
+    [`script-src 'self' 'nonce-${nonce}'`, ...others.scripts].join(' '),
     `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self' https: data:",
+    ["img-src 'self' https: data:", ...others.images].join(' '),
     "connect-src 'self'",
     "font-src 'self'",
     'frame-src https: http://localhost:* http://127.0.0.1:*',

@@ -79,7 +79,9 @@ forEachBooks('credits', (shared) => {
     const { books } = shared
     const { userId } = await anAccount(books, { quota: QUOTA_MAX })
     const credit = { userId, amount: 1, kind: 'grant' as const, nowSeconds }
-    await expect(inTransaction(books, (trx) => creditUser(trx, credit))).rejects.toThrow('points')
+    await expect(inTransaction(books, (trx) => creditUser(trx, credit))).rejects.toThrow(
+      'exceed its limit',
+    )
     expect(await movements(books, userId)).toHaveLength(1)
   })
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { QUOTA_MAX } from '../../contract/quota.ts'
+import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 
@@ -62,7 +63,10 @@ export interface UserCredit {
   detail?: string
 }
 
-/** Adds points to a user's balance. Answers the new balance, or null when there is no such user. */
+/**
+ * Adds points to a user's balance. Answers the new balance, or null when there is no such user.
+ * Throws `balance_too_large`.
+ */
 export async function creditUser(trx: Queries, credit: UserCredit): Promise<number | null> {
   assertPoints(credit.amount)
   const row = await trx
@@ -73,7 +77,7 @@ export async function creditUser(trx: Queries, credit: UserCredit): Promise<numb
     .executeTakeFirst()
   if (row === undefined) return null
   // Thrown inside of the caller's transaction: nothing of it stays.
-  if (row.quota > QUOTA_MAX) throw new Error(`user ${credit.userId} would have too many points`)
+  if (row.quota > QUOTA_MAX) throw new AppError('balance_too_large', { max: QUOTA_MAX })
   const { amount, ...rest } = credit
   await book(trx, { ...rest, userAmount: amount })
   return row.quota

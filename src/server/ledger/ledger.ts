@@ -20,6 +20,8 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<Settled | null>
   /** False when the call had been closed before. */
   release(requestId: string): Promise<boolean>
+  /** Hears of every settled call after it has committed. On the way of all calls: be quick. */
+  onSettled(listener: (userId: number, settled: Settled) => void): void
   /** Operations handed in and not yet committed. */
   readonly pending: number
   /** Resolves when everything handed in so far has committed or failed. */
@@ -37,6 +39,7 @@ export interface Settled {
 
 export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
   const batches = new GroupCommit((operations) => database.runLedger(operations))
+  const listeners: ((userId: number, settled: Settled) => void)[] = []
   return {
     get pending() {
       return batches.pending
@@ -55,7 +58,10 @@ export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
     },
     async settle(settlement) {
       const result = await batches.submit({ kind: 'settle', settlement })
-      if (result.kind === 'settled') return result
+      if (result.kind === 'settled') {
+        for (const listener of listeners) listener(settlement.userId, result)
+        return result
+      }
       if (result.kind === 'closed') return null
       throw unexpected(result)
     },
@@ -64,6 +70,9 @@ export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
       if (result.kind === 'released') return true
       if (result.kind === 'closed') return false
       throw unexpected(result)
+    },
+    onSettled(listener) {
+      listeners.push(listener)
     },
     drain: () => batches.drain(),
   }

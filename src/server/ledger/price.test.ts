@@ -19,6 +19,8 @@ function ratios(over: {
   completion?: Record<string, string>
   group?: Record<string, string>
   cache?: Record<string, string>
+  cacheWrite?: Record<string, string>
+  cacheWriteHour?: Record<string, string>
   otherwise?: string
 }): Ratios {
   const mapOf = (entries: Record<string, string> = {}) => new Map(Object.entries(entries))
@@ -27,6 +29,8 @@ function ratios(over: {
     completion: mapOf(over.completion),
     group: mapOf(over.group),
     cache: mapOf(over.cache),
+    cacheWrite: mapOf(over.cacheWrite),
+    cacheWriteHour: mapOf(over.cacheWriteHour),
     otherwise: over.otherwise,
     version: 1,
   }
@@ -91,6 +95,38 @@ describe('what a call costs', () => {
     ['all of it cached, for free', of('1', '1', '1', '0'), used(100, 0, 100), 1],
   ])('%s', (_what, priced, tokens, points) => {
     expect(costOf(priced, tokens)).toBe(points)
+  })
+
+  describe('what is written to a cache', () => {
+    const writing = { promptTokens: 100, cachedTokens: 20, completionTokens: 10 }
+    const parts = { ...writing, cacheWriteTokens: 40, cacheWriteHourTokens: 8 }
+    const at = (over: Parameters<typeof ratios>[0]): Price =>
+      price(
+        ratios({ model: { m: '1' }, completion: { m: '2' }, cache: { m: '0.1' }, ...over }),
+        named('m'),
+      )
+
+    test('costs a quarter more, and twice as much for an hour, where nothing else is known', () => {
+      expect(costOf(at({}), parts)).toBe(32 + 2 + 50 + 16 + 20)
+      expect(at({})).toMatchObject({ cacheWriteRatio: '1.25', cacheWriteHourRatio: '2' })
+    })
+
+    test('costs what the operator has set; an hour follows the minutes', () => {
+      const set = at({ cacheWrite: { m: '1.5' } })
+      expect(set.cacheWriteHourRatio).toBe('2.4')
+      expect(costOf(set, parts)).toBe(Math.ceil(32 + 2 + 60 + 8 * 2.4 + 20))
+      const both = at({ cacheWrite: { m: '0' }, cacheWriteHour: { m: '0.5' } })
+      expect(costOf(both, parts)).toBe(32 + 2 + 0 + 4 + 20)
+    })
+
+    test('is rounded with the rest, once, up', () => {
+      const cheap = at({ model: { m: '0.001' }, cacheWrite: { m: '0.333333333333333' } })
+      expect(costOf(cheap, { ...parts, cacheWriteHourTokens: 0 })).toBe(1)
+    })
+
+    test('takes nothing away from calls that write nothing', () => {
+      expect(costOf(at({}), writing)).toBe(80 + 2 + 20)
+    })
   })
 
   test('never exceeds what the books can hold', () => {
@@ -242,6 +278,8 @@ describe('the price of a name', () => {
       completion: built.CompletionRatio,
       group: none,
       cache: built.CacheRatio,
+      cacheWrite: built.CreateCacheRatio,
+      cacheWriteHour: built.CreateCache1hRatio,
       otherwise: undefined,
       version: 1,
     }

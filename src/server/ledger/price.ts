@@ -14,15 +14,21 @@ export interface Price {
   groupRatio: string
   /** Of prompt tokens that the upstream read from its cache. */
   cacheRatio: string
+  /** Of prompt tokens that the upstream wrote to its cache, to be kept for minutes. */
+  cacheWriteRatio: string
+  /** Of those to be kept for an hour. */
+  cacheWriteHourRatio: string
   group: string
   /** Compiled factors. */
   factors: Factors
 }
 
 interface Factors {
-  /** Per prompt token, per cached one, per completion token, all times the model and group ratios. */
+  /** Points per token of each kind, times `unit`; model and group ratios are in them. */
   prompt: bigint
   cached: bigint
+  cacheWrite: bigint
+  cacheWriteHour: bigint
   completion: bigint
   /** 10^decimals: what the factors are scaled by. */
   unit: bigint
@@ -73,8 +79,27 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
     completionRatio: completionRatio(ratios.completion, pricedAs, channelType),
     groupRatio: ratios.group.get(group) ?? '1',
     cacheRatio: findRatio(ratios.cache, pricedAs, channelType) ?? '1',
+    ...cacheWriteRatios(ratios, pricedAs, channelType),
   }
   return { pricedAs, group, ...texts, factors: compile(texts) }
+}
+
+/** What makers ask for keeping a prompt for minutes when nothing else is known: a quarter more. */
+const CACHE_WRITE_RATIO = '1.25'
+/** An hour costs this against minutes, with every maker that sells it: 2 against 1.25. */
+const HOUR_AGAINST_MINUTES = '1.6'
+
+function cacheWriteRatios(
+  ratios: Ratios,
+  name: string,
+  channelType: number,
+): { cacheWriteRatio: string; cacheWriteHourRatio: string } {
+  const minutes = findRatio(ratios.cacheWrite, name, channelType) ?? CACHE_WRITE_RATIO
+  const hour = findRatio(ratios.cacheWriteHour, name, channelType)
+  return {
+    cacheWriteRatio: minutes,
+    cacheWriteHourRatio: hour ?? product(minutes, HOUR_AGAINST_MINUTES),
+  }
 }
 
 interface Decimal {
@@ -90,20 +115,35 @@ function decimal(text: string): Decimal {
   return { digits: BigInt(`${match[1]}${fraction}`), decimals: fraction.length }
 }
 
-function compile(
-  texts: Pick<Price, 'modelRatio' | 'completionRatio' | 'groupRatio' | 'cacheRatio'>,
-): Factors {
+/** The exact product of two decimals, as text. */
+function product(one: string, other: string): string {
+  const a = decimal(one)
+  const b = decimal(other)
+  const decimals = a.decimals + b.decimals
+  const digits = (a.digits * b.digits).toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+type RatioTexts = Omit<Price, 'pricedAs' | 'group' | 'factors'>
+
+function compile(texts: RatioTexts): Factors {
   const model = decimal(texts.modelRatio)
   const group = decimal(texts.groupRatio)
   const completion = decimal(texts.completionRatio)
   const cache = decimal(texts.cacheRatio)
-  const inner = Math.max(completion.decimals, cache.decimals)
+  const minutes = decimal(texts.cacheWriteRatio)
+  const hour = decimal(texts.cacheWriteHourRatio)
+  const inner = Math.max(...[completion, cache, minutes, hour].map(({ decimals }) => decimals))
   const both = model.digits * group.digits
   const scaled = ({ digits, decimals }: Decimal): bigint =>
     digits * 10n ** BigInt(inner - decimals) * both
   return {
     prompt: 10n ** BigInt(inner) * both,
     cached: scaled(cache),
+    cacheWrite: scaled(minutes),
+    cacheWriteHour: scaled(hour),
     completion: scaled(completion),
     unit: 10n ** BigInt(inner + model.decimals + group.decimals),
     isFree: both === 0n,
@@ -111,9 +151,11 @@ function compile(
 }
 
 export interface UsedTokens {
-  /** Cached ones included. */
+  /** Cached ones, and those written to a cache, included. */
   promptTokens: number
   cachedTokens: number
+  cacheWriteTokens?: number
+  cacheWriteHourTokens?: number
   completionTokens: number
 }
 
@@ -123,10 +165,13 @@ export interface UsedTokens {
  */
 export function costOf({ factors }: Price, used: UsedTokens): number {
   const { promptTokens, cachedTokens, completionTokens } = used
+  const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
   if (factors.isFree || promptTokens + completionTokens === 0) return 0
   const exact =
-    BigInt(promptTokens - cachedTokens) * factors.prompt +
+    BigInt(promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens) * factors.prompt +
     BigInt(cachedTokens) * factors.cached +
+    BigInt(cacheWriteTokens) * factors.cacheWrite +
+    BigInt(cacheWriteHourTokens) * factors.cacheWriteHour +
     BigInt(completionTokens) * factors.completion
   const points = (exact + factors.unit - 1n) / factors.unit
   return points > QUOTA_MAX ? QUOTA_MAX : Math.max(1, Number(points))

@@ -14,6 +14,8 @@ export interface Scope {
   engine: Database['engine']
   /** Epoch seconds, -1 for never. */
   adoptedAt: number
+  /** -1 for none. */
+  adoptedLogId: number
   logsDeletedBefore: number
 }
 

@@ -15,20 +15,21 @@ export function rollupChecks(
   // Hours that began before are not whole: part of them was adopted, or has been deleted.
   const firstHour = wholeFrom(Math.max(adoptedAt + 1, logsDeletedBefore), SECONDS_PER_HOUR)
   const firstDay = wholeFrom(adoptedAt + 1, SECONDS_PER_DAY)
+  const calls = billedCalls(scope)
   return [
-    sumsCheck({
+    sumsCheck(calls, {
       subject: 'user and hour',
       rollup: 'usage_hourly',
       keys: { user_id: sql`user_id`, hour: startOf('created_at', SECONDS_PER_HOUR) },
       from: { column: 'hour', seconds: firstHour },
     }),
-    sumsCheck({
+    sumsCheck(calls, {
       subject: 'channel and hour',
       rollup: 'channel_usage_hourly',
       keys: { channel_id: sql`channel_id`, hour: startOf('created_at', SECONDS_PER_HOUR) },
       from: { column: 'hour', seconds: firstHour },
     }),
-    sumsCheck({
+    sumsCheck(calls, {
       subject: 'user and day',
       rollup: 'usage_daily',
       keys: { user_id: sql`user_id`, day: startOf('created_at', SECONDS_PER_DAY) },
@@ -53,13 +54,26 @@ interface SumsSource {
   from: { column: 'hour' | 'day'; seconds: number }
 }
 
-function sumsCheck(source: SumsSource): Check {
-  return comparedSums(source, {
-    invariant: 'I10',
-    from: sql`ledger WHERE kind = 'consume'`,
-    quota: sql`-user_amount`,
-  })
+/**
+ * What the sums consist of. Rows that were adopted have no ledger rows; those of them that claim a
+ * time after the adoption are in the sums that are compared.
+ */
+function billedCalls({ adoptedAt, adoptedLogId }: Scope): RawBuilder<unknown> {
+  const billed = sql`
+    SELECT user_id, channel_id, created_at, -user_amount AS quota, prompt_tokens, completion_tokens
+    FROM ledger WHERE kind = 'consume'`
+  if (adoptedLogId < 0) return billed
+  const figures = ['user_id', 'channel_id', 'created_at', 'quota', 'prompt_tokens']
+  return sql`${billed}
+    UNION ALL
+    SELECT ${sql.join([...figures, 'completion_tokens'].map((name) => sql`coalesce(${sql.ref(name)}, 0)`))}
+    FROM logs
+    WHERE type = ${sql.lit(LogType.consume)} AND id <= ${sql.lit(adoptedLogId)}
+      AND created_at > ${sql.lit(adoptedAt)}`
 }
+
+const sumsCheck = (calls: RawBuilder<unknown>, source: SumsSource): Check =>
+  comparedSums(source, { invariant: 'I10', from: calls })
 
 function namedSumsChecks(firstHour: number): Check[] {
   const names = ['model_name', 'token_name', 'username']
@@ -73,19 +87,19 @@ function namedSumsChecks(firstHour: number): Check[] {
     },
     from: { column: 'hour', seconds: firstHour },
   }
-  return [
-    comparedSums(source, {
-      invariant: 'I3',
-      from: sql`logs WHERE type = ${LogType.consume}`,
-      quota: sql`quota`,
-    }),
+  const figures = ['user_id', 'created_at', 'quota', 'prompt_tokens', 'completion_tokens']
+  const columns = [
+    ...figures.map((name) => sql`coalesce(${sql.ref(name)}, 0) AS ${sql.ref(name)}`),
+    ...names.map((name) => sql`coalesce(${sql.ref(name)}, '') AS ${sql.ref(name)}`),
   ]
+  const from = sql`SELECT ${sql.join(columns)} FROM logs WHERE type = ${LogType.consume}`
+  return [comparedSums(source, { invariant: 'I3', from })]
 }
 
 /** Both sides in one pass: what only one of them has is a difference as well. */
 function comparedSums(
   { subject, rollup, keys, from }: SumsSource,
-  rows: { invariant: string; from: RawBuilder<unknown>; quota: RawBuilder<unknown> },
+  rows: { invariant: string; from: RawBuilder<unknown> },
 ): Check {
   const names = Object.keys(keys)
   const figures = ['requests', 'quota', 'prompt_tokens', 'completion_tokens']
@@ -103,10 +117,10 @@ function comparedSums(
       SELECT ${sql.join(texts, sql` || ' ' || `)} AS subject, ${sql.join(sums)}
       FROM (
         SELECT ${sql.join(computed)}, 1 AS requests_a, 0 AS requests_b,
-          ${rows.quota} AS quota_a, 0 AS quota_b,
+          quota AS quota_a, 0 AS quota_b,
           prompt_tokens AS prompt_tokens_a, 0 AS prompt_tokens_b,
           completion_tokens AS completion_tokens_a, 0 AS completion_tokens_b
-        FROM ${rows.from}
+        FROM (${rows.from}) AS called
         UNION ALL
         SELECT ${sql.join(names.map(side))}, 0, requests, 0, quota, 0, prompt_tokens,
           0, completion_tokens

@@ -21,22 +21,27 @@ export interface ReconcileReport {
 }
 
 /**
- * Facts in `settings` that bound what can be compared, epoch seconds each.
+ * Facts in `settings` that bound what can be compared; times are epoch seconds.
  *
  * `adopted_at`: when the books were opened over an existing One API database. Log rows, redeemed
  * codes and rollups from before then have no ledger rows.
  *
+ * `adopted_log_id`: the highest id among the log rows of then. Rows up to it are One API's,
+ * whatever time they claim.
+ *
  * `logs_deleted_before`: log rows older than this are gone, and with them the hourly rollups.
  */
 export const ADOPTED_AT = 'adopted_at'
+export const ADOPTED_LOG_ID = 'adopted_log_id'
 export const LOGS_DELETED_BEFORE = 'logs_deleted_before'
 
 export async function reconcile(database: Database): Promise<ReconcileReport> {
   return inSnapshot(database, async (db) => {
     const scope: Scope = {
       engine: database.engine,
-      adoptedAt: await settingSeconds(db, ADOPTED_AT),
-      logsDeletedBefore: await settingSeconds(db, LOGS_DELETED_BEFORE),
+      adoptedAt: await settingNumber(db, ADOPTED_AT),
+      adoptedLogId: await settingNumber(db, ADOPTED_LOG_ID),
+      logsDeletedBefore: await settingNumber(db, LOGS_DELETED_BEFORE),
     }
     const callsWithoutLog = await countUnlogged(db)
     const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog }
@@ -51,7 +56,7 @@ export async function reconcile(database: Database): Promise<ReconcileReport> {
 }
 
 /** -1 when nothing of the kind ever happened. */
-async function settingSeconds(db: Queries, name: string): Promise<number> {
+async function settingNumber(db: Queries, name: string): Promise<number> {
   const row = await db
     .selectFrom('settings')
     .select('value')

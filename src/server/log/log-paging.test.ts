@@ -92,7 +92,7 @@ const pagesOf = (writer: Writer): LogPages =>
 const reader =
   (pages: LogPages, filter = everything) =>
   async (page: number, before = ''): Promise<number[]> =>
-    idsOf(await pages.read({ caller: 'someone', filter, page, before }))
+    idsOf((await pages.read({ caller: 'someone', filter, page, before })).rows)
 
 forEachDatabase('placeByHours', (open) => {
   let writer: Writer
@@ -273,8 +273,8 @@ forEachDatabase('log pages', (open) => {
     await pages.read({ ...wanted, caller: 'one', page: 0 })
     await writer.calls(10)
     const late = await pages.read({ ...wanted, caller: 'two', page: 1 })
-    expect(idsOf(late)).toEqual(ids.slice(0, 10))
-    expect(idsOf(await pages.read({ ...wanted, caller: 'one', page: 1 }))).toEqual(
+    expect(idsOf(late.rows)).toEqual(ids.slice(0, 10))
+    expect(idsOf((await pages.read({ ...wanted, caller: 'one', page: 1 })).rows)).toEqual(
       ids.slice(10, 20),
     )
   })
@@ -287,19 +287,21 @@ forEachDatabase('log pages', (open) => {
     for (let index = 0; index < 1001; index += 1) {
       await pages.read({ ...wanted, caller: `caller ${index}`, page: 0 })
     }
-    expect(idsOf(await pages.read({ ...wanted, caller: 'first', page: 1 }))).toEqual(
+    expect(idsOf((await pages.read({ ...wanted, caller: 'first', page: 1 })).rows)).toEqual(
       ids.slice(10, 20),
     )
   })
 
   test('a request is found in the second it was settled in, or not at all', async () => {
     const find = async (over: Partial<LogFilterValues>) =>
-      pagesOf(writer).read({
-        caller: 'someone',
-        filter: { ...everything, request_id: 'call-700', ...over },
-        page: 0,
-        before: '',
-      })
+      (
+        await pagesOf(writer).read({
+          caller: 'someone',
+          filter: { ...everything, request_id: 'call-700', ...over },
+          page: 0,
+          before: '',
+        })
+      ).rows
     const [row, ...more] = await find({})
     expect(more).toEqual([])
     expect(row?.request_id).toBe('call-700')

@@ -3,13 +3,10 @@ import { PAGE_SIZE } from '../../contract/paging.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { placeByHours } from './log-place-store.ts'
-import {
-  logPage,
-  narrowedToRequest,
-  type LogFilterValues,
-  type LogPosition,
-  type StoredLog,
-} from './log-store.ts'
+import { isFoundByName, namedLogPage } from './log-name-store.ts'
+import { narrowedToRequest } from './log-request-store.ts'
+import { logPage, type LogFilterValues, type LogPosition, type StoredLog } from './log-store.ts'
+import { searchBodies } from './body/body-search.ts'
 
 /**
  * Pages of log rows. Inside, a page is "the rows after this one"; the wire's page numbers are
@@ -18,7 +15,13 @@ import {
  * where there is no filter, else by skipping.
  */
 export interface LogPages {
-  read(wanted: WantedPage): Promise<StoredLog[]>
+  read(wanted: WantedPage): Promise<LogRows>
+}
+
+export interface LogRows {
+  rows: StoredLog[]
+  /** A search in captured texts stopped here: from this second on everything has been searched. */
+  searchedFrom?: number
 }
 
 export interface WantedPage {
@@ -59,40 +62,55 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
   function remember(
     ends: Map<number, LogPosition>,
     page: number,
-    rows: readonly StoredLog[],
+    { rows, searchedFrom }: LogRows,
   ): void {
     const last = rows.at(-1)
-    ends.set(page, last === undefined ? END : { createdAt: last.created_at, id: last.id })
+    const end = last === undefined ? END : { createdAt: last.created_at, id: last.id }
+    ends.set(page, searchedFrom === undefined ? end : { createdAt: searchedFrom, id: 0 })
     const first = ends.keys().next()
     if (ends.size > PAGES_MAX && !first.done) ends.delete(first.value)
   }
 
-  async function jump(filter: LogFilterValues, skip: number): Promise<StoredLog[]> {
+  async function jump(filter: LogFilterValues, skip: number): Promise<LogRows> {
     const nowSeconds = clock.nowSeconds()
     const place =
       skip > SKIP_MAX && isUnfiltered(filter, nowSeconds)
         ? await placeByHours(database.heavy, skip, nowSeconds)
         : null
-    if (place === null) return logPage(database.heavy, filter, { after: null, skip })
+    if (place === null) {
+      return { rows: await logPage(database.heavy, filter, { after: null, skip }) }
+    }
     const older = { ...filter, end_timestamp: place.hour - 1 }
-    return logPage(database.heavy, older, { after: null, skip: skip - place.rows })
+    const rows = await logPage(database.heavy, older, { after: null, skip: skip - place.rows })
+    return { rows }
+  }
+
+  /** The rows after a place: by whatever finds them soonest. */
+  async function readAfter(filter: LogFilterValues, after: LogPosition | null): Promise<LogRows> {
+    const { heavy } = database
+    if (filter.request || filter.response) return searchBodies({ database, clock }, filter, after)
+    if (await isFoundByName(heavy, filter)) {
+      return { rows: await namedLogPage(heavy, filter, after) }
+    }
+    return { rows: await logPage(heavy, filter, { after }) }
   }
 
   return {
     async read({ caller, filter: asked, page, before }) {
       const filter = await narrowedToRequest(database.read, asked)
-      if (filter === null) return []
-      if (before !== '') {
-        return logPage(database.heavy, filter, { after: parsePosition(before) })
-      }
+      if (filter === null) return { rows: [] }
+      if (before !== '') return readAfter(filter, parsePosition(before))
       const ends = endsOf(`${caller} ${JSON.stringify(asked)}`, page)
       const after = ends.get(page - 1) ?? null
-      const rows =
+      const isBody = Boolean(filter.request) || Boolean(filter.response)
+      // Nobody knows how many texts lie before a page that was not read in order.
+      if (isBody && page > 0 && after === null) return { rows: [] }
+      const read =
         page === 0 || after !== null
-          ? await logPage(database.heavy, filter, { after })
+          ? await readAfter(filter, after)
           : await jump(filter, page * PAGE_SIZE)
-      remember(ends, page, rows)
-      return rows
+      remember(ends, page, read)
+      return read
     },
   }
 }

@@ -290,4 +290,46 @@ forEachDatabase('log routes', (open) => {
       expect(answer.data).toMatchObject({ quota: 0 })
     })
   })
+
+  describe('search', () => {
+    const found = async (keyword: string, as: TestUser = admin) => {
+      const path = as === admin ? '/api/log/search' : '/api/log/self/search'
+      return rows(`${path}?keyword=${encodeURIComponent(keyword)}`, as)
+    }
+
+    test('an admin finds by type, by the beginning of the content and by request', async () => {
+      const tag = randomText(12)
+      const call = await settled({ content: `50%_${tag} and more` })
+      await aLogRow(server, { type: LogType.topUp, content: `${tag}: quota` })
+      const contents = async (keyword: string) => (await found(keyword)).map((row) => row.content)
+      expect((await contents('1'))[0]).toBe(`${tag}: quota`)
+      expect(await contents(tag)).toEqual([`${tag}: quota`])
+      expect(await contents(` ${tag.toUpperCase()} `)).toEqual([`${tag}: quota`])
+      // Literally: the signs are no wildcards.
+      expect(await contents(`50%_${tag}`)).toEqual([call.content])
+      expect(await contents(`%${tag}`)).toEqual([])
+      expect(await contents(call.requestId)).toEqual([call.content])
+    })
+
+    test('a user finds own rows by type and by request only', async () => {
+      const call = await settled({ content: 'mine' })
+      await aLogRow(server, { type: LogType.topUp, content: 'not mine' })
+      expect(await found('2', user)).toMatchObject([{ content: 'mine' }])
+      expect(await found(call.requestId, user)).toMatchObject([{ content: 'mine' }])
+      expect(await found('mine', user)).toEqual([])
+      expect(await found('1', user)).toEqual([])
+      expect(await found('', user)).toHaveLength(1)
+      const stranger = await aUser(server)
+      expect(await found(call.requestId, stranger)).toEqual([])
+    })
+
+    test('answers the newest hundred', async () => {
+      for (let index = 0; index < 101; index += 1) {
+        await aLogRow(server, { type: LogType.manage, content: `row ${index}` })
+      }
+      const all = await found('3')
+      expect(all).toHaveLength(100)
+      expect(all[0].content).toBe('row 100')
+    })
+  })
 })

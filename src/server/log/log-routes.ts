@@ -1,32 +1,53 @@
 import type { z } from 'zod'
 import { logApi, PriceFactors, type Log } from '../../contract/log-api.ts'
+import { LOG_SEARCH_ROWS_MAX } from '../../contract/log.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
+import { recordAudit, type AuditAuthor } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { createLogPages } from './log-paging.ts'
+import { findBodies, requestsWithBody } from './body/body-store.ts'
+import { unpackedBody } from './body/capture.ts'
+import type { LogCleanup } from './cleanup/cleanup-run.ts'
+import { exportRoutes } from './export/export-routes.ts'
+import { createLogPages, type LogRows } from './log-paging.ts'
+import { searchLogs } from './log-search-store.ts'
 import { logSums, type LogSums } from './log-statistics-store.ts'
 import { findLog, findPriceDetail, type StoredLog } from './log-store.ts'
 
-export const logRoutes = (app: App): Route[] => {
-  const { database } = app
+export const logRoutes = (app: App, cleanup: LogCleanup): Route[] => [
+  ...listRoutes(app),
+  ...detailRoutes(app),
+  ...cleanupRoutes(app, cleanup),
+  ...exportRoutes(app),
+]
+
+type AnsweredLog = z.input<typeof Log>
+
+function listRoutes(app: App): Route[] {
+  const { database, clock } = app
   const pages = createLogPages(app)
 
-  async function detail(id: number, userId: number | null) {
-    const row = await findLog(database.read, id, userId)
-    if (row === undefined) throw new AppError('not_found')
-    const booked = await findPriceDetail(database.read, row.request_id ?? '')
-    return { ...answeredLog(row), price: booked === null ? null : priceOf(booked) }
+  async function answered({ rows, searchedFrom }: LogRows) {
+    const data = await answeredRows(app, rows)
+    return searchedFrom === undefined ? { data } : { data, searched_from: searchedFrom }
   }
 
   return [
-    serve(logApi.list, async ({ actor, query: { p, before, ...filter } }) => {
-      const rows = await pages.read({ caller: `all ${actor.id}`, filter, page: p, before })
-      return { data: rows.map(answeredLog) }
-    }),
+    serve(logApi.list, async ({ actor, query: { p, before, ...filter } }) =>
+      answered(await pages.read({ caller: `all ${actor.id}`, filter, page: p, before })),
+    ),
     serve(logApi.listSelf, async ({ actor, query: { p, before, ...query } }) => {
       const filter = { ...query, userId: actor.id }
-      const rows = await pages.read({ caller: `own ${actor.id}`, filter, page: p, before })
-      return { data: rows.map(answeredLog) }
+      return answered(await pages.read({ caller: `own ${actor.id}`, filter, page: p, before }))
+    }),
+    serve(logApi.search, async ({ query }) => {
+      const wanted = { keyword: query.keyword.trim(), userId: null, countMax: LOG_SEARCH_ROWS_MAX }
+      return { data: await answeredRows(app, await searchLogs(database.heavy, clock, wanted)) }
+    }),
+    serve(logApi.searchSelf, async ({ actor, query }) => {
+      const keyword = query.keyword.trim()
+      const wanted = { keyword, userId: actor.id, countMax: LOG_SEARCH_ROWS_MAX }
+      return { data: await answeredRows(app, await searchLogs(database.heavy, clock, wanted)) }
     }),
     serve(logApi.stat, async ({ query }) => ({
       data: answeredSums(await logSums(database.heavy, query)),
@@ -34,16 +55,97 @@ export const logRoutes = (app: App): Route[] => {
     serve(logApi.statSelf, async ({ actor, query }) => ({
       data: answeredSums(await logSums(database.heavy, { ...query, userId: actor.id })),
     })),
-    serve(logApi.find, async ({ params }) => ({ data: await detail(params.id, null) })),
-    serve(logApi.findSelf, async ({ actor, params }) => ({
-      data: await detail(params.id, actor.id),
-    })),
   ]
 }
 
-function answeredLog({ channel_id, ...row }: StoredLog): z.input<typeof Log> {
-  return { ...row, channel: channel_id, request: '', response: '', has_body: false }
+function detailRoutes(app: App): Route[] {
+  const { database, clock } = app
+
+  async function detail(row: StoredLog) {
+    const [booked, [body]] = await Promise.all([
+      findPriceDetail(database.read, row.request_id ?? ''),
+      findBodies(database.read, row.request_id ? [row.request_id] : []),
+    ])
+    const texts = body === undefined ? NO_TEXTS : await unpackedBody(body)
+    return {
+      ...answeredLog(row, body !== undefined),
+      ...texts,
+      price: booked === null ? null : priceOf(booked),
+    }
+  }
+
+  /** Whoever reads what somebody else has asked and been told is written down. */
+  async function noteReading(author: AuditAuthor, row: StoredLog): Promise<void> {
+    await recordAudit(database.write, author, {
+      nowSeconds: clock.nowSeconds(),
+      action: 'log.read_body',
+      target: { id: row.user_id ?? 0, name: row.username ?? '' },
+      before: null,
+      after: { log_id: row.id, request_id: row.request_id },
+    })
+  }
+
+  return [
+    serve(logApi.find, async (call) => {
+      const row = await findLog(database.read, call.params.id, null)
+      if (row === undefined) throw new AppError('not_found')
+      const data = await detail(row)
+      if (data.has_body && row.user_id !== call.actor.id) await noteReading(call, row)
+      return { data }
+    }),
+    serve(logApi.findSelf, async ({ actor, params }) => {
+      const row = await findLog(database.read, params.id, actor.id)
+      if (row === undefined) throw new AppError('not_found')
+      return { data: await detail(row) }
+    }),
+  ]
 }
+
+function cleanupRoutes({ database, clock }: App, cleanup: LogCleanup): Route[] {
+  return [
+    serve(logApi.remove, async (call) => {
+      const target = call.query.target_timestamp
+      if (target === 0) throw new AppError('log_target_missing')
+      const { deleted, isRunning } = await cleanup.start(target)
+      await recordAudit(database.write, call, {
+        nowSeconds: clock.nowSeconds(),
+        action: 'log.delete',
+        target: { id: 0, name: '' },
+        before: null,
+        after: { target_timestamp: target, deleted, running: isRunning },
+      })
+      return isRunning ? { data: deleted, running: true } : { data: deleted }
+    }),
+    serve(logApi.cleanup, async () => {
+      const run = await cleanup.state()
+      return {
+        data: {
+          running: run?.isRunning ?? false,
+          target_timestamp: run?.target ?? 0,
+          deleted: run?.deleted ?? 0,
+        },
+      }
+    }),
+  ]
+}
+
+const NO_TEXTS = { request: '', response: '' }
+
+async function answeredRows(
+  { database }: Pick<App, 'database'>,
+  rows: readonly StoredLog[],
+): Promise<AnsweredLog[]> {
+  const ids = rows.map(({ request_id }) => request_id)
+  const captured = await requestsWithBody(database.read, ids)
+  return rows.map((row) => answeredLog(row, captured.has(row.request_id ?? '')))
+}
+
+const answeredLog = ({ channel_id, ...row }: StoredLog, hasBody: boolean): AnsweredLog => ({
+  ...row,
+  channel: channel_id,
+  ...NO_TEXTS,
+  has_body: hasBody,
+})
 
 const answeredSums = ({ quota, promptTokens, completionTokens }: LogSums) => ({
   quota,

@@ -1,3 +1,4 @@
+import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, type Database } from '../db/database.ts'
 import { createLedger } from '../ledger/ledger.ts'
@@ -6,8 +7,10 @@ import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { logSums } from './log-statistics-store.ts'
 import type { LogFilterValues } from './log-store.ts'
+import { addFinishedHours, mendSums } from './log-sums.ts'
 
 const HOUR = 3600
+const DAY = 86_400
 const T = 1_800_000_000
 const CALLS = 400
 const FILTERS = 300
@@ -34,7 +37,8 @@ const one = <T>(values: readonly T[]): T => {
 }
 
 /** Seconds that lie on the edges of hours more often than chance would have it. */
-const aSecond = (): number => T + roll(6) * HOUR + one([0, 1, HOUR - 1, roll(HOUR), roll(HOUR)])
+const aSecond = (): number =>
+  T + roll(4) * DAY + roll(6) * 4 * HOUR + one([0, 1, HOUR - 1, roll(HOUR), roll(HOUR)])
 
 forEachDatabase('logSums', (open) => {
   let database: Database
@@ -107,18 +111,54 @@ forEachDatabase('logSums', (open) => {
       model_name: one(['', '', 'gpt-4o', 'nothing']),
       channel: one([0, 0, 0, 1, 2, 99]),
       start_timestamp: one([0, aSecond(), T - roll(HOUR)]),
-      end_timestamp: one([0, aSecond(), T + 7 * HOUR]),
+      end_timestamp: one([0, aSecond(), T + 2 * DAY]),
       request_id: one(['', '', '', '', '', `call-${roll(CALLS)}`, 'nothing']),
     }
   }
 
-  test('agree with adding up the rows one by one, for any filter', async () => {
+  async function expectRightSums(): Promise<void> {
     for (let index = 0; index < FILTERS; index += 1) {
       const filter = aFilter()
       expect(await logSums(database.heavy, filter), `${JSON.stringify(filter)}`).toEqual(
         bruteForce(filter),
       )
     }
+  }
+
+  test('agree with adding up the rows one by one, for any filter', expectRightSums)
+
+  const clockAt = (seconds: number) => ({
+    nowSeconds: () => seconds,
+    nowMs: () => seconds * 1000,
+    monotonicMs: () => 0,
+  })
+  const never = new AbortController().signal
+
+  // Two processes at once, as on a shared database; the second day is cut through by the end.
+  test('and when the sums of finished hours are kept, by two processes at once', async () => {
+    const app = { database, clock: clockAt(T + 2 * DAY + 9 * HOUR) }
+    await Promise.all([addFinishedHours(app, never), addFinishedHours(app, never)])
+    await expectRightSums()
+    await addFinishedHours({ database, clock: clockAt(T + 5 * DAY) }, never)
+    await expectRightSums()
+  })
+
+  test('and when a call is booked into an hour that was over', async () => {
+    const account = await anAccount({ database }, { quota: 1000 })
+    const late = settlement(account, {
+      requestId: 'late',
+      nowSeconds: T + 3 * DAY,
+      cost: 7,
+      channelId: 1,
+      tokenName: 'main',
+      modelName: 'gpt-4o',
+    })
+    const ledger = createLedger(database)
+    await ledger.reserve(reservation(account, { requestId: 'late', amount: 7 }))
+    await ledger.settle(late)
+    calls.push(late)
+    await mendSums({ database, trace: pino({ level: 'silent' }) }, -1)
+    await expectRightSums()
   })
 
   test('are zero for an empty range', async () => {

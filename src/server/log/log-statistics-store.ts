@@ -2,8 +2,12 @@ import { sql, type SelectQueryBuilder } from 'kysely'
 import { LogType } from '../../contract/log.ts'
 import type { Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
-import { sourceOfSums, splitRange, type Edge, type SplitRange } from './log-statistics.ts'
-import { filteredLogs, narrowedToRequest, type LogFilterValues } from './log-store.ts'
+import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
+import { narrowedToRequest } from './log-request-store.ts'
+import { sourceOfSums, splitHours, splitRange, type Edge, type Span } from './log-statistics.ts'
+import { filteredLogs, type LogFilterValues } from './log-store.ts'
+import { ownTokenName, sumsUntil, type SumsSubject } from './log-sums-store.ts'
+import { dayAtOrAfter, dayOf } from './log-sums.ts'
 
 export interface LogSums {
   /** Points. */
@@ -21,7 +25,7 @@ export async function logSums(db: Queries, filter: LogFilterValues): Promise<Log
   }
   const { hours, edges } = splitRange(filter.start_timestamp, filter.end_timestamp)
   const parts = await Promise.all([
-    ...(hours === null ? [] : [hourSums(db, source, { filter, hours })]),
+    ...(hours === null ? [] : await wholeHours(db, source, { filter, span: hours })),
     ...edges.map((edge) => rowSums(db, within(filter, edge))),
   ])
   return parts.reduce(
@@ -45,12 +49,73 @@ const within = (filter: LogFilterValues, { from, to }: Edge): LogFilterValues =>
 const rowSums = (db: Queries, filter: LogFilterValues): Promise<LogSums> =>
   summed(filteredLogs(db, { ...filter, type: LogType.consume }))
 
+/** Whole hours, by days where their sums are kept. */
+async function wholeHours(
+  db: Queries,
+  source: HourlyTable,
+  { filter, span }: { filter: LogFilterValues; span: Span },
+): Promise<Promise<LogSums>[]> {
+  const subject = keptBy(filter)
+  if (subject === null) return [hourSums(db, source, { filter, span })]
+  const kept = {
+    from: dayAtOrAfter(await logsDeletedBefore(db)),
+    until: dayOf(await sumsUntil(db)),
+  }
+  const { days, hours } = splitHours(span, kept)
+  return [
+    ...(days === null ? [] : [daySums(db, subject, { filter, days })]),
+    ...hours.map((part) => hourSums(db, source, { filter, span: part })),
+  ]
+}
+
+type HourlyTable = 'usage_hourly' | 'channel_usage_hourly'
+/** The kept sums of days, or the figures that the ledger keeps of a user's days. */
+type KeptBy = { subject: SumsSubject; name: string } | { userId: number }
+
+/** Whose sums by day answer a filter; null: nobody's do. */
+function keptBy(filter: LogFilterValues): KeptBy | null {
+  const { userId, username, token_name, model_name, channel } = filter
+  if (token_name !== '') {
+    if (model_name !== '' || username) return null
+    return userId === undefined
+      ? { subject: 'token', name: token_name }
+      : { subject: 'own_token', name: ownTokenName(userId, token_name) }
+  }
+  if (userId !== undefined) return username ? null : { userId }
+  if (username) return { subject: 'username', name: username }
+  return channel ? { subject: 'channel', name: String(channel) } : { subject: 'all', name: '' }
+}
+
+function daySums(
+  db: Queries,
+  kept: KeptBy,
+  { filter, days }: { filter: LogFilterValues; days: { from: number; until: number } },
+): Promise<LogSums> {
+  if ('userId' in kept) {
+    let query = db
+      .selectFrom('usage_daily')
+      .where('user_id', '=', kept.userId)
+      .where('day', '>=', days.from)
+      .where('day', '<', days.until)
+    if (filter.model_name !== '') query = query.where('model_name', '=', filter.model_name)
+    return summed(query)
+  }
+  return summed(
+    db
+      .selectFrom('usage_sums')
+      .where('subject', '=', kept.subject)
+      .where('model_name', '=', filter.model_name)
+      .where('name', '=', kept.name)
+      .where('start', '>=', days.from)
+      .where('start', '<', days.until),
+  )
+}
+
 function hourSums(
   db: Queries,
-  source: 'usage_hourly' | 'channel_usage_hourly',
-  { filter, hours }: { filter: LogFilterValues; hours: NonNullable<SplitRange['hours']> },
+  source: HourlyTable,
+  { filter, span: { from, until } }: { filter: LogFilterValues; span: Span },
 ): Promise<LogSums> {
-  const { from, until } = hours
   if (source === 'usage_hourly') {
     let query = db.selectFrom('usage_hourly')
     if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
@@ -69,8 +134,8 @@ function hourSums(
   return summed(query)
 }
 
-/** The three tables name their figures alike. */
-function summed<T extends 'logs' | 'usage_hourly' | 'channel_usage_hourly'>(
+/** These tables name their figures alike. */
+function summed<T extends 'logs' | 'usage_daily' | 'usage_sums' | HourlyTable>(
   query: SelectQueryBuilder<Schema, T, object>,
 ): Promise<LogSums> {
   return query

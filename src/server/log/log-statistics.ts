@@ -1,9 +1,10 @@
-import { SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
 import type { LogFilterValues } from './log-store.ts'
 
 /**
- * How sums over a time range are read: whole hours from the sums that the ledger keeps with each
- * settlement, and raw rows only for the cut-off hours at its ends.
+ * How sums over a time range are read: whole days from the sums of finished days, whole hours from
+ * the sums that the ledger keeps with each settlement, and raw rows only for the cut-off hours at
+ * its ends.
  */
 
 /** Seconds, both inclusive. */
@@ -38,6 +39,32 @@ export function splitRange(start: number, end: number): SplitRange {
 
 const hourOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_HOUR)
 const hourAtOrAfter = (seconds: number): number => hourOf(seconds + SECONDS_PER_HOUR - 1)
+
+/** First second, and first second after the last; null: open. */
+export interface Span {
+  from: number | null
+  until: number | null
+}
+
+/**
+ * Splits whole hours into the days whose sums are kept and the hours around them. `kept.from` and
+ * `kept.until` are the first seconds of days.
+ */
+export function splitHours(
+  { from, until }: Span,
+  kept: { from: number; until: number },
+): { days: { from: number; until: number } | null; hours: Span[] } {
+  const first = Math.max(kept.from, from === null ? 0 : dayAtOrAfter(from))
+  const last = Math.min(kept.until, until === null ? kept.until : dayOf(until))
+  if (first >= last) return { days: null, hours: [{ from, until }] }
+  const hours: Span[] = []
+  if (first > (from ?? 0)) hours.push({ from, until: first })
+  if (until === null || until > last) hours.push({ from: last, until })
+  return { days: { from: first, until: last }, hours }
+}
+
+const dayOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_DAY)
+const dayAtOrAfter = (seconds: number): number => dayOf(seconds + SECONDS_PER_DAY - 1)
 
 /**
  * Which of the kept sums know what a filter asks for. A channel together with a user or token is in

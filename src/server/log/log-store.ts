@@ -18,6 +18,11 @@ export interface LogFilterValues {
   end_timestamp: number
   channel?: number
   request_id: string
+  /** Texts that the captured request or answer contains. */
+  request?: string
+  response?: string
+  /** Leaves out relayed calls. */
+  isOther?: boolean
 }
 
 /** A place in the list: the row after which the page begins. */
@@ -31,8 +36,9 @@ export function filteredLogs(db: Queries, filter: LogFilterValues) {
   let query = db.selectFrom('logs')
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
   if (filter.type !== LogType.all) query = query.where('type', '=', filter.type)
-  if (filter.type !== LogType.all && filter.type !== LogType.consume) {
-    // Says nothing new, but lets the small index of these types serve.
+  const isOther = filter.type !== LogType.all && filter.type !== LogType.consume
+  if (isOther || filter.isOther === true) {
+    // With a type it says nothing new, but lets the small indexes of these rows serve.
     query = query.where(sql<boolean>`type <> 2`)
   }
   if (filter.username) query = query.where('username', '=', filter.username)
@@ -64,29 +70,6 @@ export function logPage(
     .limit(PAGE_SIZE)
     .offset(skip)
     .execute()
-}
-
-/**
- * A filter that names a request, narrowed to the second that its call was settled in: its log row
- * has the same one, so it is found without an index over all rows. Null: that second is outside of
- * the filter's range.
- */
-export async function narrowedToRequest(
-  db: Queries,
-  filter: LogFilterValues,
-): Promise<LogFilterValues | null> {
-  if (filter.request_id === '') return filter
-  const row = await db
-    .selectFrom('ledger')
-    .select('created_at')
-    .where('request_id', '=', filter.request_id)
-    .executeTakeFirst()
-  // Rows that are no relayed calls, and adopted ones, are not in the ledger.
-  if (row === undefined) return filter
-  const at = row.created_at
-  const isBefore = filter.start_timestamp > at
-  const isAfter = filter.end_timestamp > 0 && filter.end_timestamp < at
-  return isBefore || isAfter ? null : { ...filter, start_timestamp: at, end_timestamp: at }
 }
 
 export const findLog = (

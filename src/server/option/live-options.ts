@@ -4,13 +4,15 @@ import { defaultRatios, type RatioMap } from './default-ratios.ts'
 import {
   isOptionKey,
   isSecretOption,
-  missingPrerequisite,
+  missingPrerequisites,
   options,
-  parseRatios,
+  switchThatNeeds,
   type OptionKey,
-  type OptionSpec,
 } from './option.ts'
+import { optionTitles } from './option-title.ts'
 import { loadOptions, saveOption } from './option-store.ts'
+import type { OptionSpec } from './option-value.ts'
+import { parseRatios } from './ratio-text.ts'
 
 /** Ratio maps as they are in force: the operator's, then the built-in ones. */
 export interface Ratios {
@@ -18,6 +20,9 @@ export interface Ratios {
   completion: RatioMap
   group: RatioMap
   cache: RatioMap
+  /** Of what is written to a prompt cache that lasts minutes, and to one that lasts an hour. */
+  cacheWrite: RatioMap
+  cacheWriteHour: RatioMap
   /** Ratio of models without an entry; undefined: they have no price. */
   otherwise: string | undefined
   /** Grows with every change; tells which prices a call was computed with. */
@@ -37,12 +42,17 @@ export interface LiveOptions {
   listed(): { key: string; value: string }[]
   /** Secret keys that hold a value. */
   secretsSet(): string[]
-  /** Validates, stores, applies. Throws `option_unknown`, `option_invalid`, `option_needs`. */
+  /**
+   * Validates, stores, applies. Throws `option_unknown`, `option_invalid`, `option_needs`,
+   * `option_in_use`.
+   */
   set(key: string, value: string): Promise<void>
   reload(): Promise<void>
 }
 
 const OPTIONS_CHANGED = 'options'
+/** Before a reading that failed is tried again. */
+const RELOAD_DELAY_MS = 500
 
 export async function createLiveOptions(database: Database): Promise<LiveOptions> {
   let stored = await loadOptions(database.read)
@@ -51,20 +61,37 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
 
   const text = (key: OptionKey): string => stored.get(key) ?? options[key].default
 
+  let readings = 0
+  let newest = 0
   async function reload(): Promise<void> {
-    stored = await loadOptions(database.read)
+    readings += 1
+    const reading = readings
+    const read = await loadOptions(database.read)
+    // Of readings under way at once, one that began later has seen at least as much.
+    if (reading < newest) return
+    newest = reading
+    stored = read
     version += 1
     ratioSnapshot = undefined
   }
+  /** The last good snapshot serves until the database answers again. */
+  async function reloadAtLast(): Promise<void> {
+    await reload().catch(() => {
+      setTimeout(() => void reloadAtLast(), RELOAD_DELAY_MS).unref()
+    })
+  }
 
   database.onAnnouncement((message) => {
-    // A failed reload keeps the last good snapshot; the next announcement tries again.
-    if (message === OPTIONS_CHANGED || message === 'everything') reload().catch(() => {})
+    if (message === OPTIONS_CHANGED || message === 'everything') void reloadAtLast()
   })
 
   return {
     text,
-    number: (key) => Number(text(key)),
+    number(key) {
+      const value = text(key)
+      // An adopted text may be none that we would have stored.
+      return Number(options[key].check(value) === null ? value : options[key].default)
+    },
     flag: (key) => text(key) === 'true',
     ratios() {
       ratioSnapshot ??= {
@@ -72,6 +99,8 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
         completion: withBuiltIn(text('CompletionRatio'), defaultRatios().CompletionRatio),
         group: ratioMap(text('GroupRatio')),
         cache: withBuiltIn(text('CacheRatio'), defaultRatios().CacheRatio),
+        cacheWrite: withBuiltIn(text('CreateCacheRatio'), defaultRatios().CreateCacheRatio),
+        cacheWriteHour: withBuiltIn(text('CreateCache1hRatio'), defaultRatios().CreateCache1hRatio),
         otherwise: text('DefaultModelRatio') || undefined,
         version,
       }
@@ -84,18 +113,39 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
     secretsSet: () => optionKeys().filter((key) => isSecretOption(key) && text(key) !== ''),
     async set(key, value) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
-      const spec: OptionSpec = options[key]
-      const problem = spec.check(value)
-      if (problem !== null) {
-        throw new AppError('option_invalid', { key, problemZh: problem.zh, problemEn: problem.en })
-      }
-      const missing = missingPrerequisite(key, value, text)
-      if (missing !== null) throw new AppError('option_needs', { key, missing })
+      refuseValue(key, value, text)
       await saveOption(database.write, key, value)
       await reload()
       await database.announce(OPTIONS_CHANGED)
     },
     reload,
+  }
+}
+
+/** Throws when `key` may not be set to `value`. */
+function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) => string): void {
+  const { zh, en } = optionTitles[key]
+  const named = { key, titleZh: zh, titleEn: en }
+  const spec: OptionSpec = options[key]
+  const problem = spec.check(value)
+  if (problem !== null) {
+    throw new AppError('option_invalid', { ...named, problemZh: problem.zh, problemEn: problem.en })
+  }
+  const missing = missingPrerequisites(key, value, current)
+  if (missing.length > 0) {
+    throw new AppError('option_needs', {
+      ...named,
+      missingZh: missing.map((name) => `「${optionTitles[name].zh}」（${name}）`).join('、'),
+      missingEn: missing.map((name) => `“${optionTitles[name].en}” (${name})`).join(', '),
+    })
+  }
+  const user = switchThatNeeds(key, value, current)
+  if (user !== null) {
+    throw new AppError('option_in_use', {
+      ...named,
+      userZh: optionTitles[user].zh,
+      userEn: optionTitles[user].en,
+    })
   }
 }
 

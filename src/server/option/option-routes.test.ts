@@ -59,8 +59,10 @@ forEachDatabase('option routes', (open) => {
     test('a ratio keeps the decimals it was written with', async () => {
       const text = '{"gpt-4o":1.250,"mine":0.075}'
       await put('ModelRatio', text)
-      const prices = await server.call('GET', '/api/prices', { as: admin })
-      expect(prices.data).toMatchObject({ model_ratio: text })
+      expect(await valueOf('ModelRatio')).toBe(text)
+      const prices = Object((await server.call('GET', '/api/prices', { as: admin })).data)
+      expect(prices.model_ratio).toContain('"gpt-4o":1.250')
+      expect(prices.model_ratio).toContain('"mine":0.075')
       expect(server.app.options.ratios().model.get('gpt-4o')).toBe('1.250')
     })
 
@@ -92,6 +94,10 @@ forEachDatabase('option routes', (open) => {
       ['ratios that are no JSON', 'ModelRatio', '{', 'ModelRatio'],
       ['a theme nobody knows', 'Theme', 'dark', 'berry'],
       ['a switch without what it needs', 'GitHubOAuthEnabled', 'true', 'GitHubClientId'],
+      ['e-mail codes without mail', 'EmailVerificationEnabled', 'true', 'SMTPServer'],
+      ['WeChat without its server', 'WeChatAuthEnabled', 'true', 'WeChatServerAddress'],
+      ['a human check without keys', 'TurnstileCheckEnabled', 'true', 'TurnstileSecretKey'],
+      ['OIDC without a client', 'OidcEnabled', 'true', 'OidcClientSecret'],
     ])('refuses %s and keeps what was', async (_what, key, value, sentence) => {
       const before = (await list()).json
       const answer = await put(key, value)
@@ -107,6 +113,30 @@ forEachDatabase('option routes', (open) => {
       expect((await put('GitHubOAuthEnabled', 'true')).json['success']).toBe(true)
       expect((await server.call('GET', '/api/status')).data).toMatchObject({ github_oauth: true })
       await put('GitHubOAuthEnabled', 'false')
+    })
+
+    test('an empty allow-list lets nobody restrict domains', async () => {
+      await put('EmailDomainWhitelist', '')
+      const refused = await put('EmailDomainRestrictionEnabled', 'true')
+      expect(refused.message).toContain('EmailDomainWhitelist')
+      await put('EmailDomainWhitelist', 'example.com')
+      expect((await put('EmailDomainRestrictionEnabled', 'true')).json['success']).toBe(true)
+    })
+
+    test('what a switch needs is not emptied under it', async () => {
+      const refused = await put('EmailDomainWhitelist', '')
+      expect(refused.json['success']).toBe(false)
+      expect(refused.message).toContain('邮箱域名白名单')
+      expect(await valueOf('EmailDomainWhitelist')).toBe('example.com')
+      await put('EmailDomainRestrictionEnabled', 'false')
+      expect((await put('EmailDomainWhitelist', '')).json['success']).toBe(true)
+    })
+
+    test('the theme is that of the start', async () => {
+      await put('Theme', 'berry')
+      expect(await valueOf('Theme')).toBe('berry')
+      const status = await server.call('GET', '/api/status')
+      expect(status.data).toMatchObject({ gatehouse: { theme: 'default' } })
     })
 
     test('what is stored survives the process', async () => {

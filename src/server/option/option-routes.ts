@@ -1,20 +1,23 @@
 import { optionApi } from '../../contract/option-api.ts'
-import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
+import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { isOptionKey } from './option.ts'
 
-export const optionRoutes = ({ options, config }: App): Route[] => {
-  const mayManage = (role: number): void => {
-    if (role < config.OPTIONS_MIN_ROLE) throw new AppError('role_too_low')
-  }
+export const optionRoutes = ({ options, database, clock }: App): Route[] => {
   return [
-    serve(optionApi.list, ({ actor }) => {
-      mayManage(actor.role)
-      return { data: options.listed(), secrets_set: options.secretsSet() }
-    }),
-    serve(optionApi.update, async ({ actor, body }) => {
-      mayManage(actor.role)
+    serve(optionApi.list, () => ({ data: options.listed(), secrets_set: options.secretsSet() })),
+    serve(optionApi.update, async (call) => {
+      const { body } = call
+      const before = isOptionKey(body.key) ? options.text(body.key) : ''
       await options.set(body.key, body.value)
+      await recordAudit(database.write, call, {
+        nowSeconds: clock.nowSeconds(),
+        action: 'option.update',
+        target: { id: 0, name: body.key },
+        before: { [body.key]: before },
+        after: { [body.key]: body.value },
+      })
     }),
   ]
 }

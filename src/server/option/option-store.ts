@@ -1,9 +1,24 @@
 import type { Queries } from '../db/database.ts'
+import { ADOPTED_AT } from '../ledger/reconcile.ts'
 
-/** Options that were ever saved. */
+/**
+ * What One API does where an option was never saved and our default is another one. An adopted
+ * installation goes on so until somebody decides: no retries, and models without a price cost this.
+ */
+const ONE_API_DEFAULTS = { RetryTimes: '0', DefaultModelRatio: '30' }
+
+/** Options that were ever saved, and those that adoption decides. */
 export async function loadOptions(db: Queries): Promise<Map<string, string>> {
   const rows = await db.selectFrom('options').select(['key', 'value']).execute()
-  return new Map(rows.map(({ key, value }) => [key, value ?? '']))
+  const adopted = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', ADOPTED_AT)
+    .executeTakeFirst()
+  return new Map([
+    ...(adopted === undefined ? [] : Object.entries(ONE_API_DEFAULTS)),
+    ...rows.map(({ key, value }): [string, string] => [key, value ?? '']),
+  ])
 }
 
 export async function saveOption(db: Queries, key: string, value: string): Promise<void> {

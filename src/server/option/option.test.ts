@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest'
 import {
   isOptionKey,
   isSecretOption,
-  missingPrerequisite,
+  missingPrerequisites,
   options,
-  parseRatios,
   prerequisites,
+  switchThatNeeds,
   type OptionKey,
-  type OptionSpec,
 } from './option.ts'
+import type { OptionSpec } from './option-value.ts'
+import { duplicateRatioName, parseRatios } from './ratio-text.ts'
 
 const keys = Object.keys(options).filter(isOptionKey)
 const problem = (key: OptionKey, value: string) => {
@@ -75,6 +76,16 @@ describe('values', () => {
     ['DefaultModelRatio', '', true],
     ['DefaultModelRatio', '15', true],
     ['DefaultModelRatio', '-1', false],
+    ['Logo', '/logo.png', true],
+    ['Logo', './files/logo.png', true],
+    ['Logo', 'data:image/png;base64,AAAA', true],
+    ['Logo', 'javascript:alert(1)', false],
+    ['Logo', 'data:text/html,x', false],
+    ['Logo', '//evil.example/logo.png', false],
+    ['EmailDomainWhitelist', '', true],
+    ['EmailDomainWhitelist', 'example.com, 例子.中国', true],
+    ['EmailDomainWhitelist', 'me@example.com', false],
+    ['EmailDomainWhitelist', 'a.com,,b.com', false],
   ])('%s: %j is %s', (key, value, expected) => {
     expect(problem(key, value) === null).toBe(expected)
   })
@@ -108,25 +119,66 @@ describe('parseRatios', () => {
     ['more than a million', '{"a":1000000.1}'],
     ['more digits than arithmetic keeps', '{"a":0.1234567890123456}'],
     ['a number that is none', '{"a":1e400}'],
+    ['less than nothing', '{"a":-0}'],
+    ['a number too small to be written out', '{"a":1e-400}'],
+    ['more decimals than arithmetic needs', '{"a":1e-31}'],
   ])('refuses %s', (_what, text) => {
     expect(parseRatios(text)).not.toBeInstanceOf(Map)
     expect(parseRatios(text)).toMatchObject({ zh: expect.any(String), en: expect.any(String) })
   })
 })
 
-describe('missingPrerequisite', () => {
+describe('what a ratio map may not say when it is saved', () => {
+  test.each([
+    ['a name twice', '{"a":1,"b":2,"a":1}', 'a'],
+    ['a name twice, spelled differently', String.raw`{"a":1,"\u0061":2}`, 'a'],
+    ['a value that looks like a name', '{"a":1,"b":2}', null],
+  ])('%s', (_what, text, name) => {
+    expect(duplicateRatioName(text)).toBe(name)
+  })
+
+  test.each(['{"":1}', '{" a":1}', '{"a,b":1}', '{"a\\nb":1}', `{"${'n'.repeat(201)}":1}`])(
+    'the name in %s',
+    (text) => {
+      expect(problem('ModelRatio', text)?.en).toContain('the name')
+    },
+  )
+})
+
+describe('what a switch needs', () => {
   const none = (): string => ''
   const all = (): string => 'filled'
 
   test.each(Object.keys(prerequisites).filter(isOptionKey))('%s', (key) => {
-    const [first] = prerequisites[key] ?? []
-    expect(missingPrerequisite(key, 'true', none)).toBe(first)
-    expect(missingPrerequisite(key, 'true', all)).toBeNull()
+    const needed = (prerequisites[key] ?? []).map((item) =>
+      typeof item === 'string' ? item : item[0],
+    )
+    expect(needed.length).toBeGreaterThan(0)
+    expect(missingPrerequisites(key, 'true', none)).toEqual(needed)
+    expect(missingPrerequisites(key, 'true', all)).toEqual([])
     // Turning off is never refused.
-    expect(missingPrerequisite(key, 'false', none)).toBeNull()
+    expect(missingPrerequisites(key, 'false', none)).toEqual([])
   })
 
   test('other options need nothing', () => {
-    expect(missingPrerequisite('RegisterEnabled', 'true', none)).toBeNull()
+    expect(missingPrerequisites('RegisterEnabled', 'true', none)).toEqual([])
+  })
+
+  const values = (over: Partial<Record<OptionKey, string>>) => (key: OptionKey) => over[key] ?? ''
+
+  test('one of two ways to a sender is enough', () => {
+    const current = values({ SMTPServer: 'mail.example', SMTPFrom: 'a@b.example' })
+    expect(missingPrerequisites('EmailVerificationEnabled', 'true', current)).toEqual([])
+  })
+
+  test('stays while the switch is on', () => {
+    const on = { TurnstileCheckEnabled: 'true', TurnstileSiteKey: 'a', TurnstileSecretKey: 'b' }
+    expect(switchThatNeeds('TurnstileSecretKey', '', values(on))).toBe('TurnstileCheckEnabled')
+    expect(switchThatNeeds('TurnstileSecretKey', 'c', values(on))).toBeNull()
+    const off = { ...on, TurnstileCheckEnabled: 'false' }
+    expect(switchThatNeeds('TurnstileSecretKey', '', values(off))).toBeNull()
+    // An adopted installation may have a switch on that lacks what it needs: it keeps nobody busy.
+    const broken = { ...on, TurnstileSiteKey: '' }
+    expect(switchThatNeeds('TurnstileSecretKey', '', values(broken))).toBeNull()
   })
 })

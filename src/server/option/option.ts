@@ -1,164 +1,24 @@
 import { defaultRatios, ratioMapJson } from './default-ratios.ts'
+import {
+  address,
+  choice,
+  decimal,
+  domains,
+  flag,
+  line,
+  longText,
+  orNothing,
+  picture,
+  ratios,
+  secret,
+  whole,
+  type OptionSpec,
+} from './option-value.ts'
 
 /**
  * Every option: its default, what values it takes, whether it is secret. An option that is not here
- * does not exist. Values travel and are stored as text.
+ * does not exist.
  */
-
-/** What is wrong with a value, in both languages; null when nothing is. */
-export type Problem = { zh: string; en: string } | null
-
-export interface OptionSpec {
-  default: string
-  /** Never sent; answered only as a name in `secrets_set`. */
-  secret?: true
-  check(value: string): Problem
-}
-
-/** Characters. */
-const TEXT_MAX = 1_000_000
-const LINE_MAX = 2048
-const RATIO_DIGITS_MAX = 15
-const RATIO_MAX = 1_000_000
-
-const tooLong = (max: number): Problem => ({
-  zh: `最多 ${max} 个字符`,
-  en: `it has at most ${max} characters`,
-})
-
-const flag = (value: boolean): OptionSpec => ({
-  default: String(value),
-  check: (text) =>
-    text === 'true' || text === 'false'
-      ? null
-      : { zh: '需要 true 或 false', en: 'it is true or false' },
-})
-
-const whole = (value: number, min: number, max: number): OptionSpec => ({
-  default: String(value),
-  check: (text) =>
-    /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max
-      ? null
-      : {
-          zh: `需要 ${min} 到 ${max} 之间的整数`,
-          en: `it is a whole number from ${min} to ${max}`,
-        },
-})
-
-const decimal = (value: number, min: number, max: number): OptionSpec => ({
-  default: String(value),
-  check: (text) =>
-    /^\d{1,16}(\.\d{1,10})?$/.test(text) && Number(text) >= min && Number(text) <= max
-      ? null
-      : { zh: `需要 ${min} 到 ${max} 之间的数`, en: `it is a number from ${min} to ${max}` },
-})
-
-const line = (value = ''): OptionSpec => ({
-  default: value,
-  check(text) {
-    if (text.length > LINE_MAX) return tooLong(LINE_MAX)
-    // oxlint-disable-next-line no-control-regex -- a header or mail line must not be broken
-    return /[\u0000-\u001f]/.test(text) ? { zh: '不能换行', en: 'it is a single line' } : null
-  },
-})
-
-const secret = (): OptionSpec => ({ ...line(), secret: true })
-
-const longText = (): OptionSpec => ({
-  default: '',
-  check: (text) => (text.length > TEXT_MAX ? tooLong(TEXT_MAX) : null),
-})
-
-const address = (): OptionSpec => ({
-  default: '',
-  check(text) {
-    if (text === '') return null
-    const url = URL.canParse(text) ? new URL(text) : null
-    return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
-      ? line().check(text)
-      : {
-          zh: '需要以 http:// 或 https:// 开头的地址',
-          en: 'it is an address that starts with http:// or https://',
-        }
-  },
-})
-
-const choice = (value: string, names: readonly string[]): OptionSpec => ({
-  default: value,
-  check: (text) =>
-    names.includes(text)
-      ? null
-      : { zh: `只能是 ${names.join('、')}`, en: `it is one of ${names.join(', ')}` },
-})
-
-const ratios = (defaults: () => string): OptionSpec => ({
-  get default() {
-    return defaults()
-  },
-  check(text) {
-    const parsed = parseRatios(text)
-    return parsed instanceof Map ? null : parsed
-  },
-})
-
-/**
- * A ratio map from its JSON text, each ratio as the decimal text it was written in: arithmetic on
- * money never sees a floating-point number. Members with up to 15 significant digits, 0 to
- * 1,000,000.
- */
-export function parseRatios(text: string): Map<string, string> | { zh: string; en: string } {
-  const map = new Map<string, string>()
-  let problem: Problem = null
-  let parsed: unknown
-  try {
-    // Innermost members come first, so a nested name that repeats an outer one is overwritten by
-    // it.
-    const reviver = (key: string, value: unknown, context: { source?: string }): unknown => {
-      if (typeof value === 'number') map.set(key, plain(context.source ?? ''))
-      return value
-    }
-    // The library's types do not know the third argument yet; the engine passes it.
-    parsed = JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
-  } catch {
-    return { zh: '不是有效的 JSON', en: 'it is not valid JSON' }
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    return { zh: '需要 JSON 对象', en: 'it is a JSON object' }
-  }
-  for (const [name, value] of Object.entries(parsed)) {
-    const ratio = map.get(name)
-    if (typeof value !== 'number' || ratio === undefined) {
-      problem = { zh: `「${name}」的值不是数字`, en: `the value of “${name}” is not a number` }
-    } else if (!(value >= 0 && value <= RATIO_MAX) || significantDigits(ratio) > RATIO_DIGITS_MAX) {
-      problem = {
-        zh: `「${name}」的倍率需要在 0 到 ${RATIO_MAX} 之间，最多 ${RATIO_DIGITS_MAX} 位有效数字`,
-        en: `the ratio of “${name}” is from 0 to ${RATIO_MAX} with at most ${RATIO_DIGITS_MAX} significant digits`,
-      }
-    }
-    if (problem !== null) return problem
-  }
-  return map
-}
-
-/** Decimal text without an exponent: `7.5e-2` is `0.075`. */
-function plain(source: string): string {
-  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source)
-  if (match === null) return source
-  const [, sign = '', whole_ = '', fraction = '', exponent] = match
-  if (exponent === undefined) return source
-  const digits = whole_ + fraction
-  const point = whole_.length + Number(exponent)
-  // The value was found to be at most a million before this text is used; bounds the padding.
-  if (Math.abs(point) > 400) return source
-  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
-  if (point >= digits.length) return `${sign}${digits}${'0'.repeat(point - digits.length)}`
-  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
-}
-
-const significantDigits = (text: string): number => {
-  const digits = text.replace(/[-.]/g, '').replace(/^0+/, '')
-  return digits.length
-}
 
 const POINTS_MAX = 2 ** 50
 const THEMES = ['default', 'berry', 'air'] as const
@@ -183,12 +43,12 @@ export const options = {
   WeChatAuthEnabled: flag(false),
   WeChatServerAddress: address(),
   WeChatServerToken: secret(),
-  WeChatAccountQRCodeImageURL: address(),
+  WeChatAccountQRCodeImageURL: picture(),
   TurnstileCheckEnabled: flag(false),
   TurnstileSiteKey: line(),
   TurnstileSecretKey: secret(),
   EmailDomainRestrictionEnabled: flag(false),
-  EmailDomainWhitelist: line(
+  EmailDomainWhitelist: domains(
     'gmail.com,163.com,126.com,qq.com,outlook.com,hotmail.com,icloud.com,yahoo.com,foxmail.com',
   ),
   SMTPServer: line(),
@@ -204,7 +64,7 @@ export const options = {
   HomePageContent: longText(),
   Footer: longText(),
   SystemName: line('Gatehouse'),
-  Logo: line(),
+  Logo: picture(),
   Theme: choice('default', THEMES),
   TopUpLink: address(),
   ChatLink: address(),
@@ -217,16 +77,21 @@ export const options = {
   CompletionRatio: ratios(() => ratioMapJson(defaultRatios().CompletionRatio)),
   GroupRatio: ratios(() => ratioMapJson(defaultRatios().GroupRatio)),
   CacheRatio: ratios(() => ratioMapJson(defaultRatios().CacheRatio)),
+  CreateCacheRatio: ratios(() => ratioMapJson(defaultRatios().CreateCacheRatio)),
+  CreateCache1hRatio: ratios(() => ratioMapJson(defaultRatios().CreateCache1hRatio)),
   /** Ratio of models without an entry of their own; empty: they are refused. Ours. */
-  DefaultModelRatio: {
-    default: '',
-    check: (text: string): Problem => (text === '' ? null : decimal(0, 0, RATIO_MAX).check(text)),
-  },
+  DefaultModelRatio: orNothing(decimal(0, 0, 1_000_000)),
   QuotaPerUnit: decimal(500_000, 0.01, 1e12),
   DisplayInCurrencyEnabled: flag(true),
   DisplayTokenStatEnabled: flag(true),
   ApproximateTokenEnabled: flag(false),
   LogConsumeEnabled: flag(true),
+  /** Days after which log rows are deleted; 0: they stay. Ours. */
+  LogRetentionDays: whole(0, 0, 36_500),
+  /** Days that captured requests and answers are kept. Ours. */
+  LogBodyRetentionDays: whole(7, 1, 36_500),
+  /** Longest captured text in KiB; 0: nothing is captured, whatever tokens ask for. Ours. */
+  LogBodyKilobytesMax: whole(64, 0, 1024),
   RetryTimes: whole(2, 0, 100),
   AutomaticDisableChannelEnabled: flag(false),
   AutomaticEnableChannelEnabled: flag(false),
@@ -242,8 +107,11 @@ export const isSecretOption = (key: OptionKey): boolean => {
   return spec.secret === true
 }
 
-/** What must be filled in before a switch may be turned on. */
-export const prerequisites: Partial<Record<OptionKey, readonly OptionKey[]>> = {
+/** What must be filled in before a switch may be turned on; of a list in the list, one is enough. */
+export const prerequisites: Partial<
+  Record<OptionKey, readonly (OptionKey | readonly OptionKey[])[]>
+> = {
+  EmailVerificationEnabled: ['SMTPServer', ['SMTPAccount', 'SMTPFrom']],
   GitHubOAuthEnabled: ['GitHubClientId', 'GitHubClientSecret'],
   OidcEnabled: ['OidcClientId', 'OidcClientSecret'],
   WeChatAuthEnabled: ['WeChatServerAddress', 'WeChatServerToken'],
@@ -251,12 +119,34 @@ export const prerequisites: Partial<Record<OptionKey, readonly OptionKey[]>> = {
   EmailDomainRestrictionEnabled: ['EmailDomainWhitelist'],
 }
 
-/** The prerequisite that keeps `key` from being set to `value`, or null. */
-export function missingPrerequisite(
+/** What keeps `key` from being set to `value`: options that hold nothing yet. */
+export function missingPrerequisites(
+  key: OptionKey,
+  value: string,
+  current: (key: OptionKey) => string,
+): OptionKey[] {
+  if (value !== 'true') return []
+  return (prerequisites[key] ?? []).flatMap((needed) => {
+    const ways = typeof needed === 'string' ? [needed] : needed
+    const first = ways[0]
+    return first === undefined || ways.some((way) => current(way) !== '') ? [] : [first]
+  })
+}
+
+/** A switch that is on and could not be turned on any more if `key` were emptied; null: none is. */
+export function switchThatNeeds(
   key: OptionKey,
   value: string,
   current: (key: OptionKey) => string,
 ): OptionKey | null {
-  if (value !== 'true') return null
-  return prerequisites[key]?.find((needed) => current(needed) === '') ?? null
+  if (value !== '') return null
+  const after = (other: OptionKey): string => (other === key ? '' : current(other))
+  const switches = Object.keys(prerequisites).filter(isOptionKey)
+  return (
+    switches.find(
+      (name) =>
+        missingPrerequisites(name, current(name), after).length > 0 &&
+        missingPrerequisites(name, current(name), current).length === 0,
+    ) ?? null
+  )
 }

@@ -1,7 +1,7 @@
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { findToken } from '../token/token-store.ts'
 import { findUser } from '../user/user-store.ts'
-import { sendJson, type RelayCall, type RelayParts } from './relay-call.ts'
+import { credentialOf, sendJson, type RelayCall, type RelayParts } from './relay-call.ts'
 
 /**
  * OpenAI's old billing calls, by which clients show a key's balance: hard limit minus usage ÷ 100.
@@ -22,8 +22,7 @@ interface Figures {
 }
 
 async function figuresOf({ app, callers }: RelayParts, call: RelayCall): Promise<Figures> {
-  const { authorization } = call.request.headers
-  const { token, user } = await callers.authenticate(authorization, () =>
+  const { token, user } = await callers.authenticate(credentialOf(call), () =>
     app.addressOf(call.request),
   )
   if (app.options.flag('DisplayTokenStatEnabled')) {

@@ -1,6 +1,7 @@
 import { costOf } from '../ledger/price.ts'
 import type { AttemptOutcome } from './attempt.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
+import type { AttemptPlan } from './attempt-plan.ts'
+import { parseJson, recordOr } from './json/json-value.ts'
 import {
   settlementOf,
   writeHead,
@@ -8,8 +9,7 @@ import {
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
-import { costHeaders, STREAM_HEADERS } from './send-answer.ts'
-import { costComment, endOfStream } from './stream-end.ts'
+import { costHeaders, streamHeaders } from './send-answer.ts'
 import { measureAnswer, type Answer, type Prompt } from './whole-answer.ts'
 
 /**
@@ -20,9 +20,12 @@ export async function relayJsonAsStream(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  plan: { answer: Answer; prompt: Prompt; wantsUsage: boolean; wantsCost: boolean },
+  plan: { answer: Answer; prompt: Prompt; attempt: AttemptPlan; wantsCost: boolean },
 ): Promise<AttemptOutcome> {
-  const measured = await measureAnswer(parts, call, charge, plan)
+  const measured = await measureAnswer(parts, call, charge, {
+    ...plan,
+    upstream: plan.attempt.upstream,
+  })
   if ('kind' in measured) return measured
   const { body, used, source } = measured
   const settled = await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source }))
@@ -33,47 +36,15 @@ export async function relayJsonAsStream(
     elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
     quota: charged,
   })
+  call.capture?.addWhole(body)
   if (call.isGone) return { kind: 'abandoned' }
+  const output = plan.attempt.output()
   writeHead(call, 200, [
-    ...STREAM_HEADERS,
+    ...streamHeaders(output.contentType),
     ...costHeaders(parts, call, charge, { quota: charged, remaining: settled?.userQuota ?? null }),
   ])
-  const events = eventsOf(recordOr(parseJson(body.toString('utf8'))), plan.wantsUsage)
-  const data = events.map((event) => `data: ${event}\n\n`).join('')
-  const { language, requestId } = call
-  const end = endOfStream('clean', { brokenOff: null, language, requestId })
-  call.response.end(data + (plan.wantsCost ? costComment(charged) : '') + end)
+  const whole = output.whole(recordOr(parseJson(body.toString('utf8'))))
+  const cost = plan.wantsCost ? [output.cost(charged)] : []
+  call.response.end(Buffer.concat([whole, ...cost, output.end(used)]))
   return { kind: 'answered' }
-}
-
-/**
- * A whole answer as the chunks it would have come in; chat messages become deltas, texts stay
- * texts.
- */
-function eventsOf(answer: JsonRecord, wantsUsage: boolean): string[] {
-  const { usage, choices, object, ...rest } = answer
-  const isChat = object === 'chat.completion'
-  const head = { ...rest, object: isChat ? 'chat.completion.chunk' : object }
-  const first = {
-    ...head,
-    choices: arrayOr(choices).map((choice) => (isRecord(choice) ? chunkChoice(choice) : choice)),
-  }
-  const events = [JSON.stringify(first)]
-  if (wantsUsage && usage !== undefined) {
-    events.push(JSON.stringify({ ...head, choices: [], usage }))
-  }
-  return events
-}
-
-function chunkChoice({ message, ...choice }: JsonRecord): JsonRecord {
-  if (!isRecord(message)) return choice
-  const calls = message['tool_calls']
-  const delta = Array.isArray(calls)
-    ? {
-        ...message,
-        // In a stream each call carries its place.
-        tool_calls: calls.map((call, index) => (isRecord(call) ? { index, ...call } : call)),
-      }
-    : message
-  return { ...choice, delta }
 }

@@ -1,17 +1,27 @@
-import { channelType, trimBaseUrl, upstreamUrl } from '../../contract/channel-types.ts'
+import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
 import type { ChannelRow } from '../db/schema.ts'
-import { answerTexts } from './openai/openai-chunk.ts'
-import { readAnswer } from './openai/openai-answer.ts'
-import { parseJson } from './json/json-value.ts'
+import type { ChatRequest } from './canonical/chat-request.ts'
+import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
+import type { Dialect } from './dialect/dialect.ts'
+import { dialects } from './dialect/dialects.ts'
+import { providerOf, type ProviderCall } from './dialect/provider.ts'
+import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
 import { secretsOf, upstreamError } from './relay-error.ts'
+import { apiVersionOf } from './routing/channel-map.ts'
 import { callUpstream } from './transport/upstream-call.ts'
-import { USAGE_TOKENS_MAX } from './whole-answer.ts'
 
 export type ProbeResult =
   | { ok: true; text: string; elapsedMs: number }
-  | { ok: false; code: ErrorCode; params: ErrorParams; elapsedMs: number }
+  | {
+      ok: false
+      code: ErrorCode
+      params: ErrorParams
+      elapsedMs: number
+      /** How the upstream named its refusal, where it answered with one. */
+      verdict?: { status: number; type: string; code: string }
+    }
 
 /** One real chat call through a channel, charged to nobody. */
 export type Probe = (
@@ -31,32 +41,42 @@ export function createProbe(parts: RelayParts): Probe {
     const startedMs = parts.app.clock.monotonicMs()
     const elapsedMs = (): number => Math.round(parts.app.clock.monotonicMs() - startedMs)
     const mapped = mappedModel(channel, model)
-    const base = trimBaseUrl(channel.base_url ?? '')
-    const url = upstreamUrl(channel.type, base, '/v1/chat/completions', mapped)
-    if (url === null) {
-      const type = channelType(channel.type).label.zh
-      return { ok: false, code: 'channel_test_unsupported', params: { type }, elapsedMs: 0 }
+    const baseUrl = trimBaseUrl(channel.base_url ?? '')
+    const { type, key } = channel
+    const to: ProviderCall = {
+      task: 'chat',
+      model: mapped,
+      isStream: false,
+      clientQuery: new URLSearchParams(),
+      clientHeaders: {},
+      ownAddress: '',
     }
-    const body = questionOf(mapped, parts.app.config.TEST_PROMPT)
-    const answer = await ask(parts, channel, { url, body, signal })
-    const failed = (detail: string): ProbeResult => ({
-      ok: false,
-      code: 'channel_test_failed',
+    const from = { type, key, baseUrl, apiVersion: apiVersionOf(channel) }
+    const provider = providerOf(type)
+    const url = provider?.url(from, to) ?? null
+    if (provider === null || url === null) {
+      const params = { type: channelType(type).label.zh }
+      return { ok: false, code: 'channel_test_unsupported', params, elapsedMs: 0 }
+    }
+    const dialect = dialects[provider.dialect]
+    const body = questionOf(dialect, mapped, parts.app.config.TEST_PROMPT)
+    const headers = provider.headers(from, to)
+    const answer = await ask(parts, { url, headers, body, signal })
+    const failed = (detail: string) => ({
+      ok: false as const,
+      code: 'channel_test_failed' as const,
       params: { detail },
       elapsedMs: elapsedMs(),
     })
     if (typeof answer === 'string') return failed(answer)
     const { status } = answer
-    const reading = status === 200 ? readAnswer(answer.body, USAGE_TOKENS_MAX) : null
+    const reading = status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
     if (reading?.kind !== 'ok') {
-      const { message } = upstreamError(
-        answer,
-        'zh',
-        secretsOf({ key: channel.key, baseUrl: base }),
-      )
-      return failed(message)
+      const { message, type: word, code } = upstreamError(answer, 'zh', secretsOf({ key, baseUrl }))
+      return { ...failed(message), verdict: { status, type: word, code: String(code) } }
     }
-    const text = answerTexts(parseJson(answer.body.toString('utf8')))
+    const text = dialect
+      .textsOf(recordOr(parseJson(answer.body.toString('utf8'))))
       .map((part) => part.text)
       .join('')
     return { ok: true, text: text.slice(0, SHOWN_MAX), elapsedMs: elapsedMs() }
@@ -71,21 +91,45 @@ function mappedModel(channel: ChannelRow, model: string): string {
 }
 
 /** Models that think before they answer take their limit under another name and need room for it. */
-const THINKING = /^(o\d|gpt-[5-9])/
+const THINKING = /^(?:o\d|gpt-[5-9]|gemini-(?:2\.5|[3-9]))/
 
-function questionOf(model: string, prompt: string): Buffer {
-  const limit = THINKING.test(model)
-    ? { max_completion_tokens: COMPLETION_TOKENS * 32 }
-    : { max_tokens: COMPLETION_TOKENS }
-  return Buffer.from(
-    JSON.stringify({ model, messages: [{ role: 'user', content: prompt }], ...limit }),
-  )
+function questionOf(dialect: Dialect, model: string, prompt: string): Buffer {
+  const limit = THINKING.test(model) ? COMPLETION_TOKENS * 32 : COMPLETION_TOKENS
+  const question: ChatRequest = {
+    spokenIn: dialect.name,
+    system: [],
+    messages: [{ role: 'user', parts: [{ kind: 'text', text: prompt, cache: null }] }],
+    tools: [],
+    toolChoice: null,
+    parallelTools: null,
+    output: null,
+    maxCompletionTokens: limit,
+    stop: [],
+    temperature: null,
+    topP: null,
+    topK: null,
+    presencePenalty: null,
+    frequencyPenalty: null,
+    seed: null,
+    choices: 1,
+    thinking: null,
+    topLogprobs: null,
+    userId: null,
+  }
+  const asked = dialect.writeRequest(question, { model, isStream: false, asksForUsage: false })
+  return Buffer.from(JSON.stringify(asked))
+}
+
+interface Question {
+  url: string
+  headers: Record<string, string>
+  body: Buffer
+  signal: AbortSignal
 }
 
 function ask(
   { egress }: RelayParts,
-  channel: ChannelRow,
-  { url, body, signal }: { url: string; body: Buffer; signal: AbortSignal },
+  { url, headers, body, signal }: Question,
 ): Promise<{ status: number; body: Buffer } | string> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; body: Buffer } | string>()
   const chunks: Buffer[] = []
@@ -100,8 +144,8 @@ function ask(
         'content-type': 'application/json',
         accept: 'application/json',
         'accept-encoding': 'identity',
-        authorization: `Bearer ${channel.key}`,
         'user-agent': 'Gatehouse',
+        ...headers,
       },
       body,
       firstByteTimeoutMs: TIMEOUT_MS,

@@ -1,15 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Language } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
+import type { FailedCall } from '../dashboard/failures.ts'
 import type { Egress } from '../egress/egress.ts'
-import { costOf, ratioText, type Price, type UsedTokens } from '../ledger/price.ts'
+import { costOf, ratioText, type Price } from '../ledger/price.ts'
 import type { Settlement } from '../ledger/operations.ts'
+import type { CallCapture, Captures } from '../log/body/capture.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Callers, Caller } from './routing/caller.ts'
 import type { LiveChannelMap } from './routing/channel-map.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
 import type { TokenCounter } from './count/count-tokens.ts'
-import { errorBody, type RelayError } from './relay-error.ts'
+import type { DialectName } from './canonical/chat-request.ts'
+import type { TokenUsage } from './canonical/token-usage.ts'
+import { dialects } from './dialect/dialects.ts'
+import type { RelayError } from './relay-error.ts'
 
 /** What the parts of the relay share. */
 export interface RelayParts {
@@ -19,6 +24,7 @@ export interface RelayParts {
   channels: LiveChannelMap
   egress: Egress
   counter: TokenCounter
+  captures: Captures
   random(): number
   /** Hands an abort to the queue that spreads them over time. */
   abortLater(abort: () => void): void
@@ -33,11 +39,18 @@ export interface RelayCall {
   readonly headers: string[]
   language: Language
   path: string
+  query: URLSearchParams
+  /** In which errors are told. */
+  dialect: DialectName
   startedMs: number
   /** Milliseconds spent waiting for the upstream; the rest of the time is ours. */
   upstreamMs: number
   /** The client has gone away before its answer was complete, or has been told that none will come. */
   isGone: boolean
+  /** What is kept of the call's texts; null for tokens that keep nothing. */
+  capture: CallCapture | null
+  /** Whose call it is and how far it came, should it come to nothing; null: nobody's yet. */
+  attempted: FailedCall | null
   /** Called when the client goes away. */
   onGone: () => void
   /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
@@ -66,7 +79,7 @@ export function settlementOf(
   { app }: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { used, source }: { used: UsedTokens; source: UsageSource },
+  { used, source }: { used: TokenUsage; source: UsageSource },
 ): Settlement {
   const { caller, channel, price, requestedModel, modelName, isStream } = charge
   const cost = costOf(price, used)
@@ -90,9 +103,11 @@ export function settlementOf(
       completion_ratio: price.completionRatio,
       group_ratio: price.groupRatio,
       cache_ratio: price.cacheRatio,
+      ...cacheWriteDetail(price, used),
       prompt_tokens: used.promptTokens,
       cached_tokens: used.cachedTokens,
       completion_tokens: used.completionTokens,
+      ...(used.reasoningTokens === 0 ? {} : { reasoning_tokens: used.reasoningTokens }),
       usage_source: source,
       price_version: app.options.ratios().version,
     }),
@@ -102,6 +117,27 @@ export function settlementOf(
     systemPromptReset: channel.systemPrompt !== '',
     keepLog: app.options.flag('LogConsumeEnabled'),
   }
+}
+
+/** What was written to a cache, and at which ratios; nothing for the calls that wrote nothing. */
+function cacheWriteDetail(price: Price, used: TokenUsage): Record<string, string | number> {
+  const { cacheWriteTokens, cacheWriteHourTokens } = used
+  if (cacheWriteTokens + cacheWriteHourTokens === 0) return {}
+  return {
+    cache_write_tokens: cacheWriteTokens,
+    cache_write_ratio: price.cacheWriteRatio,
+    cache_write_1h_tokens: cacheWriteHourTokens,
+    cache_write_1h_ratio: price.cacheWriteHourRatio,
+  }
+}
+
+/** The token's key, where clients of the different dialects put it. */
+export function credentialOf({ request, query, dialect }: RelayCall): string | undefined {
+  const { headers } = request
+  const named = headers['x-api-key'] ?? headers['x-goog-api-key']
+  const inQuery = dialect === 'gemini' ? (query.get('key') ?? undefined) : undefined
+  const elsewhere = typeof named === 'string' ? named : inQuery
+  return headers.authorization || (elsewhere ?? headers.authorization)
 }
 
 /**
@@ -114,7 +150,7 @@ export function sendError(call: RelayCall, error: RelayError): void {
     response.destroy()
     return
   }
-  const body = errorBody(error, call.requestId)
+  const body = dialects[call.dialect].errorBody(error, call.requestId)
   if (error.retryAfter !== undefined) call.headers.push('Retry-After', error.retryAfter)
   if (error.status === 413) call.headers.push('Connection', 'close')
   sendText(call, error.status, body)

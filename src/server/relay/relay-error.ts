@@ -1,8 +1,9 @@
 import { errors, type ErrorSpec, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
+import type { DialectName } from './canonical/chat-request.ts'
 import { isRecord, parseJson } from './json/json-value.ts'
 
-/** What a client of the OpenAI surface is told. */
+/** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
 export interface RelayError {
   status: number
   message: string
@@ -24,15 +25,6 @@ export function ownError(error: AppError, language: Language): RelayError {
     code: spec.code ?? error.code,
   }
 }
-
-/**
- * The error object as JSON; the request id stands in the message so that a screenshot is enough to
- * find the call.
- */
-export const errorBody = ({ message, type, param, code }: RelayError, requestId: string): string =>
-  JSON.stringify({
-    error: { message: `${message} (request id: ${requestId})`, type, param, code },
-  })
 
 /** What an upstream said instead of an answer. */
 export interface UpstreamRefusal {
@@ -64,7 +56,9 @@ export function upstreamError(
   const { status, retryAfter } = refusal
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
-  const answered: unknown = parseJson(refusal.body.toString('utf8'))
+  const parsed: unknown = parseJson(refusal.body.toString('utf8'))
+  // Gemini answers a stream's errors as a list of one.
+  const answered: unknown = Array.isArray(parsed) ? parsed[0] : parsed
   const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
   const said = messageOf(answered, error)
   const code = codeOf(error)
@@ -80,7 +74,8 @@ export function upstreamError(
         : said === ''
           ? sentence('upstream_status')
           : clean(said, MESSAGE_MAX),
-    type: clean(textOr(error?.['type'], 'upstream_error'), WORD_MAX),
+    // Gemini calls it a status.
+    type: clean(textOr(error?.['type'] ?? error?.['status'], 'upstream_error'), WORD_MAX),
     param: error === null ? String(status) : clean(textOr(error['param'], ''), WORD_MAX),
     code: typeof code === 'string' ? clean(code, WORD_MAX) : code,
   }
@@ -104,6 +99,31 @@ function codeOf(error: Record<string, unknown> | null): string | number {
   const code = error?.['code']
   if (typeof code === 'string' || typeof code === 'number') return code
   return error === null ? 'bad_response_status_code' : ''
+}
+
+/** Status of an error that an upstream hides in a good answer, and does not number. */
+const HIDDEN_STATUS = 502
+
+/** Anthropic's words for errors that come in the middle of a stream. */
+const WORD_STATUSES: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** The status that an error inside a good answer would have had by itself. */
+export function hiddenStatus(error: unknown, upstream: DialectName): number {
+  if (!isRecord(error)) return HIDDEN_STATUS
+  const { code, type } = error
+  if (upstream === 'gemini' && typeof code === 'number' && code >= 400 && code < 600) return code
+  if (upstream !== 'anthropic' || typeof type !== 'string') return HIDDEN_STATUS
+  return WORD_STATUSES[type] ?? HIDDEN_STATUS
 }
 
 /** Replaces every occurrence of a secret, and addresses, which tell where the upstream is. */

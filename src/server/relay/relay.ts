@@ -7,6 +7,8 @@ import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
 import { UNKNOWN_PATH } from '../http/console-files.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
+import { createFailureCounts } from '../dashboard/failures.ts'
+import { createCaptures } from '../log/body/capture.ts'
 import type { Metrics } from '../metrics.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
@@ -15,9 +17,18 @@ import { createChannelMap } from './routing/channel-map.ts'
 import { createTokenCounter } from './count/count-tokens.ts'
 import { listModels, retrieveModel } from './models.ts'
 import { createProbe, type Probe } from './probe.ts'
-import { sendError, sendText, writeHead, type RelayCall, type RelayParts } from './relay-call.ts'
+import {
+  credentialOf,
+  sendError,
+  sendText,
+  writeHead,
+  type RelayCall,
+  type RelayParts,
+} from './relay-call.ts'
 import { ownError } from './relay-error.ts'
-import { isKnownButMissing, textSurfaces } from './openai/surfaces.ts'
+import { isKnownButMissing } from './openai/surfaces.ts'
+import { countTokens } from './count/count-call.ts'
+import { decodedName, dialectOfPath, surfaceOf } from './dialect/surfaces.ts'
 import { relayText } from './text-call.ts'
 
 /** The face that programs call. */
@@ -33,7 +44,9 @@ export interface Relay {
 }
 
 export const isRelayPath = (url: string): boolean =>
-  url.startsWith('/v1/') || url.startsWith('/dashboard/billing/') || /^\/v1(\?|$)/.test(url)
+  url.startsWith('/v1/') ||
+  url.startsWith('/dashboard/billing/') ||
+  /^\/v1(?:beta|alpha)?(?:[/?]|$)/.test(url)
 
 const CORS_HEADERS = [
   'Access-Control-Allow-Origin',
@@ -44,6 +57,7 @@ const CORS_HEADERS = [
 const RANDOM_UNIT = 2 ** 47
 /** How often a stopping relay looks whether its calls have ended. */
 const CLOSE_POLL_MS = 20
+const HTTP_REFUSED = 400
 /** What broken-off calls get to settle. */
 const SETTLE_LIMIT_MS = 5000
 
@@ -59,8 +73,10 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     }),
     counter: createTokenCounter((error) => app.trace.warn({ err: error }, 'tokens were estimated')),
     random: () => randomInt(RANDOM_UNIT) / RANDOM_UNIT,
+    captures: await createCaptures(app),
     abortLater: createAbortQueue(),
   }
+  const failures = createFailureCounts(app)
   const running = new Set<RelayCall>()
   let isClosing = false
 
@@ -78,6 +94,10 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       .finally(() => {
         running.delete(call)
         clearTimeout(deadline)
+        if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
+        if (call.attempted !== null && response.statusCode >= HTTP_REFUSED) {
+          failures.add(call.attempted)
+        }
       })
   }
 
@@ -90,6 +110,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       await untilEmpty(running, limitMs)
       for (const call of running) call.breakOff('busy')
       await untilEmpty(running, SETTLE_LIMIT_MS)
+      await Promise.all([parts.captures.drain(), failures.close()])
       await parts.egress.close()
       await parts.counter.close()
     },
@@ -106,7 +127,7 @@ async function untilEmpty(running: ReadonlySet<RelayCall>, limitMs: number): Pro
 function beginCall(app: App, request: IncomingMessage, response: ServerResponse): RelayCall {
   const url = request.url ?? '/'
   const query = url.indexOf('?')
-  const path = query < 0 ? url : url.slice(0, query)
+  const path = plainPath(query < 0 ? url : url.slice(0, query))
   const requestId = newRequestId(app.clock.nowMs())
   const call: RelayCall = {
     request,
@@ -114,10 +135,14 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     requestId,
     headers: [REQUEST_ID_HEADER, requestId, ...CORS_HEADERS],
     language: languageOf(request.headers['accept-language']),
-    path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
+    path,
+    query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),
+    dialect: dialectOfPath(path),
     startedMs: app.clock.monotonicMs(),
     upstreamMs: 0,
     isGone: false,
+    capture: null,
+    attempted: null,
     onGone: () => {},
     breakOff(reason) {
       // No upstream is at work: whatever goes on finds nobody waiting for it.
@@ -129,6 +154,16 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     },
   }
   return call
+}
+
+const NO_QUERY = new URLSearchParams()
+/** Gemini's own surface in OpenAI's dialect. */
+const GEMINI_OPENAI = /^\/v1beta\/openai\//
+
+/** Without a slash at its end, and by the name that a surface has here. */
+function plainPath(path: string): string {
+  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  return plain.replace(GEMINI_OPENAI, '/v1/')
 }
 
 /** The limit of a whole call, when the operator has set one. */
@@ -146,15 +181,15 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
     return
   }
   if (isClosing) throw new AppError('busy')
-  const surface = method === 'POST' ? textSurfaces.get(call.path) : undefined
-  if (surface !== undefined) return relayText(parts, call, surface)
+  const asked = method === 'POST' ? surfaceOf(call.path, call.query) : null
+  if (asked?.surface.task === 'countTokens') return countTokens(parts, call, asked)
+  if (asked !== null) return relayText(parts, call, asked)
   if (method === 'GET') {
     const reading = await answerRead(parts, call)
     if (reading) return
   }
   if (isKnownButMissing(method, call.path)) {
-    const { authorization } = call.request.headers
-    await parts.callers.authenticate(authorization, () => parts.app.addressOf(call.request))
+    await parts.callers.authenticate(credentialOf(call), () => parts.app.addressOf(call.request))
     throw new AppError('not_implemented')
   }
   sendUnknownPath(call)
@@ -173,23 +208,14 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
     await (billing[1] === 'usage' ? sendUsage(parts, call) : sendSubscription(parts, call))
     return true
   }
-  if (path === '/v1/models') {
+  if (/^\/v1(?:beta|alpha)?\/models$/.test(path)) {
     await listModels(parts, call)
     return true
   }
-  const model = /^\/v1\/models\/(.+)$/.exec(path)?.[1]
+  const model = /^\/v1(?:beta|alpha)?\/models\/(.+)$/.exec(path)?.[1]
   if (model === undefined) return false
   await retrieveModel(parts, call, decodedName(model))
   return true
-}
-
-/** A name that is not properly encoded is taken as it stands. */
-function decodedName(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function sendPreflight(call: RelayCall): void {

@@ -113,7 +113,7 @@ forEachDatabase('trying another channel', (open) => {
     })
 
     test('when a channel’s type is of a protocol that is not spoken', async () => {
-      const { model, client } = await failingFirst('', { type: 14 })
+      const { model, client } = await failingFirst('', { type: 16, key: 'id.secret' })
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
 
@@ -288,7 +288,7 @@ forEachDatabase('trying another channel', (open) => {
   describe('gives everything back that was held', () => {
     test.each([
       ['a model without a price', {}, 403],
-      ['a type that is not spoken', { type: 14 }, 501],
+      ['a type that is not spoken', { type: 16, key: 'id.secret' }, 501],
       ['an address that may not be reached', { base_url: 'http://169.254.169.254' }, 502],
       ['a refusal', { words: 'fail-400' }, 400],
       ['channels that all fail', { words: 'fail-503' }, 503],

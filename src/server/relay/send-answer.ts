@@ -2,9 +2,9 @@ import { isAdmin } from '../../contract/user.ts'
 import { writeHead, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 
 /** Of every answer that is a stream, also through proxies that like to collect. */
-export const STREAM_HEADERS = [
+export const streamHeaders = (contentType: string): string[] => [
   'Content-Type',
-  'text/event-stream',
+  contentType,
   'Cache-Control',
   'no-cache',
   'X-Accel-Buffering',
@@ -42,6 +42,7 @@ export function sendAnswer(
   },
 ): void {
   const { contentType, body, charged, remaining } = answer
+  call.capture?.addWhole(body)
   if (call.isGone) return
   writeHead(call, 200, [
     'Content-Type',

@@ -1,7 +1,10 @@
-import type { UsedTokens } from '../ledger/price.ts'
 import { failedAttempt, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import { readChunk, type StreamChunk } from './openai/openai-chunk.ts'
+import type { AttemptPlan } from './attempt-plan.ts'
+import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
+import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
+import type { StreamOutput } from './dialect/stream-output.ts'
+import { hiddenStatus } from './relay-error.ts'
 import {
   settlementOf,
   writeHead,
@@ -11,16 +14,10 @@ import {
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { costHeaders, STREAM_HEADERS } from './send-answer.ts'
+import { costHeaders, streamHeaders } from './send-answer.ts'
 import { SseReader, type SseEvent } from './openai/sse.ts'
-import { cleanError, costComment, endOfStream } from './stream-end.ts'
-import { OpenaiStream, type StreamEnding, type StreamOutcome } from './openai/stream-outcome.ts'
-import {
-  callUpstream,
-  type UpstreamCall,
-  type UpstreamFailure,
-  type UpstreamRequest,
-} from './transport/upstream-call.ts'
+import { cleanError, endingError, isWhole } from './stream-end.ts'
+import { callUpstream, type UpstreamCall, type UpstreamFailure } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import {
   ANSWER_BYTES_MAX,
@@ -28,7 +25,6 @@ import {
   ERROR_BODY_BYTES_MAX,
   refused,
   refusedAnswer,
-  USAGE_TOKENS_MAX,
   type Prompt,
 } from './whole-answer.ts'
 
@@ -50,11 +46,10 @@ const CHECKPOINT_INTERVAL_MS = 2000
 const CHECKPOINT_BYTES = 16 * 1024
 
 export interface StreamPlan {
-  request: UpstreamRequest
+  attempt: AttemptPlan
   prompt: Prompt
   /** A cheap figure for checkpoints. */
   promptEstimate: number
-  wantsUsage: boolean
   /** The client wants the final cost as a comment. */
   wantsCost: boolean
   /** Points held back for this call. */
@@ -76,7 +71,8 @@ class StreamRelay {
   private readonly charge: Charge
   private readonly plan: StreamPlan
   private readonly reader = new SseReader()
-  private readonly stream = new OpenaiStream(USAGE_TOKENS_MAX)
+  private readonly stream: StreamFollower
+  private readonly output: StreamOutput
   private readonly completion: CompletionCounter
   private readonly outcome = Promise.withResolvers<AttemptOutcome>()
 
@@ -102,13 +98,15 @@ class StreamRelay {
     this.call = call
     this.charge = charge
     this.plan = plan
+    this.stream = plan.attempt.upstream.follow(USAGE_TOKENS_MAX)
+    this.output = plan.attempt.output()
     this.completion = parts.counter.countCompletion(charge.modelName)
   }
 
   run(): Promise<AttemptOutcome> {
     const { parts, call, plan } = this
     this.sentMs = parts.app.clock.monotonicMs()
-    this.upstream = callUpstream(parts.egress, plan.request, {
+    this.upstream = callUpstream(parts.egress, plan.attempt.request, {
       onHead: (status, headers) => this.onHead(status, headers),
       onData: (chunk) => this.onData(chunk),
       onEnd: () => this.onEnd('end'),
@@ -177,18 +175,19 @@ class StreamRelay {
     const out: Buffer[] = []
     for (const event of events) {
       if (this.isEnding || this.stream.isDone) break
-      const chunk = event.data === null ? null : readChunk(event.data)
-      if (chunk === null) {
-        // A comment keeps the connection alive, but it is no answer: nothing is committed to by
-        // it.
-        if (this.hasBegun) out.push(event.raw)
+      const chunk = event.data === null ? null : this.stream.read(event)
+      if (chunk === null || chunk.kind === 'idle') {
+        // A sign of life is no answer: nothing is committed to by it.
+        if (this.hasBegun) this.push(out, this.output.idle(event, chunk))
         continue
       }
       if (!this.hasBegun && this.isRefusal(chunk)) return
       this.stream.see(chunk, event.isTerminated)
       for (const text of chunk.texts) this.completion.add(text)
+      this.call.capture?.addTexts(chunk.texts)
       if (chunk.kind === 'done') break
-      if (chunk.kind === 'usage' && this.hidesUsage()) continue
+      const bytes = this.bytesOf(event, chunk)
+      if (chunk.kind === 'usage' && bytes === null) continue
       if (chunk.kind === 'malformed') {
         this.write(out)
         this.upstream?.abort()
@@ -196,14 +195,22 @@ class StreamRelay {
         return
       }
       this.begin()
-      out.push(chunk.kind === 'error' ? cleanError(chunk, this.call, this.charge) : event.raw)
+      this.push(out, bytes)
     }
     this.write(out)
   }
 
-  /** The usage chunk is for us: the client did not ask for it, and old ones stumble over it. */
-  private hidesUsage(): boolean {
-    return !this.plan.wantsUsage
+  private push(out: Buffer[], bytes: Buffer | null): void {
+    if (bytes !== null) out.push(bytes)
+  }
+
+  /** What the client gets of an event: of an error its cleaned words. */
+  private bytesOf(event: SseEvent, chunk: StreamChunk): Buffer | null {
+    if (chunk.kind === 'malformed') return null
+    if (chunk.kind !== 'error') return this.output.take(event, chunk)
+    const { name } = this.plan.attempt.upstream
+    const error = cleanError(chunk.error, name, this.call, this.charge)
+    return this.output.error(error, this.call.requestId)
   }
 
   /** An error before anything else: this channel has failed, and another may be asked. */
@@ -213,9 +220,8 @@ class StreamRelay {
     if (chunk.kind === 'error') {
       this.isEnding = true
       const body = Buffer.from(JSON.stringify({ error: chunk.error }))
-      this.outcome.resolve(
-        refused(this.call, this.charge, { status: 502, headers: this.headers, body }),
-      )
+      const status = hiddenStatus(chunk.error, this.plan.attempt.upstream.name)
+      this.outcome.resolve(refused(this.call, this.charge, { status, headers: this.headers, body }))
     } else {
       this.fail('unreadable')
     }
@@ -229,7 +235,7 @@ class StreamRelay {
     if (this.call.isGone) return
     const { parts, call, charge, plan } = this
     writeHead(call, 200, [
-      ...STREAM_HEADERS,
+      ...streamHeaders(this.output.contentType),
       ...costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null }),
     ])
   }
@@ -241,7 +247,7 @@ class StreamRelay {
     if (this.call.response.write(bytes) || this.stuck !== null) return
     this.upstream?.pause()
     const { response } = this.call
-    this.stuck = setTimeout(() => response.destroy(), this.plan.request.idleTimeoutMs)
+    this.stuck = setTimeout(() => response.destroy(), this.plan.attempt.request.idleTimeoutMs)
     response.once('drain', () => {
       this.letGo()
       this.upstream?.resume()
@@ -261,11 +267,7 @@ class StreamRelay {
     if (!isDue || !this.hasBegun) return
     this.checkpointMs = nowMs
     this.bytesSinceCheckpoint = 0
-    const used = {
-      promptTokens: this.plan.promptEstimate,
-      cachedTokens: 0,
-      completionTokens: this.completion.soFar(),
-    }
+    const used = countedUsage(this.plan.promptEstimate, this.completion.soFar())
     const settlement = settlementOf(this.parts, this.call, this.charge, {
       used,
       source: 'estimated',
@@ -321,7 +323,8 @@ class StreamRelay {
       quota: settled?.charged ?? 0,
     })
     if (this.call.isGone) return { kind: 'abandoned' }
-    this.sendEnd(result, settled?.charged ?? null)
+    this.begin()
+    this.sendEnd(result, used, settled?.charged ?? null)
     return { kind: 'answered' }
   }
 
@@ -331,15 +334,15 @@ class StreamRelay {
    */
   private takeLast(event: SseEvent): void {
     if (event.data === null || this.stream.isOver) return
-    const chunk = readChunk(event.data)
+    const chunk = this.stream.read(event)
     this.stream.see(chunk, event.isTerminated)
     for (const text of chunk.texts) this.completion.add(text)
-    const isAnswer = chunk.kind === 'delta' || (chunk.kind === 'usage' && !this.hidesUsage())
-    if (isAnswer) this.write([event.raw, BLANK_LINE])
-    if (chunk.kind === 'error') this.write([cleanError(chunk, this.call, this.charge)])
+    this.call.capture?.addTexts(chunk.texts)
+    const bytes = this.bytesOf(event, chunk)
+    if (bytes !== null) this.write([bytes])
   }
 
-  private async measure(result: StreamOutcome): Promise<{ used: UsedTokens; source: UsageSource }> {
+  private async measure(result: StreamOutcome): Promise<{ used: TokenUsage; source: UsageSource }> {
     const { usage } = this.stream.usage
     // Usage in the middle of an answer that broke off covers only a part of it.
     if (usage !== null && (result === 'clean' || this.stream.isDone)) {
@@ -347,19 +350,22 @@ class StreamRelay {
     }
     return {
       used: {
+        ...(usage ?? countedUsage(0, 0)),
         promptTokens: usage?.promptTokens || (await this.plan.prompt.count()),
-        cachedTokens: usage?.cachedTokens ?? 0,
         completionTokens: Math.max(usage?.completionTokens ?? 0, await this.completion.total()),
       },
       source: 'counted',
     }
   }
 
-  private sendEnd(result: StreamOutcome, charged: number | null): void {
+  private sendEnd(result: StreamOutcome, used: TokenUsage, charged: number | null): void {
     const { response, language, requestId } = this.call
-    const cost = this.plan.wantsCost && charged !== null ? costComment(charged) : ''
-    const { brokenOff } = this
-    response.end(cost + endOfStream(result, { brokenOff, language, requestId }))
+    const words: Buffer[] = []
+    if (this.plan.wantsCost && charged !== null) words.push(this.output.cost(charged))
+    const error = endingError(result, { brokenOff: this.brokenOff, language })
+    if (isWhole(result)) words.push(this.output.end(used))
+    else if (error !== null) words.push(this.output.error(error, requestId))
+    response.end(Buffer.concat(words))
   }
 
   /** The upstream answered a stream request with one JSON text, with an error, or packed. */
@@ -378,5 +384,3 @@ class StreamRelay {
     return this.outcome.promise
   }
 }
-
-const BLANK_LINE = Buffer.from('\n\n')

@@ -1,20 +1,26 @@
-import { channelType, upstreamUrl } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
+import type { FailedCall } from '../dashboard/failures.ts'
 import { findPrice, reservationOf } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import type { AttemptOutcome } from './attempt.ts'
+import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
+import type { SurfaceCall } from './dialect/surfaces.ts'
+import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
 import { memberValue, scanBody, type ScannedBody } from './json/body-scan.ts'
-import { splice, type MemberEdit } from './json/body-splice.ts'
 import { refusePin, type Caller } from './routing/caller.ts'
 import { chooseChannel, type RoutableChannel, type Tiers } from './routing/choose-channel.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
-import { sendError, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
+import {
+  credentialOf,
+  sendError,
+  type Charge,
+  type RelayCall,
+  type RelayParts,
+} from './relay-call.ts'
 import { ownError, type RelayError } from './relay-error.ts'
 import { readBody } from './transport/request-body.ts'
 import { relayStream } from './stream-answer.ts'
-import { readFigures, type RequestFigures, type TextSurface } from './openai/surfaces.ts'
-import { withSystemPrompt } from './openai/system-prompt.ts'
-import type { UpstreamRequest } from './transport/upstream-call.ts'
+import { readFigures, type FieldProblem, type RequestFigures } from './openai/surfaces.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
 
 /**
@@ -24,13 +30,27 @@ import { relayWhole, type Prompt } from './whole-answer.ts'
 export async function relayText(
   parts: RelayParts,
   call: RelayCall,
-  surface: TextSurface,
+  asked: SurfaceCall,
 ): Promise<void> {
+  const { caller, body, model, route } = await readTextCall(parts, call, asked)
+  const figures = figuresOf(body, asked)
+  if ('field' in figures) throw fieldRefusal(figures)
+  await runAttempts(parts, call, { caller, asked, body, model, route, figures })
+}
+
+/** Who asks for what, and where it may go. Throws the first refusal. */
+export async function readTextCall(
+  parts: RelayParts,
+  call: RelayCall,
+  asked: SurfaceCall,
+): Promise<Omit<TextCall, 'figures'>> {
   const { app } = parts
   const address = (): string => app.addressOf(call.request)
-  const caller = await parts.callers.authenticate(call.request.headers.authorization, address)
+  const caller = await parts.callers.authenticate(credentialOf(call), address)
+  call.attempted = attemptedBy(caller)
   const body = await readRequest(parts, call)
-  const model = requestedModel(body, surface)
+  call.capture = parts.captures.begin(caller.token.id, body.bytes)
+  const model = requestedModel(body, asked)
   if (model !== '' && !allowsModel(caller.token, model)) {
     throw new AppError('token_model_not_allowed', { model: shown(model) })
   }
@@ -38,17 +58,30 @@ export async function relayText(
   const route = await routeOf(parts, caller, model)
   // Only a pinned channel lets a call without a model come this far.
   if (model === '') throw new AppError('relay_field_required', { field: 'model' })
-  const figures = readFigures(body, surface)
-  if ('field' in figures) {
-    const code = figures.isMissing ? 'relay_field_required' : 'relay_field_invalid'
-    throw new AppError(code, { field: figures.field })
-  }
-  await runAttempts(parts, call, { caller, surface, body, model, route, figures })
+  call.attempted.modelName = model
+  return { caller, asked, body, model, route }
 }
 
-interface TextCall {
+const attemptedBy = ({ user, token }: Caller): FailedCall => ({
+  userId: user.id,
+  tokenName: token.name ?? '',
+  channelId: 0,
+  modelName: '',
+})
+
+const fieldRefusal = ({ field, isMissing }: FieldProblem): AppError =>
+  new AppError(isMissing ? 'relay_field_required' : 'relay_field_invalid', { field })
+
+function figuresOf(body: ScannedBody, asked: SurfaceCall): RequestFigures | FieldProblem {
+  const { surface, isStream } = asked
+  if (surface.dialect !== 'gemini') return readFigures(body, surface)
+  const figures = geminiFigures(body, surface.required)
+  return 'field' in figures ? figures : { ...figures, isStream: isStream ?? false }
+}
+
+export interface TextCall {
   caller: Caller
-  surface: TextSurface
+  asked: SurfaceCall
   body: ScannedBody
   /** As the client named it. */
   model: string
@@ -56,7 +89,7 @@ interface TextCall {
   figures: RequestFigures
 }
 
-interface Route {
+export interface Route {
   group: string
   tiers: Tiers
   /** An admin has named the channel: no other is asked. */
@@ -79,7 +112,13 @@ const shown = (text: string): string => text.slice(0, SHOWN_MAX)
  * The model as the client named it; a call without one goes on with an empty name and finds no
  * channel.
  */
-function requestedModel(body: ScannedBody, surface: TextSurface): string {
+function requestedModel(body: ScannedBody, { surface, model }: SurfaceCall): string {
+  if (model !== null) {
+    const repeated = modelInBody(body)
+    const isOther = repeated !== null && repeated !== bareModel(model)
+    if (isOther) throw new AppError('relay_field_invalid', { field: 'model' })
+    return bareModel(model)
+  }
   const value = memberValue(body, 'model') ?? surface.defaultModel ?? ''
   if (typeof value !== 'string') throw new AppError('relay_field_invalid', { field: 'model' })
   return value
@@ -110,23 +149,25 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   const { app } = parts
   const attemptsMax = text.route.isPinned ? 1 : 1 + app.options.number('RetryTimes')
   const tried = new Set<number>()
+  let attempts = 0
   let reserved: number | null = null
   let last: RelayError | null = null
   try {
-    while (tried.size < attemptsMax && !call.isGone) {
+    while (attempts < attemptsMax && !call.isGone) {
       const channel = chooseChannel(text.route.tiers, tried, parts.random)
       if (channel === null) break
       tried.add(channel.id)
-      const charge = chargeOf(parts, text, channel)
-      if (charge === null) {
-        // Another channel may send it under a name that has a price.
-        const params = { model: shown(text.model) }
-        last ??= ownError(new AppError('model_unpriced', params), call.language)
+      if (call.attempted !== null) call.attempted.channelId = channel.id
+      const prepared = prepare(parts, call, text, channel)
+      if (prepared instanceof AppError) {
+        // Another channel may have a price for it, or the words.
+        last ??= ownError(prepared, call.language)
         continue
       }
-      reserved ??= await reserve(parts, call, text, charge)
+      reserved ??= await reserve(parts, call, text, prepared.charge)
       if (call.isGone) break
-      const outcome = await attempt(parts, call, text, { charge, reserved })
+      attempts += 1
+      const outcome = await attempt(parts, call, text, { ...prepared, reserved })
       if (outcome.kind !== 'failed') {
         reserved = null
         return
@@ -140,6 +181,24 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
     if (reserved !== null) await app.ledger.release(call.requestId)
   }
   if (last !== null && !call.isGone) sendError(call, last)
+}
+
+interface Prepared {
+  charge: Charge
+  plan: AttemptPlan
+}
+
+/** What is charged and sent if this channel is asked, or why it cannot be. */
+function prepare(
+  parts: RelayParts,
+  call: RelayCall,
+  text: TextCall,
+  channel: RoutableChannel,
+): Prepared | AppError {
+  const charge = chargeOf(parts, text, channel)
+  if (charge === null) return new AppError('model_unpriced', { model: shown(text.model) })
+  const plan = planAttempt(parts, call, text, charge)
+  return plan instanceof AppError ? plan : { charge, plan }
 }
 
 function noteFailure(
@@ -229,102 +288,32 @@ async function reserve(
   }
 }
 
-async function attempt(
+function attempt(
   parts: RelayParts,
   call: RelayCall,
   text: TextCall,
-  { charge, reserved }: { charge: Charge; reserved: number },
+  { charge, plan, reserved }: Prepared & { reserved: number },
 ): Promise<AttemptOutcome> {
-  const { channel, modelName } = charge
-  const url = upstreamUrl(channel.type, channel.baseUrl, text.surface.path, modelName)
-  if (url === null) return unsupported(call, channel)
-  const request: UpstreamRequest = {
-    url,
-    method: 'POST',
-    headers: upstreamHeaders(parts, channel, text.figures.isStream),
-    body: upstreamBody(text, charge),
-    firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
-    idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
-  }
   const prompt = promptOf(parts, text, charge)
-  if (!text.figures.isStream) return relayWhole(parts, call, charge, { request, prompt })
+  if (!text.figures.isStream) return relayWhole(parts, call, charge, { plan, prompt })
   return relayStream(parts, call, charge, {
-    request,
+    attempt: plan,
     prompt,
-    promptEstimate: estimatePromptTokens(text.body, modelName),
-    wantsUsage: text.figures.wantsUsage,
+    promptEstimate: estimatePromptTokens(text.body, charge.modelName),
     wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
     reserved,
   })
 }
 
-function unsupported(call: RelayCall, channel: RoutableChannel): AttemptOutcome {
-  const label = channelType(channel.type).label
-  const refusal = new AppError('channel_protocol_unsupported', { type: label[call.language] })
-  return {
-    kind: 'failed',
-    error: ownError(refusal, call.language),
-    mayRetry: true,
-    cause: 'status',
-  }
-}
-
-function promptOf(
-  { app, counter }: RelayParts,
-  { surface, body }: TextCall,
-  charge: Charge,
-): Prompt {
+function promptOf({ app, counter }: RelayParts, { asked, body }: TextCall, charge: Charge): Prompt {
   return {
     count: () =>
       app.options.flag('ApproximateTokenEnabled')
         ? approximateTokens(body.bytes.length)
         : counter.countRequest({
-            surface: surface.count,
+            surface: asked.surface.count,
             model: charge.modelName,
             bytes: body.bytes,
           }),
   }
-}
-
-const USER_AGENT = 'Gatehouse'
-/** OpenRouter shows its customers which program called, by these. */
-const OPENROUTER = 20
-
-function openRouterHeaders({ options }: RelayParts['app']): Record<string, string> {
-  const address = options.text('ServerAddress')
-  const title = { 'X-Title': USER_AGENT }
-  return address === '' ? title : { ...title, 'HTTP-Referer': address }
-}
-
-function upstreamHeaders(
-  { app }: RelayParts,
-  channel: RoutableChannel,
-  isStream: boolean,
-): Record<string, string> {
-  return {
-    'content-type': 'application/json',
-    accept: isStream ? 'text/event-stream' : 'application/json',
-    'accept-encoding': 'identity',
-    authorization: `Bearer ${channel.key}`,
-    'user-agent': USER_AGENT,
-    ...(channel.type === OPENROUTER ? openRouterHeaders(app) : {}),
-  }
-}
-
-/** Dialects that refuse `stream_options`. */
-const WITHOUT_STREAM_OPTIONS: ReadonlySet<number> = new Set([26])
-
-/** The client's own bytes, with the few members changed that this channel needs changed. */
-function upstreamBody(text: TextCall, { channel, modelName, isStream }: Charge): Buffer {
-  const edits: MemberEdit[] = []
-  if (modelName !== text.model || (memberValue(text.body, 'model') ?? null) === null) {
-    edits.push({ set: 'model', json: JSON.stringify(modelName) })
-  }
-  if (isStream && !text.figures.wantsUsage && !WITHOUT_STREAM_OPTIONS.has(channel.type)) {
-    edits.push({ set: 'include_usage', inside: 'stream_options', json: 'true' })
-  }
-  if (channel.systemPrompt !== '' && text.surface.count === 'chat') {
-    edits.push(withSystemPrompt(text.body, channel.systemPrompt))
-  }
-  return edits.length === 0 ? text.body.bytes : splice(text.body, edits)
 }

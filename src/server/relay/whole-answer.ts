@@ -1,4 +1,5 @@
-import { costOf, type UsedTokens } from '../ledger/price.ts'
+import { costOf } from '../ledger/price.ts'
+import type { AttemptPlan } from './attempt-plan.ts'
 import {
   failedAttempt,
   mayRetryStatus,
@@ -7,9 +8,9 @@ import {
   type AttemptOutcome,
 } from './attempt.ts'
 import { inflate } from './transport/inflate.ts'
-import { parseJson } from './json/json-value.ts'
-import { readAnswer } from './openai/openai-answer.ts'
-import { answerTexts } from './openai/openai-chunk.ts'
+import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
+import type { Dialect } from './dialect/dialect.ts'
+import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
   settlementOf,
@@ -18,7 +19,7 @@ import {
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { secretsOf, upstreamError } from './relay-error.ts'
+import { hiddenStatus, secretsOf, upstreamError } from './relay-error.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
 /** A call whose answer comes in one piece. */
@@ -27,8 +28,6 @@ import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts
 export const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 /** Bytes of an error that are read for its message. */
 export const ERROR_BODY_BYTES_MAX = 1024 * 1024
-/** What a model can plausibly have read or written: ten times the largest context on offer. */
-export const USAGE_TOKENS_MAX = 20_000_000
 
 export interface Prompt {
   /** Counts the prompt exactly; only asked when the upstream does not say. */
@@ -46,22 +45,28 @@ export async function relayWhole(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { request, prompt }: { request: UpstreamRequest; prompt: Prompt },
+  { plan, prompt }: { plan: AttemptPlan; prompt: Prompt },
 ): Promise<AttemptOutcome> {
   const sentMs = parts.app.clock.monotonicMs()
-  const answer = await fetchWhole(parts, call, request)
+  const answer = await fetchWhole(parts, call, plan.request)
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
   if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
   if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
-  const measured = await measureAnswer(parts, call, charge, { answer, prompt })
+  const measured = await measureAnswer(parts, call, charge, {
+    answer,
+    prompt,
+    upstream: plan.upstream,
+  })
   if ('kind' in measured) return measured
-  await settleAndSend(parts, call, charge, { answer, ...measured })
+  const sent = clientAnswer(plan, answer, measured)
+  if (sent === null) return failedAttempt(call.language, 'unreadable')
+  await settleAndSend(parts, call, charge, { ...sent, ...measured })
   return { kind: 'answered' }
 }
 
 export interface MeasuredAnswer {
   body: Buffer
-  used: UsedTokens
+  used: TokenUsage
   source: UsageSource
 }
 
@@ -70,21 +75,26 @@ export async function measureAnswer(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { answer, prompt }: { answer: Answer; prompt: Prompt },
+  { answer, prompt, upstream }: { answer: Answer; prompt: Prompt; upstream: Dialect },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const body = await decodedBody(answer)
   const reading =
-    body === null ? { kind: 'malformed' as const } : readAnswer(body, USAGE_TOKENS_MAX)
+    body === null ? { kind: 'malformed' as const } : upstream.look(body, USAGE_TOKENS_MAX)
   if (body === null || reading.kind === 'malformed') {
     return failedAttempt(call.language, 'unreadable')
   }
   if (reading.kind === 'error') {
-    // HTTP 200 with an error inside is a failure like any other; its status is the gateway's.
-    return refused(call, charge, { ...answer, status: 502, body })
+    // HTTP 200 with an error inside is a failure like any other.
+    const status = hiddenStatus(reading.error, upstream.name)
+    return refused(call, charge, { ...answer, status, body })
   }
   const { usage } = reading.usage
   return usage === null
-    ? { body, used: await countAnswer(parts, charge, body, prompt), source: 'counted' }
+    ? {
+        body,
+        used: await countAnswer(parts, charge, { body, prompt, upstream }),
+        source: 'counted',
+      }
     : { body, used: usage, source: 'upstream' }
 }
 
@@ -94,7 +104,7 @@ const isGood = (status: number): boolean => status >= 200 && status < 300
  * The answer, or why there is none. A client that goes away gives up the upstream while it is
  * silent.
  */
-function fetchWhole(
+export function fetchWhole(
   { egress, abortLater }: RelayParts,
   call: RelayCall,
   request: UpstreamRequest,
@@ -151,7 +161,7 @@ async function failed(
   { failure, prompt }: { failure: AttemptFailure; prompt: Prompt },
 ): Promise<AttemptOutcome> {
   if (failure === 'aborted') {
-    const used = { promptTokens: await prompt.count(), cachedTokens: 0, completionTokens: 0 }
+    const used = countedUsage(await prompt.count(), 0)
     await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source: 'counted' }))
     return { kind: 'abandoned' }
   }
@@ -201,28 +211,37 @@ export async function decodedBody({ headers, body }: Answer): Promise<Buffer | n
 async function countAnswer(
   { counter }: RelayParts,
   { modelName }: Charge,
-  body: Buffer,
-  prompt: Prompt,
-): Promise<UsedTokens> {
+  { body, prompt, upstream }: { body: Buffer; prompt: Prompt; upstream: Dialect },
+): Promise<TokenUsage> {
   const completion = counter.countCompletion(modelName)
-  for (const text of answerTexts(parseJson(body.toString('utf8')))) completion.add(text)
-  return {
-    promptTokens: await prompt.count(),
-    cachedTokens: 0,
-    completionTokens: await completion.total(),
-  }
+  for (const text of upstream.textsOf(recordOr(parseJson(body.toString('utf8')))))
+    completion.add(text)
+  return countedUsage(await prompt.count(), await completion.total())
+}
+
+interface ClientAnswer {
+  contentType: string | string[] | undefined
+  sent: Buffer
+}
+
+/** What the client gets: the upstream's bytes, or their meaning in its dialect; null: neither. */
+function clientAnswer(
+  { convert }: AttemptPlan,
+  answer: Answer,
+  { body, used }: MeasuredAnswer,
+): ClientAnswer | null {
+  if (convert === null) return { contentType: answer.headers['content-type'], sent: body }
+  const value = parseJson(body.toString('utf8'))
+  if (!isRecord(value)) return null
+  const sent = Buffer.from(JSON.stringify(convert(value, used)))
+  return { contentType: 'application/json; charset=utf-8', sent }
 }
 
 async function settleAndSend(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  {
-    answer,
-    body,
-    used,
-    source,
-  }: { answer: Answer; body: Buffer; used: UsedTokens; source: UsageSource },
+  { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
 ): Promise<void> {
   const settled = await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source }))
   const charged = settled?.charged ?? costOf(charge.price, used)
@@ -233,8 +252,8 @@ async function settleAndSend(
     quota: charged,
   })
   sendAnswer(parts, call, charge, {
-    contentType: answer.headers['content-type'],
-    body,
+    contentType,
+    body: sent,
     charged,
     remaining: settled?.userQuota ?? null,
   })

@@ -3,60 +3,73 @@ import type { App } from '../app.ts'
 import { defaultModelsByType } from '../channel/default-models.ts'
 import { openApiDocument } from '../http/openapi.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { createPriceTexts } from './price-texts.ts'
+
+/** What a console may use that a One API server does not have. */
+const FEATURES = [
+  'prices',
+  'log-detail',
+  'token-sums',
+  'log-export',
+  'log-bodies',
+  'log-cleanup',
+  'dashboard',
+  'token-capture',
+]
 
 /** What visitors and ordinary users may know of the installation. */
-export const statusRoutes = ({ options, config, version, startSeconds }: App): Route[] => [
-  serve(statusApi.status, () => ({
-    data: {
-      version,
-      start_time: startSeconds,
-      email_verification: options.flag('EmailVerificationEnabled'),
-      github_oauth: options.flag('GitHubOAuthEnabled'),
-      github_client_id: options.text('GitHubClientId'),
-      lark_client_id: options.text('LarkClientId'),
-      system_name: options.text('SystemName'),
-      logo: options.text('Logo'),
-      footer_html: options.text('Footer'),
-      wechat_qrcode: options.text('WeChatAccountQRCodeImageURL'),
-      wechat_login: options.flag('WeChatAuthEnabled'),
-      server_address: options.text('ServerAddress'),
-      turnstile_check: options.flag('TurnstileCheckEnabled'),
-      turnstile_site_key: options.text('TurnstileSiteKey'),
-      top_up_link: options.text('TopUpLink'),
-      chat_link: options.text('ChatLink'),
-      quota_per_unit: options.number('QuotaPerUnit'),
-      display_in_currency: options.flag('DisplayInCurrencyEnabled'),
-      oidc: options.flag('OidcEnabled'),
-      oidc_client_id: options.text('OidcClientId'),
-      oidc_well_known: options.text('OidcWellKnown'),
-      oidc_authorization_endpoint: options.text('OidcAuthorizationEndpoint'),
-      oidc_token_endpoint: options.text('OidcTokenEndpoint'),
-      oidc_userinfo_endpoint: options.text('OidcUserinfoEndpoint'),
-      gatehouse: {
-        options_min_role: config.OPTIONS_MIN_ROLE,
-        features: ['prices', 'log-detail', 'token-sums'],
-        theme: options.text('Theme'),
+export function statusRoutes({ options, config, version, startSeconds }: App): Route[] {
+  // As on the wire: a chosen theme is that of the next start.
+  const theme = options.text('Theme')
+  const prices = createPriceTexts()
+  return [
+    serve(statusApi.status, () => ({
+      data: {
+        version,
+        start_time: startSeconds,
+        email_verification: options.flag('EmailVerificationEnabled'),
+        github_oauth: options.flag('GitHubOAuthEnabled'),
+        github_client_id: options.text('GitHubClientId'),
+        lark_client_id: options.text('LarkClientId'),
+        system_name: options.text('SystemName'),
+        logo: options.text('Logo'),
+        footer_html: options.text('Footer'),
+        wechat_qrcode: options.text('WeChatAccountQRCodeImageURL'),
+        wechat_login: options.flag('WeChatAuthEnabled'),
+        server_address: options.text('ServerAddress'),
+        turnstile_check: options.flag('TurnstileCheckEnabled'),
+        turnstile_site_key: options.text('TurnstileSiteKey'),
+        top_up_link: options.text('TopUpLink'),
+        chat_link: options.text('ChatLink'),
+        quota_per_unit: options.number('QuotaPerUnit'),
+        display_in_currency: options.flag('DisplayInCurrencyEnabled'),
+        oidc: options.flag('OidcEnabled'),
+        oidc_client_id: options.text('OidcClientId'),
+        oidc_well_known: options.text('OidcWellKnown'),
+        oidc_authorization_endpoint: options.text('OidcAuthorizationEndpoint'),
+        oidc_token_endpoint: options.text('OidcTokenEndpoint'),
+        oidc_userinfo_endpoint: options.text('OidcUserinfoEndpoint'),
+        gatehouse: {
+          options_min_role: config.OPTIONS_MIN_ROLE,
+          features: FEATURES,
+          theme,
+          turnstile_url: config.TURNSTILE_BASE_URL,
+        },
       },
-    },
-  })),
-  serve(statusApi.notice, () => ({ data: options.text('Notice') })),
-  serve(statusApi.about, () => ({ data: options.text('About') })),
-  serve(statusApi.homePage, () => ({ data: options.text('HomePageContent') })),
-  serve(statusApi.openapi, () => ({ data: openApiDocument(version) })),
-  serve(statusApi.prices, () => ({
-    data: {
-      model_ratio: options.text('ModelRatio'),
-      completion_ratio: options.text('CompletionRatio'),
-      group_ratio: options.text('GroupRatio'),
-    },
-  })),
-  serve(statusApi.groups, () => ({ data: [...options.ratios().group.keys()].toSorted() })),
-  serve(statusApi.modelsByType, () => ({
-    data: Object.fromEntries(
-      Object.entries(defaultModelsByType()).map(([type, models]) => [
-        type,
-        models === null ? null : [...models],
-      ]),
-    ),
-  })),
-]
+    })),
+    serve(statusApi.notice, () => ({ data: options.text('Notice') })),
+    serve(statusApi.about, () => ({ data: options.text('About') })),
+    serve(statusApi.homePage, () => ({ data: options.text('HomePageContent') })),
+    serve(statusApi.openapi, () => ({ data: openApiDocument(version) })),
+    serve(statusApi.prices, () => ({ data: prices(options.ratios()) })),
+    serve(statusApi.groups, () => ({ data: [...options.ratios().group.keys()].toSorted() })),
+    serve(statusApi.modelsByType, () => ({
+      data: Object.fromEntries(
+        Object.entries(defaultModelsByType()).map(([type, models]) => [
+          type,
+          models === null ? null : [...models],
+        ]),
+      ),
+    })),
+  ]
+}

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { accountApi } from '../../contract/account-api.ts'
 import { allEndpoints } from '../../contract/api.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { oauthApi } from '../../contract/oauth-api.ts'
 
 /** Ways to call what the contract lists, for tests that go through all of it. */
 
@@ -25,6 +27,14 @@ export function addressOf({ path, options }: Endpoint, id: number | string = NO_
 /** Whether a call may change something, so that the gate against other sites stands before it. */
 export const isChanging = ({ method, options }: Endpoint): boolean =>
   method !== 'GET' || options.changesState === true
+
+/** Signing out, another access token and deleting oneself end what the caller came with. */
+export const mayEndCaller = (endpoint: Endpoint): boolean =>
+  endpoint.options.changesState === true || endpoint === accountApi.removeSelf
+
+/** Comes back from a provider: without the state of a trip the answer is 403. */
+export const needsState = (endpoint: Endpoint): boolean =>
+  endpoint === oauthApi.github || endpoint === oauthApi.lark || endpoint === oauthApi.oidc
 
 /** The names of an object shape's members; none for a shape that is no object. */
 export function membersOf(shape: z.ZodType | undefined): string[] {

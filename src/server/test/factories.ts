@@ -9,7 +9,8 @@ import { SESSION_COOKIE } from '../http/sessions.ts'
 import { creditUser, openToken } from '../ledger/balances.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import { insertLog, type NewLog } from '../log/log-store.ts'
-import { newAffCode, newTokenKey, randomText, sha256 } from '../secrets.ts'
+import { insertRedemptions } from '../redemption/redemption-store.ts'
+import { newAffCode, newHexSecret, newTokenKey, randomText, sha256 } from '../secrets.ts'
 import {
   insertToken,
   setTokenStatus,
@@ -129,7 +130,7 @@ export async function aChannel(
   if (!checked.ok) throw new Error(`not a channel: ${checked.refusal.code}`)
   const [id] = await database.write
     .transaction()
-    .execute((trx) => insertChannels(trx, checked.value, app.clock.nowSeconds()))
+    .execute((trx) => insertChannels(trx, checked.value.channels, app.clock.nowSeconds()))
   await database.announce('channels')
   if (id === undefined) throw new Error('no channel was made')
   return id
@@ -179,6 +180,26 @@ export async function aSettledCall(
   if (refusal !== null) throw new Error(`not reserved: ${refusal}`)
   await app.ledger.settle(settlement)
   return settlement
+}
+
+/** An unused code that `by` made; answers id and key. */
+export async function aRedemption(
+  { app, database }: TestServer,
+  by: number,
+  over: { name?: string; quota?: number } = {},
+): Promise<{ id: number; key: string }> {
+  const key = newHexSecret()
+  const [id] = await database.write.transaction().execute((trx) =>
+    insertRedemptions(trx, [key], {
+      user_id: by,
+      name: 'a code',
+      quota: 100,
+      created_time: app.clock.nowSeconds(),
+      ...over,
+    }),
+  )
+  if (id === undefined) throw new Error('no code was made')
+  return { id, key }
 }
 
 /** A log row that is not a relayed call. */

@@ -1,9 +1,12 @@
+import type { CaptureMode } from '../../contract/log.ts'
 import { tokenApi } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { openToken, setTokenQuota } from '../ledger/balances.ts'
+import { findCaptureMode, saveCaptureMode } from '../log/body/body-store.ts'
+import { captureMessage } from '../log/body/capture.ts'
 import { newTokenKey } from '../secrets.ts'
 import { enableRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
 import {
@@ -34,7 +37,7 @@ function lookUpRoutes(app: App): Route[] {
       return { data: rows }
     }),
     serve(tokenApi.find, async ({ actor, params }) => ({
-      data: await ownToken(app, actor.id, params.id),
+      data: await withCapture(app, await ownToken(app, actor.id, params.id)),
     })),
   ]
 }
@@ -60,8 +63,10 @@ function changeRoutes(app: App): Route[] {
         })
         const { id, remain_quota } = created
         await openToken(trx, { tokenId: id, userId: actor.id, quota: remain_quota, nowSeconds })
+        if (body.capture !== undefined) await saveCaptureMode(trx, id, body.capture)
         return created
       })
+      await announceCapture(app, token.id, body.capture)
       return { data: token }
     }),
     serve(tokenApi.setStatus, async ({ actor, body }) => {
@@ -94,8 +99,10 @@ function changeRoutes(app: App): Route[] {
           was: body.remain_quota_was,
           nowSeconds: clock.nowSeconds(),
         })
+        if (body.capture !== undefined) await saveCaptureMode(trx, token.id, body.capture)
       })
       await database.announce(`token:${token.id}`)
+      await announceCapture(app, token.id, body.capture)
       return { data: await ownToken(app, actor.id, token.id) }
     }),
     serve(tokenApi.remove, async ({ actor, params }) => {
@@ -103,6 +110,20 @@ function changeRoutes(app: App): Route[] {
       await database.announce(`token:${params.id}`)
     }),
   ]
+}
+
+/** One token alone also tells what is kept of its calls. */
+const withCapture = async ({ database }: App, token: StoredToken) => ({
+  ...token,
+  capture: await findCaptureMode(database.read, token.id),
+})
+
+async function announceCapture(
+  { database }: App,
+  tokenId: number,
+  mode: CaptureMode | undefined,
+): Promise<void> {
+  if (mode !== undefined) await database.announce(captureMessage(tokenId, mode))
 }
 
 async function ownToken({ database }: App, userId: number, id: number): Promise<StoredToken> {

@@ -13,6 +13,8 @@ describe('who may open a page', () => {
     ['user', user, true],
     ['admin', user, false],
     ['admin', admin, true],
+    ['root', admin, false],
+    ['root', { ...user, role: 100 }, true],
   ] as const)('%s pages: %o → %s', (access, who, allowed) => {
     expect(mayOpen(access, who)).toBe(allowed)
   })
@@ -50,7 +52,7 @@ describe('the stored user', () => {
 })
 
 describe('a new version is announced', () => {
-  const gatehouse = { options_min_role: 10, features: [], theme: 'default' }
+  const gatehouse = { options_min_role: 10, features: [], theme: 'default', turnstile_url: '' }
   test.each([
     [{ version: 'v0.2.0', gatehouse }, true],
     [{ version: 'v0.1.0', gatehouse }, false],

@@ -12,7 +12,7 @@ import { currentLanguage, setLanguage } from '../i18n.ts'
 import { lazyPart } from './lazy-part.ts'
 import { useHasPage } from '../routing/pages.ts'
 import { queryClient } from '../queries.tsx'
-import { selfQuery } from '../self.ts'
+import { selfQuery, useFollowSelf } from '../self.ts'
 import { type SessionUser, useSessionUser } from '../session.ts'
 import { useQuotaText } from '../status.ts'
 import styles from './shell.module.css'
@@ -140,6 +140,7 @@ function PersonMenu({ user }: { user: SessionUser }) {
 
 export function SignedInBar() {
   const user = useSessionUser()
+  useFollowSelf(queryClient)
   if (user === null) return null
   return (
     <>

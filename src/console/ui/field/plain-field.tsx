@@ -43,10 +43,21 @@ export function PlainField({ label, error, type = 'text', ...input }: PlainField
   )
 }
 
+interface PlainSubmitProps {
+  label: string
+  isBusy: boolean
+  isDisabled?: boolean
+}
+
 /** The one button of such a page. */
-export function PlainSubmit({ label, isBusy }: { label: string; isBusy: boolean }) {
+export function PlainSubmit({ label, isBusy, isDisabled = false }: PlainSubmitProps) {
   return (
-    <button type="submit" className={styles['submit']} disabled={isBusy} aria-busy={isBusy}>
+    <button
+      type="submit"
+      className={styles['submit']}
+      disabled={isBusy || isDisabled}
+      aria-busy={isBusy}
+    >
       {label}
     </button>
   )

@@ -13,6 +13,8 @@ interface StampFieldProps {
   /** Seconds since 1970. */
   value: number
   onCommit: (seconds: number) => void
+  /** Every change of the text, also of one that is no moment. */
+  onType?: (text: string) => void
   /** Seconds as a stamp that begins with `YYYY-MM-DD`. */
   format: (seconds: number) => string
   /** Seconds of a typed stamp; null when it is none. */
@@ -28,13 +30,17 @@ const DAY_LENGTH = 'YYYY-MM-DD'.length
  * back.
  */
 export function StampField(props: StampFieldProps) {
-  const { label, value, onCommit, format, parse, timeOfDay } = props
+  const { label, value, onCommit, onType, format, parse, timeOfDay } = props
   const { t } = useTranslation()
-  const [text, setText] = useState(format(value))
+  const [text, show] = useState(format(value))
   const [seen, setSeen] = useState(value)
   if (value !== seen) {
     setSeen(value)
-    setText(format(value))
+    show(format(value))
+  }
+  function setText(next: string) {
+    show(next)
+    onType?.(next)
   }
   const isWrong = parse(text) === null
 

@@ -1,4 +1,4 @@
-import type { DeltaText } from '../openai/openai-chunk.ts'
+import type { DeltaText } from '../dialect/dialect.ts'
 import { approximateTokens } from './estimate.ts'
 import { cutPlace } from './tokenizer.ts'
 import type { Tokenizer } from './tokenizer.ts'

@@ -1,13 +1,14 @@
 import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { imageTokens } from './image-tokens.ts'
+import { countContents, countMessages } from './count-native.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 /**
  * Which members of a request are its prompt. `input` serves embeddings, moderations and
  * completions.
  */
-export type CountSurface = 'chat' | 'input' | 'responses'
+export type CountSurface = 'chat' | 'input' | 'responses' | 'messages' | 'contents'
 
 export interface CountRequest {
   surface: CountSurface
@@ -41,10 +42,12 @@ export function countRequestTokens(request: CountRequest, tokenizer: Tokenizer):
   const counting: Counting = { model: request.model, tokenizer }
   if (request.surface === 'chat') return countChat(counting, body)
   if (request.surface === 'responses') return countResponses(counting, body)
+  if (request.surface === 'messages') return countMessages(counting, body)
+  if (request.surface === 'contents') return countContents(counting, body)
   return countInput(counting, body.prompt ?? body.input)
 }
 
-interface Counting {
+export interface Counting {
   model: string
   tokenizer: Tokenizer
 }

@@ -1,19 +1,10 @@
 import { memberBytes, memberRange, memberValue, scanAnswer } from '../json/body-scan.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
-import { isRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
 import { errorOf } from './openai-chunk.ts'
-import { NO_USAGE, readUsage } from './usage.ts'
-import type { UsageReading } from './usage.ts'
-
-/**
- * What the relay needs to know of a whole (not streamed) OpenAI-dialect answer with status 200.
- * `malformed`: not a JSON object (an HTML page, a cut body); `error`: an error in spite of its
- * status.
- */
-export type AnswerReading =
-  | { kind: 'ok'; usage: UsageReading }
-  | { kind: 'error'; error: unknown }
-  | { kind: 'malformed' }
+import { NO_USAGE } from '../canonical/token-usage.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
+import { readUsage } from './usage.ts'
 
 /**
  * Members one of which every error of `errorOf` carries at the top, but for an error inside a
@@ -56,3 +47,31 @@ function mayBeError(answer: ScannedBody): boolean {
 
 /** No other JSON value begins with an n. */
 const NULL_FIRST_BYTE = 0x6e
+
+/**
+ * A whole answer as the chunks it would have come in; chat messages become deltas, texts stay
+ * texts.
+ */
+export function completionAsEvents(answer: JsonRecord, wantsUsage: boolean): JsonRecord[] {
+  const { usage, choices, object, ...rest } = answer
+  const isChat = object === 'chat.completion'
+  const head = { ...rest, object: isChat ? 'chat.completion.chunk' : object }
+  const first = {
+    ...head,
+    choices: arrayOr(choices).map((choice) => (isRecord(choice) ? chunkChoice(choice) : choice)),
+  }
+  return wantsUsage && usage !== undefined ? [first, { ...head, choices: [], usage }] : [first]
+}
+
+function chunkChoice({ message, ...choice }: JsonRecord): JsonRecord {
+  if (!isRecord(message)) return choice
+  const calls = message['tool_calls']
+  const delta = Array.isArray(calls)
+    ? {
+        ...message,
+        // In a stream each call carries its place.
+        tool_calls: calls.map((call, index) => (isRecord(call) ? { index, ...call } : call)),
+      }
+    : message
+  return { ...choice, delta }
+}

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answerTexts, readChunk } from './openai-chunk.ts'
-import type { StreamChunk } from './openai-chunk.ts'
+import type { OpenaiChunk } from './openai-chunk.ts'
 
-const read = (value: unknown): StreamChunk => readChunk(Buffer.from(JSON.stringify(value)))
+const read = (value: unknown): OpenaiChunk => readChunk(Buffer.from(JSON.stringify(value)))
 const kindOf = (data: string | Buffer) => readChunk(Buffer.from(data)).kind
 const choice = (delta: object, over: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: null, ...over }],

@@ -1,38 +1,22 @@
 import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import type { DeltaText, StreamChunk } from '../dialect/dialect.ts'
 import { usageOfChunk } from './usage.ts'
 
 /**
  * What the relay needs to know of one `data` payload of an OpenAI-dialect stream (chat or legacy
- * completions), or of a whole answer. The bytes themselves are forwarded as they came.
+ * completions). The bytes themselves are forwarded as they came.
  *
  * Each chunk is parsed in full: with 250 bytes to a chunk that costs a microsecond, and only a full
  * parse tells a chunk that clients can read from one they cannot.
  */
-export interface StreamChunk {
-  /**
-   * `usage` is the final chunk that carries usage and no choices, which exists only when asked for.
-   * `malformed` is anything that is neither `[DONE]` nor a JSON object.
-   */
-  kind: 'delta' | 'usage' | 'done' | 'error' | 'malformed'
-  texts: DeltaText[]
+export interface OpenaiChunk extends StreamChunk {
   /** Indexes of the choices in this chunk. */
   choices: number[]
   /** Those of them that carry a finish reason. */
   finished: number[]
   /** The usage object as sent, for `readUsage`; undefined when there is none. */
   usage: unknown
-  /** What the upstream says went wrong, as sent; undefined when nothing. */
-  error: unknown
-}
-
-/**
- * Text that counts as completion. Texts of one lane continue each other; lanes run side by
- * side.
- */
-export interface DeltaText {
-  lane: number
-  text: string
 }
 
 const Lane = { content: 0, reasoning: 1, call: 2 } as const
@@ -40,12 +24,12 @@ const LANES_PER_CHOICE = 3
 /** No upstream offers more; indexes beyond it, or that are no index, count as choice 0. */
 const CHOICES_MAX = 1024
 
-export function readChunk(data: Buffer): StreamChunk {
+export function readChunk(data: Buffer): OpenaiChunk {
   const text = data.toString('utf8')
   if (text.length < 16 && text.trim() === '[DONE]') return chunkOf('done')
   const value = parseJson(text)
   if (!isRecord(value)) return chunkOf('malformed')
-  const chunk = chunkOf('delta')
+  const chunk = chunkOf('delta', value)
   chunk.usage = usageOfChunk(value)
   chunk.error = errorOf(value)
   const choices = arrayOr(value.choices)
@@ -97,16 +81,17 @@ export function answerTexts(answer: unknown): DeltaText[] {
   return texts
 }
 
-const chunkOf = (kind: StreamChunk['kind']): StreamChunk => ({
+const chunkOf = (kind: StreamChunk['kind'], value: JsonRecord | null = null): OpenaiChunk => ({
   kind,
   texts: [],
   choices: [],
   finished: [],
   usage: undefined,
   error: undefined,
+  value,
 })
 
-function readChoice(choice: JsonRecord, chunk: StreamChunk): void {
+function readChoice(choice: JsonRecord, chunk: OpenaiChunk): void {
   const index = choiceIndex(choice)
   chunk.choices.push(index)
   // Some servers send '' with every chunk for what others spell null.

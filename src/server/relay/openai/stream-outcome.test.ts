@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readChunk } from './openai-chunk.ts'
 import { SseReader } from './sse.ts'
 import { OpenaiStream } from './stream-outcome.ts'
-import type { StreamEnding, StreamOutcome } from './stream-outcome.ts'
+import type { StreamEnding, StreamOutcome } from '../dialect/dialect.ts'
 
 const TOKENS_MAX = 1_000_000
 const delta = '{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}'

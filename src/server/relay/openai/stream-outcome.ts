@@ -1,27 +1,8 @@
-import type { StreamChunk } from './openai-chunk.ts'
-import { NO_USAGE, readUsage } from './usage.ts'
-import type { UsageReading } from './usage.ts'
-
-/**
- * How a stream went. The relay lets its own `[DONE]` follow only a stream that is `clean` or
- * `usage-missing`: a client that sees `[DONE]` takes what it has for the whole answer.
- */
-export type StreamOutcome =
-  /** Complete, and its usage is known. */
-  | 'clean'
-  /** Complete, but what it used must be counted here. */
-  | 'usage-missing'
-  /** It stopped before it was finished. */
-  | 'truncated'
-  /** The upstream reported an error inside the stream. */
-  | 'error-chunk'
-  /** Something that is no chunk, or a line beyond all bounds. */
-  | 'malformed'
-  /** It went silent, and the relay gave up. */
-  | 'stalled'
-
-/** Why reading stopped: orderly end, broken connection, silence, or the SSE reader's fault. */
-export type StreamEnding = 'end' | 'reset' | 'stalled' | 'oversized'
+import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type { StreamEnding, StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
+import { readChunk, type OpenaiChunk } from './openai-chunk.ts'
+import type { SseEvent } from './sse.ts'
+import { readUsage } from './usage.ts'
 
 /**
  * Follows one OpenAI-dialect stream, chunk by chunk.
@@ -31,7 +12,7 @@ export type StreamEnding = 'end' | 'reset' | 'stalled' | 'oversized'
  * append it to streams that broke off under them; with usage, which upstreams compute last, it
  * stands for a missing finish reason.
  */
-export class OpenaiStream {
+export class OpenaiStream implements StreamFollower {
   /** The last usage worth the name, for settling whatever the outcome is. */
   usage: UsageReading = NO_USAGE
   /** `[DONE]` was seen: whatever follows is not the answer. */
@@ -47,11 +28,15 @@ export class OpenaiStream {
     this.tokensMax = tokensMax
   }
 
+  read(event: SseEvent): OpenaiChunk {
+    return readChunk(event.data ?? NOTHING)
+  }
+
   /**
    * Takes the next chunk. One whose event was left open by the end of the input (`isTerminated`
    * false) is only believed if it is whole: half a chunk means a cut stream, not a malformed one.
    */
-  see(chunk: StreamChunk, isTerminated = true): void {
+  see(chunk: OpenaiChunk, isTerminated = true): void {
     if (this.isDone || this.flaw !== null) return
     if (chunk.kind === 'done') {
       this.isDone = true
@@ -80,7 +65,7 @@ export class OpenaiStream {
     return ending === 'oversized' ? 'malformed' : 'truncated'
   }
 
-  private follow(chunk: StreamChunk): void {
+  private follow(chunk: OpenaiChunk): void {
     for (const choice of chunk.choices) this.choices.add(choice)
     for (const choice of chunk.finished) this.finished.add(choice)
     const reading = readUsage(chunk.usage, this.tokensMax)
@@ -89,3 +74,5 @@ export class OpenaiStream {
     if (!isBlank || this.usage.fault === 'absent') this.usage = reading
   }
 }
+
+const NOTHING = Buffer.alloc(0)

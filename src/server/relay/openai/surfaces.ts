@@ -1,55 +1,8 @@
-import type { CountSurface } from '../count/count-request.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
-
-/** A call that carries text to a model and is metered by its tokens. */
-export interface TextSurface {
-  /** Path as upstreams know it. */
-  path: string
-  count: CountSurface
-  /** What is used when the body names no model; null: it must. */
-  defaultModel: string | null
-  /** The member that must hold something. */
-  required: 'messages' | 'prompt' | 'input'
-  mayStream: boolean
-}
-
-const chat: TextSurface = {
-  path: '/v1/chat/completions',
-  count: 'chat',
-  defaultModel: null,
-  required: 'messages',
-  mayStream: true,
-}
-const completions: TextSurface = {
-  path: '/v1/completions',
-  count: 'input',
-  defaultModel: null,
-  required: 'prompt',
-  mayStream: true,
-}
-const embeddings: TextSurface = {
-  path: '/v1/embeddings',
-  count: 'input',
-  defaultModel: null,
-  required: 'input',
-  mayStream: false,
-}
-const moderations: TextSurface = {
-  path: '/v1/moderations',
-  count: 'input',
-  defaultModel: 'omni-moderation-latest',
-  required: 'input',
-  mayStream: false,
-}
-
-/** POST paths that are relayed as text. */
-export const textSurfaces: ReadonlyMap<string, TextSurface> = new Map(
-  [chat, completions, embeddings, moderations].map((surface) => [surface.path, surface]),
-)
 
 /** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
 const NOT_IMPLEMENTED =
-  /^\/v1\/(edits|images\/(generations|edits|variations)|audio\/(transcriptions|translations|speech)|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|engines\/[^/]+\/embeddings|responses(\/.*)?|messages(\/.*)?|realtime|rerank|batches(\/.*)?)$/
+  /^\/v1\/(edits|images\/(generations|edits|variations)|audio\/(transcriptions|translations|speech)|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|engines\/[^/]+\/embeddings|responses(\/.*)?|messages\/batches(\/.*)?|realtime|rerank|batches(\/.*)?)$/
 
 export const isKnownButMissing = (method: string, path: string): boolean =>
   NOT_IMPLEMENTED.test(path) || (method === 'DELETE' && /^\/v1\/models\/.+/.test(path))
@@ -75,10 +28,10 @@ export interface RequestFigures {
 const CHOICES_MAX = 128
 const TOKENS_MAX = 100_000_000
 
-/** Reads the figures, or says what is wrong. */
+/** Reads the figures of an OpenAI or Anthropic body, or says what is wrong. */
 export function readFigures(
   body: ScannedBody,
-  surface: TextSurface,
+  { required, mayStream }: { required: string; mayStream: boolean },
 ): RequestFigures | FieldProblem {
   const limit = tokenLimit(body)
   if (typeof limit === 'object' && limit !== null) return limit
@@ -86,14 +39,14 @@ export function readFigures(
   const bestOf = countMember(body, 'best_of') ?? 1
   if (!(choices >= 1 && choices <= CHOICES_MAX)) return { field: 'n', isMissing: false }
   if (!(bestOf >= 1 && bestOf <= CHOICES_MAX)) return { field: 'best_of', isMissing: false }
-  if (isEmpty(body, surface.required)) return { field: surface.required, isMissing: true }
+  if (isEmpty(body, required)) return { field: required, isMissing: true }
   const stream = memberValue(body, 'stream') ?? false
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberObject(body, 'stream_options')
   const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
   return {
     maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
-    isStream: stream && surface.mayStream,
+    isStream: stream && mayStream,
     wantsUsage,
   }
 }

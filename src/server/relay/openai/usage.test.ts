@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readUsage, usageOfChunk } from './usage.ts'
-import type { TokenUsage, UsageFault } from './usage.ts'
+import type { TokenUsage, UsageFault } from '../canonical/token-usage.ts'
 
 const TOKENS_MAX = 1_000_000
 const usage = (over: Partial<TokenUsage>): TokenUsage => ({
   promptTokens: 0,
   cachedTokens: 0,
   cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
   completionTokens: 0,
   reasoningTokens: 0,
   ...over,

@@ -1,8 +1,9 @@
 import { commaList, ChannelStatus } from '../../../contract/channel.ts'
 import type { Database } from '../../db/database.ts'
 import type { ChannelRow } from '../../db/schema.ts'
-import { trimBaseUrl } from '../../../contract/channel-types.ts'
+import { channelType, trimBaseUrl } from '../../../contract/channel-types.ts'
 import { allChannels, enabledAbilities } from '../../channel/channel-store.ts'
+import { parseJson, recordOr } from '../json/json-value.ts'
 import { tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
 /** Where calls can go, as the database has it. Kept in memory and read again after every change. */
@@ -116,10 +117,19 @@ function routable(row: ChannelRow): RoutableChannel {
     isEnabled: row.status === ChannelStatus.enabled,
     modelMapping: mappingOf(row.model_mapping),
     systemPrompt: row.system_prompt ?? '',
+    apiVersion: apiVersionOf(row),
     testModel: row.test_model ?? '',
     models: commaList(row.models),
     row,
   }
+}
+
+/** The version in a channel's `config`; older servers keep it in `other`, where that means it. */
+export function apiVersionOf({ type, config, other }: ChannelRow): string {
+  const asksForVersion = channelType(type).fields.some((field) => field.config === 'api_version')
+  if (!asksForVersion) return ''
+  const version = recordOr(parseJson(config ?? '')).api_version
+  return (typeof version === 'string' && version !== '' ? version : (other ?? '')).trim()
 }
 
 /** An adopted mapping that is no JSON object of texts maps nothing. */

@@ -15,6 +15,7 @@ function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChann
     isEnabled: true,
     modelMapping: new Map(),
     systemPrompt: '',
+    apiVersion: '',
     testModel: '',
     models: [],
     row: {

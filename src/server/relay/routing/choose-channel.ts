@@ -21,6 +21,8 @@ export interface RoutableChannel {
   /** Requested model → model sent upstream. */
   modelMapping: ReadonlyMap<string, string>
   systemPrompt: string
+  /** Version of the upstream's API, where its type has one; or ''. */
+  apiVersion: string
   testModel: string
   models: readonly string[]
   row: ChannelRow

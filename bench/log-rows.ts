@@ -1,0 +1,122 @@
+/**
+ * Years of calls in minutes: log rows and their sums, written by the database itself. Every value
+ * follows from the row's number, so that two fillings are the same.
+ */
+import Sqlite from 'better-sqlite3'
+import pg from 'pg'
+
+export type Filling = { rows: number; days: number; nowSeconds: number }
+
+const USERS = 2000
+const MODELS = 100
+const CHANNELS = 60
+const TOKEN_NAMES = 3000
+/** Every fourth token is called what everybody calls it. */
+const COMMON_TOKEN = "CASE WHEN h3 % 4 = 0 THEN '默认' ELSE 'token-' || (u * 3 + h3 % 3) END"
+const CHUNK_ROWS = 500_000
+const SECONDS_PER_DAY = 86_400
+
+/** The secondary indexes of `logs` are made afterwards: that takes a third of the time. */
+const LOG_INDEXES: Record<string, string> = {
+  gh_logs_time: '(created_at, id)',
+  gh_logs_user: '(user_id, created_at, id)',
+  gh_logs_model: '(model_name, created_at, id)',
+  gh_logs_channel: '(channel_id, created_at, id)',
+}
+
+/** A number between 0 and 9,999 that follows from `n`. */
+const hash = (salt: number): string =>
+  `(((n + ${salt}) * 48271 + ${salt * 7919}) % 1000003 % 10000)`
+/** Few of many are named often: 0 to `count` - 1, most of them low. */
+const skewed = (source: string, count: number): string =>
+  `(${count} * ${source} / 10000 * ${source} / 10000 * ${source} / 10000)`
+
+function rowsFrom(numbers: string, { rows, days, nowSeconds }: Filling): string {
+  const start = nowSeconds - days * SECONDS_PER_DAY
+  return `
+    INSERT INTO logs (id, user_id, created_at, type, content, username, token_name, model_name,
+      quota, prompt_tokens, completion_tokens, channel_id, request_id, elapsed_time)
+    SELECT n, u + 1, ${start} + n * ${days * SECONDS_PER_DAY} / ${rows},
+      CASE WHEN n % 199 = 0 THEN 5 WHEN n % 997 = 0 THEN 1 ELSE 2 END,
+      '倍率：1.50 × 1.00 × 4.00', 'user-' || u, ${COMMON_TOKEN}, 'model-' || m,
+      100 + h1, 50 + h2 / 10, 20 + h3 / 20, (m * 7 + h3 % 4) % ${CHANNELS} + 1,
+      'request-' || n, 500 + h2
+    FROM (SELECT n, h1, h2, h3, ${skewed('h1', USERS)} AS u, ${skewed('h2', MODELS)} AS m
+      FROM (SELECT n, ${hash(1)} AS h1, ${hash(2)} AS h2, ${hash(3)} AS h3 FROM ${numbers}) AS a
+    ) AS b`
+}
+
+const SUMS = 'count(*), sum(quota), sum(prompt_tokens), sum(completion_tokens)'
+const FIGURES = 'requests, quota, prompt_tokens, completion_tokens'
+const rollups = [
+  `INSERT INTO usage_hourly (hour, user_id, username, token_name, model_name, ${FIGURES})
+    SELECT created_at - created_at % 3600, user_id, username, token_name, model_name, ${SUMS}
+    FROM logs WHERE type = 2 GROUP BY 1, 2, 3, 4, 5`,
+  `INSERT INTO channel_usage_hourly (hour, channel_id, model_name, ${FIGURES})
+    SELECT created_at - created_at % 3600, channel_id, model_name, ${SUMS}
+    FROM logs WHERE type = 2 GROUP BY 1, 2, 3`,
+  `INSERT INTO usage_daily (day, user_id, model_name, ${FIGURES})
+    SELECT created_at - created_at % ${SECONDS_PER_DAY}, user_id, model_name, ${SUMS}
+    FROM logs WHERE type = 2 GROUP BY 1, 2, 3`,
+]
+
+type Run = (statement: string) => unknown
+
+async function fill(run: Run, filling: Filling, numbers: (from: number, to: number) => string) {
+  for (const name of Object.keys(LOG_INDEXES)) await run(`DROP INDEX ${name}`)
+  for (let from = 1; from <= filling.rows; from += CHUNK_ROWS) {
+    const to = Math.min(filling.rows, from + CHUNK_ROWS - 1)
+    await run(rowsFrom(numbers(from, to), filling))
+  }
+  for (const [name, columns] of Object.entries(LOG_INDEXES)) {
+    await run(`CREATE INDEX ${name} ON logs ${columns}`)
+  }
+  for (const rollup of rollups) await run(rollup)
+}
+
+/** Into a database whose tables are made and empty. */
+export async function fillSqlite(file: string, filling: Filling): Promise<void> {
+  const database = new Sqlite(file)
+  try {
+    database.pragma('synchronous = OFF')
+    database.pragma('cache_size = -400000')
+    const numbers = (from: number, to: number) =>
+      `(WITH RECURSIVE counted (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM counted
+        WHERE n < ${to}) SELECT n FROM counted) AS numbers`
+    await fill((statement) => database.exec(statement), filling, numbers)
+    database.exec(`UPDATE id_counters SET next = ${filling.rows + 1} WHERE name = 'logs'`)
+    database.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    database.close()
+  }
+}
+
+/** Into a database whose tables are made and empty. */
+export async function fillPostgres(url: string, filling: Filling): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await client.query('SET synchronous_commit = off')
+    await client.query("SET maintenance_work_mem = '512MB'; SET work_mem = '256MB'")
+    const numbers = (from: number, to: number) =>
+      `generate_series(${from}::bigint, ${to}::bigint) AS numbers (n)`
+    await fill((statement) => client.query(statement), filling, numbers)
+    await client.query(`SELECT setval(pg_get_serial_sequence('logs', 'id'), ${filling.rows})`)
+    await client.query('VACUUM ANALYZE')
+  } finally {
+    await client.end()
+  }
+}
+
+/** Names and numbers that the rows of a filling have, some often and some never. */
+export const LOG_NAMES = {
+  users: USERS,
+  commonModel: 'model-0',
+  rareModel: `model-${MODELS - 1}`,
+  heavyUser: 'user-0',
+  lightUser: `user-${USERS - 1}`,
+  commonToken: '默认',
+  rareToken: `token-${TOKEN_NAMES}`,
+  channel: 8,
+  unknown: 'nobody-has-this-name',
+} as const

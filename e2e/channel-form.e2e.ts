@@ -1,0 +1,446 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  channelType,
+  channelTypesInListOrder,
+  type ChannelType,
+} from '../src/contract/channel-types.ts'
+import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
+import { launchBrowser } from './browser.ts'
+import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+
+/** The channel form as the table of channel types describes it: every type, every special field. */
+
+const PASSWORD = 'RootPass1'
+
+interface StoredChannel {
+  id: number
+  type: number
+  name: string
+  models: string
+  group: string
+  base_url: string
+  other: string
+  config: string
+  model_mapping: string
+  system_prompt: string
+  priority: number
+  weight: number
+  key_set: boolean
+  config_set: string[]
+}
+
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let gatehouse: RunningGatehouse
+let upstream: FakeUpstream
+const problems: string[] = []
+
+/** How long a page may take on a machine that is busy. */
+const SOON = { timeout: 10_000 }
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream()
+  gatehouse = await startGatehouse({ env: { INITIAL_ROOT_PASSWORD: PASSWORD } })
+  browser = await launchBrowser()
+  context = await browser.newContext({
+    locale: 'zh-CN',
+    viewport: { width: 1280, height: 1000 },
+    reducedMotion: 'reduce',
+  })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gatehouse.url })
+  context.setDefaultTimeout(15_000)
+  page = await context.newPage()
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  await page.goto(`${gatehouse.url}/login`)
+  await page.getByLabel('用户名或邮箱').fill('root')
+  await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: '登录', exact: true }).click()
+  await page.waitForURL('**/token')
+})
+
+afterAll(async () => {
+  await browser.close()
+  await gatehouse.stop()
+  await upstream.close()
+  expect(problems).toEqual([])
+})
+
+const form = () => page.locator('form')
+/** The field of a row, by the row's label. */
+const field = (label: string) => form().getByLabel(label).first()
+/** The label of a row and no other, with or without its star. */
+const rowLabel = (label: string) =>
+  form().locator('label', { hasText: new RegExp(`^${label}(\\s\\*)?$`) })
+const button = (name: string) => form().getByRole('button', { name, exact: true })
+const expectText = (sentence: string) => page.getByText(sentence).first().waitFor()
+const tags = () => form().locator('.mantine-Pill-label')
+
+/** By the list's own link where that is at hand: loading the console anew takes much longer. */
+async function openForm(): Promise<void> {
+  if (page.url().endsWith('/channel')) {
+    await page.getByRole('link', { name: '添加渠道' }).first().click()
+  } else {
+    await page.goto(`${gatehouse.url}/channel/add`)
+  }
+  await button('创建').waitFor()
+}
+
+async function pickType({ label }: Pick<ChannelType, 'label'>): Promise<void> {
+  await field('类型').click()
+  await page.getByRole('option', { name: label.zh, exact: true }).click()
+}
+
+/** Asks the management API with the browser's own session. */
+const ask = <T>(path: string, init: { method?: string; body?: string } = {}): Promise<T> =>
+  page.evaluate(
+    async ([address, given]) => {
+      const { data } = await (await fetch(address, given)).json()
+      return data
+    },
+    [path, init] as const,
+  )
+
+const newest = async (): Promise<StoredChannel> => {
+  const [channel] = await ask<StoredChannel[]>('/api/channel/?p=0')
+  if (channel === undefined) throw new Error('there is no channel')
+  return channel
+}
+
+async function submit(name = '创建'): Promise<void> {
+  await button(name).click()
+  await page.waitForURL('**/channel')
+}
+
+async function addModel(name: string): Promise<void> {
+  await form().getByPlaceholder('自定义模型名称').fill(name)
+  await button('填入').click()
+}
+
+describe.each(channelTypesInListOrder.filter(({ retired }) => !retired))(
+  'type $type, $label.en',
+  (row) => {
+    test('shows what the table says of it, and is stored as it says', async () => {
+      await openForm()
+      await pickType(row)
+      const { baseUrlField, fields, hiddenFields, key, notice, legacy } = row
+      if (notice !== null) await expectText(notice.zh)
+      if (legacy) await expectText('这是早年的服务，可能已经停止')
+
+      const hasAddress = baseUrlField.mode !== 'hidden'
+      expect(await field(baseUrlField.label.zh).count()).toBe(hasAddress ? 1 : 0)
+      if (hasAddress) {
+        const address = field(baseUrlField.label.zh)
+        expect(await address.getAttribute('placeholder')).toBe(baseUrlField.placeholder)
+        await address.fill('https://up.example.com/base/')
+      }
+      const composed: Record<string, string> = {}
+      for (const { config, label, placeholder, secret } of fields) {
+        const input = field(label.zh)
+        expect(await input.getAttribute('placeholder')).toBe(placeholder)
+        if (secret && config !== 'vertex_ai_adc') {
+          expect(await input.getAttribute('type')).toBe('password')
+        }
+        composed[config] = config === 'vertex_ai_adc' ? '{"a":"b|c"}' : `a-${config}`
+        await input.fill(composed[config])
+      }
+      const isTyped = !hiddenFields.includes('key')
+      expect(await rowLabel('密钥').count()).toBe(isTyped ? 1 : 0)
+      if (isTyped) {
+        const keyField = form().locator('input[type=password]').first()
+        expect(await keyField.getAttribute('placeholder')).toBe(key.placeholder.zh)
+        const parts = key.parts.map((part) => `my-${part}`)
+        await keyField.fill(parts.join(key.separator || ''))
+        expect(await form().getByText('密钥的格式应为').count()).toBe(0)
+      }
+      expect(await form().getByText('批量创建').count()).toBe(
+        isTyped && !hiddenFields.includes('batch') ? 1 : 0,
+      )
+      for (const [hidden, label] of [
+        ['models', '模型'],
+        ['model_mapping', '模型重定向'],
+        ['system_prompt', '系统提示词'],
+      ] as const) {
+        expect(await rowLabel(label).count()).toBe(hiddenFields.includes(hidden) ? 0 : 1)
+      }
+      if (!hiddenFields.includes('models')) await addModel(`only-${row.type}`)
+      await field('名称').fill(`类型 ${row.type}`)
+      await submit()
+
+      const stored = await newest()
+      expect(stored).toMatchObject({
+        type: row.type,
+        name: `类型 ${row.type}`,
+        base_url: hasAddress ? 'https://up.example.com/base' : '',
+        key_set: true,
+        config_set: fields.filter(({ secret }) => secret).map(({ config }) => config),
+      })
+      const config: Record<string, string> = JSON.parse(stored.config || '{}')
+      for (const { config: member, secret, alsoOther } of fields) {
+        expect(config[member]).toBe(secret ? '' : composed[member])
+        if (alsoOther) expect(stored.other).toBe(composed[member])
+      }
+      expect(stored.models.split(',').includes(`only-${row.type}`)).toBe(row.needsModels)
+    })
+  },
+)
+
+describe('what has to be filled in', () => {
+  beforeEach(() => openForm())
+
+  test('name and key', async () => {
+    await button('创建').click()
+    await expectText('请填写渠道名称和渠道密钥！')
+    await expectText('请填写渠道名称')
+    await expectText('请填写渠道密钥')
+  })
+
+  test('at least one model', async () => {
+    await field('名称').fill('x')
+    await form().locator('input[type=password]').fill('k')
+    await button('创建').click()
+    await expectText('请至少选择一个模型！')
+  })
+
+  test('but not for type 43', async () => {
+    await pickType(channelType(43))
+    await field('名称').fill('转发')
+    await field(channelType(43).baseUrlField.label.zh).fill('https://up.example.com')
+    await form().locator('input[type=password]').fill('Bearer k')
+    await submit()
+    expect(await newest()).toMatchObject({ type: 43, models: '' })
+  })
+
+  test('a mapping that is JSON', async () => {
+    await field('名称').fill('x')
+    await form().locator('input[type=password]').fill('k')
+    await addModel('m')
+    await field('模型重定向').fill('{"a":')
+    await button('创建').click()
+    await expectText('模型映射必须是合法的 JSON 格式')
+    await field('模型重定向').fill('')
+    await button('填入示例').click()
+    expect(JSON.parse(await field('模型重定向').inputValue())).toEqual({
+      'gpt-3.5-turbo-0301': 'gpt-3.5-turbo',
+      'gpt-4-0314': 'gpt-4',
+    })
+    await field('模型重定向').fill('{"a":"b"}')
+    await button('整理格式').click()
+    expect(await field('模型重定向').inputValue()).toBe('{\n  "a": "b"\n}')
+  })
+
+  test('a group', async () => {
+    await field('名称').fill('x')
+    await form().locator('input[type=password]').fill('k')
+    await addModel('m')
+    await field('分组').press('Backspace')
+    await button('创建').click()
+    await expectText('请至少选择一个分组')
+  })
+
+  test('an address, where there is no other', async () => {
+    await pickType(channelType(3))
+    await button('创建').click()
+    await expectText('请填写「AZURE_OPENAI_ENDPOINT」，例如 https://my-resource.openai.azure.com')
+    await field('AZURE_OPENAI_ENDPOINT').fill('ftp://x')
+    await button('创建').click()
+    await expectText('地址须以 http:// 或 https:// 开头')
+  })
+
+  test('the parts of a key that is composed of them', async () => {
+    await pickType(channelType(33))
+    await button('创建').click()
+    for (const { label } of channelType(33).fields) await expectText(`请填写「${label.zh}」`)
+    await pickType(channelType(42))
+    await button('创建').click()
+    for (const { label } of channelType(42).fields) await expectText(`请填写「${label.zh}」`)
+  })
+})
+
+describe('defaults and numbers', () => {
+  beforeEach(() => openForm())
+
+  test('type 3 has an API version of its own; the weight is at least 0; empty numbers are 0', async () => {
+    await pickType(channelType(3))
+    await field('名称').fill('Azure')
+    await field('AZURE_OPENAI_ENDPOINT').fill('https://r.openai.azure.com//')
+    await form().locator('input[type=password]').fill('k')
+    await field('权重').fill('-5')
+    await field('优先级').fill('-2')
+    await submit()
+    expect(await newest()).toMatchObject({
+      base_url: 'https://r.openai.azure.com',
+      other: '2024-03-01-preview',
+      config: '{"api_version":"2024-03-01-preview"}',
+      weight: 0,
+      priority: -2,
+    })
+  })
+
+  test('a batch makes one channel for each key, and says what it leaves out', async () => {
+    await field('名称').fill('批量')
+    await addModel('m')
+    await form().getByRole('switch').click()
+    await field('密钥').fill('sk-1\r\n\n sk-2 \nsk-1\n')
+    await expectText('批量创建，将添加 2 个渠道')
+    await expectText('有 1 行重复的密钥，只会创建一次')
+    const before = (await newest()).id
+    await submit()
+    expect((await newest()).id).toBe(before + 2)
+  })
+
+  test.each([
+    [15, 'only-one', 'APIKey|SecretKey'],
+    [18, 'a|b', 'APPID|APISecret|APIKey'],
+    [22, 'nodash', 'APIKey-AppId'],
+    [23, 'a|b|c|d', 'AppId|SecretId|SecretKey'],
+  ])('type %i says how its key looks', async (type, key, format) => {
+    await pickType(channelType(type))
+    await form().locator('input[type=password]').fill(key)
+    await expectText(`密钥的格式应为 ${format}`)
+  })
+
+  test('another type brings its own models, unless somebody has chosen some', async () => {
+    await pickType(channelType(36))
+    await expect.poll(() => tags().allInnerTexts(), SOON).toContain('deepseek-chat')
+    await pickType(channelType(25))
+    await expect.poll(() => tags().allInnerTexts(), SOON).not.toContain('deepseek-chat')
+    await button('清除所有模型').click()
+    await addModel('mine')
+    await pickType(channelType(36))
+    // The second tag is the group's neighbour: only the chosen model stays.
+    expect(await tags().allInnerTexts()).toEqual(['default', 'mine'])
+  })
+})
+
+describe('models', () => {
+  test('are filled, cleared, copied, added, and fetched from the upstream', async () => {
+    await openForm()
+    await button('填入相关模型').click()
+    await expectText('已选')
+    await button('清除所有模型').click()
+    await expectText('此渠道能调用的模型')
+    await button('填入所有模型').click()
+    await form()
+      .getByText(/已选 \d{3,} 个/)
+      .waitFor()
+    await button('清除所有模型').click()
+    await addModel('a,b c')
+    expect(await tags().allInnerTexts()).toEqual(['default', 'a', 'b', 'c'])
+    await button('复制').click()
+    await form().getByText('已复制').waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('a,b,c')
+
+    expect(await button('从上游获取').getAttribute('title')).toBe('请先填写密钥')
+    await form().locator('input[type=password]').fill('sk-fetch')
+    await field('代理地址').fill(upstream.url)
+    await button('从上游获取').click()
+    await expectText('上游提供 1 个模型，新填入 1 个')
+    await expectText('上游没有其中的 3 个：a，b，c')
+    await button('移除这些模型').click()
+    expect(await tags().allInnerTexts()).toEqual(['default', 'gpt-4o-mini'])
+    await field('代理地址').fill('http://127.0.0.1:9')
+    await button('从上游获取').click()
+    await expectText('无法连接上游')
+  })
+})
+
+describe('an existing channel', () => {
+  let id: number
+  beforeEach(async () => {
+    const body = {
+      name: '已有',
+      type: 1,
+      key: 'sk-secret',
+      base_url: upstream.url,
+      models: 'gpt-4o',
+      group: 'default,vip',
+      priority: 7,
+      weight: 3,
+    }
+    await ask('/api/channel/', { method: 'POST', body: JSON.stringify(body) })
+    id = (await newest()).id
+    await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+    await button('保存').waitFor()
+  })
+
+  test('shows no key, keeps it, and sends only what was changed', async () => {
+    expect(await form().locator('input[type=password]').inputValue()).toBe('')
+    expect(await page.content()).not.toContain('sk-secret')
+    await expectText('已设置，留空表示不变')
+    expect(await button('保存').isDisabled()).toBe(true)
+    await field('名称').fill('改名')
+    await expectText('1 处未保存：名称')
+    await submit('保存')
+    await expectText('渠道更新成功！')
+    expect(await newest()).toMatchObject({
+      id,
+      name: '改名',
+      priority: 7,
+      weight: 3,
+      key_set: true,
+    })
+  })
+
+  test('another address needs the key again', async () => {
+    await field('代理地址').fill('https://other.example.com')
+    await expectText('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')
+    await button('保存').click()
+    await expectText('类型或地址已更改，请重新填写密钥')
+    await form().locator('input[type=password]').fill('sk-new')
+    await submit('保存')
+    expect(await newest()).toMatchObject({ base_url: 'https://other.example.com' })
+  })
+
+  test('its models are fetched with the stored key', async () => {
+    await button('从上游获取').click()
+    await expectText('上游提供 1 个模型，新填入 1 个')
+    expect(upstream.seen().at(-1)?.headers['authorization']).toBe('Bearer sk-secret')
+  })
+
+  test('is copied as a new one, without its key', async () => {
+    await page.getByRole('link', { name: '复制为新渠道' }).click()
+    await button('创建').waitFor()
+    expect(await field('名称').inputValue()).toBe('已有 副本')
+    await form().locator('input[type=password]').fill('sk-copy')
+    await submit()
+    const copy = await newest()
+    expect(copy).toMatchObject({ name: '已有 副本', group: 'default,vip', models: 'gpt-4o' })
+    expect(copy.id).toBeGreaterThan(id)
+  })
+
+  test('that is gone says so', async () => {
+    await page.goto(`${gatehouse.url}/channel/edit/999999`)
+    await expectText('没有找到该记录')
+  })
+})
+
+test('a type whose service has ended can be looked at, and not begun', async () => {
+  const body = { name: 'PaLM', type: 11, key: 'k', models: 'PaLM-2' }
+  await ask('/api/channel/', { method: 'POST', body: JSON.stringify(body) })
+  const { id } = await newest()
+  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await expectText('这个类型的服务已经停止')
+  expect(await field('名称').isDisabled()).toBe(true)
+  expect(await button('保存').isDisabled()).toBe(true)
+  await openForm()
+  await field('类型').click()
+  const option = page.getByRole('option', { name: 'PaLM2', exact: true })
+  expect(await option.getAttribute('data-combobox-disabled')).toBe('true')
+})
+
+test('a type nobody knows keeps its number', async () => {
+  const body = { name: '未知', type: 999, key: 'k', models: 'm', base_url: 'https://a.example' }
+  await ask('/api/channel/', { method: 'POST', body: JSON.stringify(body) })
+  const { id } = await newest()
+  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await button('保存').waitFor()
+  expect(await field('类型').inputValue()).toBe('未知类型 999')
+  await field('权重').fill('2')
+  await submit('保存')
+  expect(await newest()).toMatchObject({ type: 999, weight: 2 })
+})

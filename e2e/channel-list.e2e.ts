@@ -1,0 +1,298 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
+import { launchBrowser } from './browser.ts'
+import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+
+/** The channel list: what each column says, and what can be done to one channel and to all. */
+
+const PASSWORD = 'RootPass1'
+
+let browser: Browser
+let page: Page
+let gatehouse: RunningGatehouse
+let upstream: FakeUpstream
+const problems: string[] = []
+
+/** How long a page may take on a machine that is busy. */
+const SOON = { timeout: 10_000 }
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream()
+  gatehouse = await startGatehouse({ env: { INITIAL_ROOT_PASSWORD: PASSWORD } })
+  browser = await launchBrowser()
+  const context = await browser.newContext({
+    locale: 'zh-CN',
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: 'reduce',
+  })
+  context.setDefaultTimeout(15_000)
+  page = await context.newPage()
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  await page.goto(`${gatehouse.url}/login`)
+  await page.getByLabel('用户名或邮箱').fill('root')
+  await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: '登录', exact: true }).click()
+  await page.waitForURL('**/token')
+})
+
+afterAll(async () => {
+  await browser.close()
+  await gatehouse.stop()
+  await upstream.close()
+  expect(problems).toEqual([])
+})
+
+const row = (name: string) =>
+  page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
+const cells = (name: string) => row(name).getByRole('cell').allInnerTexts()
+const rowButton = (name: string, action: string) =>
+  row(name).getByRole('button', { name: action, exact: true })
+const expectText = (sentence: string | RegExp) => page.getByText(sentence).first().waitFor()
+/** The names in view, from the top. */
+const names = () => page.locator('tbody tr td:nth-child(2)').allInnerTexts()
+
+/** Asks the management API with the browser's own session. */
+const ask = <T>(path: string, init: { method?: string; body?: string } = {}): Promise<T> =>
+  page.evaluate(
+    async ([address, given]) => {
+      const { data } = await (await fetch(address, given)).json()
+      return data
+    },
+    [path, init] as const,
+  )
+
+const create = (channel: Record<string, unknown>) =>
+  ask('/api/channel/', {
+    method: 'POST',
+    body: JSON.stringify({
+      type: 1,
+      key: 'sk-x',
+      base_url: upstream.url,
+      models: 'gpt-4o-mini',
+      ...channel,
+    }),
+  })
+
+async function openList(query = ''): Promise<void> {
+  await page.goto(`${gatehouse.url}/channel${query}`)
+  await page.getByRole('heading', { name: '渠道' }).waitFor()
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+}
+
+test('without channels it says what they are', async () => {
+  await openList()
+  await expectText('还没有渠道。渠道是到上游模型服务的连接')
+})
+
+test('the hint about tests and balances is shown once', async () => {
+  const hint = page.getByText('余额只有部分类型能够查询')
+  await page.evaluate(() => localStorage.removeItem('prompt-channel-test'))
+  await openList()
+  await hint.waitFor()
+  expect(await page.evaluate(() => localStorage.getItem('prompt-channel-test'))).not.toBeNull()
+  await page.getByRole('button', { name: '知道了' }).click()
+  expect(await hint.count()).toBe(0)
+  await openList()
+  expect(await hint.count()).toBe(0)
+})
+
+describe('one channel', () => {
+  beforeAll(async () => {
+    await create({ name: '主力', group: 'default,vip', models: 'gpt-4o-mini,slow-200' })
+    await create({ name: '坏的', models: 'fail-key' })
+    await create({ name: '深度求索', type: 36 })
+    await create({ name: '没有余额', type: 14 })
+    await openList()
+  })
+
+  test('every column of the specification', async () => {
+    const heads = await page.getByRole('columnheader').allInnerTexts()
+    expect(heads.map((head) => head.trim())).toEqual([
+      'ID',
+      '名称',
+      '分组',
+      '类型',
+      '状态',
+      '响应时间',
+      '余额',
+      '优先级',
+      '测试模型',
+      '操作',
+    ])
+    const [, name, group, type, status, responseTime, balance] = await cells('主力')
+    expect({ name, type, status, responseTime, balance }).toEqual({
+      name: '主力',
+      type: 'OpenAI',
+      status: '已启用',
+      responseTime: '未测试',
+      balance: '$0.00',
+    })
+    expect(group?.split(/\s+/)).toEqual(['default', 'vip'])
+    expect((await cells('没有余额'))[6]).toBe('不支持')
+  })
+
+  test('is tested, and says how long it took', async () => {
+    await rowButton('主力', '测试').click()
+    await expectText(/「主力」测试成功：模型 gpt-4o-mini，用时 \d+\.\d\d 秒/)
+    const time = row('主力').locator('[data-level]')
+    expect(await time.innerText()).toMatch(/^\d+\.\d{2,3} 秒$/)
+    expect(await time.getAttribute('data-level')).toBe('quick')
+  })
+
+  test('is tested with the model that was chosen in its row', async () => {
+    await row('主力').getByLabel('「主力」的测试模型').selectOption('slow-200')
+    await expectText('操作成功完成！')
+    upstream.seen()
+    await rowButton('主力', '测试').click()
+    await expectText('模型 slow-200')
+    expect(upstream.seen().map(({ body }) => Object(body).model)).toEqual(['slow-200'])
+    await openList()
+    expect(await row('主力').getByLabel('「主力」的测试模型').inputValue()).toBe('slow-200')
+  })
+
+  test('that fails says why and stays untested', async () => {
+    await rowButton('坏的', '测试').click()
+    await expectText(/测试失败/)
+    expect((await cells('坏的'))[5]).toBe('未测试')
+  })
+
+  test('shows what is left after a click on its balance', async () => {
+    await row('主力')
+      .getByRole('button', { name: /的余额/ })
+      .click()
+    await expectText('「主力」的余额已更新')
+    await expect.poll(async () => (await cells('主力'))[6], SOON).toBe('$15.50')
+    await row('深度求索')
+      .getByRole('button', { name: /的余额/ })
+      .click()
+    await expect.poll(async () => (await cells('深度求索'))[6], SOON).toBe('¥12.50')
+  })
+
+  test('is disabled and enabled in its place', async () => {
+    await rowButton('主力', '禁用').click()
+    await expect.poll(async () => (await cells('主力'))[4], SOON).toBe('手动禁用')
+    await rowButton('主力', '启用').click()
+    await expect.poll(async () => (await cells('主力'))[4], SOON).toBe('已启用')
+  })
+
+  test('gets another priority in its row', async () => {
+    const priority = row('主力').getByLabel('「主力」的优先级')
+    await priority.fill('42')
+    await priority.press('Enter')
+    await expectText('操作成功完成！')
+    await priority.fill('no number')
+    await priority.press('Enter')
+    expect(await priority.inputValue()).toBe('42')
+    await openList()
+    expect(await row('主力').getByLabel('「主力」的优先级').inputValue()).toBe('42')
+  })
+
+  test('is deleted after a question beside its button', async () => {
+    await create({ name: '多余的' })
+    await openList()
+    await rowButton('多余的', '删除').click()
+    await expectText('删除渠道「多余的」？它的密钥会一并删除，无法恢复')
+    await page.getByRole('button', { name: '取消' }).click()
+    expect(await row('多余的').count()).toBe(1)
+    await rowButton('多余的', '删除').click()
+    await page.getByRole('button', { name: '删除渠道' }).click()
+    await expect.poll(() => row('多余的').count(), SOON).toBe(0)
+  })
+})
+
+describe('many channels', () => {
+  beforeAll(async () => {
+    for (let index = 1; index <= 12; index += 1) {
+      await create({
+        name: `批 ${String(index).padStart(2, '0')}`,
+        priority: index,
+        key: `k-${index}`,
+      })
+    }
+    await openList()
+  })
+
+  test('ten a page, newest first', async () => {
+    expect((await names()).slice(0, 2)).toEqual(['批 12', '批 11'])
+    expect(await names()).toHaveLength(10)
+    await page.getByRole('button', { name: '第 2 页' }).click()
+    await expect.poll(names, SOON).toContain('批 01')
+    expect(page.url()).toContain('page=2')
+  })
+
+  test('a click on a head sorts what is loaded, another turns it around', async () => {
+    await openList()
+    await page.getByRole('button', { name: '优先级' }).click()
+    await expect.poll(async () => (await names())[0], SOON).not.toBe('批 12')
+    await page.getByRole('button', { name: /优先级/ }).click()
+    await expect.poll(async () => (await names())[0], SOON).toBe('主力')
+    expect((await names())[1]).toBe('批 12')
+  })
+
+  test.each([
+    ['the beginning of a name', '批 0', 9],
+    ['a whole key', 'k-12', 1],
+    ['a part of a key', 'k-', 0],
+  ])('are found by %s', async (_what, keyword, count) => {
+    await openList()
+    await page.getByPlaceholder('搜索渠道的 ID、名称和密钥').fill(keyword)
+    if (count === 0) await expectText(`没有 ID、名称或密钥符合「${keyword}」的渠道`)
+    else await expect.poll(async () => (await names()).length, SOON).toBe(count)
+    await page.getByPlaceholder('搜索渠道的 ID、名称和密钥').fill('')
+    await expect.poll(async () => (await names()).length, SOON).toBe(10)
+  })
+
+  test('are all tested, with progress for everyone to see', async () => {
+    await create({ name: '慢的', models: 'slow-1500' })
+    await openList()
+    await page.getByRole('button', { name: '测试全部' }).click()
+    await expectText(/正在测试 \d+ \/ \d+/)
+    expect(await page.getByRole('button', { name: '测试全部' }).isDisabled()).toBe(true)
+    await expectText(/测试完成：共 17 个渠道，\d+ 个失败/)
+    await expect.poll(async () => (await cells('批 12'))[5], SOON).toMatch(/秒$/)
+  })
+
+  test('are all asked for their balance', async () => {
+    await page.getByRole('button', { name: '更新余额' }).click()
+    await expectText(/余额查询完成/)
+    await expect.poll(async () => (await cells('批 12'))[6], SOON).toBe('$15.50')
+  })
+
+  test('the disabled ones are tested, and deleted after a question', async () => {
+    await rowButton('批 12', '禁用').click()
+    await expect.poll(async () => (await cells('批 12'))[4], SOON).toBe('手动禁用')
+    await page.getByRole('button', { name: '测试已禁用' }).click()
+    await expectText('测试完成：1 个渠道全部通过')
+    await page.getByRole('button', { name: '删除已禁用' }).click()
+    await expectText('删除所有被禁用的渠道，包括手动禁用和自动禁用的？删除后无法恢复')
+    await page.getByRole('button', { name: '全部删除' }).click()
+    await expectText('已删除 1 个被禁用的渠道')
+    await expect.poll(() => row('批 12').count(), SOON).toBe(0)
+  })
+
+  test('two hundred models in a row and a hundred groups do not get in the way', async () => {
+    await create({
+      name: '很多',
+      models: Array.from({ length: 200 }, (_, index) => `model-with-a-long-name-${index}`).join(),
+      group: Array.from({ length: 100 }, (_, index) => `g${index}`).join(),
+    })
+    await openList()
+    const [, , group] = await cells('很多')
+    expect(group?.replaceAll(/\s+/g, ' ').trim()).toBe('g0 g1 +98')
+    const options = row('很多').getByLabel('「很多」的测试模型').locator('option')
+    expect(await options.count()).toBe(200)
+  })
+})
+
+test('a list that cannot be read says so, and is read again', async () => {
+  await page.route('**/api/channel/?p=0', (route) => route.abort(), { times: 1 })
+  await page.goto(`${gatehouse.url}/channel`)
+  await page.getByRole('button', { name: /重试/ }).click()
+  await expect.poll(() => row('很多').count(), SOON).toBe(1)
+  // The browser itself says of the call that it failed.
+  problems.splice(0)
+})

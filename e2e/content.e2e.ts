@@ -1,0 +1,257 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hostileMarkup } from './hostile-markup.ts'
+import { startVisit, type Visit } from './visit.ts'
+
+/** What operators write: home, about, notice and footer, kind and hostile. */
+
+let visit: Visit
+const foreign = http.createServer((_request, response) => {
+  response
+    .setHeader('content-type', 'text/html; charset=utf-8')
+    .end('<title>foreign</title><h1>别处</h1>')
+})
+// A server listening on TCP has an address object.
+const foreignUrl = () => `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve))
+  visit = await startVisit()
+})
+afterAll(async () => {
+  await visit.stop()
+  foreign.close()
+})
+
+describe.each([
+  { what: 'home', path: '/', key: 'HomePageContent', name: '首页' },
+  { what: 'about', path: '/about', key: 'About', name: '关于' },
+])('$what', ({ path, key, name }) => {
+  test('nothing: the default page', async () => {
+    const { page, context, problems } = await visit.open(path)
+    await page.getByRole('heading', { level: 1, name: /Gatehouse|关于/ }).waitFor()
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('markdown and HTML', async () => {
+    await visit.setOption(
+      key,
+      '## 你好\n\n一 **二** <u style="color: #0000ff">三</u>\n\n| a | b |\n|---|---|\n| 1 | 2 |',
+    )
+    const { page, context, problems } = await visit.open(path)
+    await page.getByRole('heading', { level: 2, name: '你好' }).waitFor()
+    expect(await page.locator('strong').textContent()).toBe('二')
+    expect(await page.locator('u').evaluate((u) => getComputedStyle(u).color)).toBe(
+      'rgb(0, 0, 255)',
+    )
+    expect(await page.getByRole('cell').allTextContents()).toEqual(['1', '2'])
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a link becomes a sandboxed frame', async () => {
+    await visit.setOption(key, foreignUrl())
+    const { page, context, problems } = await visit.open(path)
+    const frame = page.locator('iframe')
+    await frame.contentFrame().getByText('别处').waitFor()
+    expect(await frame.getAttribute('title')).toBe(name)
+    expect((await frame.getAttribute('sandbox'))?.split(' ').toSorted()).toEqual([
+      'allow-downloads',
+      'allow-forms',
+      'allow-modals',
+      'allow-popups',
+      'allow-same-origin',
+      'allow-scripts',
+    ])
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test.each(['javascript:alert(1)', 'http://example.com/', '//example.com', 'file:///etc/passwd'])(
+    '%s becomes no frame',
+    async (text) => {
+      await visit.setOption(key, text)
+      const { page, context } = await visit.open(path)
+      await page.locator('article').waitFor()
+      expect(await page.locator('iframe').count()).toBe(0)
+      await context.close()
+    },
+  )
+
+  test('our own address becomes no frame: it could leave the sandbox', async () => {
+    await visit.setOption(key, `${visit.gatehouse.url}/token`)
+    const { page, context } = await visit.open(path)
+    await page.locator('article').waitFor()
+    expect(await page.locator('iframe').count()).toBe(0)
+    await context.close()
+    await visit.setOption(key, '')
+  })
+})
+
+describe('the notice', () => {
+  test('is shown once per text, until it is closed', async () => {
+    await visit.setOption('Notice', '今晚 **维护**')
+    const { page, context, problems } = await visit.open('/')
+    const notice = page.getByRole('status').filter({ hasText: '今晚 维护' })
+    await notice.waitFor()
+    expect(await notice.locator('strong').textContent()).toBe('维护')
+    // Not closed: it comes again.
+    await page.reload()
+    await notice.waitFor()
+    await notice.getByRole('button', { name: '关闭' }).click()
+    await notice.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(await notice.count()).toBe(0)
+    // Another text is another notice.
+    await visit.setOption('Notice', '维护结束')
+    await page.reload()
+    await page.getByText('维护结束').waitFor()
+    expect(problems).toEqual([])
+    await context.close()
+    await visit.setOption('Notice', '')
+  })
+})
+
+test('a server of another version suggests a hard refresh', async () => {
+  const { data } = await visit.api('GET', '/api/status')
+  const { page, context } = await visit.open('/about')
+  await page.route('**/api/status', (route) =>
+    route.fulfill({
+      json: { success: true, message: '', data: { ...Object(data), version: 'v9.9.9' } },
+    }),
+  )
+  await page.reload()
+  await page.getByText('新版本可用：v9.9.9，请使用快捷键 Shift + F5 刷新页面').waitFor()
+  expect(await page.getByRole('contentinfo').textContent()).toContain('v9.9.9')
+  await context.close()
+})
+
+test('a server that cannot be reached is told', async () => {
+  const { page, context } = await visit.open('/about')
+  await page.route('**/api/status', (route) => route.abort())
+  await page.reload()
+  await page.getByText('无法正常连接至服务器！').waitFor()
+  expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(true)
+  await context.close()
+})
+
+describe('the footer', () => {
+  /** Whether a click at the middle of an element would reach it. */
+  const reaches = (page: Page, selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => {
+        const { left, top, width, height } = element.getBoundingClientRect()
+        const hit = document.elementFromPoint(left + width / 2, top + height / 2)
+        return hit !== null && (element.contains(hit) || hit.contains(element))
+      })
+
+  test.each([
+    ['fixed', '<div style="position:fixed;inset:0;z-index:99999;background:red">x</div>'],
+    [
+      'fixed, shouted',
+      '<DIV STYLE="POSITION: FIXED; TOP:0; LEFT:0; WIDTH:100vw; HEIGHT:100vh">x</DIV>',
+    ],
+    ['fixed, escaped', '<div style="p\\6fsition:fixed;inset:0">x</div>'],
+    ['moved up', '<div style="margin-top:-3000px;height:3000px;background:red">x</div>'],
+    [
+      'moved by transform',
+      '<div style="transform:translateY(-90vh) scale(50);background:red">x</div>',
+    ],
+    ['moved by translate', '<div style="translate:0 -90vh;scale:50;background:red">x</div>'],
+    ['floating', '<div style="float:left;width:300vw;height:100vh;margin:-90vh -100vw">x</div>'],
+    ['a shadow', '<div style="box-shadow:0 0 0 9999px red">x</div>'],
+    ['an outline', '<div style="outline:9999px solid red">x</div>'],
+    ['our own classes', '<div class="mantine-Modal-overlay m_9814e45f" style="opacity:1">x</div>'],
+    ['a style sheet', '<style>header,main{display:none}</style><div>x</div>'],
+    [
+      'an overlaying link',
+      '<a href="https://evil.example" style="position:absolute;inset:-9999px">x</a>',
+    ],
+  ])('cannot cover the page: %s', async (_what, html) => {
+    await visit.setOption('Footer', html)
+    const { page, context, problems } = await visit.open('/about')
+    await page.getByRole('contentinfo').getByText('x').first().waitFor({ state: 'attached' })
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(await reaches(page, 'header a')).toBe(true)
+    expect(await reaches(page, 'main h1')).toBe(true)
+    expect(problems).toEqual([])
+    await context.close()
+    await visit.setOption('Footer', '')
+  })
+
+  test('says the name and version when nobody wrote one', async () => {
+    const { page, context } = await visit.open('/about')
+    const footer = page.getByRole('contentinfo')
+    await expect.poll(() => footer.textContent()).toMatch(/Gatehouse v\d/)
+    await context.close()
+  })
+})
+
+describe('hostile markup', () => {
+  let page: Page
+  let problems: string[] = []
+  let close: () => Promise<void>
+  let content = ''
+
+  beforeAll(async () => {
+    const opened = await visit.open('/about')
+    page = opened.page
+    problems = opened.problems
+    close = () => opened.context.close()
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) => {
+        const { effectiveDirective, blockedURI } = event
+        Object.assign(window, { violation: `${effectiveDirective} ${blockedURI}` })
+      })
+    })
+    await page.route('**/api/about', (route) =>
+      route.fulfill({ json: { success: true, message: '', data: content } }),
+    )
+    // Pictures that may be loaded come from nowhere in particular.
+    await page.route(/^https:/, (route) => route.fulfill({ status: 204, body: '' }))
+  })
+  afterAll(() => close())
+
+  test.each(hostileMarkup)('$0', async (_what, markup) => {
+    content = markup
+    problems.length = 0
+    await page.goto(`${visit.gatehouse.url}/about`)
+    await page.locator('article, iframe').first().waitFor({ state: 'attached' })
+    // Whatever would happen by itself has happened by then.
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)))
+    const found = await page.evaluate(() => ({
+      ran: 'ran' in window,
+      violation: 'violation' in window ? window.violation : null,
+      address: location.pathname,
+      base: document.baseURI,
+      scripts: document.querySelectorAll(
+        'article :is(script, iframe, object, embed, base, meta, link, style, form)',
+      ).length,
+      handlers: [...document.querySelectorAll('article *')].flatMap((element) =>
+        element.getAttributeNames().filter((name) => name.startsWith('on')),
+      ),
+      links: [...document.querySelectorAll('article a')]
+        .map((link) => link.getAttribute('href') ?? '')
+        .filter((href) => /^\s*(javascript|vbscript|data):/i.test(href)),
+      isStillOurs: document.querySelectorAll('#content').length === 1,
+    }))
+    expect(found).toEqual({
+      ran: false,
+      violation: null,
+      address: '/about',
+      base: `${visit.gatehouse.url}/`,
+      scripts: 0,
+      handlers: [],
+      links: [],
+      isStillOurs: true,
+    })
+    expect(problems).toEqual([])
+  })
+})

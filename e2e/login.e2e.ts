@@ -1,0 +1,146 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  startWechatProvider,
+  type WechatProvider,
+} from '../tools/sign-in-providers/wechat-provider.ts'
+import { expectAt, expectSeen } from './expect-page.ts'
+import { startVisit, type Visit } from './visit.ts'
+
+/** /login: the password, the ways in beside it, and where it leads. */
+
+const PASSWORD = 'RootPass1'
+
+let visit: Visit
+let helper: WechatProvider
+let page: Page
+const problems: string[] = []
+
+beforeAll(async () => {
+  visit = await startVisit()
+  helper = await startWechatProvider()
+})
+afterAll(async () => {
+  await visit.stop()
+  await helper.close()
+  expect(problems).toEqual([])
+})
+beforeEach(async () => {
+  await page?.context().close()
+  ;({ page } = await visit.open('/login'))
+  page.on('pageerror', (error) => problems.push(String(error)))
+})
+
+const signIn = async (username: string, password = PASSWORD) => {
+  await page.getByLabel('用户名或邮箱').fill(username)
+  await page.getByLabel('密码', { exact: true }).fill(password)
+  await page.getByRole('button', { name: '登录', exact: true }).click()
+}
+const stored = (name: string) => page.evaluate((key) => localStorage.getItem(key), name)
+
+describe('with a password', () => {
+  test('nothing is sent while a field is empty', async () => {
+    let sent = 0
+    await page.route('**/api/user/login', (route) => {
+      sent += 1
+      return route.abort()
+    })
+    await page.getByRole('button', { name: '登录', exact: true }).click()
+    await expectSeen(page.getByText('请输入用户名或邮箱'))
+    await expectSeen(page.getByText('请输入密码'))
+    expect(sent).toBe(0)
+  })
+
+  test('a wrong one says so and keeps what was typed', async () => {
+    await signIn('root', 'not-the-password')
+    await expectSeen(page.getByRole('alert').getByText('用户名或密码错误'))
+    expect(await page.getByLabel('用户名或邮箱').inputValue()).toBe('root')
+    expect(await stored('user')).toBeNull()
+  })
+
+  test('the right one leads to the tokens, and the person is remembered', async () => {
+    await signIn('root')
+    await expectAt(page, '**/token')
+    expect(JSON.parse((await stored('user')) ?? '')).toMatchObject({ username: 'root', role: 100 })
+  })
+
+  test('or back to where somebody wanted to go', async () => {
+    await page.goto(`${visit.gatehouse.url}/log`)
+    await expectAt(page, '**/login')
+    await signIn('root')
+    await expectAt(page, '**/log')
+  })
+})
+
+test('whoever lost the session is told', async () => {
+  await page.goto(`${visit.gatehouse.url}/login?expired=true`)
+  await expectSeen(page.getByText('未登录或登录已过期，请重新登录！'))
+})
+
+test('links lead to registering and to a new password', async () => {
+  await page.getByRole('link', { name: '忘记密码' }).click()
+  await expectAt(page, '**/reset')
+  await page.getByRole('link', { name: '返回登录' }).click()
+  await expectAt(page, '**/login')
+  await page.getByRole('main').getByRole('link', { name: '注册' }).click()
+  await expectAt(page, '**/register')
+})
+
+describe('ways in beside the password', () => {
+  const ways = ['使用 GitHub 登录', '使用微信登录', '使用飞书登录', '使用 OIDC 登录']
+  const shown = async () => {
+    await page.reload({ waitUntil: 'networkidle' })
+    const visible = await Promise.all(
+      ways.map((name) => page.getByRole('button', { name }).isVisible()),
+    )
+    return ways.filter((_, index) => visible[index])
+  }
+
+  test('each is there only when the installation offers it', async () => {
+    expect(await shown()).toEqual([])
+    await visit.setOption('GitHubClientId', 'id')
+    await visit.setOption('GitHubClientSecret', 'secret')
+    await visit.setOption('GitHubOAuthEnabled', 'true')
+    expect(await shown()).toEqual(['使用 GitHub 登录'])
+    await visit.setOption('LarkClientId', 'id')
+    expect(await shown()).toEqual(['使用 GitHub 登录', '使用飞书登录'])
+    await visit.setOption('WeChatServerAddress', helper.url)
+    await visit.setOption('WeChatServerToken', helper.token)
+    await visit.setOption('WeChatAccountQRCodeImageURL', `${helper.url}/qrcode.svg`)
+    await visit.setOption('WeChatAuthEnabled', 'true')
+    expect(await shown()).toEqual(['使用 GitHub 登录', '使用微信登录', '使用飞书登录'])
+  })
+
+  describe('WeChat', () => {
+    const dialog = () => page.getByRole('dialog', { name: '微信登录' })
+    const send = async (code: string) => {
+      await dialog().getByLabel('验证码').fill(code)
+      await dialog().getByRole('button', { name: '登录' }).click()
+    }
+    beforeEach(() => page.getByRole('button', { name: '使用微信登录' }).click())
+
+    test('shows the code to scan and how long its answer is good for', async () => {
+      await expectSeen(dialog().getByText('发送「验证码」获取验证码（三分钟内有效）'))
+      const picture = dialog().getByRole('img', { name: '微信公众号二维码' })
+      // A picture that the content policy stops has no size.
+      const width = () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)
+      await expect.poll(width).toBeGreaterThan(0)
+      await page.keyboard.press('Escape')
+      await dialog().waitFor({ state: 'detached' })
+    })
+
+    test('a wrong code is refused where it was typed', async () => {
+      await send('')
+      await expectSeen(dialog().getByText('请输入验证码'))
+      await send('wrong1')
+      await expectSeen(dialog().getByText('验证码错误或已过期'))
+    })
+
+    test('a right one signs in', async () => {
+      helper.codes.set('right1', 'wx_1')
+      await send('right1')
+      await expectAt(page, '**/token')
+      expect(JSON.parse((await stored('user')) ?? '').username).toMatch(/^wechat_\d+$/)
+    })
+  })
+})

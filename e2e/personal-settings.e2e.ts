@@ -1,0 +1,182 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
+import {
+  startWechatProvider,
+  type WechatProvider,
+} from '../tools/sign-in-providers/wechat-provider.ts'
+import { expectAt, expectSeen } from './expect-page.ts'
+import { startVisit, type Person, type Visit } from './visit.ts'
+
+/** 设置 → 个人设置: who one is, what one may call, and what one may do about the own account. */
+
+let visit: Visit
+let mailbox: Mailbox
+let helper: WechatProvider
+let person: Person
+let page: Page
+const problems: string[] = []
+
+beforeAll(async () => {
+  visit = await startVisit()
+  mailbox = await startMailbox()
+  helper = await startWechatProvider()
+  await visit.setOption('SMTPServer', '127.0.0.1')
+  await visit.setOption('SMTPPort', String(mailbox.port))
+  await visit.setOption('SMTPAccount', 'gate@example.com')
+  await visit.setOption('WeChatServerAddress', helper.url)
+  await visit.setOption('WeChatServerToken', helper.token)
+  await visit.setOption('WeChatAuthEnabled', 'true')
+  await visit.api('POST', '/api/channel/', {
+    type: 1,
+    name: 'upstream',
+    key: 'sk-nothing',
+    models: 'gpt-4o,gpt-4o-mini',
+    group: 'default',
+  })
+  person = await visit.person('personal')
+  ;({ page } = await visit.open('/setting', person))
+  const origin = visit.gatehouse.url
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+  page.on('pageerror', (error) => problems.push(String(error)))
+  await expectSeen(page.getByRole('heading', { name: '账户', exact: true }))
+})
+afterAll(async () => {
+  await visit.stop()
+  await Promise.all([mailbox.close(), helper.close()])
+  expect(problems).toEqual([])
+})
+
+const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+const callAs = async (headers: Record<string, string>) => {
+  const answer = await fetch(`${visit.gatehouse.url}/api/user/self`, { headers })
+  return Object(await answer.json())
+}
+
+test('the card shows who one is', async () => {
+  await expectSeen(page.getByText('personal', { exact: true }))
+  await expectSeen(page.getByText('普通用户'))
+  for (const fact of ['ID', '分组', '剩余额度', '历史消耗', '请求次数']) {
+    await expectSeen(page.getByText(fact, { exact: true }))
+  }
+})
+
+test('a click takes the name of a model along', async () => {
+  await press('gpt-4o-mini')
+  await expectSeen(page.getByText('已复制：gpt-4o-mini'))
+  expect(await clipboard()).toBe('gpt-4o-mini')
+})
+
+test('a system access token is made, shown, copied, and works', async () => {
+  await press('生成系统访问令牌')
+  await expectSeen(page.getByText('令牌已重置并复制到剪贴板'))
+  const field = page.getByLabel('系统访问令牌')
+  const token = await field.inputValue()
+  expect(await clipboard()).toBe(token)
+  expect(await field.getAttribute('readonly')).not.toBeNull()
+  expect((await callAs({ authorization: token })).data).toMatchObject({ username: 'personal' })
+  await press('生成系统访问令牌')
+  await expect.poll(() => field.inputValue()).not.toBe(token)
+  expect((await callAs({ authorization: token })).success).toBe(false)
+})
+
+test('the invite link leads to registering with the own code', async () => {
+  await press('复制邀请链接')
+  await expectSeen(page.getByText('邀请链接已复制到剪贴板'))
+  const link = new URL(await clipboard())
+  expect(link.origin + link.pathname).toBe(`${visit.gatehouse.url}/register`)
+  expect(link.searchParams.get('aff')).toMatch(/^[0-9A-Za-z]{4,}$/)
+})
+
+test('without a clipboard it can be copied by hand', async () => {
+  await page.evaluate(() => {
+    Object.defineProperty(navigator.clipboard, 'writeText', {
+      configurable: true,
+      value: () => Promise.reject(new Error('no')),
+    })
+    document.execCommand = () => false
+  })
+  await press('复制邀请链接')
+  await expectSeen(page.getByText('无法复制到剪贴板，请手动复制'))
+  expect(await page.getByLabel('邀请链接').inputValue()).toContain('/register?aff=')
+})
+
+describe('binding', () => {
+  test('an e-mail address: the rules, thirty seconds, a real code', async () => {
+    await press('绑定邮箱地址')
+    const dialog = page.getByRole('dialog', { name: '绑定邮箱地址' })
+    await dialog.getByRole('button', { name: '确认绑定' }).click()
+    await expectSeen(dialog.getByText('请输入验证码'))
+    await dialog.getByRole('textbox', { name: '邮箱地址' }).fill('personal@example.com')
+    await dialog.getByRole('button', { name: '获取验证码' }).click()
+    const waiting = dialog.getByRole('button', { name: /^(30|29) 秒后可重发$/ })
+    await expectSeen(waiting)
+    expect(await waiting.isDisabled()).toBe(true)
+    const { parsed } = await mailbox.next()
+    const code = /验证码是：\s*(\S+)/.exec(parsed.text ?? '')?.[1] ?? ''
+    await dialog.getByRole('textbox', { name: '验证码' }).fill('wrong')
+    await dialog.getByRole('button', { name: '确认绑定' }).click()
+    await expectSeen(dialog.getByText('验证码错误或已过期'))
+    await dialog.getByRole('textbox', { name: '验证码' }).fill(code)
+    await dialog.getByRole('button', { name: '确认绑定' }).click()
+    await expectSeen(page.getByText('邮箱账户绑定成功！'))
+    await expectSeen(page.getByText('personal@example.com'))
+  })
+
+  test('WeChat: by the code that the public account sent', async () => {
+    await press('绑定微信账户')
+    const dialog = page.getByRole('dialog', { name: '绑定微信账户' })
+    helper.codes.set('bind01', 'wx_personal')
+    await dialog.getByRole('textbox', { name: '验证码' }).fill('bind01')
+    await dialog.getByRole('button', { name: '绑定' }).click()
+    await expectSeen(page.getByText('微信账户绑定成功！'))
+    await expectSeen(page.getByText('wx_personal'))
+  })
+})
+
+test('the profile is a click away, and its changes are saved', async () => {
+  await page.getByRole('link', { name: '更新个人信息' }).click()
+  await expectAt(page, '**/user/edit')
+  await page.getByLabel('显示名称').fill('本人')
+  await press('保存')
+  await expectSeen(page.getByText('用户信息更新成功！'))
+  expect((await callAs({ cookie: person.cookie })).data).toMatchObject({ display_name: '本人' })
+})
+
+describe('deleting the own account', () => {
+  const dialog = () => page.getByRole('dialog', { name: '删除个人账户' })
+
+  test('wants the account name, exactly', async () => {
+    await page.goto(`${visit.gatehouse.url}/setting`)
+    await press('删除个人账户')
+    for (const typed of ['', 'Personal', 'personal ']) {
+      await dialog().getByRole('textbox').fill(typed)
+      await dialog().getByRole('button', { name: '确认删除' }).click()
+      await expectSeen(dialog().getByText('请输入你的账户名以确认删除！'))
+    }
+    await dialog().getByRole('button', { name: '取消' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    expect((await callAs({ cookie: person.cookie })).success).toBe(true)
+  })
+
+  test('then the account is gone, and so is the session', async () => {
+    await press('删除个人账户')
+    await dialog().getByRole('textbox').fill('personal')
+    await dialog().getByRole('button', { name: '确认删除' }).click()
+    await expectSeen(page.getByText('账户已删除！'))
+    await expectAt(page, '**/login')
+    expect((await callAs({ cookie: person.cookie })).success).toBe(false)
+  })
+
+  test('root cannot, and is told why', async () => {
+    const { page: roots } = await visit.open('/setting', visit.root)
+    const button = roots.getByRole('button', { name: '删除个人账户' })
+    await expectSeen(button)
+    expect(await button.isDisabled()).toBe(true)
+    expect(await button.getAttribute('title')).toBe('超级管理员不能删除自己的账户')
+    const wechat = roots.getByRole('button', { name: '绑定微信账户' })
+    expect(await wechat.getAttribute('title')).toBe('超级管理员只能用密码登录')
+    await roots.context().close()
+  })
+})

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
+
+/** 设置 → 模型价格, as an ordinary user sees it. */
+
+let visit: Visit
+let somebody: Person
+
+beforeAll(async () => {
+  visit = await startVisit()
+  await visit.setOption(
+    'ModelRatio',
+    '{"plain":0.5,"third":0.33333333,"tiny":0.000075,"gpt-4o-mini":0.075,"mine":1.25}',
+  )
+  await visit.setOption('CompletionRatio', '{"plain":2,"mine":3.5}')
+  await visit.setOption('GroupRatio', '{"default":1,"vip":0.5}')
+  somebody = await visit.person('somebody')
+})
+afterAll(() => visit.stop())
+
+const rowOf = ({ page }: VisitedPage, model: string) =>
+  page.getByRole('row').filter({ has: page.getByText(model, { exact: true }) })
+
+test('ratio, twice the ratio in dollars with four decimals, and the completion beside it', async () => {
+  const visited = await visit.open('/setting?tab=price', somebody)
+  const { page, problems } = visited
+  for (const [model, cells] of [
+    ['mine', ['1.25', '$2.5000', '$8.7500', '$2.5000 / $8.7500']],
+    ['plain', ['0.5', '$1.0000', '$2.0000', '$1.0000 / $2.0000']],
+    // Priced by its name: four times as much.
+    ['gpt-4o-mini', ['0.075', '$0.1500', '$0.6000', '$0.1500 / $0.6000']],
+    // Rounded half up, at the very end and once.
+    ['third', ['0.33333333', '$0.6667', '$0.6667', '$0.6667 / $0.6667']],
+    ['tiny', ['0.000075', '$0.0002', '$0.0002', '$0.0002 / $0.0002']],
+  ] as const) {
+    await page.getByRole('searchbox', { name: '搜索模型' }).fill(model)
+    const row = rowOf(visited, model)
+    await row.waitFor()
+    expect(await row.getByRole('cell').allTextContents()).toEqual([model, ...cells])
+  }
+  expect(problems).toEqual([])
+  await visited.context.close()
+})
+
+test('the price in a group', async () => {
+  const visited = await visit.open('/setting?tab=price', somebody)
+  const { page } = visited
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
+  await page.getByLabel('分组', { exact: true }).selectOption('vip')
+  await page.getByText('vip 分组：提示 / 补全').waitFor()
+  expect(await rowOf(visited, 'mine').getByRole('cell').last().textContent()).toBe(
+    '$1.2500 / $4.3750',
+  )
+  await visited.context.close()
+})
+
+test('search narrows; nothing found says so', async () => {
+  const { page, context } = await visit.open('/setting?tab=price', somebody)
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('no such model')
+  await page.getByText('没有名称含有「no such model」的模型').waitFor()
+  expect(await page.getByRole('region', { name: '模型价格' }).count()).toBe(0)
+  await context.close()
+})
+
+test('thousands of models: only those in view are drawn', async () => {
+  const { page, context } = await visit.open('/setting?tab=price', somebody)
+  const box = page.getByRole('region', { name: '模型价格' })
+  await box.waitFor()
+  const total = Number(await box.getByRole('table').getAttribute('aria-rowcount'))
+  expect(total).toBeGreaterThan(1000)
+  expect(await box.getByRole('row').count()).toBeLessThan(80)
+  await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+  await expect
+    .poll(() => box.getByRole('row').last().getAttribute('aria-rowindex'))
+    .toBe(String(total))
+  await context.close()
+})
+
+test('ratios that cannot be read', async () => {
+  const { page, context } = await visit.open('/about', somebody)
+  await page.route('**/api/prices', (route) =>
+    route.fulfill({
+      json: {
+        success: true,
+        message: '',
+        data: { model_ratio: '{"a":', completion_ratio: '{}', group_ratio: '{}' },
+      },
+    }),
+  )
+  await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
+  await page.getByText('模型倍率 JSON 格式错误').first().waitFor()
+  expect(await page.getByText('模型倍率 JSON 格式错误').count()).toBe(2)
+  await context.close()
+})
+
+test('a One API server tells its ratios to root only, among its settings', async () => {
+  const status = (await visit.api('GET', '/api/status'))['data']
+  const opened = await visit.open('/about', visit.root)
+  const { page, context } = opened
+  const { gatehouse: _, ...foreign } = Object(status)
+  await page.route('**/api/status', (route) =>
+    route.fulfill({ json: { success: true, message: '', data: foreign } }),
+  )
+  await page.route('**/api/option/', (route) =>
+    route.fulfill({
+      json: {
+        success: true,
+        message: '',
+        data: [
+          { key: 'ModelRatio', value: '{"foreign":2}' },
+          { key: 'CompletionRatio', value: '{}' },
+          { key: 'GroupRatio', value: '{"default":1}' },
+        ],
+      },
+    }),
+  )
+  await page.evaluate(() => localStorage.removeItem('status'))
+  await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
+  const row = rowOf(opened, 'foreign')
+  await row.waitFor()
+  expect(await row.getByRole('cell').allTextContents()).toEqual([
+    'foreign',
+    '2',
+    '$4.0000',
+    '–',
+    '$4.0000 / –',
+  ])
+  await context.close()
+})
+
+test('on a phone each model is two lines', async () => {
+  const { page, context, problems } = await visit.open('/setting?tab=price', somebody, {
+    width: 390,
+    height: 800,
+  })
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
+  await page.getByText('补全 $8.7500，default 分组 $2.5000').waitFor()
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  )
+  expect(overflow).toBe(0)
+  expect(problems).toEqual([])
+  await context.close()
+})

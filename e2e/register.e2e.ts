@@ -1,0 +1,202 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
+import {
+  startHumanCheckProvider,
+  type HumanCheckProvider,
+} from '../tools/sign-in-providers/human-check-provider.ts'
+import { expectAt, expectSeen } from './expect-page.ts'
+import { startVisit, type Visit } from './visit.ts'
+
+/** /register: the rules, an invitation, a mailed code, the human check. */
+
+const PASSWORD = 'password-1'
+
+let visit: Visit
+let mailbox: Mailbox
+let check: HumanCheckProvider
+let page: Page
+const problems: string[] = []
+
+beforeAll(async () => {
+  check = await startHumanCheckProvider()
+  mailbox = await startMailbox()
+  visit = await startVisit({ env: { TURNSTILE_BASE_URL: check.url } })
+})
+afterAll(async () => {
+  await visit.stop()
+  await Promise.all([mailbox.close(), check.close()])
+  expect(problems).toEqual([])
+})
+
+const open = async (path = '/register') => {
+  await page?.context().close()
+  ;({ page } = await visit.open(path))
+  page.on('pageerror', (error) => problems.push(String(error)))
+  await expectSeen(page.getByRole('heading', { name: /^注册/ }))
+}
+beforeEach(() => open())
+
+const fill = async (fields: { username?: string; password?: string; password2?: string }) => {
+  const { username = '', password = PASSWORD, password2 = password } = fields
+  await page.getByLabel('用户名').fill(username)
+  await page.getByLabel('密码', { exact: true }).fill(password)
+  await page.getByLabel('确认密码').fill(password2)
+}
+const submit = () =>
+  page.getByRole('main').getByRole('button', { name: '注册', exact: true }).click()
+const toast = (text: string) => page.locator('[role=alert],[role=status]').getByText(text).first()
+const userNamed = async (username: string): Promise<Record<string, unknown> | undefined> => {
+  const { data } = await visit.api('GET', `/api/user/search?keyword=${username}`)
+  return [data].flat().map(Object)[0]
+}
+
+describe('the rules', () => {
+  test('the limits stand in the fields', async () => {
+    const hint = (label: string) =>
+      page.getByLabel(label, { exact: true }).getAttribute('placeholder')
+    expect(await hint('用户名')).toContain('最长 12 位')
+    expect(await hint('密码')).toContain('最短 8 位，最长 20 位')
+  })
+
+  test.each([
+    [
+      'a short password',
+      { username: 'short1', password: '1234567' },
+      '密码长度不得小于 8 位！',
+      '密码',
+    ],
+    [
+      'two different passwords',
+      { username: 'differ1', password2: 'password-2' },
+      '两次输入的密码不一致',
+      '确认密码',
+    ],
+    ['no name', {}, '请输入用户名', '用户名'],
+  ])('%s: a warning, a mark, and nothing is sent', async (_what, fields, sentence, label) => {
+    let sent = 0
+    await page.route('**/api/user/register**', (route) => {
+      sent += 1
+      return route.abort()
+    })
+    await fill(fields)
+    await submit()
+    await expectSeen(page.getByRole('alert').getByText(sentence))
+    expect(await page.getByLabel(label, { exact: true }).getAttribute('aria-invalid')).toBe('true')
+    expect(sent).toBe(0)
+  })
+
+  test('a name that is taken is the server’s to refuse', async () => {
+    await fill({ username: 'root' })
+    await submit()
+    await expectSeen(page.getByRole('main').getByRole('alert').getByText('已被使用'))
+    expect(page.url()).toContain('/register')
+  })
+})
+
+test('success leads to the sign-in page and says so', async () => {
+  await fill({ username: 'newcomer' })
+  await submit()
+  await expectAt(page, '**/login')
+  await expectSeen(toast('注册成功！'))
+  expect(await userNamed('newcomer')).toMatchObject({ role: 1, status: 1 })
+})
+
+test('an invitation is remembered and counts later', async () => {
+  const { data: code } = await visit.api('GET', '/api/user/aff')
+  await visit.setOption('QuotaForInvitee', '700')
+  await open(`/register?aff=${String(code)}`)
+  expect(await page.evaluate(() => localStorage.getItem('aff'))).toBe(code)
+  await page.goto(`${visit.gatehouse.url}/login`)
+  await page.getByRole('main').getByRole('link', { name: '注册' }).click()
+  await fill({ username: 'invited' })
+  await submit()
+  await expectAt(page, '**/login')
+  expect(await userNamed('invited')).toMatchObject({ inviter_id: 1, quota: 700 })
+})
+
+describe('with a mailed code', () => {
+  beforeAll(async () => {
+    await visit.setOption('SMTPServer', '127.0.0.1')
+    await visit.setOption('SMTPPort', String(mailbox.port))
+    await visit.setOption('SMTPAccount', 'gate@example.com')
+    await visit.setOption('EmailDomainRestrictionEnabled', 'false')
+    await visit.setOption('EmailVerificationEnabled', 'true')
+  })
+  afterAll(() => visit.setOption('EmailVerificationEnabled', 'false'))
+  const ask = () => page.getByRole('button', { name: '获取验证码' })
+
+  test('asking without an address does nothing', async () => {
+    let sent = 0
+    await page.route('**/api/verification**', (route) => {
+      sent += 1
+      return route.abort()
+    })
+    await ask().click()
+    expect(await ask().isEnabled()).toBe(true)
+    expect(sent).toBe(0)
+  })
+
+  test('the code comes by mail; asking again waits thirty seconds; a wrong code is refused', async () => {
+    await fill({ username: 'mailed' })
+    await page.getByLabel('邮箱地址').fill('mailed@example.com')
+    await ask().click()
+    const waiting = page.getByRole('button', { name: /^(30|29) 秒后可重发$/ })
+    await expectSeen(waiting)
+    expect(await waiting.isDisabled()).toBe(true)
+    await expectSeen(toast('验证码发送成功，请检查你的邮箱！'))
+    const mail = await mailbox.next()
+    expect(mail.receivers).toEqual(['mailed@example.com'])
+    await page.getByLabel('验证码', { exact: true }).fill('no-code')
+    await submit()
+    await page
+      .getByRole('main')
+      .getByRole('alert')
+      .getByText('验证码错误或已过期')
+      .first()
+      .waitFor()
+    const code = /验证码是：\s*(\S+)/.exec(mail.parsed.text ?? '')?.[1] ?? ''
+    await page.getByLabel('验证码', { exact: true }).fill(code)
+    await submit()
+    await expectAt(page, '**/login')
+    expect(await userNamed('mailed')).toMatchObject({ email: 'mailed@example.com' })
+  })
+})
+
+describe('the human check', () => {
+  const scripts = () => page.locator('script[src*="turnstile"]').count()
+  const policy = async () => {
+    const answer = await fetch(`${visit.gatehouse.url}/register`)
+    return answer.headers.get('content-security-policy') ?? ''
+  }
+
+  test('while it is off, its script is neither loaded nor allowed', async () => {
+    expect(await scripts()).toBe(0)
+    expect(await policy()).not.toContain(check.url)
+  })
+
+  test('while it is on, a person without an answer is asked to wait', async () => {
+    await visit.setOption('TurnstileSiteKey', check.siteKey)
+    await visit.setOption('TurnstileSecretKey', check.secretKey)
+    await visit.setOption('TurnstileCheckEnabled', 'true')
+    expect(await policy()).toContain(check.url)
+    await open()
+    await expectSeen(page.getByRole('button', { name: 'I am human (site-key)' }))
+    await fill({ username: 'human' })
+    await submit()
+    await expectSeen(toast('请稍后几秒重试，人机验证正在检查浏览环境！'))
+    expect(await userNamed('human')).toBeUndefined()
+    await page.getByRole('button', { name: 'I am human (site-key)' }).click()
+    await submit()
+    await expectAt(page, '**/login')
+    expect(await userNamed('human')).toMatchObject({ username: 'human' })
+  })
+
+  test('a script that does not come is told', async () => {
+    await page.context().close()
+    ;({ page } = await visit.open('/login'))
+    await page.route('**/turnstile/**', (route) => route.abort())
+    await page.goto(`${visit.gatehouse.url}/register`)
+    await expectSeen(page.getByText('人机验证加载失败，请检查网络后刷新页面'))
+  })
+})

@@ -1,0 +1,92 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
+import { expectAt, expectSeen } from './expect-page.ts'
+import { startVisit, type Visit } from './visit.ts'
+
+/** /reset and /user/reset: from a forgotten password to a new one, by a real mail. */
+
+const EMAIL = 'forgetful@example.com'
+
+let visit: Visit
+let mailbox: Mailbox
+let page: Page
+let link = ''
+let newPassword = ''
+const problems: string[] = []
+
+beforeAll(async () => {
+  mailbox = await startMailbox()
+  visit = await startVisit()
+  await visit.setOption('SMTPServer', '127.0.0.1')
+  await visit.setOption('SMTPPort', String(mailbox.port))
+  await visit.setOption('SMTPAccount', 'gate@example.com')
+  await visit.setOption('ServerAddress', visit.gatehouse.url)
+  const { user } = await visit.person('forgetful')
+  await visit.api('PUT', '/api/user/', { id: user.id, email: EMAIL })
+  ;({ page } = await visit.open('/reset'))
+  const origin = visit.gatehouse.url
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+  page.on('pageerror', (error) => problems.push(String(error)))
+})
+afterAll(async () => {
+  await visit.stop()
+  await mailbox.close()
+  expect(problems).toEqual([])
+})
+
+test('asks for an address', async () => {
+  await page.getByRole('button', { name: '提交' }).click()
+  await expectSeen(page.getByText('请输入邮箱地址'))
+})
+
+test('mails a link, and can be asked again after thirty seconds only', async () => {
+  await page.getByLabel('邮箱地址').fill(EMAIL)
+  await page.getByRole('button', { name: '提交' }).click()
+  const waiting = page.getByRole('button', { name: /^重试（(30|29) 秒）$/ })
+  await expectSeen(waiting)
+  expect(await waiting.isDisabled()).toBe(true)
+  await expectSeen(page.getByText('重置邮件发送成功，请检查邮箱！'))
+  const { parsed } = await mailbox.next()
+  link = /https?:\/\/\S+\/user\/reset\?\S+/.exec(parsed.text ?? '')?.[0] ?? ''
+  expect(link).toContain(encodeURIComponent(EMAIL))
+})
+
+test('the link does not stay in the address bar', async () => {
+  await page.goto(link)
+  await expectSeen(page.getByRole('heading', { name: '密码重置确认' }))
+  expect(await page.getByLabel('邮箱地址').inputValue()).toBe(EMAIL)
+  await expect.poll(() => page.url()).toBe(`${visit.gatehouse.url}/user/reset`)
+})
+
+test('shows and copies the new password; the button is done', async () => {
+  await page.getByRole('button', { name: '提交' }).click()
+  await expectSeen(page.getByText('新密码已复制到剪贴板'))
+  newPassword = await page.getByLabel('新密码').inputValue()
+  expect(newPassword.length).toBeGreaterThanOrEqual(12)
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(newPassword)
+  const done = page.getByRole('button', { name: '密码重置完成' })
+  expect(await done.isDisabled()).toBe(true)
+})
+
+test('signs in with it', async () => {
+  await page.getByRole('link', { name: '返回登录' }).click()
+  await page.getByLabel('用户名或邮箱').fill('forgetful')
+  await page.getByLabel('密码', { exact: true }).fill(newPassword)
+  await page.getByRole('button', { name: '登录', exact: true }).click()
+  await expectAt(page, '**/token')
+})
+
+test('the link serves once', async () => {
+  const { page: again } = await visit.open(new URL(link).pathname + new URL(link).search)
+  await again.getByRole('button', { name: '提交' }).click()
+  await expectSeen(again.getByRole('main').getByRole('alert').getByText('重置链接'))
+  await again.context().close()
+})
+
+test('half a link is no link', async () => {
+  const { page: half } = await visit.open('/user/reset?email=a@example.com')
+  await expectSeen(half.getByText('链接不完整，请完整打开邮件中的链接，或重新申请重置'))
+  expect(await half.getByRole('button', { name: '提交' }).isDisabled()).toBe(true)
+  await half.context().close()
+})

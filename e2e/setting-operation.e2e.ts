@@ -1,0 +1,320 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { quiet, startVisit, type Visit } from './visit.ts'
+
+/** 设置 → 运营设置: every group, what it refuses, and the ratio table over its JSON. */
+
+let visit: Visit
+let page: Page
+const problems: string[] = []
+
+beforeAll(async () => {
+  visit = await startVisit()
+  const opened = await visit.open('/setting?tab=operation', visit.root)
+  page = opened.page
+  page.on('pageerror', (error) => problems.push(String(error)))
+  await page.getByRole('heading', { name: '倍率' }).waitFor()
+})
+afterAll(async () => {
+  await visit.stop()
+  expect(problems).toEqual([])
+})
+
+afterEach(() => quiet(page))
+
+const group = (name: string) => page.getByRole('form', { name, exact: true })
+const option = async (key: string) => {
+  const { data } = await visit.api('GET', '/api/option/')
+  const row = [data].flat().find((item) => Object(item).key === key)
+  return Object(row).value as string
+}
+/** The API calls that the page makes meanwhile. */
+async function puts(act: () => Promise<void>): Promise<unknown[]> {
+  const sent: unknown[] = []
+  const listen = (request: { method(): string; postDataJSON(): unknown }) => {
+    if (request.method() === 'PUT') sent.push(request.postDataJSON())
+  }
+  page.on('request', listen)
+  await act()
+  page.off('request', listen)
+  return sent
+}
+
+describe('groups', () => {
+  test('only what was changed is sent, as text, and the bar says what that is', async () => {
+    const form = group('通用')
+    await form.getByLabel('失败重试次数').fill('3')
+    await form.getByLabel('用近似的方式估算 token 数').click({ force: true })
+    await form.getByText('2 处未保存：失败重试次数 2 → 3，用近似的方式估算 token 数 开').waitFor()
+    const sent = await puts(async () => {
+      await form.getByRole('button', { name: '保存通用设置' }).click()
+      await page.getByText('操作成功完成！').first().waitFor()
+    })
+    expect(sent).toEqual([
+      { key: 'RetryTimes', value: '3' },
+      { key: 'ApproximateTokenEnabled', value: 'true' },
+    ])
+    expect(await option('RetryTimes')).toBe('3')
+    await expect
+      .poll(() => form.getByRole('button', { name: '保存通用设置' }).isDisabled())
+      .toBe(true)
+  })
+
+  test('a change that was given up is not sent', async () => {
+    const form = group('额度')
+    await form.getByLabel('新用户初始额度').fill('1000000')
+    await form.getByText('等价 $2.00').waitFor()
+    await form.getByRole('button', { name: '放弃' }).click()
+    expect(await form.getByLabel('新用户初始额度').inputValue()).toBe('0')
+  })
+
+  test.each([
+    ['通用', '失败重试次数', '-1', '需要 0 到 100 之间的整数'],
+    ['通用', '失败重试次数', '1.5', '需要 0 到 100 之间的整数'],
+    ['通用', '单位美元额度', '0', '需要 0.01 到 1000000000000 之间的数'],
+    [
+      '通用',
+      '充值链接',
+      'example.com',
+      '需要以 http:// 或 https:// 开头的地址，例如 https://example.com',
+    ],
+    ['监控', '最长响应时间', '-5', '需要 0 到 100000 之间的数'],
+    ['额度', '请求预扣费额度', '', '需要 0 到 10000000 之间的整数'],
+  ])('%s: %s is not %j', async (name, field, text, sentence) => {
+    const form = group(name)
+    await form.getByLabel(field).fill(text)
+    const sent = await puts(async () => {
+      await form.getByRole('button', { name: /^保存/ }).click()
+      await form.getByText(sentence).waitFor()
+    })
+    expect(sent).toEqual([])
+    expect(await form.getByLabel(field).getAttribute('aria-invalid')).toBe('true')
+    await quiet(page)
+    await form.getByRole('button', { name: '放弃' }).click()
+  })
+
+  test('one dollar can be half a million and a bit', async () => {
+    const form = group('通用')
+    expect(await form.getByLabel('单位美元额度').getAttribute('step')).toBe('0.01')
+    await form.getByLabel('单位美元额度').fill('500000.55')
+    await form.getByRole('button', { name: '保存通用设置' }).click()
+    await expect.poll(() => option('QuotaPerUnit')).toBe('500000.55')
+    await visit.setOption('QuotaPerUnit', '500000')
+  })
+
+  test('the chat link brings the menu entry', async () => {
+    const menu = page.getByRole('navigation', { name: '主菜单' })
+    expect(await menu.getByRole('link', { name: '聊天' }).count()).toBe(0)
+    const form = group('通用')
+    await form.getByLabel('聊天链接').fill('https://chat.example.com/')
+    await form.getByRole('button', { name: '保存通用设置' }).click()
+    await menu.getByRole('link', { name: '聊天' }).waitFor()
+    await visit.setOption('ChatLink', '')
+  })
+})
+
+describe('clearing history', () => {
+  test('thirty days ago is offered, and a time is needed', async () => {
+    const field = page.getByLabel('清理此时间之前的日志', { exact: true })
+    const offered = new Date((await field.inputValue()).replace(' ', 'T')).getTime()
+    const days = (Date.now() - offered) / 86_400_000
+    expect(days).toBeGreaterThan(29)
+    expect(days).toBeLessThan(32)
+    await field.fill('')
+    await page.getByRole('button', { name: '清理历史日志' }).click()
+    await page.getByText('请选择有效的时间！').waitFor()
+    await quiet(page)
+    await field.fill('2030-01-31 12:00:00')
+    await field.press('Enter')
+  })
+
+  test('asks, deletes and says how many', async () => {
+    await page.getByRole('button', { name: '清理历史日志' }).click()
+    await page.getByText('删除 2030-01-31 12:00:00 之前所有用户的日志？').waitFor()
+    await page.getByRole('button', { name: '删除日志' }).click()
+    await page.getByText(/已清理 \d+ 条日志！/).waitFor()
+    expect((await visit.api('GET', '/api/log/?p=0'))['data']).toEqual([])
+  })
+
+  test('a refusal is told', async () => {
+    await page.route('**/api/log/?target_timestamp=*', (route) =>
+      route.fulfill({ json: { success: false, message: '数据库正忙' } }),
+    )
+    await page.getByRole('button', { name: '清理历史日志' }).click()
+    await page.getByRole('button', { name: '删除日志' }).click()
+    await page.getByText('日志清理失败：数据库正忙').waitFor()
+    expect(await page.getByRole('button', { name: '删除日志' }).isVisible()).toBe(true)
+    await page.keyboard.press('Escape')
+    await page.unroute('**/api/log/?target_timestamp=*')
+  })
+})
+
+describe('ratios', () => {
+  const cell = (head: string, model: string) =>
+    page.getByLabel(`「${model}」的${head}`, { exact: true })
+  const search = async (word: string) => {
+    await page.getByRole('searchbox', { name: '搜索模型' }).fill(word)
+  }
+  const giveUp = async () => {
+    await quiet(page)
+    await group('倍率').getByRole('button', { name: '放弃' }).click()
+  }
+
+  test.each([
+    ['模型倍率', '模型倍率不是合法的 JSON'],
+    ['补全倍率', '补全倍率不是合法的 JSON'],
+    ['分组倍率', '分组倍率不是合法的 JSON'],
+  ])('%s that are no JSON are named', async (label, sentence) => {
+    const area = group('倍率').getByRole('textbox', { name: label, exact: true })
+    await area.fill('{"gpt-4o": 1,}')
+    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await group('倍率').getByText(sentence).first().waitFor()
+    expect(await area.getAttribute('aria-invalid')).toBe('true')
+    await giveUp()
+  })
+
+  test('a JSON that cannot be read takes the table away until it is mended', async () => {
+    const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
+    await area.fill('{"a": 1')
+    await page.getByText('JSON 格式不正确，改正之前表格不可用').waitFor()
+    await area.fill('{"a": 1}')
+    await page.getByRole('region', { name: '模型价格' }).waitFor()
+    expect(await page.getByText('JSON 格式不正确').count()).toBe(0)
+    await giveUp()
+  })
+
+  test('a price becomes a ratio, a ratio a price, exactly', async () => {
+    await search('gpt-4o-mini')
+    expect(await cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.075')
+    expect(await cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.15')
+    await cell('提示 $/1M', 'gpt-4o-mini').fill('0.3')
+    await cell('提示 $/1M', 'gpt-4o-mini').press('Enter')
+    expect(await cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.15')
+    await cell('模型倍率', 'gpt-4o-mini').fill('0.1')
+    await cell('模型倍率', 'gpt-4o-mini').press('Tab')
+    expect(await cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.2')
+    await cell('补全 $/1M', 'gpt-4o-mini').fill('0.7')
+    await cell('补全 $/1M', 'gpt-4o-mini').press('Enter')
+    expect(await cell('补全倍率', 'gpt-4o-mini').inputValue()).toBe('3.5')
+    const area = group('倍率').getByRole('textbox', { name: '补全倍率', exact: true })
+    expect(await area.inputValue()).toContain('"gpt-4o-mini": 3.5')
+  })
+
+  test('saved, they are what the next call costs, and the others are as they were', async () => {
+    const before = await option('ModelRatio')
+    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await page.getByText('操作成功完成！').first().waitFor()
+    expect(await option('ModelRatio')).toBe(
+      before.replace('"gpt-4o-mini":0.075', '"gpt-4o-mini":0.1'),
+    )
+    const { data } = await visit.api('GET', '/api/prices')
+    expect(Object(data).completion_ratio).toContain('"gpt-4o-mini":3.5')
+  })
+
+  test('what cannot be a price is refused and the old one comes back', async () => {
+    await search('gpt-4o-mini')
+    await cell('模型倍率', 'gpt-4o-mini').fill('-1')
+    await cell('模型倍率', 'gpt-4o-mini').press('Enter')
+    await page.getByText('「gpt-4o-mini」：需要 0 到 1000000 之间的数，例如 1.25').first().waitFor()
+    expect(await cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.1')
+  })
+
+  test('models are added and removed', async () => {
+    const form = group('倍率')
+    await form.getByRole('button', { name: '添加' }).click()
+    await form.getByText('请输入模型名称').waitFor()
+    await page.getByLabel('新模型的名称').fill('gpt-4o-mini')
+    await page.getByLabel('提示价格，$/1M').fill('1')
+    await form.getByRole('button', { name: '添加' }).click()
+    await form.getByText('「gpt-4o-mini」已经有价格了').waitFor()
+    await page.getByLabel('新模型的名称').fill('my-model')
+    await page.getByLabel('提示价格，$/1M').fill('2.5')
+    await page.getByLabel('提示价格，$/1M').press('Enter')
+    expect(await cell('模型倍率', 'my-model').inputValue()).toBe('1.25')
+    await page.getByRole('button', { name: '删除「my-model」' }).click()
+    await page.getByText('没有名称含有「my-model」的模型').waitFor()
+    const area = form.getByRole('textbox', { name: '模型倍率', exact: true })
+    expect(await area.inputValue()).not.toContain('my-model')
+  })
+
+  test('names that are easily mistaken for each other are pointed out', async () => {
+    const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
+    await area.fill('{"GPT-4o": 1, "gpt-4o": 2, "o1": 3, "o1": 4}')
+    await search('')
+    await page.getByRole('button', { name: /处冲突/ }).click()
+    await page
+      .getByText('与另一个价格不同的名称只差大小写或空格，计费时按原样区分')
+      .first()
+      .waitFor({ state: 'attached' })
+    await page
+      .getByText('在同一份 JSON 中出现了不止一次，以最后一次为准')
+      .first()
+      .waitFor({ state: 'attached' })
+    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await group('倍率').getByText('「o1」出现了不止一次').first().waitFor()
+    expect(await option('ModelRatio')).not.toContain('GPT-4o')
+    await page.getByRole('button', { name: /处冲突/ }).click()
+    await giveUp()
+  })
+
+  test('two thousand models scroll, and only those in view are drawn', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, index) => [`many-${String(index).padStart(4, '0')}`, 1]),
+    )
+    const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
+    await search('many-')
+    await area.fill(JSON.stringify(many))
+    await page.getByText('2000 个', { exact: true }).waitFor()
+    const box = page.getByRole('region', { name: '模型价格' })
+    expect(await box.getByRole('row').count()).toBeLessThan(80)
+    await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await cell('模型倍率', 'many-1999').waitFor()
+    await giveUp()
+    await search('')
+  })
+
+  test('groups have a table too', async () => {
+    await page.getByRole('button', { name: '分组倍率' }).click()
+    await page.getByLabel('新分组的名称').fill('team')
+    await page.getByLabel('新分组的名称').press('Enter')
+    await cell('分组倍率', 'team').fill('0.75')
+    await cell('分组倍率', 'team').press('Enter')
+    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await expect
+      .poll(async () => JSON.parse(await option('GroupRatio')))
+      .toMatchObject({ team: 0.75 })
+  })
+})
+
+test('English, where it is chosen', async () => {
+  const opened = await visit.open('/setting?tab=operation', visit.root, { language: 'en' })
+  const form = opened.page.getByRole('form', { name: 'Ratios' })
+  await form.getByRole('textbox', { name: 'Model ratio', exact: true }).fill('{')
+  await form.getByRole('button', { name: 'Save ratios' }).click()
+  await form.getByText('The model ratio is not valid JSON').waitFor()
+  expect(opened.problems).toEqual([])
+  await opened.context.close()
+})
+
+test('an ordinary user sees neither these tabs nor what is in them', async () => {
+  const user = await visit.person('somebody')
+  const opened = await visit.open('/setting?tab=operation', user)
+  await opened.page.getByText('只有管理员可以查看和修改这些设置').waitFor()
+  const tabs = opened.page.getByRole('navigation', { name: '设置' }).getByRole('link')
+  expect(await tabs.allTextContents()).toEqual(['个人设置', '模型价格'])
+  await opened.context.close()
+})
+
+test('an admin does', async () => {
+  const opened = await visit.open('/setting', await visit.person('keeper', 10))
+  const tabs = opened.page.getByRole('navigation', { name: '设置' }).getByRole('link')
+  await tabs.first().waitFor()
+  expect(await tabs.allTextContents()).toEqual([
+    '个人设置',
+    '模型价格',
+    '运营设置',
+    '系统设置',
+    '其他设置',
+  ])
+  await opened.context.close()
+})

@@ -1,0 +1,142 @@
+import http from 'node:http'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { quiet, startVisit, type Visit } from './visit.ts'
+
+/** 设置 → 其他设置: update check, notice, name, theme, logo, contents, footer. */
+
+let visit: Visit
+let page: Page
+let folder = ''
+const problems: string[] = []
+/** What the code host answers. */
+let said = { status: 404, body: '' }
+const host = http.createServer((_request, response) => {
+  response.writeHead(said.status).end(said.body)
+})
+const env = () => ({
+  DATA_DIR: folder,
+  RELEASE_REPOSITORY: 'somebody/gateway',
+  // A server listening on TCP has an address object.
+  GITHUB_API_BASE_URL: `http://127.0.0.1:${(host.address() as AddressInfo).port}`,
+})
+
+async function start(): Promise<void> {
+  visit = await startVisit({ env: env() })
+  const opened = await visit.open('/setting?tab=other', visit.root)
+  page = opened.page
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    if (message.text().includes('Content Security Policy')) problems.push(message.text())
+  })
+  await page.getByRole('heading', { name: '公告' }).waitFor()
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-other-'))
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  await start()
+})
+afterAll(async () => {
+  await visit.stop()
+  host.close()
+  await rm(folder, { recursive: true, force: true })
+  expect(problems).toEqual([])
+})
+
+const group = (name: string) => page.getByRole('form', { name, exact: true })
+const status = async () => Object((await visit.api('GET', '/api/status'))['data'])
+async function save(name: string): Promise<void> {
+  await group(name).getByRole('button', { name: /^保存/ }).click()
+  await page.getByText('操作成功完成！').first().waitFor()
+  await page.getByText('操作成功完成！').first().waitFor({ state: 'detached' })
+}
+
+describe('the update check', () => {
+  const check = () => page.getByRole('button', { name: '检查更新' }).click()
+
+  test('a failure is one sentence', async () => {
+    await check()
+    const told = page.getByText('检查更新失败：somebody/gateway 还没有发布任何版本')
+    await told.first().waitFor()
+    // Beside the button and as a toast.
+    await expect.poll(() => told.count()).toBe(2)
+  })
+
+  test('a newer release is shown with its notes, which run nothing', async () => {
+    const body = '# 新版\n\n<img src=x onerror="window.ran = 1"> **更快**'
+    const release = { tag_name: 'v99.0.0', body, html_url: 'https://example.com/v99' }
+    said = { status: 200, body: JSON.stringify(release) }
+    await visit.stop()
+    await start()
+    await check()
+    await page.getByText('有新版本：v99.0.0').waitFor()
+    await page.getByRole('heading', { name: '新版' }).waitFor()
+    expect(await page.getByRole('link', { name: '查看发布页' }).getAttribute('href')).toBe(
+      'https://example.com/v99',
+    )
+    expect(await page.evaluate(() => 'ran' in window)).toBe(false)
+  })
+})
+
+test('name and logo show at once', async () => {
+  await group('个性化').getByLabel('系统名称').fill('我的网关')
+  await group('个性化').getByLabel('Logo 图片地址').fill('./logo.png?2')
+  await group('个性化').getByRole('button', { name: /^保存/ }).click()
+  await group('个性化').getByText('需要图片的地址').first().waitFor()
+  await quiet(page)
+  await group('个性化').getByLabel('Logo 图片地址').fill('./favicon.png')
+  await save('个性化')
+  await page.getByRole('banner').getByText('我的网关').waitFor()
+  expect(await page.title()).toContain('我的网关')
+  expect(await page.locator('header img').first().getAttribute('src')).toBe('./favicon.png')
+  await visit.setOption('Logo', '')
+})
+
+test('each theme is an accent, from the next start on', async () => {
+  const accents = new Set<string>()
+  const accent = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent'))
+  accents.add(await accent())
+  for (const [label, theme] of [
+    ['莓果（红）', 'berry'],
+    ['天空（蓝）', 'air'],
+  ] as const) {
+    await group('个性化').getByText('重启服务后生效').waitFor()
+    await group('个性化').getByLabel('主题').selectOption({ label })
+    await save('个性化')
+    const before = await accent()
+    await page.reload()
+    await page.getByRole('heading', { name: '公告' }).waitFor()
+    expect(await accent()).toBe(before)
+    await visit.stop()
+    await start()
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.dataset['accent']))
+      .toBe(theme)
+    accents.add(await accent())
+  }
+  expect(accents.size).toBe(3)
+})
+
+test('contents are kept as they were written', async () => {
+  for (const [name, label, text] of [
+    ['公告', '公告内容', '今晚 **维护**'],
+    ['首页', '首页内容', '# 欢迎\n\n<b>粗</b>'],
+    ['关于', '关于页内容', 'https://example.com/about'],
+    ['页脚', '页脚 HTML', '<b>自定义页脚</b>'],
+  ] as const) {
+    await group(name).getByLabel(label).fill(text)
+    await save(name)
+    expect(await group(name).getByLabel(label).inputValue()).toBe(text)
+  }
+  expect((await visit.api('GET', '/api/notice'))['data']).toBe('今晚 **维护**')
+  expect((await visit.api('GET', '/api/home_page_content'))['data']).toBe('# 欢迎\n\n<b>粗</b>')
+  expect((await visit.api('GET', '/api/about'))['data']).toBe('https://example.com/about')
+  expect((await status()).footer_html).toBe('<b>自定义页脚</b>')
+  await page.getByRole('contentinfo').getByText('自定义页脚').waitFor()
+})

@@ -1,0 +1,136 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sees, SOON, startConsole, type Console } from './console-setup.ts'
+
+let world: Console
+let page: Page
+
+beforeAll(async () => {
+  world = await startConsole()
+  ;({ page } = await world.open(world.root, '/user/add'))
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.problems).toEqual([])
+})
+
+const field = (name: string) => page.getByLabel(name, { exact: true })
+const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
+const goTo = (path: string) => page.goto(world.gatehouse.url + path)
+interface StoredUser {
+  id: number
+  username: string
+  display_name: string
+  group: string
+  quota: number
+}
+const stored = async (username: string): Promise<StoredUser> => {
+  const call = `GET /api/user/search?keyword=${username}` as const
+  const [user] = await world.ask<StoredUser[]>(world.root, call)
+  if (user === undefined) throw new Error(`no ${username}`)
+  return user
+}
+
+describe('adding a user', () => {
+  test('needs a name and a password of eight characters', async () => {
+    await goTo('/user/add')
+    await submit('创建')
+    expect(await sees(page, '请输入用户名')).toBe(true)
+    expect(await sees(page, '请输入密码')).toBe(true)
+    expect(await field('用户名 *').getAttribute('aria-invalid')).toBe('true')
+    await field('用户名 *').fill('alice')
+    await field('密码 *').fill('1234567')
+    await submit('创建')
+    expect(await sees(page, '密码长度不得小于 8 位！')).toBe(true)
+    expect(await world.ask(world.root, 'GET /api/user/search?keyword=alice')).toEqual([])
+  })
+
+  test('ends in the list, where the new one is', async () => {
+    await field('密码 *').fill('12345678')
+    await field('显示名称').fill('爱丽丝')
+    await submit('创建')
+    expect(await sees(page, '用户账户创建成功！')).toBe(true)
+    await page.waitForURL('**/user')
+    await page.getByRole('row').filter({ hasText: '爱丽丝' }).waitFor()
+  })
+
+  test('a name that is taken is refused in the form, which keeps what was typed', async () => {
+    await goTo('/user/add')
+    await field('用户名 *').fill('alice')
+    await field('密码 *').fill('12345678')
+    await submit('创建')
+    const form = page.getByRole('form', { name: '添加用户' })
+    expect(await sees(form.getByRole('alert'), '用户名「alice」已被使用')).toBe(true)
+    expect(await field('用户名 *').inputValue()).toBe('alice')
+  })
+})
+
+describe('editing a user', () => {
+  test('shows what is stored and cannot be saved unchanged', async () => {
+    const { id } = await stored('alice')
+    await goTo(`/user/edit/${id}`)
+    await expect.poll(() => field('用户名').inputValue(), SOON).toBe('alice')
+    expect(await field('密码').inputValue()).toBe('')
+    expect(await page.getByRole('button', { name: '保存' }).isDisabled()).toBe(true)
+  })
+
+  test('changes group and quota; what was spent or added meanwhile stays', async () => {
+    const { id, quota } = await stored('alice')
+    await field('显示名称').fill('Alice')
+    await field('分组').fill('svip,')
+    await field('剩余额度').fill(String(quota + 1_000_000))
+    expect(await sees(page, '等价 $2.00')).toBe(true)
+    expect(await sees(page, '剩余额度 0 → 1000000')).toBe(true)
+    await world.ask(world.root, 'POST /api/topup', { user_id: id, quota: 77 })
+    await submit('保存')
+    expect(await sees(page, '用户信息更新成功！')).toBe(true)
+    await page.waitForURL('**/user')
+    expect(await stored('alice')).toMatchObject({
+      display_name: 'Alice',
+      group: 'default,svip',
+      quota: quota + 1_000_077,
+    })
+  })
+
+  test('an empty group is default; an empty password stays what it was', async () => {
+    const { id } = await stored('alice')
+    await goTo(`/user/edit/${id}`)
+    await field('分组').focus()
+    for (const _tag of ['svip', 'default']) await page.keyboard.press('Backspace')
+    expect(await sees(page, '分组 default,svip → default')).toBe(true)
+    await submit('保存')
+    await page.waitForURL('**/user')
+    expect(await stored('alice')).toMatchObject({ group: 'default' })
+    const body = JSON.stringify({ username: 'alice', password: '12345678' })
+    const login = await fetch(`${world.gatehouse.url}/api/user/login`, { method: 'POST', body })
+    expect(await login.json()).toMatchObject({ success: true })
+  })
+
+  test('a quota that is none is named under its field', async () => {
+    const { id } = await stored('alice')
+    await goTo(`/user/edit/${id}`)
+    await field('剩余额度').fill('1.5')
+    await submit('保存')
+    expect(await sees(page, '额度必须是不小于 0 的整数，例如 500000')).toBe(true)
+  })
+
+  test('somebody who is not there, and somebody an admin may not see, are told', async () => {
+    await goTo('/user/edit/99999')
+    expect(await sees(page.getByRole('alert'), '没有找到该记录')).toBe(true)
+    const admin = await world.person('boss', 'admin')
+    const other = await world.open(admin, '/user/edit/1')
+    expect(await sees(other.page.getByRole('alert'), '用户加载失败')).toBe(true)
+    await other.context.close()
+  })
+})
+
+test('an ordinary user finds no way in', async () => {
+  const user = await world.person('plain')
+  for (const path of ['/user', '/user/add', '/redemption', '/audit']) {
+    const { page: theirs, context } = await world.open(user, path)
+    await theirs.locator('h1').first().waitFor()
+    expect(await theirs.getByRole('table').count()).toBe(0)
+    expect(await theirs.getByRole('textbox').count()).toBe(0)
+    await context.close()
+  }
+})

@@ -1,0 +1,42 @@
+import '@mantine/core/styles/Input.layer.css'
+import { TextInput } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import type { RowField } from '../../ui/form.tsx'
+import { useDollarText } from '../status.ts'
+import { pointsOf } from './points.ts'
+import styles from './quota-input.module.css'
+
+interface QuotaInputProps {
+  field: RowField
+  /** Points as typed. */
+  value: string
+  onChange: (value: string) => void
+  onBlur?: () => void
+  disabled?: boolean
+}
+
+/** Points, with what they are worth beside them. */
+export function QuotaInput({ field, value, onChange, onBlur, disabled }: QuotaInputProps) {
+  const { t } = useTranslation()
+  const dollarText = useDollarText()
+  const points = pointsOf(value)
+  return (
+    <TextInput
+      {...field}
+      inputMode="numeric"
+      autoComplete="off"
+      disabled={disabled === true}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      {...(onBlur === undefined ? {} : { onBlur })}
+      rightSection={
+        points === null ? null : (
+          <span className={styles['worth']}>
+            {t('等价 {{amount}}', { amount: dollarText(points) })}
+          </span>
+        )
+      }
+      rightSectionWidth="auto"
+    />
+  )
+}

@@ -1,0 +1,86 @@
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Channel } from '../../contract/channel-api.ts'
+import { call } from '../app/call.ts'
+import { useStatus } from '../app/status.ts'
+import { toast } from '../app/toast.ts'
+import { Action } from '../ui/actions.tsx'
+import { batchKeys, hasStoredKey, needsKeyAgain, toInput } from './channel-form.ts'
+import type { RowsProps } from './channel-form-rows.tsx'
+import styles from './channel.module.css'
+
+/** Asks with what the form holds, or as the stored channel where that has not changed. */
+async function askUpstream({ form, before }: RowsProps): Promise<string[]> {
+  const input = toInput(form.values, before?.config ?? null)
+  if (before !== null && isAsStored({ form, before })) {
+    return call('GET /api/channel/upstream_models/:id', { params: { id: before.id } })
+  }
+  const { type, base_url, key, config } = input
+  return call('POST /api/channel/upstream_models', { body: { type, base_url, key, config } })
+}
+
+const isAsStored = ({ form, before }: RowsProps & { before: Channel }): boolean =>
+  hasStoredKey(before) && !needsKeyAgain(form.values, before) && form.values.key.trim() === ''
+
+/** Why the upstream cannot be asked yet; undefined: it can. */
+function useReason({ form, before }: RowsProps): string | undefined {
+  const { t } = useTranslation()
+  const hasKey = batchKeys(toInput(form.values).key ?? '').length > 0
+  if (hasKey || (before !== null && isAsStored({ form, before }))) return undefined
+  return t('请先填写密钥')
+}
+
+/** Takes over the list of models that the upstream itself offers, and says what it does not. */
+export function UpstreamModels({ form, before }: RowsProps) {
+  const { t } = useTranslation()
+  const why = useReason({ form, before })
+  const [offered, setOffered] = useState<string[] | null>(null)
+  const { models } = form.values
+  const missing = offered === null ? [] : models.filter((model) => !offered.includes(model))
+  // A One API server has no such address.
+  if (useStatus().gatehouse === undefined) return null
+
+  async function fetchModels() {
+    const found = await askUpstream({ form, before })
+    setOffered(found)
+    const added = found.filter((model) => !models.includes(model))
+    form.setFieldValue('models', [...models, ...added])
+    form.clearFieldError('models')
+    toast.success(
+      t('上游提供 {{count}} 个模型，新填入 {{added}} 个', {
+        count: found.length,
+        added: added.length,
+      }),
+    )
+  }
+  return (
+    <>
+      <Action
+        label={t('从上游获取')}
+        onClick={fetchModels}
+        {...(why === undefined ? {} : { why })}
+      />
+      {missing.length > 0 && (
+        <output className={styles['missing']}>
+          {t('上游没有其中的 {{count}} 个：{{list}}', {
+            count: missing.length,
+            list: missing.slice(0, MISSING_SHOWN_MAX).join(t('，')),
+          })}
+          <button
+            type="button"
+            onClick={() => {
+              form.setFieldValue(
+                'models',
+                models.filter((model) => !missing.includes(model)),
+              )
+            }}
+          >
+            {t('移除这些模型')}
+          </button>
+        </output>
+      )}
+    </>
+  )
+}
+
+const MISSING_SHOWN_MAX = 5

@@ -1,0 +1,218 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { TFunction } from 'i18next'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Overview } from '../../contract/dashboard-api.ts'
+import type { DashboardDimension } from '../../contract/dashboard.ts'
+import { isAdmin } from '../../contract/user.ts'
+import { call } from '../app/call.ts'
+import { LinkButton } from '../app/link-button.tsx'
+import { useListState } from '../app/list-state.ts'
+import { useSessionUser } from '../app/session.ts'
+import { useHasFeature, useQuotaText } from '../app/status.ts'
+import { nowSeconds } from '../app/time.ts'
+import { paths } from '../paths.ts'
+import { Page, Panel } from '../ui/page.tsx'
+import { Empty, LoadError, Skeleton } from '../ui/states.tsx'
+import {
+  dimensions,
+  failureShare,
+  growth,
+  type Metric,
+  metrics,
+  overviewOfWeek,
+  type RangeName,
+  rangeQuery,
+  ranges,
+} from './overview.ts'
+import { Ranking } from './ranking.tsx'
+import { UsagePanel } from './usage-panel.tsx'
+import styles from './dashboard.module.css'
+
+const ADMIN_DIMENSIONS = dimensions.map(({ name }) => name)
+const OWN_DIMENSIONS: readonly DashboardDimension[] = ['model', 'token']
+const ONE_API_DIMENSIONS: readonly DashboardDimension[] = ['model']
+
+/** What the address chooses, as far as it is on offer. */
+function useChoices() {
+  const { get, set } = useListState()
+  const user = useSessionUser()
+  const isKnown = useHasFeature()('dashboard')
+  const isOfAll = user !== null && isAdmin(user.role) && isKnown
+  const offered = isOfAll ? ADMIN_DIMENSIONS : isKnown ? OWN_DIMENSIONS : ONE_API_DIMENSIONS
+  return {
+    isKnown,
+    isOfAll,
+    offered,
+    range: (ranges.find(({ name }) => name === get('range')) ?? ranges[1]).name,
+    metric: (metrics.find(({ name }) => name === get('metric')) ?? metrics[0]).name,
+    by: offered.find((name) => name === get('by')) ?? ('model' as const),
+    setRange: (range: RangeName) => set({ range }),
+    setMetric: (metric: Metric) => set({ metric }),
+    setBy: (by: DashboardDimension) => set({ by }),
+  }
+}
+
+const MINUTES = -1
+
+function useOverview(range: RangeName, by: DashboardDimension, isKnown: boolean) {
+  return useQuery({
+    queryKey: ['dashboard', isKnown, range, by],
+    queryFn: async ({ signal }): Promise<Overview> => {
+      const options = { signal, background: true }
+      if (!isKnown) {
+        return overviewOfWeek(await call('GET /api/user/dashboard', {}, options), nowSeconds())
+      }
+      const query = rangeQuery(range, nowSeconds())
+      // The browser counts how far UTC is ahead.
+      const offset_minutes = MINUTES * new Date().getTimezoneOffset()
+      return call('GET /api/dashboard', { query: { ...query, offset_minutes, by } }, options)
+    },
+    placeholderData: keepPreviousData,
+  })
+}
+
+function RangeButtons({
+  range,
+  onRange,
+}: {
+  range: RangeName
+  onRange: (range: RangeName) => void
+}) {
+  const { t } = useTranslation()
+  return (
+    <fieldset className={styles['ranges']} aria-label={t('时间范围')}>
+      {ranges.map(({ name, label }) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={name === range}
+          onClick={() => onRange(name)}
+        >
+          {t(label)}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+function Figure({ label, value, note }: { label: string; value: ReactNode; note?: string }) {
+  return (
+    <div className={styles['figure']}>
+      <span className={styles['figureLabel']}>{label}</span>
+      <span className={styles['figureValue']}>
+        {value}
+        {note !== undefined && note !== '' && <small>{note}</small>}
+      </span>
+    </div>
+  )
+}
+
+function growthText(now: number, before: number, t: TFunction): string {
+  const percent = growth(now, before)
+  if (percent === null) return ''
+  return t('较上一周期 {{change}}', { change: `${percent >= 0 ? '+' : ''}${percent}%` })
+}
+
+function Totals({ overview }: { overview: Overview | undefined }) {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const labels = [t('消耗额度'), t('请求数'), t('提示 tokens'), t('补全 tokens')]
+  if (overview === undefined) {
+    return (
+      <div className={styles['figures']} aria-busy="true">
+        {labels.map((label) => (
+          <Figure key={label} label={label} value={<Skeleton width={96} />} />
+        ))}
+      </div>
+    )
+  }
+  const { totals, previous } = overview
+  const share = failureShare(totals)
+  const failed =
+    totals.failures === 0 || share === null
+      ? growthText(totals.requests, previous.requests, t)
+      : t('另有失败 {{failed}} 次（{{share}}%）', {
+          failed: totals.failures.toLocaleString('en-US'),
+          share,
+        })
+  const [quota = '', requests = '', prompt = '', completion = ''] = labels
+  return (
+    <div className={styles['figures']}>
+      <Figure
+        label={quota}
+        value={quotaText(totals.quota)}
+        note={growthText(totals.quota, previous.quota, t)}
+      />
+      <Figure label={requests} value={totals.requests.toLocaleString('en-US')} note={failed} />
+      <Figure
+        label={prompt}
+        value={totals.prompt_tokens.toLocaleString('en-US')}
+        note={growthText(totals.prompt_tokens, previous.prompt_tokens, t)}
+      />
+      <Figure
+        label={completion}
+        value={totals.completion_tokens.toLocaleString('en-US')}
+        note={growthText(totals.completion_tokens, previous.completion_tokens, t)}
+      />
+    </div>
+  )
+}
+
+export function DashboardPage() {
+  const { t } = useTranslation()
+  const choices = useChoices()
+  const { range, metric, by, offered, isKnown, isOfAll } = choices
+  const { data, error, refetch, isPlaceholderData } = useOverview(range, by, isKnown)
+  const unit = ranges.find(({ name }) => name === range)?.unit ?? 'day'
+  if (error !== null && data === undefined) {
+    return (
+      <Page title={t('概览')}>
+        <LoadError what={t('概览')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
+  }
+  const isEmpty = data !== undefined && data.totals.requests === 0 && data.totals.failures === 0
+  return (
+    <Page
+      title={t('概览')}
+      facts={isOfAll ? t('全部用户') : t('我的用量')}
+      actions={isKnown && <RangeButtons range={range} onRange={choices.setRange} />}
+    >
+      <div className={styles['parts']} aria-busy={isPlaceholderData}>
+        <Totals overview={data} />
+        {data === undefined && (
+          <Panel>
+            <div className={styles['chartBox']} />
+          </Panel>
+        )}
+        {isEmpty && (
+          <Panel>
+            <Empty
+              sentence={t('这段时间没有调用')}
+              action={
+                <LinkButton size="xs" variant="default" to={paths.token}>
+                  {t('查看令牌')}
+                </LinkButton>
+              }
+            />
+          </Panel>
+        )}
+        {data !== undefined && !isEmpty && (
+          <>
+            <UsagePanel
+              overview={data}
+              unit={isKnown ? unit : 'day'}
+              metric={metric}
+              by={by}
+              offered={offered}
+              onMetric={choices.setMetric}
+              onDimension={choices.setBy}
+            />
+            <Ranking overview={data} by={by} />
+          </>
+        )}
+      </div>
+    </Page>
+  )
+}

@@ -1,0 +1,74 @@
+import { Link } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import type { Overview } from '../../contract/dashboard-api.ts'
+import type { DashboardDimension } from '../../contract/dashboard.ts'
+import { useQuotaText } from '../app/status.ts'
+import { paths } from '../paths.ts'
+import { Panel } from '../ui/page.tsx'
+import { dimensions } from './overview.ts'
+import { useNameText } from './usage-panel.tsx'
+import styles from './dashboard.module.css'
+
+interface RankingProps {
+  overview: Overview
+  by: DashboardDimension
+}
+
+/** Who or what used how much, most first. */
+export function Ranking({ overview, by }: RankingProps) {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const nameText = useNameText(by)
+  const { names, totals } = overview
+  const what = t(dimensions.find(({ name }) => name === by)?.label ?? '')
+  const most = Math.max(1, ...names.map(({ quota }) => quota))
+  const count = (value: number) => value.toLocaleString('en-US')
+  const title = t('{{what}}排行', { what })
+  return (
+    <Panel title={title}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls when narrow */}
+      <section className={styles['tableBox']} aria-label={title} tabIndex={0}>
+        <table className={styles['table']}>
+          <thead>
+            <tr>
+              <th scope="col">{what}</th>
+              <th scope="col">{t('请求数')}</th>
+              <th scope="col">{t('提示 tokens')}</th>
+              <th scope="col">{t('补全 tokens')}</th>
+              <th scope="col">{t('额度')}</th>
+              <th scope="col">{t('占比')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {names.map((named) => (
+              <tr key={named.name}>
+                <th scope="row">
+                  <meter
+                    className={styles['share']}
+                    min={0}
+                    max={most}
+                    value={named.quota}
+                    aria-hidden="true"
+                  />
+                  {by === 'channel' ? (
+                    <Link to={paths.channelEdit(Number(named.name))}>{nameText(named.name)}</Link>
+                  ) : (
+                    nameText(named.name)
+                  )}
+                </th>
+                <td>{count(named.requests)}</td>
+                <td>{count(named.prompt_tokens)}</td>
+                <td>{count(named.completion_tokens)}</td>
+                <td>{quotaText(named.quota, 4)}</td>
+                <td>{shareText(named.quota, totals.quota)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </Panel>
+  )
+}
+
+const shareText = (part: number, whole: number): string =>
+  whole === 0 ? '—' : `${((part / whole) * 100).toFixed(1)}%`

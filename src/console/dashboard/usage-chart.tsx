@@ -1,0 +1,51 @@
+import '@mantine/charts/styles.layer.css'
+import { BarChart } from '@mantine/charts'
+import type { ChartTexts } from './usage-panel.tsx'
+import type { Series } from './overview.ts'
+import styles from './dashboard.module.css'
+
+interface UsageChartProps {
+  series: readonly Series[]
+  texts: ChartTexts
+}
+
+const HEIGHT = 240
+/** Room for the longest figure of the axis. */
+const AXIS_WIDTH = 56
+
+/** Stacked bars. Names may hold dots, which chart keys may not: they are numbered. */
+export function UsageChart({ series, texts }: UsageChartProps) {
+  const data = texts.labels.map((label, bucket) => ({
+    label,
+    ...Object.fromEntries(series.map(({ values }, index) => [`s${index}`, values[bucket] ?? 0])),
+  }))
+  return (
+    <BarChart
+      className={styles['chart'] ?? ''}
+      h={HEIGHT}
+      data={data}
+      dataKey="label"
+      type="stacked"
+      series={series.map((one, index) => ({
+        name: `s${index}`,
+        label: texts.seriesName(one),
+        color: seriesColor(one, index),
+      }))}
+      valueFormatter={texts.valueText}
+      gridAxis="x"
+      tickLine="none"
+      gridProps={{ strokeDasharray: '0' }}
+      xAxisProps={{ minTickGap: 16 }}
+      yAxisProps={{ width: AXIS_WIDTH, tickCount: 4, tickFormatter: texts.axisText }}
+      tooltipAnimationDuration={0}
+      maxBarWidth={96}
+      barProps={{ isAnimationActive: false }}
+      // The figures are in the table below: the picture itself is one thing.
+      barChartProps={{ accessibilityLayer: false }}
+    />
+  )
+}
+
+/** As the classes of the legend have it. */
+export const seriesColor = ({ name }: Pick<Series, 'name'>, index: number): string =>
+  name === null ? 'var(--series-rest)' : `var(--series-${index})`

@@ -1,0 +1,212 @@
+import { NativeSelect } from '@mantine/core'
+import dayjs from 'dayjs'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Overview } from '../../contract/dashboard-api.ts'
+import type { DashboardDimension, DashboardUnit } from '../../contract/dashboard.ts'
+import { useQuotaText } from '../app/status.ts'
+import { Panel } from '../ui/page.tsx'
+import { dimensions, type Metric, metrics, type Series, seriesOf } from './overview.ts'
+import styles from './dashboard.module.css'
+
+const UsageChart = lazy(() =>
+  import('./usage-chart.tsx').then((module) => ({ default: module.UsageChart })),
+)
+
+/** How the chart and its table write what they show. */
+export interface ChartTexts {
+  /** One for each bucket. */
+  labels: string[]
+  seriesName: (series: Pick<Series, 'name' | 'count'>) => string
+  valueText: (value: number) => string
+  /** The same, as short as an axis needs it. */
+  axisText: (value: number) => string
+}
+
+/** Names are as they were sent; a channel is known by its number. */
+export function useNameText(by: DashboardDimension): (name: string) => string {
+  const { t } = useTranslation()
+  return (name) => {
+    if (by === 'channel') return t('渠道 {{id}}', { id: name })
+    return name === '' ? t('（未命名）') : name
+  }
+}
+
+/** Points below which two decimals of a dollar say too little. */
+const SMALL_QUOTA = 100_000
+const SMALL_DECIMALS = 4
+/** Half a day on, a label is of its own day also where the clocks were changed. */
+const HALF_DAY = 43_200
+
+function useChartTexts(
+  overview: Overview,
+  { unit, metric, by }: Pick<UsagePanelProps, 'unit' | 'metric' | 'by'>,
+): ChartTexts {
+  const { t, i18n } = useTranslation()
+  const quotaText = useQuotaText()
+  const nameText = useNameText(by)
+  const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+  const label = (start: number) =>
+    unit === 'hour'
+      ? dayjs.unix(start).format('HH:mm')
+      : dayjs.unix(start + HALF_DAY).format('MM-DD')
+  return {
+    labels: overview.buckets.map(({ start }) => label(start)),
+    seriesName: ({ name, count }) =>
+      name === null ? t('其他 {{names}} 个', { names: count }) : nameText(name),
+    valueText: (value) =>
+      metric === 'quota'
+        ? quotaText(value, value < SMALL_QUOTA ? SMALL_DECIMALS : undefined)
+        : value.toLocaleString(i18n.language),
+    axisText: (value) => (metric === 'quota' ? quotaText(value) : compact.format(value)),
+  }
+}
+
+interface UsagePanelProps {
+  overview: Overview
+  unit: DashboardUnit
+  metric: Metric
+  by: DashboardDimension
+  /** What may be chosen. */
+  offered: readonly DashboardDimension[]
+  onMetric: (metric: Metric) => void
+  onDimension: (by: DashboardDimension) => void
+}
+
+/** Consumption over time, stacked by name, and the same as a table. */
+export function UsagePanel(props: UsagePanelProps) {
+  const { overview, unit, metric, by } = props
+  const { t } = useTranslation()
+  const [isTable, setIsTable] = useState(false)
+  const series = seriesOf(overview, metric)
+  const texts = useChartTexts(overview, props)
+  const title = unit === 'hour' ? t('每小时用量') : t('每日用量')
+  return (
+    <Panel>
+      <div className={styles['panelHead']}>
+        <h2>{title}</h2>
+        <Choices {...props} />
+        <button
+          type="button"
+          className={styles['switch']}
+          aria-pressed={isTable}
+          onClick={() => setIsTable(!isTable)}
+        >
+          {isTable ? t('显示图表') : t('显示表格')}
+        </button>
+      </div>
+      {isTable ? (
+        <BucketTable title={title} series={series} texts={texts} />
+      ) : (
+        <>
+          <figure
+            className={styles['chartBox']}
+            aria-label={t('{{title}}，共 {{total}}。可切换为表格', {
+              title,
+              total: texts.valueText(overview.totals[metric]),
+            })}
+          >
+            <Suspense fallback={null}>
+              <UsageChart series={series} texts={texts} />
+            </Suspense>
+          </figure>
+          <Legend series={series} texts={texts} by={by} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Choices({ metric, by, offered, onMetric, onDimension }: UsagePanelProps) {
+  const { t } = useTranslation()
+  return (
+    <div className={styles['choices']}>
+      <NativeSelect
+        aria-label={t('指标')}
+        value={metric}
+        onChange={({ currentTarget }) => {
+          const chosen = metrics.find(({ name }) => name === currentTarget.value)
+          if (chosen !== undefined) onMetric(chosen.name)
+        }}
+        data={metrics.map(({ name, label }) => ({ value: name, label: t(label) }))}
+      />
+      {offered.length > 1 && (
+        <NativeSelect
+          aria-label={t('分类')}
+          value={by}
+          onChange={({ currentTarget }) => {
+            const chosen = offered.find((name) => name === currentTarget.value)
+            if (chosen !== undefined) onDimension(chosen)
+          }}
+          data={dimensions
+            .filter(({ name }) => offered.includes(name))
+            .map(({ name, label }) => ({
+              value: name,
+              label: t('按{{what}}', { what: t(label) }),
+            }))}
+        />
+      )}
+    </div>
+  )
+}
+
+interface SeriesProps {
+  series: readonly Series[]
+  texts: ChartTexts
+}
+
+function Legend({ series, texts, by }: SeriesProps & { by: DashboardDimension }) {
+  const { t } = useTranslation()
+  // Of many users or tokens only totals are known: one bar, and the list below says whose.
+  const isWhole = series.length === 1 && series[0]?.name === null
+  if (isWhole && (by === 'user' || by === 'token')) {
+    return <p className={styles['note']}>{t('下表列出各项的用量')}</p>
+  }
+  return (
+    <ul className={styles['legend']}>
+      {series.map((one, index) => (
+        <li key={one.name ?? ' '} data-series={one.name === null ? 'rest' : index}>
+          <span>{texts.seriesName(one)}</span> <b>{texts.valueText(one.total)}</b>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function BucketTable({ title, series, texts }: SeriesProps & { title: string }) {
+  const { t } = useTranslation()
+  return (
+    // A wide table scrolls; with the focus on it, by the keyboard too.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- see above
+    <section className={styles['tableBox']} aria-label={title} tabIndex={0}>
+      <table className={styles['table']}>
+        <thead>
+          <tr>
+            <th scope="col">{t('时间')}</th>
+            {series.map((one) => (
+              <th key={one.name ?? ' '} scope="col">
+                {texts.seriesName(one)}
+              </th>
+            ))}
+            <th scope="col">{t('合计')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {texts.labels.map((label, bucket) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {series.map((one) => (
+                <td key={one.name ?? ' '}>{texts.valueText(one.values[bucket] ?? 0)}</td>
+              ))}
+              <td>
+                {texts.valueText(
+                  series.reduce((sum, { values }) => sum + (values[bucket] ?? 0), 0),
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

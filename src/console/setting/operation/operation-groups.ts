@@ -1,0 +1,172 @@
+import { mark } from '../../app/i18n.ts'
+import type { OptionGroup } from '../option/option-field.ts'
+
+/** Quota points that an option may hold at most. */
+const POINTS_MAX = 2 ** 50
+const quota = { kind: 'number', min: 0, max: POINTS_MAX, step: 1, isQuota: true } as const
+
+export const generalGroup: OptionGroup = {
+  id: 'general',
+  title: mark('通用'),
+  saveLabel: mark('保存通用设置'),
+  fields: [
+    {
+      key: 'TopUpLink',
+      kind: 'address',
+      label: mark('充值链接'),
+      hint: mark('用户点击「充值」时打开'),
+      placeholder: mark('例如发卡网站的购买链接'),
+    },
+    {
+      key: 'ChatLink',
+      kind: 'address',
+      label: mark('聊天链接'),
+      hint: mark('填写后菜单中出现「聊天」'),
+      placeholder: mark('例如已部署的聊天网页的地址'),
+    },
+    {
+      key: 'QuotaPerUnit',
+      kind: 'number',
+      min: 0.01,
+      max: 1e12,
+      step: 0.01,
+      label: mark('单位美元额度'),
+      hint: mark('一美元能兑换的额度'),
+    },
+    {
+      key: 'RetryTimes',
+      kind: 'number',
+      min: 0,
+      max: 100,
+      step: 1,
+      label: mark('失败重试次数'),
+      hint: mark('换一个渠道再试的次数'),
+    },
+    { key: 'DisplayInCurrencyEnabled', kind: 'toggle', label: mark('以货币形式显示额度') },
+    {
+      key: 'DisplayTokenStatEnabled',
+      kind: 'toggle',
+      label: mark('接口返回令牌额度'),
+      hint: mark('账单接口给出令牌的额度，而不是用户的额度'),
+    },
+    {
+      key: 'ApproximateTokenEnabled',
+      kind: 'toggle',
+      label: mark('用近似的方式估算 token 数'),
+      hint: mark('减少计算量'),
+    },
+  ],
+}
+
+export const logGroup: OptionGroup = {
+  id: 'log',
+  title: mark('日志'),
+  saveLabel: mark('保存日志设置'),
+  fields: [
+    {
+      key: 'LogConsumeEnabled',
+      kind: 'toggle',
+      label: mark('记录消费日志'),
+      hint: mark('关闭后仍会扣费和统计，只是没有明细'),
+    },
+  ],
+}
+
+export const monitorGroup: OptionGroup = {
+  id: 'monitor',
+  title: mark('监控'),
+  saveLabel: mark('保存监控设置'),
+  fields: [
+    {
+      key: 'ChannelDisableThreshold',
+      kind: 'number',
+      min: 0,
+      max: 100_000,
+      step: 0.1,
+      unit: mark('秒'),
+      label: mark('最长响应时间'),
+      hint: mark('测试全部渠道时，超过此时间的渠道会被自动禁用'),
+    },
+    {
+      ...quota,
+      key: 'QuotaRemindThreshold',
+      label: mark('额度提醒阈值'),
+      hint: mark('低于此额度时发邮件提醒用户'),
+    },
+    {
+      key: 'AutomaticDisableChannelEnabled',
+      kind: 'toggle',
+      label: mark('失败时自动禁用渠道'),
+    },
+    {
+      key: 'AutomaticEnableChannelEnabled',
+      kind: 'toggle',
+      label: mark('成功时自动启用渠道'),
+    },
+  ],
+}
+
+export const quotaGroup: OptionGroup = {
+  id: 'quota',
+  title: mark('额度'),
+  saveLabel: mark('保存额度设置'),
+  fields: [
+    { ...quota, key: 'QuotaForNewUser', label: mark('新用户初始额度') },
+    {
+      key: 'PreConsumedQuota',
+      kind: 'number',
+      min: 0,
+      max: 10_000_000,
+      step: 1,
+      label: mark('请求预扣费额度'),
+      hint: mark('请求没有限制输出长度时，按此 token 数预扣，结束后多退少补'),
+    },
+    { ...quota, key: 'QuotaForInviter', label: mark('邀请新用户奖励额度') },
+    { ...quota, key: 'QuotaForInvitee', label: mark('使用邀请码奖励额度') },
+  ],
+}
+
+export const ratioGroup: OptionGroup = {
+  id: 'ratio',
+  title: mark('倍率'),
+  saveLabel: mark('保存倍率设置'),
+  fields: [
+    {
+      key: 'DefaultModelRatio',
+      kind: 'text',
+      isOurs: true,
+      label: mark('其他模型的倍率'),
+      hint: mark('没有单独定价的模型按此计费，留空则拒绝调用'),
+      placeholder: mark('留空则拒绝没有定价的模型'),
+    },
+    {
+      key: 'ModelRatio',
+      kind: 'ratios',
+      label: mark('模型倍率'),
+      hint: mark('1 倍为每 1M tokens $2；从中删去的内置模型仍按内置倍率计费'),
+      invalid: mark('模型倍率不是合法的 JSON'),
+    },
+    {
+      key: 'CompletionRatio',
+      kind: 'ratios',
+      label: mark('补全倍率'),
+      hint: mark('补全价格是提示价格的几倍；没有的按模型名称推断'),
+      invalid: mark('补全倍率不是合法的 JSON'),
+    },
+    {
+      key: 'GroupRatio',
+      kind: 'ratios',
+      label: mark('分组倍率'),
+      hint: mark('也是可选的用户分组'),
+      invalid: mark('分组倍率不是合法的 JSON'),
+    },
+    {
+      key: 'CacheRatio',
+      kind: 'ratios',
+      isOurs: true,
+      label: mark('缓存倍率'),
+      hint: mark('命中上游缓存的提示 tokens 按此倍率计费'),
+      invalid: mark('缓存倍率不是合法的 JSON'),
+    },
+  ],
+}

@@ -1,0 +1,67 @@
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { RowField } from '../../ui/form.tsx'
+import { TagInput } from '../../ui/tag-input.tsx'
+import { domainsOf } from './option-field.ts'
+import styles from './option.module.css'
+
+/** Offered while choosing: where most people have their mail. */
+const KNOWN_DOMAINS = [
+  'gmail.com',
+  '163.com',
+  '126.com',
+  'qq.com',
+  'outlook.com',
+  'hotmail.com',
+  'icloud.com',
+  'yahoo.com',
+  'foxmail.com',
+]
+
+interface DomainFieldProps {
+  row: RowField
+  /** Comma list. */
+  value: string
+  onChange: (value: string) => void
+}
+
+/** Mail domains: chosen from the known ones, or added through the box under them. */
+export function DomainField({ row, value, onChange }: DomainFieldProps) {
+  const { t } = useTranslation()
+  const [typed, setTyped] = useState('')
+  const domains = domainsOf(value)
+  function add() {
+    // Empty and known ones change nothing.
+    onChange(domainsOf([...domains, typed.replace(/^@/, '')].join(',')).join(','))
+    setTyped('')
+  }
+  return (
+    <>
+      <TagInput
+        field={row}
+        value={domains}
+        onChange={(next) => onChange(domainsOf(next.join(',')).join(','))}
+        options={KNOWN_DOMAINS}
+        placeholder={t('选择或输入域名')}
+      />
+      <div className={styles['add']}>
+        <TextInput
+          aria-label={t('添加新的允许的邮箱域名')}
+          placeholder={t('添加新的允许的邮箱域名')}
+          autoComplete="off"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return
+            event.preventDefault()
+            add()
+          }}
+        />
+        <Button variant="default" onClick={add}>
+          {t('填入')}
+        </Button>
+      </div>
+    </>
+  )
+}

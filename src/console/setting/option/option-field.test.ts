@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import {
+  generalGroup,
+  monitorGroup,
+  quotaGroup,
+  ratioGroup,
+} from '../operation/operation-groups.ts'
+import { systemGroups } from '../system/system-groups.ts'
+import { changesOf, domainsOf, fieldProblem, type OptionField, sentValue } from './option-field.ts'
+
+const all = [generalGroup, monitorGroup, quotaGroup, ratioGroup, ...systemGroups].flatMap(
+  ({ fields }) => fields,
+)
+function field(key: string): OptionField {
+  const found = all.find((one) => one.key === key)
+  if (found === undefined) throw new Error(`no field ${key}`)
+  return found
+}
+
+test('no option stands in two groups', () => {
+  const keys = all.map(({ key }) => key)
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
+})
+
+test.each([
+  ['RetryTimes', '0', true],
+  ['RetryTimes', '1.5', false],
+  ['RetryTimes', '', false],
+  ['QuotaPerUnit', '0.01', true],
+  ['QuotaPerUnit', '0', false],
+  ['ChannelDisableThreshold', '2.5', true],
+  ['QuotaForNewUser', '-1', false],
+  ['SMTPPort', '65536', false],
+  ['TopUpLink', '', true],
+  ['TopUpLink', 'https://example.com', true],
+  ['TopUpLink', 'javascript:alert(1)', false],
+  ['ModelRatio', '{}', true],
+  ['ModelRatio', '{a:1}', false],
+  ['SMTPAccount', 'anything', true],
+])('%s: %j can be sent: %s', (key, text, isFine) => {
+  expect(fieldProblem(field(key), text) === null).toBe(isFine)
+})
+
+test('base addresses end without a slash; links stay as they are', () => {
+  expect(sentValue(field('ServerAddress'), ' https://a.example/// ')).toBe('https://a.example')
+  expect(sentValue(field('TopUpLink'), 'https://a.example/buy/')).toBe('https://a.example/buy/')
+})
+
+describe('changes', () => {
+  const saved: Record<string, string> = {
+    ServerAddress: 'https://a.example',
+    PasswordLoginEnabled: 'true',
+    RegisterEnabled: 'false',
+    SMTPServer: 'mail.example',
+    ModelRatio: '{"a":1.50}',
+  }
+  const keys = (edits: Record<string, string>) =>
+    changesOf(all, edits, (key) => saved[key] ?? '').map(({ field: { key }, value }) => [
+      key,
+      value,
+    ])
+
+  test('what comes to the same is none', () => {
+    expect(
+      keys({
+        ServerAddress: 'https://a.example/',
+        PasswordLoginEnabled: 'true',
+        ModelRatio: '{\n  "a": 1.50\n}',
+      }),
+    ).toEqual([])
+  })
+
+  test('off, then values, then on', () => {
+    expect(
+      keys({ RegisterEnabled: 'true', SMTPServer: 'other.example', PasswordLoginEnabled: 'false' }),
+    ).toEqual([
+      ['PasswordLoginEnabled', 'false'],
+      ['SMTPServer', 'other.example'],
+      ['RegisterEnabled', 'true'],
+    ])
+  })
+
+  test('a secret that was touched is sent, also to be cleared', () => {
+    expect(keys({ SMTPToken: 'x' })).toEqual([['SMTPToken', 'x']])
+    expect(keys({ SMTPToken: '' })).toEqual([['SMTPToken', '']])
+  })
+})
+
+test('empty and repeated domains are not added', () => {
+  expect(domainsOf('a.com,, b.com，a.com \n c.com')).toEqual(['a.com', 'b.com', 'c.com'])
+})

@@ -1,0 +1,130 @@
+import { mark } from '../../app/i18n.ts'
+import { readRatioText, sentRatios } from '../ratio/ratio-text.ts'
+
+/** One option as a field of a form. Texts are Chinese; translated where shown. */
+export type OptionField = OptionText & {
+  key: string
+  /** Only our server has it; elsewhere the field is left out. */
+  isOurs?: true
+} & OptionKind
+
+interface OptionText {
+  label: string
+  hint?: string
+  placeholder?: string
+}
+
+type OptionKind =
+  | { kind: 'text' }
+  | { kind: 'secret' }
+  | { kind: 'domains' }
+  | {
+      kind: 'address'
+      /** Paths are put behind it: it ends without a slash. */
+      isBase?: true
+    }
+  | { kind: 'number'; min: number; max: number; step: number; unit?: string; isQuota?: true }
+  | { kind: 'toggle'; confirmOff?: { question: string; label: string } }
+  | { kind: 'long'; rows: number; isCode?: true }
+  | { kind: 'choice'; options: readonly { value: string; label: string }[] }
+  | { kind: 'ratios'; invalid: string }
+
+export interface OptionGroup {
+  id: string
+  title: string
+  saveLabel: string
+  fields: readonly OptionField[]
+}
+
+export interface FieldProblem {
+  text: string
+  values?: Record<string, number>
+}
+
+/** What is wrong with a typed value; null: it can be sent. */
+export function fieldProblem(field: OptionField, text: string): FieldProblem | null {
+  switch (field.kind) {
+    case 'number':
+      return numberProblem(field, text)
+    case 'address':
+      return text.trim() === '' || /^https?:\/\/[^\s/]/i.test(text.trim())
+        ? null
+        : { text: mark('需要以 http:// 或 https:// 开头的地址，例如 https://example.com') }
+    case 'ratios':
+      return readRatioText(text) === null ? { text: field.invalid } : null
+    default:
+      return null
+  }
+}
+
+function numberProblem(
+  { min, max, step }: Extract<OptionField, { kind: 'number' }>,
+  text: string,
+): FieldProblem | null {
+  const number = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN
+  const isWhole = step % 1 === 0
+  if (number >= min && number <= max && (!isWhole || Number.isInteger(number))) return null
+  return {
+    text: isWhole
+      ? mark('需要 {{min}} 到 {{max}} 之间的整数')
+      : mark('需要 {{min}} 到 {{max}} 之间的数'),
+    values: { min, max },
+  }
+}
+
+/** A value as it is sent, and compared with what is saved. */
+export function sentValue(field: OptionField, text: string): string {
+  switch (field.kind) {
+    case 'address':
+      return field.isBase === true ? text.trim().replace(/\/+$/, '') : text.trim()
+    case 'ratios':
+      return sentRatios(text)
+    case 'text':
+    case 'number':
+      return text.trim()
+    default:
+      return text
+  }
+}
+
+/** One change to be sent. */
+export interface OptionChange {
+  field: OptionField
+  value: string
+}
+
+/**
+ * What differs from what is saved, in the order it can be sent: what is turned off first, then
+ * values, then what is turned on, because a switch is refused as long as its values are missing,
+ * and values cannot be emptied under a switch. Of secrets the saved value is not known; each that
+ * was touched is sent.
+ */
+export function changesOf(
+  fields: readonly OptionField[],
+  edits: Readonly<Record<string, string>>,
+  saved: (key: string) => string,
+): OptionChange[] {
+  const changes = fields.flatMap((field) => {
+    const edit = edits[field.key]
+    if (edit === undefined) return []
+    const value = sentValue(field, edit)
+    const isSame = field.kind !== 'secret' && value === sentValue(field, saved(field.key))
+    return isSame ? [] : [{ field, value }]
+  })
+  const turn = ({ field, value }: OptionChange): number =>
+    field.kind === 'toggle' ? (value === 'true' ? 2 : 0) : 1
+  return changes.toSorted((a, b) => turn(a) - turn(b))
+}
+
+/** What an empty option counts as where none was ever saved. */
+export const isOn = (value: string): boolean => value === 'true'
+
+/** The items of a comma list; empty and repeated ones are left out. */
+export const domainsOf = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(/[,，\s]/)
+      .map((domain) => domain.trim())
+      .filter((domain) => domain !== ''),
+  ),
+]

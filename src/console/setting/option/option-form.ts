@@ -1,0 +1,112 @@
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { CallFailure } from '../../app/call-client.ts'
+import { call } from '../../app/call.ts'
+import { loadStatus } from '../../app/status.ts'
+import { toast } from '../../app/toast.ts'
+import { readableRatios } from '../ratio/ratio-text.ts'
+import {
+  changesOf,
+  fieldProblem,
+  type OptionChange,
+  type OptionField,
+  type OptionGroup,
+} from './option-field.ts'
+import { type Options, useRefreshOptions } from './options.ts'
+
+/** A group of options while somebody edits it. What was not touched follows the server. */
+export interface OptionForm {
+  group: OptionGroup
+  options: Options
+  text: (field: OptionField) => string
+  /** Null gives the edit up. */
+  edit: (key: string, text: string | null) => void
+  isEdited: (key: string) => boolean
+  /** Sentence under the field; empty: nothing wrong. */
+  problem: (key: string) => string
+  changes: readonly OptionChange[]
+  isBusy: boolean
+  /** What the server answered last; empty: nothing wrong. */
+  failure: string
+  save: () => void
+  giveUp: () => void
+}
+
+type Texts = Readonly<Record<string, string>>
+
+const without = (texts: Texts, key: string): Texts =>
+  Object.fromEntries(Object.entries(texts).filter(([name]) => name !== key))
+
+export function useOptionForm(group: OptionGroup, options: Options): OptionForm {
+  const { t } = useTranslation()
+  const refresh = useRefreshOptions()
+  const [edits, setEdits] = useState<Texts>({})
+  const [problems, setProblems] = useState<Texts>({})
+  const [failure, setFailure] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
+  const changes = changesOf(group.fields, edits, options.value)
+
+  /** Sends one change after the other; those that arrived are no edits any more. */
+  async function send() {
+    let sent = 0
+    try {
+      for (const { field, value } of changes) {
+        await call('PUT /api/option/', { body: { key: field.key, value } })
+        sent += 1
+      }
+      toast.success(t('操作成功完成！'))
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      const refused = changes[sent]?.field.key
+      if (refused !== undefined) setProblems({ [refused]: error.message })
+      setFailure(error.message)
+    }
+    if (sent === 0) return
+    // The saved values first: for a moment the fields would show the old ones.
+    await refresh()
+    const done = new Set(changes.slice(0, sent).map(({ field }) => field.key))
+    setEdits((now) => Object.fromEntries(Object.entries(now).filter(([key]) => !done.has(key))))
+    void loadStatus()
+  }
+
+  function save() {
+    const found = group.fields.flatMap((field) => {
+      const edit = edits[field.key]
+      const problem = edit === undefined ? null : fieldProblem(field, edit)
+      return problem === null ? [] : [[field.key, t(problem.text, problem.values ?? {})] as const]
+    })
+    setProblems(Object.fromEntries(found))
+    setFailure('')
+    if (found[0] !== undefined) {
+      toast.error(found[0][1])
+      return
+    }
+    setIsBusy(true)
+    void send().finally(() => setIsBusy(false))
+  }
+
+  return {
+    group,
+    options,
+    text: (field) => {
+      const saved = options.value(field.key)
+      return edits[field.key] ?? (field.kind === 'ratios' ? readableRatios(saved) : saved)
+    },
+    edit(key, text) {
+      setEdits((now) => (text === null ? without(now, key) : { ...now, [key]: text }))
+      setProblems((now) => without(now, key))
+      setFailure('')
+    },
+    isEdited: (key) => edits[key] !== undefined,
+    problem: (key) => problems[key] ?? '',
+    changes,
+    isBusy,
+    failure,
+    save,
+    giveUp() {
+      setEdits({})
+      setProblems({})
+      setFailure('')
+    },
+  }
+}

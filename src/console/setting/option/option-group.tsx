@@ -1,0 +1,60 @@
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { type Change, Form, SaveBar } from '../../ui/form.tsx'
+import type { OptionChange, OptionGroup } from './option-field.ts'
+import { type OptionForm, useOptionForm } from './option-form.ts'
+import { OptionRow } from './option-row.tsx'
+import styles from './option.module.css'
+import type { Options } from './options.ts'
+
+interface OptionGroupFormProps {
+  group: OptionGroup
+  options: Options
+  /** In place of one row for each field. */
+  children?: (form: OptionForm) => ReactNode
+}
+
+/** The form of a group with its own save bar; saves what was changed and nothing else. */
+export function OptionGroupForm({ group, options, children }: OptionGroupFormProps) {
+  const { t } = useTranslation()
+  const known = group.fields.filter((field) => field.isOurs !== true || options.has(field.key))
+  const form = useOptionForm({ ...group, fields: known }, options)
+  const changes = useChangeTexts(form)
+  return (
+    <div className={styles['form']} data-changed={changes.length > 0}>
+      <Form label={t(group.title)} onSubmit={form.save}>
+        {children === undefined
+          ? known.map((field) => <OptionRow key={field.key} form={form} field={field} />)
+          : children(form)}
+        <SaveBar
+          label={t(group.saveLabel)}
+          isBusy={form.isBusy}
+          failure={form.failure}
+          changes={changes}
+          needsChanges
+          cancelLabel={changes.length === 0 ? '' : t('放弃')}
+          onCancel={form.giveUp}
+        />
+      </Form>
+    </div>
+  )
+}
+
+/** Values that fit into the bar beside others. */
+const TOLD_MAX = 30
+
+function useChangeTexts({ changes, options }: OptionForm): Change[] {
+  const { t } = useTranslation()
+  const told = (value: string) => value || t('空')
+  return changes.map(({ field, value }: OptionChange) => {
+    const label = t(field.label)
+    const from = options.value(field.key)
+    if (field.kind === 'toggle')
+      return { label: `${label} ${value === 'true' ? t('开') : t('关')}` }
+    const isShort =
+      ['text', 'address', 'number'].includes(field.kind) &&
+      from.length <= TOLD_MAX &&
+      value.length <= TOLD_MAX
+    return isShort ? { label, from: told(from), to: told(value) } : { label }
+  })
+}

@@ -1,0 +1,147 @@
+import '@mantine/core/styles/Input.layer.css'
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { useDollarText } from '../../app/status.ts'
+import { SecretField } from '../../ui/field/secret-field.tsx'
+import { TextArea } from '../../ui/field/text-area.tsx'
+import { FormRow, type RowField } from '../../ui/form.tsx'
+import { Toggle } from '../../ui/toggle.tsx'
+import { ConfirmedToggle } from './confirmed-toggle.tsx'
+import { DomainField } from './domain-field.tsx'
+import { isOn, type OptionField } from './option-field.ts'
+import type { OptionForm } from './option-form.ts'
+import styles from './option.module.css'
+
+type FieldOf<Kind extends OptionField['kind']> = Extract<OptionField, { kind: Kind }>
+
+interface ControlProps<Field> {
+  form: OptionForm
+  field: Field
+  row: RowField
+}
+
+function NumberControl({ form, field, row }: ControlProps<FieldOf<'number'>>) {
+  const { t } = useTranslation()
+  const dollarText = useDollarText()
+  const text = form.text(field)
+  const points = Number(text)
+  const worth =
+    field.isQuota === true && text !== '' && Number.isFinite(points)
+      ? t('等价 {{amount}}', { amount: dollarText(points) })
+      : (field.unit ?? '')
+  return (
+    <div className={styles['number']}>
+      <TextInput
+        {...row}
+        type="number"
+        min={field.min}
+        max={field.max}
+        step={field.step}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => form.edit(field.key, event.currentTarget.value)}
+      />
+      {worth !== '' && <span>{field.unit === undefined ? worth : t(worth)}</span>}
+    </div>
+  )
+}
+
+/** Nobody reads a secret back: an empty field leaves it, and only the button removes it. */
+function SecretControl({ form, field, row }: ControlProps<FieldOf<'secret'>>) {
+  const { t } = useTranslation()
+  const { key } = field
+  const isSet = form.options.isSecretSet(key)
+  const isCleared = form.isEdited(key) && form.text(field) === ''
+  const state = isSet === false ? t('尚未设置') : t('留空则不修改')
+  return (
+    <div className={styles['secret']}>
+      <SecretField
+        field={row}
+        value={form.text(field)}
+        onChange={(text) => form.edit(key, text === '' ? null : text)}
+        placeholder={
+          isCleared ? t('保存后清除') : isSet === true ? t('已设置，留空则不修改') : state
+        }
+      />
+      {isSet !== false && (
+        <button type="button" onClick={() => form.edit(key, isCleared ? null : '')}>
+          {isCleared ? t('不清除') : t('清除')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Control({ form, field, row }: ControlProps<OptionField>) {
+  const { t } = useTranslation()
+  const value = form.text(field)
+  const change = (text: string) => form.edit(field.key, text)
+  switch (field.kind) {
+    case 'number':
+      return <NumberControl form={form} field={field} row={row} />
+    case 'secret':
+      return <SecretControl form={form} field={field} row={row} />
+    case 'domains':
+      return <DomainField row={row} value={value} onChange={change} />
+    case 'toggle': {
+      const set = (next: boolean) => change(String(next))
+      return field.confirmOff === undefined ? (
+        <div className={styles['toggle']}>
+          <Toggle id={row.id} isOn={isOn(value)} onChange={set} />
+        </div>
+      ) : (
+        <ConfirmedToggle id={row.id} isOn={isOn(value)} onChange={set} confirm={field.confirmOff} />
+      )
+    }
+    case 'choice':
+      return (
+        <NativeSelect
+          {...row}
+          className={styles['choice'] ?? ''}
+          value={value}
+          onChange={(event) => change(event.currentTarget.value)}
+          data={field.options.map((option) => ({ ...option, label: t(option.label) }))}
+        />
+      )
+    case 'long':
+    case 'ratios':
+      return (
+        <TextArea
+          field={row}
+          value={value}
+          onChange={change}
+          rows={field.kind === 'long' ? field.rows : RATIO_LINES}
+          isCode={field.kind === 'ratios' || field.isCode === true}
+          placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
+        />
+      )
+    default:
+      return (
+        <TextInput
+          {...row}
+          autoComplete="off"
+          inputMode={field.kind === 'address' ? 'url' : 'text'}
+          spellCheck={false}
+          placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
+          value={value}
+          onChange={(event) => change(event.currentTarget.value)}
+        />
+      )
+  }
+}
+
+const RATIO_LINES = 10
+
+/** One option as a row of its group's form. */
+export function OptionRow({ form, field }: { form: OptionForm; field: OptionField }) {
+  const { t } = useTranslation()
+  return (
+    <FormRow
+      label={t(field.label)}
+      {...(field.hint === undefined ? {} : { hint: t(field.hint) })}
+      error={form.problem(field.key)}
+    >
+      {(row) => <Control form={form} field={field} row={row} />}
+    </FormRow>
+  )
+}

@@ -1,0 +1,77 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './option.module.css'
+
+interface Section {
+  id: string
+  /** Chinese; translated where shown. */
+  title: string
+  content: ReactNode
+  /** Takes the whole width. */
+  isWide?: boolean
+}
+
+/** How far under the top of the window a section counts as the one that is read. */
+const READING_LINE = 160
+
+/** The section in view, for the list at the side. */
+function useSectionInView(ids: string): string {
+  const [current, setCurrent] = useState('')
+  useEffect(() => {
+    function look() {
+      const passed = ids
+        .split(' ')
+        .filter(
+          (id) => (document.getElementById(id)?.getBoundingClientRect().top ?? 1e9) < READING_LINE,
+        )
+      setCurrent(passed.at(-1) ?? ids.split(' ')[0] ?? '')
+    }
+    look()
+    window.addEventListener('scroll', look, { passive: true })
+    return () => window.removeEventListener('scroll', look)
+  }, [ids])
+  return current
+}
+
+function goTo(id: string) {
+  const section = document.getElementById(id)
+  section?.scrollIntoView({ block: 'start', behavior: 'smooth' })
+  section?.focus({ preventScroll: true })
+}
+
+/** Groups of settings under each other, and a list of them at the side. */
+export function Sections({ label, sections }: { label: string; sections: readonly Section[] }) {
+  const { t } = useTranslation()
+  const current = useSectionInView(sections.map(({ id }) => id).join(' '))
+  return (
+    <div className={styles['sections']}>
+      <nav className={styles['places']} aria-label={label}>
+        {sections.map(({ id, title }) => (
+          <button
+            key={id}
+            type="button"
+            aria-current={id === current ? 'location' : undefined}
+            onClick={() => goTo(id)}
+          >
+            {t(title)}
+          </button>
+        ))}
+      </nav>
+      <div className={styles['groups']}>
+        {sections.map(({ id, title, content, isWide = false }) => (
+          <section
+            key={id}
+            id={id}
+            tabIndex={-1}
+            aria-label={t(title)}
+            className={styles['group']}
+            data-wide={isWide}
+          >
+            <h2>{t(title)}</h2>
+            {content}
+          </section>
+        ))}
+      </div>
+    </div>
+  )
+}

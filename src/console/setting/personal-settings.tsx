@@ -1,0 +1,26 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { selfQuery } from '../app/self.ts'
+import { Loading } from '../ui/loading.tsx'
+import { LoadError } from '../ui/states.tsx'
+import { AccountPanel } from './personal/account-panel.tsx'
+import { BindingPanel } from './personal/binding-panel.tsx'
+import { ModelPanel } from './personal/model-panel.tsx'
+import styles from './personal/personal.module.css'
+
+/** What everybody may see and do about the own account. */
+export function PersonalSettings() {
+  const { t } = useTranslation()
+  const { data: self, error, refetch } = useQuery(selfQuery)
+  if (error !== null && self === undefined) {
+    return <LoadError what={t('个人信息')} error={error} onRetry={() => void refetch()} />
+  }
+  if (self === undefined) return <Loading prompt={t('个人信息')} />
+  return (
+    <div className={styles['panels']}>
+      <AccountPanel self={self} />
+      <BindingPanel self={self} />
+      <ModelPanel />
+    </div>
+  )
+}

@@ -1,0 +1,138 @@
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Self } from '../../../contract/user-api.ts'
+import { groupNames, isAdmin, isRoot } from '../../../contract/user.ts'
+import { call } from '../../app/call.ts'
+import { LinkButton } from '../../app/link-button.tsx'
+import { useQuotaText } from '../../app/status.ts'
+import { toast } from '../../app/toast.ts'
+import { paths } from '../../paths.ts'
+import { Action } from '../../ui/actions.tsx'
+import { copyText } from '../../ui/copy-text.ts'
+import { PlainField } from '../../ui/field/plain-field.tsx'
+import { GroupTag, Tag } from '../../ui/marks.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { DeletionDialog } from './deletion-dialog.tsx'
+import styles from './personal.module.css'
+
+/** Something just made for this person, shown until the page is left. */
+interface Made {
+  label: string
+  text: string
+}
+
+function useMade() {
+  const { t } = useTranslation()
+  const [made, setMade] = useState<Made | null>(null)
+  /** Shows a text and takes it to the clipboard, or says that it has to be taken by hand. */
+  async function show(label: string, text: string, copied: string) {
+    setMade({ label, text })
+    if (await copyText(text)) toast.success(copied)
+    else toast.warning(t('无法复制到剪贴板，请手动复制'))
+  }
+  return { made, show }
+}
+
+/** Where an invited person registers. */
+const inviteLink = (code: string): string => {
+  const url = new URL(`.${paths.register}`, document.baseURI)
+  url.searchParams.set('aff', code)
+  return url.href
+}
+
+export function AccountPanel({ self }: { self: Self }) {
+  const { t } = useTranslation()
+  const { made, show } = useMade()
+  const [isDeleting, setIsDeleting] = useState(false)
+  async function makeAccessToken() {
+    const token = await call('GET /api/user/token')
+    await show(t('系统访问令牌'), token, t('令牌已重置并复制到剪贴板'))
+  }
+  async function copyInviteLink() {
+    const link = inviteLink(await call('GET /api/user/aff'))
+    await show(t('邀请链接'), link, t('邀请链接已复制到剪贴板'))
+  }
+  return (
+    <Panel title={t('账户')}>
+      <AccountFacts self={self} />
+      <div className={styles['actions']}>
+        <LinkButton to={paths.profile} size="xs" variant="default">
+          {t('更新个人信息')}
+        </LinkButton>
+        <Action label={t('生成系统访问令牌')} onClick={makeAccessToken} />
+        <Action label={t('复制邀请链接')} onClick={copyInviteLink} />
+        <button
+          type="button"
+          className={styles['harm']}
+          disabled={isRoot(self.role)}
+          title={isRoot(self.role) ? t('超级管理员不能删除自己的账户') : undefined}
+          aria-haspopup="dialog"
+          onClick={() => setIsDeleting(true)}
+        >
+          {t('删除个人账户')}
+        </button>
+      </div>
+      {made !== null && (
+        <div className={styles['made']}>
+          <PlainField
+            label={made.label}
+            readOnly
+            value={made.text}
+            onFocus={(event) => event.currentTarget.select()}
+          />
+        </div>
+      )}
+      <p className={styles['hint']}>
+        {t('系统访问令牌用于调用管理接口；重新生成后，旧的令牌随即失效')}
+      </p>
+      {isDeleting && (
+        <DeletionDialog username={self.username} onClose={() => setIsDeleting(false)} />
+      )}
+    </Panel>
+  )
+}
+
+function AccountFacts({ self }: { self: Self }) {
+  const { t } = useTranslation()
+  const quotaText = useQuotaText()
+  const facts = [
+    { label: t('ID'), value: self.id },
+    { label: t('剩余额度'), value: quotaText(self.quota) },
+    { label: t('历史消耗'), value: quotaText(self.used_quota) },
+    { label: t('请求次数'), value: self.request_count },
+  ]
+  return (
+    <>
+      <p className={styles['person']}>
+        <strong>{self.username}</strong>
+        <RoleTag role={self.role} />
+      </p>
+      <dl className={styles['facts']}>
+        {facts.map(({ label, value }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>{t('分组')}</dt>
+          <dd className={styles['groups']}>
+            {groupNames(self.group).map((name) => (
+              <GroupTag key={name} name={name} />
+            ))}
+          </dd>
+        </div>
+      </dl>
+    </>
+  )
+}
+
+function RoleTag({ role }: { role: number }) {
+  const { t } = useTranslation()
+  if (isRoot(role)) return <Tag hue="orange">{t('超级管理员')}</Tag>
+  return isAdmin(role) ? (
+    <Tag hue="yellow">{t('管理员')}</Tag>
+  ) : (
+    <Tag hue="grey">{t('普通用户')}</Tag>
+  )
+}

@@ -1,0 +1,181 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { groupNames } from '../../../contract/user.ts'
+import { call } from '../../app/call.ts'
+import { selfQuery } from '../../app/self.ts'
+import { useStatus } from '../../app/status.ts'
+import { toast } from '../../app/toast.ts'
+import { Loading } from '../../ui/loading.tsx'
+import { type WindowColumn, WindowTable } from '../../ui/scroll/window-table.tsx'
+import { Empty, LoadError } from '../../ui/states.tsx'
+import { dollars, type PriceRow, type PriceSource, readPriceList } from './price-list.ts'
+import styles from './price.module.css'
+
+/** A One API server tells its ratios among the settings only, and those only to root. */
+async function loadPrices(hasPrices: boolean, signal: AbortSignal): Promise<PriceSource> {
+  if (hasPrices) {
+    const prices = await call('GET /api/prices', {}, { signal })
+    return {
+      model: prices.model_ratio,
+      completion: prices.completion_ratio,
+      group: prices.group_ratio,
+    }
+  }
+  const rows = await call('GET /api/option/', {}, { signal })
+  const text = (name: string) => rows.find(({ key }) => key === name)?.value ?? ''
+  return {
+    model: text('ModelRatio'),
+    completion: text('CompletionRatio'),
+    group: text('GroupRatio'),
+  }
+}
+
+function usePriceList() {
+  const { t } = useTranslation()
+  const hasPrices = useStatus().gatehouse?.features.includes('prices') === true
+  const { data, error, refetch } = useQuery({
+    queryKey: ['prices', 'list', hasPrices],
+    queryFn: ({ signal }) => loadPrices(hasPrices, signal),
+  })
+  const list = useMemo(() => (data === undefined ? undefined : readPriceList(data)), [data])
+  useEffect(() => {
+    if (list === null) toast.error(t('模型倍率 JSON 格式错误'))
+  }, [list, t])
+  return { list, error, retry: () => void refetch() }
+}
+
+/** The group whose prices are shown: the chosen one, else the reader's own. */
+function useGroup(groups: ReadonlyMap<string, string> | undefined) {
+  const [chosen, setChosen] = useState<string | null>(null)
+  const { data: self } = useQuery(selfQuery)
+  const own = groupNames(self?.group ?? '').find((name) => groups?.has(name) === true)
+  return [chosen ?? own ?? 'default', setChosen] as const
+}
+
+function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[] {
+  const { t } = useTranslation()
+  const isPhone = useMediaQuery('(max-width: 760px)', undefined, { getInitialValueInEffect: false })
+  const name: WindowColumn<PriceRow> = {
+    id: 'name',
+    head: t('模型名称'),
+    cell: (row) => <code title={row.name}>{row.name}</code>,
+  }
+  const price: WindowColumn<PriceRow> = {
+    id: 'price',
+    head: t('平均价格，每 1M tokens'),
+    align: 'end',
+    width: 170,
+    cell: (row) => dollars(row.ratio),
+  }
+  if (isPhone === true) {
+    return [
+      {
+        ...name,
+        cell: (row) => (
+          <div className={styles['block']}>
+            <code>{row.name}</code>
+            <span>
+              {t('补全 {{price}}，{{group}} 分组 {{ofGroup}}', {
+                price: completionText(row),
+                group,
+                ofGroup: dollars(row.ratio, groupRatio),
+              })}
+            </span>
+          </div>
+        ),
+      },
+      { ...price, head: t('平均价格'), width: 108 },
+    ]
+  }
+  return [
+    name,
+    { id: 'ratio', head: t('倍率'), align: 'end', width: 110, cell: (row) => row.ratio },
+    price,
+    {
+      id: 'completion',
+      head: t('补全价格，每 1M tokens'),
+      align: 'end',
+      width: 170,
+      cell: completionText,
+    },
+    {
+      id: 'group',
+      head: t('{{group}} 分组：提示 / 补全', { group }),
+      align: 'end',
+      width: 230,
+      cell: (row) => (
+        <span className={styles['ofGroup']}>
+          {dollars(row.ratio, groupRatio)} / {completionText(row, groupRatio)}
+        </span>
+      ),
+    },
+  ]
+}
+
+const completionText = (row: PriceRow, groupRatio = '1'): string =>
+  row.completion === null ? '–' : dollars(row.ratio, row.completion, groupRatio)
+
+const PHONE_ROW = 56
+const WIDE_ROW = 40
+
+/** What models cost, for everyone. */
+export function PriceSettings() {
+  const { t } = useTranslation()
+  const { list, error, retry } = usePriceList()
+  const [keyword, setKeyword] = useState('')
+  const [group, setGroup] = useGroup(list?.groups)
+  const groupRatio = list?.groups.get(group) ?? '1'
+  const columns = useColumns(group, groupRatio)
+  if (error !== null) return <LoadError what={t('模型价格')} error={error} onRetry={retry} />
+  if (list === undefined) return <Loading prompt={t('模型价格')} />
+  if (list === null) return <Empty sentence={t('模型倍率 JSON 格式错误')} />
+  const word = keyword.trim().toLowerCase()
+  const shown = list.rows.filter(({ name }) => name.toLowerCase().includes(word))
+  const groups = [...new Set([...list.groups.keys(), group])]
+  const isBlock = columns.length === 2
+  return (
+    <>
+      <div className={styles['tools']}>
+        <TextInput
+          className={styles['search'] ?? ''}
+          type="search"
+          aria-label={t('搜索模型')}
+          placeholder={t('搜索模型')}
+          value={keyword}
+          onChange={(event) => setKeyword(event.currentTarget.value)}
+        />
+        <NativeSelect
+          aria-label={t('分组')}
+          value={group}
+          onChange={(event) => setGroup(event.currentTarget.value)}
+          data={groups.map((name) => ({
+            value: name,
+            label: t('{{group}} 分组 × {{ratio}}', {
+              group: name,
+              ratio: list.groups.get(name) ?? '1',
+            }),
+          }))}
+        />
+        <span className={styles['count']}>{t('{{count}} 个', { count: shown.length })}</span>
+      </div>
+      <div className={styles['surface']}>
+        <WindowTable
+          label={t('模型价格')}
+          columns={columns}
+          rows={shown}
+          rowKey={({ name }) => name}
+          rowHeight={isBlock ? PHONE_ROW : WIDE_ROW}
+          minWidth={isBlock ? 0 : 880}
+          empty={
+            keyword === ''
+              ? t('还没有模型价格')
+              : t('没有名称含有「{{keyword}}」的模型', { keyword })
+          }
+        />
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,86 @@
+/**
+ * Decimals of any length, exactly: a price is twice a ratio, and no digit of either may be invented
+ * by floating point.
+ */
+export interface Decimal {
+  digits: bigint
+  decimals: number
+}
+
+/** Digits that a ratio may have on the server. */
+const RATIO_DIGITS_MAX = 15
+const RATIO_MAX = 1_000_000
+
+/** `0.075`, `.5`, `3.`, `$1,250`; null for what is no decimal from 0 up. */
+export function readDecimal(text: string): Decimal | null {
+  const match = /^\$?\s*(\d*)(?:\.(\d*))?$/.exec(text.trim().replaceAll(',', ''))
+  const [, whole = '', fraction = ''] = match ?? []
+  if (match === null || whole + fraction === '') return null
+  return { digits: BigInt(whole + fraction), decimals: fraction.length }
+}
+
+/** A JSON number, which may have an exponent; null when it is negative or no number. */
+export function readJsonNumber(source: string): Decimal | null {
+  const match = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(source)
+  if (match === null) return null
+  const [, whole = '', fraction = '', exponent = '0'] = match
+  const decimals = fraction.length - Number(exponent)
+  const digits = BigInt(whole + fraction)
+  return decimals >= 0
+    ? { digits, decimals }
+    : { digits: digits * 10n ** BigInt(-decimals), decimals: 0 }
+}
+
+/** Without zeros at the end. */
+export function decimalText({ digits, decimals }: Decimal): string {
+  const padded = digits.toString().padStart(decimals + 1, '0')
+  const point = padded.length - decimals
+  const fraction = padded.slice(point).replace(/0+$/, '')
+  const whole = padded.slice(0, point)
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+export const times = (a: Decimal, b: Decimal): Decimal => ({
+  digits: a.digits * b.digits,
+  decimals: a.decimals + b.decimals,
+})
+
+export const TWO: Decimal = { digits: 2n, decimals: 0 }
+
+/** Digits that a quotient is computed to before it is cut; more than any ratio keeps. */
+const QUOTIENT_DECIMALS = 40
+
+/**
+ * `a / b`, cut to the digits a ratio may have, never rounded up: a point too much would be taken.
+ * Null for a division by zero. `isExact` is false when something was cut.
+ */
+export function divided(a: Decimal, b: Decimal): { value: Decimal; isExact: boolean } | null {
+  if (b.digits === 0n) return null
+  const scaled = a.digits * 10n ** BigInt(QUOTIENT_DECIMALS + b.decimals)
+  const value = { digits: scaled / b.digits, decimals: QUOTIENT_DECIMALS + a.decimals }
+  const cut = cutToRatio(value)
+  return { value: cut.value, isExact: cut.isExact && scaled % b.digits === 0n }
+}
+
+/** Cut to the digits a ratio may have. */
+export function cutToRatio(value: Decimal): { value: Decimal; isExact: boolean } {
+  const surplus = value.digits.toString().length - RATIO_DIGITS_MAX
+  const cutDigits = Math.min(Math.max(surplus, 0), value.decimals)
+  const unit = 10n ** BigInt(cutDigits)
+  return {
+    value: { digits: value.digits / unit, decimals: value.decimals - cutDigits },
+    isExact: value.digits % unit === 0n,
+  }
+}
+
+/** With exactly so many places, rounded half up. */
+export function fixedText({ digits, decimals }: Decimal, places: number): string {
+  const scale = 10n ** BigInt(Math.abs(places - decimals))
+  const scaled = places >= decimals ? digits * scale : (digits + scale / 2n) / scale
+  const padded = scaled.toString().padStart(places + 1, '0')
+  const point = padded.length - places
+  return places === 0 ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`
+}
+
+export const isTooLarge = (value: Decimal): boolean =>
+  value.digits > BigInt(RATIO_MAX) * 10n ** BigInt(value.decimals)

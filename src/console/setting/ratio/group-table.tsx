@@ -1,0 +1,112 @@
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from '../../app/toast.ts'
+import { WindowTable, type WindowColumn } from '../../ui/scroll/window-table.tsx'
+import { cutToRatio, decimalText, isTooLarge, readDecimal } from './decimal.ts'
+import { RatioCell } from './ratio-cell.tsx'
+import { readRatioText, withRatio } from './ratio-text.ts'
+import styles from './ratio.module.css'
+
+interface GroupTableProps {
+  /** The JSON text of the group ratios. */
+  text: string
+  onChange: (text: string) => void
+}
+
+type GroupRow = readonly [name: string, ratio: string]
+
+/** A ratio as it is written; null: it is none. */
+function ratioOf(typed: string): string | null {
+  const ratio = readDecimal(typed)
+  return ratio === null || isTooLarge(ratio) ? null : decimalText(cutToRatio(ratio).value)
+}
+
+function useColumns(text: string, onChange: (text: string) => void): WindowColumn<GroupRow>[] {
+  const { t } = useTranslation()
+  function set(group: string, typed: string): boolean {
+    const ratio = ratioOf(typed)
+    if (ratio === null) toast.error(t('需要 0 到 1000000 之间的数，例如 1.25'))
+    else onChange(withRatio(text, group, ratio))
+    return ratio !== null
+  }
+  return [
+    { id: 'name', head: t('分组'), cell: ([group]) => <code>{group}</code> },
+    {
+      id: 'ratio',
+      head: t('分组倍率'),
+      align: 'end',
+      width: 120,
+      cell: ([group, ratio]) => (
+        <RatioCell
+          label={t('「{{name}}」的{{head}}', { name: group, head: t('分组倍率') })}
+          value={ratio}
+          onCommit={(typed) => set(group, typed)}
+        />
+      ),
+    },
+    {
+      id: 'remove',
+      head: <span className={styles['hidden']}>{t('操作')}</span>,
+      width: 56,
+      align: 'end',
+      cell: ([group]) => (
+        <button
+          type="button"
+          className={styles['remove']}
+          aria-label={t('删除「{{name}}」', { name: group })}
+          onClick={() => onChange(withRatio(text, group, null))}
+        >
+          {t('删除')}
+        </button>
+      ),
+    },
+  ]
+}
+
+/** What groups pay of a model's price. */
+export function GroupTable({ text, onChange }: GroupTableProps) {
+  const { t } = useTranslation()
+  const [name, setName] = useState('')
+  const columns = useColumns(text, onChange)
+  const read = readRatioText(text)
+  if (read === null) {
+    return (
+      <output className={styles['unreadable']}>{t('JSON 格式不正确，改正之前表格不可用')}</output>
+    )
+  }
+  function add() {
+    const group = name.trim()
+    if (group === '' || read?.ratios.has(group) === true) return
+    onChange(withRatio(text, group, '1'))
+    setName('')
+  }
+  return (
+    <>
+      <WindowTable
+        label={t('分组倍率')}
+        columns={columns}
+        rows={[...read.ratios]}
+        rowKey={([group]) => group}
+        empty={t('还没有分组')}
+      />
+      <div className={styles['add']}>
+        <TextInput
+          aria-label={t('新分组的名称')}
+          placeholder={t('新分组的名称')}
+          autoComplete="off"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return
+            event.preventDefault()
+            add()
+          }}
+        />
+        <Button variant="default" onClick={add}>
+          {t('添加')}
+        </Button>
+      </div>
+    </>
+  )
+}

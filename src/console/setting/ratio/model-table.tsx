@@ -1,0 +1,217 @@
+import { Button, TextInput } from '@mantine/core'
+import { type FormEvent, useMemo, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { toast } from '../../app/toast.ts'
+import { WindowTable, type WindowColumn } from '../../ui/scroll/window-table.tsx'
+import {
+  figureOf,
+  type ModelPrice,
+  modelPrices,
+  type PriceField,
+  type PriceTexts,
+  withoutModel,
+  withPrice,
+} from './model-price.ts'
+import { RatioCell } from './ratio-cell.tsx'
+import styles from './ratio.module.css'
+
+interface ModelTableProps {
+  texts: PriceTexts
+  onChange: (texts: PriceTexts) => void
+  /** Completion ratios that follow from a model's name where it has no entry. */
+  byName: ReadonlyMap<string, string>
+}
+
+function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<ModelPrice>[] {
+  const { t } = useTranslation()
+  const set = (name: string, field: PriceField) => (text: string) => {
+    const edit = withPrice(texts, name, { field, text })
+    if (edit.texts === undefined) {
+      toast.error(t('「{{name}}」：{{problem}}', { name, problem: t(edit.problem) }))
+      return false
+    }
+    onChange(edit.texts)
+    if (edit.isCut) toast.info(t('倍率除不尽，已截取到 15 位有效数字'))
+    return true
+  }
+  const figure = (field: PriceField, head: string, width: number): WindowColumn<ModelPrice> => ({
+    id: field,
+    head,
+    align: 'end',
+    width,
+    cell: (row) => (
+      <RatioCell
+        label={t('「{{name}}」的{{head}}', { name: row.name, head })}
+        value={figureOf(row, field)}
+        placeholder={field === 'completion' ? (byName.get(row.name) ?? '') : ''}
+        onCommit={set(row.name, field)}
+      />
+    ),
+  })
+  return [
+    { id: 'name', head: t('模型'), cell: (row) => <Name row={row} /> },
+    figure('model', t('模型倍率'), 100),
+    figure('promptPrice', t('提示 $/1M'), 100),
+    figure('completion', t('补全倍率'), 100),
+    figure('completionPrice', t('补全 $/1M'), 100),
+    ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 92)]),
+    {
+      id: 'remove',
+      head: <span className={styles['hidden']}>{t('操作')}</span>,
+      width: 56,
+      align: 'end',
+      cell: ({ name }) => (
+        <button
+          type="button"
+          className={styles['remove']}
+          aria-label={t('删除「{{name}}」', { name })}
+          onClick={() => onChange(withoutModel(texts, name))}
+        >
+          {t('删除')}
+        </button>
+      ),
+    },
+  ]
+}
+
+function Name({ row }: { row: ModelPrice }) {
+  const { t } = useTranslation()
+  const said = row.conflicts.map((text) => t(text)).join(t('；'))
+  return (
+    <code className={styles['name']} title={said === '' ? row.name : `${row.name}: ${said}`}>
+      {row.name}
+      {said !== '' && (
+        <span className={styles['conflict']}>
+          {t('冲突')}
+          <span className={styles['hidden']}>{said}</span>
+        </span>
+      )}
+    </code>
+  )
+}
+
+/** What models cost, as ratios and as prices; every figure can be typed over. */
+export function ModelTable(props: ModelTableProps) {
+  const { texts, onChange } = props
+  const { t } = useTranslation()
+  const [keyword, setKeyword] = useState('')
+  const [onlyConflicts, setOnlyConflicts] = useState(false)
+  const rows = useMemo(() => modelPrices(texts), [texts])
+  const columns = useColumns(props)
+  if (rows === null) {
+    return (
+      <output className={styles['unreadable']}>{t('JSON 格式不正确，改正之前表格不可用')}</output>
+    )
+  }
+  const word = keyword.trim().toLowerCase()
+  const conflicts = rows.filter((row) => row.conflicts.length > 0)
+  const shown = (onlyConflicts && conflicts.length > 0 ? conflicts : rows).filter(({ name }) =>
+    name.toLowerCase().includes(word),
+  )
+  return (
+    <>
+      <div className={styles['tools']}>
+        <TextInput
+          className={styles['search'] ?? ''}
+          type="search"
+          aria-label={t('搜索模型')}
+          placeholder={t('搜索模型')}
+          value={keyword}
+          onChange={(event) => setKeyword(event.currentTarget.value)}
+        />
+        <span className={styles['count']}>{t('{{count}} 个', { count: shown.length })}</span>
+        {conflicts.length > 0 && (
+          <button
+            type="button"
+            className={styles['filter']}
+            aria-pressed={onlyConflicts}
+            onClick={() => setOnlyConflicts(!onlyConflicts)}
+          >
+            {t('{{count}} 处冲突', { count: conflicts.length })}
+          </button>
+        )}
+      </div>
+      <WindowTable
+        label={t('模型价格')}
+        columns={columns}
+        rows={shown}
+        rowKey={({ name }) => name}
+        minWidth={740}
+        empty={t('没有名称含有「{{keyword}}」的模型', { keyword })}
+      />
+      <AddModel
+        known={rows}
+        onAdd={(name, price) => {
+          const edit = withPrice(texts, name, { field: 'promptPrice', text: price })
+          if (edit.texts === undefined) return t(edit.problem)
+          onChange(edit.texts)
+          setKeyword(name)
+          return ''
+        }}
+      />
+    </>
+  )
+}
+
+interface AddModelProps {
+  known: readonly ModelPrice[]
+  /** Answers what is wrong with it; empty: it was added. */
+  onAdd: (name: string, price: string) => string
+}
+
+function AddModel({ known, onAdd }: AddModelProps) {
+  const { t } = useTranslation()
+  const [name, setName] = useState('')
+  const [price, setPrice] = useState('')
+  const [problem, setProblem] = useState('')
+  function add(event: FormEvent | React.KeyboardEvent) {
+    event.preventDefault()
+    const typed = name.trim()
+    const wrong =
+      typed === ''
+        ? t('请输入模型名称')
+        : known.some((row) => row.name === typed && row.model !== '')
+          ? t('「{{name}}」已经有价格了', { name: typed })
+          : price.trim() === ''
+            ? t('请输入价格')
+            : onAdd(typed, price)
+    setProblem(wrong)
+    if (wrong !== '') return
+    setName('')
+    setPrice('')
+  }
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key === 'Enter') add(event)
+  }
+  return (
+    <div className={styles['add']}>
+      <TextInput
+        aria-label={t('新模型的名称')}
+        placeholder={t('新模型的名称')}
+        autoComplete="off"
+        spellCheck={false}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <TextInput
+        className={styles['price'] ?? ''}
+        aria-label={t('提示价格，$/1M')}
+        placeholder={t('提示 $/1M')}
+        inputMode="decimal"
+        autoComplete="off"
+        value={price}
+        onChange={(event) => setPrice(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <Button variant="default" onClick={add}>
+        {t('添加')}
+      </Button>
+      {problem !== '' && (
+        <p role="alert" className={styles['problem']}>
+          {problem}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { call } from '../../app/call.ts'
+import { useStatus } from '../../app/status.ts'
+import { TextArea } from '../../ui/field/text-area.tsx'
+import type { OptionField } from '../option/option-field.ts'
+import type { OptionForm } from '../option/option-form.ts'
+import { OptionRow } from '../option/option-row.tsx'
+import { GroupTable } from './group-table.tsx'
+import type { PriceTexts } from './model-price.ts'
+import { ModelTable } from './model-table.tsx'
+import { readRatioText } from './ratio-text.ts'
+import styles from './ratio.module.css'
+
+/** Completion ratios in force, those that follow from names included; empty where nobody says. */
+function useCompletionInForce(): ReadonlyMap<string, string> {
+  const hasPrices = useStatus().gatehouse?.features.includes('prices') === true
+  const { data } = useQuery({
+    queryKey: ['prices'],
+    queryFn: ({ signal }) => call('GET /api/prices', {}, { signal, background: true }),
+    enabled: hasPrices,
+  })
+  return useMemo(() => readRatioText(data?.completion_ratio ?? '')?.ratios ?? new Map(), [data])
+}
+
+const byKey = (form: OptionForm, key: string): OptionField | undefined =>
+  form.group.fields.find((field) => field.key === key)
+
+function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
+  const { t } = useTranslation()
+  const id = `ratio-${field.key}`
+  const problem = form.problem(field.key)
+  return (
+    <div className={styles['area']}>
+      <label htmlFor={id}>{t(field.label)}</label>
+      {field.hint !== undefined && <p id={`${id}-hint`}>{t(field.hint)}</p>}
+      <TextArea
+        field={{
+          id,
+          error: problem !== '',
+          'aria-describedby': problem !== '' ? `${id}-error` : field.hint && `${id}-hint`,
+        }}
+        value={form.text(field)}
+        onChange={(text) => form.edit(field.key, text)}
+        rows={field.key === 'ModelRatio' ? 12 : 7}
+        isCode
+      />
+      {problem !== '' && (
+        <p id={`${id}-error`} className={styles['problem']}>
+          {problem}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const KEYS = { model: 'ModelRatio', completion: 'CompletionRatio', cache: 'CacheRatio' } as const
+
+/** The ratios twice: as the JSON texts that they are, and as a table over the same texts. */
+export function RatioEditor({ form }: { form: OptionForm }) {
+  const { t } = useTranslation()
+  const byName = useCompletionInForce()
+  const [shown, setShown] = useState<'models' | 'groups'>('models')
+  const textOf = (key: string) => {
+    const field = byKey(form, key)
+    return field === undefined ? undefined : form.text(field)
+  }
+  const model = textOf(KEYS.model) ?? '{}'
+  const completion = textOf(KEYS.completion) ?? '{}'
+  const cache = textOf(KEYS.cache)
+  const texts = useMemo<PriceTexts>(
+    () => ({ model, completion, ...(cache === undefined ? {} : { cache }) }),
+    [model, completion, cache],
+  )
+  function change(next: PriceTexts) {
+    for (const map of ['model', 'completion', 'cache'] as const) {
+      const text = next[map]
+      if (text !== undefined && text !== texts[map]) form.edit(KEYS[map], text)
+    }
+  }
+  const areas = form.group.fields.filter(({ kind }) => kind === 'ratios')
+  const others = form.group.fields.filter(({ kind }) => kind !== 'ratios')
+  return (
+    <>
+      {others.map((field) => (
+        <OptionRow key={field.key} form={form} field={field} />
+      ))}
+      <div className={styles['editor']}>
+        <div className={styles['areas']}>
+          {areas.map((field) => (
+            <JsonArea key={field.key} form={form} field={field} />
+          ))}
+        </div>
+        <div className={styles['side']}>
+          <fieldset className={styles['switch']} aria-label={t('表格')}>
+            <button
+              type="button"
+              aria-pressed={shown === 'models'}
+              onClick={() => setShown('models')}
+            >
+              {t('模型价格')}
+            </button>
+            <button
+              type="button"
+              aria-pressed={shown === 'groups'}
+              onClick={() => setShown('groups')}
+            >
+              {t('分组倍率')}
+            </button>
+          </fieldset>
+          {shown === 'models' ? (
+            <ModelTable texts={texts} onChange={change} byName={byName} />
+          ) : (
+            <GroupTable
+              text={textOf('GroupRatio') ?? '{}'}
+              onChange={(text) => form.edit('GroupRatio', text)}
+            />
+          )}
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,102 @@
+import { Link, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { useTranslation } from 'react-i18next'
+import { mark } from '../app/i18n.ts'
+import { useSessionUser } from '../app/session.ts'
+import { useStatus } from '../app/status.ts'
+import { paths } from '../paths.ts'
+import { Loading } from '../ui/loading.tsx'
+import { Page } from '../ui/page.tsx'
+import { Empty } from '../ui/states.tsx'
+import styles from './setting.module.css'
+import { mayManageOptions } from './setting-access.ts'
+
+interface Tab {
+  id: string
+  title: string
+  /** For those who may change settings. */
+  isManaging?: boolean
+  content: React.ComponentType
+}
+
+const tabs: readonly Tab[] = [
+  {
+    id: 'personal',
+    title: mark('个人设置'),
+    content: lazy(async () => ({
+      default: (await import('./personal-settings.tsx')).PersonalSettings,
+    })),
+  },
+  {
+    id: 'price',
+    title: mark('模型价格'),
+    content: lazy(async () => ({
+      default: (await import('./price/price-settings.tsx')).PriceSettings,
+    })),
+  },
+  {
+    id: 'operation',
+    title: mark('运营设置'),
+    isManaging: true,
+    content: lazy(async () => ({
+      default: (await import('./operation/operation-settings.tsx')).OperationSettings,
+    })),
+  },
+  {
+    id: 'system',
+    title: mark('系统设置'),
+    isManaging: true,
+    content: lazy(async () => ({
+      default: (await import('./system/system-settings.tsx')).SystemSettings,
+    })),
+  },
+  {
+    id: 'other',
+    title: mark('其他设置'),
+    isManaging: true,
+    content: lazy(async () => ({
+      default: (await import('./other/other-settings.tsx')).OtherSettings,
+    })),
+  },
+]
+
+/** The tab of the address; the first one where it names none. Null: not for this person. */
+function tabOf(id: string | undefined, open: readonly Tab[]): Tab | null {
+  if (tabs.some((tab) => tab.id === id)) return open.find((tab) => tab.id === id) ?? null
+  return open[0] ?? null
+}
+
+export function SettingPage() {
+  const { t } = useTranslation()
+  const user = useSessionUser()
+  const status = useStatus()
+  // Our parser makes every query a record of texts.
+  const search: Record<string, string> = useSearch({ strict: false })
+  const mayManage = mayManageOptions(user, status)
+  const open = tabs.filter((tab) => tab.isManaging !== true || mayManage)
+  const shown = tabOf(search['tab'], open)
+  return (
+    <Page title={t('设置')}>
+      <nav className={styles['tabs']} aria-label={t('设置')}>
+        {open.map(({ id, title }) => (
+          <Link
+            key={id}
+            to={paths.setting}
+            search={{ tab: id }}
+            activeProps={{}}
+            aria-current={id === shown?.id ? 'page' : undefined}
+          >
+            {t(title)}
+          </Link>
+        ))}
+      </nav>
+      {shown === null ? (
+        <Empty sentence={t('只有管理员可以查看和修改这些设置')} />
+      ) : (
+        <Suspense fallback={<Loading prompt={t(shown.title)} />}>
+          <shown.content key={shown.id} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,45 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { useTranslation } from 'react-i18next'
+import styles from './plain-dialog.module.css'
+
+interface PlainDialogProps {
+  title: string
+  onClose: () => void
+  children: ReactNode
+}
+
+/**
+ * The browser's own dialog: it keeps the focus, gives it back, and closes with Escape. Open for as
+ * long as it is drawn.
+ */
+export function PlainDialog({ title, onClose, children }: PlainDialogProps) {
+  const { t } = useTranslation()
+  const titleId = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const ours = dialog.current
+    if (ours?.open === false) ours.showModal()
+    // What the dialog was opened for, not the button that closes it.
+    ours?.querySelector('input')?.focus()
+    return () => ours?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      className={styles['dialog']}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <header className={styles['head']}>
+        <h2 id={titleId}>{title}</h2>
+        <button type="button" onClick={onClose}>
+          {t('关闭')}
+        </button>
+      </header>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { DASHBOARD_DIMENSIONS, DASHBOARD_UNITS } from './dashboard.ts'
+import { get } from './endpoint.ts'
+import { EpochSeconds, LenientNumber, Quota } from './wire.ts'
+
+/** A week of one's own consumption, as the One API family names it. */
+const DayOfModel = z.object({
+  /** `2027-01-15`, UTC. */
+  Day: z.string(),
+  ModelName: z.string(),
+  RequestCount: z.int(),
+  /** Points. */
+  Quota,
+  PromptTokens: z.int(),
+  CompletionTokens: z.int(),
+})
+
+const Figures = {
+  requests: z.int(),
+  /** Points. */
+  quota: Quota,
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+}
+const Sums = z.object(Figures)
+
+const Bucket = z.object({
+  /** First second of the viewer's day or of the hour. */
+  start: EpochSeconds,
+  ...Figures,
+  /** Calls that came to nothing; they are no part of `requests`. */
+  failures: z.int(),
+})
+
+const Named = z.object({
+  /** Model, token or user name, or a channel's id. */
+  name: z.string(),
+  ...Figures,
+  /** One for each bucket; empty for names far down and for dimensions that are only summed. */
+  series: z.array(Sums),
+})
+
+const Overview = z.object({
+  buckets: z.array(Bucket),
+  totals: z.object({ ...Figures, failures: z.int() }),
+  /** The same length of time before. */
+  previous: z.object({ ...Figures, failures: z.int() }),
+  /** By quota, most first; what is not among them is the rest of the totals. */
+  names: z.array(Named),
+})
+export type Overview = z.infer<typeof Overview>
+
+const Range = z.object({
+  /** Seconds, inclusive; whole hours are summed. */
+  start_timestamp: LenientNumber,
+  /** Seconds, exclusive. */
+  end_timestamp: LenientNumber,
+  /** How far the viewer's clock is ahead of UTC, minutes; days begin at its midnight. */
+  offset_minutes: z.coerce.number().int().min(-840).max(840).catch(0),
+  unit: z.enum(DASHBOARD_UNITS).catch('day'),
+  by: z.enum(DASHBOARD_DIMENSIONS).catch('model'),
+})
+
+export const dashboardApi = {
+  week: get('/api/user/dashboard', {
+    access: 'user',
+    data: z.array(DayOfModel),
+    summary: 'Own consumption of the last seven days (UTC) by day and model.',
+  }),
+  overview: get('/api/dashboard', {
+    access: 'user',
+    query: Range,
+    data: Overview,
+    summary: 'Sums of a range by hour or day and by name: own ones, for admins those of all.',
+  }),
+}

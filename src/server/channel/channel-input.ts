@@ -1,0 +1,112 @@
+import type { ChannelInput } from '../../contract/channel-api.ts'
+import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { trimBaseUrl } from '../../contract/channel-types.ts'
+import type { Refusal } from '../../contract/errors.ts'
+import { addressClass } from '../egress/address-class.ts'
+import { length } from '../user/user.ts'
+import { parseConfigObject } from './channel-config.ts'
+
+/** What people may write into a channel. */
+
+/** Characters. The database's index over the column holds no more than this many of four bytes. */
+const NAME_LENGTH_MAX = 200
+/** Characters of one model's name, wherever it comes from: log rows and sums are indexed by it. */
+export const MODEL_LENGTH_MAX = 256
+/** Characters of one group's name: One API's own column. */
+const GROUP_LENGTH_MAX = 32
+/** Rows (group, model, channel) that one call may bring about; keeps its transaction short. */
+export const ABILITIES_MAX = 100_000
+
+/** Control characters, halves of characters, and marks that turn the order of what follows. */
+const UNREADABLE = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u
+/** In a key nothing invisible means anything; it comes from copying, and no header can carry it. */
+const UNREADABLE_IN_KEY = /[\p{Cc}\p{Cs}\p{Cf}]/u
+
+/** The first member that breaks a rule, or null. Absent and empty members are not looked at. */
+export function channelRefusal(input: Partial<ChannelInput>): Refusal | null {
+  const { status = 0, model_mapping = '', config = '' } = input
+  if (status !== 0 && !isChannelStatus(status)) return { code: 'channel_status_invalid' }
+  return (
+    textRefusal(input) ??
+    addressRefusal(input.base_url ?? '') ??
+    (isModelMapping(model_mapping) ? null : { code: 'channel_mapping_invalid' }) ??
+    (parseConfigObject(config) === null ? { code: 'channel_config_invalid' } : null) ??
+    listRefusal(input)
+  )
+}
+
+const isChannelStatus = (status: number): boolean =>
+  Object.values<number>(ChannelStatus).includes(status)
+
+function textRefusal(input: Partial<ChannelInput>): Refusal | null {
+  if (length(input.name ?? '') > NAME_LENGTH_MAX) return tooLong('name', NAME_LENGTH_MAX)
+  const texts = ['name', 'group', 'models', 'test_model', 'base_url', 'other'] as const
+  const field = texts.find((member) => UNREADABLE.test((input[member] ?? '').trim()))
+  return field === undefined ? null : { code: 'channel_text_invalid', params: { field } }
+}
+
+/** Why this key, which is one line, cannot be one. */
+export const keyRefusal = (key: string): Refusal | null =>
+  UNREADABLE_IN_KEY.test(key) ? { code: 'channel_text_invalid', params: { field: 'key' } } : null
+
+/** Characters of a wrong address that its refusal repeats. */
+const SHOWN_ADDRESS_MAX = 200
+
+/** Names are looked up and classified when they are called; a literal address is known now. */
+function addressRefusal(text: string): Refusal | null {
+  const address = trimBaseUrl(text)
+  if (address === '') return null
+  const params = { url: address.slice(0, SHOWN_ADDRESS_MAX) }
+  if (!isBaseAddress(address)) return { code: 'channel_base_url_invalid', params }
+  const host = new URL(address).hostname.replace(/^\[(.*)\]$/, '$1')
+  const isLiteral = host.includes(':') || /^\d+(\.\d+){3}$/.test(host)
+  return isLiteral && addressClass(host) === 'forbidden'
+    ? { code: 'channel_address_forbidden', params }
+    : null
+}
+
+function isBaseAddress(text: string): boolean {
+  if (!URL.canParse(text) || /[?#\s\\]/.test(text)) return false
+  const { protocol, username, password } = new URL(text)
+  // What stands in an address is shown to whoever sees the channel: no place for a password.
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}
+
+const isOverlongModel = (model: string): boolean => length(model) > MODEL_LENGTH_MAX
+
+const isModelName = (model: unknown): boolean =>
+  typeof model === 'string' && !isOverlongModel(model) && !UNREADABLE.test(model)
+
+/** Nothing, or a JSON object from names to names. */
+function isModelMapping(text: string): boolean {
+  const mapping = parseConfigObject(text)
+  return mapping !== null && Object.entries(mapping).flat().every(isModelName)
+}
+
+function listRefusal(input: Partial<ChannelInput>): Refusal | null {
+  const models = commaList(input.models)
+  if ([...models, input.test_model?.trim() ?? ''].some(isOverlongModel)) {
+    return tooLong('models', MODEL_LENGTH_MAX)
+  }
+  const groups = commaList(input.group)
+  if (groups.some((group) => length(group) > GROUP_LENGTH_MAX)) {
+    return tooLong('group', GROUP_LENGTH_MAX)
+  }
+  return models.length * Math.max(1, groups.length) > ABILITIES_MAX
+    ? tooMany('models', ABILITIES_MAX)
+    : null
+}
+
+const tooLong = (field: string, max: number): Refusal => ({
+  code: 'invalid_field',
+  params: {
+    field,
+    problemZh: `每项最多 ${max} 个字符`,
+    problemEn: `each has at most ${max} characters`,
+  },
+})
+
+export const tooMany = (field: string, max: number): Refusal => ({
+  code: 'invalid_field',
+  params: { field, problemZh: `一次最多 ${max} 项`, problemEn: `at most ${max} at once` },
+})

@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import { z } from 'zod'
+import type { Database, Queries } from '../db/database.ts'
+import { LOST_AFTER_SECONDS, POSTGRES_NOW } from '../ledger/heartbeat.ts'
+
+/**
+ * One run of a kind at a time on one database, whichever process it is in. What is known of it is a
+ * fact of the installation, so that every process can tell how far it has come.
+ */
+
+const StoredRun = z.object({
+  /** The process that works on it, or did. */
+  node: z.string(),
+  running: z.boolean(),
+  scope: z.string(),
+  done: z.int(),
+  total: z.int(),
+  failed: z.int(),
+})
+export type StoredRun = z.infer<typeof StoredRun>
+
+export type RunName = 'channel_test' | 'channel_balance'
+
+const settingOf = (name: RunName): string => `run:${name}`
+
+const IDLE: StoredRun = { node: '', running: false, scope: '', done: 0, total: 0, failed: 0 }
+
+function parseRun(text: string | undefined): StoredRun {
+  if (text === undefined) return IDLE
+  try {
+    return StoredRun.catch(IDLE).parse(JSON.parse(text))
+  } catch {
+    return IDLE
+  }
+}
+
+/**
+ * Whether a process that said it runs still does. On SQLite there is one process, so another's word
+ * is left over from before a restart.
+ */
+async function isAlive(db: Queries, engine: Database['engine'], node: string): Promise<boolean> {
+  if (engine === 'sqlite') return false
+  const seen = await db
+    .selectFrom('nodes')
+    .select('name')
+    .where('name', '=', node)
+    .where('seen_at', '>=', sql<number>`${POSTGRES_NOW} - ${LOST_AFTER_SECONDS}::bigint`)
+    .executeTakeFirst()
+  return seen !== undefined
+}
+
+/** Claims the run for a process; false while another one, which is alive, works on it. */
+export async function takeRun(
+  { write, engine }: Pick<Database, 'write' | 'engine'>,
+  name: RunName,
+  run: StoredRun,
+): Promise<boolean> {
+  return write.transaction().execute(async (trx) => {
+    await trx
+      .insertInto('settings')
+      .values({ name: settingOf(name), value: JSON.stringify(IDLE) })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute()
+    // Writing the column to itself takes the row's lock: of two that claim, one sees the other.
+    const row = await trx
+      .updateTable('settings')
+      .set((eb) => ({ value: eb.ref('value') }))
+      .where('name', '=', settingOf(name))
+      .returning('value')
+      .executeTakeFirst()
+    const last = parseRun(row?.value)
+    if (last.running && last.node !== run.node && (await isAlive(trx, engine, last.node))) {
+      return false
+    }
+    await trx
+      .updateTable('settings')
+      .set({ value: JSON.stringify(run) })
+      .where('name', '=', settingOf(name))
+      .execute()
+    return true
+  })
+}
+
+/** Writes how far a run has come. False: it is another process's by now. */
+export async function saveRun(
+  db: Queries,
+  name: RunName,
+  { was, is }: { was: StoredRun; is: StoredRun },
+): Promise<boolean> {
+  const result = await db
+    .updateTable('settings')
+    .set({ value: JSON.stringify(is) })
+    .where('name', '=', settingOf(name))
+    .where('value', '=', JSON.stringify(was))
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** The run that goes on or the last one; not running when its process is gone. */
+export async function readRun(
+  { read, engine }: Pick<Database, 'read' | 'engine'>,
+  name: RunName,
+  ownNode: string,
+): Promise<StoredRun> {
+  const row = await read
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', settingOf(name))
+    .executeTakeFirst()
+  const run = parseRun(row?.value)
+  const goesOn = run.running && (run.node === ownNode || (await isAlive(read, engine, run.node)))
+  return { ...run, running: goesOn }
+}

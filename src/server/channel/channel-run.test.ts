@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
+import { aChannel, anAdmin } from '../test/factories.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+/** Two processes on one database: what one does, the other knows and does not do again. */
+describe('a run over channels and two servers on one PostgreSQL database', () => {
+  let first: TestServer
+  let second: TestServer
+  let upstream: FakeUpstream
+  let cookie: string
+  let drop: () => Promise<void>
+
+  beforeAll(async () => {
+    const database = await createTestDatabase()
+    drop = database.drop
+    const open = () => Promise.resolve({ engine: 'postgres' as const, url: database.url })
+    first = await startTestServer(open)
+    second = await startTestServer(open)
+    upstream = await startFakeUpstream()
+    cookie = (await anAdmin(first)).cookie
+  })
+  afterAll(async () => {
+    await second.close()
+    await upstream.close()
+    await drop()
+  })
+
+  const get = (server: TestServer, path: string) => server.call('GET', path, { as: { cookie } })
+  const stateOf = async (server: TestServer) =>
+    Object((await get(server, '/api/channel/test/status')).data)
+  async function finished(server: TestServer) {
+    for (;;) {
+      const state = await stateOf(server)
+      if (state.running === false) return state
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+
+  test('a second run is refused on the other one, which sees how far the first has come', async () => {
+    await aChannel(first, { base_url: upstream.url, models: 'quick' })
+    await aChannel(first, { base_url: upstream.url, models: 'slow-400' })
+    expect((await get(first, '/api/channel/test')).json['success']).toBe(true)
+    expect((await get(second, '/api/channel/test')).message).toBe('渠道测试正在进行，请稍后再试')
+    expect(await stateOf(second)).toMatchObject({ running: true, scope: 'all', total: 2 })
+    expect(await finished(second)).toMatchObject({ done: 2, total: 2, failed: 0 })
+    expect((await get(second, '/api/channel/test?scope=disabled')).json['success']).toBe(true)
+    expect(await finished(first)).toMatchObject({ scope: 'disabled', total: 0 })
+  })
+
+  test('of two that start at the same moment one begins', async () => {
+    const answers = await Promise.all([
+      get(first, '/api/channel/test'),
+      get(second, '/api/channel/test'),
+    ])
+    expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
+    await finished(first)
+    await finished(second)
+  })
+
+  test('the run of a server that has stopped is over, and another may begin', async () => {
+    upstream.seen()
+    await aChannel(first, { base_url: upstream.url, models: 'hang' })
+    await get(first, '/api/channel/test')
+    while (upstream.seen().every(({ body }) => Object(body).model !== 'hang')) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    expect(await stateOf(second)).toMatchObject({ running: true })
+    await first.close()
+    expect(await stateOf(second)).toMatchObject({ running: false, done: 2, total: 3 })
+    expect((await get(second, '/api/channel/test?scope=disabled')).json['success']).toBe(true)
+    await finished(second)
+  })
+})

@@ -1,0 +1,86 @@
+import type { RunState } from '../../../contract/channel-api.ts'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import { AppError } from '../../app-error.ts'
+import type { App } from '../../app.ts'
+import type { Egress } from '../../egress/egress.ts'
+import { readBalance, statusAfterBalance, typesWithBalance } from './channel-balance.ts'
+import { createChannelRun } from '../channel-run.ts'
+import { changeStatusByProgram } from '../channel-status.ts'
+import {
+  channelIdsOfTypes,
+  findChannel,
+  saveBalance,
+  type StoredChannel,
+} from '../channel-store.ts'
+import { createAskUpstream } from './channel-upstream.ts'
+
+/** What is left on the accounts behind channels: asked on demand, one channel or all. */
+export interface ChannelBalances {
+  /**
+   * Asks, stores and answers the balance. Throws the refusal that says why it is not known; what
+   * was stored stays then. Changes no status: a person looks at the result.
+   */
+  updateOne(id: number): Promise<number>
+  /** Asks for all channels that can be asked, in the background. */
+  startAll(requestId: string): Promise<void>
+  state(): Promise<RunState>
+}
+
+/** Longest answer about a balance. */
+const ANSWER_BYTES_MAX = 2 ** 20
+
+export function createChannelBalances(
+  app: App,
+  { egress, stopping }: { egress: Egress; stopping: AbortSignal | undefined },
+): ChannelBalances {
+  const { database, clock, options } = app
+  const run = createChannelRun(app, {
+    name: 'channel_balance',
+    refusal: 'channel_balance_running',
+    stopping,
+  })
+
+  async function update(channel: StoredChannel): Promise<number> {
+    const nowSeconds = clock.nowSeconds()
+    const ask = createAskUpstream(egress, channel, ANSWER_BYTES_MAX)
+    const balance = await readBalance({ channel, ask, nowSeconds })
+    await saveBalance(database.write, { id: channel.id, balance, nowSeconds })
+    return balance
+  }
+
+  async function updateAndJudge(id: number, requestId: string): Promise<boolean> {
+    const channel = await findChannel(database.read, id)
+    // Deleted since the run began.
+    if (channel === null) return true
+    const balance = await update(channel).catch((error: unknown) => {
+      if (error instanceof AppError) return null
+      throw error
+    })
+    if (balance === null) return false
+    const { type, status, balance: before, balance_updated_time: askedSeconds } = channel
+    const to = statusAfterBalance(
+      { type, status, balance: before, askedSeconds },
+      balance,
+      options.flag('AutomaticDisableChannelEnabled'),
+    )
+    if (to === ChannelStatus.autoDisabled) {
+      await changeStatusByProgram(app, { channel, to, reason: '上游余额不足', requestId })
+    }
+    return true
+  }
+
+  return {
+    state: () => run.state(),
+    async updateOne(id) {
+      const channel = await findChannel(database.read, id)
+      if (channel === null) throw new AppError('not_found')
+      return update(channel)
+    },
+    startAll: (requestId) =>
+      run.start({
+        scope: 'all',
+        ids: () => channelIdsOfTypes(database.read, typesWithBalance),
+        visit: (id) => updateAndJudge(id, requestId),
+      }),
+  }
+}

@@ -1,0 +1,229 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { aChannel, anAdmin, aUser, type TestUser } from '../../test/factories.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../../test/test-app.ts'
+
+const KEY = 'sk-models-0123456789'
+
+/** What one call looked like. */
+interface Asked {
+  url: string
+  headers: http.IncomingHttpHeaders
+}
+
+let answer: { status: number; body: string }
+let asked: Asked[]
+const upstream = http.createServer((request, response) => {
+  asked.push({ url: request.url ?? '', headers: request.headers })
+  response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body)
+})
+let url = ''
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+})
+afterAll(() => upstream.close())
+beforeEach(() => {
+  asked = []
+})
+
+const answers = (body: unknown, status = 200) => {
+  answer = { status, body: typeof body === 'string' ? body : JSON.stringify(body) }
+}
+
+/** Shapes as the providers document them; where each is asked, and by which header. */
+const DIALECTS: {
+  type: number
+  config?: string
+  body: unknown
+  path: string
+  header: [string, string]
+  models: string[]
+}[] = [
+  {
+    type: 1,
+    body: { object: 'list', data: [{ id: 'gpt-4o' }, { id: 'dall-e-3' }, { id: 'gpt-4o' }] },
+    path: '/v1/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['dall-e-3', 'gpt-4o'],
+  },
+  {
+    type: 50,
+    body: { data: [{ id: 'Qwen/Qwen3-8B', object: 'model', owned_by: 'vllm' }] },
+    path: '/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['Qwen/Qwen3-8B'],
+  },
+  {
+    type: 40,
+    body: { data: [{ id: 'doubao-seed-1.6' }] },
+    path: '/api/v3/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['doubao-seed-1.6'],
+  },
+  {
+    type: 14,
+    body: {
+      data: [{ type: 'model', id: 'claude-sonnet-4-5', display_name: 'x' }],
+      has_more: false,
+    },
+    path: '/v1/models?limit=1000',
+    header: ['x-api-key', KEY],
+    models: ['claude-sonnet-4-5'],
+  },
+  {
+    type: 24,
+    config: '{"api_version":"v1"}',
+    body: {
+      models: [
+        { name: 'models/gemini-2.5-pro', supportedGenerationMethods: ['generateContent'] },
+        { name: 'models/gemini-embedding-001', supportedGenerationMethods: ['embedContent'] },
+        { name: 'models/aqa', supportedGenerationMethods: ['generateAnswer'] },
+      ],
+    },
+    path: '/v1/models?pageSize=1000',
+    header: ['x-goog-api-key', KEY],
+    models: ['gemini-2.5-pro', 'gemini-embedding-001'],
+  },
+  {
+    type: 30,
+    body: { models: [{ name: 'llama3.2:latest', model: 'llama3.2:latest', size: 1 }] },
+    path: '/api/tags',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['llama3.2:latest'],
+  },
+  {
+    type: 35,
+    body: { models: [{ name: 'command-a-03-2025', endpoints: ['chat'] }] },
+    path: '/v1/models?page_size=1000',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['command-a-03-2025'],
+  },
+  {
+    type: 37,
+    config: '{"user_id":"0123abcd"}',
+    body: { success: true, result: [{ id: '1', name: '@cf/meta/llama-3-8b-instruct' }] },
+    path: '/client/v4/accounts/0123abcd/ai/models/search?per_page=1000',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['@cf/meta/llama-3-8b-instruct'],
+  },
+]
+
+forEachDatabase('models of an upstream', (open) => {
+  let server: TestServer
+  let admin: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    admin = await anAdmin(server)
+  })
+  afterAll(() => server.close())
+
+  const ofStored = (id: number) =>
+    server.call('GET', `/api/channel/upstream_models/${id}`, { as: admin })
+  const ofNew = (body: unknown) =>
+    server.call('POST', '/api/channel/upstream_models', { as: admin, body })
+
+  describe.each(DIALECTS)('type $type', ({ type, config = '', body, path, header, models }) => {
+    test('of a stored channel and of one that is being written', async () => {
+      answers(body)
+      const id = await aChannel(server, { type, key: KEY, base_url: url, config })
+      const found = [
+        await ofStored(id),
+        await ofNew({ type, key: `${KEY}\nsk-other`, base_url: `${url}/`, config }),
+      ]
+      for (const { json } of found)
+        expect(json).toEqual({ success: true, message: '', data: models })
+      expect(asked.map((call) => call.url)).toEqual([path, path])
+      for (const { headers } of asked) expect(headers[header[0]]).toBe(header[1])
+    })
+  })
+
+  test.each([3, 15, 18, 33, 34, 38, 42, 43, 46])('type %i says that it cannot', async (type) => {
+    answers({})
+    const { json, message } = await ofNew({ type, key: KEY, base_url: url })
+    expect(json['success']).toBe(false)
+    expect(message).toContain('手动填写')
+    expect(asked).toEqual([])
+  })
+
+  test.each<[string, unknown, number, string]>([
+    ['a page', '<html>', 200, '无法解析'],
+    ['an object without a list', { data: null }, 200, '模型列表'],
+    ['a list of numbers', { data: [1] }, 200, '模型列表'],
+    ['a list', '[]', 200, '无法解析'],
+    [
+      'a wrong key',
+      { error: { message: `bad key ${KEY} at http://10.1.2.3/x` } },
+      401,
+      '401：bad key ***',
+    ],
+    ['a fault without words', '', 503, '503'],
+    ['a redirect', '', 302, '302'],
+  ])('%s is a sentence', async (_what, body, status, sentence) => {
+    answers(body, status)
+    const { json, message, text } = await ofNew({ type: 1, key: KEY, base_url: url })
+    expect(json['success']).toBe(false)
+    expect(message).toContain(sentence)
+    expect(text).not.toContain(KEY)
+    expect(text).not.toContain('10.1.2.3')
+  })
+
+  test('names that a list cannot hold are left out', async () => {
+    const names = ['ok', '', ' padded ', 'a,b', 'line\nbreak', 'x'.repeat(257), '模型-1']
+    answers({ data: names.map((id) => ({ id })) })
+    const { data } = await ofNew({ type: 1, key: KEY, base_url: url })
+    expect(data).toEqual(['ok', 'padded', '模型-1'])
+  })
+
+  // Otherwise a stored key could be sent wherever somebody likes.
+  test('a new one is asked with what it brings, and with nothing that is stored', async () => {
+    const id = await aChannel(server, { key: KEY, base_url: 'http://127.0.0.1:9' })
+    answers({ data: [] })
+    await ofNew({ id, type: 1, base_url: url })
+    expect(asked.map(({ headers }) => headers.authorization)).not.toContain(`Bearer ${KEY}`)
+  })
+
+  test.each([
+    'http://169.254.169.254',
+    'http://[fd00:ec2::254]',
+    'http://0.0.0.0',
+    'http://0x7f000001@evil.example',
+    'file:///etc/passwd',
+    'gopher://127.0.0.1',
+    '',
+  ])('an address like %j is not called', async (base_url) => {
+    const { json } = await ofNew({ type: 8, key: KEY, base_url })
+    expect(json['success']).toBe(false)
+    expect(asked).toEqual([])
+  })
+
+  test('only administrators may ask', async () => {
+    const user = await aUser(server)
+    const { json } = await server.call('POST', '/api/channel/upstream_models', {
+      as: user,
+      body: { type: 1, key: KEY, base_url: url },
+    })
+    expect(json['success']).toBe(false)
+    expect(asked).toEqual([])
+  })
+})
+
+forEachDatabase('models of an upstream, private addresses closed', (open) => {
+  test('a private address is not called', async () => {
+    const server = await startTestServer(open, { EGRESS_ALLOW_PRIVATE: 'false' })
+    const admin = await anAdmin(server)
+    answers({ data: [] })
+    const { json } = await server.call('POST', '/api/channel/upstream_models', {
+      as: admin,
+      body: { type: 1, key: KEY, base_url: url },
+    })
+    expect(json['success']).toBe(false)
+    expect(asked).toEqual([])
+    await server.close()
+  })
+})

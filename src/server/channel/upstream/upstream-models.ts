@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { channelType, type Protocol } from '../../../contract/channel-types.ts'
+import { AppError } from '../../app-error.ts'
+import { MODEL_LENGTH_MAX } from '../channel-input.ts'
+import { configTexts, parseConfigObject } from '../channel-config.ts'
+import {
+  baseUrlOf,
+  beside,
+  belowVersion,
+  type AskedChannel,
+  type AskUpstream,
+  type UpstreamQuestion,
+} from './channel-upstream.ts'
+
+/** How the upstreams of a protocol are asked for their models, and where an answer names them. */
+interface Listing {
+  question(channel: AskedChannel): UpstreamQuestion
+  shape: z.ZodType<string[]>
+}
+
+/** Models that one answer may bring; the longest list known has some hundred. */
+const MODELS_MAX = 5000
+const ANTHROPIC_VERSION = '2023-06-01'
+
+const bearer = ({ key }: AskedChannel): Record<string, string> => ({
+  authorization: `Bearer ${key}`,
+})
+
+/** Names in the given member of the objects of a list. */
+const namesIn = (list: string, member: string): z.ZodType<string[]> =>
+  z
+    .object({ [list]: z.array(z.object({ [member]: z.string() })) })
+    .transform((answer) => (answer[list] ?? []).map((model) => model[member] ?? ''))
+
+const GeminiModels = z
+  .object({
+    models: z.array(
+      z.object({
+        name: z.string(),
+        supportedGenerationMethods: z.array(z.string()).default([]),
+      }),
+    ),
+  })
+  .transform(({ models }) =>
+    models
+      .filter(({ supportedGenerationMethods: methods }) =>
+        methods.some((method) => method === 'generateContent' || method === 'embedContent'),
+      )
+      .map(({ name }) => name.replace(/^models\//, '')),
+  )
+
+const listings: Partial<Record<Protocol, Listing>> = {
+  openai: {
+    question: (channel) => ({
+      url: belowVersion(channel, '/v1/models'),
+      headers: bearer(channel),
+    }),
+    shape: namesIn('data', 'id'),
+  },
+  anthropic: {
+    question: (channel) => ({
+      url: beside(baseUrlOf(channel), '/v1/models?limit=1000'),
+      headers: { 'x-api-key': channel.key, 'anthropic-version': ANTHROPIC_VERSION },
+    }),
+    shape: namesIn('data', 'id'),
+  },
+  gemini: {
+    question: (channel) => {
+      const version = channelConfig(channel).api_version || 'v1beta'
+      return {
+        url: beside(
+          baseUrlOf(channel),
+          `/${encodeURIComponent(version)}/models?pageSize=${GEMINI_PAGE_SIZE}`,
+        ),
+        headers: { 'x-goog-api-key': channel.key },
+      }
+    },
+    shape: GeminiModels,
+  },
+  ollama: {
+    question: (channel) => ({
+      url: beside(baseUrlOf(channel), '/api/tags'),
+      headers: bearer(channel),
+    }),
+    shape: namesIn('models', 'name'),
+  },
+  cohere: {
+    question: (channel) => ({
+      url: beside(baseUrlOf(channel), '/v1/models?page_size=1000'),
+      headers: bearer(channel),
+    }),
+    shape: namesIn('models', 'name'),
+  },
+  cloudflare: {
+    question: (channel) => {
+      const account = encodeURIComponent(channelConfig(channel).user_id ?? '')
+      const path = `/client/v4/accounts/${account}/ai/models/search?per_page=1000`
+      return { url: beside(baseUrlOf(channel), path), headers: bearer(channel) }
+    },
+    shape: namesIn('result', 'name'),
+  },
+}
+
+const GEMINI_PAGE_SIZE = 1000
+
+const channelConfig = (channel: AskedChannel) =>
+  configTexts(parseConfigObject(channel.config) ?? {})
+
+/** A name that a comma list can hold and a person can read. */
+const isStorable = (name: string): boolean =>
+  name !== '' && name.length <= MODEL_LENGTH_MAX && !/[,\p{Cc}\p{Cf}\p{Cs}]/u.test(name)
+
+/**
+ * Names of the models that the upstream offers to the channel's key, each once, sorted. Throws the
+ * refusal that says why they are not known.
+ */
+export async function readUpstreamModels(
+  channel: AskedChannel,
+  ask: AskUpstream,
+): Promise<string[]> {
+  const { protocol, label } = channelType(channel.type)
+  const listing = listings[protocol]
+  if (listing === undefined) throw new AppError('channel_models_unsupported', { type: label.zh })
+  const parsed = listing.shape.safeParse(await ask(listing.question(channel)))
+  if (!parsed.success) throw new AppError('channel_models_unreadable')
+  const names = new Set(parsed.data.map((name) => name.trim()).filter(isStorable))
+  return [...names].slice(0, MODELS_MAX).toSorted()
+}

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addFinishedHours } from '../log/log-sums.ts'
+import { anAdmin, aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import {
+  aClient,
+  aServedModel,
+  chatBody,
+  post,
+  startRelay,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+const HOUR = 3600
+const DAY = 86_400
+
+interface Figures {
+  requests: number
+  quota: number
+}
+interface Overview {
+  buckets: (Figures & { start: number; failures: number })[]
+  totals: Figures & { failures: number }
+  previous: Figures & { failures: number }
+  names: (Figures & { name: string; series: Figures[] })[]
+}
+
+forEachDatabase('dashboard', (open) => {
+  let setup: RelaySetup
+  let admin: TestUser
+  let alice: TestUser
+  let bob: TestUser
+  let now: number
+
+  beforeAll(async () => {
+    setup = await startRelay(open)
+    // Half past an hour, in the afternoon.
+    setup.clock.advanceSeconds(5 * HOUR + 1800)
+    now = setup.clock.nowSeconds()
+    admin = await anAdmin(setup)
+    alice = await aUser(setup, { username: 'alice', quota: 1_000_000 })
+    bob = await aUser(setup, { username: 'bob', quota: 1_000_000 })
+    for (const user of [alice, bob]) {
+      const tokenId = (await aToken(setup, user.id, { unlimited_quota: true })).id
+      for (let day = 0; day < 9; day += 1) {
+        for (let call = 0; call < 3; call += 1) {
+          await aSettledCall(setup, {
+            userId: user.id,
+            tokenId,
+            username: user.username,
+            nowSeconds: now - day * DAY - call * 4 * HOUR,
+            cost: user === alice ? 100 : 1,
+            promptTokens: 10,
+            completionTokens: 5,
+            channelId: 1000 + call,
+            tokenName: call === 0 ? 'main' : 'spare',
+            modelName: `model-${call}`,
+          })
+        }
+      }
+    }
+  })
+  afterAll(() => setup.close())
+
+  const call = (path: string, as: TestUser) => setup.call('GET', path, { as })
+  const overview = async (query: string, as: TestUser): Promise<Overview> => {
+    const answer = await call(`/api/dashboard?${query}`, as)
+    expect(answer.json['success']).toBe(true)
+    return Object(answer.data)
+  }
+  /** The last so many days of a viewer in UTC. */
+  const lastDays = (days: number): string => {
+    const today = now - (now % DAY)
+    return `start_timestamp=${today - (days - 1) * DAY}&end_timestamp=${today + DAY}`
+  }
+
+  // The sums of finished hours are only another way to the same figures.
+  describe.each(['from the hours', 'from the kept sums'])('%s', (way) => {
+    beforeAll(async () => {
+      if (way === 'from the kept sums') {
+        await addFinishedHours(setup.app, new AbortController().signal)
+      }
+    })
+
+    test('own figures: one’s own calls only, by day and model', async () => {
+      const { buckets, totals, names } = await overview(`${lastDays(7)}&by=model`, bob)
+      expect(buckets).toHaveLength(7)
+      expect(buckets.at(-1)).toMatchObject({ start: now - (now % DAY) })
+      expect(totals.quota).toBe(buckets.reduce((sum, { quota }) => sum + quota, 0))
+      expect(names.map(({ name }) => name).toSorted()).toEqual(['model-0', 'model-1', 'model-2'])
+      for (const { quota, series } of names) {
+        expect(series).toHaveLength(7)
+        expect(series.reduce((sum, day) => sum + day.quota, 0)).toBe(quota)
+      }
+    })
+
+    test('a viewer’s midnight cuts the days', async () => {
+      const shanghai = 8 * HOUR
+      const midnight = now - ((now + shanghai) % DAY)
+      const range = `start_timestamp=${midnight}&end_timestamp=${midnight + DAY}&offset_minutes=480`
+      const { buckets } = await overview(range, bob)
+      // 13:30 UTC is 21:30 there; the calls of 17:30 and 13:30 are of the same day.
+      expect(buckets).toMatchObject([{ start: midnight, requests: 3 }])
+    })
+
+    test('an admin has everybody’s', async () => {
+      const { totals, previous, names } = await overview(`${lastDays(3)}&by=user`, admin)
+      expect(names.map(({ name, quota }) => [name, quota])).toEqual([
+        ['alice', (totals.requests / 2) * 100],
+        ['bob', totals.requests / 2],
+      ])
+      expect(previous.requests).toBe(18)
+    })
+
+    test.each([
+      ['channel', ['1000', '1001', '1002']],
+      ['token', ['main', 'spare']],
+      ['model', ['model-0', 'model-1', 'model-2']],
+    ])('by %s', async (by, expected) => {
+      const { totals, names } = await overview(`${lastDays(5)}&by=${by}`, admin)
+      expect(names.map(({ name }) => name).toSorted()).toEqual(expected)
+      expect(names.reduce((sum, { quota }) => sum + quota, 0)).toBe(totals.quota)
+      expect(names.reduce((sum, { requests }) => sum + requests, 0)).toBe(totals.requests)
+    })
+
+    test('by hour', async () => {
+      const start = now - (now % HOUR) - 23 * HOUR
+      const range = `start_timestamp=${start}&end_timestamp=${start + DAY}&unit=hour`
+      const { buckets } = await overview(range, alice)
+      expect(buckets).toHaveLength(24)
+      expect(buckets.filter(({ requests }) => requests > 0)).toHaveLength(6 / 2)
+    })
+  })
+
+  test('an ordinary user has no other dimension, whatever is asked', async () => {
+    const { names } = await overview(`${lastDays(7)}&by=user`, bob)
+    expect(names.map(({ name }) => name)).not.toContain('alice')
+    expect((await overview(`${lastDays(7)}&by=token`, bob)).names.map(({ name }) => name)).toEqual([
+      'spare',
+      'main',
+    ])
+  })
+
+  test.each(['', 'start_timestamp=5&end_timestamp=5', 'start_timestamp=0&end_timestamp=99999999'])(
+    'refuses the range %j',
+    async (query) => {
+      const answer = await call(`/api/dashboard?${query}`, admin)
+      expect(answer).toMatchObject({ status: 200, json: { success: false } })
+    },
+  )
+
+  test('failed calls are counted, for their owner and for admins', async () => {
+    const client = await aClient(setup, { token: { name: 'broken' } })
+    const model = await aServedModel(setup, 'fail-500')
+    const good = await aServedModel(setup)
+    await post(setup, client, chatBody(model))
+    await post(setup, client, chatBody('nobody-serves-this'))
+    await post(setup, client, '{"not json')
+    await post(setup, client, chatBody(good))
+    await expect
+      .poll(async () => (await overview(lastDays(1), admin)).totals.failures, { timeout: 15_000 })
+      .toBe(3)
+    const rows = await setup.database.read.selectFrom('failures_hourly').selectAll().execute()
+    expect(rows.map((row) => [row.model_name, row.failures]).toSorted()).toEqual([
+      ['', 2],
+      [model, 1],
+    ])
+    expect(rows.filter((row) => row.channel_id > 0)).toHaveLength(1)
+    expect((await overview(lastDays(1), bob)).totals.failures).toBe(0)
+  })
+
+  test('the week of the One API family: own days and models, oldest first', async () => {
+    const { data } = await call('/api/user/dashboard', bob)
+    const rows = [data].flat().map((row) => Object(row))
+    expect(rows[0]).toEqual({
+      Day: new Date((now - 6 * DAY) * 1000).toISOString().slice(0, 10),
+      ModelName: 'model-0',
+      RequestCount: 1,
+      Quota: 1,
+      PromptTokens: 10,
+      CompletionTokens: 5,
+    })
+    const keys = rows.map(({ Day, ModelName }) => `${Day} ${ModelName}`)
+    expect(keys).toEqual(keys.toSorted())
+    expect(new Set(rows.map(({ Day }) => Day)).size).toBe(7)
+    expect((await call('/api/user/dashboard', admin)).data).toEqual([])
+  })
+})

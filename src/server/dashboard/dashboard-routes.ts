@@ -1,0 +1,44 @@
+import { dashboardApi } from '../../contract/dashboard-api.ts'
+import { DASHBOARD_DAYS_MAX } from '../../contract/dashboard.ts'
+import { isAdmin } from '../../contract/user.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { serve, type Route } from '../http/handler.ts'
+import { SECONDS_PER_DAY } from '../ledger/operations.ts'
+import { hourRange } from './dashboard.ts'
+import { ownDays } from './dashboard-store.ts'
+import { overviewOf } from './overview.ts'
+
+const WEEK_DAYS = 7
+const MINUTE_SECONDS = 60
+const MS = 1000
+
+export const dashboardRoutes = ({ database, clock }: App): Route[] => [
+  serve(dashboardApi.week, async ({ actor }) => {
+    const from = clock.nowSeconds() - (WEEK_DAYS - 1) * SECONDS_PER_DAY
+    const days = await ownDays(database.heavy, actor.id, from)
+    return {
+      data: days.map(({ day, model_name, ...figures }) => ({
+        Day: new Date(day * MS).toISOString().slice(0, 10),
+        ModelName: model_name,
+        RequestCount: figures.requests,
+        Quota: figures.quota,
+        PromptTokens: figures.prompt_tokens,
+        CompletionTokens: figures.completion_tokens,
+      })),
+    }
+  }),
+  serve(dashboardApi.overview, async ({ actor, query }) => {
+    const range = hourRange(query.start_timestamp, query.end_timestamp)
+    if (range === null) throw new AppError('dashboard_range_invalid', { days: DASHBOARD_DAYS_MAX })
+    const isOfAll = isAdmin(actor.role)
+    const data = await overviewOf(database.heavy, {
+      range,
+      buckets: { unit: query.unit, offsetSeconds: query.offset_minutes * MINUTE_SECONDS },
+      // Channels and other users are nothing to an ordinary user.
+      by: isOfAll || query.by === 'token' ? query.by : 'model',
+      userId: isOfAll ? null : actor.id,
+    })
+    return { data }
+  }),
+]

@@ -1,0 +1,179 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Queries } from '../db/database.ts'
+import { SECONDS_PER_DAY } from '../ledger/operations.ts'
+import type { SumsSubject } from '../log/log-sums-store.ts'
+import type { Figures, HourRange } from './dashboard.ts'
+
+/** Sums over whole hours, from the hourly sums of the ledger and from those made of them. */
+
+export interface HourFigures extends Figures {
+  hour: number
+}
+export interface NamedHourFigures extends HourFigures {
+  name: string
+}
+export type NamedSums = Figures & { name: string }
+
+const FIGURES = sql`
+  CAST(coalesce(sum(requests), 0) AS bigint) AS requests,
+  CAST(coalesce(sum(quota), 0) AS bigint) AS quota,
+  CAST(coalesce(sum(prompt_tokens), 0) AS bigint) AS prompt_tokens,
+  CAST(coalesce(sum(completion_tokens), 0) AS bigint) AS completion_tokens`
+
+/** By what hourly rows are named. */
+const NAME_COLUMNS = {
+  model: 'model_name',
+  token: 'token_name',
+  channel: 'channel_id',
+  user: 'username',
+} as const
+export type NameKind = keyof typeof NAME_COLUMNS
+
+const nameOf = (kind: NameKind): RawBuilder<string> =>
+  sql<string>`CAST(${sql.ref(NAME_COLUMNS[kind])} AS text)`
+
+/** One user's calls by hour and name. */
+export async function ownHours(
+  db: Queries,
+  userId: number,
+  { range: { from, until }, kind }: { range: HourRange; kind: 'model' | 'token' },
+): Promise<NamedHourFigures[]> {
+  const { rows } = await sql<NamedHourFigures>`
+    SELECT hour, ${nameOf(kind)} AS name, ${FIGURES} FROM usage_hourly
+    WHERE user_id = ${userId} AND hour >= ${from} AND hour < ${until} GROUP BY 1, 2
+  `.execute(db)
+  return rows
+}
+
+/** One user's calls together. */
+export async function ownSums(
+  db: Queries,
+  userId: number,
+  { from, until }: HourRange,
+): Promise<Figures> {
+  const { rows } = await sql<Figures>`
+    SELECT ${FIGURES} FROM usage_hourly
+    WHERE user_id = ${userId} AND hour >= ${from} AND hour < ${until}
+  `.execute(db)
+  return onlyRow(rows)
+}
+
+/** Everybody's calls by hour and name, straight from the ledger's sums. */
+export async function hoursByName(
+  db: Queries,
+  { range: { from, until }, kind }: { range: HourRange; kind: 'model' | 'channel' },
+): Promise<NamedHourFigures[]> {
+  if (from >= until) return []
+  const { rows } = await sql<NamedHourFigures>`
+    SELECT hour, ${nameOf(kind)} AS name, ${FIGURES} FROM channel_usage_hourly
+    WHERE hour >= ${from} AND hour < ${until} GROUP BY 1, 2
+  `.execute(db)
+  return rows
+}
+
+/** The same by names that only the sums of users know; no hours, there would be too many. */
+export async function sumsByName(
+  db: Queries,
+  { range: { from, until }, kind }: { range: HourRange; kind: 'token' | 'user' },
+): Promise<NamedSums[]> {
+  if (from >= until) return []
+  const { rows } = await sql<NamedSums>`
+    SELECT ${nameOf(kind)} AS name, ${FIGURES} FROM usage_hourly
+    WHERE hour >= ${from} AND hour < ${until} GROUP BY 1
+  `.execute(db)
+  return rows
+}
+
+/** Kept sums of everybody's calls by hour. */
+export async function keptHours(db: Queries, { from, until }: HourRange): Promise<HourFigures[]> {
+  if (from >= until) return []
+  const { rows } = await sql<HourFigures>`
+    SELECT start AS hour, requests, quota, prompt_tokens, completion_tokens FROM usage_sums
+    WHERE subject = 'all_hours' AND model_name = '' AND name = ''
+      AND start >= ${from} AND start < ${until}
+  `.execute(db)
+  return rows
+}
+
+/** Where the kept sums of a kind of name are: by day, and by hour where there are such. */
+const KEPT = {
+  model: { days: 'all', hours: 'all_hours' },
+  channel: { days: 'channel', hours: 'channel_hours' },
+  user: { days: 'username', hours: null },
+  token: { days: 'token', hours: null },
+} as const satisfies Record<NameKind, { days: SumsSubject; hours: SumsSubject | null }>
+
+/** Kept sums of whole days by name. */
+export async function keptDaysByName(
+  db: Queries,
+  { range: { from, until }, kind }: { range: HourRange; kind: NameKind },
+): Promise<NamedSums[]> {
+  if (from >= until) return []
+  const isModel = kind === 'model'
+  const { rows } = await sql<NamedSums>`
+    SELECT ${isModel ? sql`model_name` : sql`name`} AS name, ${FIGURES} FROM usage_sums
+    WHERE subject = ${KEPT[kind].days}
+      AND ${isModel ? sql`model_name > '' AND name = ''` : sql`model_name = ''`}
+      AND start >= ${from} AND start < ${until}
+    GROUP BY 1
+  `.execute(db)
+  return rows
+}
+
+/** Kept sums by hour of some names. */
+export async function keptHoursOf(
+  db: Queries,
+  {
+    range: { from, until },
+    kind,
+    names,
+  }: { range: HourRange; kind: 'model' | 'channel'; names: readonly string[] },
+): Promise<NamedHourFigures[]> {
+  if (from >= until || names.length === 0) return []
+  const isModel = kind === 'model'
+  const list = sql.join(names)
+  const { rows } = await sql<NamedHourFigures>`
+    SELECT start AS hour, ${isModel ? sql`model_name` : sql`name`} AS name,
+      requests, quota, prompt_tokens, completion_tokens
+    FROM usage_sums WHERE subject = ${KEPT[kind].hours}
+      AND ${isModel ? sql`model_name IN (${list}) AND name = ''` : sql`model_name = '' AND name IN (${list})`}
+      AND start >= ${from} AND start < ${until}
+  `.execute(db)
+  return rows
+}
+
+/** Calls that came to nothing, by hour. */
+export async function failuresByHour(
+  db: Queries,
+  { from, until }: HourRange,
+  userId: number | null,
+): Promise<{ hour: number; failures: number }[]> {
+  const isOwn = userId === null ? sql`1 = 1` : sql`user_id = ${userId}`
+  const { rows } = await sql<{ hour: number; failures: number }>`
+    SELECT hour, CAST(sum(failures) AS bigint) AS failures FROM failures_hourly
+    WHERE hour >= ${from} AND hour < ${until} AND ${isOwn} GROUP BY hour
+  `.execute(db)
+  return rows
+}
+
+export interface DayOfModel extends Figures {
+  day: number
+  model_name: string
+}
+
+/** A user's consumption by day and model, from a day on. */
+export const ownDays = (db: Queries, userId: number, from: number): Promise<DayOfModel[]> =>
+  db
+    .selectFrom('usage_daily')
+    .select(['day', 'model_name', 'requests', 'quota', 'prompt_tokens', 'completion_tokens'])
+    .where('user_id', '=', userId)
+    .where('day', '>=', from - (from % SECONDS_PER_DAY))
+    .orderBy('day')
+    .orderBy('model_name')
+    .execute()
+
+function onlyRow(rows: readonly Figures[]): Figures {
+  const [row] = rows
+  if (row === undefined) throw new Error('a sum without grouping has one row')
+  return row
+}

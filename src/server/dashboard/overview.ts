@@ -1,0 +1,212 @@
+import type { DashboardDimension } from '../../contract/dashboard.ts'
+import type { Queries } from '../db/database.ts'
+import { logsDeletedBefore } from '../log/cleanup/cleanup-store.ts'
+import { sumsUntil } from '../log/log-sums-store.ts'
+import { dayAtOrAfter, dayOf } from '../log/log-sums.ts'
+import {
+  addFigures,
+  bucketOf,
+  bucketStarts,
+  noFigures,
+  rangeBefore,
+  ranked,
+  SERIES_MAX,
+  type Buckets,
+  type Figures,
+  type HourRange,
+} from './dashboard.ts'
+import {
+  failuresByHour,
+  hoursByName,
+  keptDaysByName,
+  keptHours,
+  keptHoursOf,
+  ownHours,
+  ownSums,
+  sumsByName,
+  type HourFigures,
+  type NamedHourFigures,
+  type NamedSums,
+} from './dashboard-store.ts'
+
+/**
+ * The figures of a dashboard. Over all users, hours that are over come from the kept sums, by a few
+ * rows each; the newest hours, and those around deleted ones, from the ledger's own sums.
+ */
+
+export interface WantedOverview {
+  range: HourRange
+  buckets: Buckets
+  by: DashboardDimension
+  /** Null: everybody's. */
+  userId: number | null
+}
+
+type Named = Figures & { name: string; series: Figures[] }
+
+export async function overviewOf(db: Queries, wanted: WantedOverview) {
+  const { range, userId, buckets } = wanted
+  const before = rangeBefore(range)
+  const kept = await keptRange(db)
+  const [{ hours, names }, previous, failures, failuresBefore] = await Promise.all([
+    userId === null ? everybodys(db, wanted, kept) : own(db, { ...wanted, userId }),
+    userId === null ? allHours(db, before, kept).then(together) : ownSums(db, userId, before),
+    failuresByHour(db, range, userId),
+    failuresByHour(db, before, userId),
+  ])
+  const starts = bucketStarts(range, buckets)
+  const byBucket = new Map(starts.map((start) => [start, { ...noFigures(), failures: 0 }]))
+  for (const row of hours) addTo(byBucket, bucketOf(row.hour, buckets), row)
+  for (const { hour, failures: count } of failures) {
+    const bucket = byBucket.get(bucketOf(hour, buckets))
+    if (bucket !== undefined) bucket.failures += count
+  }
+  return {
+    buckets: [...byBucket].map(([start, figures]) => ({ start, ...figures })),
+    totals: { ...together(hours), failures: count(failures) },
+    previous: { ...previous, failures: count(failuresBefore) },
+    names,
+  }
+}
+
+const count = (rows: readonly { failures: number }[]): number =>
+  rows.reduce((sum, { failures }) => sum + failures, 0)
+
+function together(rows: readonly Figures[]): Figures {
+  const sums = noFigures()
+  for (const row of rows) addFigures(sums, row)
+  return sums
+}
+
+function addTo<K, F extends Figures>(sums: Map<K, F>, key: K, figures: Figures): void {
+  const known = sums.get(key)
+  if (known !== undefined) addFigures(known, figures)
+}
+
+function sumByName(rows: readonly NamedSums[]): Map<string, Figures> {
+  const sums = new Map<string, Figures>()
+  for (const row of rows) {
+    let known = sums.get(row.name)
+    if (known === undefined) sums.set(row.name, (known = noFigures()))
+    addFigures(known, row)
+  }
+  return sums
+}
+
+/** The names that used most, the first of them with their series. */
+function withSeries(
+  sums: ReadonlyMap<string, Figures>,
+  hours: readonly NamedHourFigures[],
+  { range, buckets }: Pick<WantedOverview, 'range' | 'buckets'>,
+): Named[] {
+  const names = ranked(sums)
+  const starts = bucketStarts(range, buckets)
+  const series = new Map(
+    names
+      .slice(0, SERIES_MAX)
+      .map(({ name }) => [name, new Map(starts.map((start) => [start, noFigures()]))]),
+  )
+  for (const row of hours) {
+    const own_ = series.get(row.name)
+    if (own_ !== undefined) addTo(own_, bucketOf(row.hour, buckets), row)
+  }
+  return names.map((named) => ({
+    ...named,
+    series: [...(series.get(named.name)?.values() ?? [])],
+  }))
+}
+
+interface Parts {
+  hours: readonly HourFigures[]
+  names: Named[]
+}
+
+async function own(db: Queries, wanted: WantedOverview & { userId: number }): Promise<Parts> {
+  const kind = wanted.by === 'token' ? 'token' : 'model'
+  const hours = await ownHours(db, wanted.userId, { range: wanted.range, kind })
+  return { hours, names: withSeries(sumByName(hours), hours, wanted) }
+}
+
+async function everybodys(db: Queries, wanted: WantedOverview, kept: HourRange): Promise<Parts> {
+  const { range, by } = wanted
+  if (by === 'token' || by === 'user') {
+    const [hours, sums] = await Promise.all([
+      allHours(db, range, kept),
+      sumsOfUsers(db, { range, kind: by }, kept),
+    ])
+    return { hours, names: ranked(sumByName(sums)).map((named) => ({ ...named, series: [] })) }
+  }
+  const [hours, named] = await Promise.all([
+    allHours(db, range, kept),
+    namedHours(db, { range, kind: by }, kept),
+  ])
+  return { hours, names: withSeries(sumByName(named), named, wanted) }
+}
+
+/** The hours whose sums are kept: from the first whole day that was not deleted on. */
+const keptRange = async (db: Queries): Promise<HourRange> => ({
+  from: dayAtOrAfter(await logsDeletedBefore(db)),
+  until: await sumsUntil(db),
+})
+
+/** The part of a range that lies in the kept hours, and what lies before and after it. */
+function cut({ from, until }: HourRange, kept: HourRange) {
+  const first = Math.min(Math.max(from, kept.from), until)
+  const last = Math.max(first, Math.min(until, kept.until))
+  return {
+    kept: { from: first, until: last },
+    around: [
+      { from, until: first },
+      { from: last, until },
+    ],
+  }
+}
+
+async function allHours(db: Queries, range: HourRange, kept: HourRange): Promise<HourFigures[]> {
+  const parts = cut(range, kept)
+  const rows = await Promise.all([
+    keptHours(db, parts.kept),
+    ...parts.around.map((part) => hoursByName(db, { range: part, kind: 'model' })),
+  ])
+  return rows.flat()
+}
+
+async function namedHours(
+  db: Queries,
+  { range, kind }: { range: HourRange; kind: 'model' | 'channel' },
+  kept: HourRange,
+): Promise<NamedHourFigures[]> {
+  const parts = cut(range, kept)
+  // Days that reach beyond the range are no harm: only names are taken from them.
+  const days = { from: dayOf(parts.kept.from), until: dayAtOrAfter(parts.kept.until) }
+  const known = await keptDaysByName(db, { range: days, kind })
+  const names = known.map(({ name }) => name)
+  const rows = await Promise.all([
+    keptHoursOf(db, { range: parts.kept, kind, names }),
+    ...parts.around.map((part) => hoursByName(db, { range: part, kind })),
+  ])
+  return rows.flat()
+}
+
+async function sumsOfUsers(
+  db: Queries,
+  { range, kind }: { range: HourRange; kind: 'token' | 'user' },
+  kept: HourRange,
+): Promise<NamedSums[]> {
+  const parts = cut(range, { from: kept.from, until: dayOf(kept.until) })
+  const days = {
+    from: dayAtOrAfter(parts.kept.from),
+    until: Math.max(dayAtOrAfter(parts.kept.from), dayOf(parts.kept.until)),
+  }
+  const isNone = days.from >= days.until
+  const rows = await Promise.all(
+    isNone
+      ? [sumsByName(db, { range, kind })]
+      : [
+          keptDaysByName(db, { range: days, kind }),
+          sumsByName(db, { range: { from: range.from, until: days.from }, kind }),
+          sumsByName(db, { range: { from: days.until, until: range.until }, kind }),
+        ],
+  )
+  return rows.flat()
+}

@@ -1,0 +1,140 @@
+/**
+ * What is kept of a call's texts, by the capture mode of its token. Pure: bytes in, text out.
+ */
+
+/** A JSON text larger than this is not looked into for its settings. */
+export const METADATA_BYTES_MAX = 1024 * 1024
+/** Read beyond the limit, so that a secret that straddles it is seen whole. */
+const SLACK_BYTES = 4096
+
+/** UTF-8 bytes that are looked at to keep `bytesMax` of them. */
+export const bytesWanted = (bytesMax: number): number => bytesMax + SLACK_BYTES
+
+export interface CutText {
+  text: string
+  /** Bytes that there were. */
+  bytes: number
+}
+
+/**
+ * At most `bytesMax` bytes of a text, whole characters only; what was cut off is told at its end.
+ * `isRedacted`: first, what looks like a secret is replaced.
+ */
+export function keptText(
+  { text, bytes }: CutText,
+  { bytesMax, isRedacted }: { bytesMax: number; isRedacted: boolean },
+): string {
+  const shown = isRedacted ? redacted(text) : text
+  const encoded = Buffer.from(shown)
+  if (bytes <= bytesMax && encoded.length <= bytesMax) return shown
+  return `${wholeCharacters(encoded.subarray(0, bytesMax))}… [${bytes} bytes]`
+}
+
+/** The first bytes of a text, as text; a character that is cut through is left out. */
+export function firstText(bytes: Buffer, bytesMax: number): CutText {
+  return { text: wholeCharacters(bytes.subarray(0, bytesMax)), bytes: bytes.length }
+}
+
+function wholeCharacters(bytes: Uint8Array): string {
+  // A decoder that waits for more keeps the beginning of an unfinished character to itself.
+  return new TextDecoder().decode(bytes, { stream: true })
+}
+
+const MASK = '[redacted]'
+
+/** Members and assignments whose value is a secret whatever it looks like. */
+const SECRET_NAME =
+  '[\\w-]*(?:passw(?:or)?d|passphrase|secret|api[_-]?key|private[_-]?key|access[_-]?key|' +
+  '(?:access|auth|refresh|session|bearer)[_-]?token|authorization|credentials?)'
+
+/** Each with what takes its place. Every pattern is linear: none repeats what may repeat within. */
+const SECRETS: readonly (readonly [RegExp, string])[] = [
+  // Keys of files, also where line ends are escaped; one that is cut off goes to the end.
+  [
+    /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)/g,
+    MASK,
+  ],
+  // Files inside a text: large, and nobody reads them.
+  [/(data:[\w.+-]{1,40}\/[\w.+-]{1,80};base64,)[A-Za-z0-9+/=_-]{64,}/g, `$1${MASK}`],
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, MASK],
+  [/\b(Bearer|Basic)(\s+)[\w.~+/=-]{12,}/gi, `$1$2${MASK}`],
+  [/(:\/\/[^\s/:@"']{1,100}:)[^\s/@"']{1,200}@/g, `$1${MASK}@`],
+  [/\b(?:sk|pk|rk|xai|gsk|hf|glpat|npm|r8)[-_][A-Za-z0-9][\w-]{14,}/g, MASK],
+  [/\b(?:gh[pousr]|github_pat)_\w{20,}/g, MASK],
+  [/\bxox[a-z]-[\w-]{10,}/g, MASK],
+  [/\bAIza[\w-]{30,}/g, MASK],
+  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, MASK],
+  [new RegExp(`(\\\\?"${SECRET_NAME}\\\\?"\\s*:\\s*\\\\?")[^"\\\\]{1,4000}`, 'gi'), `$1${MASK}`],
+  [new RegExp(`(\\b${SECRET_NAME}\\s*[=:]\\s*)[^\\s"'\\\\,;&]{4,500}`, 'gi'), `$1${MASK}`],
+]
+
+/** The text with what looks like a credential replaced. */
+export function redacted(text: string): string {
+  return SECRETS.reduce((done, [pattern, mask]) => done.replace(pattern, mask), text)
+}
+
+/** Members of a request that are settings and hold no words of anybody. */
+const SETTINGS: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'n',
+  'temperature',
+  'top_p',
+  'top_k',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'logprobs',
+  'top_logprobs',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'service_tier',
+  'dimensions',
+  'encoding_format',
+  'size',
+  'quality',
+])
+const SETTING_LENGTH_MAX = 100
+
+/** What may be told of a request without its words: settings, and of everything else how much. */
+export function requestMetadata(bytes: Buffer): string {
+  const facts: Record<string, unknown> = { bytes: bytes.length }
+  if (bytes.length <= METADATA_BYTES_MAX) Object.assign(facts, settingsOf(bytes.toString('utf8')))
+  return JSON.stringify(facts)
+}
+
+export const responseMetadata = (bytes: number): string => JSON.stringify({ bytes })
+
+function settingsOf(text: string): Record<string, unknown> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return {}
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return {}
+  return Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [
+      name.slice(0, SETTING_LENGTH_MAX),
+      SETTINGS.has(name) ? settingOf(value) : amountOf(value),
+    ]),
+  )
+}
+
+const settingOf = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > SETTING_LENGTH_MAX
+    ? amountOf(value)
+    : typeof value === 'object' && value !== null
+      ? amountOf(value)
+      : value
+
+/** `{ items: 3 }`, `{ characters: 12 }`, `{ members: 2 }`. */
+function amountOf(value: unknown): unknown {
+  if (Array.isArray(value)) return { items: value.length }
+  if (typeof value === 'string') return { characters: value.length }
+  if (typeof value === 'object' && value !== null) return { members: Object.keys(value).length }
+  return typeof value
+}

@@ -1,0 +1,275 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CaptureMode } from '../../../contract/log.ts'
+import { aUser, anAdmin, type TestUser } from '../../test/factories.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aServedModel,
+  bookedCall,
+  chatBody,
+  eventually,
+  expectAllWell,
+  post,
+  requestIdOf,
+  startRelay,
+  stream,
+  textOf,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+import { SESSION_COOKIE } from '../../http/sessions.ts'
+import { deleteBodiesBefore } from './body-store.ts'
+
+const SECRET = 'sk-abcdefghijklmnopqrstuvwxyz0123456789'
+
+forEachDatabase('capture', (open) => {
+  let setup: RelaySetup
+  let admin: TestUser
+  let model: string
+
+  beforeAll(async () => {
+    setup = await startRelay(open)
+    admin = await anAdmin(setup)
+    model = await aServedModel(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  const cookieOf = async (userId: number) => ({
+    cookie: `${SESSION_COOKIE}=${await setup.app.sessions.start(userId, false)}`,
+  })
+
+  /** A client whose token keeps as much as said. */
+  async function aCapturing(capture: CaptureMode): Promise<RelayClient & { cookie: string }> {
+    const client = await aClient(setup)
+    const { cookie } = await cookieOf(client.userId)
+    const answer = await setup.call('PUT', '/api/token/', {
+      as: { cookie },
+      body: {
+        id: client.tokenId,
+        name: 'a token',
+        expired_time: -1,
+        unlimited_quota: true,
+        capture,
+      },
+    })
+    expect(answer.json['success']).toBe(true)
+    return { ...client, cookie }
+  }
+
+  const bodyOf = (requestId: string) =>
+    setup.database.read
+      .selectFrom('log_bodies')
+      .selectAll()
+      .where('request_id', '=', requestId)
+      .executeTakeFirst()
+
+  /** The log row as its reader has it, once the texts are there. */
+  async function read(requestId: string, as: { cookie: string }, path = '/api/log/self') {
+    await eventually(() => bodyOf(requestId), `the texts of ${requestId}`)
+    const { log } = await bookedCall(setup, requestId)
+    return Object((await setup.call('GET', `${path}/${log.id}`, { as })).data)
+  }
+
+  const question = (content: string) => chatBody(model, { messages: [{ role: 'user', content }] })
+
+  test('nothing is kept unless the owner wants it', async () => {
+    const client = await aClient(setup)
+    const answer = await post(setup, client, question('plain'))
+    const { log } = await bookedCall(setup, requestIdOf(answer))
+    // A call of another token, stored after this one would have been.
+    const keeper = await aCapturing('full')
+    const kept = requestIdOf(await post(setup, keeper, question('kept')))
+    await eventually(() => bodyOf(kept), 'the texts')
+    expect(await bodyOf(requestIdOf(answer))).toBeUndefined()
+    const row = await setup.call('GET', `/api/log/${log.id}`, { as: admin })
+    expect(row.data).toMatchObject({ has_body: false, request: '', response: '' })
+  })
+
+  test('full: what was sent and what came, byte for byte', async () => {
+    const client = await aCapturing('full')
+    const body = JSON.stringify(question(`你好 ${SECRET}`), null, 1)
+    const answer = await post(setup, client, body)
+    const row = await read(requestIdOf(answer), client)
+    expect(row).toMatchObject({ has_body: true, request: body, response: answer.text })
+  })
+
+  test('full, streamed: the text of the answer', async () => {
+    const client = await aCapturing('full')
+    const answer = await stream(setup, client, question('count'))
+    const row = await read(requestIdOf(answer), client)
+    expect(row.response).toBe(textOf(answer.text()))
+    expect(row.response.length).toBeGreaterThan(0)
+  })
+
+  test('redacted: the same without secrets', async () => {
+    const client = await aCapturing('redacted')
+    const answer = await post(setup, client, question(`use ${SECRET} please`))
+    const { request } = await read(requestIdOf(answer), client)
+    expect(request).toContain('use [redacted] please')
+    expect(request).not.toContain(SECRET)
+  })
+
+  test('metadata: settings and sizes, not a word', async () => {
+    const client = await aCapturing('metadata')
+    const body = { ...question('words of mine'), temperature: 0.5 }
+    const answer = await post(setup, client, body)
+    const row = await read(requestIdOf(answer), client)
+    expect(JSON.parse(row.request)).toEqual({
+      bytes: JSON.stringify(body).length,
+      model,
+      messages: { items: 1 },
+      temperature: 0.5,
+    })
+    expect(JSON.parse(row.response)).toEqual({ bytes: Buffer.byteLength(answer.text) })
+  })
+
+  test('a long text is cut at the limit that the operator sets', async () => {
+    const client = await aCapturing('full')
+    await setup.app.options.set('LogBodyKilobytesMax', '1')
+    const answer = await post(setup, client, question('long '.repeat(2000)))
+    await setup.app.options.set('LogBodyKilobytesMax', '64')
+    const { request } = await read(requestIdOf(answer), client)
+    expect(request).toMatch(/… \[\d+ bytes\]$/)
+    expect(Buffer.byteLength(request)).toBeLessThan(1100)
+  })
+
+  test('the operator can switch it off for all', async () => {
+    const client = await aCapturing('full')
+    await setup.app.options.set('LogBodyKilobytesMax', '0')
+    const off = requestIdOf(await post(setup, client, question('off')))
+    await setup.app.options.set('LogBodyKilobytesMax', '64')
+    const on = requestIdOf(await post(setup, client, question('on')))
+    await eventually(() => bodyOf(on), 'the texts')
+    expect(await bodyOf(off)).toBeUndefined()
+  })
+
+  test('the owner switches it off, and the next call keeps nothing', async () => {
+    const client = await aCapturing('full')
+    const token = () => setup.call('GET', `/api/token/${client.tokenId}`, { as: client })
+    expect((await token()).data).toMatchObject({ capture: 'full' })
+    const body = { id: client.tokenId, name: 'a token', expired_time: -1, unlimited_quota: true }
+    // A client that does not know of it changes nothing of it.
+    await setup.call('PUT', '/api/token/', { as: client, body })
+    expect((await token()).data).toMatchObject({ capture: 'full' })
+    await setup.call('PUT', '/api/token/', { as: client, body: { ...body, capture: 'off' } })
+    expect((await token()).data).toMatchObject({ capture: 'off' })
+    const off = requestIdOf(await post(setup, client, question('off')))
+    const keeper = await aCapturing('full')
+    const on = requestIdOf(await post(setup, keeper, question('on')))
+    await eventually(() => bodyOf(on), 'the texts')
+    expect(await bodyOf(off)).toBeUndefined()
+  })
+
+  describe('who reads it', () => {
+    let requestId: string
+    let owner: RelayClient & { cookie: string }
+
+    beforeAll(async () => {
+      owner = await aCapturing('full')
+      requestId = requestIdOf(await post(setup, owner, question('between us')))
+    })
+
+    const audits = () =>
+      setup.database.read
+        .selectFrom('audit')
+        .selectAll()
+        .where('action', '=', 'log.read_body')
+        .where('target_id', '=', owner.userId)
+        .execute()
+
+    test('nobody finds it in a list', async () => {
+      await read(requestId, owner)
+      const list = await setup.call('GET', `/api/log/?request_id=${requestId}`, { as: admin })
+      expect(list.data).toMatchObject([{ has_body: true, request: '', response: '' }])
+      expect(list.text).not.toContain('between us')
+    })
+
+    test('its owner, without a trace; an admin, and it is written down', async () => {
+      expect((await read(requestId, owner)).request).toContain('between us')
+      expect(await audits()).toEqual([])
+      expect((await read(requestId, admin, '/api/log')).request).toContain('between us')
+      expect(await audits()).toMatchObject([{ actor_id: admin.id }])
+    })
+
+    test('not another user', async () => {
+      const { log } = await bookedCall(setup, requestId)
+      const stranger = await aUser(setup)
+      const answer = await setup.call('GET', `/api/log/self/${log.id}`, { as: stranger })
+      expect(answer.json['success']).toBe(false)
+      expect(answer.text).not.toContain('between us')
+    })
+
+    test('it is in an export when asked for', async () => {
+      const path = `/api/log/self/export/?request_id=${requestId}`
+      const plain = await setup.call('GET', path, { as: owner })
+      expect(plain.text).not.toContain('between us')
+      const full = await setup.call('GET', `${path}&bodies=true`, { as: owner })
+      const [row] = JSON.parse(full.text)
+      expect(row.request).toContain('between us')
+      const csv = await setup.call('GET', `${path}&bodies=true&format=csv`, { as: owner })
+      expect(csv.text.split('\r\n')[0]).toMatch(/"request","response"$/)
+      expect(csv.text).toContain('between us')
+    })
+  })
+
+  describe('searching captured texts', () => {
+    const find = async (query: string, as: { cookie: string }) => {
+      const answer = await setup.call('GET', `/api/log/self?${query}`, { as })
+      const rows = [answer.data].flat().map((row) => Object(row))
+      return { ids: rows.map((row) => row.request_id), from: answer.json['searched_from'] }
+    }
+
+    test('newest first, a day at a time, and says how far it came', async () => {
+      const client = await aCapturing('full')
+      const sent: string[] = []
+      for (const word of ['needle one', 'hay', 'needle two', 'needle three']) {
+        setup.clock.advanceSeconds(43_000)
+        sent.push(requestIdOf(await post(setup, client, question(word))))
+        await eventually(() => bodyOf(sent.at(-1) ?? ''), 'the texts')
+      }
+      const first = await find('request=needle', client)
+      expect(first.ids).toEqual([sent[3], sent[2]])
+      expect(first.from).toEqual(expect.any(Number))
+      const second = await find(`request=needle&before=${first.from}-0`, client)
+      expect(second).toEqual({ ids: [sent[0]], from: undefined })
+      expect(await find('p=1&request=needle', client)).toEqual(second)
+      // Literally, not as a pattern; and joined by "and" with the other filters.
+      expect((await find('request=need%25', client)).ids).toEqual([])
+      expect((await find('request=needle&model_name=other', client)).ids).toEqual([])
+      const exported = await setup.call('GET', '/api/log/self/export/?request=needle', {
+        as: client,
+      })
+      expect(
+        JSON.parse(exported.text).map((row: { request_id: string }) => row.request_id),
+      ).toEqual([sent[3], sent[2], sent[0]])
+    })
+
+    test('pages of ten', async () => {
+      const client = await aCapturing('full')
+      const sent: string[] = []
+      for (let index = 0; index < 12; index += 1) {
+        sent.unshift(requestIdOf(await post(setup, client, question('many'))))
+      }
+      for (const id of sent) await eventually(() => bodyOf(id), 'the texts')
+      const first = await find('response=&request=many', client)
+      expect(new Set(first.ids).size).toBe(10)
+      const second = await find('response=&request=many&p=1', client)
+      expect(new Set([...first.ids, ...second.ids])).toEqual(new Set(sent))
+    })
+  })
+
+  test('old texts are deleted, the rows stay', async () => {
+    const client = await aCapturing('full')
+    const requestId = requestIdOf(await post(setup, client, question('old')))
+    await eventually(() => bodyOf(requestId), 'the texts')
+    while ((await deleteBodiesBefore(setup.database.write, setup.clock.nowSeconds() + 1, 3)) > 0);
+    expect(await bodyOf(requestId)).toBeUndefined()
+    const { log } = await bookedCall(setup, requestId)
+    expect((await setup.call('GET', `/api/log/self/${log.id}`, { as: client })).data).toMatchObject(
+      { has_body: false, request: '' },
+    )
+  })
+})

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { errorText } from '../../../contract/errors.ts'
+import { reconcile } from '../../ledger/reconcile.ts'
+import type { Settlement } from '../../ledger/operations.ts'
+import {
+  aLogRow,
+  anAdmin,
+  aSettledCall,
+  aToken,
+  aUser,
+  type TestUser,
+} from '../../test/factories.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../../test/test-app.ts'
+import { addFinishedHours } from '../log-sums.ts'
+import { createLogCleanup, type LogCleanup } from './cleanup-run.ts'
+import { findRun, replaceRun } from './cleanup-store.ts'
+
+const HOUR = 3600
+const DAY = 86_400
+
+forEachDatabase('log cleanup', (open) => {
+  let server: TestServer
+  let admin: TestUser
+  let user: TestUser
+  let tokenId: number
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+  })
+  afterAll(() => server.close())
+  beforeEach(async () => {
+    server.clock.advanceSeconds(30 * DAY)
+    // Sessions do not last so long.
+    admin = await anAdmin(server)
+    user = await aUser(server, { quota: 1_000_000 })
+    tokenId = (await aToken(server, user.id, { unlimited_quota: true })).id
+  })
+
+  const get = async (path: string) => (await server.call('GET', path, { as: admin })).data
+  const remove = (query: string, as: TestUser = admin) =>
+    server.call('DELETE', `/api/log/${query}`, { as })
+  const settled = (nowSeconds: number, over: Partial<Settlement> = {}) =>
+    aSettledCall(server, { userId: user.id, tokenId, nowSeconds, cost: 10, ...over })
+  const rowsLeft = async () =>
+    (await server.database.read.selectFrom('logs').select('created_at').execute()).map(
+      ({ created_at }) => created_at,
+    )
+
+  async function expectStatisticsOfRows(): Promise<void> {
+    const rows = await server.database.read
+      .selectFrom('logs')
+      .select('quota')
+      .where('type', '=', 2)
+      .execute()
+    const quota = rows.reduce((sum, row) => sum + (row.quota ?? 0), 0)
+    for (const path of [
+      '/api/log/stat',
+      `/api/log/stat?end_timestamp=${server.clock.nowSeconds()}`,
+      `/api/log/stat?username=${user.username}`,
+      '/api/log/stat?channel=1',
+    ]) {
+      expect({ path, sums: await get(path) }).toMatchObject({ path, sums: { quota } })
+    }
+    expect((await server.call('GET', '/api/log/self/stat', { as: user })).data).toMatchObject({
+      quota,
+    })
+  }
+
+  test('deletes the rows before a second of all users, and nothing else', async () => {
+    const now = server.clock.nowSeconds()
+    const target = now - 5 * HOUR + 1000
+    const over = { username: user.username, channelId: 1 }
+    for (const at of [now - 9 * DAY, now - 6 * HOUR, target - 1]) await settled(at, over)
+    await aLogRow(server, { nowSeconds: target - 500 })
+    for (const at of [target, target + 1, now - 60, now]) await settled(at, over)
+    await addFinishedHours(server.app, new AbortController().signal)
+
+    const answer = await remove(`?target_timestamp=${target}`)
+    expect(answer.json).toEqual({ success: true, message: '', data: 4 })
+    expect(await rowsLeft()).toEqual([target, target + 1, now - 60, now])
+    // The hour that was cut through counts what is left of it, the days before nothing.
+    await expectStatisticsOfRows()
+    expect(await get('/api/log/cleanup')).toEqual({
+      running: false,
+      target_timestamp: target,
+      deleted: 4,
+    })
+    // What was paid stays paid: balances and daily figures are those of before.
+    expect((await reconcile(server.database)).differences).toEqual([])
+    const daily = await server.database.read
+      .selectFrom('usage_daily')
+      .select('quota')
+      .where('user_id', '=', user.id)
+      .execute()
+    expect(daily.reduce((sum, row) => sum + row.quota, 0)).toBe(70)
+    const audit = await server.database.read
+      .selectFrom('audit')
+      .select('new_values')
+      .where('action', '=', 'log.delete')
+      .executeTakeFirstOrThrow()
+    expect(audit.new_values).toContain(String(target))
+  })
+
+  test('finds nothing twice, and takes the hours that go on after it', async () => {
+    const now = server.clock.nowSeconds()
+    await settled(now - 10, { username: user.username, channelId: 1 })
+    await remove(`?target_timestamp=${now - 5}`)
+    expect((await remove(`?target_timestamp=${now - 5}`)).data).toBe(0)
+    await settled(now, { username: user.username, channelId: 1 })
+    await expectStatisticsOfRows()
+  })
+
+  test('a second in the future is taken for now', async () => {
+    await settled(server.clock.nowSeconds())
+    await remove(`?target_timestamp=${server.clock.nowSeconds() + 10 * DAY}`)
+    expect(await rowsLeft()).toEqual([])
+    server.clock.advanceSeconds(1)
+    await settled(server.clock.nowSeconds(), { username: user.username, channelId: 1 })
+    await expectStatisticsOfRows()
+  })
+
+  test.each(['', '?target_timestamp=0', '?target_timestamp=abc', '?target_timestamp=-5'])(
+    'DELETE /api/log/%s is refused',
+    async (query) => {
+      const before = await rowsLeft()
+      expect((await remove(query)).message).toBe(errorText('log_target_missing', 'zh'))
+      expect(await rowsLeft()).toEqual(before)
+    },
+  )
+
+  describe('several processes', () => {
+    const another = (): LogCleanup => createLogCleanup({ ...server.app, node: 'another' })
+
+    test('one run at a time', async () => {
+      const seen = await findRun(server.database.read)
+      const run = { isRunning: true, target: 5, deleted: 0, node: 'another', seenAt: 0 }
+      const seenAt = server.clock.nowSeconds()
+      await replaceRun(server.database.write, seen?.text ?? null, { ...run, seenAt })
+      const answer = await remove(`?target_timestamp=${seenAt}`)
+      expect(answer.message).toBe(errorText('log_cleanup_running', 'zh'))
+      expect(await get('/api/log/cleanup')).toMatchObject({ running: true, target_timestamp: 5 })
+    })
+
+    test('a run whose process died is finished by another', async () => {
+      const now = server.clock.nowSeconds()
+      const keptAt = now - 100
+      await settled(now - 300)
+      await settled(keptAt)
+      const seen = await findRun(server.database.read)
+      await replaceRun(server.database.write, seen?.text ?? null, {
+        isRunning: true,
+        target: now - 200,
+        deleted: 7,
+        node: 'dead',
+        seenAt: now - 1000,
+      })
+      await another().tidy()
+      expect(await rowsLeft()).not.toContain(now - 300)
+      expect(await rowsLeft()).toContain(keptAt)
+      const state = await another().state()
+      expect(state).toMatchObject({ isRunning: false, node: 'another' })
+      expect(state?.deleted).toBeGreaterThan(7)
+    })
+
+    test('retention deletes by days, and only once it is set', async () => {
+      const now = server.clock.nowSeconds()
+      await settled(now - 3 * DAY)
+      await settled(now - DAY / 2)
+      await another().tidy()
+      expect(await rowsLeft()).toContain(now - 3 * DAY)
+      await server.app.options.set('LogRetentionDays', '2')
+      await another().tidy()
+      await server.app.options.set('LogRetentionDays', '0')
+      expect(await rowsLeft()).not.toContain(now - 3 * DAY)
+      expect(await rowsLeft()).toContain(now - DAY / 2)
+      expect((await reconcile(server.database)).differences).toEqual([])
+    })
+  })
+})

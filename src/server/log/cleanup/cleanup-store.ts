@@ -1,0 +1,157 @@
+import { sql } from 'kysely'
+import { LogType } from '../../../contract/log.ts'
+import type { Queries } from '../../db/database.ts'
+import { SECONDS_PER_HOUR } from '../../ledger/operations.ts'
+import { LOGS_DELETED_BEFORE } from '../../ledger/reconcile.ts'
+
+/**
+ * Deletes old log rows with the hourly sums that stand for them, a few at a time. Balances, the
+ * ledger and the daily figures stay.
+ */
+
+/** `settings`: the run that is under way or was the last, as JSON. */
+const RUN = 'log_cleanup'
+
+export interface CleanupRun {
+  isRunning: boolean
+  /** Seconds: rows before this go. */
+  target: number
+  deleted: number
+  /** Process that does it. */
+  node: string
+  /** When it last told of itself, seconds. */
+  seenAt: number
+}
+
+export interface StoredRun {
+  run: CleanupRun
+  /** As it is stored: whoever replaces it must have seen it. */
+  text: string
+}
+
+export async function findRun(db: Queries): Promise<StoredRun | null> {
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', RUN)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  // Written by `replaceRun` only.
+  return { run: JSON.parse(row.value) as CleanupRun, text: row.value }
+}
+
+/** Stores a run in place of what the caller has seen; false when that has changed meanwhile. */
+export async function replaceRun(
+  db: Queries,
+  seen: string | null,
+  run: CleanupRun,
+): Promise<boolean> {
+  const value = JSON.stringify(run)
+  if (seen === null) {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('settings')
+      .values({ name: RUN, value })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+  const { numUpdatedRows } = await db
+    .updateTable('settings')
+    .set({ value })
+    .where('name', '=', RUN)
+    .where('value', '=', seen)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** The second before which log rows have been deleted; -1: never. */
+export async function logsDeletedBefore(db: Queries): Promise<number> {
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', LOGS_DELETED_BEFORE)
+    .executeTakeFirst()
+  return row === undefined ? -1 : Number(row.value)
+}
+
+/** Notes it. It never goes back. Call in a transaction. */
+export async function raiseDeletedBefore(trx: Queries, seconds: number): Promise<void> {
+  const before = await logsDeletedBefore(trx)
+  if (before >= seconds) return
+  await trx
+    .insertInto('settings')
+    .values({ name: LOGS_DELETED_BEFORE, value: String(seconds) })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: String(seconds) }))
+    .execute()
+}
+
+/** Deletes the sums of the oldest hour that ends by then; answers how many hours that were. */
+export async function deleteHourBefore(trx: Queries, target: number): Promise<number> {
+  const { rows } = await sql<{ hour: number | null }>`
+    SELECT min(hour) AS hour FROM (
+      SELECT min(hour) AS hour FROM usage_hourly
+      UNION ALL SELECT min(hour) AS hour FROM channel_usage_hourly
+    ) AS oldest
+  `.execute(trx)
+  const hour = rows[0]?.hour ?? null
+  if (hour === null || hour + SECONDS_PER_HOUR > target) return 0
+  for (const table of ['usage_hourly', 'channel_usage_hourly'] as const) {
+    await trx.deleteFrom(table).where('hour', '=', hour).execute()
+  }
+  return 1
+}
+
+/**
+ * Deletes some of the oldest rows before `target`; answers how many. Rows of the hour that `target`
+ * cuts through leave its sums too, in the same transaction: the hour goes on without them.
+ */
+export async function deleteRowsBefore(
+  trx: Queries,
+  target: number,
+  rowsMax: number,
+): Promise<number> {
+  const cutHour = target - (target % SECONDS_PER_HOUR)
+  const { rows } = await sql<{ id: number; created_at: number }>`
+    SELECT id, created_at FROM logs WHERE created_at < ${target}
+    ORDER BY created_at, id LIMIT ${sql.lit(rowsMax)}
+  `.execute(trx)
+  if (rows.length === 0) return 0
+  const cut = rows.filter(({ created_at }) => created_at >= cutHour).map(({ id }) => id)
+  if (cut.length > 0) await leaveSums(trx, cutHour, cut)
+  const ids = rows.map(({ id }) => id)
+  const { numDeletedRows } = await trx.deleteFrom('logs').where('id', 'in', ids).executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+const KEYS = {
+  usage_hourly: ['user_id', 'username', 'token_name', 'model_name'],
+  channel_usage_hourly: ['channel_id', 'model_name'],
+} as const
+
+/** Takes these rows of an hour out of its sums. */
+async function leaveSums(trx: Queries, cutHour: number, ids: readonly number[]): Promise<void> {
+  for (const [table, keys] of Object.entries(KEYS)) {
+    const columns = sql.join(keys.map((key) => sql.ref(key)))
+    const isSame = sql.join(
+      keys.map((key) => sql`${sql.ref(`${table}.${key}`)} = ${sql.ref(`gone.${key}`)}`),
+      sql` AND `,
+    )
+    await sql`
+      UPDATE ${sql.table(table)} SET
+        requests = ${sql.ref(`${table}.requests`)} - gone.requests,
+        quota = ${sql.ref(`${table}.quota`)} - gone.quota,
+        prompt_tokens = ${sql.ref(`${table}.prompt_tokens`)} - gone.prompt_tokens,
+        completion_tokens = ${sql.ref(`${table}.completion_tokens`)} - gone.completion_tokens
+      FROM (
+        SELECT ${columns}, count(*) AS requests, sum(quota) AS quota,
+          sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens
+        FROM logs WHERE type = ${LogType.consume} AND id IN (${sql.join(ids)})
+        GROUP BY ${columns}
+      ) AS gone
+      WHERE ${sql.ref(`${table}.hour`)} = ${cutHour} AND ${isSame}
+    `.execute(trx)
+    await sql`DELETE FROM ${sql.table(table)} WHERE hour = ${cutHour} AND requests <= 0`.execute(
+      trx,
+    )
+  }
+}

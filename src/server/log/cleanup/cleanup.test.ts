@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
+
+const NOON = 1_800_014_400
+
+describe('isAlive', () => {
+  test.each([
+    [undefined, false],
+    [{ isRunning: false, seenAt: NOON }, false],
+    [{ isRunning: true, seenAt: NOON }, true],
+    [{ isRunning: true, seenAt: NOON - 59 }, true],
+    // Its process has died; whoever comes next goes on with it.
+    [{ isRunning: true, seenAt: NOON - 60 }, false],
+  ])('%j: %s', (run, expected) => {
+    expect(isAlive(run, NOON)).toBe(expected)
+  })
+})
+
+test('a target in the future ends with the calls of this second', () => {
+  expect(boundedTarget(NOON + 1000, NOON)).toBe(NOON + 1)
+  expect(boundedTarget(NOON - 1000, NOON)).toBe(NOON - 1000)
+})
+
+test('what is kept begins with a day', () => {
+  expect(retentionTarget(0, NOON)).toBeNull()
+  const target = retentionTarget(30, NOON) ?? 0
+  expect(target % 86_400).toBe(0)
+  expect(NOON - target).toBeGreaterThanOrEqual(30 * 86_400)
+  expect(NOON - target).toBeLessThan(31 * 86_400)
+  expect(retentionTarget(99_999, NOON)).toBe(0)
+})

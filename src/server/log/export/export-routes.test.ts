@@ -1,0 +1,226 @@
+import http from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LogType } from '../../../contract/log.ts'
+import {
+  aLogRow,
+  anAdmin,
+  aSettledCall,
+  aToken,
+  aUser,
+  type TestUser,
+} from '../../test/factories.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../../test/test-app.ts'
+
+const ROWS = 1204
+
+forEachDatabase('export', (open) => {
+  let server: TestServer
+  let admin: TestUser
+  let alice: TestUser
+  let bob: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    admin = await anAdmin(server)
+    alice = await aUser(server, { username: 'alice', quota: 1_000_000 })
+    bob = await aUser(server, { username: 'bob', quota: 1_000_000 })
+    const tokens = new Map<TestUser, number>()
+    for (const user of [alice, bob]) {
+      tokens.set(user, (await aToken(server, user.id, { unlimited_quota: true })).id)
+    }
+    await Promise.all(
+      Array.from({ length: ROWS }, (_, index) => {
+        const user = index % 4 === 0 ? bob : alice
+        return aSettledCall(server, {
+          userId: user.id,
+          tokenId: tokens.get(user) ?? 0,
+          username: user.username,
+          // More than one piece within a second.
+          nowSeconds: server.clock.nowSeconds() - Math.floor(index / 500),
+          tokenName: index % 7 === 0 ? '=1+1' : '编辑器 "一"',
+          modelName: index % 2 === 0 ? 'gpt-4o' : 'claude',
+          channelId: 1 + (index % 3),
+          content: 'ratio, "quoted"\nsecond line',
+          cost: index,
+          isStream: index % 2 === 0,
+        })
+      }),
+    )
+    await aLogRow(server, { type: LogType.topUp, userId: alice.id, username: 'alice' })
+  })
+  afterAll(() => server.close())
+
+  const get = (path: string, as: TestUser = admin) => server.call('GET', path, { as })
+
+  /** What reading page after page gives. */
+  async function paged(path: string, as: TestUser = admin): Promise<unknown[]> {
+    const rows: unknown[] = []
+    let before = ''
+    for (;;) {
+      const page = [(await get(`${path}&before=${before}`, as)).data].flat()
+      if (page.length === 0) return rows
+      rows.push(...page)
+      const last = Object(page.at(-1))
+      before = `${last.created_at}-${last.id}`
+    }
+  }
+  const plain = (rows: unknown[]) =>
+    rows.map((row) => {
+      const { request, response, has_body, ...rest } = Object(row)
+      expect({ request, response, has_body }).toEqual({
+        request: '',
+        response: '',
+        has_body: false,
+      })
+      return rest
+    })
+
+  test('JSON: a file with every row of the list, in its order', async () => {
+    const answer = await get('/api/log/export/')
+    expect(answer.status).toBe(200)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-disposition': 'attachment; filename="logs.json"',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    })
+    const rows = JSON.parse(answer.text)
+    expect(rows).toHaveLength(ROWS + 1)
+    expect(rows).toEqual(plain(await paged('/api/log/?p=0')))
+  })
+
+  test.each([
+    'username=bob',
+    'token_name=%3D1%2B1&username=alice',
+    'model_name=claude&channel=2',
+    'type=1',
+    'type=2&model_name=gpt-4o',
+    'username=nobody',
+    'request_id=unknown',
+  ])('the filter %s lets the same rows through as the list', async (filter) => {
+    const rows = JSON.parse((await get(`/api/log/export?${filter}`)).text)
+    expect(rows).toEqual(plain(await paged(`/api/log/?${filter}`)))
+  })
+
+  test('one’s own rows only, whatever the filter says', async () => {
+    const rows = JSON.parse((await get('/api/log/self/export/?username=bob', alice)).text)
+    expect(new Set(rows.map((row: { username: string }) => row.username))).toEqual(
+      new Set(['alice']),
+    )
+    expect(rows).toEqual(plain(await paged('/api/log/self?p=0', alice)))
+  })
+
+  test('NDJSON: one row a line, whatever is in it', async () => {
+    const answer = await get('/api/log/export/?format=ndjson&model_name=claude')
+    expect(answer.headers['content-disposition']).toBe('attachment; filename="logs.ndjson"')
+    const lines = answer.text.split('\n')
+    expect(lines.pop()).toBe('')
+    expect(lines.map((line) => JSON.parse(line).model_name)).toEqual(
+      Array.from({ length: ROWS / 2 }, () => 'claude'),
+    )
+  })
+
+  test('CSV: a table that spreadsheets read, and compute nothing of', async () => {
+    const answer = await get('/api/log/export/?format=csv&tz=Asia/Shanghai&request_id=none')
+    expect(answer.headers['content-type']).toBe('text/csv; charset=utf-8')
+    const head =
+      '"id","user_id","created_at","type","content","username","token_name","model_name","quota",' +
+      '"prompt_tokens","completion_tokens","channel","request_id","elapsed_time","is_stream",' +
+      '"system_prompt_reset"\r\n'
+    // Read as text, the byte order mark is gone; it is three bytes longer than what can be seen.
+    expect(answer.text).toBe(head)
+    const bytes = await fetch(`${server.url}/api/log/export/?format=csv&request_id=none`, {
+      headers: { cookie: admin.cookie },
+    })
+    expect(Buffer.from(await bytes.arrayBuffer()).toString()).toBe(`\uFEFF${head}`)
+    const [row] = [(await get('/api/log/?token_name=%3D1%2B1')).data].flat().map(Object)
+    const one = await get(
+      `/api/log/export/?format=csv&tz=Asia/Shanghai&request_id=${row.request_id}`,
+    )
+    expect(one.text.slice(head.length)).toBe(
+      `"${row.id}","${row.user_id}","2027-01-15 16:00:00","2","ratio, ""quoted""\nsecond line",` +
+        `"${row.username}","'=1+1","${row.model_name}","${row.quota}","0","0","${row.channel}",` +
+        `"${row.request_id}","1","${row.is_stream}","false"\r\n`,
+    )
+    const all = await get('/api/log/export/?format=csv')
+    expect(all.text.split('\r\n')).toHaveLength(ROWS + 3)
+    expect(all.text).toContain('"2027-01-15 08:00:00"')
+  })
+
+  test('no rows are a file too', async () => {
+    expect((await get('/api/log/export/?username=nobody')).text).toBe('[]\n')
+    expect((await get('/api/log/export/?username=nobody&format=ndjson')).text).toBe('')
+  })
+
+  // Whoever saves the answer as a file would save the refusal.
+  describe('is refused by status', () => {
+    test.each([
+      ['/api/log/export/?format=csv&tz=Mars/Olympus', 400],
+      ['/api/log/self/export/?tz=nowhere', 400],
+    ])('%s', async (path, status) => {
+      const answer = await get(path)
+      expect(answer.status).toBe(status)
+      expect(answer.json).toMatchObject({ success: false })
+    })
+
+    test('to an ordinary user who wants everybody’s', async () => {
+      const answer = await get('/api/log/export/', alice)
+      expect(answer.status).toBe(403)
+      expect(answer.json['success']).toBe(false)
+    })
+
+    test('to nobody', async () => {
+      expect((await server.call('GET', '/api/log/export/')).status).toBe(401)
+    })
+  })
+
+  /** Begins an export and takes nothing of it. */
+  function begin(as: TestUser): Promise<{ leave(): void; closed: Promise<void> }> {
+    return new Promise((resolve, reject) => {
+      const request = http.get(
+        `${server.url}/api/log/self/export/`,
+        { headers: { cookie: as.cookie }, agent: false },
+        (response) => {
+          response.on('error', () => {})
+          const closed = new Promise<void>((done) => response.once('close', () => done()))
+          resolve({ leave: () => void request.destroy(), closed })
+        },
+      )
+      request.on('error', reject)
+    })
+  }
+
+  test('one at a time for each user; a client that leaves ends its own', async () => {
+    // More than the sockets of both sides hold.
+    const nowSeconds = server.clock.nowSeconds()
+    await server.database.write
+      .updateTable('logs')
+      .set({ content: 'x'.repeat(20_000) })
+      .where('user_id', '=', alice.id)
+      .execute()
+    const first = await begin(alice)
+    const second = await get('/api/log/self/export/', alice)
+    expect(second.status).toBe(429)
+    expect(second.json).toMatchObject({ success: false })
+    expect((await get('/api/log/self/export/', bob)).status).toBe(200)
+    first.leave()
+    await first.closed
+    await expect
+      .poll(async () => (await get('/api/log/self/export/?type=1', alice)).status)
+      .toBe(200)
+    expect(nowSeconds).toBe(server.clock.nowSeconds())
+  })
+
+  test('an admin’s export of everybody’s rows is in the audit', async () => {
+    await get('/api/log/export/?username=bob&format=csv')
+    const entry = await server.database.read
+      .selectFrom('audit')
+      .selectAll()
+      .where('action', '=', 'log.export')
+      .orderBy('id', 'desc')
+      .executeTakeFirstOrThrow()
+    expect(entry).toMatchObject({ actor_id: admin.id })
+    expect(entry.new_values).toContain('bob')
+  })
+})

@@ -1,0 +1,172 @@
+/** How exported rows are written. Pure. */
+
+export type ExportFormat = 'json' | 'csv' | 'ndjson'
+
+/** What stands before, between and behind rows. */
+export interface Frame {
+  contentType: string
+  head: string
+  /** Between two rows. */
+  between: string
+  /** After the last row, if there was one. */
+  last: string
+  tail: string
+}
+
+/** Columns of a row, as the wire names them. */
+export const EXPORT_COLUMNS = [
+  'id',
+  'user_id',
+  'created_at',
+  'type',
+  'content',
+  'username',
+  'token_name',
+  'model_name',
+  'quota',
+  'prompt_tokens',
+  'completion_tokens',
+  'channel',
+  'request_id',
+  'elapsed_time',
+  'is_stream',
+  'system_prompt_reset',
+] as const
+const BODY_COLUMNS = ['request', 'response'] as const
+
+/** Spreadsheets take a file for UTF-8 only when it begins so. */
+const BYTE_ORDER_MARK = '\uFEFF'
+const LINE_END = '\r\n'
+
+export function frameOf(format: ExportFormat, hasBodies: boolean): Frame {
+  switch (format) {
+    case 'json':
+      return {
+        contentType: 'application/json; charset=utf-8',
+        head: '[',
+        between: ',\n',
+        last: '',
+        tail: ']\n',
+      }
+    case 'ndjson':
+      return {
+        contentType: 'application/x-ndjson; charset=utf-8',
+        head: '',
+        between: '\n',
+        last: '\n',
+        tail: '',
+      }
+    case 'csv': {
+      const columns = [...EXPORT_COLUMNS, ...(hasBodies ? BODY_COLUMNS : [])]
+      return {
+        contentType: 'text/csv; charset=utf-8',
+        head: BYTE_ORDER_MARK + columns.map(csvCell).join(',') + LINE_END,
+        between: LINE_END,
+        last: LINE_END,
+        tail: '',
+      }
+    }
+    default:
+      return format satisfies never
+  }
+}
+
+/** Characters that make a spreadsheet take what follows for a formula. */
+export const FORMULA_SIGNS: readonly string[] = ['=', '+', '-', '@']
+/** Whitespace that a spreadsheet drops before it looks. */
+export const FORMULA_BLANKS: readonly string[] = ['\t', '\r', '\n']
+
+/** A quoted cell. A text that a spreadsheet would compute gets an apostrophe in front. */
+export function csvCell(text: string): string {
+  const isFormula =
+    FORMULA_SIGNS.includes(text.trimStart().slice(0, 1)) ||
+    FORMULA_BLANKS.includes(text.slice(0, 1))
+  return `"${isFormula ? "'" : ''}${text.replaceAll('"', '""')}"`
+}
+
+/** A row's text with what was captured at its end. */
+export function withBody(
+  row: string,
+  format: ExportFormat,
+  { request, response }: { request: string; response: string },
+): string {
+  if (format === 'csv') return `${row},${csvCell(request)},${csvCell(response)}`
+  const members = `"request":${JSON.stringify(request)},"response":${JSON.stringify(response)}`
+  return `${row.slice(0, row.lastIndexOf('}'))},${members}}`
+}
+
+/** From this second on the zone is so many seconds ahead of UTC. */
+export interface ZoneOffset {
+  from: number
+  seconds: number
+}
+
+const MS = 1000
+const STEP_SECONDS = 30 * 86_400
+const MINUTE_SECONDS = 60
+
+/**
+ * The offsets of a time zone over a range, latest first; the last one holds for all time before.
+ * Null: there is no such zone.
+ */
+export function zoneOffsets(
+  zone: string,
+  range: { from: number; until: number },
+): ZoneOffset[] | null {
+  const offsetAt = offsetReader(zone)
+  if (offsetAt === null) return null
+  const offsets: ZoneOffset[] = [{ from: range.from, seconds: offsetAt(range.from) }]
+  for (let at = range.from; at < range.until; at += STEP_SECONDS) {
+    const end = Math.min(at + STEP_SECONDS, range.until)
+    const [before, after] = [offsetAt(at), offsetAt(end)]
+    if (before !== after) {
+      offsets.unshift({ from: changeBetween(at, end, offsetAt), seconds: after })
+    }
+  }
+  return offsets
+}
+
+/** The minute within a range in which the offset is the one of its end for the first time. */
+function changeBetween(from: number, until: number, offsetAt: (at: number) => number): number {
+  const after = offsetAt(until)
+  let [low, high] = [Math.floor(from / MINUTE_SECONDS), Math.ceil(until / MINUTE_SECONDS)]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(middle * MINUTE_SECONDS) === after) high = middle
+    else low = middle
+  }
+  return high * MINUTE_SECONDS
+}
+
+function offsetReader(zone: string): ((at: number) => number) | null {
+  let format: Intl.DateTimeFormat
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+  } catch {
+    return null
+  }
+  return (at) => {
+    const parts = new Map(
+      format.formatToParts(at * MS).map(({ type, value }) => [type, Number(value)]),
+    )
+    const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0
+    const local = Date.UTC(
+      part('year'),
+      part('month') - 1,
+      part('day'),
+      part('hour'),
+      part('minute'),
+      part('second'),
+    )
+    return local / MS - at
+  }
+}

@@ -1,0 +1,213 @@
+import { sql } from 'kysely'
+import { LogType } from '../../contract/log.ts'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import type { Queries } from '../db/database.ts'
+import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import {
+  filteredLogs,
+  logPage,
+  type LogFilterValues,
+  type LogPosition,
+  type StoredLog,
+} from './log-store.ts'
+
+/**
+ * Pages of rows that are filtered by names without an index of their own: token and user names, and
+ * a user together with a model. The hourly sums know who had calls with them in which hour, so rows
+ * are read there and nowhere else, through the index by user; a name that nobody has is answered
+ * without looking at a single row. More indexes on the log would be paid for by every settlement.
+ *
+ * Only relayed calls are in the sums. Rows of other types are few, have small indexes, and are
+ * merged in.
+ */
+
+/** Somebody's calls of one hour. */
+interface Place {
+  hour: number
+  user_id: number
+}
+
+/** Places that are read in one statement. */
+const PLACES_MAX = 16
+/** Entries of the sums that are searched for a model; of a name with more, the log's own index is. */
+const ENTRIES_MAX = 50_000
+
+/** Whether a page is better found by way of the sums. */
+export async function isFoundByName(db: Queries, filter: LogFilterValues): Promise<boolean> {
+  // A channel has its own index, and the sums by name do not know channels.
+  if (filter.channel || filter.request_id !== '' || filter.isOther === true) return false
+  if (filter.type !== LogType.all && filter.type !== LogType.consume) return false
+  if (filter.token_name !== '') return true
+  if (filter.userId !== undefined) return filter.model_name !== ''
+  if (!filter.username) return false
+  return filter.model_name === '' || !(await hasManyEntries(db, filter))
+}
+
+async function hasManyEntries(
+  db: Queries,
+  { userId, username }: Pick<LogFilterValues, 'userId' | 'username'>,
+): Promise<boolean> {
+  const isTheirs =
+    userId === undefined ? sql`username = ${username ?? ''}` : sql`user_id = ${userId}`
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM (
+      SELECT 1 AS one FROM usage_hourly WHERE ${isTheirs}
+      LIMIT ${sql.lit(ENTRIES_MAX)}) AS entries
+  `.execute(db)
+  return (rows[0]?.count ?? 0) >= ENTRIES_MAX
+}
+
+/** The rows after a position, newest first, as `logPage` would find them. */
+export async function namedLogPage(
+  db: Queries,
+  filter: LogFilterValues,
+  after: LogPosition | null,
+): Promise<StoredLog[]> {
+  const calls = await callsByName(db, filter, after)
+  if (filter.type !== LogType.all) return calls
+  const others = await logPage(db, { ...filter, isOther: true }, { after })
+  return [...calls, ...others]
+    .toSorted((one, other) => other.created_at - one.created_at || other.id - one.id)
+    .slice(0, PAGE_SIZE)
+}
+
+async function callsByName(
+  db: Queries,
+  filter: LogFilterValues,
+  after: LogPosition | null,
+): Promise<StoredLog[]> {
+  const calls = { ...filter, type: LogType.consume }
+  const found: StoredLog[] = []
+  let before = hourAfter(Math.min(after?.createdAt ?? Infinity, filter.end_timestamp || Infinity))
+  while (found.length < PAGE_SIZE) {
+    const places = await placesBefore(db, filter, before)
+    const last = places.at(-1)
+    if (last === undefined) break
+    const isWhole = places.length <= PLACES_MAX
+    const whole = isWhole ? places : places.filter(({ hour }) => hour > last.hour)
+    const first = whole[0]
+    found.push(
+      ...(first === undefined
+        ? await logPage(db, inHour(calls, last.hour), { after })
+        : await rowsAt(db, { filter: calls, places: whole, after })),
+    )
+    before = whole.at(-1)?.hour ?? last.hour
+  }
+  return found.slice(0, PAGE_SIZE)
+}
+
+const hourAfter = (seconds: number): number =>
+  seconds === Infinity
+    ? Number.MAX_SAFE_INTEGER
+    : seconds - (seconds % SECONDS_PER_HOUR) + SECONDS_PER_HOUR
+
+function inHour(filter: LogFilterValues, hour: number): LogFilterValues {
+  const last = hour + SECONDS_PER_HOUR - 1
+  const end = filter.end_timestamp > 0 ? Math.min(filter.end_timestamp, last) : last
+  return {
+    ...filter,
+    start_timestamp: Math.max(filter.start_timestamp, hour),
+    end_timestamp: end,
+  }
+}
+
+/**
+ * The newest places of a filter before an hour, newest first: one more than are read at once, so
+ * that the caller sees whether the last hour is complete.
+ */
+async function placesBefore(
+  db: Queries,
+  filter: LogFilterValues,
+  before: number,
+): Promise<Place[]> {
+  if (filter.userId !== undefined && filter.token_name === '') {
+    return placesOfModel(db, { ...filter, userId: filter.userId }, before)
+  }
+  let query = db.selectFrom('usage_hourly').select(['hour', 'user_id']).distinct()
+  const isNobody = filter.userId === undefined && !filter.username
+  // Of two indexes that could serve, the one with fewer entries: the other is kept from it by an
+  // operation that changes nothing.
+  const byToken = filter.token_name !== '' && (isNobody || (await hasManyEntries(db, filter)))
+  if (filter.token_name !== '') {
+    query = byToken
+      ? query.where('token_name', '=', filter.token_name)
+      : query.where(sql<boolean>`token_name || '' = ${filter.token_name}`)
+  }
+  if (filter.userId !== undefined) {
+    query = byToken
+      ? query.where(sql<boolean>`+user_id = ${filter.userId}`)
+      : query.where('user_id', '=', filter.userId)
+  }
+  if (filter.username) {
+    query = byToken
+      ? query.where(sql<boolean>`username || '' = ${filter.username}`)
+      : query.where('username', '=', filter.username)
+  }
+  if (filter.model_name !== '') query = query.where('model_name', '=', filter.model_name)
+  if (filter.start_timestamp > 0) {
+    query = query.where('hour', '>', filter.start_timestamp - SECONDS_PER_HOUR)
+  }
+  return query
+    .where('hour', '<', before)
+    .orderBy('hour', 'desc')
+    .limit(PLACES_MAX + 1)
+    .execute()
+}
+
+/** A user's hours with a model: first the day, of which there are few. */
+async function placesOfModel(
+  db: Queries,
+  { userId, model_name, start_timestamp }: LogFilterValues & { userId: number },
+  before: number,
+): Promise<Place[]> {
+  for (let until = before; ;) {
+    const row = await db
+      .selectFrom('usage_daily')
+      .select('day')
+      .where('user_id', '=', userId)
+      .where('model_name', '=', model_name)
+      .where('day', '<', until)
+      .where('day', '>', start_timestamp - SECONDS_PER_DAY)
+      .orderBy('day', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (row === undefined) return []
+    const hours = await db
+      .selectFrom('usage_hourly')
+      .select(['hour', 'user_id'])
+      .distinct()
+      .where('user_id', '=', userId)
+      .where('model_name', '=', model_name)
+      .where('hour', '>=', row.day)
+      .where('hour', '<', Math.min(before, row.day + SECONDS_PER_DAY))
+      .where('hour', '>', start_timestamp - SECONDS_PER_HOUR)
+      .orderBy('hour', 'desc')
+      .limit(PLACES_MAX + 1)
+      .execute()
+    if (hours.length > 0) return hours
+    until = row.day
+  }
+}
+
+/** The newest rows at some places: each gives a page at most, and the database merges them. */
+function rowsAt(
+  db: Queries,
+  {
+    filter,
+    places,
+    after,
+  }: { filter: LogFilterValues; places: readonly Place[]; after: LogPosition | null },
+): Promise<StoredLog[]> {
+  const parts = places.map(({ hour, user_id }) => {
+    let part = filteredLogs(db, { ...inHour(filter, hour), userId: user_id }).selectAll()
+    if (after !== null) {
+      part = part.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`)
+    }
+    const newest = part.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(PAGE_SIZE)
+    return sql`SELECT * FROM (${newest}) AS part`
+  })
+  const merged = sql<StoredLog>`
+    SELECT * FROM (${sql.join(parts, sql` UNION ALL `)}) AS merged
+    ORDER BY created_at DESC, id DESC LIMIT ${sql.lit(PAGE_SIZE)}`
+  return merged.execute(db).then(({ rows }) => rows)
+}

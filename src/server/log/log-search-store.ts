@@ -1,0 +1,101 @@
+import { sql } from 'kysely'
+import { LogType } from '../../contract/log.ts'
+import type { Clock } from '../clock.ts'
+import type { Queries } from '../db/database.ts'
+import { beginsWith } from '../db/sql-text.ts'
+import { narrowedToRequest } from './log-request-store.ts'
+import { filteredLogs, type LogFilterValues, type StoredLog } from './log-store.ts'
+
+/** Rows that are looked at in one statement. */
+const STRETCH_ROWS = 20_000
+/** A search answers after this with what it has. */
+const LIMIT_MS = 2000
+
+const NO_FILTER: LogFilterValues = {
+  type: LogType.all,
+  token_name: '',
+  model_name: '',
+  start_timestamp: 0,
+  end_timestamp: 0,
+  request_id: '',
+}
+
+/**
+ * The newest rows that a keyword names: as a type, as a request id, or, among all users' rows
+ * (`userId` null), as the beginning of the content, for as long as a search may take. An empty
+ * keyword is the beginning of everything.
+ */
+export async function searchLogs(
+  db: Queries,
+  clock: Clock,
+  { keyword, userId, countMax }: { keyword: string; userId: number | null; countMax: number },
+): Promise<StoredLog[]> {
+  const base = userId === null ? NO_FILTER : { ...NO_FILTER, userId }
+  const read = (filter: LogFilterValues) => newest(db, filter, countMax)
+  if (keyword === '') return read(base)
+  const ofRequest = await narrowedToRequest(db, { ...base, request_id: keyword })
+  const type = /^\d{1,9}$/.test(keyword) ? Number(keyword) : null
+  const found = await Promise.all([
+    type === null || type === LogType.all ? [] : read({ ...base, type }),
+    ofRequest === null ? [] : read(ofRequest),
+    userId === null ? byContent(db, clock, { keyword, countMax }) : [],
+  ])
+  const byId = new Map(found.flat().map((row) => [row.id, row]))
+  return [...byId.values()]
+    .toSorted((one, other) => other.created_at - one.created_at || other.id - one.id)
+    .slice(0, countMax)
+}
+
+const newest = (db: Queries, filter: LogFilterValues, countMax: number): Promise<StoredLog[]> =>
+  filteredLogs(db, filter)
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(countMax)
+    .execute()
+
+/** No index knows contents: stretch after stretch is looked at, from the newest back. */
+async function byContent(
+  db: Queries,
+  clock: Clock,
+  { keyword, countMax }: { keyword: string; countMax: number },
+): Promise<StoredLog[]> {
+  const endMs = clock.monotonicMs() + LIMIT_MS
+  const found: StoredLog[] = []
+  let after: { created_at: number; id: number } | undefined
+  while (found.length < countMax && clock.monotonicMs() < endMs) {
+    const isOlder =
+      after === undefined
+        ? sql<boolean>`1 = 1`
+        : sql<boolean>`(created_at, id) < (${after.created_at}, ${after.id})`
+    const rows = await db
+      .selectFrom(({ selectFrom }) =>
+        selectFrom('logs')
+          .selectAll()
+          .where(isOlder)
+          .orderBy('created_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(STRETCH_ROWS)
+          .as('stretch'),
+      )
+      .selectAll()
+      .where(beginsWith('content', keyword))
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(countMax)
+      .execute()
+    found.push(...rows)
+    const end = await db
+      .selectFrom('logs')
+      .select(['created_at', 'id'])
+      .where(isOlder)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .offset(STRETCH_ROWS - 1)
+      .executeTakeFirst()
+    if (end === undefined) break
+    after = end
+  }
+  return found
+}

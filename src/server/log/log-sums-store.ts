@@ -1,0 +1,218 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Queries } from '../db/database.ts'
+import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
+
+/**
+ * Sums of the hourly sums, so that statistics over months read few rows. They are made apart from
+ * the settlements, which pay nothing for them: an hour that is over is added to the sums once, part
+ * by part, each in one transaction with the note of how far they reach.
+ */
+
+/** `settings`: the first second that is not in the sums yet. */
+const SUMS_UNTIL = 'usage_sums_until'
+
+/** By which names the sums are kept. */
+export type SumsSubject =
+  | 'all'
+  | 'channel'
+  | 'username'
+  | 'token'
+  /** The name is `<user id> <token name>`. */
+  | 'own_token'
+  | 'all_hours'
+  | 'channel_hours'
+
+export const ownTokenName = (userId: number, tokenName: string): string => `${userId} ${tokenName}`
+
+interface Part {
+  subject: SumsSubject
+  from: 'usage_hourly' | 'channel_usage_hourly'
+  name: RawBuilder<unknown>
+  perModel: boolean
+  unitSeconds: number
+}
+
+const PARTS: readonly Part[] = [
+  ...[false, true].flatMap((perModel): Part[] => [
+    {
+      subject: 'all',
+      from: 'channel_usage_hourly',
+      name: sql`''`,
+      perModel,
+      unitSeconds: SECONDS_PER_DAY,
+    },
+    {
+      subject: 'all_hours',
+      from: 'channel_usage_hourly',
+      name: sql`''`,
+      perModel,
+      unitSeconds: SECONDS_PER_HOUR,
+    },
+    {
+      subject: 'channel',
+      from: 'channel_usage_hourly',
+      name: sql`CAST(channel_id AS text)`,
+      perModel,
+      unitSeconds: SECONDS_PER_DAY,
+    },
+    {
+      subject: 'username',
+      from: 'usage_hourly',
+      name: sql`username`,
+      perModel,
+      unitSeconds: SECONDS_PER_DAY,
+    },
+  ]),
+  {
+    subject: 'channel_hours',
+    from: 'channel_usage_hourly',
+    name: sql`CAST(channel_id AS text)`,
+    perModel: false,
+    unitSeconds: SECONDS_PER_HOUR,
+  },
+  {
+    subject: 'token',
+    from: 'usage_hourly',
+    name: sql`token_name`,
+    perModel: false,
+    unitSeconds: SECONDS_PER_DAY,
+  },
+  {
+    subject: 'own_token',
+    from: 'usage_hourly',
+    name: sql`CAST(user_id AS text) || ' ' || token_name`,
+    perModel: false,
+    unitSeconds: SECONDS_PER_DAY,
+  },
+]
+
+/** How far the sums reach. */
+export interface SumsPlace {
+  /** The first second that is not in all of them; 0: there are none. */
+  until: number
+  /** Parts of the hour that begins then that have been added already. */
+  parts: number
+}
+
+const placeText = ({ until, parts }: SumsPlace): string => `${until}:${parts}`
+
+export async function sumsPlace(db: Queries): Promise<SumsPlace> {
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', SUMS_UNTIL)
+    .executeTakeFirst()
+  const [until = 0, parts = 0] = (row?.value ?? '').split(':').map(Number)
+  return { until, parts }
+}
+
+/** Up to which second the sums reach, exclusive; 0: there are none. */
+export const sumsUntil = async (db: Queries): Promise<number> => (await sumsPlace(db)).until
+
+/** The first hour from this one on that has calls, before `until`; null: there is none. */
+export async function nextUsedHour(
+  db: Queries,
+  from: number,
+  until: number,
+): Promise<number | null> {
+  const row = await db
+    .selectFrom('channel_usage_hourly')
+    .select('hour')
+    .where('hour', '>=', from)
+    .where('hour', '<', until)
+    .orderBy('hour')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.hour ?? null
+}
+
+/**
+ * Adds the next part of the hour at `place`, if the sums still reach no further. Null: another
+ * process was faster. Call in a transaction.
+ */
+export async function addNextPart(trx: Queries, place: SumsPlace): Promise<SumsPlace | null> {
+  const part = PARTS[place.parts]
+  if (part === undefined) throw new Error(`the sums have no part ${place.parts}`)
+  const isLast = place.parts === PARTS.length - 1
+  const next = isLast
+    ? { until: place.until + SECONDS_PER_HOUR, parts: 0 }
+    : { until: place.until, parts: place.parts + 1 }
+  if (!(await movePlace(trx, place, next))) return null
+  await addPart(trx, part, place.until)
+  return next
+}
+
+/** Notes that the sums reach to another place. False: they are not where the caller has seen them. */
+export async function movePlace(db: Queries, from: SumsPlace, to: SumsPlace): Promise<boolean> {
+  const value = placeText(to)
+  if (from.until === 0) {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('settings')
+      .values({ name: SUMS_UNTIL, value })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+  const { numUpdatedRows } = await db
+    .updateTable('settings')
+    .set({ value })
+    .where('name', '=', SUMS_UNTIL)
+    .where('value', '=', placeText(from))
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+async function addPart(
+  db: Queries,
+  { subject, from, name, perModel, unitSeconds }: Part,
+  hour: number,
+): Promise<void> {
+  const start = hour - (hour % unitSeconds)
+  const model = perModel ? sql`model_name` : sql`''`
+  // "WHERE" ends the rows to insert; without it SQLite takes ON CONFLICT for a join.
+  await sql`
+    INSERT INTO usage_sums
+      (subject, model_name, name, start, requests, quota, prompt_tokens, completion_tokens)
+    SELECT CAST(${subject} AS text), ${model}, ${name}, CAST(${start} AS bigint), sum(requests),
+      sum(quota), sum(prompt_tokens), sum(completion_tokens)
+    FROM ${sql.table(from)} WHERE hour = ${hour} GROUP BY 2, 3
+    ON CONFLICT (subject, model_name, name, start) DO UPDATE SET
+      requests = usage_sums.requests + excluded.requests,
+      quota = usage_sums.quota + excluded.quota,
+      prompt_tokens = usage_sums.prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = usage_sums.completion_tokens + excluded.completion_tokens
+  `.execute(db)
+}
+
+/**
+ * Days before `until` whose sums are not those of their hours: a settlement that waited for a
+ * broken storage may be booked in an hour that was over. Days that begin before `from` are left
+ * out.
+ */
+export async function staleDays(db: Queries, from: number, until: number): Promise<number[]> {
+  const { rows } = await sql<{ start: number }>`
+    SELECT start FROM (
+      SELECT hour - hour % ${sql.lit(SECONDS_PER_DAY)} AS start, sum(requests) AS requests
+        FROM channel_usage_hourly WHERE hour >= ${from} AND hour < ${until} GROUP BY 1
+      UNION ALL
+      SELECT start, -requests AS requests FROM usage_sums
+        WHERE subject = 'all' AND model_name = '' AND name = '' AND start >= ${from}
+          AND start < ${until}
+    ) AS both_sides GROUP BY start HAVING sum(requests) <> 0 ORDER BY start
+  `.execute(db)
+  return rows.map(({ start }) => start)
+}
+
+/** Makes the sums of a day anew. Call in a transaction. */
+export async function rebuildDay(trx: Queries, day: number): Promise<void> {
+  const until = day + SECONDS_PER_DAY
+  await trx.deleteFrom('usage_sums').where('start', '>=', day).where('start', '<', until).execute()
+  for (let hour = day; hour < until; hour += SECONDS_PER_HOUR) {
+    for (const part of PARTS) await addPart(trx, part, hour)
+  }
+}
+
+/** Deletes the sums of days and hours that begin before a second. */
+export async function deleteSumsBefore(db: Queries, seconds: number): Promise<void> {
+  await db.deleteFrom('usage_sums').where('start', '<', seconds).execute()
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { anAdmin } from '../test/factories.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+import { startTestServer } from '../test/test-app.ts'
+
+/** How soon every process has to act by a changed setting. */
+const LIMIT_MS = 1000
+
+test('a setting changed through one process is in force in all of them within a second', async () => {
+  const { url, drop } = await createTestDatabase()
+  const open = async () => ({ engine: 'postgres' as const, url })
+  const first = await startTestServer(open)
+  const second = await startTestServer(open)
+  try {
+    const admin = await anAdmin(first)
+    const put = (key: string, value: string) =>
+      first.call('PUT', '/api/option/', { as: admin, body: { key, value } })
+    await put('SystemName', '到处都是')
+    await put('ModelRatio', '{"shared-model":3.5}')
+    const nameIn = async () =>
+      Object((await second.call('GET', '/api/status')).data).system_name as string
+    await expect.poll(nameIn, { timeout: LIMIT_MS, interval: 20 }).toBe('到处都是')
+    await expect
+      .poll(() => second.app.options.ratios().model.get('shared-model'), { timeout: LIMIT_MS })
+      .toBe('3.5')
+  } finally {
+    await first.close()
+    await second.close()
+    await drop()
+  }
+})

@@ -1,0 +1,192 @@
+import { duplicateRatioName, parseRatios } from './ratio-text.ts'
+
+/** What a value may look like, by kind. Values travel and are stored as text. */
+
+/** What is wrong with a value, in both languages; null when nothing is. */
+export type Problem = { zh: string; en: string } | null
+
+export interface OptionSpec {
+  default: string
+  /** Never sent; answered only as a name in `secrets_set`. */
+  secret?: true
+  check(value: string): Problem
+}
+
+/** Characters. */
+const TEXT_MAX = 1_000_000
+const LINE_MAX = 2048
+
+/** Breaks a line, or turns the direction of what follows: no name, header or mail line holds one. */
+const LINE_BREAKER = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
+
+const charactersIn = (text: string): number => [...text].length
+
+function textProblem(text: string, max: number): Problem {
+  if (text.length > max && charactersIn(text) > max) {
+    return { zh: `最多 ${max} 个字符`, en: `it has at most ${max} characters` }
+  }
+  // PostgreSQL stores no NUL, and half a character is no text in either database.
+  return text.includes('\u0000') || !text.isWellFormed()
+    ? { zh: '含有无法保存的字符', en: 'it holds characters that cannot be stored' }
+    : null
+}
+
+function lineProblem(text: string): Problem {
+  return LINE_BREAKER.test(text)
+    ? { zh: '不能换行，也不能含有控制字符', en: 'it is a single line without control characters' }
+    : textProblem(text, LINE_MAX)
+}
+
+const unless = (isFine: boolean, zh: string, en: string): Problem => (isFine ? null : { zh, en })
+
+export const flag = (value: boolean): OptionSpec => ({
+  default: String(value),
+  check: (text) =>
+    unless(text === 'true' || text === 'false', '需要 true 或 false', 'it is true or false'),
+})
+
+export const whole = (value: number, min: number, max: number): OptionSpec => ({
+  default: String(value),
+  check: (text) =>
+    unless(
+      /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max,
+      `需要 ${min} 到 ${max} 之间的整数`,
+      `it is a whole number from ${min} to ${max}`,
+    ),
+})
+
+export const decimal = (value: number, min: number, max: number): OptionSpec => ({
+  default: String(value),
+  check: (text) =>
+    unless(
+      /^\d{1,16}(\.\d{1,10})?$/.test(text) && Number(text) >= min && Number(text) <= max,
+      `需要 ${min} 到 ${max} 之间的数`,
+      `it is a number from ${min} to ${max}`,
+    ),
+})
+
+/** The same kind, where nothing is a value too. */
+export const orNothing = (spec: OptionSpec): OptionSpec => ({
+  default: '',
+  check: (text) => (text === '' ? null : spec.check(text)),
+})
+
+export const line = (value = ''): OptionSpec => ({ default: value, check: lineProblem })
+
+export const secret = (): OptionSpec => ({ ...line(), secret: true })
+
+export const longText = (): OptionSpec => ({
+  default: '',
+  check: (text) => textProblem(text, TEXT_MAX),
+})
+
+/**
+ * Readers differ about addresses with backslashes, a missing slash or a name before the host; what
+ * one of them takes for another place is not accepted.
+ */
+function isWebAddress(text: string): boolean {
+  if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) {
+    return false
+  }
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
+
+export const address = (): OptionSpec =>
+  orNothing({
+    default: '',
+    check: (text) =>
+      lineProblem(text) ??
+      unless(
+        isWebAddress(text),
+        '需要以 http:// 或 https:// 开头的地址，例如 https://example.com',
+        'it is an address that starts with http:// or https://, such as https://example.com',
+      ),
+  })
+
+/** What an `<img>` may show: an address, a file of the console, or the picture itself. */
+export const picture = (): OptionSpec =>
+  orNothing({
+    default: '',
+    check(text) {
+      if (/^data:image\/[\w.+-]+[;,]/i.test(text)) return textProblem(text, TEXT_MAX)
+      const isFile = /^(\.{0,2}\/)?[\w.-]+(\/[\w.-]+)*$/.test(text)
+      return (
+        lineProblem(text) ??
+        unless(
+          isFile || isWebAddress(text),
+          '需要图片的地址，例如 https://example.com/logo.png',
+          'it is the address of a picture, such as https://example.com/logo.png',
+        )
+      )
+    },
+  })
+
+/** A comma list of mail domains. */
+export const domains = (value: string): OptionSpec => ({
+  default: value,
+  check(text) {
+    const wrong = text
+      .split(',')
+      .map((domain) => domain.trim())
+      .find((domain) => text !== '' && !/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(domain))
+    return (
+      lineProblem(text) ??
+      unless(
+        wrong === undefined,
+        `「${wrong?.slice(0, 100)}」不是域名，例如 example.com`,
+        `“${wrong?.slice(0, 100)}” is no domain; write it like example.com`,
+      )
+    )
+  },
+})
+
+export const choice = (value: string, names: readonly string[]): OptionSpec => ({
+  default: value,
+  check: (text) =>
+    unless(names.includes(text), `只能是 ${names.join('、')}`, `it is one of ${names.join(', ')}`),
+})
+
+/** A ratio map as JSON text. `defaults` is read when it is first asked for. */
+export const ratios = (defaults: () => string): OptionSpec => ({
+  get default() {
+    return defaults()
+  },
+  check(text) {
+    const parsed = parseRatios(text)
+    if (!(parsed instanceof Map)) return parsed
+    const twice = duplicateRatioName(text)
+    return (
+      textProblem(text, TEXT_MAX) ??
+      unless(
+        twice === null,
+        `「${twice?.slice(0, 100)}」出现了不止一次`,
+        `“${twice?.slice(0, 100)}” occurs more than once`,
+      ) ??
+      nameProblem(parsed)
+    )
+  },
+})
+
+/** Characters. */
+const RATIO_NAME_MAX = 200
+
+/** Names stand in comma lists of models and groups. */
+function nameProblem(map: ReadonlyMap<string, string>): Problem {
+  for (const name of map.keys()) {
+    const isFine =
+      name !== '' &&
+      name.trim() === name &&
+      !/[,，]/.test(name) &&
+      charactersIn(name) <= RATIO_NAME_MAX &&
+      lineProblem(name) === null
+    if (!isFine) {
+      const shown = JSON.stringify(name.slice(0, 50))
+      return {
+        zh: `名称 ${shown} 不能为空、不能以空格开头或结尾、不能含有逗号或控制字符，最多 ${RATIO_NAME_MAX} 个字符`,
+        en: `the name ${shown} must not be empty, begin or end with a space, or hold commas or control characters, and has at most ${RATIO_NAME_MAX} characters`,
+      }
+    }
+  }
+  return null
+}

@@ -1,0 +1,98 @@
+/** Ratio maps as the text of an option. */
+
+const RATIO_DIGITS_MAX = 15
+const RATIO_DECIMALS_MAX = 30
+const RATIO_MAX = 1_000_000
+
+export interface RatioProblem {
+  zh: string
+  en: string
+}
+
+/**
+ * A ratio map from its JSON text, each ratio as the decimal text it was written in: arithmetic on
+ * money never sees a floating-point number. Members with up to 15 significant digits, 0 to
+ * 1,000,000; of a name that occurs twice the last one counts.
+ */
+export function parseRatios(text: string): Map<string, string> | RatioProblem {
+  const map = new Map<string, string>()
+  let parsed: unknown
+  try {
+    // Innermost members come first, so a nested name that repeats an outer one is overwritten by
+    // it.
+    const reviver = (key: string, value: unknown, context: { source?: string }): unknown => {
+      if (typeof value === 'number') map.set(key, plain(context.source ?? ''))
+      return value
+    }
+    // The library's types do not know the third argument yet; the engine passes it.
+    parsed = JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
+  } catch {
+    return { zh: '不是有效的 JSON', en: 'it is not valid JSON' }
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return {
+      zh: '需要 JSON 对象，例如 {"gpt-4o": 1.25}',
+      en: 'it is a JSON object, such as {"gpt-4o": 1.25}',
+    }
+  }
+  for (const [name, value] of Object.entries(parsed)) {
+    const problem = ratioProblem(name, value, map.get(name))
+    if (problem !== null) return problem
+  }
+  return map
+}
+
+function ratioProblem(
+  name: string,
+  value: unknown,
+  ratio: string | undefined,
+): RatioProblem | null {
+  const shown = name.slice(0, 100)
+  if (typeof value !== 'number' || ratio === undefined) {
+    return { zh: `「${shown}」的值不是数字`, en: `the value of “${shown}” is not a number` }
+  }
+  // A value may be in range and its text none that we can count with: `-0`, `1e-400`.
+  const [, fraction = ''] = /^\d+(?:\.(\d+))?$/.exec(ratio) ?? [null, '-'.repeat(1000)]
+  const isFine =
+    value >= 0 &&
+    value <= RATIO_MAX &&
+    fraction.length <= RATIO_DECIMALS_MAX &&
+    significantDigits(ratio) <= RATIO_DIGITS_MAX
+  if (isFine) return null
+  return {
+    zh: `「${shown}」的倍率需要在 0 到 ${RATIO_MAX} 之间，最多 ${RATIO_DIGITS_MAX} 位有效数字`,
+    en: `the ratio of “${shown}” is from 0 to ${RATIO_MAX} with at most ${RATIO_DIGITS_MAX} significant digits`,
+  }
+}
+
+/** The first name that occurs twice in the JSON text of a flat map; null: each occurs once. */
+export function duplicateRatioName(text: string): string | null {
+  const seen = new Set<string>()
+  // Of a map of numbers, texts are names, and only names.
+  for (const [source] of text.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
+    const name = String(JSON.parse(source))
+    if (seen.has(name)) return name
+    seen.add(name)
+  }
+  return null
+}
+
+/** Decimal text without an exponent: `7.5e-2` is `0.075`. */
+function plain(source: string): string {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source)
+  if (match === null) return source
+  const [, sign = '', whole = '', fraction = '', exponent] = match
+  if (exponent === undefined) return source
+  const digits = whole + fraction
+  const point = whole.length + Number(exponent)
+  // The value was found to be at most a million before this text is used; bounds the padding.
+  if (Math.abs(point) > 400) return source
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
+  if (point >= digits.length) return `${sign}${digits}${'0'.repeat(point - digits.length)}`
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
+}
+
+function significantDigits(text: string): number {
+  const digits = text.replace(/[-.]/g, '').replace(/^0+/, '')
+  return digits.length
+}

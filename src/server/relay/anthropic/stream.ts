@@ -1,0 +1,159 @@
+import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type {
+  AnswerReading,
+  DeltaText,
+  StreamChunk,
+  StreamEnding,
+  StreamFollower,
+  StreamOutcome,
+} from '../dialect/dialect.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import type { SseEvent } from '../openai/sse.ts'
+import { joinedUsage, readAnthropicUsage } from './usage.ts'
+
+/** Answers of Anthropic's dialect as far as the relay itself looks at them. */
+
+export function lookAtMessage(bytes: Buffer, tokensMax: number): AnswerReading {
+  const value = parseJson(bytes.toString('utf8'))
+  if (!isRecord(value)) return { kind: 'malformed' }
+  if (value.type === 'error') return { kind: 'error', error: value.error }
+  if (value.error !== undefined && value.error !== null)
+    return { kind: 'error', error: value.error }
+  if (!Array.isArray(value.content)) return { kind: 'malformed' }
+  return { kind: 'ok', usage: readAnthropicUsage(value.usage, tokensMax) }
+}
+
+const TEXT_MEMBERS = ['text', 'thinking', 'partial_json'] as const
+
+/** Each block is a lane of its own. */
+export function textsOfMessage(message: JsonRecord): DeltaText[] {
+  return arrayOr(message.content).flatMap((sent, lane) => {
+    const block = recordOr(sent)
+    const input = isRecord(block.input) ? [JSON.stringify(block.input)] : []
+    const texts = [block.text, block.thinking, block.name, ...input]
+    return texts.flatMap((text) => (typeof text === 'string' ? [{ lane, text }] : []))
+  })
+}
+
+const LANES_MAX = 4096
+
+function laneOf({ index }: JsonRecord): number {
+  return typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < LANES_MAX
+    ? index
+    : 0
+}
+
+/**
+ * Follows one stream. It is complete when the message has its stop reason, and then `message_stop`
+ * or the stream's orderly end has come. The usage of `message_start` grows by that of
+ * `message_delta`, whose figures are cumulative: they replace, they do not add.
+ */
+export class AnthropicStream implements StreamFollower {
+  usage: UsageReading = NO_USAGE
+  isDone = false
+
+  private readonly tokensMax: number
+  private figures: JsonRecord = {}
+  private hasStopReason = false
+  private flaw: 'error-chunk' | 'malformed' | null = null
+
+  constructor(tokensMax: number) {
+    this.tokensMax = tokensMax
+  }
+
+  read({ data }: SseEvent): StreamChunk {
+    const value = data === null ? undefined : parseJson(data.toString('utf8'))
+    const chunk: StreamChunk = { kind: 'malformed', texts: [], error: undefined, value: null }
+    if (!isRecord(value)) return chunk
+    chunk.value = value
+    if (value.type === 'error' || isRecord(value.error)) {
+      return { ...chunk, kind: 'error', error: value.error ?? value }
+    }
+    if (value.type === 'ping') return { ...chunk, kind: 'idle' }
+    if (value.type === 'message_stop') return { ...chunk, kind: 'last' }
+    const source = recordOr(value.delta ?? value.content_block)
+    const texts = [...TEXT_MEMBERS.map((name) => source[name]), source.name]
+    const lane = laneOf(value)
+    chunk.texts = texts.flatMap((text) =>
+      typeof text === 'string' && text !== '' ? [{ lane, text }] : [],
+    )
+    return { ...chunk, kind: 'delta' }
+  }
+
+  see(chunk: StreamChunk, isTerminated = true): void {
+    if (this.isOver) return
+    if (chunk.kind === 'malformed') {
+      if (isTerminated) this.flaw = 'malformed'
+      return
+    }
+    if (chunk.kind === 'error') this.flaw = 'error-chunk'
+    const value = chunk.value ?? {}
+    if (value.type === 'message_start') this.take(recordOr(value.message).usage)
+    if (value.type === 'message_delta') {
+      this.take(value.usage)
+      this.hasStopReason ||= typeof recordOr(value.delta).stop_reason === 'string'
+    }
+    if (value.type === 'message_stop') this.isDone = true
+  }
+
+  get isOver(): boolean {
+    return this.isDone || this.flaw !== null
+  }
+
+  outcome(ending: StreamEnding): StreamOutcome {
+    if (this.flaw !== null) return this.flaw
+    const isComplete = this.hasStopReason && (this.isDone || ending === 'end')
+    if (isComplete) return this.usage.usage === null ? 'usage-missing' : 'clean'
+    if (ending === 'stalled') return 'stalled'
+    return ending === 'oversized' ? 'malformed' : 'truncated'
+  }
+
+  private take(usage: unknown): void {
+    if (!isRecord(usage)) return
+    this.figures = joinedUsage(this.figures, usage)
+    this.usage = readAnthropicUsage(this.figures, this.tokensMax)
+  }
+}
+
+/** A whole message as the events it could have come in, but for the last, which says it is whole. */
+export function messageAsEvents(message: JsonRecord): JsonRecord[] {
+  const { content, stop_reason, stop_sequence, ...head } = message
+  const open = { ...head, content: [], stop_reason: null, stop_sequence: null }
+  return [
+    { type: 'message_start', message: open },
+    ...arrayOr(content).flatMap((block, index) => blockAsEvents(recordOr(block), index)),
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage: message.usage },
+  ]
+}
+
+function blockAsEvents(block: JsonRecord, index: number): JsonRecord[] {
+  const { empty, deltas } = deltasOf(block)
+  return [
+    { type: 'content_block_start', index, content_block: { ...block, ...empty } },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ]
+}
+
+/** What a block begins without, and how that follows. Blocks nobody knows come whole. */
+function deltasOf(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
+  switch (block.type) {
+    case 'text':
+      return { empty: { text: '' }, deltas: [{ type: 'text_delta', text: block.text }] }
+    case 'thinking':
+      return {
+        empty: { thinking: '', signature: '' },
+        deltas: [
+          { type: 'thinking_delta', thinking: block.thinking },
+          { type: 'signature_delta', signature: block.signature },
+        ],
+      }
+    case 'tool_use':
+      return {
+        empty: { input: {} },
+        deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
+      }
+    default:
+      return { empty: {}, deltas: [] }
+  }
+}

@@ -1,0 +1,226 @@
+import type {
+  AnswerPart,
+  ChatAnswer,
+  ChatEvent,
+  Finish,
+  FinishReason,
+} from '../canonical/chat-answer.ts'
+import { dataUrl } from '../canonical/media.ts'
+import type { Signature } from '../canonical/chat-request.ts'
+import { wrapSignature } from '../canonical/signature.ts'
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
+import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { writeAnthropicUsage } from './usage.ts'
+
+/** A message, whole or streamed, for clients of Anthropic's dialect. They get one choice. */
+export function writeAnthropicAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {
+  const [choice] = answer.choices
+  const finish = choice?.finish ?? { reason: 'stop' as const, stopSequence: null }
+  return {
+    ...headOf(answer.id, head),
+    content: (choice?.parts ?? []).flatMap(writePart),
+    ...stopOf(finish),
+    usage: answer.usage === null ? NOTHING_USED : writeAnthropicUsage(answer.usage),
+  }
+}
+
+const NOTHING_USED = { input_tokens: 0, output_tokens: 0 }
+
+const headOf = (id: string, head: AnswerHead): JsonRecord => ({
+  id: id.startsWith('msg_') ? id : `msg_${id === '' ? head.id : id}`,
+  type: 'message',
+  role: 'assistant',
+  model: head.model,
+})
+
+const STOPS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  toolCalls: 'tool_use',
+  filtered: 'refusal',
+}
+
+const stopOf = ({ reason, stopSequence }: Finish): JsonRecord => ({
+  stop_reason: stopSequence === null ? STOPS[reason] : 'stop_sequence',
+  stop_sequence: stopSequence,
+})
+
+/** A thought sealed by somebody else keeps its seal, wrapped; one without a seal has an empty one. */
+const sealText = (signature: Signature | null): string =>
+  signature === null ? '' : wrapSignature(signature, 'anthropic')
+
+function writePart(part: AnswerPart): JsonRecord[] {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text, citations: null }]
+    case 'image':
+      return [{ type: 'text', text: `![image](${dataUrl(part)})`, citations: null }]
+    case 'thinking':
+      return part.redacted === null
+        ? [{ type: 'thinking', thinking: part.text, signature: sealText(part.signature) }]
+        : [{ type: 'redacted_thinking', data: part.redacted }]
+    case 'toolCall': {
+      const input = parseJson(part.argumentsJson)
+      const { id, name, signature } = part
+      const call = { type: 'tool_use', id, name, input: isRecord(input) ? input : {} }
+      // The dialect seals thoughts, not calls: the call's seal stands on an empty one before it.
+      return signature === null
+        ? [call]
+        : [{ type: 'thinking', thinking: '', signature: sealText(signature) }, call]
+    }
+    default:
+      return part satisfies never
+  }
+}
+
+type BlockKind = 'text' | 'thinking' | 'call'
+
+/**
+ * Blocks come one after the other, never side by side. A call whose pieces arrive while another is
+ * open waits until that one is closed, which is when the next thing begins, or the answer ends.
+ */
+export class AnthropicStreamWriter implements StreamWriter {
+  private readonly head: StreamHead
+  private index = -1
+  private open: BlockKind | null = null
+  private openCall = -1
+  /** What has come of the open call's arguments. */
+  private openText = ''
+  /** Calls that have begun while another was open: their names and what has come of them. */
+  private readonly waiting = new Map<number, { id: string; name: string; text: string }>()
+  private finish: Finish = { reason: 'stop', stopSequence: null }
+
+  constructor(head: StreamHead) {
+    this.head = head
+  }
+
+  write(event: ChatEvent): StreamPiece[] {
+    // Another answer than the first has no place here.
+    if ('choice' in event && event.choice > 0) return []
+    switch (event.kind) {
+      case 'start':
+        return [this.start(event.id)]
+      case 'text':
+      case 'refusal':
+        return [...this.block('text'), this.delta({ type: 'text_delta', text: event.text })]
+      case 'image': {
+        const text = `![image](${dataUrl(event)})`
+        return [...this.block('text'), this.delta({ type: 'text_delta', text })]
+      }
+      case 'thinking': {
+        const delta = { type: 'thinking_delta', thinking: event.text }
+        return [...this.block('thinking'), this.delta(delta)]
+      }
+      case 'signature':
+        return this.seal(event.signature)
+      case 'redacted':
+        return this.whole({ type: 'redacted_thinking', data: event.redacted })
+      case 'toolCall':
+        return this.beginCall(event)
+      case 'toolArguments':
+        return this.callText(event.call, event.text)
+      case 'finish':
+        this.finish = event.finish
+        return []
+      case 'ping':
+        return [named('ping', {})]
+      default:
+        return event satisfies never
+    }
+  }
+
+  end(usage: TokenUsage): StreamPiece[] {
+    return [
+      ...this.close(),
+      named('message_delta', { delta: stopOf(this.finish), usage: writeAnthropicUsage(usage) }),
+      named('message_stop', {}),
+    ]
+  }
+
+  private start(id: string): StreamPiece {
+    const message = {
+      ...headOf(id, this.head),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: NOTHING_USED,
+    }
+    return named('message_start', { message })
+  }
+
+  private delta(delta: JsonRecord): StreamPiece {
+    return named('content_block_delta', { index: this.index, delta })
+  }
+
+  /** Makes sure that a block of this kind is open. */
+  private block(kind: 'text' | 'thinking'): StreamPiece[] {
+    if (this.open === kind) return []
+    const empty = kind === 'text' ? { text: '', citations: null } : { thinking: '', signature: '' }
+    return [...this.close(), ...this.openBlock(kind, { type: kind, ...empty })]
+  }
+
+  private openBlock(kind: BlockKind, content: JsonRecord): StreamPiece[] {
+    this.index += 1
+    this.open = kind
+    return [named('content_block_start', { index: this.index, content_block: content })]
+  }
+
+  /** Closes the open block, and writes out calls that have waited for that. */
+  private close(): StreamPiece[] {
+    const pieces = this.closeOpen()
+    for (const [, { id, name, text }] of [...this.waiting].toSorted(([a], [b]) => a - b)) {
+      pieces.push(...this.openBlock('call', { type: 'tool_use', id, name, input: {} }))
+      if (text !== '') pieces.push(this.delta({ type: 'input_json_delta', partial_json: text }))
+      pieces.push(...this.closeOpen())
+    }
+    this.waiting.clear()
+    return pieces
+  }
+
+  private closeOpen(): StreamPiece[] {
+    if (this.open === null) return []
+    this.open = null
+    this.openCall = -1
+    return [named('content_block_stop', { index: this.index })]
+  }
+
+  private seal(signature: Signature): StreamPiece[] {
+    const delta = { type: 'signature_delta', signature: sealText(signature) }
+    return [...this.block('thinking'), this.delta(delta), ...this.closeOpen()]
+  }
+
+  private whole(content: JsonRecord): StreamPiece[] {
+    return [...this.close(), ...this.openBlock('text', content), ...this.closeOpen()]
+  }
+
+  private beginCall(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
+    const { call, id, name, signature } = event
+    // Arguments that are a whole object have come to their end.
+    if (this.open === 'call' && !isRecord(parseJson(this.openText))) {
+      this.waiting.set(call, { id, name, text: '' })
+      return []
+    }
+    const sealed = signature === null ? [] : this.seal(signature)
+    const pieces = [...sealed, ...this.close()]
+    this.openCall = call
+    this.openText = ''
+    return [...pieces, ...this.openBlock('call', { type: 'tool_use', id, name, input: {} })]
+  }
+
+  private callText(call: number, text: string): StreamPiece[] {
+    if (this.open === 'call' && this.openCall === call) {
+      this.openText += text
+      return [this.delta({ type: 'input_json_delta', partial_json: text })]
+    }
+    const waiting = this.waiting.get(call)
+    if (waiting !== undefined) waiting.text += text
+    return []
+  }
+}
+
+const named = (name: string, members: JsonRecord): StreamPiece => ({
+  name,
+  data: JSON.stringify({ type: name, ...members }),
+})

@@ -1,0 +1,212 @@
+import type {
+  AssistantPart,
+  CacheMark,
+  ChatRequest,
+  MediaPart,
+  Message,
+  TextPart,
+  ToolResultPart,
+  UserPart,
+} from '../canonical/chat-request.ts'
+import { mediaFamily } from '../canonical/media.ts'
+import { unsupportedField } from '../canonical/reading.ts'
+import { ownSignature } from '../canonical/signature.ts'
+import { turnsOf } from '../canonical/turns.ts'
+import type { Target } from '../dialect/dialect.ts'
+import { cannotSay } from '../dialect/field-names.ts'
+import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { thinkingWords } from './thinking.ts'
+
+const TEMPERATURE_MAX = 1
+const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+
+/**
+ * The request as Anthropic takes it. Source: Anthropic's API reference, "Create a message". What
+ * its rules add: turns alternate and begin with the user, texts are not empty, `max_tokens` is
+ * there.
+ */
+export function writeAnthropicRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  const { thinking, effort, maxTokens } = thinkingWords(request, to.model)
+  const { output, system } = request
+  const format = output?.kind === 'schema' ? { type: 'json_schema', schema: output.schema } : null
+  const config = present({ effort, format })
+  const blocks = system.filter(hasText)
+  return {
+    model: to.model,
+    max_tokens: maxTokens,
+    ...(blocks.length === 0 ? {} : { system: blocks.map(writeText) }),
+    messages: messagesOf(request.messages),
+    ...toolsOf(request),
+    ...present({
+      temperature: request.temperature,
+      top_p: request.topP,
+      top_k: request.topK,
+      thinking,
+    }),
+    ...(request.stop.length === 0 ? {} : { stop_sequences: request.stop }),
+    ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
+    ...(request.userId === null ? {} : { metadata: { user_id: request.userId } }),
+    ...(to.isStream ? { stream: true } : {}),
+  }
+}
+
+/** What Anthropic has no word for. Zero is how clients spell "no penalty". */
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
+  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
+  if (request.seed !== null) throw cannotSay(request, 'seed')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.output?.kind === 'json') throw cannotSay(request, 'output')
+  if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
+}
+
+/** Members that have a value. */
+const present = (members: JsonRecord): JsonRecord =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+
+const cacheOf = (cache: CacheMark | null): JsonRecord =>
+  cache === null
+    ? {}
+    : { cache_control: { type: 'ephemeral', ...(cache === '1h' ? { ttl: cache } : {}) } }
+
+const hasText = ({ text }: { text: string }): boolean => text.trim() !== ''
+
+const writeText = ({ text, cache }: TextPart): JsonRecord => ({
+  type: 'text',
+  text,
+  ...cacheOf(cache),
+})
+
+function toolsOf(request: ChatRequest): JsonRecord {
+  const { tools, toolChoice, parallelTools } = request
+  if (tools.length === 0) return {}
+  const isSingle = parallelTools === false ? { disable_parallel_tool_use: true } : {}
+  const chosen = choiceOf(toolChoice)
+  // Only with a choice can it be said that calls are to come one at a time.
+  const choice = chosen ?? (parallelTools === false ? { type: 'auto' } : null)
+  return {
+    tools: tools.map(({ name, description, schema, isStrict, cache }) => ({
+      name,
+      ...present({ description, strict: isStrict }),
+      input_schema: { type: 'object', ...schema },
+      ...cacheOf(cache),
+    })),
+    ...(choice === null
+      ? {}
+      : { tool_choice: { ...choice, ...(choice.type === 'none' ? {} : isSingle) } }),
+  }
+}
+
+function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
+  if (choice === null) return null
+  if (choice.kind === 'tool') return { type: 'tool', name: choice.name }
+  return { type: choice.kind === 'required' ? 'any' : choice.kind }
+}
+
+/** What stands first when the conversation does not begin with the user. */
+const OPENING = { role: 'user', content: [{ type: 'text', text: '.' }] }
+
+function messagesOf(messages: readonly Message[]): JsonRecord[] {
+  const turns = turnsOf(messages.map(withoutNothing).filter(({ parts }) => parts.length > 0))
+  const written = turns.map((turn) => ({
+    role: turn.role,
+    content: turn.role === 'user' ? turn.parts.map(writeUser) : turn.parts.map(writeAssistant),
+  }))
+  return turns[0]?.role === 'assistant' ? [OPENING, ...written] : written
+}
+
+/** Without empty texts, and thoughts that are not Anthropic's own and so mean nothing to it. */
+function withoutNothing(message: Message): Message {
+  return message.role === 'user'
+    ? { role: 'user', parts: message.parts.filter((part) => part.kind !== 'text' || hasText(part)) }
+    : { role: 'assistant', parts: message.parts.filter(isSomething) }
+}
+
+function isSomething(part: AssistantPart): boolean {
+  if (part.kind === 'text') return hasText(part)
+  if (part.kind !== 'thinking') return true
+  return part.redacted !== null || ownSignature(part.signature, 'anthropic') !== null
+}
+
+function writeUser(part: UserPart): JsonRecord {
+  switch (part.kind) {
+    case 'text':
+      return writeText(part)
+    case 'media':
+      return writeMedia(part)
+    case 'toolResult':
+      return writeResult(part)
+    default:
+      return part satisfies never
+  }
+}
+
+function writeResult({ callId, parts, isError, cache }: ToolResultPart): JsonRecord {
+  const content = parts
+    .filter((part) => part.kind !== 'text' || hasText(part))
+    .map((part) => (part.kind === 'text' ? writeText(part) : writeMedia(part)))
+  return {
+    type: 'tool_result',
+    tool_use_id: callId,
+    ...(content.length === 0 ? {} : { content }),
+    ...(isError ? { is_error: true } : {}),
+    ...cacheOf(cache),
+  }
+}
+
+function writeAssistant(part: AssistantPart): JsonRecord {
+  switch (part.kind) {
+    case 'text':
+      return writeText(part)
+    case 'media':
+      throw unsupportedField(part.at)
+    case 'thinking': {
+      if (part.redacted !== null) return { type: 'redacted_thinking', data: part.redacted }
+      const signature = ownSignature(part.signature, 'anthropic')
+      return { type: 'thinking', thinking: part.text, signature }
+    }
+    case 'toolCall': {
+      const input = parseJson(part.argumentsJson)
+      const { id, name, cache } = part
+      return { type: 'tool_use', id, name, input: isRecord(input) ? input : {}, ...cacheOf(cache) }
+    }
+    default:
+      return part satisfies never
+  }
+}
+
+function writeMedia(part: MediaPart): JsonRecord {
+  const family = mediaFamily(part.source)
+  if (family !== 'image' && family !== 'document') throw unsupportedField(part.at)
+  return {
+    type: family,
+    source: family === 'image' ? pictureSource(part) : documentSource(part),
+    ...(family === 'document' && part.title !== null ? { title: part.title } : {}),
+    ...cacheOf(part.cache),
+  }
+}
+
+function urlSource(url: string, at: string): JsonRecord {
+  if (!/^https?:/i.test(url)) throw unsupportedField(at)
+  return { type: 'url', url }
+}
+
+function pictureSource({ source, at }: MediaPart): JsonRecord {
+  if (source.from === 'url') return urlSource(source.url, at)
+  if (source.from === 'text') throw unsupportedField(at)
+  const mimeType = source.mimeType === 'image/jpg' ? 'image/jpeg' : source.mimeType
+  if (!PICTURE_FORMATS.includes(mimeType)) throw unsupportedField(at)
+  return { type: 'base64', media_type: mimeType, data: source.data }
+}
+
+function documentSource({ source, at }: MediaPart): JsonRecord {
+  if (source.from === 'url') return urlSource(source.url, at)
+  if (source.from === 'text') return { type: 'text', media_type: 'text/plain', data: source.text }
+  const { mimeType, data } = source
+  if (mimeType === 'application/pdf') return { type: 'base64', media_type: mimeType, data }
+  if (!mimeType.startsWith('text/')) throw unsupportedField(at)
+  const text = Buffer.from(data, 'base64').toString('utf8')
+  return { type: 'text', media_type: 'text/plain', data: text }
+}

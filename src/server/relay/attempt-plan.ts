@@ -1,0 +1,195 @@
+import { channelType } from '../../contract/channel-types.ts'
+import { AppError } from '../app-error.ts'
+import type { TokenUsage } from './canonical/token-usage.ts'
+import type { AnswerHead, Dialect } from './dialect/dialect.ts'
+import { dialects } from './dialect/dialects.ts'
+import { embeddingConversion } from './dialect/embedding.ts'
+import { providerOf, type Provider, type ProviderCall } from './dialect/provider.ts'
+import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
+import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
+import type { SurfaceCall } from './dialect/surfaces.ts'
+import { scanBody, type ScannedBody } from './json/body-scan.ts'
+import { splice } from './json/body-splice.ts'
+import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
+import type { RequestFigures } from './openai/surfaces.ts'
+import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
+import type { UpstreamRequest } from './transport/upstream-call.ts'
+
+/**
+ * How one attempt is made: what goes to the channel, and how its answer becomes the client's. Where
+ * both speak one dialect, the client's bytes are spliced and the answer passes as it is; where they
+ * do not, both are converted. Nothing is sent here.
+ */
+export interface AttemptPlan {
+  request: UpstreamRequest
+  /** How the answer is read. */
+  upstream: Dialect
+  /** A whole answer for the client; null: it passes as it came. */
+  convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord) | null
+  /** A stream for the client. */
+  output(): StreamOutput
+}
+
+/** What is known of a call before a channel is chosen. */
+export interface PlannedCall {
+  asked: SurfaceCall
+  body: ScannedBody
+  /** As the client named it. */
+  model: string
+  figures: RequestFigures
+}
+
+/** To which channel a call goes, and under which name. */
+export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel'>
+
+const USER_AGENT = 'Gatehouse'
+
+/** The plan for a channel, or why this channel cannot answer such a call. */
+export function planAttempt(
+  parts: RelayParts,
+  call: RelayCall,
+  planned: PlannedCall,
+  charge: Sending,
+): AttemptPlan | AppError {
+  const { channel, modelName } = charge
+  const { surface } = planned.asked
+  const provider = providerOf(channel.type)
+  const to = providerCall(parts, call, planned, modelName)
+  const url = provider?.url(channel, to) ?? null
+  if (provider === null || url === null) {
+    const label = channelType(channel.type).label
+    return new AppError('channel_protocol_unsupported', { type: label[call.language] })
+  }
+  try {
+    const body = withSystemPrompt(planned, channel.systemPrompt)
+    const { isStream } = planned.figures
+    const asksForUsage = isStream && provider.asksForUsage(channel, to)
+    const answering =
+      provider.dialect === surface.dialect
+        ? splicing(planned, body, charge, asksForUsage)
+        : converting(parts, call, planned, { body, charge, provider, asksForUsage })
+    return {
+      request: {
+        url,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: isStream ? 'text/event-stream' : 'application/json',
+          'accept-encoding': 'identity',
+          'user-agent': USER_AGENT,
+          ...provider.headers(channel, to),
+        },
+        body: answering.sent,
+        firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
+        idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
+      },
+      upstream: dialects[provider.dialect],
+      convert: answering.convert,
+      output: answering.output,
+    }
+  } catch (error) {
+    // What cannot be read or said is the client's to hear; anything else is a fault of ours.
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+function providerCall(
+  { app }: RelayParts,
+  call: RelayCall,
+  { asked, figures }: PlannedCall,
+  model: string,
+): ProviderCall {
+  return {
+    task: asked.surface.task,
+    model,
+    isStream: figures.isStream,
+    clientQuery: call.query,
+    clientHeaders: call.request.headers,
+    ownAddress: app.options.text('ServerAddress'),
+  }
+}
+
+/** The client's body with the channel's system prompt in it, still in the client's dialect. */
+function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): ScannedBody {
+  const edits = systemPromptEdit(asked.surface, body, systemPrompt)
+  if (edits.length === 0) return body
+  const changed = scanBody(splice(body, edits))
+  if (!changed.ok) throw new Error(`a spliced body is broken: ${changed.reason}`)
+  return changed
+}
+
+type Answering = Pick<AttemptPlan, 'convert' | 'output'> & { sent: Buffer }
+
+/** Client and upstream speak one dialect: bytes pass. */
+function splicing(
+  { asked, figures, model }: PlannedCall,
+  body: ScannedBody,
+  { modelName }: Sending,
+  asksForUsage: boolean,
+): Answering {
+  const { surface, framing } = asked
+  const { wantsUsage } = figures
+  const edits = dialectEdits(surface, body, {
+    model: modelName,
+    isRenamed: modelName !== model,
+    asksForUsage: asksForUsage && !wantsUsage,
+  })
+  return {
+    sent: edits.length === 0 ? body.bytes : splice(body, edits),
+    convert: null,
+    output: () => splicedOutput(dialects[surface.dialect], { framing, wantsUsage }),
+  }
+}
+
+interface ToConvert {
+  body: ScannedBody
+  charge: Sending
+  provider: Provider
+  asksForUsage: boolean
+}
+
+/** They do not: the request is said in the upstream's dialect, and the answer in the client's. */
+function converting(
+  { app }: RelayParts,
+  call: RelayCall,
+  { asked, figures }: PlannedCall,
+  { body, charge, provider, asksForUsage }: ToConvert,
+): Answering {
+  const { surface, framing } = asked
+  const { modelName, requestedModel } = charge
+  const { isStream } = figures
+  const client = dialects[surface.dialect]
+  const upstream = dialects[provider.dialect]
+  const value = recordOr(parseJson(body.bytes.toString('utf8')))
+  const head: AnswerHead = {
+    id: `chatcmpl-${call.requestId}`,
+    model: requestedModel,
+    nowSeconds: app.clock.nowSeconds(),
+  }
+  const output = (): StreamOutput => {
+    const { wantsUsage } = figures
+    return convertedOutput(client, upstream, { framing, head: { ...head, wantsUsage } })
+  }
+  if (surface.task === 'chat') {
+    const request = client.readRequest(value)
+    return {
+      sent: bytesOf(upstream.writeRequest(request, { model: modelName, isStream, asksForUsage })),
+      convert: (answer, usage) =>
+        client.writeAnswer({ ...upstream.readAnswer(answer), usage }, head),
+      output,
+    }
+  }
+  const embedding = embeddingConversion(surface.task, provider.dialect, value)
+  if (embedding === null) {
+    const label = channelType(charge.channel.type).label
+    throw new AppError('channel_protocol_unsupported', { type: label[call.language] })
+  }
+  return {
+    sent: bytesOf(embedding.request(value, modelName)),
+    convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
+    output,
+  }
+}
+
+const bytesOf = (value: JsonRecord): Buffer => Buffer.from(JSON.stringify(value))

@@ -1,0 +1,164 @@
+import type { JsonRecord } from '../json/json-value.ts'
+
+/**
+ * A chat request as no provider spells it and all of them mean it. Readers make it from a client's
+ * words, writers make a provider's words from it; neither knows the other. What a reader does not
+ * understand it refuses, and what a writer cannot say it refuses, both by name: nothing of a
+ * request is lost in silence.
+ *
+ * Null is always "the client did not say".
+ */
+export interface ChatRequest {
+  /** Which dialect the client spoke; its names for fields are used in refusals. */
+  spokenIn: DialectName
+  system: readonly TextPart[]
+  messages: readonly Message[]
+  tools: readonly Tool[]
+  toolChoice: ToolChoice | null
+  /** Whether the model may call several tools in one turn. */
+  parallelTools: boolean | null
+  output: OutputFormat | null
+  maxCompletionTokens: number | null
+  /** Texts that end the answer where they appear. */
+  stop: readonly string[]
+  temperature: number | null
+  topP: number | null
+  topK: number | null
+  presencePenalty: number | null
+  frequencyPenalty: number | null
+  seed: number | null
+  /** How many answers are wanted. */
+  choices: number
+  thinking: Thinking | null
+  /** How many alternatives of each token are wanted with their probabilities. */
+  topLogprobs: number | null
+  /** Who uses the client, as an opaque name. */
+  userId: string | null
+}
+
+export type DialectName = 'openai' | 'anthropic' | 'gemini'
+
+export type Message =
+  | { role: 'user'; parts: readonly UserPart[] }
+  | { role: 'assistant'; parts: readonly AssistantPart[] }
+
+export type UserPart = TextPart | MediaPart | ToolResultPart
+export type AssistantPart = TextPart | MediaPart | ThinkingPart | ToolCallPart
+
+/** A mark behind which the provider is to keep the prompt: for five minutes or an hour. */
+export type CacheMark = '5m' | '1h'
+
+export interface TextPart {
+  kind: 'text'
+  text: string
+  cache: CacheMark | null
+}
+
+/** A picture, a recording, a film or a document. */
+export interface MediaPart {
+  kind: 'media'
+  /** Where it stood in the client's request, for refusals: `messages[0].content[1]`. */
+  at: string
+  source: MediaSource
+  /** Of an image: `low`, `high` or `auto`. */
+  detail: string | null
+  /** Of a document. */
+  title: string | null
+  cache: CacheMark | null
+}
+
+export type MediaSource =
+  /** `data` is base64. */
+  | { from: 'data'; mimeType: string; data: string }
+  /** Never fetched here. `mimeType` null: the address alone tells. */
+  | { from: 'url'; url: string; mimeType: string | null; family: MediaFamily }
+  /** A document that is nothing but text. */
+  | { from: 'text'; text: string }
+
+export type MediaFamily = 'image' | 'audio' | 'video' | 'document'
+
+export interface ThinkingPart {
+  kind: 'thinking'
+  text: string
+  signature: Signature | null
+  /** The provider has hidden the thought: this is all there is of it. */
+  redacted: string | null
+}
+
+/**
+ * A provider's seal on its own thought, which it wants back with the conversation. Only the
+ * provider that made it can read it.
+ */
+export interface Signature {
+  by: DialectName
+  value: string
+}
+
+export interface ToolCallPart {
+  kind: 'toolCall'
+  id: string
+  name: string
+  /** The arguments as JSON text, as the model wrote them. */
+  argumentsJson: string
+  signature: Signature | null
+  cache: CacheMark | null
+}
+
+export interface ToolResultPart {
+  kind: 'toolResult'
+  callId: string
+  /** The tool's name, where the client repeats it. */
+  name: string | null
+  parts: readonly (TextPart | MediaPart)[]
+  isError: boolean
+  cache: CacheMark | null
+}
+
+export interface Tool {
+  name: string
+  description: string | null
+  /** JSON Schema of the arguments; null: it takes none. */
+  schema: JsonRecord | null
+  /** The arguments must match the schema exactly. */
+  isStrict: boolean | null
+  cache: CacheMark | null
+}
+
+export type ToolChoice = { kind: 'auto' | 'none' | 'required' } | { kind: 'tool'; name: string }
+
+export type OutputFormat =
+  /** Any JSON. */
+  | { kind: 'json' }
+  | {
+      kind: 'schema'
+      name: string
+      description: string | null
+      schema: JsonRecord
+      isStrict: boolean | null
+    }
+
+/** How much the model is to think before it answers. */
+export type Thinking =
+  | { kind: 'off' }
+  | { kind: 'effort'; effort: Effort }
+  /** Tokens it may think. */
+  | { kind: 'budget'; tokens: number }
+  /** As much as it finds right. */
+  | { kind: 'adaptive' }
+
+export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+export const EFFORTS: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+/** The efforts that a budget of thinking tokens stands for, as other gateways understand it. */
+export function effortOfBudget(tokens: number): Effort {
+  if (tokens >= 10_000) return 'high'
+  if (tokens >= 5000) return 'medium'
+  return tokens >= 2000 ? 'low' : 'minimal'
+}
+
+/** What a media type is about. */
+export function familyOf(mimeType: string): MediaFamily {
+  const [family] = mimeType.split('/')
+  return family === 'image' || family === 'audio' || family === 'video' ? family : 'document'
+}

@@ -1,0 +1,122 @@
+import { AppError } from '../../app-error.ts'
+import { isRecord, type JsonRecord } from '../json/json-value.ts'
+
+/**
+ * Reading somebody's JSON into the canonical form: every accessor names the place when it refuses,
+ * and every object says which members are left that nobody has read.
+ */
+
+/** Characters of a place that a refusal repeats. */
+const PLACE_MAX = 128
+
+/** The client's request cannot be understood here. */
+export const invalidField = (field: string): AppError =>
+  new AppError('relay_field_invalid', { field: field.slice(0, PLACE_MAX) })
+
+/** What the client asks for cannot be said in the upstream's dialect. */
+export const unsupportedField = (field: string): AppError =>
+  new AppError('relay_field_unsupported', { field: field.slice(0, PLACE_MAX) })
+
+export const missingField = (field: string): AppError =>
+  new AppError('relay_field_required', { field: field.slice(0, PLACE_MAX) })
+
+/** One JSON object while it is read, and where it stands. */
+export class Members {
+  readonly at: string
+  private readonly value: JsonRecord
+  private readonly unread: Set<string>
+
+  constructor(record: JsonRecord, at = '') {
+    this.value = record
+    this.at = at
+    this.unread = new Set(Object.keys(record))
+  }
+
+  place(name: string): string {
+    return this.at === '' ? name : `${this.at}.${name}`
+  }
+
+  /** The value; null and absent are the same. */
+  any(name: string): unknown {
+    this.unread.delete(name)
+    return this.value[name] ?? null
+  }
+
+  text(name: string): string | null {
+    const value = this.any(name)
+    if (value !== null && typeof value !== 'string') throw invalidField(this.place(name))
+    return value
+  }
+
+  textOrThrow(name: string): string {
+    const value = this.text(name)
+    if (value === null) throw missingField(this.place(name))
+    return value
+  }
+
+  number(name: string): number | null {
+    const value = this.any(name)
+    if (value !== null && typeof value !== 'number') throw invalidField(this.place(name))
+    return value
+  }
+
+  count(name: string): number | null {
+    const value = this.number(name)
+    if (value !== null && !(Number.isSafeInteger(value) && value >= 0)) {
+      throw invalidField(this.place(name))
+    }
+    return value
+  }
+
+  flag(name: string): boolean | null {
+    const value = this.any(name)
+    if (value !== null && typeof value !== 'boolean') throw invalidField(this.place(name))
+    return value
+  }
+
+  record(name: string): JsonRecord | null {
+    const value = this.any(name)
+    if (value !== null && !isRecord(value)) throw invalidField(this.place(name))
+    return value
+  }
+
+  object(name: string): Members | null {
+    const value = this.record(name)
+    return value === null ? null : new Members(value, this.place(name))
+  }
+
+  list(name: string): readonly unknown[] | null {
+    const value = this.any(name)
+    if (value !== null && !Array.isArray(value)) throw invalidField(this.place(name))
+    return value
+  }
+
+  /** The objects of a list. */
+  objects(name: string): Members[] {
+    const at = this.place(name)
+    return (this.list(name) ?? []).map((value, index) => {
+      if (!isRecord(value)) throw invalidField(`${at}[${index}]`)
+      return new Members(value, `${at}[${index}]`)
+    })
+  }
+
+  texts(name: string): string[] {
+    const at = this.place(name)
+    return (this.list(name) ?? []).map((value, index) => {
+      if (typeof value !== 'string') throw invalidField(`${at}[${index}]`)
+      return value
+    })
+  }
+
+  /** Members that change nothing about the answer: read, and left behind. */
+  ignore(...names: string[]): void {
+    for (const name of names) this.unread.delete(name)
+  }
+
+  /** Refuses what asks for something that nobody here has understood. */
+  done(): void {
+    for (const name of this.unread) {
+      if (this.value[name] !== null) throw unsupportedField(this.place(name))
+    }
+  }
+}

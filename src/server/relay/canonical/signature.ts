@@ -1,0 +1,31 @@
+import type { DialectName, Signature } from './chat-request.ts'
+
+/**
+ * Signatures travel through clients of other dialects, which hand them back as they got them. So
+ * that nobody else's seal is ever sent to a provider, a foreign one is wrapped, with its maker's
+ * name, in base64, which is what all of them look like.
+ */
+const MAKERS: Readonly<Record<string, DialectName>> = {
+  'gatehouse:openai:': 'openai',
+  'gatehouse:anthropic:': 'anthropic',
+  'gatehouse:gemini:': 'gemini',
+}
+
+/** As a client of this dialect is to see it. */
+export function wrapSignature(signature: Signature, dialect: DialectName): string {
+  if (signature.by === dialect) return signature.value
+  return Buffer.from(`gatehouse:${signature.by}:${signature.value}`).toString('base64')
+}
+
+/** As a client of this dialect handed it back. */
+export function unwrapSignature(value: string, dialect: DialectName): Signature {
+  const text = Buffer.from(value, 'base64').toString('utf8')
+  for (const [prefix, by] of Object.entries(MAKERS)) {
+    if (text.startsWith(prefix)) return { by, value: text.slice(prefix.length) }
+  }
+  return { by: dialect, value }
+}
+
+/** The seal, if this provider has made it; another's would be refused. */
+export const ownSignature = (signature: Signature | null, maker: DialectName): string | null =>
+  signature?.by === maker ? signature.value : null

@@ -1,0 +1,139 @@
+/**
+ * What a call used, in one meaning for all vendors. The figures decide what a call costs and come
+ * from a server that may be wrong, or hostile. They are believed when they are whole numbers within
+ * bounds that agree with each other; otherwise the reading names the reason and the caller counts
+ * for itself.
+ *
+ * Vendors differ in what their fields include; each dialect's `usage.ts` knows how. After reading,
+ * always: `promptTokens` includes `cachedTokens`, `cacheWriteTokens` and `cacheWriteHourTokens`,
+ * which do not overlap, and `completionTokens` includes `reasoningTokens`.
+ */
+export interface TokenUsage {
+  promptTokens: number
+  /** Read from the upstream's prompt cache. */
+  cachedTokens: number
+  /** Written to it, to be kept for minutes, where the vendor says so. */
+  cacheWriteTokens: number
+  /** Written to it, to be kept for an hour. */
+  cacheWriteHourTokens: number
+  completionTokens: number
+  reasoningTokens: number
+}
+
+export type UsageFault =
+  /** No usage object at all. */
+  | 'absent'
+  /** An object, or something else, without the figures that are needed. */
+  | 'shape'
+  /** A figure that is text, a fraction, NaN … */
+  | 'not-integer'
+  /** A figure below zero or above what the caller finds plausible. */
+  | 'out-of-range'
+  /** The total is less than its parts. */
+  | 'inconsistent'
+  /** All figures zero, as some servers fill the field they do not know. */
+  | 'empty'
+
+export type UsageNote =
+  /**
+   * Cache figures exceeded the prompt: the vendor reported the prompt without them, and they were
+   * added.
+   */
+  | 'cache-exclusive'
+  /**
+   * The total exceeded its parts: the completion was reported without its reasoning, and it was
+   * added.
+   */
+  | 'completion-from-total'
+  /** More reasoning than completion was reported, and cut down to it. */
+  | 'reasoning-clamped'
+  /** Something was produced from a prompt of nothing. */
+  | 'prompt-zero'
+
+export type UsageReading =
+  | { usage: TokenUsage; fault: null; notes: readonly UsageNote[] }
+  | { usage: null; fault: UsageFault; notes: readonly UsageNote[] }
+
+export const NO_USAGE: UsageReading = { usage: null, fault: 'absent', notes: [] }
+
+export const usageRefused = (fault: UsageFault): UsageReading => ({ usage: null, fault, notes: [] })
+
+/**
+ * Figures as a vendor sends them, or why none of them can be believed: a server that sends one that
+ * is wrong cannot be trusted with the others. Absent ones and `null` are null. `maxOf` bounds each.
+ */
+export function checkedFigures<Name extends string>(
+  sent: Readonly<Record<Name, unknown>>,
+  maxOf: (name: Name) => number,
+): Record<Name, number | null> | 'not-integer' | 'out-of-range' {
+  const figures: Partial<Record<Name, number | null>> = {}
+  for (const name in sent) {
+    const figure = sent[name] ?? null
+    if (figure === null) {
+      figures[name] = null
+      continue
+    }
+    if (typeof figure !== 'number' || !Number.isInteger(figure)) return 'not-integer'
+    if (figure < 0 || figure > maxOf(name)) return 'out-of-range'
+    figures[name] = figure
+  }
+  // The loop has filled every name.
+  return figures as Record<Name, number | null>
+}
+
+/**
+ * Figures whose parts stand beside each other, as Anthropic and Gemini report them: `freshTokens`
+ * is the prompt without its cached parts, `thoughtTokens` what was thought beside the answer.
+ */
+export interface SeparateFigures {
+  freshTokens: number
+  cachedTokens: number
+  cacheWriteTokens: number
+  cacheWriteHourTokens: number
+  answerTokens: number
+  thoughtTokens: number
+  /** How much of the answer was thought, where the vendor counts it inside. */
+  thoughtInsideTokens: number
+}
+
+/** Puts separate figures together; refuses sums beyond what is plausible. */
+export function usageOfParts(parts: SeparateFigures, tokensMax: number): UsageReading {
+  const promptTokens =
+    parts.freshTokens + parts.cachedTokens + parts.cacheWriteTokens + parts.cacheWriteHourTokens
+  const completionTokens = parts.answerTokens + parts.thoughtTokens
+  if (promptTokens + completionTokens === 0) return usageRefused('empty')
+  if (promptTokens > tokensMax || completionTokens > tokensMax) return usageRefused('out-of-range')
+  const reasoning = parts.thoughtTokens + parts.thoughtInsideTokens
+  const notes: UsageNote[] = []
+  if (reasoning > completionTokens) notes.push('reasoning-clamped')
+  if (promptTokens === 0) notes.push('prompt-zero')
+  return {
+    usage: {
+      promptTokens,
+      cachedTokens: parts.cachedTokens,
+      cacheWriteTokens: parts.cacheWriteTokens,
+      cacheWriteHourTokens: parts.cacheWriteHourTokens,
+      completionTokens,
+      reasoningTokens: Math.min(reasoning, completionTokens),
+    },
+    fault: null,
+    notes,
+  }
+}
+
+/** What was counted here, for a call whose upstream does not say. */
+export const countedUsage = (
+  promptTokens: number,
+  completionTokens: number,
+  cachedTokens = 0,
+): TokenUsage => ({
+  promptTokens,
+  cachedTokens,
+  cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
+  completionTokens,
+  reasoningTokens: 0,
+})
+
+/** What a model can plausibly have read or written: ten times the largest context on offer. */
+export const USAGE_TOKENS_MAX = 20_000_000

@@ -1,0 +1,40 @@
+import type { AssistantPart, Message, UserPart } from './chat-request.ts'
+
+/**
+ * The conversation with neighbours of one role joined, as providers want it that take turns. Of the
+ * user's parts, results of tools come first: they answer the turn before.
+ */
+export function turnsOf(messages: readonly Message[]): Message[] {
+  const turns: { role: Message['role']; parts: (UserPart | AssistantPart)[] }[] = []
+  for (const { role, parts } of messages) {
+    const last = turns.at(-1)
+    if (last?.role === role) last.parts.push(...parts)
+    else turns.push({ role, parts: [...parts] })
+  }
+  return turns.map(({ role, parts }) =>
+    role === 'user'
+      ? { role, parts: resultsFirst(parts.filter(isUserPart)) }
+      : { role, parts: parts.filter(isAssistantPart) },
+  )
+}
+
+const isUserPart = (part: UserPart | AssistantPart): part is UserPart =>
+  part.kind !== 'thinking' && part.kind !== 'toolCall'
+
+const isAssistantPart = (part: UserPart | AssistantPart): part is AssistantPart =>
+  part.kind !== 'toolResult'
+
+const resultsFirst = (parts: readonly UserPart[]): UserPart[] => [
+  ...parts.filter((part) => part.kind === 'toolResult'),
+  ...parts.filter((part) => part.kind !== 'toolResult'),
+]
+
+/** Names of the tools that were called, by the id of the call. */
+export function toolNames(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const { role, parts } of messages) {
+    if (role !== 'assistant') continue
+    for (const part of parts) if (part.kind === 'toolCall') names.set(part.id, part.name)
+  }
+  return names
+}

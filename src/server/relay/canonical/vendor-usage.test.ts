@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readAnthropicUsage, writeAnthropicUsage } from '../anthropic/usage.ts'
+import { readGeminiUsage, writeGeminiUsage } from '../gemini/usage.ts'
+import { readUsage } from '../openai/usage.ts'
+import type { TokenUsage, UsageReading } from './token-usage.ts'
+
+const TOKENS_MAX = 1_000_000
+const usage = (over: Partial<TokenUsage>): TokenUsage => ({
+  promptTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
+  completionTokens: 0,
+  reasoningTokens: 0,
+  ...over,
+})
+const anthropic = (value: unknown) => readAnthropicUsage(value, TOKENS_MAX)
+const gemini = (value: unknown) => readGeminiUsage(value, TOKENS_MAX)
+
+describe('Anthropic: the cache stands beside the input', () => {
+  test.each<[string, object, Partial<TokenUsage>]>([
+    // From the documentation of prompt caching.
+    [
+      'written and read',
+      {
+        input_tokens: 50,
+        cache_read_input_tokens: 100_000,
+        cache_creation_input_tokens: 248,
+        output_tokens: 503,
+      },
+      {
+        promptTokens: 100_298,
+        cachedTokens: 100_000,
+        cacheWriteTokens: 248,
+        completionTokens: 503,
+      },
+    ],
+    [
+      'for minutes and for an hour',
+      {
+        input_tokens: 2048,
+        cache_read_input_tokens: 1800,
+        cache_creation_input_tokens: 248,
+        output_tokens: 503,
+        cache_creation: { ephemeral_5m_input_tokens: 148, ephemeral_1h_input_tokens: 100 },
+      },
+      {
+        promptTokens: 4096,
+        cachedTokens: 1800,
+        cacheWriteTokens: 148,
+        cacheWriteHourTokens: 100,
+        completionTokens: 503,
+      },
+    ],
+    [
+      'thinking inside the output',
+      { input_tokens: 9, output_tokens: 500, output_tokens_details: { thinking_tokens: 400 } },
+      { promptTokens: 9, completionTokens: 500, reasoningTokens: 400 },
+    ],
+    [
+      'nothing but nulls beside it',
+      { input_tokens: 9, output_tokens: 5, cache_creation: null, cache_read_input_tokens: null },
+      { promptTokens: 9, completionTokens: 5 },
+    ],
+  ])('%s', (_what, sent, expected) => {
+    expect(anthropic(sent)).toMatchObject({ usage: usage(expected), fault: null })
+  })
+
+  test.each<[unknown, string]>([
+    [undefined, 'absent'],
+    ['7', 'shape'],
+    [{ output_tokens: 5 }, 'shape'],
+    [{ input_tokens: -1, output_tokens: 5 }, 'out-of-range'],
+    [{ input_tokens: 1.5, output_tokens: 5 }, 'not-integer'],
+    [{ input_tokens: 0, output_tokens: 0 }, 'empty'],
+    [{ input_tokens: 900_000, cache_read_input_tokens: 900_000, output_tokens: 1 }, 'out-of-range'],
+    [
+      {
+        input_tokens: 1,
+        output_tokens: 1,
+        cache_creation_input_tokens: 5,
+        cache_creation: { ephemeral_1h_input_tokens: 9 },
+      },
+      'inconsistent',
+    ],
+  ])('%j is not believed: %s', (sent, fault) => {
+    expect(anthropic(sent).fault).toBe(fault)
+  })
+})
+
+describe('Gemini: the cache is part of the prompt, tools and thoughts stand beside', () => {
+  test.each<[string, object, Partial<TokenUsage>]>([
+    [
+      'thoughts',
+      {
+        promptTokenCount: 12,
+        candidatesTokenCount: 60,
+        thoughtsTokenCount: 1200,
+        totalTokenCount: 1272,
+      },
+      { promptTokens: 12, completionTokens: 1260, reasoningTokens: 1200 },
+    ],
+    [
+      'a cached prompt',
+      {
+        promptTokenCount: 5000,
+        cachedContentTokenCount: 4096,
+        candidatesTokenCount: 7,
+        totalTokenCount: 5007,
+      },
+      { promptTokens: 5000, cachedTokens: 4096, completionTokens: 7 },
+    ],
+    [
+      'what tools gave it to read',
+      {
+        promptTokenCount: 20,
+        toolUsePromptTokenCount: 300,
+        candidatesTokenCount: 9,
+        totalTokenCount: 329,
+      },
+      { promptTokens: 320, completionTokens: 9 },
+    ],
+    ['an embedding', { promptTokenCount: 6 }, { promptTokens: 6 }],
+  ])('%s', (_what, sent, expected) => {
+    expect(gemini(sent)).toMatchObject({ usage: usage(expected), fault: null })
+  })
+
+  test.each<[unknown, string]>([
+    [{ candidatesTokenCount: 5 }, 'shape'],
+    [{ promptTokenCount: 5, cachedContentTokenCount: 6 }, 'inconsistent'],
+    [{ promptTokenCount: 5, candidatesTokenCount: 6, totalTokenCount: 7 }, 'inconsistent'],
+    [{ promptTokenCount: '5' }, 'not-integer'],
+    [{ promptTokenCount: 5, thoughtsTokenCount: 2_000_000 }, 'out-of-range'],
+  ])('%j is not believed: %s', (sent, fault) => {
+    expect(gemini(sent).fault).toBe(fault)
+  })
+})
+
+const figure = fc.oneof(
+  fc.nat({ max: 1000 }),
+  fc.constantFrom(null, undefined, -1, 0.5, 'x', Number.NaN, 1e308, TOKENS_MAX),
+)
+const sentUsage = fc.record(
+  {
+    input_tokens: figure,
+    output_tokens: figure,
+    cache_read_input_tokens: figure,
+    cache_creation_input_tokens: figure,
+    cache_creation: fc.record({
+      ephemeral_5m_input_tokens: figure,
+      ephemeral_1h_input_tokens: figure,
+    }),
+    prompt_tokens: figure,
+    completion_tokens: figure,
+    total_tokens: figure,
+    prompt_tokens_details: fc.record({ cached_tokens: figure, cache_write_tokens: figure }),
+    completion_tokens_details: fc.record({ reasoning_tokens: figure }),
+    promptTokenCount: figure,
+    candidatesTokenCount: figure,
+    thoughtsTokenCount: figure,
+    toolUsePromptTokenCount: figure,
+    cachedContentTokenCount: figure,
+    totalTokenCount: figure,
+  },
+  { requiredKeys: [] },
+)
+
+test('whatever a server sends, the parts are whole, not below zero, and fit into their sums', () => {
+  const readers: ((value: unknown, max: number) => UsageReading)[] = [
+    readUsage,
+    readAnthropicUsage,
+    readGeminiUsage,
+  ]
+  fc.assert(
+    fc.property(fc.constantFrom(...readers), sentUsage, (read, sent) => {
+      const { usage: found } = read(sent, TOKENS_MAX)
+      if (found === null) return
+      for (const value of Object.values(found)) {
+        expect(Number.isInteger(value) && value >= 0 && value <= TOKENS_MAX).toBe(true)
+      }
+      const { cachedTokens, cacheWriteTokens, cacheWriteHourTokens } = found
+      expect(cachedTokens + cacheWriteTokens + cacheWriteHourTokens).toBeLessThanOrEqual(
+        found.promptTokens,
+      )
+      expect(found.reasoningTokens).toBeLessThanOrEqual(found.completionTokens)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('what is written in a dialect is read again as it was', () => {
+  const part = fc.nat({ max: 100_000 })
+  const parts = fc.tuple(fc.integer({ min: 1, max: 100_000 }), part, part, part, part, part)
+  fc.assert(
+    fc.property(parts, ([fresh, cached, minutes, hour, answer, thought]) => {
+      const all = usage({
+        promptTokens: fresh + cached + minutes + hour,
+        cachedTokens: cached,
+        cacheWriteTokens: minutes,
+        cacheWriteHourTokens: hour,
+        completionTokens: answer + thought,
+      })
+      expect(anthropic(writeAnthropicUsage(all)).usage).toEqual(all)
+      const ofGemini = usage({
+        promptTokens: fresh + cached,
+        cachedTokens: cached,
+        completionTokens: answer + thought,
+        reasoningTokens: thought,
+      })
+      expect(gemini(writeGeminiUsage(ofGemini)).usage).toEqual(ofGemini)
+    }),
+  )
+})

@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../app-error.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { dialects } from './dialects.ts'
+
+/** What one dialect can ask for and another has no word for is refused by the client's own name. */
+
+const openai = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
+const anthropic = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'x' }] }
+const gemini = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
+const TOOL = { type: 'function', function: { name: 'f' } }
+const picture = (url: string) => [
+  { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+]
+const remote = picture('https://pictures.example/a.png')
+
+/** The field that a request is refused for; null: it is not. */
+function refused(client: DialectName, upstream: DialectName, body: object, model = 'm') {
+  try {
+    // Requests are objects; that is all the reader relies on.
+    const request = dialects[client].readRequest(body as Record<string, unknown>)
+    dialects[upstream].writeRequest(request, { model, isStream: false, asksForUsage: false })
+    return null
+  } catch (error) {
+    if (error instanceof AppError)
+      return [error.code.replace('relay_field_', ''), error.params.field]
+    throw error
+  }
+}
+
+describe('a client of OpenAI', () => {
+  const cases: [DialectName, object, string, string?][] = [
+    ['anthropic', { n: 2 }, 'n'],
+    ['anthropic', { seed: 1 }, 'seed'],
+    ['anthropic', { presence_penalty: 0.5 }, 'presence_penalty'],
+    ['anthropic', { frequency_penalty: 0.5 }, 'frequency_penalty'],
+    ['anthropic', { logprobs: true, top_logprobs: 2 }, 'logprobs'],
+    ['anthropic', { temperature: 1.5 }, 'temperature'],
+    ['anthropic', { response_format: { type: 'json_object' } }, 'response_format'],
+    ['anthropic', { reasoning_effort: 'high' }, 'reasoning_effort', 'claude-3-5-haiku-latest'],
+    ['anthropic', { messages: picture('data:image/bmp;base64,AA==') }, 'messages[0].content[0]'],
+    ['anthropic', { logit_bias: { '50256': -100 } }, 'logit_bias'],
+    ['anthropic', { functions: [{ name: 'f' }] }, 'functions'],
+    ['anthropic', { web_search_options: {} }, 'web_search_options'],
+    ['anthropic', { modalities: ['text', 'audio'] }, 'modalities'],
+    ['anthropic', { store: true }, 'store'],
+    ['anthropic', { unheard_of: 1 }, 'unheard_of'],
+    ['anthropic', { messages: [{ role: 'user', content: 'x', name: 'Ann' }] }, 'messages[0].name'],
+    ['anthropic', { messages: [{ role: 'function', content: 'x' }] }, 'messages[0].role'],
+    [
+      'anthropic',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }],
+          },
+        ],
+      },
+      'messages[0].content[0]',
+    ],
+    [
+      'anthropic',
+      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] },
+      'messages[0].content[0]',
+    ],
+    ['gemini', { messages: remote }, 'messages[0].content[0]'],
+    ['gemini', { stop: ['a', 'b', 'c', 'd', 'e', 'f'] }, 'stop'],
+    ['gemini', { tools: [TOOL], parallel_tool_calls: false }, 'parallel_tool_calls'],
+    ['gemini', { reasoning_effort: 'none' }, 'reasoning_effort', 'gemini-2.5-pro'],
+    ['gemini', { reasoning_effort: 'low' }, 'reasoning_effort', 'gemini-1.5-pro'],
+    ['gemini', { verbosity: 'high' }, 'verbosity'],
+  ]
+  test.each(cases)('towards %s, %j: %s', (upstream, members, field, model) => {
+    expect(refused('openai', upstream, { ...openai, ...members }, model)).toEqual([
+      'unsupported',
+      field,
+    ])
+  })
+
+  test.each<[DialectName, object]>([
+    ['anthropic', { presence_penalty: 0, frequency_penalty: 0, n: 1, store: false }],
+    ['anthropic', { messages: remote }],
+    ['anthropic', { logit_bias: {}, seed: null, service_tier: 'auto', modalities: ['text'] }],
+    ['anthropic', { user: 'ann', metadata: { a: 'b' }, prompt_cache_key: 'k' }],
+    ['gemini', { response_format: { type: 'json_object' }, seed: 7, n: 2 }],
+    ['gemini', { messages: picture('https://youtu.be/abc') }],
+  ])('towards %s, %j is no reason to refuse', (upstream, members) => {
+    expect(refused('openai', upstream, { ...openai, ...members })).toBeNull()
+  })
+
+  test.each<[object, string]>([
+    [{ temperature: 'hot' }, 'temperature'],
+    [{ tools: [7] }, 'tools[0]'],
+    [{ tool_choice: 7 }, 'tool_choice'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 7 }] }] },
+      'messages[0].content[0].text',
+    ],
+    [{ response_format: { type: 'xml' } }, 'response_format'],
+    [{ reasoning_effort: 'gigantic' }, 'reasoning_effort'],
+    [{ messages: picture('file:///etc/passwd') }, 'messages[0].content[0].image_url.url'],
+  ])('%j cannot be understood', (members, field) => {
+    expect(refused('openai', 'anthropic', { ...openai, ...members })).toEqual(['invalid', field])
+  })
+})
+
+describe('a client of Anthropic', () => {
+  const cases: [DialectName, object, string, string?][] = [
+    ['openai', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
+    ['openai', { top_k: 5 }, 'top_k', 'gpt-5.4'],
+    ['openai', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
+    ['openai', { container: 'c' }, 'container'],
+    ['openai', { mcp_servers: [{}] }, 'mcp_servers'],
+    ['openai', { speed: 'fast' }, 'speed'],
+    [
+      'openai',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } },
+            ],
+          },
+        ],
+      },
+      'messages[0].content[0]',
+    ],
+    [
+      'openai',
+      { messages: [{ role: 'user', content: [{ type: 'search_result' }] }] },
+      'messages[0].content[0].type',
+    ],
+    [
+      'gemini',
+      { tools: [{ name: 'f' }], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+      'tool_choice.disable_parallel_tool_use',
+    ],
+    [
+      'gemini',
+      { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      'thinking',
+      'gemini-2.0-flash',
+    ],
+  ]
+  test.each(cases)('towards %s, %j: %s', (upstream, members, field, model) => {
+    expect(refused('anthropic', upstream, { ...anthropic, ...members }, model)).toEqual([
+      'unsupported',
+      field,
+    ])
+  })
+
+  test('is not refused for hints and marks', () => {
+    const marked = { type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }
+    const body = {
+      ...anthropic,
+      system: [marked],
+      thinking: { type: 'disabled' },
+      metadata: { user_id: 'u'.repeat(200) },
+      context_management: { edits: [] },
+      service_tier: 'auto',
+    }
+    expect(refused('anthropic', 'openai', body)).toBeNull()
+    expect(refused('anthropic', 'gemini', body)).toBeNull()
+  })
+})
+
+describe('a client of Gemini', () => {
+  const config = (members: object) => ({ generationConfig: members })
+  const cases: [DialectName, object, string][] = [
+    ['anthropic', config({ candidateCount: 2 }), 'generationConfig.candidateCount'],
+    ['anthropic', config({ seed: 1 }), 'generationConfig.seed'],
+    [
+      'anthropic',
+      config({ responseMimeType: 'application/json' }),
+      'generationConfig.responseMimeType',
+    ],
+    ['openai', config({ responseModalities: ['IMAGE'] }), 'generationConfig.responseModalities'],
+    ['openai', config({ speechConfig: {} }), 'generationConfig.speechConfig'],
+    ['openai', config({ responseMimeType: 'text/x.enum' }), 'generationConfig.responseMimeType'],
+    ['openai', { tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
+    ['openai', { cachedContent: 'cachedContents/1' }, 'cachedContent'],
+    [
+      'openai',
+      { safetySettings: [{ category: 'c', threshold: 'BLOCK_LOW_AND_ABOVE' }] },
+      'safetySettings[0].threshold',
+    ],
+    [
+      'openai',
+      {
+        toolConfig: {
+          functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['a', 'b'] },
+        },
+      },
+      'toolConfig.functionCallingConfig.allowedFunctionNames',
+    ],
+    [
+      'anthropic',
+      { contents: [{ parts: [{ inlineData: { mimeType: 'video/mp4', data: 'AA==' } }] }] },
+      'contents[0].parts[0]',
+    ],
+  ]
+  test.each(cases)('towards %s, %j: %s', (upstream, members, field) => {
+    expect(refused('gemini', upstream, { ...gemini, ...members })).toEqual(['unsupported', field])
+  })
+
+  test('may not say one thing in two spellings', () => {
+    const body = { ...gemini, generationConfig: {}, generation_config: {} }
+    expect(refused('gemini', 'openai', body)).toEqual(['invalid', 'generation_config'])
+  })
+
+  test('may switch filters off that nobody else has', () => {
+    const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
+    expect(refused('gemini', 'anthropic', { ...gemini, safetySettings })).toBeNull()
+  })
+})

@@ -1,0 +1,161 @@
+import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
+import type { ChatRequest, DialectName } from '../canonical/chat-request.ts'
+import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import type { SseEvent } from '../openai/sse.ts'
+import type { RelayError } from '../relay-error.ts'
+
+/**
+ * A dialect is how a family of programs spells chat: what clients write and expect, and what
+ * upstreams take and answer. Each has a folder; everything in it is pure.
+ *
+ * A call whose client and upstream speak one dialect is spliced: bytes pass as they are, and only
+ * `look`, `follow` and the error members are used. Where they differ, the request goes through
+ * `readRequest` of the client's and `writeRequest` of the upstream's dialect, and the answer the
+ * other way. A new dialect is a folder with these members and a row in dialects.ts.
+ */
+export interface Dialect {
+  name: DialectName
+
+  /** A client's request. Throws the refusal that names what is wrong or not understood. */
+  readRequest(body: JsonRecord): ChatRequest
+  /** A request for an upstream. Throws the refusal that names what it has no word for. */
+  writeRequest(request: ChatRequest, to: Target): JsonRecord
+
+  /** What the relay itself must know of a whole answer with a good status. */
+  look(bytes: Buffer, tokensMax: number): AnswerReading
+  /** The completion texts of a whole answer, for counting what an upstream left uncounted. */
+  textsOf(answer: JsonRecord): DeltaText[]
+  readAnswer(answer: JsonRecord): ChatAnswer
+  writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
+
+  /** Follows an upstream's stream: what each event is, what was used, whether it is whole. */
+  follow(tokensMax: number): StreamFollower
+  /** Turns an upstream's events into canonical ones. */
+  streamReader(): StreamReader
+  /** Turns canonical events into a client's bytes. */
+  streamWriter(as: StreamHead): StreamWriter
+  /** A whole answer, given to a client of the same dialect that wanted a stream: its events. */
+  wholeAsEvents(answer: JsonRecord, wantsUsage: boolean): StreamPiece[]
+
+  /**
+   * What tells a client that it has the whole answer; null: nothing but the answer's own last
+   * words.
+   */
+  end: StreamPiece | null
+  errorBody(error: RelayError, requestId: string): string
+  /** An error in the middle of a stream. */
+  errorPiece(error: RelayError, requestId: string): StreamPiece
+}
+
+/** Where a request goes. */
+export interface Target {
+  /** As the upstream calls it. */
+  model: string
+  isStream: boolean
+  /** The upstream says what a stream used only when it is asked. */
+  asksForUsage: boolean
+}
+
+/** What an answer says of itself. */
+export interface AnswerHead {
+  id: string
+  /** As the client called it. */
+  model: string
+  nowSeconds: number
+}
+
+export interface StreamHead extends AnswerHead {
+  /** The client wants to be told what was used, where that is its choice. */
+  wantsUsage: boolean
+}
+
+/**
+ * What the relay needs to know of a whole answer with status 200. `malformed`: not a JSON object
+ * (an HTML page, a cut body); `error`: an error in spite of its status.
+ */
+export type AnswerReading =
+  | { kind: 'ok'; usage: UsageReading }
+  | { kind: 'error'; error: unknown }
+  | { kind: 'malformed' }
+
+/**
+ * Text that counts as completion. Texts of one lane continue each other; lanes run side by
+ * side.
+ */
+export interface DeltaText {
+  lane: number
+  text: string
+}
+
+/** What the relay needs to know of one event of an upstream's stream. */
+export interface StreamChunk {
+  /**
+   * - `delta`: a part of the answer
+   * - `usage`: the usage and nothing else, which a client of OpenAI's dialect must ask for
+   * - `idle`: a sign of life; commits to nothing
+   * - `last`: the answer's end, to be held back until the call is settled
+   * - `done`: `[DONE]` or its like; the dialect's own end takes its place
+   * - `malformed`: what no client could read
+   */
+  kind: 'delta' | 'usage' | 'idle' | 'last' | 'done' | 'error' | 'malformed'
+  texts: DeltaText[]
+  /** What the upstream says went wrong, as sent; undefined when nothing. */
+  error: unknown
+  /** The parsed event; null when it is no JSON object. */
+  value: JsonRecord | null
+}
+
+/**
+ * How a stream went. The relay lets the dialect's end follow only a stream that is `clean` or
+ * `usage-missing`: a client that sees it takes what it has for the whole answer.
+ */
+export type StreamOutcome =
+  /** Complete, and its usage is known. */
+  | 'clean'
+  /** Complete, but what it used must be counted here. */
+  | 'usage-missing'
+  /** It stopped before it was finished. */
+  | 'truncated'
+  /** The upstream reported an error inside the stream. */
+  | 'error-chunk'
+  /** Something that is no chunk, or a line beyond all bounds. */
+  | 'malformed'
+  /** It went silent, and the relay gave up. */
+  | 'stalled'
+
+/** Why reading stopped: orderly end, broken connection, silence, or the SSE reader's fault. */
+export type StreamEnding = 'end' | 'reset' | 'stalled' | 'oversized'
+
+export interface StreamFollower {
+  /** What an event is; changes nothing. */
+  read(event: SseEvent): StreamChunk
+  /**
+   * Takes it into account. One whose event was left open by the end of the input (`isTerminated`
+   * false) is only believed if it is whole: half a chunk means a cut stream, not a malformed one.
+   */
+  see(chunk: StreamChunk, isTerminated?: boolean): void
+  /** The end was seen: whatever follows is not the answer. */
+  readonly isDone: boolean
+  /** What follows is no part of the answer: it has ended, or it has broken. */
+  readonly isOver: boolean
+  /** The last usage worth the name, for settling whatever the outcome is. */
+  readonly usage: UsageReading
+  outcome(ending: StreamEnding): StreamOutcome
+}
+
+export interface StreamReader {
+  read(value: JsonRecord): ChatEvent[]
+}
+
+export interface StreamWriter {
+  write(event: ChatEvent): StreamPiece[]
+  /** What is left to say when all has gone well; `usage` is what is charged. */
+  end(usage: TokenUsage): StreamPiece[]
+}
+
+/** One event for a client: its JSON (or a word like `[DONE]`), and its name where events have one. */
+export interface StreamPiece {
+  name?: string
+  data: string
+}

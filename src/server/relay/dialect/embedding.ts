@@ -1,0 +1,115 @@
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import { invalidField, Members, missingField, unsupportedField } from '../canonical/reading.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { batchFor } from '../gemini/figures.ts'
+import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+import type { Task } from './provider.ts'
+
+/**
+ * Embedding between OpenAI's and Gemini's dialect: texts in, a vector for each out. Sources:
+ * OpenAI's API reference, "Create embeddings"; Gemini API reference, "Embeddings".
+ */
+export interface EmbeddingConversion {
+  request(body: JsonRecord, model: string): JsonRecord
+  answer(answer: JsonRecord, used: TokenUsage, model: string): JsonRecord
+}
+
+/** Null: upstreams of this dialect do not embed, or this is no such task. */
+export function embeddingConversion(
+  task: Task,
+  upstream: DialectName,
+  body: JsonRecord,
+): EmbeddingConversion | null {
+  if (task === 'embeddings' && upstream === 'gemini') {
+    return {
+      request: fromOpenai,
+      answer: (answer, used, model) => toOpenai(answer, used, model, body),
+    }
+  }
+  if (upstream !== 'openai') return null
+  if (task === 'embedContent') return { request: fromOne, answer: toOne }
+  if (task === 'batchEmbedContents') return { request: fromBatch, answer: toBatch }
+  return null
+}
+
+function fromOpenai(body: JsonRecord, model: string): JsonRecord {
+  const request = new Members(body)
+  const input = request.any('input')
+  const texts = typeof input === 'string' ? [input] : request.texts('input')
+  if (texts.length === 0) throw missingField('input')
+  const dimensions = request.count('dimensions')
+  request.ignore('model', 'user', 'encoding_format')
+  request.done()
+  const size = dimensions === null ? {} : { outputDimensionality: dimensions }
+  return {
+    requests: batchFor(
+      texts.map((text) => ({ content: { parts: [{ text }] }, ...size })),
+      model,
+    ),
+  }
+}
+
+const vectorOf = (embedding: unknown): readonly unknown[] => arrayOr(recordOr(embedding).values)
+
+function toOpenai(
+  answer: JsonRecord,
+  { promptTokens }: TokenUsage,
+  model: string,
+  body: JsonRecord,
+): JsonRecord {
+  const isPacked = body.encoding_format === 'base64'
+  const data = arrayOr(answer.embeddings).map((embedding, index) => {
+    const vector = vectorOf(embedding)
+    return { object: 'embedding', index, embedding: isPacked ? packed(vector) : vector }
+  })
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens }
+  return { object: 'list', data, model, usage }
+}
+
+/** Little-endian numbers of 32 bits, as OpenAI packs them. */
+const packed = (vector: readonly unknown[]): string =>
+  Buffer.from(new Float32Array(vector.map(Number)).buffer).toString('base64')
+
+/** One request of Gemini's: its text and the size that is wanted. */
+function contentOf(request: Members): { text: string; dimensions: number | null } {
+  const content = geminiObject(request, 'content')
+  if (content === null) throw missingField(request.place('content'))
+  const parts = geminiObjects(content, 'parts').map((part) => {
+    const text = part.text('text')
+    if (text === null) throw unsupportedField(part.at)
+    return text
+  })
+  const dimensions = request.count('outputDimensionality')
+  // What the vector is for: other models make one kind for every use.
+  request.ignore('model', 'taskType', 'title', 'content')
+  request.done()
+  return { text: parts.join(''), dimensions }
+}
+
+function fromOne(body: JsonRecord, model: string): JsonRecord {
+  const { text, dimensions } = contentOf(geminiMembers(body))
+  return { model, input: text, ...(dimensions === null ? {} : { dimensions }) }
+}
+
+function fromBatch(body: JsonRecord, model: string): JsonRecord {
+  const requests = geminiObjects(geminiMembers(body), 'requests').map(contentOf)
+  const [first] = requests
+  if (first === undefined) throw missingField('requests')
+  // One size for all: a single call to the other dialect cannot say more.
+  if (requests.some(({ dimensions }) => dimensions !== first.dimensions)) {
+    throw invalidField('requests[].outputDimensionality')
+  }
+  const size = first.dimensions === null ? {} : { dimensions: first.dimensions }
+  return { model, input: requests.map(({ text }) => text), ...size }
+}
+
+const embeddingOf = (item: unknown): JsonRecord => ({ values: recordOr(item).embedding })
+
+function toOne(answer: JsonRecord): JsonRecord {
+  return { embedding: embeddingOf(arrayOr(answer.data)[0]) }
+}
+
+function toBatch(answer: JsonRecord): JsonRecord {
+  return { embeddings: arrayOr(answer.data).map(embeddingOf) }
+}

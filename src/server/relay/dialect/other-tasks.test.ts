@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  bookedCall,
+  expectAllWell,
+  expectNothingCharged,
+  openCall,
+  post,
+  requestIdOf,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/** Counting, embedding, listing and pricing across dialects. */
+
+type Json = Record<string, unknown>
+
+let setup: RelaySetup
+let client: RelayClient
+beforeAll(async () => {
+  setup = await startRelay()
+})
+afterAll(async () => {
+  await expectAllWell(setup)
+  await setup.close()
+})
+beforeEach(async () => {
+  client = await aClient(setup)
+  setup.upstream.seen()
+})
+
+async function aServed(type: number, words = '', name = aModel(words)): Promise<string> {
+  await aRoute(setup, name, { type })
+  return name
+}
+const messages = [{ role: 'user', content: 'Hello there' }]
+const contents = [{ role: 'user', parts: [{ text: 'Hello there' }] }]
+const lastSent = () => setup.upstream.seen().at(-1)
+
+describe('counting a prompt costs nothing', () => {
+  test('Anthropic counts its own', async () => {
+    const model = await aServed(14, 'prompt-321')
+    const path = '/v1/messages/count_tokens'
+    const answer = await post(setup, client, { model, messages }, { path })
+    expect(answer.json).toEqual({ input_tokens: 321 })
+    expect(lastSent()?.url).toBe(path)
+    await expectNothingCharged(setup, client)
+  })
+
+  test('Gemini counts its own', async () => {
+    const model = await aServed(24, 'prompt-321')
+    const path = `/v1beta/models/${encodeURIComponent(model)}:countTokens`
+    const answer = await post(setup, client, { contents }, { path })
+    expect(answer.json).toMatchObject({ totalTokens: 321 })
+    await expectNothingCharged(setup, client)
+  })
+
+  test.each([
+    ['Anthropic', '/v1/messages/count_tokens', 1, ''],
+    ['Anthropic', '/v1/messages/count_tokens', 14, 'fail-500'],
+    ['Gemini', '', 14, ''],
+  ])(
+    'for a client of %s we count where the provider does not',
+    async (_name, path, type, words) => {
+      const model = await aServed(type, words)
+      const address = path || `/v1beta/models/${model}:countTokens`
+      const answer = await post(setup, client, { model, messages, contents }, { path: address })
+      expect(answer.status).toBe(200)
+      const [figure] = Object.values(answer.json as Json)
+      expect(figure).toBeGreaterThan(2)
+      expect(figure).toBeLessThan(16)
+      await expectNothingCharged(setup, client)
+    },
+  )
+
+  test('only of models that the token may use', async () => {
+    const limited = await aClient(setup, { token: { models: 'other' } })
+    const model = await aServed(14)
+    const path = '/v1/messages/count_tokens'
+    expect((await post(setup, limited, { model, messages }, { path })).status).toBe(403)
+  })
+})
+
+describe('embedding', () => {
+  test('a client of OpenAI with a channel of Gemini, many at once', async () => {
+    const model = await aServed(24)
+    const body = { model, input: ['a', 'b'], dimensions: 4 }
+    const answer = await post(setup, client, body, { path: '/v1/embeddings' })
+    // The answer of an embedding call.
+    const { data, usage } = answer.json as unknown as { data: Json[]; usage: Json }
+    expect(data.map(({ index, embedding }) => [index, (embedding as unknown[]).length])).toEqual([
+      [0, 4],
+      [1, 4],
+    ])
+    expect(usage.prompt_tokens).toBe(2)
+    const { detail } = await bookedCall(setup, requestIdOf(answer))
+    expect(detail).toMatchObject({ usage_source: 'counted', prompt_tokens: 2 })
+    expect(lastSent()?.url).toBe(`/v1beta/models/${model}:batchEmbedContents`)
+  })
+
+  test('packed, as the official client asks for it', async () => {
+    const model = await aServed(24)
+    const body = { model, input: 'a', encoding_format: 'base64' }
+    const packed = await post(setup, client, body, { path: '/v1/embeddings' })
+    const plain = await post(setup, client, { model, input: 'a' }, { path: '/v1/embeddings' })
+    const vectorOf = (answer: unknown) =>
+      (answer as { data: { embedding: unknown }[] }).data[0]?.embedding
+    const floats = new Float32Array(
+      Uint8Array.from(Buffer.from(String(vectorOf(packed.json)), 'base64')).buffer,
+    )
+    expect([...floats]).toEqual(vectorOf(plain.json))
+  })
+
+  test.each([1, 24])('a client of Gemini with a channel of type %i, one and many', async (type) => {
+    const model = await aServed(type, 'text-embed')
+    const at = (action: string) => ({
+      path: `/v1beta/models/${encodeURIComponent(model)}:${action}`,
+    })
+    const content = { parts: [{ text: 'a' }] }
+    const one = await post(setup, client, { content, outputDimensionality: 4 }, at('embedContent'))
+    expect(one.json).toMatchObject({
+      embedding: { values: [1, 2, 3, 4].map(() => expect.any(Number)) },
+    })
+    const requests = [
+      { model: `models/${model}`, content },
+      { model: `models/${model}`, content },
+    ]
+    const many = await post(setup, client, { requests }, at('batchEmbedContents'))
+    expect((many.json as { embeddings?: unknown[] }).embeddings).toHaveLength(2)
+    const { quota } = await bookedCall(setup, requestIdOf(many))
+    expect(quota).toBeGreaterThan(0)
+  })
+
+  test('is no task of Anthropic’s: 501', async () => {
+    const model = await aServed(14)
+    const answer = await post(setup, client, { model, input: 'a' }, { path: '/v1/embeddings' })
+    expect(answer.status).toBe(501)
+    await expectNothingCharged(setup, client)
+  })
+})
+
+describe('models are listed', () => {
+  async function list(path: string, headers: Record<string, string> = {}) {
+    const limited = await aClient(setup, { token: { models: 'gpt-4o,model-x' } })
+    const answer = await setup.call('GET', path, {
+      headers: { authorization: `Bearer ${limited.key}`, ...headers },
+    })
+    return answer.json as Json
+  }
+
+  test('as OpenAI, Anthropic and Gemini list them', async () => {
+    expect(await list('/v1/models')).toMatchObject({ object: 'list', data: [{ id: 'gpt-4o' }, {}] })
+    const anthropic = await list('/v1/models', { 'anthropic-version': '2023-06-01' })
+    expect(anthropic).toMatchObject({
+      data: [{ type: 'model', id: 'gpt-4o', display_name: 'gpt-4o' }, { id: 'model-x' }],
+      has_more: false,
+      first_id: 'gpt-4o',
+      last_id: 'model-x',
+    })
+    const models = [{ name: 'models/gpt-4o' }, { name: 'models/model-x' }]
+    expect(await list('/v1beta/models')).toMatchObject({ models })
+    expect(await list('/v1/models', { 'x-goog-api-key': 'x' })).toMatchObject({ models })
+    expect(await list('/v1beta/openai/models')).toMatchObject({ object: 'list' })
+  })
+
+  test('one by one, and what nobody has is an error of the dialect', async () => {
+    expect(await list('/v1beta/models/model-x')).toMatchObject({ name: 'models/model-x' })
+    expect(await list('/v1beta/models/none')).toMatchObject({ error: { status: 'NOT_FOUND' } })
+    const headers = { 'anthropic-version': '2023-06-01' }
+    expect(await list('/v1/models/model-x', headers)).toMatchObject({ id: 'model-x' })
+    expect(await list('/v1/models/none', headers)).toMatchObject({
+      error: { type: 'not_found_error' },
+    })
+  })
+})
+
+describe('what a cache costs', () => {
+  const cached = 'cached-100+cache-write-40+cache-write-hour-20'
+  test.each([
+    ['openai', '/v1/chat/completions'],
+    ['anthropic', '/v1/messages'],
+  ])('is priced part by part, for a client of %s', async (_name, path) => {
+    const model = await aServed(14, cached)
+    await setup.app.options.set('CacheRatio', JSON.stringify({ [model]: 0.1 }))
+    const body = { model, max_tokens: 64, messages }
+    for (const isStream of [false, true]) {
+      const answer = isStream
+        ? await openCall(setup, client, { ...body, stream: true }, { path })
+        : await post(setup, client, body, { path })
+      if ('ended' in answer) await answer.ended
+      const { quota, detail, log } = await bookedCall(setup, requestIdOf(answer))
+      // 11 fresh, 100 read at 0.1, 40 written at 1.25, 20 for an hour at 2, 7 produced.
+      expect(quota).toBe(11 + 10 + 50 + 40 + 7)
+      expect(log.prompt_tokens).toBe(171)
+      expect(detail).toMatchObject({
+        cached_tokens: 100,
+        cache_write_tokens: 40,
+        cache_write_ratio: '1.25',
+        cache_write_1h_tokens: 20,
+        cache_write_1h_ratio: '2',
+      })
+    }
+  })
+
+  test('thinking is part of the completion, whoever counts it where', async () => {
+    for (const type of [1, 14, 24]) {
+      const model = await aServed(type, 'reasoning-30')
+      const answer = await post(setup, client, { model, messages, max_tokens: 64 })
+      const { quota } = await bookedCall(setup, requestIdOf(answer))
+      expect([type, quota]).toEqual([type, 11 + 7 + 30])
+    }
+  })
+})
+
+describe('Gemini’s streams without alt=sse are one JSON array', () => {
+  test.each([1, 14, 24])('whatever the channel: type %i', async (type) => {
+    const model = await aServed(type)
+    const path = `/v1beta/models/${model}:streamGenerateContent`
+    const answer = await openCall(setup, client, { contents }, { path })
+    await answer.ended
+    expect(answer.headers['content-type']).toContain('application/json')
+    const events = JSON.parse(answer.text()) as Json[]
+    expect(events.length).toBeGreaterThan(2)
+    expect(events.at(-1)).toMatchObject({
+      candidates: [{ finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 11, totalTokenCount: 18 },
+    })
+  })
+
+  test('and hold the error that breaks them off', async () => {
+    const model = await aServed(1, 'error-mid-stream')
+    const path = `/v1beta/models/${encodeURIComponent(model)}:streamGenerateContent`
+    const answer = await openCall(setup, client, { contents }, { path })
+    await answer.ended
+    expect((JSON.parse(answer.text()) as Json[]).at(-1)).toMatchObject({ error: { code: 502 } })
+  })
+})

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { speakers } from '../../test/dialect-clients.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  bookedCall,
+  eventually,
+  expectAllWell,
+  expectNothingCharged,
+  openCall,
+  post,
+  requestIdOf,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/** What goes wrong between a client of one dialect and a channel of another, and what it costs. */
+
+const ANSWER = 'The answer is forty-two.'
+const names: DialectName[] = ['openai', 'anthropic', 'gemini']
+const types: [type: number, label: string][] = [
+  [1, 'OpenAI'],
+  [14, 'Anthropic'],
+  [24, 'Gemini'],
+]
+const pairs = names.flatMap((name) => types.map(([type, label]) => ({ name, type, label })))
+
+forEachDatabase('troubles', (open) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay(open)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+  beforeEach(async () => {
+    client = await aClient(setup)
+    setup.upstream.seen()
+  })
+
+  const headersOf = (name: DialectName): Record<string, string> => ({
+    authorization: '',
+    ...speakers[name].headers(client),
+  })
+
+  async function aServed(type: number, words: string): Promise<string> {
+    const model = aModel()
+    await aRoute(setup, model, { type, words })
+    return model
+  }
+
+  const whole = (name: DialectName, model: string) =>
+    post(setup, client, speakers[name].body(model, {}, false), {
+      path: speakers[name].path(model, false),
+      headers: headersOf(name),
+    })
+
+  const opened = (name: DialectName, model: string, headers: Record<string, string> = {}) =>
+    openCall(setup, client, speakers[name].body(model, {}, true), {
+      path: speakers[name].path(model, true),
+      headers: { ...headersOf(name), ...headers },
+    })
+
+  async function streamed(name: DialectName, model: string, headers = {}) {
+    const answer = await opened(name, model, headers)
+    await answer.ended
+    return { answer, said: speakers[name].streamed(answer.text()) }
+  }
+
+  describe.each(pairs)('$name to $label', ({ name, type }) => {
+    test.each([
+      ['fail-400', 400],
+      ['fail-429', 429],
+      ['fail-500', 500],
+      ['fail-529', 529],
+      ['fail-html', 502],
+      ['error-200', 502],
+      ['html-200', 500],
+    ])('%s before the first byte: %i in the client’s words, for nothing', async (words, status) => {
+      const model = await aServed(type, words)
+      for (const isStream of [false, true]) {
+        const answer = isStream ? await opened(name, model) : await whole(name, model)
+        const body = 'json' in answer ? answer.json : await ended(answer)
+        // Anthropic and Gemini number the errors that they hide in a good answer.
+        const isNumbered = words === 'error-200' && type !== 1
+        if (!isNumbered) expect(answer.status).toBe(status)
+        expect(answer.status).toBeGreaterThanOrEqual(400)
+        const { message } = speakers[name].error(body as unknown as Record<string, unknown>)
+        expect(message).toContain(requestIdOf(answer))
+        expect(message).not.toContain('<html>')
+      }
+      await expectNothingCharged(setup, client)
+    })
+
+    async function ended(answer: Awaited<ReturnType<typeof opened>>) {
+      await answer.ended
+      return JSON.parse(answer.text()) as unknown
+    }
+
+    test.each(['error-mid-stream', 'cut-after-4', 'end-without-done'])(
+      '%s: what came is charged, and nobody takes it for the whole',
+      async (words) => {
+        const model = await aServed(type, `chunks-8+${words}`)
+        const { answer, said } = await streamed(name, model)
+        const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+        // OpenAI's stream is whole without its last word; Gemini's last event is all that says so.
+        const isWhole = words === 'end-without-done' && type !== 24
+        expect({ isComplete: said.isComplete, isTold: said.error !== '' }).toEqual({
+          isComplete: isWhole,
+          isTold: !isWhole,
+        })
+        if (!isWhole) expect(detail['usage_source']).toBe('counted')
+        expect(quota).toBeGreaterThan(0)
+        expect(quota).toBeLessThan(40)
+      },
+    )
+
+    test('an answer without figures is counted', async () => {
+      const model = await aServed(type, 'no-usage')
+      for (const isStream of [false, true]) {
+        const answer = isStream ? (await streamed(name, model)).answer : await whole(name, model)
+        const { detail } = await bookedCall(setup, requestIdOf(answer))
+        expect(detail['usage_source']).toBe('counted')
+        expect(detail['completion_tokens']).toBeGreaterThan(4)
+        expect(detail['completion_tokens']).toBeLessThan(9)
+        expect(detail['prompt_tokens']).toBeGreaterThan(4)
+        expect(detail['prompt_tokens']).toBeLessThan(16)
+      }
+    })
+
+    test('figures that cannot be are not believed', async () => {
+      const model = await aServed(type, 'usage-negative')
+      const { detail } = await bookedCall(setup, requestIdOf(await whole(name, model)))
+      expect(detail['usage_source']).toBe('counted')
+    })
+
+    test('a client that leaves ends the upstream’s work and pays for what came', async () => {
+      const model = await aServed(type, 'chunks-40+slow-chunk-30')
+      const answer = await opened(name, model)
+      await eventually(() => answer.text().includes('word'), 'the first words')
+      answer.leave()
+      const [seen] = setup.upstream.seen()
+      await eventually(() => seen?.outcome === 'client-gone', 'the end of the upstream call')
+      const { quota } = await bookedCall(setup, requestIdOf(answer))
+      expect(quota).toBeGreaterThan(5)
+      expect(quota).toBeLessThan(11 + 40)
+    })
+
+    test('one answer instead of a stream becomes a stream', async () => {
+      const model = await aServed(type, 'json-when-stream')
+      const { said } = await streamed(name, model)
+      expect(said).toMatchObject({ text: ANSWER, finish: 'stop', isComplete: true })
+    })
+
+    test.each([
+      'crlf',
+      'cr',
+      'one-byte',
+      'split-utf8',
+      'no-space',
+      'comment-keepalive',
+      'gzip',
+      'bom',
+    ])('a stream spelled %s says the same', async (words) => {
+      const model = await aServed(type, words)
+      const { said } = await streamed(name, model)
+      const text = words === 'split-utf8' ? '答案是四十二 🎉 naïve。' : ANSWER
+      expect(said).toMatchObject({ text, finish: 'stop', isComplete: true })
+    })
+
+    test('the cost is told in a comment to who asks', async () => {
+      const model = await aServed(type, '')
+      const { answer, said } = await streamed(name, model, { 'x-gatehouse-cost': '1' })
+      expect(answer.text()).toContain('\n\n: cost 18\n\n')
+      expect(said.isComplete).toBe(true)
+    })
+  })
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { PIXEL, speakers, type Wish } from '../../test/dialect-clients.ts'
+import {
+  aClient,
+  aRoute,
+  bookedCall,
+  expectAllWell,
+  openCall,
+  post,
+  requestIdOf,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/** Every client of every dialect with every kind of channel, over HTTP, whole and streamed. */
+
+let setup: RelaySetup
+let client: RelayClient
+beforeAll(async () => {
+  setup = await startRelay()
+  client = await aClient(setup)
+})
+afterAll(async () => {
+  await expectAllWell(setup)
+  await setup.close()
+})
+
+const ANSWER = 'The answer is forty-two.'
+const names: DialectName[] = ['openai', 'anthropic', 'gemini']
+/** Channel types and a model that thinks there. */
+const upstreams: [type: number, label: string, model: string][] = [
+  [1, 'OpenAI', 'gpt-5-pair'],
+  [3, 'Azure', 'gpt-5.4-pair'],
+  [14, 'Anthropic', 'our-claude-sonnet-4-5'],
+  [24, 'Gemini', 'our-gemini-2.5-flash'],
+]
+const pairs = names.flatMap((name) =>
+  upstreams.map(([type, label, model]) => ({ name, type, label, model })),
+)
+
+let made = 0
+async function aModelAt(type: number, base: string, words = ''): Promise<string> {
+  made += 1
+  const model = `${base}-${made}${words === '' ? '' : `+${words}`}`
+  const config = type === 3 ? '{"api_version":"2025-04-01-preview"}' : ''
+  await aRoute(setup, model, { type, config })
+  return model
+}
+
+async function ask(name: DialectName, model: string, wish: Wish, isStream: boolean) {
+  const speaker = speakers[name]
+  const input = { path: speaker.path(model, isStream), headers: withoutBearer(name) }
+  const body = speaker.body(model, wish, isStream)
+  setup.upstream.seen()
+  if (isStream) {
+    const answer = await openCall(setup, client, body, input)
+    await answer.ended
+    const said = speaker.streamed(answer.text())
+    return { status: answer.status, said, answer, isComplete: said.isComplete }
+  }
+  const answer = await post(setup, client, body, input)
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
+  // An answer is an object of its dialect.
+  const said = speaker.whole(answer.json as unknown as Record<string, unknown>)
+  return { status: answer.status, said, answer, isComplete: true }
+}
+
+/** The key where clients of the dialect put it, and nowhere else. */
+const withoutBearer = (name: DialectName): Record<string, string> => {
+  const headers = speakers[name].headers(client)
+  return 'authorization' in headers ? headers : { ...headers, authorization: '' }
+}
+
+const SCHEMA = {
+  type: 'object',
+  properties: { answer: { type: 'integer' } },
+  required: ['answer'],
+  additionalProperties: false,
+}
+const SPOKEN = { text: ANSWER, calls: [], finish: 'stop', prompt: 11, completion: 7 }
+const args = { city: 'forty-two' }
+
+const cases: [string, Wish, object][] = [
+  ['a question', {}, SPOKEN],
+  ['a system prompt', { system: 'Be brief.' }, SPOKEN],
+  ['a temperature', { temperature: 0.5 }, SPOKEN],
+  [
+    'one tool',
+    { tools: ['weather'], choice: 'required' },
+    { text: '', calls: [{ name: 'weather', args }], finish: 'tools' },
+  ],
+  [
+    'tools side by side',
+    { tools: ['weather', 'clock'], words: 'Use weather and clock.' },
+    {
+      calls: [
+        { name: 'weather', args },
+        { name: 'clock', args },
+      ],
+      finish: 'tools',
+    },
+  ],
+  ['tools it may not use', { tools: ['weather'], words: 'Use weather.', choice: 'none' }, SPOKEN],
+  ['a result', { tools: ['weather'], results: ['sunny'] }, SPOKEN],
+  ['results side by side', { tools: ['weather', 'clock'], results: ['sunny', 'noon'] }, SPOKEN],
+  ['a picture', { image: `data:image/png;base64,${PIXEL}` }, SPOKEN],
+  ['a limit', { maxTokens: 64 }, SPOKEN],
+  ['JSON', { schema: SCHEMA }, { text: '{"answer":42}', finish: 'stop' }],
+]
+
+describe.each(pairs)(
+  'a client of $name with a channel of $label',
+  ({ name, type, model: base }) => {
+    describe.each([false, true])('streamed: %j', (isStream) => {
+      test.each(cases)('%s', async (_what, wish, expected) => {
+        const model = await aModelAt(type, base)
+        const { said, isComplete, answer } = await ask(name, model, wish, isStream)
+        expect(said).toMatchObject(expected)
+        expect(isComplete).toBe(true)
+        const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+        expect({ quota, source: detail['usage_source'] }).toEqual({ quota: 18, source: 'upstream' })
+      })
+    })
+  },
+)

@@ -1,0 +1,101 @@
+import { channelType, upstreamUrl, type Protocol } from '../../../contract/channel-types.ts'
+import { anthropicHeaders, anthropicUrl } from '../anthropic/address.ts'
+import { azureAsksForUsage, azureHeaders, azureUrl } from '../azure/address.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
+import { openaiHeaders } from '../openai/address.ts'
+
+/**
+ * How upstreams of one protocol are called: which dialect they speak, where each task is, and what
+ * goes into the head. A new provider is a row in `providers`; a new task is a name in `Task` and an
+ * address in the rows of those that have it.
+ */
+export interface Provider {
+  dialect: DialectName
+  /** Where a task is; null: the upstream has no such call, or no address is known. */
+  url(channel: ProviderChannel, call: ProviderCall): string | null
+  headers(channel: ProviderChannel, call: ProviderCall): Record<string, string>
+  /** Whether a stream must be asked for its usage, in OpenAI's dialect. */
+  asksForUsage(channel: ProviderChannel, call: ProviderCall): boolean
+}
+
+/** What the relay can ask of an upstream. */
+export type Task =
+  | 'chat'
+  | 'completions'
+  | 'embeddings'
+  | 'moderations'
+  | 'countTokens'
+  /** Gemini's two ways to embed: one text, and several. */
+  | 'embedContent'
+  | 'batchEmbedContents'
+
+/** What a provider knows of a channel. */
+export interface ProviderChannel {
+  type: number
+  key: string
+  /** Without a slash at its end; empty: the type's own. */
+  baseUrl: string
+  /** Version of the API, where the type's form asks for one; empty: the provider's usual. */
+  apiVersion: string
+}
+
+/** What a provider knows of a call. */
+export interface ProviderCall {
+  task: Task
+  /** As the upstream calls it. */
+  model: string
+  isStream: boolean
+  /** Query and headers of the client's own call, for the few that travel on. */
+  clientQuery: URLSearchParams
+  clientHeaders: Readonly<Record<string, string | string[] | undefined>>
+  /** Where this server can be found, for providers that show their customers who called; or ''. */
+  ownAddress: string
+}
+
+const OPENAI_PATHS: Readonly<Partial<Record<Task, string>>> = {
+  chat: '/v1/chat/completions',
+  completions: '/v1/completions',
+  embeddings: '/v1/embeddings',
+  // A client of another dialect, whose texts are put into one list.
+  embedContent: '/v1/embeddings',
+  batchEmbedContents: '/v1/embeddings',
+  moderations: '/v1/moderations',
+}
+
+/** Dialects that refuse `stream_options`. */
+const WITHOUT_STREAM_OPTIONS: ReadonlySet<number> = new Set([26])
+
+const providers: Readonly<Partial<Record<Protocol, Provider>>> = {
+  openai: {
+    dialect: 'openai',
+    url({ type, baseUrl }, { task, model }) {
+      const path = OPENAI_PATHS[task]
+      return path === undefined ? null : upstreamUrl(type, baseUrl, path, model)
+    },
+    headers: openaiHeaders,
+    asksForUsage: ({ type }) => !WITHOUT_STREAM_OPTIONS.has(type),
+  },
+  azure: {
+    dialect: 'openai',
+    url: azureUrl,
+    headers: azureHeaders,
+    asksForUsage: azureAsksForUsage,
+  },
+  anthropic: {
+    dialect: 'anthropic',
+    url: anthropicUrl,
+    headers: anthropicHeaders,
+    asksForUsage: () => false,
+  },
+  gemini: {
+    dialect: 'gemini',
+    url: geminiUrl,
+    headers: geminiHeaders,
+    asksForUsage: () => false,
+  },
+}
+
+/** Null: nobody here speaks with channels of this type yet. */
+export const providerOf = (type: number): Provider | null =>
+  providers[channelType(type).protocol] ?? null

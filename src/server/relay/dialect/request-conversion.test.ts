@@ -1,0 +1,506 @@
+import { describe, expect, test } from 'vitest'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { dialects } from './dialects.ts'
+
+/**
+ * Requests as the providers' documentation shows them, said in the other dialects. Sources:
+ * OpenAI's API reference and guide "Function calling"; Anthropic's API reference and guides "Tool
+ * use", "Vision", "Extended thinking"; Gemini API reference and guides "Function calling",
+ * "Thinking".
+ */
+
+type Json = Record<string, unknown>
+
+function convert(client: DialectName, upstream: DialectName, body: object, over: object = {}) {
+  // Requests are objects; that is all the reader relies on.
+  const request = dialects[client].readRequest(body as Json)
+  const to = { model: 'm', isStream: false, asksForUsage: false, ...over }
+  return dialects[upstream].writeRequest(request, to)
+}
+
+const WEATHER = {
+  type: 'object',
+  properties: { location: { type: 'string', description: 'City and country' } },
+  required: ['location'],
+  additionalProperties: false,
+}
+const DATA = 'iVBORw0KGgo='
+
+const openai = {
+  model: 'asked',
+  messages: [
+    { role: 'developer', content: 'You are helpful.' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is in this image, and the weather?' },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${DATA}`, detail: 'low' } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: 'I look.',
+      tool_calls: [
+        {
+          id: 'call_1',
+          type: 'function',
+          function: { name: 'get_weather', arguments: '{"location":"Paris"}' },
+        },
+        {
+          id: 'call_2',
+          type: 'function',
+          function: { name: 'get_weather', arguments: '{"location":"Bogotá"}' },
+        },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content: '{"temp":14}' },
+    { role: 'tool', tool_call_id: 'call_2', content: 'eighteen' },
+    { role: 'system', content: 'Be brief.' },
+  ],
+  tools: [
+    {
+      type: 'function',
+      function: { name: 'get_weather', description: 'Weather', parameters: WEATHER, strict: true },
+    },
+  ],
+  tool_choice: { type: 'function', function: { name: 'get_weather' } },
+  max_completion_tokens: 500,
+  temperature: 0.5,
+  top_p: 0.9,
+  stop: 'END',
+  user: 'user-1',
+  stream_options: { include_usage: true },
+}
+
+describe('OpenAI to Anthropic', () => {
+  test('a conversation with a picture and calls side by side', () => {
+    expect(convert('openai', 'anthropic', openai, { isStream: true })).toEqual({
+      model: 'm',
+      max_tokens: 500,
+      system: [
+        { type: 'text', text: 'You are helpful.' },
+        { type: 'text', text: 'Be brief.' },
+      ],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is in this image, and the weather?' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { location: 'Paris' } },
+            { type: 'tool_use', id: 'call_2', name: 'get_weather', input: { location: 'Bogotá' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'call_1',
+              content: [{ type: 'text', text: '{"temp":14}' }],
+            },
+            {
+              type: 'tool_result',
+              tool_use_id: 'call_2',
+              content: [{ type: 'text', text: 'eighteen' }],
+            },
+          ],
+        },
+      ],
+      tools: [{ name: 'get_weather', description: 'Weather', strict: true, input_schema: WEATHER }],
+      tool_choice: { type: 'tool', name: 'get_weather' },
+      temperature: 0.5,
+      top_p: 0.9,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'user-1' },
+      stream: true,
+    })
+  })
+
+  const ask = (members: object, model = 'claude-x') =>
+    convert(
+      'openai',
+      'anthropic',
+      { messages: [{ role: 'user', content: 'x' }], ...members },
+      { model },
+    )
+
+  test.each<[string, object, object]>([
+    [
+      'claude-sonnet-4-5',
+      { reasoning_effort: 'high' },
+      { thinking: { type: 'enabled', budget_tokens: 4096 }, max_tokens: 12_288 },
+    ],
+    [
+      'claude-3-7-sonnet-20250219',
+      { reasoning_effort: 'low', max_tokens: 2000 },
+      { thinking: { type: 'enabled', budget_tokens: 1280 }, max_tokens: 2000 },
+    ],
+    [
+      'claude-3.7-sonnet',
+      { reasoning: { max_tokens: 9000 }, max_tokens: 2000 },
+      { thinking: { type: 'enabled', budget_tokens: 1999 } },
+    ],
+    [
+      'claude-opus-4-6',
+      { reasoning_effort: 'max' },
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } },
+    ],
+    [
+      'claude-sonnet-5',
+      { reasoning_effort: 'minimal' },
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    ],
+    ['claude-3-opus-20240229', {}, { max_tokens: 4096 }],
+    [
+      'claude-x',
+      { parallel_tool_calls: false, tools: openai.tools },
+      { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    ],
+    [
+      'claude-x',
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: WEATHER } } },
+      { output_config: { format: { type: 'json_schema', schema: WEATHER } } },
+    ],
+  ])('%s is told %j', (model, members, expected) => {
+    expect(ask(members, model)).toMatchObject(expected)
+  })
+
+  test('no room to think in is no thinking', () => {
+    const written = ask({ reasoning_effort: 'high', max_tokens: 500 }, 'claude-sonnet-4-5')
+    expect(written).toMatchObject({ max_tokens: 500 })
+    expect(written).not.toHaveProperty('thinking')
+  })
+
+  test('what Anthropic would stumble over: empty texts, a start by the assistant, two users', () => {
+    const messages = [
+      { role: 'assistant', content: 'Hello' },
+      { role: 'user', content: '' },
+      { role: 'user', content: 'a' },
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'b', cache_control: { type: 'ephemeral' } }],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: '' },
+    ]
+    expect(convert('openai', 'anthropic', { messages }).messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: '.' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Hello' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] },
+    ])
+  })
+})
+
+test('OpenAI to Gemini', () => {
+  const { user: _user, ...plain } = openai
+  expect(convert('openai', 'gemini', { ...plain, n: 2, seed: 7 })).toEqual({
+    contents: [
+      {
+        role: 'user',
+        parts: [
+          { text: 'What is in this image, and the weather?' },
+          { inlineData: { mimeType: 'image/png', data: DATA } },
+        ],
+      },
+      {
+        role: 'model',
+        parts: [
+          { text: 'I look.' },
+          { functionCall: { name: 'get_weather', args: { location: 'Paris' } } },
+          { functionCall: { name: 'get_weather', args: { location: 'Bogotá' } } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { name: 'get_weather', response: { temp: 14 } } },
+          { functionResponse: { name: 'get_weather', response: { result: 'eighteen' } } },
+        ],
+      },
+    ],
+    systemInstruction: { parts: [{ text: 'You are helpful.' }, { text: 'Be brief.' }] },
+    tools: [
+      {
+        functionDeclarations: [
+          { name: 'get_weather', description: 'Weather', parametersJsonSchema: WEATHER },
+        ],
+      },
+    ],
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['get_weather'] } },
+    generationConfig: {
+      temperature: 0.5,
+      topP: 0.9,
+      maxOutputTokens: 500,
+      stopSequences: ['END'],
+      candidateCount: 2,
+      seed: 7,
+    },
+  })
+})
+
+describe('OpenAI to Gemini: thinking', () => {
+  test.each<[string, string, object | undefined]>([
+    ['gemini-2.5-pro', 'high', { thinkingBudget: 26_214, includeThoughts: true }],
+    ['gemini-2.5-flash', 'minimal', { thinkingBudget: 1228, includeThoughts: true }],
+    ['gemini-2.5-flash-lite', 'minimal', { thinkingBudget: 1228, includeThoughts: true }],
+    ['gemini-2.5-flash', 'none', { thinkingBudget: 0 }],
+    ['gemini-3-pro', 'low', { thinkingLevel: 'low', includeThoughts: true }],
+    ['gemini-3.1-flash', 'xhigh', { thinkingLevel: 'high', includeThoughts: true }],
+  ])('%s, %s', (model, effort, expected) => {
+    const body = { messages: [{ role: 'user', content: 'x' }], reasoning_effort: effort }
+    const { generationConfig } = convert('openai', 'gemini', body, { model })
+    expect(generationConfig).toEqual({ thinkingConfig: expected })
+  })
+
+  test('a call without its seal is marked as such for those who would refuse it', () => {
+    const { contents } = convert('openai', 'gemini', openai, { model: 'gemini-3-pro' })
+    const [, turn] = contents as { parts: Json[] }[]
+    expect(turn?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([
+      undefined,
+      'skip_thought_signature_validator',
+      undefined,
+    ])
+  })
+})
+
+const anthropic = {
+  model: 'asked',
+  max_tokens: 1024,
+  system: [{ type: 'text', text: 'You are helpful.', cache_control: { type: 'ephemeral' } }],
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'image', source: { type: 'url', url: 'https://pictures.example/a.png' } },
+        { type: 'text', text: 'What is this?' },
+        {
+          type: 'document',
+          title: 'a.pdf',
+          source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+        },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'A picture.', signature: 'c2lnbmF0dXJl' },
+        { type: 'redacted_thinking', data: 'aGlkZGVu' },
+        { type: 'text', text: 'I ask.' },
+        { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { location: 'Paris' } },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Here:' },
+        {
+          type: 'tool_result',
+          tool_use_id: 'toolu_1',
+          is_error: true,
+          content: [
+            { type: 'text', text: 'no such city' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
+          ],
+        },
+      ],
+    },
+  ],
+  tools: [{ name: 'get_weather', description: 'Weather', input_schema: WEATHER }],
+  tool_choice: { type: 'any', disable_parallel_tool_use: true },
+  stop_sequences: ['END'],
+  thinking: { type: 'enabled', budget_tokens: 6000 },
+}
+
+test('Anthropic to OpenAI', () => {
+  const asked = { model: 'gpt-5.4', isStream: true, asksForUsage: true }
+  expect(convert('anthropic', 'openai', anthropic, asked)).toEqual({
+    model: 'gpt-5.4',
+    messages: [
+      { role: 'system', content: 'You are helpful.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } },
+          { type: 'text', text: 'What is this?' },
+          {
+            type: 'file',
+            file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+          },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: 'I ask.',
+        tool_calls: [
+          {
+            id: 'toolu_1',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"location":"Paris"}' },
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'toolu_1', content: 'Error: no such city' },
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${DATA}` } },
+          { type: 'text', text: 'Here:' },
+        ],
+      },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'get_weather', description: 'Weather', parameters: WEATHER },
+      },
+    ],
+    tool_choice: 'required',
+    parallel_tool_calls: false,
+    max_completion_tokens: 1024,
+    reasoning_effort: 'medium',
+    stop: ['END'],
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+})
+
+test('Anthropic to OpenAI: who wants its thoughts back gets them', () => {
+  const { messages } = convert('anthropic', 'openai', anthropic, { model: 'deepseek-reasoner' })
+  expect((messages as Json[])[2]).toMatchObject({ reasoning_content: 'A picture.' })
+})
+
+test('Anthropic to OpenAI: a name that is too long is shortened, and the same each time', () => {
+  const long = { ...anthropic, metadata: { user_id: 'u'.repeat(200) } }
+  const { user } = convert('anthropic', 'openai', long)
+  expect(user).toMatch(/^[0-9a-f]{64}$/)
+  expect(convert('anthropic', 'openai', long).user).toBe(user)
+})
+
+const gemini = {
+  system_instruction: { parts: [{ text: 'You are helpful.' }] },
+  contents: [
+    { parts: [{ text: 'Weather, twice?' }] },
+    {
+      role: 'model',
+      parts: [
+        { text: 'Two cities.', thought: true, thoughtSignature: 'c2VhbA==' },
+        { functionCall: { name: 'get_weather', args: { location: 'Paris' } } },
+        { functionCall: { name: 'get_weather', args: { location: 'Oslo' } } },
+      ],
+    },
+    {
+      role: 'user',
+      parts: [
+        { functionResponse: { name: 'get_weather', response: { result: 'sunny' } } },
+        { functionResponse: { name: 'get_weather', response: { temp: 3, unit: 'C' } } },
+      ],
+    },
+  ],
+  tools: [
+    {
+      function_declarations: [
+        {
+          name: 'get_weather',
+          description: 'Weather',
+          parameters: {
+            type: 'OBJECT',
+            properties: { location: { type: 'STRING', nullable: true } },
+            propertyOrdering: ['location'],
+          },
+        },
+      ],
+    },
+  ],
+  toolConfig: { functionCallingConfig: { mode: 'AUTO' } },
+  generation_config: {
+    temperature: 0.5,
+    top_p: 0.9,
+    topK: 20,
+    maxOutputTokens: 800,
+    stopSequences: ['END'],
+    thinkingConfig: { thinkingLevel: 'HIGH', includeThoughts: true },
+  },
+}
+const SCHEMA = { type: 'object', properties: { location: { type: ['string', 'null'] } } }
+
+test('Gemini to OpenAI', () => {
+  expect(convert('gemini', 'openai', gemini)).toEqual({
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'You are helpful.' },
+      { role: 'user', content: 'Weather, twice?' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          {
+            id: 'call_2',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"location":"Paris"}' },
+          },
+          {
+            id: 'call_3',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"location":"Oslo"}' },
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_2', content: 'sunny' },
+      { role: 'tool', tool_call_id: 'call_3', content: '{"temp":3,"unit":"C"}' },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'get_weather', description: 'Weather', parameters: SCHEMA },
+      },
+    ],
+    tool_choice: 'auto',
+    max_tokens: 800,
+    temperature: 0.5,
+    top_p: 0.9,
+    top_k: 20,
+    reasoning_effort: 'high',
+    stop: ['END'],
+  })
+})
+
+test('Gemini to Anthropic', () => {
+  const written = convert('gemini', 'anthropic', gemini, { model: 'claude-opus-5' })
+  expect(written).toMatchObject({
+    max_tokens: 800,
+    system: [{ type: 'text', text: 'You are helpful.' }],
+    tools: [{ name: 'get_weather', input_schema: SCHEMA }],
+    tool_choice: { type: 'auto' },
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'high' },
+  })
+  const [, calls, results] = written.messages as { content: Json[] }[]
+  // The thought is Gemini's own, and nothing to Anthropic.
+  expect(calls?.content.map(({ type }) => type)).toEqual(['tool_use', 'tool_use'])
+  expect(results?.content.map(({ tool_use_id: id }) => id)).toEqual(['call_2', 'call_3'])
+})
+
+test('Anthropic to Gemini: a picture at an address that Gemini cannot read is refused by name', () => {
+  expect(() => convert('anthropic', 'gemini', anthropic)).toThrow(/disable_parallel_tool_use/)
+  const { tool_choice: _choice, ...plain } = anthropic
+  expect(() => convert('anthropic', 'gemini', plain)).toThrow(/messages\[0\]\.content\[0\]/)
+})

@@ -1,0 +1,141 @@
+import { eventsOfAnswer } from '../canonical/chat-answer.ts'
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import type { SseEvent } from '../openai/sse.ts'
+import type { RelayError } from '../relay-error.ts'
+import type {
+  Dialect,
+  StreamChunk,
+  StreamHead,
+  StreamPiece,
+  StreamReader,
+  StreamWriter,
+} from './dialect.ts'
+
+/**
+ * What a client gets of an upstream's stream: the events as they came, when both speak one dialect,
+ * or their meaning in the client's. In both cases the last words wait for `end`, which is called
+ * when the call is settled.
+ */
+export interface StreamOutput {
+  contentType: string
+  /** The client's bytes of one event; null: none now. */
+  take(event: SseEvent, chunk: StreamChunk): Buffer | null
+  /** The same of a sign of life: a comment, or a ping. */
+  idle(event: SseEvent, chunk: StreamChunk | null): Buffer | null
+  /** An answer that came in one piece. */
+  whole(answer: JsonRecord): Buffer
+  /** What it cost, for clients that ask; others take a comment for a sign of life. */
+  cost(charged: number): Buffer
+  /** The last words. */
+  end(used: TokenUsage): Buffer
+  error(error: RelayError, requestId: string): Buffer
+}
+
+/** How events are laid out: as server-sent ones, or, by Gemini, as elements of one JSON array. */
+export type Framing = 'events' | 'array'
+
+interface Layout {
+  contentType: string
+  piece(piece: StreamPiece): string
+  comment(text: string): string
+  end: string
+}
+
+function layoutOf(framing: Framing): Layout {
+  if (framing === 'events') {
+    return {
+      contentType: 'text/event-stream',
+      piece: ({ name, data }) =>
+        name === undefined ? `data: ${data}\n\n` : `event: ${name}\ndata: ${data}\n\n`,
+      comment: (text) => `: ${text}\n\n`,
+      end: '',
+    }
+  }
+  let elements = 0
+  return {
+    contentType: 'application/json; charset=utf-8',
+    piece: ({ data }) => {
+      elements += 1
+      return (elements === 1 ? '[' : ',\r\n') + data
+    },
+    // Blanks between elements would be allowed, but words would not.
+    comment: () => '',
+    get end() {
+      return elements === 0 ? '[]' : ']'
+    },
+  }
+}
+
+const bytesOf = (text: string): Buffer | null => (text === '' ? null : Buffer.from(text))
+
+/** Events pass as they came. */
+export function splicedOutput(
+  client: Dialect,
+  { framing, wantsUsage }: { framing: Framing; wantsUsage: boolean },
+): StreamOutput {
+  const layout = layoutOf(framing)
+  const held: Buffer[] = []
+  const pass = (event: SseEvent): Buffer =>
+    framing === 'events'
+      ? event.raw
+      : Buffer.from(layout.piece({ data: event.data?.toString('utf8') ?? '' }))
+  return {
+    contentType: layout.contentType,
+    take(event, chunk) {
+      // The usage chunk is for us: the client did not ask for it, and old ones stumble over it.
+      if (chunk.kind === 'done' || (chunk.kind === 'usage' && !wantsUsage)) return null
+      const bytes = pass(event)
+      const whole = event.isTerminated ? bytes : Buffer.concat([bytes, BLANK_LINE])
+      if (chunk.kind === 'last') {
+        held.push(whole)
+        return null
+      }
+      // It was not the end after all: another choice goes on.
+      return held.length === 0 ? whole : Buffer.concat([...held.splice(0), whole])
+    },
+    idle: (event) => (framing === 'events' ? event.raw : null),
+    whole: (answer) =>
+      Buffer.from(client.wholeAsEvents(answer, wantsUsage).map(layout.piece).join('')),
+    cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
+    end() {
+      const last = held.length > 0 || client.end === null ? '' : layout.piece(client.end)
+      return Buffer.concat([...held, Buffer.from(last + layout.end)])
+    },
+    error: (error, requestId) =>
+      Buffer.from(layout.piece(client.errorPiece(error, requestId)) + layout.end),
+  }
+}
+
+const BLANK_LINE = Buffer.from('\n\n')
+
+/** Events are read in the upstream's dialect and written in the client's. */
+export function convertedOutput(
+  client: Dialect,
+  upstream: Dialect,
+  { framing, head }: { framing: Framing; head: StreamHead },
+): StreamOutput {
+  const layout = layoutOf(framing)
+  const reader: StreamReader = upstream.streamReader()
+  const writer: StreamWriter = client.streamWriter(head)
+  const textOf = (pieces: readonly StreamPiece[]): string => pieces.map(layout.piece).join('')
+  const take = (value: JsonRecord): Buffer | null =>
+    bytesOf(textOf(reader.read(value).flatMap((event) => writer.write(event))))
+  return {
+    contentType: layout.contentType,
+    take: (_event, { value }) => (value === null ? null : take(value)),
+    idle(_event, chunk) {
+      const pings = writer.write({ kind: 'ping' })
+      if (pings.length > 0) return bytesOf(textOf(pings))
+      return bytesOf(layout.comment(chunk === null ? 'waiting' : 'ping'))
+    },
+    whole: (answer) =>
+      Buffer.from(
+        textOf(eventsOfAnswer(upstream.readAnswer(answer)).flatMap((event) => writer.write(event))),
+      ),
+    cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
+    end: (used) => Buffer.from(textOf(writer.end(used)) + layout.end),
+    error: (error, requestId) =>
+      Buffer.from(layout.piece(client.errorPiece(error, requestId)) + layout.end),
+  }
+}

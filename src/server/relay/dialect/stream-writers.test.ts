@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { countedUsage } from '../canonical/token-usage.ts'
+import { speakers } from '../../test/dialect-clients.ts'
+import { dialects } from './dialects.ts'
+
+/** Events in an order that upstreams do send and that a dialect has to bring into its own. */
+
+const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
+const finish = (reason: 'stop' | 'toolCalls'): ChatEvent => ({
+  kind: 'finish',
+  choice: 0,
+  finish: { reason, stopSequence: null },
+})
+const call = (index: number): ChatEvent => ({
+  kind: 'toolCall',
+  choice: 0,
+  call: index,
+  id: `id_${index}`,
+  name: `tool_${index}`,
+  signature: null,
+})
+const given = (index: number, text: string): ChatEvent => ({
+  kind: 'toolArguments',
+  choice: 0,
+  call: index,
+  text,
+})
+const start: ChatEvent = { kind: 'start', id: 'x' }
+const said = (kind: 'text' | 'thinking', text: string): ChatEvent => ({ kind, choice: 0, text })
+
+function written(name: DialectName, events: readonly ChatEvent[]): string {
+  const writer = dialects[name].streamWriter(head)
+  const pieces = [
+    ...events.flatMap((event) => writer.write(event)),
+    ...writer.end(countedUsage(11, 7)),
+  ]
+  return pieces
+    .map(({ name: event, data }) =>
+      event ? `event: ${event}\ndata: ${data}\n\n` : `data: ${data}\n\n`,
+    )
+    .join('')
+}
+
+describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
+  const read = (events: readonly ChatEvent[]) => speakers[name].streamed(written(name, events))
+
+  test('calls whose arguments come interleaved keep theirs', () => {
+    const events = [
+      start,
+      call(0),
+      given(0, '{"a"'),
+      call(1),
+      given(1, '{"b":'),
+      given(0, ':1}'),
+      given(1, '2}'),
+      finish('toolCalls'),
+    ]
+    expect(read(events)).toMatchObject({
+      calls: [
+        { name: 'tool_0', args: { a: 1 } },
+        { name: 'tool_1', args: { b: 2 } },
+      ],
+      finish: 'tools',
+      isComplete: true,
+      prompt: 11,
+      completion: 7,
+    })
+  })
+
+  test('calls one after the other, thoughts and words around them', () => {
+    const events = [
+      start,
+      said('thinking', 'Hm. '),
+      said('thinking', 'So.'),
+      said('text', 'I '),
+      said('text', 'ask.'),
+      call(0),
+      given(0, '{}'),
+      call(1),
+      given(1, '{"b":2}'),
+      finish('toolCalls'),
+    ]
+    expect(read(events)).toMatchObject({
+      thought: 'Hm. So.',
+      text: 'I ask.',
+      calls: [
+        { name: 'tool_0', args: {} },
+        { name: 'tool_1', args: { b: 2 } },
+      ],
+      isComplete: true,
+    })
+  })
+
+  test('an answer without a word ends like any other', () => {
+    expect(read([start, finish('stop')])).toMatchObject({
+      text: '',
+      finish: 'stop',
+      isComplete: true,
+    })
+  })
+
+  test('says the model by the name that was asked for', () => {
+    expect(written(name, [start, said('text', 'x'), finish('stop')])).toContain('"asked"')
+  })
+})
+
+test('calls that follow each other are streamed as they come to a client of Anthropic', () => {
+  const writer = dialects.anthropic.streamWriter(head)
+  for (const event of [start, call(0), given(0, '{"a":1}')]) writer.write(event)
+  const names = writer.write(call(1)).map(({ name }) => name)
+  expect(names).toEqual(['content_block_stop', 'content_block_start'])
+  expect(writer.write(given(1, '{"b"')).map(({ name }) => name)).toEqual(['content_block_delta'])
+})
+
+test('choices are kept apart for clients that can have several', () => {
+  const text = (choice: number, word: string): ChatEvent => ({ kind: 'text', choice, text: word })
+  const ends = [0, 1].map((choice): ChatEvent => ({ ...finish('stop'), choice }) as ChatEvent)
+  const events = [start, text(0, 'a'), text(1, 'b'), ...ends]
+  expect(written('openai', events)).toContain('"index":1,"delta":{"content":"b"}')
+  expect(written('gemini', events)).toContain('{"text":"b"}]},"index":1}')
+  expect(written('anthropic', events)).not.toContain('"b"')
+})

@@ -1,0 +1,106 @@
+import type { DialectName } from '../canonical/chat-request.ts'
+import type { CountSurface } from '../count/count-request.ts'
+import type { Framing } from './stream-output.ts'
+import type { Task } from './provider.ts'
+
+/**
+ * What programs can ask of the relay: each kind of call once, with the dialect its clients speak. A
+ * new surface is a row, in `PATHS` or, where the address carries a model and an action, in
+ * `ACTIONS`.
+ */
+export interface Surface {
+  task: Task
+  dialect: DialectName
+  count: CountSurface
+  /** What is used when the body names no model; null: it must. */
+  defaultModel: string | null
+  /** The member that must hold something. */
+  required: string
+  mayStream: boolean
+}
+
+/** A surface as an address asks for it. */
+export interface SurfaceCall {
+  surface: Surface
+  /** Where the address names the model; null: the body does. */
+  model: string | null
+  /** Where the address says whether it is a stream; null: the body does. */
+  isStream: boolean | null
+  framing: Framing
+}
+
+const row = (
+  dialect: DialectName,
+  task: Task,
+  required: string,
+  over: Partial<Surface> = {},
+): Surface => ({
+  dialect,
+  task,
+  required,
+  count: 'input',
+  defaultModel: null,
+  mayStream: false,
+  ...over,
+})
+
+const PATHS: ReadonlyMap<string, Surface> = new Map([
+  ['/v1/chat/completions', row('openai', 'chat', 'messages', { count: 'chat', mayStream: true })],
+  ['/v1/completions', row('openai', 'completions', 'prompt', { mayStream: true })],
+  ['/v1/embeddings', row('openai', 'embeddings', 'input')],
+  [
+    '/v1/moderations',
+    row('openai', 'moderations', 'input', { defaultModel: 'omni-moderation-latest' }),
+  ],
+  ['/v1/messages', row('anthropic', 'chat', 'messages', { count: 'messages', mayStream: true })],
+  ['/v1/messages/count_tokens', row('anthropic', 'countTokens', 'messages', { count: 'messages' })],
+])
+
+const gemini = (task: Task, required: string, over: Partial<Surface> = {}): Surface =>
+  row('gemini', task, required, { count: 'contents', ...over })
+
+const GEMINI_CHAT = gemini('chat', 'contents', { mayStream: true })
+
+const ACTIONS: ReadonlyMap<string, Surface> = new Map([
+  ['generateContent', GEMINI_CHAT],
+  ['streamGenerateContent', GEMINI_CHAT],
+  ['countTokens', gemini('countTokens', 'contents')],
+  ['embedContent', gemini('embedContent', 'content')],
+  ['batchEmbedContents', gemini('batchEmbedContents', 'requests')],
+])
+
+/** `/v1beta/models/gemini-2.5-pro:generateContent`; names may hold slashes and colons. */
+const ACTION_PATH = /^\/v1(?:alpha|beta)?\/models\/(.+):([A-Za-z]+)$/
+
+/** What a POST to this path asks for; null: nothing we answer. */
+export function surfaceOf(path: string, query: URLSearchParams): SurfaceCall | null {
+  const plain = PATHS.get(path)
+  if (plain !== undefined) {
+    return { surface: plain, model: null, isStream: null, framing: 'events' }
+  }
+  const [, model = '', action = ''] = ACTION_PATH.exec(path) ?? []
+  const surface = ACTIONS.get(action)
+  if (surface === undefined) return null
+  return {
+    surface,
+    model: decodedName(model),
+    isStream: action === 'streamGenerateContent',
+    framing: query.get('alt') === 'sse' ? 'events' : 'array',
+  }
+}
+
+/** A name that is not properly encoded is taken as it stands. */
+export function decodedName(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Whose dialect errors on this path are told in. */
+export function dialectOfPath(path: string): DialectName {
+  if (path.startsWith('/v1/messages')) return 'anthropic'
+  if (/^\/v1(?:alpha|beta)(?:\/|$)/.test(path)) return 'gemini'
+  return ACTIONS.has(ACTION_PATH.exec(path)?.[2] ?? '') ? 'gemini' : 'openai'
+}

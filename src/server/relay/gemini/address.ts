@@ -1,0 +1,36 @@
+import { channelType } from '../../../contract/channel-types.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../dialect/provider.ts'
+
+/** Source: Gemini API reference, "All methods". */
+const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
+  chat: 'generateContent',
+  countTokens: 'countTokens',
+  embedContent: 'embedContent',
+  batchEmbedContents: 'batchEmbedContents',
+  // A client of another dialect may ask for many texts at once.
+  embeddings: 'batchEmbedContents',
+}
+
+const DEFAULT_VERSION = 'v1beta'
+
+export function geminiUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const action = ACTIONS[call.task]
+  const base = channel.baseUrl || channelType(channel.type).baseUrl
+  if (action === undefined || base === '') return null
+  const root = /\/v\d[a-z0-9]*$/i.test(base)
+    ? base
+    : `${base}/${channel.apiVersion || DEFAULT_VERSION}`
+  const place = `${root}/${modelPath(call.model)}:`
+  return call.isStream ? `${place}streamGenerateContent?alt=sse` : `${place}${action}`
+}
+
+/** `models/x` and `tunedModels/x` say where they are; a bare name is one of `models`. */
+function modelPath(model: string): string {
+  const name = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
+  return name.split('/').map(encodeURIComponent).join('/')
+}
+
+/** In the head, because addresses end up in log files. */
+export const geminiHeaders = (channel: ProviderChannel): Record<string, string> => ({
+  'x-goog-api-key': channel.key,
+})

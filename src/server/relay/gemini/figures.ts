@@ -1,0 +1,83 @@
+import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { recordOr, type JsonRecord } from '../json/json-value.ts'
+import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+
+/** What of a Gemini request decides about price and shape of the answer. */
+
+const TOKENS_MAX = 100_000_000
+const CANDIDATES_MAX = 8
+
+/** Members that are read here and have two spellings. */
+const TWICE = [
+  ['generationConfig', 'generation_config'],
+  ['systemInstruction', 'system_instruction'],
+] as const
+const CONFIG_TWICE = [
+  ['maxOutputTokens', 'max_output_tokens'],
+  ['candidateCount', 'candidate_count'],
+] as const
+
+/** The spelling a body uses; both at once are refused, because nobody could say which counts. */
+function spelling(body: ScannedBody, names: readonly [string, string]): string | FieldProblem {
+  const [camel, snake] = names
+  const hasSnake = memberRange(body, snake) !== null
+  if (hasSnake && memberRange(body, camel) !== null) return { field: snake, isMissing: false }
+  return hasSnake ? snake : camel
+}
+
+export function geminiFigures(body: ScannedBody, required: string): RequestFigures | FieldProblem {
+  const names = TWICE.map((pair) => spelling(body, pair))
+  const problem = names.find((name) => typeof name !== 'string')
+  if (problem !== undefined) return problem
+  const config = memberObject(body, String(names[0]))
+  const limit = config === null ? null : figure(config, CONFIG_TWICE[0], TOKENS_MAX)
+  if (typeof limit === 'object' && limit !== null) return limit
+  const choices = config === null ? null : figure(config, CONFIG_TWICE[1], CANDIDATES_MAX)
+  if (typeof choices === 'object' && choices !== null) return choices
+  if (isEmptyMember(body, required)) return { field: required, isMissing: true }
+  return {
+    // 0 is how some clients spell "no limit".
+    maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
+    isStream: false,
+    wantsUsage: true,
+  }
+}
+
+function figure(
+  config: ScannedBody,
+  names: readonly [string, string],
+  max: number,
+): number | null | FieldProblem {
+  const name = spelling(config, names)
+  if (typeof name !== 'string') return { field: `generationConfig.${name.field}`, isMissing: false }
+  const value = memberValue(config, name) ?? null
+  if (value === null) return null
+  const isFigure =
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max
+  return isFigure ? value : { field: `generationConfig.${name}`, isMissing: false }
+}
+
+function isEmptyMember(body: ScannedBody, name: string): boolean {
+  const value = memberValue(body, name) ?? null
+  return value === null || (Array.isArray(value) && value.length === 0)
+}
+
+/** The name that the body itself says, without its folder; null when it says none. */
+export function modelInBody(body: ScannedBody): string | null | FieldProblem {
+  const value = memberValue(body, 'model') ?? null
+  if (value === null) return null
+  return typeof value === 'string' ? bareModel(value) : { field: 'model', isMissing: false }
+}
+
+export const bareModel = (name: string): string => name.replace(/^models\//, '')
+
+/** Requests of a batch with the model that they are sent to: each repeats it. */
+export function batchFor(requests: readonly unknown[], model: string): JsonRecord[] {
+  return requests.map((request) => ({ ...recordOr(request), model: `models/${bareModel(model)}` }))
+}
+
+/** How the body spells the member in which a forced system prompt goes. */
+export function systemMember(body: ScannedBody): string {
+  const [camel, snake] = TWICE[1]
+  return memberRange(body, snake) === null ? camel : snake
+}

@@ -1,0 +1,43 @@
+import { invalidField, Members } from '../canonical/reading.ts'
+import { isRecord, type JsonRecord } from '../json/json-value.ts'
+
+/**
+ * Gemini takes every name in two spellings, `maxOutputTokens` and `max_output_tokens` (the JSON
+ * form of protocol buffers). Here all are the first; a body that holds both is refused, because
+ * nobody could say which of them counts.
+ */
+
+export const camelName = (name: string): string =>
+  name.replace(/_([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase())
+
+function camelMembers(record: JsonRecord, at: string): JsonRecord {
+  const named: JsonRecord = {}
+  for (const [name, value] of Object.entries(record)) {
+    const camel = camelName(name)
+    if (Object.hasOwn(named, camel)) throw invalidField(at === '' ? name : `${at}.${name}`)
+    named[camel] = value
+  }
+  return named
+}
+
+/** An object to read, in the first spelling. Its own members' objects are still as they were sent. */
+export const geminiMembers = (record: JsonRecord, at = ''): Members =>
+  new Members(camelMembers(record, at), at)
+
+/** The same for a member that is an object; null when it is absent. */
+export function geminiObject(owner: Members, name: string): Members | null {
+  const record = owner.record(name)
+  return record === null ? null : geminiMembers(record, owner.place(name))
+}
+
+/** The same for the objects of a list; a single object counts as a list of one, as Gemini has it. */
+export function geminiObjects(owner: Members, name: string): Members[] {
+  const value = owner.any(name)
+  if (value === null) return []
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return list.map((item, index) => {
+    const at = `${owner.place(name)}[${index}]`
+    if (!isRecord(item)) throw invalidField(at)
+    return geminiMembers(item, at)
+  })
+}

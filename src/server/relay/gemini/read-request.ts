@@ -1,0 +1,236 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  Effort,
+  MediaPart,
+  Message,
+  OutputFormat,
+  TextPart,
+  Thinking,
+  Tool,
+  ToolChoice,
+  UserPart,
+} from '../canonical/chat-request.ts'
+import { familyOf } from '../canonical/chat-request.ts'
+import { invalidField, unsupportedField, type Members } from '../canonical/reading.ts'
+import { unwrapSignature } from '../canonical/signature.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
+import { jsonSchemaOf } from './schema.ts'
+import { hiddenThought } from './seals.ts'
+
+/**
+ * A generateContent request in the canonical form. Source: Gemini API reference, "Generating
+ * content". Tools that Gemini runs itself (`googleSearch`, `codeExecution`) are refused: no other
+ * provider has them.
+ */
+export function readGeminiRequest(body: JsonRecord): ChatRequest {
+  const request = geminiMembers(body)
+  const config = geminiObject(request, 'generationConfig') ?? geminiMembers({}, 'generationConfig')
+  const system = geminiObject(request, 'systemInstruction')
+  const read: ChatRequest = {
+    spokenIn: 'gemini',
+    system: system === null ? [] : geminiObjects(system, 'parts').map(readText),
+    messages: readContents(request),
+    tools: geminiObjects(request, 'tools').flatMap(readTools),
+    toolChoice: readToolChoice(request),
+    parallelTools: null,
+    output: readFormat(config),
+    maxCompletionTokens: config.count('maxOutputTokens') || null,
+    stop: config.texts('stopSequences'),
+    temperature: config.number('temperature'),
+    topP: config.number('topP'),
+    topK: config.count('topK'),
+    presencePenalty: config.number('presencePenalty'),
+    frequencyPenalty: config.number('frequencyPenalty'),
+    seed: config.number('seed'),
+    choices: config.count('candidateCount') ?? 1,
+    thinking: readThinking(config),
+    topLogprobs: readLogprobs(config),
+    userId: null,
+  }
+  if (config.texts('responseModalities').some((modality) => !/^text$/i.test(modality))) {
+    throw unsupportedField(config.place('responseModalities'))
+  }
+  config.done()
+  checkSafety(request)
+  request.ignore('model', 'labels')
+  request.done()
+  return read
+}
+
+/** A filter that is switched off asks for nothing; a stricter one is nobody else's. */
+function checkSafety(request: Members): void {
+  for (const setting of geminiObjects(request, 'safetySettings')) {
+    const threshold = setting.text('threshold') ?? 'OFF'
+    if (!/^(OFF|BLOCK_NONE|HARM_BLOCK_THRESHOLD_UNSPECIFIED)$/.test(threshold)) {
+      throw unsupportedField(setting.place('threshold'))
+    }
+  }
+}
+
+function readLogprobs(config: Members): number | null {
+  const top = config.count('logprobs')
+  return config.flag('responseLogprobs') === true ? (top ?? 0) : null
+}
+
+const LEVELS: Readonly<Record<string, Effort>> = {
+  MINIMAL: 'minimal',
+  LOW: 'low',
+  MEDIUM: 'medium',
+  HIGH: 'high',
+}
+
+function readThinking(config: Members): Thinking | null {
+  const thinking = geminiObject(config, 'thinkingConfig')
+  if (thinking === null) return null
+  const level = thinking.text('thinkingLevel')
+  const tokens = thinking.number('thinkingBudget')
+  const isShown = thinking.flag('includeThoughts')
+  thinking.done()
+  const effort = level === null ? undefined : LEVELS[level.toUpperCase()]
+  if (effort !== undefined) return { kind: 'effort', effort }
+  if (tokens === 0) return { kind: 'off' }
+  if (tokens !== null && tokens > 0) return { kind: 'budget', tokens }
+  return tokens === null && isShown !== true ? null : { kind: 'adaptive' }
+}
+
+function readFormat(config: Members): OutputFormat | null {
+  const type = config.text('responseMimeType')
+  const older = config.record('responseSchema')
+  const newer = config.record('responseJsonSchema') ?? config.record('_responseJsonSchema')
+  if (type === null || type === 'text/plain') return null
+  if (type !== 'application/json') throw unsupportedField(config.place('responseMimeType'))
+  const schema = newer ?? (older === null ? null : jsonSchemaOf(older))
+  if (schema === null) return { kind: 'json' }
+  return { kind: 'schema', name: 'answer', description: null, schema, isStrict: null }
+}
+
+function readTools(tool: Members): Tool[] {
+  const tools = geminiObjects(tool, 'functionDeclarations').map((declared): Tool => {
+    const older = declared.record('parameters')
+    declared.ignore('response', 'responseJsonSchema', 'behavior')
+    const read: Tool = {
+      name: declared.textOrThrow('name'),
+      description: declared.text('description'),
+      schema: declared.record('parametersJsonSchema') ?? (older && jsonSchemaOf(older)),
+      isStrict: null,
+      cache: null,
+    }
+    declared.done()
+    return read
+  })
+  tool.done()
+  return tools
+}
+
+function readToolChoice(request: Members): ToolChoice | null {
+  const config = geminiObject(request, 'toolConfig')
+  if (config === null) return null
+  const calling = geminiObject(config, 'functionCallingConfig')
+  config.done()
+  if (calling === null) return null
+  const names = calling.texts('allowedFunctionNames')
+  const mode = calling.text('mode') ?? 'AUTO'
+  const [name] = names
+  if (mode === 'NONE') return { kind: 'none' }
+  if (mode !== 'ANY') return { kind: 'auto' }
+  if (names.length > 1) throw unsupportedField(calling.place('allowedFunctionNames'))
+  return name === undefined ? { kind: 'required' } : { kind: 'tool', name }
+}
+
+/** Calls that wait for their results: this dialect joins them by name and order, others by id. */
+interface OpenCall {
+  id: string
+  name: string
+}
+
+function readContents(request: Members): Message[] {
+  const open: OpenCall[] = []
+  let calls = 0
+  return geminiObjects(request, 'contents').map((content): Message => {
+    const role = content.text('role') ?? 'user'
+    const parts = geminiObjects(content, 'parts')
+    content.done()
+    if (role === 'model') {
+      const read = parts.map((part) => readModelPart(part, open, `call_${(calls += 1)}`))
+      return { role: 'assistant', parts: read }
+    }
+    if (role !== 'user' && role !== 'function') throw invalidField(content.place('role'))
+    return { role: 'user', parts: parts.map((part) => readUserPart(part, open)) }
+  })
+}
+
+function readModelPart(part: Members, open: OpenCall[], ownId: string): AssistantPart {
+  const called = geminiObject(part, 'functionCall')
+  const seal = part.text('thoughtSignature')
+  const signature = seal ? unwrapSignature(seal, 'gemini') : null
+  if (called !== null) {
+    const name = called.textOrThrow('name')
+    const id = called.text('id') ?? ownId
+    open.push({ id, name })
+    const argumentsJson = JSON.stringify(called.record('args') ?? {})
+    part.done()
+    return { kind: 'toolCall', id, name, argumentsJson, signature, cache: null }
+  }
+  if (part.flag('thought') === true) {
+    const text = part.text('text') ?? ''
+    const redacted = hiddenThought(signature)
+    return { kind: 'thinking', text, signature: redacted === null ? signature : null, redacted }
+  }
+  return readPlain(part)
+}
+
+function readUserPart(part: Members, open: OpenCall[]): UserPart {
+  const response = geminiObject(part, 'functionResponse')
+  if (response === null) return readPlain(part)
+  const name = response.textOrThrow('name')
+  const given = response.text('id')
+  const at = open.findIndex((call) => (given === null ? call.name === name : call.id === given))
+  const [call] = at < 0 ? [] : open.splice(at, 1)
+  const id = call?.id ?? given
+  if (id === null) throw invalidField(response.at)
+  const answer = response.record('response') ?? {}
+  const media = geminiObjects(response, 'parts').map(readPlain)
+  return {
+    kind: 'toolResult',
+    callId: id,
+    name,
+    parts: [{ kind: 'text', text: resultText(answer), cache: null }, ...media],
+    isError: Object.keys(answer).length === 1 && 'error' in answer,
+    cache: null,
+  }
+}
+
+/** A result that is one text under one of the usual names is that text. */
+function resultText(answer: JsonRecord): string {
+  const [only, ...others] = Object.entries(answer)
+  const isBare =
+    others.length === 0 && only !== undefined && /^(result|output|error)$/.test(only[0])
+  if (isBare && typeof only[1] === 'string') return only[1]
+  return JSON.stringify(answer)
+}
+
+function readText(part: Members): TextPart {
+  const read: TextPart = { kind: 'text', text: part.textOrThrow('text'), cache: null }
+  part.ignore('thought', 'thoughtSignature')
+  part.done()
+  return read
+}
+
+function readPlain(part: Members): TextPart | MediaPart {
+  const inline = geminiObject(part, 'inlineData')
+  const file = geminiObject(part, 'fileData')
+  if (inline === null && file === null) return readText(part)
+  part.ignore('thought', 'thoughtSignature')
+  part.done()
+  const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache: null }
+  if (inline !== null) {
+    const mimeType = inline.textOrThrow('mimeType').toLowerCase()
+    return { ...base, source: { from: 'data', mimeType, data: inline.textOrThrow('data') } }
+  }
+  if (file === null) throw invalidField(part.at)
+  const mimeType = file.text('mimeType')
+  const family = mimeType === null ? 'image' : familyOf(mimeType)
+  return { ...base, source: { from: 'url', url: file.textOrThrow('fileUri'), mimeType, family } }
+}

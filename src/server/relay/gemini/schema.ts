@@ -1,0 +1,50 @@
+import { isRecord, type JsonRecord } from '../json/json-value.ts'
+import { camelName } from './names.ts'
+
+/**
+ * Gemini's older schemas (OpenAPI 3.0) as JSON Schema: types in capitals, `nullable` beside the
+ * type, and an order of properties that JSON Schema has no word for. Source: Gemini API reference,
+ * "Schema".
+ */
+export function jsonSchemaOf(schema: JsonRecord): JsonRecord {
+  const out: JsonRecord = {}
+  let isNullable = false
+  for (const [name, value] of Object.entries(schema)) {
+    const key = camelName(name)
+    switch (key) {
+      case 'type':
+        out.type = typeof value === 'string' ? value.toLowerCase() : value
+        break
+      case 'nullable':
+        isNullable = value === true
+        break
+      case 'propertyOrdering':
+      case 'example':
+        break
+      case 'properties':
+        out.properties = isRecord(value) ? schemasIn(value) : value
+        break
+      case 'items':
+        out.items = isRecord(value) ? jsonSchemaOf(value) : value
+        break
+      case 'anyOf':
+        out.anyOf = Array.isArray(value) ? value.map(schemaOr) : value
+        break
+      default:
+        out[key] = countOf(key, value)
+    }
+  }
+  if (isNullable && typeof out.type === 'string') out.type = [out.type, 'null']
+  return out
+}
+
+const schemaOr = (value: unknown): unknown => (isRecord(value) ? jsonSchemaOf(value) : value)
+
+const schemasIn = (properties: JsonRecord): JsonRecord =>
+  Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, schemaOr(value)]))
+
+/** Counts are 64-bit numbers, which this JSON spells as texts. */
+const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength'])
+
+const countOf = (name: string, value: unknown): unknown =>
+  COUNTS.has(name) && typeof value === 'string' ? Number(value) : value

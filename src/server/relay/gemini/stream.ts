@@ -1,0 +1,125 @@
+import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type {
+  AnswerReading,
+  DeltaText,
+  StreamChunk,
+  StreamEnding,
+  StreamFollower,
+  StreamOutcome,
+} from '../dialect/dialect.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import type { SseEvent } from '../openai/sse.ts'
+import { readGeminiUsage } from './usage.ts'
+
+/** Answers of Gemini's dialect as far as the relay itself looks at them. */
+
+export function lookAtResponse(bytes: Buffer, tokensMax: number): AnswerReading {
+  const value = parseJson(bytes.toString('utf8'))
+  if (!isRecord(value)) return { kind: 'malformed' }
+  if (isRecord(value.error)) return { kind: 'error', error: value.error }
+  // Figures alone are no answer: some models fall silent, and another channel may not.
+  const isSilent = !('candidates' in value) && !isBlocked(value) && !isEmbedding(value)
+  return isAnswer(value) && !isSilent
+    ? { kind: 'ok', usage: readGeminiUsage(value.usageMetadata, tokensMax) }
+    : { kind: 'malformed' }
+}
+
+/** One of the members that every answer of this dialect has. */
+const ANSWER_MEMBERS = ['candidates', 'promptFeedback', 'usageMetadata', 'embedding', 'embeddings']
+
+const isEmbedding = (value: JsonRecord): boolean => 'embedding' in value || 'embeddings' in value
+
+const isAnswer = (value: JsonRecord): boolean => ANSWER_MEMBERS.some((name) => name in value)
+
+const LANES_MAX = 4096
+
+/** Each candidate has a lane for its words and one for its thoughts and calls. */
+export function textsOfResponse(answer: JsonRecord): DeltaText[] {
+  return arrayOr(answer.candidates).flatMap((sent, place) => {
+    const candidate = recordOr(sent)
+    const index = typeof candidate.index === 'number' ? candidate.index : place
+    const lane = index >= 0 && index < LANES_MAX ? index * 2 : 0
+    return arrayOr(recordOr(candidate.content).parts).flatMap((value) => {
+      const part = recordOr(value)
+      if (isRecord(part.functionCall)) {
+        return [{ lane: lane + 1, text: JSON.stringify(part.functionCall) }]
+      }
+      if (typeof part.text !== 'string' || part.text === '') return []
+      return [{ lane: part.thought === true ? lane + 1 : lane, text: part.text }]
+    })
+  })
+}
+
+/** The prompt was refused: there are no candidates, only the reason. */
+const isBlocked = (value: JsonRecord): boolean =>
+  typeof recordOr(value.promptFeedback).blockReason === 'string'
+
+const hasFinish = (candidate: unknown): boolean => {
+  const reason = recordOr(candidate).finishReason
+  return typeof reason === 'string' && reason !== ''
+}
+
+/**
+ * Follows one stream, whose events are whole responses. It is complete when every candidate seen
+ * has its finish reason, or the prompt was refused. What carries such an end is held back by the
+ * relay (`last`): nothing else tells a client of this dialect that it has the whole answer.
+ */
+export class GeminiStream implements StreamFollower {
+  usage: UsageReading = NO_USAGE
+  /** This dialect has no last word; only the connection's end ends a stream. */
+  readonly isDone = false
+
+  private readonly tokensMax: number
+  private readonly candidates = new Set<unknown>()
+  private readonly finished = new Set<unknown>()
+  private isBlocked = false
+  private flaw: 'error-chunk' | 'malformed' | null = null
+
+  constructor(tokensMax: number) {
+    this.tokensMax = tokensMax
+  }
+
+  read({ data }: SseEvent): StreamChunk {
+    const value = data === null ? undefined : parseJson(data.toString('utf8'))
+    const chunk: StreamChunk = { kind: 'malformed', texts: [], error: undefined, value: null }
+    if (!isRecord(value)) return chunk
+    chunk.value = value
+    if (isRecord(value.error)) return { ...chunk, kind: 'error', error: value.error }
+    if (!isAnswer(value)) return chunk
+    const candidates = arrayOr(value.candidates)
+    const isLast = candidates.length === 0 || candidates.some(hasFinish)
+    return { ...chunk, kind: isLast ? 'last' : 'delta', texts: textsOfResponse(value) }
+  }
+
+  see(chunk: StreamChunk, isTerminated = true): void {
+    if (this.isOver) return
+    if (chunk.kind === 'malformed') {
+      if (isTerminated) this.flaw = 'malformed'
+      return
+    }
+    if (chunk.kind === 'error') this.flaw = 'error-chunk'
+    const value = chunk.value ?? {}
+    for (const [place, candidate] of arrayOr(value.candidates).entries()) {
+      const index = recordOr(candidate).index ?? place
+      this.candidates.add(index)
+      if (hasFinish(candidate)) this.finished.add(index)
+    }
+    this.isBlocked ||= isBlocked(value)
+    const reading = readGeminiUsage(value.usageMetadata, this.tokensMax)
+    if (reading.fault !== 'absent' && reading.fault !== 'empty') this.usage = reading
+  }
+
+  get isOver(): boolean {
+    return this.flaw !== null
+  }
+
+  outcome(ending: StreamEnding): StreamOutcome {
+    if (this.flaw !== null) return this.flaw
+    const isFinished = this.finished.size > 0 && this.finished.size === this.candidates.size
+    if (isFinished || this.isBlocked) {
+      return this.usage.usage === null ? 'usage-missing' : 'clean'
+    }
+    if (ending === 'stalled') return 'stalled'
+    return ending === 'oversized' ? 'malformed' : 'truncated'
+  }
+}

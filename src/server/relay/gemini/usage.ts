@@ -1,0 +1,65 @@
+import {
+  checkedFigures,
+  NO_USAGE,
+  usageOfParts,
+  usageRefused,
+  type TokenUsage,
+  type UsageReading,
+} from '../canonical/token-usage.ts'
+import { isRecord, type JsonRecord } from '../json/json-value.ts'
+
+/**
+ * Gemini's usage: what was read from the cache is part of `promptTokenCount`; what tools gave the
+ * model to read, and what was thought, stand beside prompt and candidates. Source: Gemini API
+ * reference, "UsageMetadata".
+ */
+export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading {
+  if (value === undefined || value === null) return NO_USAGE
+  if (!isRecord(value)) return usageRefused('shape')
+  const figures = checkedFigures(
+    {
+      prompt: value.promptTokenCount,
+      toolPrompt: value.toolUsePromptTokenCount,
+      cached: value.cachedContentTokenCount,
+      candidates: value.candidatesTokenCount,
+      thoughts: value.thoughtsTokenCount,
+      total: value.totalTokenCount,
+    },
+    (name) => (name === 'total' ? 2 * tokensMax : tokensMax),
+  )
+  if (typeof figures === 'string') return usageRefused(figures)
+  const { prompt, total } = figures
+  if (prompt === null) return usageRefused('shape')
+  const toolPrompt = figures.toolPrompt ?? 0
+  const thoughts = figures.thoughts ?? 0
+  const cached = figures.cached ?? 0
+  // A figure of zero is left out, as this kind of JSON does.
+  const candidates = figures.candidates ?? 0
+  if (cached > prompt) return usageRefused('inconsistent')
+  // Not all models count tools and thoughts into the total.
+  const least = prompt + candidates
+  if (total !== null && total !== 0 && total < least) return usageRefused('inconsistent')
+  return usageOfParts(
+    {
+      freshTokens: prompt - cached + toolPrompt,
+      cachedTokens: cached,
+      cacheWriteTokens: 0,
+      cacheWriteHourTokens: 0,
+      answerTokens: candidates,
+      thoughtTokens: thoughts,
+      thoughtInsideTokens: 0,
+    },
+    tokensMax,
+  )
+}
+
+export function writeGeminiUsage(usage: TokenUsage): JsonRecord {
+  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage
+  return {
+    promptTokenCount: promptTokens,
+    candidatesTokenCount: completionTokens - reasoningTokens,
+    totalTokenCount: promptTokens + completionTokens,
+    ...(cachedTokens === 0 ? {} : { cachedContentTokenCount: cachedTokens }),
+    ...(reasoningTokens === 0 ? {} : { thoughtsTokenCount: reasoningTokens }),
+  }
+}

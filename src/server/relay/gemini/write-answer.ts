@@ -1,0 +1,159 @@
+import type {
+  AnswerPart,
+  ChatAnswer,
+  ChatEvent,
+  Finish,
+  FinishReason,
+} from '../canonical/chat-answer.ts'
+import type { Signature } from '../canonical/chat-request.ts'
+import { wrapSignature } from '../canonical/signature.ts'
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
+import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { sealOfHidden } from './seals.ts'
+import { writeGeminiUsage } from './usage.ts'
+
+/** A GenerateContentResponse, whole or streamed, for clients of Gemini's dialect. */
+export function writeGeminiAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {
+  return {
+    candidates: answer.choices.map(({ parts, finish }, index) => ({
+      content: { role: 'model', parts: parts.flatMap(writePart) },
+      finishReason: FINISHES[finish.reason],
+      index,
+    })),
+    ...(answer.usage === null ? {} : { usageMetadata: writeGeminiUsage(answer.usage) }),
+    ...tailOf(answer.id, head),
+  }
+}
+
+const tailOf = (id: string, head: AnswerHead): JsonRecord => ({
+  modelVersion: head.model,
+  responseId: id === '' ? head.id : id,
+})
+
+/** A call is an ordinary end here. */
+const FINISHES: Readonly<Record<FinishReason, string>> = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  toolCalls: 'STOP',
+  filtered: 'SAFETY',
+}
+
+const sealed = (signature: Signature | null): JsonRecord =>
+  signature === null ? {} : { thoughtSignature: wrapSignature(signature, 'gemini') }
+
+function writePart(part: AnswerPart): JsonRecord[] {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return [{ text: part.text }]
+    case 'image':
+      return [{ inlineData: { mimeType: part.mimeType, data: part.data } }]
+    case 'thinking':
+      return part.redacted === null
+        ? [{ text: part.text, thought: true, ...sealed(part.signature) }]
+        : [{ text: '', thought: true, thoughtSignature: sealOfHidden(part.redacted) }]
+    case 'toolCall':
+      return [callPart(part, part.argumentsJson)]
+    default:
+      return part satisfies never
+  }
+}
+
+function callPart(
+  { id, name, signature }: { id: string; name: string; signature: Signature | null },
+  argumentsJson: string,
+): JsonRecord {
+  const args = parseJson(argumentsJson)
+  const functionCall = { id, name, args: isRecord(args) ? args : {} }
+  return { functionCall, ...sealed(signature) }
+}
+
+interface OpenCall {
+  id: string
+  name: string
+  signature: Signature | null
+  text: string
+}
+
+/** Calls go out whole, when their answer has ended: this dialect does not send them in pieces. */
+export class GeminiStreamWriter implements StreamWriter {
+  private readonly head: StreamHead
+  private id = ''
+  private readonly calls = new Map<number, Map<number, OpenCall>>()
+  private readonly finishes = new Map<number, Finish>()
+
+  constructor(head: StreamHead) {
+    this.head = head
+  }
+
+  write(event: ChatEvent): StreamPiece[] {
+    switch (event.kind) {
+      case 'start':
+        this.id = event.id
+        return []
+      case 'text':
+      case 'refusal':
+        return this.part(event.choice, { text: event.text })
+      case 'thinking':
+        return this.part(event.choice, { text: event.text, thought: true })
+      case 'signature':
+        return this.part(event.choice, { text: '', thought: true, ...sealed(event.signature) })
+      case 'redacted': {
+        const thoughtSignature = sealOfHidden(event.redacted)
+        return this.part(event.choice, { text: '', thought: true, thoughtSignature })
+      }
+      case 'image': {
+        const { mimeType, data } = event
+        return this.part(event.choice, { inlineData: { mimeType, data } })
+      }
+      case 'toolCall': {
+        const { id, name, signature } = event
+        this.callsOf(event.choice).set(event.call, { id, name, signature, text: '' })
+        return []
+      }
+      case 'toolArguments': {
+        const call = this.callsOf(event.choice).get(event.call)
+        if (call !== undefined) call.text += event.text
+        return []
+      }
+      case 'finish':
+        this.finishes.set(event.choice, event.finish)
+        return []
+      case 'ping':
+        return []
+      default:
+        return event satisfies never
+    }
+  }
+
+  /** The calls, then each choice's end with what was used in all. */
+  end(usage: TokenUsage): StreamPiece[] {
+    const calls = [...this.calls].flatMap(([choice, ofChoice]) =>
+      [...ofChoice]
+        .toSorted(([a], [b]) => a - b)
+        .flatMap(([, call]) => this.part(choice, callPart(call, call.text))),
+    )
+    const candidates = [...this.finishes].map(([index, { reason }]) => ({
+      content: { role: 'model', parts: [{ text: '' }] },
+      finishReason: FINISHES[reason],
+      index,
+    }))
+    const last = { candidates, usageMetadata: writeGeminiUsage(usage) }
+    return [...calls, this.piece(last)]
+  }
+
+  private callsOf(choice: number): Map<number, OpenCall> {
+    let calls = this.calls.get(choice)
+    if (calls === undefined) this.calls.set(choice, (calls = new Map<number, OpenCall>()))
+    return calls
+  }
+
+  private part(index: number, part: JsonRecord): StreamPiece[] {
+    return [this.piece({ candidates: [{ content: { role: 'model', parts: [part] }, index }] })]
+  }
+
+  private piece(members: JsonRecord): StreamPiece {
+    return { data: JSON.stringify({ ...members, ...tailOf(this.id, this.head) }) }
+  }
+}

@@ -1,0 +1,180 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  OutputFormat,
+  TextPart,
+  ToolResultPart,
+  UserPart,
+} from '../canonical/chat-request.ts'
+import { unsupportedField } from '../canonical/reading.ts'
+import { ownSignature } from '../canonical/signature.ts'
+import { toolNames, turnsOf } from '../canonical/turns.ts'
+import type { Target } from '../dialect/dialect.ts'
+import { cannotSay } from '../dialect/field-names.ts'
+import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { geminiThinking, thinksByLevel } from './thinking.ts'
+
+const STOPS_MAX = 5
+/** Files that Gemini reads where they lie; others it would have to be given. */
+const READABLE =
+  /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(?:www\.)?youtube\.com\/|https:\/\/youtu\.be\/)/i
+/** What stands for a seal that is lost; Gemini's documentation, "Thought signatures", names it. */
+const NO_SEAL = 'skip_thought_signature_validator'
+
+/**
+ * The request as Gemini takes it. Source: Gemini API reference, "Generating content". Schemas go as
+ * JSON Schema (`parametersJsonSchema`, `responseJsonSchema`), so that nothing of them is lost.
+ * Cache marks and users' names are left behind: Gemini keeps prompts on its own account and asks
+ * for no names. The model and whether it is a stream stand in the address.
+ */
+export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord {
+  const { system, tools, output } = request
+  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
+  if (request.parallelTools === false && tools.length > 0) throw cannotSay(request, 'parallelTools')
+  const config = present({
+    temperature: request.temperature,
+    topP: request.topP,
+    topK: request.topK,
+    maxOutputTokens: request.maxCompletionTokens,
+    stopSequences: request.stop.length === 0 ? null : request.stop,
+    candidateCount: request.choices === 1 ? null : request.choices,
+    seed: request.seed,
+    presencePenalty: request.presencePenalty,
+    frequencyPenalty: request.frequencyPenalty,
+    responseLogprobs: request.topLogprobs === null ? null : true,
+    logprobs: request.topLogprobs === 0 ? null : request.topLogprobs,
+    ...formatOf(output),
+    thinkingConfig: geminiThinking(request, to.model),
+  })
+  const texts = system.filter(({ text }) => text !== '').map(({ text }) => ({ text }))
+  return {
+    contents: contentsOf(request.messages, to.model),
+    ...(texts.length === 0 ? {} : { systemInstruction: { parts: texts } }),
+    ...toolsOf(request),
+    ...(Object.keys(config).length === 0 ? {} : { generationConfig: config }),
+  }
+}
+
+/** Members that have a value. */
+const present = (members: JsonRecord): JsonRecord =>
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
+  )
+
+function formatOf(output: OutputFormat | null): JsonRecord {
+  if (output === null) return {}
+  const type = { responseMimeType: 'application/json' }
+  return output.kind === 'json' ? type : { ...type, responseJsonSchema: output.schema }
+}
+
+function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
+  if (tools.length === 0) return {}
+  const declared = tools.map(({ name, description, schema }) =>
+    present({ name, description, parametersJsonSchema: schema }),
+  )
+  return {
+    tools: [{ functionDeclarations: declared }],
+    ...(toolChoice === null
+      ? {}
+      : { toolConfig: { functionCallingConfig: callingOf(toolChoice) } }),
+  }
+}
+
+const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const
+
+function callingOf(choice: NonNullable<ChatRequest['toolChoice']>): JsonRecord {
+  if (choice.kind === 'tool') return { mode: 'ANY', allowedFunctionNames: [choice.name] }
+  return { mode: MODES[choice.kind] }
+}
+
+/** What stands first when the conversation does not begin with the user. */
+const OPENING = { role: 'user', parts: [{ text: '.' }] }
+
+function contentsOf(messages: readonly Message[], model: string): JsonRecord[] {
+  const names = toolNames(messages)
+  const contents = turnsOf(messages)
+    .map((turn) =>
+      turn.role === 'user'
+        ? { role: 'user', parts: turn.parts.flatMap((part) => writeUser(part, names)) }
+        : { role: 'model', parts: writeModel(turn.parts, model) },
+    )
+    .filter(({ parts }) => parts.length > 0)
+  return contents[0]?.role === 'model' ? [OPENING, ...contents] : contents
+}
+
+const writePlain = (part: TextPart | MediaPart): JsonRecord[] => {
+  if (part.kind === 'media') return [writeMedia(part)]
+  return part.text === '' ? [] : [{ text: part.text }]
+}
+
+function writeUser(part: UserPart, names: ReadonlyMap<string, string>): JsonRecord[] {
+  if (part.kind !== 'toolResult') return writePlain(part)
+  const media = part.parts.filter((inner) => inner.kind === 'media')
+  const name = part.name ?? names.get(part.callId) ?? part.callId
+  return [
+    { functionResponse: { name, response: responseOf(part) } },
+    ...media.map((inner) => writeMedia(inner)),
+  ]
+}
+
+/** Gemini wants an object: the result's own, or one around its text. */
+function responseOf({ parts, isError }: ToolResultPart): JsonRecord {
+  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  if (isError) return { error: text }
+  const value = parseJson(text)
+  return isRecord(value) ? value : { result: text }
+}
+
+function writeModel(parts: readonly AssistantPart[], model: string): JsonRecord[] {
+  const written: JsonRecord[] = []
+  // The seal of a call may stand on the thought before it: some clients have no other place.
+  let seal: string | null = null
+  let calls = 0
+  for (const part of parts) {
+    switch (part.kind) {
+      case 'text':
+      case 'media':
+        written.push(...writePlain(part))
+        break
+      case 'thinking':
+        seal = ownSignature(part.signature, 'gemini') ?? seal
+        break
+      case 'toolCall': {
+        const own = ownSignature(part.signature, 'gemini') ?? seal
+        // Of calls side by side only the first is sealed.
+        const lost = calls === 0 && thinksByLevel(model) ? NO_SEAL : null
+        const args = parseJson(part.argumentsJson)
+        written.push(
+          present({
+            functionCall: { name: part.name, args: isRecord(args) ? args : {} },
+            thoughtSignature: own ?? lost,
+          }),
+        )
+        seal = null
+        calls += 1
+        break
+      }
+      default:
+        part satisfies never
+    }
+  }
+  return written
+}
+
+function writeMedia({ at, source }: MediaPart): JsonRecord {
+  switch (source.from) {
+    case 'data':
+      return { inlineData: { mimeType: source.mimeType, data: source.data } }
+    case 'text': {
+      const data = Buffer.from(source.text).toString('base64')
+      return { inlineData: { mimeType: 'text/plain', data } }
+    }
+    case 'url':
+      if (!READABLE.test(source.url)) throw unsupportedField(at)
+      return { fileData: present({ mimeType: source.mimeType, fileUri: source.url }) }
+    default:
+      return source satisfies never
+  }
+}

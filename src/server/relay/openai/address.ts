@@ -1,0 +1,15 @@
+import type { ProviderCall, ProviderChannel } from '../dialect/provider.ts'
+
+/** Shows its customers which program called, by two headers. */
+const OPENROUTER = 20
+const OWN_NAME = 'Gatehouse'
+
+export function openaiHeaders(
+  channel: ProviderChannel,
+  { ownAddress }: ProviderCall,
+): Record<string, string> {
+  const authorization = `Bearer ${channel.key}`
+  if (channel.type !== OPENROUTER) return { authorization }
+  const title = { 'X-Title': OWN_NAME }
+  return { authorization, ...title, ...(ownAddress === '' ? {} : { 'HTTP-Referer': ownAddress }) }
+}

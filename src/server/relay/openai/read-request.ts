@@ -1,0 +1,298 @@
+import {
+  EFFORTS,
+  type AssistantPart,
+  type CacheMark,
+  type ChatRequest,
+  type MediaPart,
+  type Message,
+  type OutputFormat,
+  type TextPart,
+  type Thinking,
+  type Tool,
+  type ToolCallPart,
+  type ToolChoice,
+} from '../canonical/chat-request.ts'
+import { mediaOfUrl } from '../canonical/media.ts'
+import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import { unwrapSignature } from '../canonical/signature.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { readReasoning } from './reasoning.ts'
+
+/**
+ * A chat completions request in the canonical form. Source: OpenAI's API reference, "Create chat
+ * completion", and the extensions of OpenRouter (`reasoning`, `reasoning_details`, `cache_control`)
+ * and Gemini's OpenAI surface (`extra_content`). Throws what is wrong, or not understood.
+ */
+export function readOpenaiRequest(body: JsonRecord): ChatRequest {
+  const request = new Members(body)
+  const { system, messages } = readMessages(request)
+  const read: ChatRequest = {
+    spokenIn: 'openai',
+    system,
+    messages,
+    tools: request.objects('tools').map(readTool),
+    toolChoice: readToolChoice(request),
+    parallelTools: request.flag('parallel_tool_calls'),
+    output: readFormat(request),
+    maxCompletionTokens: readLimit(request),
+    stop: readStop(request),
+    temperature: request.number('temperature'),
+    topP: request.number('top_p'),
+    topK: request.count('top_k'),
+    presencePenalty: request.number('presence_penalty'),
+    frequencyPenalty: request.number('frequency_penalty'),
+    seed: request.number('seed'),
+    choices: request.count('n') ?? 1,
+    thinking: readThinking(request),
+    topLogprobs: readLogprobs(request),
+    userId: request.text('safety_identifier') ?? request.text('user'),
+  }
+  ignoreHints(request)
+  request.done()
+  return read
+}
+
+/** What changes nothing about the answer, or says only what is the case anyway. */
+function ignoreHints(request: Members): void {
+  request.ignore('model', 'stream', 'stream_options', 'user', 'metadata')
+  request.ignore('prompt_cache_key', 'prompt_cache_retention', 'prediction')
+  const ordinary: Record<string, readonly unknown[]> = {
+    store: [false],
+    service_tier: ['auto', 'default'],
+    verbosity: ['medium'],
+  }
+  for (const [name, values] of Object.entries(ordinary)) {
+    const value = request.any(name)
+    if (value !== null && !values.includes(value)) throw unsupportedField(name)
+  }
+  const modalities = request.texts('modalities')
+  if (modalities.some((modality) => modality !== 'text')) throw unsupportedField('modalities')
+  if (Object.keys(request.record('logit_bias') ?? {}).length > 0) {
+    throw unsupportedField('logit_bias')
+  }
+}
+
+function readLimit(request: Members): number | null {
+  const limits = [request.count('max_completion_tokens'), request.count('max_tokens')]
+  const limit = Math.max(...limits.map((value) => value ?? 0))
+  return limit === 0 ? null : limit
+}
+
+function readStop(request: Members): string[] {
+  const value = request.any('stop')
+  if (value === null) return []
+  return typeof value === 'string' ? [value] : request.texts('stop')
+}
+
+function readLogprobs(request: Members): number | null {
+  const top = request.count('top_logprobs')
+  return request.flag('logprobs') === true ? (top ?? 0) : null
+}
+
+/**
+ * OpenAI's effort, OpenRouter's `reasoning`, and `thinking` as Anthropic and its imitators spell
+ * it.
+ */
+function readThinking(request: Members): Thinking | null {
+  const effort = request.text('reasoning_effort')
+  if (effort !== null) return thinkingOfEffort(effort, 'reasoning_effort')
+  const reasoning = request.object('reasoning')
+  if (reasoning !== null) {
+    const asked = reasoning.text('effort')
+    const tokens = reasoning.count('max_tokens')
+    const isEnabled = reasoning.flag('enabled')
+    reasoning.ignore('exclude')
+    reasoning.done()
+    if (asked !== null) return thinkingOfEffort(asked, 'reasoning.effort')
+    if (tokens !== null) return { kind: 'budget', tokens }
+    return isEnabled === null ? null : { kind: isEnabled ? 'adaptive' : 'off' }
+  }
+  const thinking = request.object('thinking')
+  if (thinking === null) return null
+  const type = thinking.text('type')
+  const tokens = thinking.count('budget_tokens')
+  thinking.done()
+  if (type === 'disabled') return { kind: 'off' }
+  return tokens === null ? { kind: 'adaptive' } : { kind: 'budget', tokens }
+}
+
+function thinkingOfEffort(text: string, at: string): Thinking {
+  if (text === 'none') return { kind: 'off' }
+  const effort = EFFORTS.find((name) => name === text)
+  if (effort === undefined) throw invalidField(at)
+  return { kind: 'effort', effort }
+}
+
+function readFormat(request: Members): OutputFormat | null {
+  const format = request.object('response_format')
+  if (format === null) return null
+  const type = format.text('type')
+  if (type === 'text') return null
+  if (type === 'json_object') return { kind: 'json' }
+  const described = format.object('json_schema')
+  if (type !== 'json_schema' || described === null) throw invalidField('response_format')
+  return {
+    kind: 'schema',
+    name: described.text('name') ?? 'answer',
+    description: described.text('description'),
+    schema: described.record('schema') ?? {},
+    isStrict: described.flag('strict'),
+  }
+}
+
+function readTool(tool: Members): Tool {
+  const described = tool.object('function')
+  if (tool.text('type') !== 'function' || described === null) throw unsupportedField(tool.at)
+  const cache = readCache(tool)
+  const read: Tool = {
+    name: described.textOrThrow('name'),
+    description: described.text('description'),
+    schema: described.record('parameters'),
+    isStrict: described.flag('strict'),
+    cache,
+  }
+  described.done()
+  tool.done()
+  return read
+}
+
+function readToolChoice(request: Members): ToolChoice | null {
+  const value = request.any('tool_choice')
+  if (value === null) return null
+  if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
+  const choice = request.object('tool_choice')
+  const named = choice?.object('function') ?? null
+  if (choice === null || named === null) throw unsupportedField('tool_choice')
+  return { kind: 'tool', name: named.textOrThrow('name') }
+}
+
+function readMessages(request: Members): { system: TextPart[]; messages: Message[] } {
+  const system: TextPart[] = []
+  const messages: Message[] = []
+  for (const message of request.objects('messages')) {
+    const role = message.textOrThrow('role')
+    switch (role) {
+      case 'system':
+      case 'developer':
+        system.push(...readContent(message).filter(isText))
+        break
+      case 'user':
+        messages.push({ role, parts: readContent(message) })
+        break
+      case 'assistant':
+        messages.push({ role, parts: readAssistant(message) })
+        break
+      case 'tool':
+        messages.push({ role: 'user', parts: [readToolResult(message)] })
+        break
+      default:
+        throw unsupportedField(message.place('role'))
+    }
+    message.done()
+  }
+  return { system, messages }
+}
+
+const isText = (part: TextPart | MediaPart): part is TextPart => part.kind === 'text'
+
+function readToolResult(message: Members) {
+  return {
+    kind: 'toolResult' as const,
+    callId: message.textOrThrow('tool_call_id'),
+    name: message.text('name'),
+    parts: readContent(message),
+    isError: false,
+    cache: null,
+  }
+}
+
+function readAssistant(message: Members): AssistantPart[] {
+  const refusal = message.text('refusal')
+  const { thinking, signatures } = readReasoning(message)
+  const text = readContent(message)
+  const calls = message.objects('tool_calls').map((call) => readCall(call, signatures))
+  return [
+    ...thinking,
+    ...text,
+    ...(refusal === null ? [] : [{ kind: 'text' as const, text: refusal, cache: null }]),
+    ...calls,
+  ]
+}
+
+function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolCallPart {
+  const called = call.object('function')
+  call.ignore('type', 'index')
+  if (called === null) throw unsupportedField(call.at)
+  const id = call.textOrThrow('id')
+  const google = call.object('extra_content')?.object('google') ?? null
+  const seal = google?.text('thought_signature') ?? signatures.get(id) ?? null
+  const read: ToolCallPart = {
+    kind: 'toolCall',
+    id,
+    name: called.textOrThrow('name'),
+    argumentsJson: called.text('arguments') ?? '',
+    // Unwrapped as Gemini's own: this is the member that its surface seals calls by.
+    signature: seal === null ? null : unwrapSignature(seal, 'gemini'),
+    cache: null,
+  }
+  call.done()
+  return read
+}
+
+/** A text, or parts; nothing for `null`, which an assistant that calls tools may say. */
+function readContent(message: Members): (TextPart | MediaPart)[] {
+  const value = message.any('content')
+  if (value === null) return []
+  if (typeof value === 'string') return [{ kind: 'text', text: value, cache: null }]
+  return message.objects('content').map(readPart)
+}
+
+function readPart(part: Members): TextPart | MediaPart {
+  const type = part.textOrThrow('type')
+  const cache = readCache(part)
+  const read =
+    type === 'text' || type === 'refusal' ? readText(part, cache) : readMedia(part, cache)
+  part.done()
+  return read
+}
+
+function readText(part: Members, cache: CacheMark | null): TextPart {
+  return { kind: 'text', text: part.text('text') ?? part.textOrThrow('refusal'), cache }
+}
+
+function readMedia(part: Members, cache: CacheMark | null): MediaPart {
+  const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache }
+  switch (part.text('type')) {
+    case 'image_url': {
+      // Some clients write the address where the object belongs.
+      const bare = part.any('image_url')
+      if (typeof bare === 'string') return { ...base, source: mediaOfUrl(bare, 'image', part.at) }
+      const image = part.object('image_url')
+      if (image === null) throw invalidField(part.at)
+      const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
+      return { ...base, source, detail: image.text('detail') }
+    }
+    case 'input_audio': {
+      const audio = part.object('input_audio')
+      if (audio === null) throw invalidField(part.at)
+      const mimeType = `audio/${audio.text('format') ?? 'wav'}`
+      return { ...base, source: { from: 'data', mimeType, data: audio.textOrThrow('data') } }
+    }
+    case 'file': {
+      const file = part.object('file')
+      const data = file?.text('file_data') ?? null
+      // A file that lies at OpenAI is nothing that another provider can read.
+      if (file === null || data === null) throw unsupportedField(part.at)
+      const source = mediaOfUrl(data, 'document', file.place('file_data'))
+      return { ...base, source, title: file.text('filename') }
+    }
+    default:
+      throw unsupportedField(part.place('type'))
+  }
+}
+
+function readCache(members: Members): CacheMark | null {
+  const mark = members.object('cache_control')
+  if (mark === null) return null
+  return mark.text('ttl') === '1h' ? '1h' : '5m'
+}

@@ -1,0 +1,64 @@
+import type { Signature, ThinkingPart } from '../canonical/chat-request.ts'
+import type { Members } from '../canonical/reading.ts'
+import { unwrapSignature, wrapSignature } from '../canonical/signature.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+
+/**
+ * Thinking in OpenAI's dialect, which has no place for it: the text is `reasoning_content`, as
+ * DeepSeek and most others send it; what a provider needs back to trust its own thought stands in
+ * `reasoning_details`, as OpenRouter does it (its documentation, "Preserving reasoning blocks"):
+ * `reasoning.text` with a signature, `reasoning.encrypted` for what is hidden.
+ */
+
+/** OpenRouter's names for whose seal a detail bears. */
+const FORMATS = {
+  anthropic: 'anthropic-claude-v1',
+  gemini: 'google-gemini-v1',
+  openai: 'openai-responses-v1',
+} as const
+
+/** The thoughts of an assistant's message, and the seals of its calls by their ids. */
+export function readReasoning(message: Members): {
+  thinking: ThinkingPart[]
+  signatures: ReadonlyMap<string, string>
+} {
+  const plain = message.text('reasoning_content') ?? message.text('reasoning')
+  message.ignore('reasoning')
+  const thinking: ThinkingPart[] = []
+  const signatures = new Map<string, string>()
+  for (const detail of message.objects('reasoning_details')) {
+    const format = detail.text('format')
+    const id = detail.text('id')
+    const text = detail.text('text') ?? detail.text('summary') ?? ''
+    const sealed = detail.text('signature')
+    const data = detail.text('data')
+    const maker = format === FORMATS.gemini ? 'gemini' : 'anthropic'
+    if (data !== null && id !== null && maker === 'gemini') {
+      signatures.set(id, data)
+    } else {
+      const signature = sealed === null ? null : unwrapSignature(sealed, maker)
+      thinking.push({ kind: 'thinking', text, signature, redacted: data })
+    }
+    detail.ignore('type', 'index')
+    detail.done()
+  }
+  if (thinking.length === 0 && plain !== null && plain !== '') {
+    thinking.push({ kind: 'thinking', text: plain, signature: null, redacted: null })
+  }
+  return { thinking, signatures }
+}
+
+export const sealedDetail = (text: string, signature: Signature, index: number): JsonRecord => ({
+  type: 'reasoning.text',
+  text,
+  signature: wrapSignature(signature, signature.by),
+  format: FORMATS[signature.by],
+  index,
+})
+
+export const hiddenDetail = (data: string, index: number): JsonRecord => ({
+  type: 'reasoning.encrypted',
+  data,
+  format: FORMATS.anthropic,
+  index,
+})

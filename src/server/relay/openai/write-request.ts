@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto'
+import {
+  effortOfBudget,
+  type AssistantPart,
+  type ChatRequest,
+  type MediaPart,
+  type TextPart,
+  type Tool,
+  type ToolCallPart,
+  type ToolResultPart,
+  type UserPart,
+} from '../canonical/chat-request.ts'
+import { dataUrl, mediaFamily } from '../canonical/media.ts'
+import { unsupportedField } from '../canonical/reading.ts'
+import { ownSignature } from '../canonical/signature.ts'
+import { turnsOf } from '../canonical/turns.ts'
+import { cannotSay } from '../dialect/field-names.ts'
+import type { Target } from '../dialect/dialect.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+
+/** OpenAI's own models, which refuse what their API does not name. */
+const OWN_MODEL = /^(?:gpt-|o\d|chatgpt-)/
+/** Models that think before they answer take their limit under another name. */
+const THINKING_MODEL = /^(?:o\d|gpt-[5-9])/
+/** Models that can be told not to think at all. */
+const CAN_BE_STOPPED = /^gpt-(?:5\.[1-9]|[6-9])/
+/** Models that want their own thoughts back with the conversation, as plain text. */
+const WANTS_THOUGHTS = /deepseek|kimi|glm|minimax/i
+const STOPS_MAX = 4
+const USER_ID_MAX = 64
+
+/**
+ * The request as a chat completions upstream takes it. Source: OpenAI's API reference, "Create chat
+ * completion". Cache marks are left behind: these upstreams keep prompts on their own account.
+ */
+export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord {
+  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
+  if (request.topK !== null && OWN_MODEL.test(to.model)) throw cannotSay(request, 'topK')
+  const { topLogprobs, maxCompletionTokens } = request
+  return {
+    model: to.model,
+    messages: [...systemOf(request), ...turnsOf(request.messages).flatMap(writeTurn(to))],
+    ...toolsOf(request),
+    ...(maxCompletionTokens === null ? {} : { [limitName(to)]: maxCompletionTokens }),
+    ...present({
+      temperature: request.temperature,
+      top_p: request.topP,
+      top_k: request.topK,
+      presence_penalty: request.presencePenalty,
+      frequency_penalty: request.frequencyPenalty,
+      seed: request.seed,
+      reasoning_effort: effortOf(request, to),
+      response_format: formatOf(request),
+      user: request.userId === null ? null : shortId(request.userId),
+    }),
+    ...(request.stop.length === 0 ? {} : { stop: request.stop }),
+    ...(request.choices === 1 ? {} : { n: request.choices }),
+    ...(topLogprobs === null ? {} : { logprobs: true, top_logprobs: topLogprobs }),
+    ...(to.isStream ? { stream: true } : {}),
+    ...(to.asksForUsage ? { stream_options: { include_usage: true } } : {}),
+  }
+}
+
+const limitName = ({ model }: Target): string =>
+  THINKING_MODEL.test(model) ? 'max_completion_tokens' : 'max_tokens'
+
+/** Members that have a value. */
+const present = (members: JsonRecord): JsonRecord =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+
+/** A longer name would be refused; its hash names the same user. */
+const shortId = (id: string): string =>
+  id.length <= USER_ID_MAX ? id : createHash('sha256').update(id).digest('hex')
+
+function systemOf({ system }: ChatRequest): JsonRecord[] {
+  if (system.length === 0) return []
+  return [{ role: 'system', content: system.map(({ text }) => text).join('\n\n') }]
+}
+
+function effortOf({ thinking }: ChatRequest, { model }: Target): string | null {
+  if (thinking === null || thinking.kind === 'adaptive') return null
+  if (thinking.kind === 'off') return CAN_BE_STOPPED.test(model) ? 'none' : null
+  return thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
+}
+
+function formatOf({ output }: ChatRequest): JsonRecord | null {
+  if (output === null) return null
+  if (output.kind === 'json') return { type: 'json_object' }
+  const { name, description, schema, isStrict } = output
+  const described = present({ name, description, schema, strict: isStrict })
+  return { type: 'json_schema', json_schema: described }
+}
+
+function toolsOf({ tools, toolChoice, parallelTools }: ChatRequest): JsonRecord {
+  if (tools.length === 0) return {}
+  const choice =
+    toolChoice?.kind === 'tool'
+      ? { type: 'function', function: { name: toolChoice.name } }
+      : (toolChoice?.kind ?? null)
+  return {
+    tools: tools.map(writeTool),
+    ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
+  }
+}
+
+const writeTool = ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
+  type: 'function',
+  function: present({ name, description, parameters: schema, strict: isStrict }),
+})
+
+const writeTurn =
+  (to: Target) =>
+  (turn: ReturnType<typeof turnsOf>[number]): JsonRecord[] =>
+    turn.role === 'user' ? writeUser(turn.parts) : [writeAssistant(turn.parts, to)]
+
+/** Each result of a tool is a message of its own; pictures in them follow as the user's. */
+function writeUser(parts: readonly UserPart[]): JsonRecord[] {
+  const results = parts.filter((part) => part.kind === 'toolResult')
+  const pictures = results.flatMap((result) => result.parts.filter(isMedia))
+  const rest = [...pictures, ...parts.filter((part) => part.kind !== 'toolResult')]
+  return [
+    ...results.map(writeResult),
+    ...(rest.length === 0 ? [] : [{ role: 'user', content: contentOf(rest) }]),
+  ]
+}
+
+const isMedia = (part: TextPart | MediaPart): part is MediaPart => part.kind === 'media'
+
+function writeResult({ callId, parts, isError }: ToolResultPart): JsonRecord {
+  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  return { role: 'tool', tool_call_id: callId, content: isError ? `Error: ${text}` : text }
+}
+
+/** One text is a plain string, which every imitator understands. */
+function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecord[] {
+  const [first] = parts
+  if (parts.length === 1 && first?.kind === 'text') return first.text
+  return parts.map((part) =>
+    part.kind === 'text' ? { type: 'text', text: part.text } : writeMedia(part),
+  )
+}
+
+const AUDIO_FORMATS: Readonly<Record<string, string>> = {
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/mp3': 'mp3',
+  'audio/mpeg': 'mp3',
+}
+
+function writeMedia({ at, source, detail, title }: MediaPart): JsonRecord {
+  const family = mediaFamily(source)
+  if (source.from === 'text') return { type: 'text', text: source.text }
+  if (family === 'image') {
+    const url = source.from === 'url' ? source.url : dataUrl(source)
+    return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } }
+  }
+  // Everything else is taken as bytes only.
+  if (source.from === 'url') throw unsupportedField(at)
+  const format = AUDIO_FORMATS[source.mimeType]
+  if (format !== undefined) {
+    return { type: 'input_audio', input_audio: { data: source.data, format } }
+  }
+  if (source.mimeType !== 'application/pdf') throw unsupportedField(at)
+  const file = { filename: title ?? 'document.pdf', file_data: dataUrl(source) }
+  return { type: 'file', file }
+}
+
+function writeAssistant(parts: readonly AssistantPart[], { model }: Target): JsonRecord {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const text = joined(parts, 'text')
+  const thought = WANTS_THOUGHTS.test(model) ? joined(parts, 'thinking') : ''
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(thought === '' ? {} : { reasoning_content: thought }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall(model)) }),
+  }
+}
+
+const joined = (parts: readonly AssistantPart[], kind: 'text' | 'thinking'): string =>
+  parts.map((part) => (part.kind === kind ? part.text : '')).join('')
+
+/** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
+const SEALS_CALLS = /gemini/i
+
+const writeCall =
+  (model: string) =>
+  ({ id, name, argumentsJson, signature }: ToolCallPart): JsonRecord => {
+    const seal = SEALS_CALLS.test(model) ? ownSignature(signature, 'gemini') : null
+    return {
+      id,
+      type: 'function',
+      function: { name, arguments: argumentsJson === '' ? '{}' : argumentsJson },
+      ...(seal === null ? {} : { extra_content: { google: { thought_signature: seal } } }),
+    }
+  }

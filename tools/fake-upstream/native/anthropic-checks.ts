@@ -1,0 +1,102 @@
+import { jsonAnswer, type Answer } from '../answer.ts'
+import { listOf, objectOf, type Call, type Json } from '../call.ts'
+
+/**
+ * What Anthropic refuses, as far as a gateway's mistakes would show: heads, members it does not
+ * know, turns and blocks out of order. Its words, roughly; its statuses and types, exactly.
+ */
+export function anthropicErrorAnswer(status: number, message: string): Answer {
+  const error = { type: TYPES[status] ?? 'api_error', message }
+  return jsonAnswer({ type: 'error', error, request_id: 'req_fixed' }, status)
+}
+
+const TYPES: Record<number, string> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  529: 'overloaded_error',
+}
+
+const MEMBERS = new Set(
+  (
+    'model messages max_tokens system tools tool_choice temperature top_p top_k stop_sequences ' +
+    'stream thinking metadata output_config service_tier cache_control container'
+  ).split(' '),
+)
+const BLOCKS = new Set(
+  (
+    'text image document tool_use tool_result thinking redacted_thinking server_tool_use ' +
+    'web_search_tool_result search_result'
+  ).split(' '),
+)
+
+/** The refusal that a request earns; null: none. */
+export function checkedMessages(call: Call, { isCount = false } = {}): Answer | null {
+  const { headers, json } = call
+  if (!headers['x-api-key']) return anthropicErrorAnswer(401, 'x-api-key header is required')
+  if (!headers['anthropic-version']) {
+    return anthropicErrorAnswer(400, 'anthropic-version: header is required')
+  }
+  const problem = problemOf(json, isCount, headers['anthropic-beta'] !== undefined)
+  return problem === null ? null : anthropicErrorAnswer(400, problem)
+}
+
+function problemOf(json: Json, isCount: boolean, isBeta: boolean): string | null {
+  const stranger = Object.keys(json).find((name) => !MEMBERS.has(name))
+  if (stranger !== undefined && !isBeta) return `${stranger}: Extra inputs are not permitted`
+  if (typeof json.model !== 'string') return 'model: Field required'
+  if (!isCount && typeof json.max_tokens !== 'number') return 'max_tokens: Field required'
+  const thinking = objectOf(json.thinking)
+  if (typeof thinking.budget_tokens === 'number' && !isCount) {
+    const limit = Number(json.max_tokens)
+    if (thinking.budget_tokens < 1024) return 'thinking.budget_tokens: at least 1024'
+    if (thinking.budget_tokens >= limit) return '`max_tokens` must exceed the thinking budget'
+  }
+  const messages = listOf(json.messages).map(objectOf)
+  if (messages.length === 0) return 'messages: at least one message is required'
+  if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role'
+  return (
+    messages.map((message, at) => messageProblem(message, messages[at - 1], at)).find(Boolean) ??
+    null
+  )
+}
+
+function messageProblem(message: Json, before: Json | undefined, at: number): string | null {
+  const where = `messages.${at}`
+  if (message.role === before?.role) return `${where}: roles must alternate`
+  if (typeof message.content === 'string') {
+    return message.content === '' ? `${where}: content must not be empty` : null
+  }
+  const blocks = listOf(message.content).map(objectOf)
+  if (blocks.length === 0) return `${where}: content must not be empty`
+  for (const block of blocks) {
+    if (!BLOCKS.has(String(block.type))) return `${where}: unknown block ${String(block.type)}`
+    if (block.type === 'text' && String(block.text).trim() === '') {
+      return `${where}: text content blocks must be non-empty`
+    }
+    if (block.type === 'thinking' && typeof block.signature !== 'string') {
+      return `${where}: thinking.signature: Field required`
+    }
+  }
+  return resultProblem(blocks, before, where)
+}
+
+/** Each result answers a call of the turn before; each call there is answered, first of all. */
+function resultProblem(blocks: Json[], before: Json | undefined, where: string): string | null {
+  const calls = listOf(before?.content)
+    .map(objectOf)
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id }) => id)
+  const results = blocks.filter(({ type }) => type === 'tool_result')
+  const stray = results.find(({ tool_use_id: id }) => !calls.includes(id))
+  if (stray !== undefined) return `${where}: unexpected tool_use_id ${String(stray.tool_use_id)}`
+  const answered = results.map(({ tool_use_id: id }) => id)
+  const open = calls.find((id) => !answered.includes(id))
+  if (open !== undefined) return `${where}: tool_use ${String(open)} without tool_result`
+  const isFirst = blocks.slice(0, results.length).every(({ type }) => type === 'tool_result')
+  return isFirst ? null : `${where}: tool_result blocks come first`
+}
