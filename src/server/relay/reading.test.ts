@@ -255,7 +255,6 @@ describe('other addresses', () => {
     ['POST', '/v1/assistants/1/files'],
     ['POST', '/v1/threads/1/runs/2/submit_tool_outputs'],
     ['POST', '/v1/responses'],
-    ['POST', '/v1/messages/batches'],
   ])('%s %s is not there yet: 501, to those with a token', async (method, path) => {
     const client = await aClient(setup)
     const headers = { authorization: `Bearer ${client.key}` }

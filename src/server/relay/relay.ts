@@ -129,15 +129,18 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
   const query = url.indexOf('?')
   const path = plainPath(query < 0 ? url : url.slice(0, query))
   const requestId = newRequestId(app.clock.nowMs())
+  const dialect = dialectOfPath(path)
+  // Anthropic's clients tell it their users, from the header that they know.
+  const named = dialect === 'anthropic' ? ['Request-Id', requestId] : []
   const call: RelayCall = {
     request,
     response,
     requestId,
-    headers: [REQUEST_ID_HEADER, requestId, ...CORS_HEADERS],
+    headers: [REQUEST_ID_HEADER, requestId, ...named, ...CORS_HEADERS],
     language: languageOf(request.headers['accept-language']),
     path,
     query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),
-    dialect: dialectOfPath(path),
+    dialect,
     startedMs: app.clock.monotonicMs(),
     upstreamMs: 0,
     isGone: false,

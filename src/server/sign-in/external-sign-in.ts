@@ -12,7 +12,7 @@ import type { Queries } from '../db/database.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
 import { fieldRefusal, length } from '../user/user.ts'
 import { findUser, type StoredUser } from '../user/user-store.ts'
-import { named, type ExternalPerson } from './external-provider.ts'
+import { named, type ExternalPerson } from './provider/external-provider.ts'
 import {
   adoptedOwner,
   bindIdentity,

@@ -14,14 +14,14 @@ import {
   type ExternalPerson,
   type Redirecting,
   type Return,
-} from './external-provider.ts'
+} from './provider/external-provider.ts'
 import { bind, unbind, userOf, type External } from './external-sign-in.ts'
-import { createGithub } from './github.ts'
-import { createLark } from './lark.ts'
-import { createOidc } from './oidc.ts'
+import { createGithub } from './provider/github.ts'
+import { createLark } from './provider/lark.ts'
+import { createOidc } from './provider/oidc.ts'
 import { arrive, depart, returnAddress, turnBack } from './sign-in-state.ts'
 import { startSession } from './start-session.ts'
-import { wechatPerson } from './wechat.ts'
+import { wechatPerson } from './provider/wechat.ts'
 
 /** Signing in through others, and binding their accounts. */
 export function oauthRoutes(app: App): Route[] {

@@ -6,7 +6,7 @@ import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
 import type { CallContext } from '../http/handler.ts'
 import { randomText, sha256 } from '../secrets.ts'
-import type { Redirecting, Trip } from './external-provider.ts'
+import type { Redirecting, Trip } from './provider/external-provider.ts'
 import { insertState, takeState } from './sign-in-state-store.ts'
 
 /**

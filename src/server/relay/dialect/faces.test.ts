@@ -47,6 +47,7 @@ const bare = (headers: Record<string, string> = {}): RelayInput => ({
   headers: { authorization: '', ...headers },
 })
 const lastSent = () => setup.upstream.seen().at(-1)
+const lastBody = (): unknown => lastSent()?.body
 const hello = { max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] }
 const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }]
 
@@ -153,6 +154,12 @@ describe('a refusal of ours is told', () => {
     await aRoute(setup, model, { type: 1 })
     expect((await post(setup, client, body)).status).toBe(200)
   })
+})
+
+test('what Anthropic has and we do not answer yet is said in its words: 501', async () => {
+  const answer = await post(setup, client, {}, { path: '/v1/messages/batches' })
+  expect(answer.status).toBe(501)
+  expect(speakers.anthropic.error(answer.json as Json).type).toBe('api_error')
 })
 
 describe('bytes pass where client and channel speak one dialect', () => {
@@ -271,7 +278,8 @@ describe('thoughts and their seals come back to who made them', () => {
     const { choices } = first.json as unknown as { choices: { message: Json }[] }
     const said = speakers.openai.whole(first.json as Json)
     expect(said).toMatchObject({ thought: 'Six times seven.', seal: ANTHROPIC_SEAL })
-    const [call] = choices[0]?.message.tool_calls as { id: string }[]
+    const { tool_calls } = choices[0]?.message ?? {}
+    const [call] = tool_calls as { id: string }[]
     await post(setup, client, {
       model,
       messages: [
@@ -280,7 +288,8 @@ describe('thoughts and their seals come back to who made them', () => {
         { role: 'tool', tool_call_id: call?.id, content: 'sunny' },
       ],
     })
-    const [, turn] = (lastSent()?.body as { messages: { content: Json[] }[] }).messages
+    const { messages } = lastBody() as { messages: { content: Json[] }[] }
+    const [, turn] = messages
     expect(turn?.content[0]).toEqual({
       type: 'thinking',
       thinking: 'Six times seven.',
@@ -298,7 +307,8 @@ describe('thoughts and their seals come back to who made them', () => {
     const answer = first.json as Json
     const again = name === 'openai' ? openaiAgain(model, answer) : anthropicAgain(model, answer)
     expect((await post(setup, client, again, { path })).status).toBe(200)
-    const [, turn] = (lastSent()?.body as { contents: { parts: Json[] }[] }).contents
+    const { contents: sent } = lastBody() as { contents: { parts: Json[] }[] }
+    const [, turn] = sent
     expect(turn?.parts.at(-1)?.thoughtSignature).toBe(GEMINI_SEAL)
   })
 

@@ -65,6 +65,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     const whole = await sdk().messages.create(ask(model))
     expect(whole.content).toMatchObject([{ type: 'text', text: ANSWER }])
     expect(whole).toMatchObject({ stop_reason: 'end_turn', usage: { output_tokens: 7 } })
+    expect(whole._request_id).toMatch(/^\d{31}$/)
     const streamed = await sdk().messages.stream(ask(model)).finalMessage()
     expect(streamed.content).toMatchObject([{ type: 'text', text: ANSWER }])
     expect(streamed.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 })
@@ -125,7 +126,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
       (async () => {
         for await (const event of stream) if (event.type === 'content_block_delta') stream.abort()
       })(),
-    ).rejects.toThrow()
+    ).rejects.toThrow(/abort/i)
     await eventually(async () => (await heldPoints(setup, client.userId)) === 0, 'the settlement')
   })
 })
@@ -202,7 +203,7 @@ describe.each(types)('@google/genai with a channel of %2$s', (type) => {
           stop.abort()
         }
       })(),
-    ).rejects.toThrow()
+    ).rejects.toThrow(/abort/i)
     await eventually(async () => (await heldPoints(setup, client.userId)) === 0, 'the settlement')
   })
 })

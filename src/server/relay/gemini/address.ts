@@ -20,14 +20,22 @@ export function geminiUrl(channel: ProviderChannel, call: ProviderCall): string 
   const root = /\/v\d[a-z0-9]*$/i.test(base)
     ? base
     : `${base}/${channel.apiVersion || DEFAULT_VERSION}`
-  const place = `${root}/${modelPath(call.model)}:`
+  const path = modelPath(call.model)
+  if (path === null) return null
+  const place = `${root}/${path}:`
   return call.isStream ? `${place}streamGenerateContent?alt=sse` : `${place}${action}`
 }
 
-/** `models/x` and `tunedModels/x` say where they are; a bare name is one of `models`. */
-function modelPath(model: string): string {
+/**
+ * `models/x` and `tunedModels/x` say where they are; a bare name is one of `models`. Null: the name
+ * would lead to another place.
+ */
+function modelPath(model: string): string | null {
   const name = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
-  return name.split('/').map(encodeURIComponent).join('/')
+  const parts = name.split('/')
+  return parts.some((part) => part === '' || part === '.' || part === '..')
+    ? null
+    : parts.map(encodeURIComponent).join('/')
 }
 
 /** In the head, because addresses end up in log files. */

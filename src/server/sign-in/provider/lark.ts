@@ -1,6 +1,6 @@
-import type { Config } from '../config.ts'
-import type { Egress } from '../egress/egress.ts'
-import type { LiveOptions } from '../option/live-options.ts'
+import type { Config } from '../../config.ts'
+import type { Egress } from '../../egress/egress.ts'
+import type { LiveOptions } from '../../option/live-options.ts'
 import { ExchangeFailure, textId, textOf, type Redirecting } from './external-provider.ts'
 import { callForObject } from './provider-call.ts'
 

@@ -1,5 +1,5 @@
-import type { ErrorParams } from '../../contract/errors.ts'
-import type { ExternalProvider, RedirectingProvider } from '../../contract/oauth.ts'
+import type { ErrorParams } from '../../../contract/errors.ts'
+import type { ExternalProvider, RedirectingProvider } from '../../../contract/oauth.ts'
 
 /** Who somebody is at a provider. Only made from an answer that named an immutable id. */
 export interface ExternalPerson {

@@ -1,6 +1,6 @@
 import * as client from 'openid-client'
-import type { App } from '../app.ts'
-import type { LiveOptions } from '../option/live-options.ts'
+import type { App } from '../../app.ts'
+import type { LiveOptions } from '../../option/live-options.ts'
 import {
   ExchangeFailure,
   textId,

@@ -1,11 +1,11 @@
-import type { Egress } from '../egress/egress.ts'
+import type { Egress } from '../../egress/egress.ts'
 import {
   callHttp,
   HttpCallFailed,
   jsonMembers,
   type HttpAnswer,
   type HttpCall,
-} from '../egress/http-call.ts'
+} from '../../egress/http-call.ts'
 import { ExchangeFailure } from './external-provider.ts'
 
 /** What a provider gets to answer, all in all. */

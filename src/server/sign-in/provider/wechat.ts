@@ -1,6 +1,6 @@
-import { AppError } from '../app-error.ts'
-import type { Egress } from '../egress/egress.ts'
-import type { LiveOptions } from '../option/live-options.ts'
+import { AppError } from '../../app-error.ts'
+import type { Egress } from '../../egress/egress.ts'
+import type { LiveOptions } from '../../option/live-options.ts'
 import { ExchangeFailure, named, textId, type ExternalPerson } from './external-provider.ts'
 import { callForObject } from './provider-call.ts'
 

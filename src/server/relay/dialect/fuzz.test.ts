@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../app-error.ts'
+import { eventsOfAnswer } from '../canonical/chat-answer.ts'
+import { countedUsage } from '../canonical/token-usage.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { dialects } from './dialects.ts'
+import { convertedOutput, splicedOutput } from './stream-output.ts'
+
+/** Whatever a server or a client sends, conversion answers or refuses; it never falls over. */
+
+const NAMES = (
+  'id type role object model content parts text thinking signature data index delta message choices ' +
+  'candidates finish_reason finishReason stop_reason tool_calls function name arguments input ' +
+  'functionCall args functionResponse response content_block partial_json usage usageMetadata error ' +
+  'code status promptFeedback blockReason inlineData mimeType thought thoughtSignature reasoning_content ' +
+  'reasoning_details messages contents tools tool_choice system systemInstruction generationConfig ' +
+  'input_tokens output_tokens prompt_tokens completion_tokens promptTokenCount source image_url url ' +
+  'tool_use_id tool_call_id thinkingConfig response_format json_schema schema stop max_tokens'
+).split(' ')
+const WORDS = (
+  'text image tool_use tool_result thinking redacted_thinking message_start content_block_start ' +
+  'content_block_delta content_block_stop message_delta message_stop ping error user assistant model ' +
+  'system tool function stop tool_calls STOP SAFETY text_delta input_json_delta signature_delta ' +
+  'thinking_delta data:image/png;base64,AA== https://a.example/b json_schema enabled auto any'
+).split(' ')
+
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 6, depthSize: 'small' },
+    fc.constantFrom<unknown>(null, true, 0, 1, -1, 1.5, 1e308, '', ...WORDS),
+    tie('object'),
+    fc.array(tie('value'), { maxLength: 4 }),
+  ),
+  object: fc.dictionary(fc.constantFrom(...NAMES), tie('value'), { maxKeys: 8 }),
+}))
+const record = fc
+  .dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 10 })
+  .map((object) => ({ ...object }) as JsonRecord)
+
+const all = Object.values(dialects)
+const head = { id: 'id', model: 'm', nowSeconds: 1, wantsUsage: true }
+const used = countedUsage(1, 1)
+const eventOf = (sent: unknown) => {
+  const data = Buffer.from(JSON.stringify(sent))
+  return { raw: Buffer.concat([Buffer.from('data: '), data]), data, name: '', isTerminated: true }
+}
+
+describe.each(all)('$name', (dialect) => {
+  test('reads any answer, and every dialect can write it', () => {
+    fc.assert(
+      fc.property(record, (answer) => {
+        dialect.look(Buffer.from(JSON.stringify(answer)), 1000)
+        dialect.textsOf(answer)
+        dialect.wholeAsEvents(answer, true)
+        const read = dialect.readAnswer(answer)
+        for (const other of all) {
+          expect(() => JSON.stringify(other.writeAnswer(read, head))).not.toThrow(/./)
+          const writer = other.streamWriter(head)
+          for (const event of eventsOfAnswer(read)) writer.write(event)
+          writer.end(used)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('follows any stream, and every client gets whole events of it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(record, value), { maxLength: 8 }), (stream) => {
+        const follower = dialect.follow(1000)
+        const outputs = all.map((client) =>
+          client === dialect
+            ? splicedOutput(client, { framing: 'events', wantsUsage: false })
+            : convertedOutput(client, dialect, { framing: 'array', head }),
+        )
+        for (const sent of stream) {
+          const event = eventOf(sent)
+          const chunk = follower.read(event)
+          follower.see(chunk)
+          for (const output of outputs) output.take(event, chunk)
+          if (follower.isOver) break
+        }
+        for (const output of outputs) output.end(used)
+        expect(follower.outcome('end')).toBeTypeOf('string')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('reads any request or refuses it, and so does whoever is to write it', () => {
+    fc.assert(
+      fc.property(record, (body) => {
+        for (const other of all) {
+          try {
+            const request = dialect.readRequest(body)
+            other.writeRequest(request, { model: 'm', isStream: true, asksForUsage: true })
+          } catch (error) {
+            // Anything else is thrown on, and fails the property.
+            if (!(error instanceof AppError)) throw error
+            expect(error.code).toMatch(/^relay_field_/)
+          }
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
