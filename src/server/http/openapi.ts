@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { errorText } from '../../contract/errors.ts'
+import { BODY_LIMIT } from './body-limit.ts'
 import { exampleOf } from './openapi-example.ts'
 
 type Json = Record<string, unknown>
@@ -81,6 +83,13 @@ const REFUSAL = {
   properties: { success: { type: 'boolean', const: false }, message: { type: 'string' } },
 }
 
+/** What comes as a file, in the format that was asked for; what cannot come has a true status. */
+const FILE = {
+  'application/json': { schema: { type: 'array', items: { type: 'object' } }, example: [] },
+  'application/x-ndjson': { schema: { type: 'string' }, example: '{"id":7}\n' },
+  'text/csv': { schema: { type: 'string' }, example: '"id"\r\n"7"\r\n' },
+}
+
 /** Statuses that are not the answer itself: everything else is refused with 200. */
 function responsesOf(path: string, options: Endpoint['options']): Json {
   const { access, body } = options
@@ -91,19 +100,22 @@ function responsesOf(path: string, options: Endpoint['options']): Json {
   return {
     200: {
       description: 'The answer, or a refusal with `success: false`',
-      content: {
-        'application/json': {
-          schema: answerSchema(options),
-          example: exampleAnswer(path, options),
-        },
-      },
+      content:
+        options.answer === 'stream'
+          ? FILE
+          : {
+              'application/json': {
+                schema: answerSchema(options),
+                example: exampleAnswer(path, options),
+              },
+            },
     },
     ...(access === 'anyone'
       ? {}
-      : { 401: refused('Nobody is signed in', '未登录或登录已过期，请重新登录') }),
+      : { 401: refused('Nobody is signed in', errorText('not_signed_in', 'zh')) }),
     ...(body === undefined
       ? {}
-      : { 413: refused('The body is too large', '请求体超过 10 MB 的上限') }),
+      : { 413: refused('The body is too large', errorText('body_too_large', 'zh', BODY_LIMIT)) }),
     429: { description: 'Too many requests; the body is empty' },
   }
 }

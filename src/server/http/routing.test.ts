@@ -204,7 +204,8 @@ forEachDatabase('stopping', (open) => {
   test('a call that has begun is answered', async () => {
     const server = await startTestServer(open)
     const root = await aUser(server, { role: Role.root })
-    const body = { key: 'sk-x\n'.repeat(1000), models: 'a,b,c,d,e,f,g,h,i,j', group: 'a,b' }
+    const key = Array.from({ length: 1000 }, (_, index) => `sk-${index}`).join('\n')
+    const body = { key, models: 'a,b,c,d,e,f,g,h,i,j', group: 'a,b' }
     let isAnswered = false
     const long = server.call('POST', '/api/channel/', { as: root, body }).finally(() => {
       isAnswered = true
