@@ -1,4 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
@@ -22,6 +26,29 @@ function basePath(): Plugin {
   }
 }
 
+const SMALL_BYTES = 1024
+
+/** Beside each file its compressed forms, so that the server has nothing to compress. */
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    apply: 'build',
+    async writeBundle({ dir = '' }, bundle) {
+      const texts = Object.values(bundle).filter(({ fileName }) => /\.(js|css)$/.test(fileName))
+      await Promise.all(
+        texts.map(async (file) => {
+          const content = Buffer.from(file.type === 'chunk' ? file.code : file.source)
+          if (content.length < SMALL_BYTES) return
+          const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
+          const path = join(dir, file.fileName)
+          await writeFile(`${path}.br`, await promisify(brotliCompress)(content, { params }))
+          await writeFile(`${path}.gz`, await promisify(gzip)(content, { level: 9 }))
+        }),
+      )
+    },
+  }
+}
+
 /** What the pages of visitors share with one another and with other pages. */
 const SIGN_IN =
   /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/plain-dialog|copy-text)\./
@@ -31,7 +58,7 @@ export default defineConfig(({ command }) => {
   if (command === 'build') process.env['NODE_ENV'] = 'production'
   return {
     base: './',
-    plugins: [react(), basePath()],
+    plugins: [react(), basePath(), compressed()],
     define: { __CONSOLE_VERSION__: JSON.stringify(version) },
     html: { cspNonce: '%GATEHOUSE_NONCE%' },
     build: {

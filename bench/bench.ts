@@ -3,13 +3,21 @@
  *
  * relay     requests per second, latency and memory beside other gateways
  * crash     kill -9 under load; the books must be right every time
+ * logs      pages, statistics and filters of the log over millions of rows
+ * export    a large export, and what it costs the relay
  * streams   many concurrent event streams
+ * console   accessibility, layout shift and answers to clicks, in a browser
+ * cuts      streams cut at a random byte are charged for what was produced
  * fuzz      random calls made from the API description
  */
 const benchmarks = new Map([
   ['relay', () => import('./relay.ts')],
   ['crash', () => import('./crash.ts')],
+  ['logs', () => import('./logs/logs.ts')],
+  ['export', () => import('./logs/export.ts')],
   ['streams', () => import('./streams.ts')],
+  ['console', () => import('./console.ts')],
+  ['cuts', () => import('./cuts.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])
 

@@ -54,8 +54,9 @@ interface Executable {
  * A new headless browser; the caller closes it. `CHROME_PATH` names the program to use; else it is
  * the one from npm, else an installed one. Throws when there is none.
  */
-export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ ...(await findExecutable()), headless: true, args: ARGUMENTS })
+export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
+  const args = [...ARGUMENTS, ...more]
+  return chromium.launch({ ...(await findExecutable()), headless: true, args })
 }
 
 async function findExecutable(): Promise<Executable> {

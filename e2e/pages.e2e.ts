@@ -2,11 +2,12 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchBrowser } from './browser.ts'
+import { ROOT_PAGES, VISITOR_PAGES } from './page-list.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
 /**
- * Every page, light and dark, on a phone and on a wide screen: readable by everyone, and nothing
- * broken.
+ * Every page, light and dark, on a phone and on a wide screen: readable by everyone, nothing
+ * broken, nothing that the content policy forbids.
  */
 
 const PASSWORD = 'RootPass1'
@@ -16,41 +17,6 @@ const SCREENS = [
   { width: 1440, height: 900, scheme: 'light' },
   { width: 1440, height: 900, scheme: 'dark' },
 ] as const
-const VISITOR_PAGES = [
-  '/login',
-  '/register',
-  '/reset',
-  '/user/reset?email=a@example.com&token=t',
-  '/',
-  '/about',
-  '/nowhere',
-]
-const ROOT_PAGES = [
-  '/',
-  '/token',
-  '/token/add',
-  '/token/edit/1',
-  '/channel',
-  '/channel/add',
-  '/channel/edit/1',
-  '/log',
-  '/setting?tab=price',
-  '/setting?tab=operation',
-  '/setting?tab=system',
-  '/setting?tab=other',
-  '/chat',
-  '/redemption',
-  '/redemption/add',
-  '/redemption/edit/1',
-  '/topup',
-  '/user',
-  '/user/add',
-  '/user/edit/1',
-  '/audit',
-  '/user/edit',
-  '/setting?tab=personal',
-]
-
 let browser: Browser
 let gatehouse: RunningGatehouse
 let cookie = ''
@@ -109,6 +75,14 @@ async function open(
   }
   const page = await context.newPage()
   const problems: string[] = []
+  // What the content policy forbids, whether or not the console complains of it.
+  await page.exposeFunction('reportForbidden', (what: string) => problems.push(what))
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      const { violatedDirective, blockedURI } = event
+      Object(window).reportForbidden(`${violatedDirective}: ${blockedURI}`)
+    })
+  })
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text())
@@ -124,8 +98,8 @@ async function violations(page: Page): Promise<string[]> {
 
 describe.each(SCREENS)('$width px, $scheme', (screen) => {
   test.each([
-    ...VISITOR_PAGES.map((path) => ({ path, who: 'a visitor' })),
-    ...ROOT_PAGES.map((path) => ({ path, who: 'root' })),
+    ...VISITOR_PAGES.map(({ path }) => ({ path, who: 'a visitor' })),
+    ...ROOT_PAGES.map(({ path }) => ({ path, who: 'root' })),
   ])('$path for $who', async ({ path, who }) => {
     const { context, page, problems } = await open(screen, who === 'root')
     try {

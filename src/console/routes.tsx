@@ -121,7 +121,7 @@ export const pages: readonly PageRoute[] = [
   {
     path: paths.tokenAdd,
     access: 'user',
-    title: mark('创建令牌'),
+    title: mark('添加令牌'),
     component: lazyRouteComponent(() => import('./token/token-form-page.tsx'), 'TokenAddPage'),
     under: paths.token,
   },
@@ -145,7 +145,7 @@ export const pages: readonly PageRoute[] = [
   {
     path: paths.redemptionAdd,
     access: 'admin',
-    title: mark('创建兑换码'),
+    title: mark('添加兑换码'),
     component: lazyRouteComponent(
       () => import('./redemption/redemption-form-page.tsx'),
       'RedemptionAddPage',

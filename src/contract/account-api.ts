@@ -71,6 +71,7 @@ export const accountApi = {
   }),
   testMail: post('/api/mail/test', {
     access: 'admin',
+    raisedBy: 'OPTIONS_MIN_ROLE',
     rate: 'critical',
     body: z.object({
       /** Receiver; absent: the caller's own address. */

@@ -11,7 +11,7 @@ export interface ErrorSpec {
   status: number
   /** The management API answers with `status` too instead of 200. */
   real?: true
-  /** Relay member `error.code`; without it the wire's two-member error shape is used. */
+  /** Relay member `error.code`, where clients know another word than the name here. */
   code?: string
   zh: string
   en: string
@@ -61,10 +61,20 @@ export const errors = {
     zh: '参数 {field} 无效：{problemZh}',
     en: 'Invalid value for {field}: {problemEn}',
   },
+  text_unreadable: {
+    status: 400,
+    zh: '{field} 含有不可见的控制字符，请删除后重试',
+    en: '{field} holds invisible control characters; remove them and try again',
+  },
   body_not_json: {
     status: 400,
-    zh: '请求体不是有效的 JSON 对象（{detail}）',
-    en: 'The request body is not a valid JSON object ({detail})',
+    zh: '请求体不是有效的 JSON 对象',
+    en: 'The request body is not a valid JSON object',
+  },
+  body_empty: {
+    status: 400,
+    zh: '缺少请求体，需要 JSON 对象',
+    en: 'The request body is missing; it is a JSON object',
   },
   option_undecodable: {
     status: 400,
@@ -481,6 +491,21 @@ export const errors = {
     zh: '模型重定向必须是 JSON 对象，值为字符串，例如 {"a": "b"}',
     en: 'The model mapping must be a JSON object of strings, such as {"a": "b"}',
   },
+  channel_proxy_invalid: {
+    status: 400,
+    zh: '代理地址无效：须以 http:// 或 https:// 开头，不能有路径，也不能指向云主机元数据',
+    en: 'The proxy is not valid: it starts with http:// or https://, has no path, and is no metadata service',
+  },
+  channel_header_override_invalid: {
+    status: 400,
+    zh: '请求头覆盖必须是 JSON 对象，值为字符串；「{name}」不能这样设置',
+    en: 'Header overrides are a JSON object of strings; “{name}” cannot be set so',
+  },
+  channel_param_override_invalid: {
+    status: 400,
+    zh: '参数覆盖必须是 JSON 对象；「{name}」不能覆盖',
+    en: 'Parameter overrides are a JSON object; “{name}” cannot be overridden',
+  },
   channel_config_invalid: {
     status: 400,
     zh: '渠道配置必须是 JSON 对象',
@@ -505,11 +530,6 @@ export const errors = {
     status: 400,
     zh: '渠道地址「{url}」不能使用：它指向云主机元数据或无法路由的地址',
     en: 'The address “{url}” cannot be used: it leads to a metadata service or to nowhere',
-  },
-  channel_text_invalid: {
-    status: 400,
-    zh: '{field} 含有不可见的控制字符，请删除后重试',
-    en: '{field} holds invisible control characters; remove them and try again',
   },
   channel_balance_running: {
     status: 409,
@@ -668,6 +688,17 @@ export const errors = {
     code: 'model_unpriced',
     zh: '模型 {model} 没有设置价格，请联系管理员在「模型倍率」中添加',
     en: 'The model {model} has no price. Ask an administrator to add it to the model ratios',
+  },
+  response_unknown: {
+    status: 404,
+    code: 'response_not_found',
+    zh: '没有编号为 {id} 的响应，或它已过期',
+    en: 'There is no response {id}, or it has expired',
+  },
+  proxy_path_invalid: {
+    status: 400,
+    zh: '代理的路径无效',
+    en: 'The path to be proxied is invalid',
   },
   user_quota_insufficient: {
     status: 403,

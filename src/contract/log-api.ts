@@ -40,6 +40,21 @@ export const Log = z.object({
 })
 export type Log = z.infer<typeof Log>
 
+/**
+ * One term of a cost: `count × ratios ÷ per` points, before the group's ratio. Kinds: `prompt`,
+ * `cached`, `cache_write`, `cache_write_hour`, `audio_prompt`, `image_prompt`, `completion`,
+ * `audio_completion`, `image_completion` count tokens; `picture`, `second`, `call` and `tool` what
+ * they say.
+ */
+const PriceLine = z.object({
+  kind: z.string(),
+  /** The tool's name, or the picture's quality and size. */
+  name: z.string().optional(),
+  count: z.int(),
+  ratios: z.array(z.string()),
+  per: z.int(),
+})
+
 /** How a consumption was priced; decimal ratios as text, exactly as they were applied. */
 export const PriceFactors = z.object({
   /** Name the price was looked up under. */
@@ -54,6 +69,12 @@ export const PriceFactors = z.object({
   prompt_tokens: z.int(),
   cached_tokens: z.int(),
   completion_tokens: z.int(),
+  /** Dollars a call, where the model is sold by the call. */
+  model_price: z.string().optional(),
+  /** The prompt had more tokens than this, and the ratios are those of long prompts. */
+  tier_above: z.int().optional(),
+  /** All terms, where there are others than text tokens and cached ones. */
+  lines: z.array(PriceLine).optional(),
   /** Where the token figures come from: the upstream or our own count. */
   usage_source: z.enum(['upstream', 'counted', 'estimated']),
   /** Points that the balance could not cover. */

@@ -22,8 +22,8 @@ export type Release = z.infer<typeof Release>
 
 export const releaseApi = {
   latest: get('/api/release', {
-    // The handler raises this to OPTIONS_MIN_ROLE.
     access: 'admin',
+    raisedBy: 'OPTIONS_MIN_ROLE',
     data: Release,
     summary: 'Newest release of RELEASE_REPOSITORY; asked for by the server, kept for an hour.',
   }),

@@ -142,6 +142,11 @@ export const settings = {
     'seconds an upstream may pause within an answer',
     '300',
   ),
+  RELAY_KEEP_ALIVE: setting(
+    wholeNumber(0, 3600),
+    'seconds of silence after which a client of a stream gets a sign of life; 0 is never',
+    '15',
+  ),
   RELAY_PROXY: setting(url, 'HTTP proxy for calls to upstreams'),
   SHUTDOWN_TIMEOUT: setting(wholeNumber(0, 3600), 'seconds that streams get after SIGTERM', '60'),
   LOG_LEVEL: setting(
@@ -172,6 +177,13 @@ export const settings = {
       .regex(/^[\w.-]+\/[\w.-]+$/)
       .meta({ wants: 'owner/name' }),
     '`owner/name`: whose releases the update check looks at (default: there is none)',
+  ),
+  CONSOLE_ORIGINS: setting(
+    commaSeparated
+      .refine((list) => list.every((item) => URL.canParse(item) && new URL(item).origin === item))
+      .meta({ wants: 'a comma list of origins such as https://console.example.com' }),
+    'comma list of other origins that serve the console and call this server',
+    '',
   ),
   EGRESS_ALLOW_PRIVATE: setting(
     flag,

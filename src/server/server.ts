@@ -15,6 +15,7 @@ import { auditRoutes } from './audit/audit-routes.ts'
 import { createBackground } from './background.ts'
 import { createFirstRoot, sessionSecret, type FirstRoot } from './bootstrap.ts'
 import { channelRoutes } from './channel/channel-routes.ts'
+import { startStatusDigest } from './channel/status-digest.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { dashboardRoutes } from './dashboard/dashboard-routes.ts'
@@ -22,7 +23,9 @@ import type { Database } from './db/database.ts'
 import { createEgress } from './egress/egress.ts'
 import { clientAddress, isTrustedProxy, parseTrustedProxies } from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
-import { API_BODY_BYTES_MAX, mountApi, renderRefusal } from './http/mount.ts'
+import { allowConsoles } from './http/console-origins.ts'
+import { API_BODY_BYTES_MAX } from './http/body-limit.ts'
+import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
@@ -106,12 +109,13 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       const throughProxy = isTrustedProxy(request.socket.remoteAddress, trusted)
       return throughProxy && header(request, 'x-forwarded-proto') === 'https'
     },
-    ownOrigins: new Set(),
+    ownOrigins: new Set(config.CONSOLE_ORIGINS),
   }
   const recovery = await startRecovery(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
   const stopReminders = startQuotaReminders(app)
+  const statusDigest = startStatusDigest(app)
   const metrics = createMetrics(() => ledger.pending)
   const relay = await createRelay(app, metrics)
   const stopper = new AbortController()
@@ -159,6 +163,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await logUpkeep.stop()
       await recovery.stop()
       stopReminders()
+      statusDigest.stop()
       await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
       await app.egress.close()
     },
@@ -249,6 +254,7 @@ function httpServer(
 async function prepare(web: FastifyInstance, app: App): Promise<void> {
   await web.register(fastifyCookie)
   await secureHeaders(web)
+  allowConsoles(web, app)
   await web.register(fastifyCompress, { global: true, threshold: 1024, encodings: ['br', 'gzip'] })
   // JSON is read whatever its Content-Type says; the endpoint's own shape decides.
   web.removeAllContentTypeParsers()

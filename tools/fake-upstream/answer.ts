@@ -4,7 +4,15 @@ export type StreamEvent = { name?: string; data: string }
 /** What is to be sent, before any trouble with the sending. */
 export type Answer =
   | { kind: 'whole'; status: number; headers: Record<string, string>; body: Buffer }
-  | { kind: 'stream'; events: StreamEvent[] }
+  | { kind: 'stream'; events: StreamEvent[]; layout?: StreamLayout }
+
+/** How a provider lays out a stream that is none of server-sent events. */
+export type StreamLayout = {
+  contentType: string
+  bytes(event: StreamEvent): Buffer
+  /** An error in the middle. */
+  error(message: string): StreamEvent
+}
 
 export const DONE = '[DONE]'
 /** Stands in a chunk's text where the sending time belongs (`stamp`). */

@@ -8,6 +8,8 @@ export type Call = {
   method: string
   /** Path without the `~words` segments, so that any base path prefix may stand before it. */
   path: string
+  /** As it arrived. */
+  rawPath: string
   query: URLSearchParams
   authorization: string
   headers: IncomingMessage['headers']
@@ -29,6 +31,7 @@ export function readCall(request: IncomingMessage, bytes: Buffer): Call {
   return {
     method: request.method ?? 'GET',
     path: segments.filter((segment) => !segment.startsWith('~')).join('/'),
+    rawPath: url.pathname,
     query: url.searchParams,
     authorization: request.headers.authorization ?? '',
     headers: request.headers,
@@ -45,9 +48,12 @@ export function readCall(request: IncomingMessage, bytes: Buffer): Call {
   }
 }
 
-/** Azure and Gemini name the model in the path. */
+/** Azure, Gemini and Bedrock name the model in the path. */
 function modelInPath(path: string): string | undefined {
-  const found = /\/deployments\/([^/]+)|\/models\/([^/:]+):/.exec(path)?.slice(1).find(Boolean)
+  const found = /\/deployments\/([^/]+)|\/models\/([^/:]+):|\/model\/([^/]+)\/(?:converse|invoke)/
+    .exec(path)
+    ?.slice(1)
+    .find(Boolean)
   return found === undefined ? undefined : decodePath(found)
 }
 

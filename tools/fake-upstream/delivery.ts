@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import zlib from 'node:zlib'
-import type { Answer, StreamEvent } from './answer.ts'
+import type { Answer } from './answer.ts'
 import { gzipBomb } from './bomb.ts'
 import type { Call } from './call.ts'
 import type { Directives } from './directives.ts'
@@ -12,6 +12,8 @@ const READ_BEFORE_RESET_MS = 20
 /** Apart enough that two writes arrive as two reads. */
 const BETWEEN_PARTS_MS = 2
 const EVENT_STREAM = { 'content-type': 'text/event-stream' }
+
+type Streamed = Extract<Answer, { kind: 'stream' }>
 
 /** Sends an answer with the trouble its call asked for; ends when the last byte is written. */
 export async function deliver(call: Call, answer: Answer, response: ServerResponse) {
@@ -29,7 +31,7 @@ export async function deliver(call: Call, answer: Answer, response: ServerRespon
   }
   return answer.kind === 'whole'
     ? sendWhole(call, answer, response)
-    : sendStream(call, answer.events, response)
+    : sendStream(call, answer, response)
 }
 
 async function sendWhole(
@@ -56,18 +58,19 @@ async function sendWhole(
   await reset(response)
 }
 
-async function sendStream(call: Call, events: StreamEvent[], response: ServerResponse) {
+async function sendStream(call: Call, answer: Streamed, response: ServerResponse) {
   const { directives } = call
-  const sent = eventsToSend(events, directives)
+  const { events, layout } = answer
+  const sent = eventsToSend(events, directives, layout)
   const encoding = directives.gzip ? { 'content-encoding': 'gzip' } : {}
-  response.writeHead(200, { ...EVENT_STREAM, ...encoding }).flushHeaders()
+  response.writeHead(200, { ...headersOf(answer), ...encoding }).flushHeaders()
   const gzip = directives.gzip ? zlib.createGzip() : null
   gzip?.pipe(response, { end: false })
   for (const [index, event] of sent.entries()) {
     if (index > 0 && directives.chunkDelayMs > 0) await sleep(directives.chunkDelayMs)
     if (response.closed) return
     const place = index === 0 ? 'first' : index === sent.length - 1 ? 'last' : 'middle'
-    const bytes = frame(event, place, directives)
+    const bytes = layout?.bytes(event) ?? frame(event, place, directives)
     if (gzip) {
       gzip.write(bytes)
       await new Promise<void>((resolve) => gzip.flush(resolve))
@@ -102,13 +105,17 @@ async function reset(response: ServerResponse) {
 }
 
 function headersOf(answer: Answer): Record<string, string> {
-  return answer.kind === 'whole' ? answer.headers : EVENT_STREAM
+  if (answer.kind === 'whole') return answer.headers
+  const { layout } = answer
+  return layout === undefined ? EVENT_STREAM : { 'content-type': layout.contentType }
 }
 
 function wholeBody(call: Call, answer: Answer): Buffer {
   if (answer.kind === 'whole') return answer.body
-  const { events } = answer
-  return Buffer.concat(events.map((event) => frame(event, 'middle', call.directives)))
+  const { events, layout } = answer
+  return Buffer.concat(
+    events.map((event) => layout?.bytes(event) ?? frame(event, 'middle', call.directives)),
+  )
 }
 
 /** Answers whose framing is wrong; written past node:http, which would not send them. */

@@ -17,17 +17,22 @@ import { startFastUpstream } from './fast-upstream.ts'
 import { anthropicAnswer, anthropicCountAnswer } from './native/anthropic-answers.ts'
 import { azureProblem } from './native/azure-checks.ts'
 import { geminiAnswer, geminiCountAnswer, geminiEmbeddingAnswer } from './native/gemini-answers.ts'
+import { providerEndpoints } from './providers/endpoints.ts'
 import { errorIn, refusalAnswer } from './refusals.ts'
 import {
   balanceAnswer,
   embeddingsAnswer,
-  imagesAnswer,
   moderationsAnswer,
   modelsAnswer,
   signInAnswer,
+} from './other-answers.ts'
+import {
+  imagesAnswer,
+  rerankAnswer,
   speechAnswer,
   transcriptionAnswer,
-} from './other-answers.ts'
+} from './openai/media-answers.ts'
+import { responsesAnswer, storedResponseAnswer } from './openai/responses-answers.ts'
 
 /** One request that arrived. The object stays live: `outcome` is filled in as the call ends. */
 export type SeenCall = {
@@ -176,10 +181,14 @@ function troubledAnswer(call: Call): Answer | null {
 }
 
 const endpoints: [suffix: RegExp, answer: (call: Call) => Answer][] = [
+  ...providerEndpoints,
   [/\/chat\/completions$/, chatAnswer],
   [/\/completions$/, completionAnswer],
   [/\/embeddings$/, embeddingsAnswer],
   [/\/moderations$/, moderationsAnswer],
+  [/\/responses$/, responsesAnswer],
+  [/\/responses\/[^/]+(?:\/\w+)?$/, storedResponseAnswer],
+  [/\/rerank$/, rerankAnswer],
   [/\/images\/(?:generations|edits|variations)$/, imagesAnswer],
   [/\/audio\/speech$/, speechAnswer],
   [/\/audio\/(?:transcriptions|translations)$/, transcriptionAnswer],

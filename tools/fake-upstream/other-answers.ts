@@ -1,23 +1,11 @@
 import { createHash } from 'node:crypto'
-import { bytesAnswer, jsonAnswer, range, type Answer } from './answer.ts'
-import { countOf, formField, textOf, type Call } from './call.ts'
+import { jsonAnswer, range, type Answer } from './answer.ts'
+import { countOf, textOf, type Call } from './call.ts'
 
 const CREATED_SECONDS = 1_700_000_000
 const RECORDED_VECTOR = [0.25, -0.5, 0.125]
 const EMBEDDING_DIMENSIONS = 8
 const TOKENS_PER_EMBEDDED_INPUT = 6
-const TOKENS_PER_IMAGE = 100
-/** A PNG of one pixel. */
-const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-const AUDIO_TYPES = new Map([
-  ['mp3', 'audio/mpeg'],
-  ['opus', 'audio/ogg'],
-  ['aac', 'audio/aac'],
-  ['flac', 'audio/flac'],
-  ['wav', 'audio/wav'],
-  ['pcm', 'audio/pcm'],
-])
 
 /**
  * `POST …/embeddings`. A model whose name contains "embed" answers one vector for each input, six
@@ -71,58 +59,6 @@ export function moderationsAnswer(call: Call): Answer {
     }
   })
   return jsonAnswer({ id: 'modr-fixed', model: call.model, results })
-}
-
-/** `POST …/images/generations`: addresses, or one-pixel pictures where base64 is the rule. */
-export function imagesAnswer(call: Call): Answer {
-  const isNew = call.model.startsWith('gpt-image')
-  const isBase64 = isNew || call.json.response_format === 'b64_json'
-  const count = countOf(call.json.n) ?? 1
-  const data = range(count).map(() =>
-    isBase64 ? { b64_json: PIXEL } : { url: 'http://127.0.0.1/image.png' },
-  )
-  const outputTokens = TOKENS_PER_IMAGE * count
-  const usage = {
-    input_tokens: 11,
-    output_tokens: outputTokens,
-    total_tokens: 11 + outputTokens,
-    input_tokens_details: { text_tokens: 11, image_tokens: 0 },
-  }
-  return jsonAnswer({ created: CREATED_SECONDS, data, ...(isNew ? { usage } : {}) })
-}
-
-/** `POST …/audio/speech`: 256 bytes of the asked type. */
-export function speechAnswer(call: Call): Answer {
-  const type = AUDIO_TYPES.get(textOf(call.json.response_format) ?? 'mp3') ?? 'audio/mpeg'
-  return bytesAnswer(type, Buffer.alloc(256, 1))
-}
-
-/** `POST …/audio/transcriptions` and `…/translations`. */
-export function transcriptionAnswer(call: Call): Answer {
-  const text = 'forty-two'
-  switch (formField(call.bytes, 'response_format')) {
-    case 'text':
-      return bytesAnswer('text/plain; charset=utf-8', `${text}\n`)
-    case 'srt':
-      return bytesAnswer('text/plain; charset=utf-8', `1\n00:00:00,000 --> 00:00:01,500\n${text}\n`)
-    case 'vtt':
-      return bytesAnswer('text/vtt', `WEBVTT\n\n00:00.000 --> 00:01.500\n${text}\n`)
-    case 'verbose_json':
-      return jsonAnswer({
-        task: 'transcribe',
-        language: 'english',
-        duration: 1.5,
-        text,
-        segments: [],
-      })
-    default:
-      return jsonAnswer({ text, ...transcriptionUsage(call) })
-  }
-}
-
-function transcriptionUsage(call: Call) {
-  if (!call.model.includes('transcribe')) return {}
-  return { usage: { type: 'tokens', input_tokens: 14, output_tokens: 3, total_tokens: 17 } }
 }
 
 /** `GET …/models` and `GET …/models/<id>`. */

@@ -1,6 +1,7 @@
 import { bytesAnswer, errorAnswer, type Answer } from './answer.ts'
 import { anthropicErrorAnswer } from './native/anthropic-checks.ts'
 import type { Call } from './call.ts'
+import { providerErrorAnswer } from './providers/errors.ts'
 import { geminiErrorAnswer } from './native/gemini-answers.ts'
 
 /** The error statuses asked for by name, as the providers word them. */
@@ -24,7 +25,7 @@ type ErrorWords = { message: string; type: string; code: string | null }
 export function errorIn({ path }: Call, status: number, words: ErrorWords): Answer {
   if (/\/messages(\/|$)/.test(path)) return anthropicErrorAnswer(status, words.message)
   if (/\/models\/[^/]+:/.test(path)) return geminiErrorAnswer(status, words.message)
-  return errorAnswer(status, words)
+  return providerErrorAnswer(path, status, words.message) ?? errorAnswer(status, words)
 }
 
 function refusalError(call: Call, code: string) {

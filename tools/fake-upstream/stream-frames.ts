@@ -1,4 +1,4 @@
-import { DONE, NOW_MARK, type StreamEvent } from './answer.ts'
+import { DONE, NOW_MARK, type StreamEvent, type StreamLayout } from './answer.ts'
 import type { Directives } from './directives.ts'
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
@@ -7,7 +7,11 @@ const KEEP_ALIVE = ': UPSTREAM PROCESSING'
 const LEAD_BYTE_MIN = 0xc0
 
 /** What is sent of a stream: all of it, or the part before trouble starts. */
-export function eventsToSend(events: StreamEvent[], directives: Directives): StreamEvent[] {
+export function eventsToSend(
+  events: StreamEvent[],
+  directives: Directives,
+  layout?: StreamLayout,
+): StreamEvent[] {
   const half = Math.ceil(events.length / 2)
   switch (directives.trouble) {
     case 'end-without-done':
@@ -15,7 +19,8 @@ export function eventsToSend(events: StreamEvent[], directives: Directives): Str
     case 'hang-mid-stream':
       return events.slice(0, half)
     case 'error-mid-stream': {
-      return [...events.slice(0, half), errorLike(events)]
+      const error = layout?.error('The upstream failed in the middle') ?? errorLike(events)
+      return [...events.slice(0, half), error]
     }
     default:
       return directives.cutAfter === null ? events : events.slice(0, directives.cutAfter)

@@ -1,5 +1,5 @@
 import { Agent } from 'undici'
-import { openApiDocument } from '../../src/server/http/openapi.ts'
+import { openApiDocument } from '../../src/server/http/openapi/openapi.ts'
 import { options } from '../../src/server/option/option.ts'
 import { aChannel, aToken, aUser } from '../../src/server/test/factories.ts'
 import type { OpenTestDatabase } from '../../src/server/test/for-each-database.ts'

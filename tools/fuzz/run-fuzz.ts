@@ -112,7 +112,9 @@ async function makeCall(
 /** `succeeded`, `refused`, or what is wrong with the answer. */
 function judge(operation: Operation, status: number, text: string): string {
   if (!STATUSES_ALLOWED.has(status)) return `status ${status}: ${text.slice(0, 300)}`
-  if (status === 429) return text === '' ? 'refused' : 'a limit says more than its status'
+  if (status === 429 && text === '') return 'refused'
+  // What cannot come as a file says why.
+  if (status === 429 && operation.accepts !== null) return 'a limit says more than its status'
   if (operation.accepts === null && status === 200) return 'succeeded'
   const json = parsed(text)
   if (json === undefined) return `no JSON object: ${text.slice(0, 300)}`

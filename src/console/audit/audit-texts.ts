@@ -11,7 +11,7 @@ const actionNames: Record<AuditAction, string> = {
   'user.enable': mark('启用用户'),
   'user.delete': mark('删除用户'),
   'user.top_up': mark('为用户充值'),
-  'redemption.create': mark('创建兑换码'),
+  'redemption.create': mark('添加兑换码'),
   'redemption.update': mark('编辑兑换码'),
   'redemption.delete': mark('删除兑换码'),
   'channel.create': mark('添加渠道'),

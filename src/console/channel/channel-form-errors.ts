@@ -9,6 +9,7 @@ import {
   needsKeyAgain,
   wholeNumber,
 } from './channel-form.ts'
+import { isObjectText, isProxyAddress, isTextsText } from './override/channel-overrides.ts'
 
 export interface FormError {
   /** Chinese; translated where shown. */
@@ -32,6 +33,7 @@ export function formErrors(form: ChannelForm, before: Channel | null): FormError
     ...keyErrors(form, before),
     ...modelErrors(form),
     ...numberErrors(form),
+    ...overrideErrors(form, before),
   ])
 }
 
@@ -83,6 +85,9 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
 
 function keyErrors(form: ChannelForm, before: Channel | null): Found {
   if (!needsKey(form, before) || form.key.trim() !== '') return []
+  if (before?.type === form.type && form.overrides.proxy !== '') {
+    return [['key', { text: mark('代理已更改，请重新填写密钥') }]]
+  }
   return needsKeyAgain(form, before)
     ? [['key', { text: mark('类型或地址已更改，请重新填写密钥') }]]
     : [['key', { text: mark('请填写渠道密钥'), toast: NAME_AND_KEY }]]
@@ -110,6 +115,30 @@ function isJson(text: string): boolean {
   } catch {
     return false
   }
+}
+
+function overrideErrors(form: ChannelForm, before: Channel | null): Found {
+  const { proxy, headers, params } = form.overrides
+  const errors: Found = []
+  if (proxy !== null && proxy !== '' && !isProxyAddress(proxy)) {
+    const text = mark('代理须是 http:// 或 https:// 开头的地址，例如 http://127.0.0.1:3128')
+    errors.push(['overrides.proxy', { text }])
+  }
+  const isTyped = headers !== null && headers.trim() !== ''
+  if (isTyped && !isTextsText(headers)) {
+    const text = mark('请求头覆盖须是 JSON 对象，值为字符串，例如 {"X-Team": "blue"}')
+    errors.push(['overrides.headers', { text }])
+  }
+  const isKept = before?.config_set?.includes('header_override') === true && headers === ''
+  if (isKept && before.type === form.type && needsKeyAgain(form, before)) {
+    const text = mark('请求会发往别处，请重新填写请求头覆盖，或移除它')
+    errors.push(['overrides.headers', { text }])
+  }
+  if (params.trim() !== '' && !isObjectText(params)) {
+    const text = mark('参数覆盖须是 JSON 对象，例如 {"temperature": 0.7}')
+    errors.push(['overrides.params', { text }])
+  }
+  return errors
 }
 
 function numberErrors({ priority, weight }: ChannelForm): Found {

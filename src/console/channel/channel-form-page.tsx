@@ -36,6 +36,7 @@ import { useTypeModels } from './channel-models.ts'
 import { TypeRow } from './channel-type-field.tsx'
 import { typeName } from './channel-type-name.ts'
 import styles from './channel.module.css'
+import { OverrideRows } from './override/override-rows.tsx'
 
 async function saveChannel(form: ChannelForm, before: Channel | null): Promise<void> {
   if (before === null) await call('POST /api/channel/', { body: toInput(form) })
@@ -154,6 +155,7 @@ function ChannelFormPage({ before, initial }: FormPageProps) {
           <KeyRow form={form} before={before} />
           <ModelRows form={form} before={before} />
           <OrderRows form={form} />
+          <OverrideRows form={form} before={before} />
         </fieldset>
         <SaveBar
           label={isNew ? t('创建') : t('保存')}

@@ -299,3 +299,57 @@ test('stored model lists are believed only as far as they are lists of texts', (
   expect(toModelsByType(null)).toEqual({})
   expect(toModelsByType({ 1: ['a', 2, null], 34: null, x: 'y' })).toEqual({ 1: ['a'] })
 })
+
+describe('what a channel overrides', () => {
+  const overrides = (over: Partial<ChannelForm['overrides']>) => ({
+    ...newChannelForm().overrides,
+    ...over,
+  })
+  const config = '{"proxy":"","header_override":"","param_override":{"top_p":1}}'
+  const config_set = ['proxy', 'header_override']
+  const before = aChannel({ config, config_set })
+
+  test('is sent as the server keeps it', () => {
+    const form = aForm({
+      overrides: overrides({
+        proxy: ' http://p.example:3128 ',
+        headers: '{"X-A":"b"}',
+        params: '{"n":1}',
+      }),
+    })
+    expect(JSON.parse(toInput(form).config ?? '')).toEqual({
+      proxy: 'http://p.example:3128',
+      header_override: { 'X-A': 'b' },
+      param_override: { n: 1 },
+    })
+  })
+
+  test('stays as it is when nothing is typed, and can be taken away', () => {
+    const form = toForm(before)
+    expect(toChanges(form, before)).toEqual({})
+    const removing = { ...form, overrides: { proxy: null, headers: null, params: '' } }
+    expect(JSON.parse(toChanges(removing, before).config ?? '')).toEqual({
+      proxy: null,
+      header_override: null,
+      param_override: null,
+    })
+  })
+
+  test('is checked before it is sent', () => {
+    const wrong = overrides({ proxy: 'socks5://p', headers: '{"a":1}', params: '[]' })
+    expect(wrongFields(aForm({ overrides: wrong }))).toEqual([
+      'overrides.proxy',
+      'overrides.headers',
+      'overrides.params',
+    ])
+  })
+
+  test('another proxy or address wants the key again, and the headers', () => {
+    const proxied = { ...toForm(before), overrides: overrides({ proxy: 'http://p.example' }) }
+    expect(wrongFields(proxied, before)).toEqual(['key', 'overrides.headers'])
+    const moved = { ...toForm(before), baseUrl: 'https://other.example', key: 'sk-2' }
+    expect(wrongFields(moved, before)).toEqual(['overrides.headers'])
+    const without = { ...moved, overrides: overrides({ headers: null }) }
+    expect(wrongFields(without, before)).toEqual([])
+  })
+})

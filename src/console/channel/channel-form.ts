@@ -10,6 +10,12 @@ import {
 } from '../../contract/channel-types.ts'
 import { commaList, CONFIG_MEMBERS } from '../../contract/channel.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
+import {
+  newOverrides,
+  overrideMembers,
+  type OverridesForm,
+  toOverrides,
+} from './override/channel-overrides.ts'
 
 /** What the form holds: texts as typed, until they are sent. */
 export interface ChannelForm {
@@ -30,6 +36,7 @@ export interface ChannelForm {
   priority: string
   /** Whole number; empty: not sent. */
   weight: string
+  overrides: OverridesForm
 }
 
 const emptyConfig = (): Record<ConfigMember, string> => ({
@@ -57,6 +64,7 @@ export const newChannelForm = (): ChannelForm => ({
   systemPrompt: '',
   priority: '',
   weight: '',
+  overrides: newOverrides(),
 })
 
 /** The stored object; null when the text is none. */
@@ -98,6 +106,7 @@ export function toForm(channel: Channel): ChannelForm {
     systemPrompt: channel.system_prompt ?? '',
     priority: String(channel.priority ?? 0),
     weight: String(channel.weight ?? 0),
+    overrides: toOverrides(configObject(channel.config) ?? {}),
   }
 }
 
@@ -121,8 +130,9 @@ function typedConfig({ type, config }: ChannelForm): Partial<Record<ConfigMember
 /** Members that the fields do not show are sent back as they came: older servers replace all. */
 function configText(form: ChannelForm, stored: string | null): string {
   const typed = typedConfig(form)
+  const overrides = overrideMembers(form.overrides, configObject(stored) ?? {})
   const filled = Object.fromEntries(
-    Object.entries({ ...configObject(stored), ...typed }).filter(
+    Object.entries({ ...configObject(stored), ...typed, ...overrides }).filter(
       // An emptied field has to be sent; one that was never there does not.
       ([member, value]) => value !== '' || Object.hasOwn(configObject(stored) ?? {}, member),
     ),
@@ -210,7 +220,7 @@ export const hasStoredKey = (channel: Channel): boolean => channel.key_set !== f
  */
 export function needsKeyAgain(form: ChannelForm, before: Channel | null): boolean {
   if (before === null || !hasStoredKey(before)) return false
-  if (form.type !== before.type) return true
+  if (form.type !== before.type || form.overrides.proxy !== '') return true
   const { mode } = channelType(form.type).baseUrlField
   return mode !== 'hidden' && trimBaseUrl(form.baseUrl) !== trimBaseUrl(before.base_url ?? '')
 }

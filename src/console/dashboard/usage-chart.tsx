@@ -29,7 +29,7 @@ export function UsageChart({ series, texts }: UsageChartProps) {
       series={series.map((one, index) => ({
         name: `s${index}`,
         label: texts.seriesName(one),
-        color: seriesColor(one, index),
+        color: series.length === 1 ? 'var(--series-0)' : seriesColor(one, index),
       }))}
       valueFormatter={texts.valueText}
       gridAxis="x"
@@ -47,5 +47,5 @@ export function UsageChart({ series, texts }: UsageChartProps) {
 }
 
 /** As the classes of the legend have it. */
-export const seriesColor = ({ name }: Pick<Series, 'name'>, index: number): string =>
+const seriesColor = ({ name }: Pick<Series, 'name'>, index: number): string =>
   name === null ? 'var(--series-rest)' : `var(--series-${index})`

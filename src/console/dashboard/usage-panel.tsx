@@ -32,8 +32,8 @@ export function useNameText(by: DashboardDimension): (name: string) => string {
   }
 }
 
-/** Points below which two decimals of a dollar say too little. */
-const SMALL_QUOTA = 100_000
+/** Points in all below which two decimals of a dollar say too little of their parts. */
+const SMALL_QUOTA = 5_000_000
 const SMALL_DECIMALS = 4
 /** Half a day on, a label is of its own day also where the clocks were changed. */
 const HALF_DAY = 43_200
@@ -46,6 +46,7 @@ function useChartTexts(
   const quotaText = useQuotaText()
   const nameText = useNameText(by)
   const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+  const decimals = overview.totals.quota < SMALL_QUOTA ? SMALL_DECIMALS : undefined
   const label = (start: number) =>
     unit === 'hour'
       ? dayjs.unix(start).format('HH:mm')
@@ -55,9 +56,7 @@ function useChartTexts(
     seriesName: ({ name, count }) =>
       name === null ? t('其他 {{names}} 个', { names: count }) : nameText(name),
     valueText: (value) =>
-      metric === 'quota'
-        ? quotaText(value, value < SMALL_QUOTA ? SMALL_DECIMALS : undefined)
-        : value.toLocaleString(i18n.language),
+      metric === 'quota' ? quotaText(value, decimals) : value.toLocaleString(i18n.language),
     axisText: (value) => (metric === 'quota' ? quotaText(value) : compact.format(value)),
   }
 }

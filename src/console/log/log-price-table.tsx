@@ -4,13 +4,27 @@ import { mark } from '../app/i18n.ts'
 import { priceStory, type PriceLine } from './log-price.ts'
 import styles from './log.module.css'
 
-const kinds: Record<PriceLine['kind'], string> = {
+const kinds: Readonly<Record<string, string>> = {
   prompt: mark('提示'),
   cached: mark('缓存读取'),
+  cache_write: mark('缓存写入'),
+  cache_write_hour: mark('缓存写入（1 小时）'),
+  audio_prompt: mark('音频输入'),
+  image_prompt: mark('图片输入'),
   completion: mark('补全'),
+  audio_completion: mark('音频输出'),
+  image_completion: mark('图片输出'),
+  picture: mark('图片'),
+  second: mark('录音秒数'),
+  call: mark('按次'),
+  tool: mark('工具'),
 }
 
 const grouped = (count: number): string => count.toLocaleString('en-US')
+
+/** `2 × 1.5`, and what it is divided by. */
+const product = ({ count, ratios, per }: PriceLine): string =>
+  [grouped(count), ...ratios].join(' × ') + (per === 1 ? '' : ` ÷ ${grouped(per)}`)
 
 interface PriceTableProps {
   price: PriceFactors
@@ -29,14 +43,24 @@ export function PriceTable({ price, quota, costText }: PriceTableProps) {
   return (
     <table className={styles['price']} aria-label={t('为什么是这个价格')}>
       <tbody>
-        {lines.map(({ kind, tokens, ratios, points }) => (
-          <tr key={kind}>
+        {lines.map((line) => (
+          <tr key={`${line.kind} ${line.name ?? ''}`}>
             <th scope="row">
-              {t(kinds[kind])} {[grouped(tokens), ...ratios].join(' × ')}
+              {t(kinds[line.kind] ?? line.kind)} {line.name} {product(line)}
             </th>
-            <td>{points}</td>
+            <td>{line.points}</td>
           </tr>
         ))}
+        {price.tier_above !== undefined && (
+          <tr>
+            <th scope="row">
+              {t('提示超过 {{tokens}} tokens，按长上下文倍率', {
+                tokens: grouped(price.tier_above),
+              })}
+            </th>
+            <td />
+          </tr>
+        )}
         <tr>
           <th scope="row">{t('分组 {{group}}', { group })}</th>
           <td>× {groupRatio}</td>

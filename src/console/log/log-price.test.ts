@@ -21,9 +21,9 @@ const aPrice = (over: Partial<PriceFactors> = {}): PriceFactors => ({
 test('cached tokens are a line of their own, and the group counts once, for all', () => {
   expect(priceStory(aPrice())).toEqual({
     lines: [
-      { kind: 'prompt', tokens: 4410, ratios: ['1.5'], points: '6,615' },
-      { kind: 'cached', tokens: 18_000, ratios: ['1.5', '0.1'], points: '2,700' },
-      { kind: 'completion', tokens: 1904, ratios: ['1.5', '5'], points: '14,280' },
+      { kind: 'prompt', count: 4410, ratios: ['1.5'], per: 1, points: '6,615' },
+      { kind: 'cached', count: 18_000, ratios: ['1.5', '0.1'], per: 1, points: '2,700' },
+      { kind: 'completion', count: 1904, ratios: ['1.5', '5'], per: 1, points: '14,280' },
     ],
     group: 'vip',
     groupRatio: '0.8',
@@ -69,4 +69,55 @@ test.each([
 test('factors that are no decimals tell no story', () => {
   expect(priceStory(aPrice({ group_ratio: '' }))).toBeNull()
   expect(priceStory(aPrice({ cache_ratio: '1e-3' }))).toBeNull()
+})
+
+test('terms that the server names are taken as they are', () => {
+  const price = aPrice({
+    group_ratio: '0.5',
+    lines: [
+      { kind: 'second', count: 7, ratios: ['3', '1000'], per: 60 },
+      { kind: 'picture', name: 'hd 1024x1792', count: 2, ratios: ['20', '1000', '3'], per: 1 },
+      { kind: 'tool', name: 'web_search', count: 3, ratios: ['10', '500000'], per: 1000 },
+      { kind: 'cached', count: 0, ratios: ['3', '0.1'], per: 1 },
+    ],
+  })
+  expect(priceStory(price)).toEqual({
+    lines: [
+      { kind: 'second', count: 7, ratios: ['3', '1000'], per: 60, points: '350' },
+      {
+        kind: 'picture',
+        name: 'hd 1024x1792',
+        count: 2,
+        ratios: ['20', '1000', '3'],
+        per: 1,
+        points: '120,000',
+      },
+      {
+        kind: 'tool',
+        name: 'web_search',
+        count: 3,
+        ratios: ['10', '500000'],
+        per: 1000,
+        points: '15,000',
+      },
+    ],
+    group: 'vip',
+    groupRatio: '0.5',
+    exact: '67,675',
+    total: 67_675,
+  })
+})
+
+test('thirds of a point are rounded up at the end, and shown with a few decimals', () => {
+  const price = aPrice({
+    group_ratio: '1',
+    lines: [{ kind: 'second', count: 1, ratios: ['1', '1000'], per: 60 }],
+  })
+  expect(priceStory(price)).toMatchObject({ exact: '16.666666', total: 17 })
+  expect(priceStory(price)?.lines[0]?.points).toBe('16.666666')
+})
+
+test('a divisor of another version tells no story', () => {
+  const price = aPrice({ lines: [{ kind: 'second', count: 1, ratios: ['1'], per: 7 }] })
+  expect(priceStory(price)).toBeNull()
 })

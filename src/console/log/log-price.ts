@@ -5,12 +5,17 @@ import type { PriceFactors } from '../../contract/log-api.ts'
  * rounded but the result, once, up to a whole point.
  */
 
-/** Tokens of one kind, times ratios. */
+/** So many of one kind, times ratios. */
 export interface PriceLine {
-  kind: 'prompt' | 'cached' | 'completion'
-  tokens: number
+  /** `prompt`, `cached`, `picture` …; one that this console does not know is shown by its name. */
+  kind: string
+  /** The tool's name, or the picture's quality and size. */
+  name?: string
+  count: number
   /** Decimals as they were applied. */
   ratios: string[]
+  /** What the product is divided by: 60 where a minute is priced, 1000 where a thousand are. */
+  per: number
   /** Points, exactly, as a decimal text. */
   points: string
 }
@@ -29,6 +34,9 @@ interface Decimal {
   digits: bigint
   decimals: number
 }
+
+/** Prices of a minute and of a thousand: what is divided is counted in these parts of a point. */
+const PARTS = 60_000
 
 /** `0.075` is 75 with 3 decimals; null when the text is no decimal. */
 function decimalOf(text: string): Decimal | null {
@@ -51,45 +59,81 @@ function plus(a: Decimal, b: Decimal): Decimal {
   return { digits: scaled(a) + scaled(b), decimals }
 }
 
-function textOf({ digits, decimals }: Decimal): string {
-  const padded = digits.toString().padStart(decimals + 1, '0')
-  const point = padded.length - decimals
+/** Decimal places that a quotient without end is shown with. */
+const SHOWN_PLACES = 6
+
+/** Of so many parts; thirds of a point have no last decimal. */
+function textOf({ digits, decimals }: Decimal, parts = 1): string {
+  const unit = 10n ** BigInt(decimals) * BigInt(parts)
+  const isWhole = digits % unit === 0n
+  const places = isWhole ? 0 : parts === 1 ? decimals : SHOWN_PLACES + decimals
+  const scaled = (digits * 10n ** BigInt(places)) / unit
+  const padded = scaled.toString().padStart(places + 1, '0')
+  const point = padded.length - places
   const fraction = padded.slice(point).replace(/0+$/, '')
   const grouped = padded.slice(0, point).replace(/\B(?=(\d{3})+$)/g, ',')
   return fraction === '' ? grouped : `${grouped}.${fraction}`
 }
 
-function roundedUp({ digits, decimals }: Decimal): number {
-  const unit = 10n ** BigInt(decimals)
+function roundedUp({ digits, decimals }: Decimal, parts: number): number {
+  const unit = 10n ** BigInt(decimals) * BigInt(parts)
   return Number((digits + unit - 1n) / unit)
+}
+
+type Term = Omit<PriceLine, 'points'>
+
+/** The terms as the server has written them, or, where all is text, as they follow from the ratios. */
+function termsOf(price: PriceFactors): Term[] {
+  if (price.lines !== undefined) {
+    return price.lines.map(({ name, ...line }) => (name === undefined ? line : { ...line, name }))
+  }
+  const { prompt_tokens, cached_tokens, completion_tokens, model_ratio } = price
+  const term = (kind: string, count: number, ...own: string[]): Term => ({
+    kind,
+    count,
+    ratios: [model_ratio, ...own],
+    per: 1,
+  })
+  return [
+    term('prompt', prompt_tokens - cached_tokens),
+    term('cached', cached_tokens, price.cache_ratio),
+    term('completion', completion_tokens, price.completion_ratio),
+  ]
 }
 
 /** Null when the factors cannot be read. */
 export function priceStory(price: PriceFactors): PriceStory | null {
-  const { prompt_tokens, cached_tokens, completion_tokens } = price
   const group = decimalOf(price.group_ratio)
-  const kinds = [
-    { kind: 'prompt' as const, tokens: prompt_tokens - cached_tokens, own: [] },
-    { kind: 'cached' as const, tokens: cached_tokens, own: [price.cache_ratio] },
-    { kind: 'completion' as const, tokens: completion_tokens, own: [price.completion_ratio] },
-  ]
   let sum = whole(0)
   const lines: PriceLine[] = []
-  for (const { kind, tokens, own } of kinds) {
-    const ratios = [price.model_ratio, ...own]
-    let points = whole(tokens)
-    for (const ratio of ratios.map(decimalOf)) {
+  for (const term of termsOf(price)) {
+    // A divisor of some later version.
+    if (term.per < 1 || PARTS % term.per !== 0) return null
+    let points = whole(term.count)
+    for (const ratio of term.ratios.map(decimalOf)) {
       if (ratio === null) return null
       points = times(points, ratio)
     }
-    sum = plus(sum, points)
-    if (tokens > 0) lines.push({ kind, tokens, ratios, points: textOf(points) })
+    sum = plus(sum, times(points, whole(PARTS / term.per)))
+    if (term.count > 0) lines.push({ ...term, points: textOf(points, term.per) })
   }
   if (group === null) return null
   const exact = times(sum, group)
-  // A price of nothing stays nothing; any other costs a point where a token was used.
-  const isFree = group.digits === 0n || decimalOf(price.model_ratio)?.digits === 0n
-  const isUsed = prompt_tokens + completion_tokens > 0
-  const total = isFree || !isUsed ? 0 : Math.max(1, roundedUp(exact))
-  return { lines, group: price.group, groupRatio: price.group_ratio, exact: textOf(exact), total }
+  return {
+    lines,
+    group: price.group,
+    groupRatio: price.group_ratio,
+    exact: textOf(exact, PARTS),
+    total: totalOf(price, exact),
+  }
+}
+
+/** A price of nothing stays nothing; any other costs a point where a token was used. */
+function totalOf(price: PriceFactors, exact: Decimal): number {
+  const points = roundedUp(exact, PARTS)
+  if (price.lines !== undefined) return points
+  const ratios = [price.group_ratio, price.model_ratio].map(decimalOf)
+  const isFree = ratios.some((ratio) => ratio?.digits === 0n)
+  const isUsed = price.prompt_tokens + price.completion_tokens > 0
+  return isFree || !isUsed ? 0 : Math.max(1, points)
 }

@@ -85,7 +85,8 @@ export function Statistics({ list }: { list: LogList }) {
     )
   }
   // A One API server sums up nothing but quota.
-  const countOf = (count: number | undefined) => count?.toLocaleString('en-US') ?? '—'
+  const counted = (label: string, count: number | undefined): Figure[] =>
+    count === undefined ? [] : [{ label, value: count.toLocaleString('en-US') }]
   return (
     <output className={styles['figures']}>
       <Figures
@@ -95,9 +96,9 @@ export function Statistics({ list }: { list: LogList }) {
             value: quotaText(data.quota),
             note: t('{{points}} 点', { points: data.quota.toLocaleString('en-US') }),
           },
-          { label: names.prompt, value: countOf(data.prompt_token) },
-          { label: names.completion, value: countOf(data.completion_token) },
-          { label: names.total, value: countOf(data.token) },
+          ...counted(names.prompt, data.prompt_token),
+          ...counted(names.completion, data.completion_token),
+          ...counted(names.total, data.token),
         ]}
       />
     </output>

@@ -128,7 +128,7 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
     { label: t('名称'), from: initial.name, to: name },
     { label: t('额度'), from: initial.quota, to: quota },
   ].filter(({ from, to }) => from !== to)
-  const title = isNew ? t('创建兑换码') : t('编辑兑换码')
+  const title = isNew ? t('添加兑换码') : t('编辑兑换码')
   const submit = form.onSubmit(
     (values) => void save(values),
     // The first wrong field is named by a toast too: it may be out of sight.

@@ -4,7 +4,7 @@ import type { Tone } from '../ui/marks.tsx'
 
 const states = new Map<number, { tone: Tone; name: string }>([
   [RedemptionStatus.unused, { tone: 'good', name: mark('未使用') }],
-  [RedemptionStatus.disabled, { tone: 'bad', name: mark('已禁用') }],
+  [RedemptionStatus.disabled, { tone: 'off', name: mark('已禁用') }],
   [RedemptionStatus.used, { tone: 'off', name: mark('已使用') }],
 ])
 

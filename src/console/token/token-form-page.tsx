@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
+import { availableModelsQuery } from '../app/available-models.ts'
 import { call } from '../app/call.ts'
 import { useFormSave } from '../app/form/form-save.ts'
 import { useDollarText, useHasFeature } from '../app/status.ts'
@@ -155,10 +156,7 @@ function QuotaRow({ form }: { form: TokenFormApi }) {
 
 function ModelsRow({ form }: { form: TokenFormApi }) {
   const { t } = useTranslation()
-  const { data: models = [] } = useQuery({
-    queryKey: ['available-models'],
-    queryFn: ({ signal }) => call('GET /api/user/available_models', {}, { signal }),
-  })
+  const { data: models = [] } = useQuery(availableModelsQuery)
   return (
     <FormRow label={t('模型')} hint={t('留空不限制')}>
       {(field) => (
@@ -228,7 +226,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
   const form = useTokenForm(initial, isNew)
   const { save, isBusy, failure } = useSave(before)
   const changes = useChanges(form, initial)
-  const title = isNew ? t('创建令牌') : t('编辑令牌')
+  const title = isNew ? t('添加令牌') : t('编辑令牌')
 
   const submit = form.onSubmit(
     (values) => void save(values),

@@ -69,7 +69,8 @@ export function toForm(token: Token): TokenForm {
   return {
     name: token.name,
     expiry: token.expired_time === NEVER_EXPIRES ? '' : stampText(token.expired_time),
-    quota: String(token.remain_quota),
+    // A server of the family keeps -1 with a token that has no limit.
+    quota: token.remain_quota < 0 ? '' : String(token.remain_quota),
     isUnlimited: token.unlimited_quota,
     models: commaList(token.models),
     subnet: token.subnet ?? '',

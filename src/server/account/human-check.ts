@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { callHttp, HttpCallFailed, jsonMembers } from '../egress/http-call.ts'
+import { cookieScope } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
 import { sha256 } from '../secrets.ts'
 import { insertHumanCheck, isHumanCheckValid } from './human-check-store.ts'
@@ -26,7 +27,7 @@ export async function passHumanCheck(
   { request, reply, address }: Pick<CallContext, 'request' | 'reply' | 'address'>,
   answer: string,
 ): Promise<void> {
-  const { options, database, clock, config } = app
+  const { options, database, clock } = app
   if (!options.flag('TurnstileCheckEnabled')) return
   const nowSeconds = clock.nowSeconds()
   const known = request.cookies[HUMAN_COOKIE]
@@ -40,11 +41,8 @@ export async function passHumanCheck(
     expiresAtSeconds: nowSeconds + LIFE_SECONDS,
   })
   reply.setCookie(HUMAN_COOKIE, id, {
-    path: config.BASE_PATH,
+    ...cookieScope(app, request),
     maxAge: LIFE_SECONDS,
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: app.isSecure(request.raw),
   })
 }
 

@@ -1,22 +1,16 @@
 import { auditApi } from '../../contract/audit-api.ts'
-import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { parsePosition } from '../log/log-paging.ts'
 import { auditPage, type StoredAudit } from './audit-store.ts'
 
 export const auditRoutes = ({ database }: App): Route[] => [
   serve(auditApi.list, async ({ query: { p, before, ...filter } }) => {
-    const rows = await auditPage(database.heavy, filter, { after: position(before), page: p })
+    const after = before === '' ? null : parsePosition(before)
+    const rows = await auditPage(database.heavy, filter, { after, page: p })
     return { data: rows.map(answered) }
   }),
 ]
-
-function position(text: string): { createdAt: number; id: number } | null {
-  if (text === '') return null
-  const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
-  if (match === null) throw new AppError('invalid_parameter')
-  return { createdAt: Number(match[1]), id: Number(match[2]) }
-}
 
 const answered = ({ old_values, new_values, ...row }: StoredAudit) => ({
   ...row,

@@ -1,4 +1,4 @@
-import { sql, type Selectable } from 'kysely'
+import { sql, type Insertable, type Selectable } from 'kysely'
 import { AUDIT_ACTIONS, type AuditAction } from '../../contract/audit.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Queries } from '../db/database.ts'
@@ -21,34 +21,49 @@ export interface AuditedAct extends AuditedChange {
   target: { id: number; name: string }
 }
 
+/** Rows of one statement. */
+const ROWS_PER_STATEMENT = 500
+
 /**
  * Writes down what somebody changed; call it in the transaction of the change. Of two states only
  * the members that differ are kept, secrets masked, so whole rows may be passed; where nothing
  * differs, nothing is written. A side that does not exist (before a creation, after a deletion) is
  * null.
  */
-export async function recordAudit(
+export const recordAudit = (db: Queries, author: AuditAuthor, act: AuditedAct): Promise<void> =>
+  recordAudits(db, author, [act])
+
+/** The same for many changes of one call. */
+export async function recordAudits(
   db: Queries,
+  author: AuditAuthor,
+  acts: readonly AuditedAct[],
+): Promise<void> {
+  const rows = acts.flatMap((act) => auditRow(author, act) ?? [])
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    const chunk = rows.slice(start, start + ROWS_PER_STATEMENT)
+    await db.insertInto('audit').values(chunk).execute()
+  }
+}
+
+function auditRow(
   { actor, address, requestId }: AuditAuthor,
   { nowSeconds, action, target, before, after }: AuditedAct,
-): Promise<void> {
+): Insertable<AuditRow> | null {
   const change = auditedChange({ before, after })
-  if (change === null) return
-  await db
-    .insertInto('audit')
-    .values({
-      created_at: nowSeconds,
-      actor_id: actor.id,
-      actor_name: actor.user.username,
-      address,
-      request_id: requestId,
-      action,
-      target_id: target.id,
-      target_name: target.name,
-      old_values: change.before && JSON.stringify(change.before),
-      new_values: change.after && JSON.stringify(change.after),
-    })
-    .execute()
+  if (change === null) return null
+  return {
+    created_at: nowSeconds,
+    actor_id: actor.id,
+    actor_name: actor.user.username,
+    address,
+    request_id: requestId,
+    action,
+    target_id: target.id,
+    target_name: target.name,
+    old_values: change.before && JSON.stringify(change.before),
+    new_values: change.after && JSON.stringify(change.after),
+  }
 }
 
 /** Exact matches joined by "and"; empty or 0: no filter. */

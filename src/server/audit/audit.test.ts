@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
 import { AUDIT_SECRET } from '../../contract/audit.ts'
 import { auditedChange } from './audit.ts'
 
@@ -54,6 +55,25 @@ test('texts that hold objects are looked into: prices by model, secrets of a con
   expect(auditedChange({ before: null, after })?.after).toMatchObject({
     config: { region: 'us', sk: AUDIT_SECRET, ak: AUDIT_SECRET },
   })
+})
+
+test.each(SECRET_CONFIG_MEMBERS)('no value of %s in a config is kept', (member) => {
+  for (const [old, now] of [
+    ['hidden-1', 'hidden-2'],
+    [{ 'X-Key': 'hidden-1' }, { 'X-Key': 'hidden-2', 'X-Other': 'hidden-3' }],
+  ]) {
+    const before = { config: JSON.stringify({ [member]: old }) }
+    const after = { config: JSON.stringify({ [member]: now }) }
+    for (const change of [
+      { before, after },
+      { before: null, after },
+      { before, after: null },
+    ]) {
+      const text = JSON.stringify(auditedChange(change))
+      expect(text).toContain(AUDIT_SECRET)
+      expect(text).not.toContain('hidden')
+    }
+  }
 })
 
 test('names of every object are names like others', () => {

@@ -1,4 +1,5 @@
 import { AUDIT_SECRET } from '../../contract/audit.ts'
+import { SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
 import { isOptionKey, isSecretOption } from '../option/option.ts'
 
 /** A row before and after; null: there was, or is, none. */
@@ -14,9 +15,7 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'password',
   'access_token',
   'key',
-  'sk',
-  'ak',
-  'vertex_ai_adc',
+  ...SECRET_CONFIG_MEMBERS,
 ])
 
 /** Longer texts are cut, in characters: the audit says what changed, it is no copy of the data. */

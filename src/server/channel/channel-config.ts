@@ -1,4 +1,4 @@
-import { CONFIG_MEMBERS, SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
+import { CONFIG_MEMBERS, OVERRIDE_MEMBERS, SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
 import type { ConfigMember } from '../../contract/channel-types.ts'
 
 /**
@@ -34,9 +34,11 @@ export const secretsSet = (config: ConfigObject): string[] =>
 
 /** The values of the secret members, for keeping them out of texts. */
 export const secretValues = (config: ConfigObject): string[] =>
-  SECRET_CONFIG_MEMBERS.map((member) => config[member]).filter(
-    (value): value is string => typeof value === 'string' && value !== '',
-  )
+  SECRET_CONFIG_MEMBERS.map((member) => config[member])
+    .flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : value,
+    )
+    .filter((value): value is string => typeof value === 'string' && value !== '')
 
 /**
  * What is stored after `given` was sent for a channel that holds `stored`. Members that are not
@@ -59,7 +61,7 @@ export const withoutSecrets = (config: ConfigObject): ConfigObject =>
 export const configText = (config: ConfigObject): string =>
   Object.keys(config).length === 0 ? '' : JSON.stringify(config)
 
-const KNOWN: ReadonlySet<string> = new Set(CONFIG_MEMBERS)
+const KNOWN: ReadonlySet<string> = new Set([...CONFIG_MEMBERS, ...OVERRIDE_MEMBERS])
 
 /**
  * What is answered: the members the wire knows, secrets blank. A text that cannot be read is

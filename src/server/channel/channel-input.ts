@@ -3,8 +3,9 @@ import { ChannelStatus, commaList } from '../../contract/channel.ts'
 import { trimBaseUrl } from '../../contract/channel-types.ts'
 import type { Refusal } from '../../contract/errors.ts'
 import { addressClass } from '../egress/address-class.ts'
-import { length } from '../user/user.ts'
+import { isReadable, length } from '../../contract/text.ts'
 import { parseConfigObject } from './channel-config.ts'
+import { overridesRefusal } from './overrides.ts'
 
 /** What people may write into a channel. */
 
@@ -17,8 +18,6 @@ const GROUP_LENGTH_MAX = 32
 /** Rows (group, model, channel) that one call may bring about; keeps its transaction short. */
 export const ABILITIES_MAX = 100_000
 
-/** Control characters, halves of characters, and marks that turn the order of what follows. */
-const UNREADABLE = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u
 /** In a key nothing invisible means anything; it comes from copying, and no header can carry it. */
 const UNREADABLE_IN_KEY = /[\p{Cc}\p{Cs}\p{Cf}]/u
 
@@ -30,9 +29,14 @@ export function channelRefusal(input: Partial<ChannelInput>): Refusal | null {
     textRefusal(input) ??
     addressRefusal(input.base_url ?? '') ??
     (isModelMapping(model_mapping) ? null : { code: 'channel_mapping_invalid' }) ??
-    (parseConfigObject(config) === null ? { code: 'channel_config_invalid' } : null) ??
+    configRefusal(config) ??
     listRefusal(input)
   )
+}
+
+function configRefusal(text: string): Refusal | null {
+  const config = parseConfigObject(text)
+  return config === null ? { code: 'channel_config_invalid' } : overridesRefusal(config)
 }
 
 const isChannelStatus = (status: number): boolean =>
@@ -41,13 +45,13 @@ const isChannelStatus = (status: number): boolean =>
 function textRefusal(input: Partial<ChannelInput>): Refusal | null {
   if (length(input.name ?? '') > NAME_LENGTH_MAX) return tooLong('name', NAME_LENGTH_MAX)
   const texts = ['name', 'group', 'models', 'test_model', 'base_url', 'other'] as const
-  const field = texts.find((member) => UNREADABLE.test((input[member] ?? '').trim()))
-  return field === undefined ? null : { code: 'channel_text_invalid', params: { field } }
+  const field = texts.find((member) => !isReadable((input[member] ?? '').trim()))
+  return field === undefined ? null : { code: 'text_unreadable', params: { field } }
 }
 
 /** Why this key, which is one line, cannot be one. */
 export const keyRefusal = (key: string): Refusal | null =>
-  UNREADABLE_IN_KEY.test(key) ? { code: 'channel_text_invalid', params: { field: 'key' } } : null
+  UNREADABLE_IN_KEY.test(key) ? { code: 'text_unreadable', params: { field: 'key' } } : null
 
 /** Characters of a wrong address that its refusal repeats. */
 const SHOWN_ADDRESS_MAX = 200
@@ -75,7 +79,7 @@ function isBaseAddress(text: string): boolean {
 const isOverlongModel = (model: string): boolean => length(model) > MODEL_LENGTH_MAX
 
 const isModelName = (model: unknown): boolean =>
-  typeof model === 'string' && !isOverlongModel(model) && !UNREADABLE.test(model)
+  typeof model === 'string' && !isOverlongModel(model) && isReadable(model)
 
 /** Nothing, or a JSON object from names to names. */
 function isModelMapping(text: string): boolean {

@@ -1,8 +1,7 @@
 import { channelApi } from '../../contract/channel-api.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { recordAudit, type AuditAuthor } from '../audit/audit-store.ts'
-import type { Queries } from '../db/database.ts'
+import { recordAudit, recordAudits, type AuditedAct } from '../audit/audit-store.ts'
 import type { Egress } from '../egress/egress.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { createChannelBalances } from './upstream/channel-balances.ts'
@@ -79,11 +78,11 @@ function changingRoutes({ database, clock }: App): Route[] {
       const nowSeconds = clock.nowSeconds()
       await database.write.transaction().execute(async (trx) => {
         const ids = await insertChannels(trx, channels, nowSeconds)
-        for (const [index, after] of channels.entries()) {
+        const acts = channels.map((after, index): AuditedAct => {
           const target = { id: ids[index] ?? 0, name: after.name }
-          const action = 'channel.create'
-          await recordAudit(trx, call, { nowSeconds, action, target, before: null, after })
-        }
+          return { nowSeconds, action: 'channel.create', target, before: null, after }
+        })
+        await recordAudits(trx, call, acts)
       })
       await database.announce('channels')
       return { data: duplicates === 0 ? undefined : { created: channels.length, duplicates } }
@@ -110,7 +109,11 @@ function changingRoutes({ database, clock }: App): Route[] {
       const nowSeconds = clock.nowSeconds()
       const count = await database.write.transaction().execute(async (trx) => {
         const deleted = await deleteDisabledChannels(trx)
-        for (const channel of deleted) await recordDeletion(trx, call, { channel, nowSeconds })
+        await recordAudits(
+          trx,
+          call,
+          deleted.map((channel) => deletion(channel, nowSeconds)),
+        )
         return deleted.length
       })
       await database.announce('channels')
@@ -122,25 +125,20 @@ function changingRoutes({ database, clock }: App): Route[] {
         const channel = await lockChannel(trx, call.params.id)
         await deleteChannel(trx, call.params.id)
         // Deleting what is gone succeeds, as its clients know it.
-        if (channel !== null) await recordDeletion(trx, call, { channel, nowSeconds })
+        if (channel !== null) await recordAudit(trx, call, deletion(channel, nowSeconds))
       })
       await database.announce('channels')
     }),
   ]
 }
 
-const recordDeletion = (
-  trx: Queries,
-  by: AuditAuthor,
-  { channel, nowSeconds }: { channel: StoredChannel; nowSeconds: number },
-): Promise<void> =>
-  recordAudit(trx, by, {
-    nowSeconds,
-    action: 'channel.delete',
-    target: { id: channel.id, name: channel.name ?? '' },
-    before: channel,
-    after: null,
-  })
+const deletion = (channel: StoredChannel, nowSeconds: number): AuditedAct => ({
+  nowSeconds,
+  action: 'channel.delete',
+  target: { id: channel.id, name: channel.name ?? '' },
+  before: channel,
+  after: null,
+})
 
 function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
   const tests = createChannelTests(app, probe, stopping)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Database, Queries } from '../db/database.ts'
+import { moveSetting } from '../db/setting-store.ts'
 import { LOST_AFTER_SECONDS, POSTGRES_NOW } from '../ledger/heartbeat.ts'
 
 /**
@@ -82,19 +83,12 @@ export async function takeRun(
 }
 
 /** Writes how far a run has come. False: it is another process's by now. */
-export async function saveRun(
+export const saveRun = (
   db: Queries,
   name: RunName,
   { was, is }: { was: StoredRun; is: StoredRun },
-): Promise<boolean> {
-  const result = await db
-    .updateTable('settings')
-    .set({ value: JSON.stringify(is) })
-    .where('name', '=', settingOf(name))
-    .where('value', '=', JSON.stringify(was))
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
-}
+): Promise<boolean> =>
+  moveSetting(db, settingOf(name), { from: JSON.stringify(was), to: JSON.stringify(is) })
 
 /** The run that goes on or the last one; not running when its process is gone. */
 export async function readRun(

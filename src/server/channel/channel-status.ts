@@ -3,11 +3,16 @@ import { LogType } from '../../contract/log.ts'
 import type { App } from '../app.ts'
 import { insertLog } from '../log/log-store.ts'
 import { withoutChannelSecrets } from './channel.ts'
+import { beginPause, endPause, insertNotice } from './channel-pause-store.ts'
 import { moveChannelStatus, type StoredChannel } from './channel-store.ts'
+
+/** Why the program changes a status, as a letter names it. */
+export type StatusCause = 'refused' | 'slow' | 'balance' | 'tested' | 'answered'
 
 interface StatusChange {
   channel: StoredChannel
   to: number
+  cause: StatusCause
   /** Why, in Chinese, as log rows are; it may repeat what an upstream said. */
   reason: string
   requestId: string
@@ -15,16 +20,24 @@ interface StatusChange {
 
 /**
  * Disables or enables a channel on the program's own account: its abilities follow, a log row says
- * why, and the relay hears of it. Nothing happens when somebody has changed the status meanwhile.
+ * why, root is to be told, and the relay hears of it. False: somebody has changed the status
+ * meanwhile, and nothing happens.
  */
 export async function changeStatusByProgram(
   { database, clock }: Pick<App, 'database' | 'clock'>,
-  { channel, to, reason, requestId }: StatusChange,
-): Promise<void> {
+  { channel, to, cause, reason, requestId }: StatusChange,
+): Promise<boolean> {
   const { id, status: from } = channel
+  const nowSeconds = clock.nowSeconds()
+  const told = withoutChannelSecrets(reason, channel)
   const what = to === ChannelStatus.enabled ? '已被自动启用' : '已被自动禁用'
   const moved = await database.write.transaction().execute(async (trx) => {
     if (!(await moveChannelStatus(trx, { id, from, to }))) return false
+    if (to === ChannelStatus.enabled) await endPause(trx, id)
+    else await beginPause(trx, { channelId: id, cause, nowSeconds })
+    const name = withoutChannelSecrets(channel.name ?? '', channel)
+    const notice = { channel_id: id, name, status: to, cause, reason: told }
+    await insertNotice(trx, { created_at: nowSeconds, ...notice })
     await insertLog(trx, {
       // Nobody's row: only administrators see it.
       userId: 0,
@@ -34,11 +47,12 @@ export async function changeStatusByProgram(
         `渠道「${channel.name ?? ''}」（#${id}）${what}：${reason}`,
         channel,
       ),
-      nowSeconds: clock.nowSeconds(),
+      nowSeconds,
       requestId,
       channelId: id,
     })
     return true
   })
   if (moved) await database.announce('channels')
+  return moved
 }

@@ -206,6 +206,7 @@ export async function moveChannelStatus(
 export async function deleteChannel(trx: Queries, id: number): Promise<void> {
   await trx.deleteFrom('channels').where('id', '=', id).execute()
   await trx.deleteFrom('abilities').where('channel_id', '=', id).execute()
+  await trx.deleteFrom('channel_pauses').where('channel_id', '=', id).execute()
 }
 
 /** Deletes what a person or the program has disabled. Answers the rows that were. */
@@ -216,14 +217,9 @@ export async function deleteDisabledChannels(trx: Queries): Promise<StoredChanne
     .returningAll()
     .execute()
   for (const chunk of chunksOf(deleted)) {
-    await trx
-      .deleteFrom('abilities')
-      .where(
-        'channel_id',
-        'in',
-        chunk.map(({ id }) => id),
-      )
-      .execute()
+    const ids = chunk.map(({ id }) => id)
+    await trx.deleteFrom('abilities').where('channel_id', 'in', ids).execute()
+    await trx.deleteFrom('channel_pauses').where('channel_id', 'in', ids).execute()
   }
   return deleted
 }

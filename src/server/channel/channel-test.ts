@@ -132,7 +132,8 @@ export function createChannelTests(
           ? '测试通过'
           : `响应用时 ${secondsText(outcome.elapsedMs)} 秒，超过最长响应时间`
         : errorText(outcome.code, 'zh', outcome.params)
-      await changeStatusByProgram(app, { channel, to, reason, requestId })
+      const cause = !outcome.ok ? 'refused' : to === ChannelStatus.enabled ? 'tested' : 'slow'
+      await changeStatusByProgram(app, { channel, to, cause, reason, requestId })
     }
     return outcome.ok
   }

@@ -57,9 +57,9 @@ describe('channelRefusal', () => {
       'channel_address_forbidden',
     ],
     ['nowhere', { base_url: 'http://0.0.0.0:3000' }, 'channel_address_forbidden'],
-    ['a line break in a name', { name: 'a\r\nb' }, 'channel_text_invalid'],
-    ['a name that turns around', { name: 'a\u202Eb' }, 'channel_text_invalid'],
-    ['half of a character', { models: 'a,\uD800' }, 'channel_text_invalid'],
+    ['a line break in a name', { name: 'a\r\nb' }, 'text_unreadable'],
+    ['a name that turns around', { name: 'a\u202Eb' }, 'text_unreadable'],
+    ['half of a character', { models: 'a,\uD800' }, 'text_unreadable'],
     ['a mapping to a line break', { model_mapping: '{"a":"b\\r\\nc"}' }, 'channel_mapping_invalid'],
     ['an endless group', { group: `default,${'g'.repeat(33)}` }, 'invalid_field'],
   ])('refuses %s', (_what, members, code) => {
@@ -163,7 +163,7 @@ describe('newChannels', () => {
       'channel_key_missing',
     ],
     ['more channels than one call may create', { key: manyKeys(1001) }, 'invalid_field'],
-    ['a key with an invisible character', { key: 'sk-a\nsk-\u200Bb' }, 'channel_text_invalid'],
+    ['a key with an invisible character', { key: 'sk-a\nsk-\u200Bb' }, 'text_unreadable'],
     [
       'more abilities than one call may create',
       { key: manyKeys(1000), models: Array.from({ length: 101 }, (_, i) => `m${i}`).join() },
@@ -231,7 +231,7 @@ describe('channelChanges', () => {
     expect(changes({ base_url: 'https://b.example/?x=1', key: 'k' }, row)).toBe(
       'channel_base_url_invalid',
     )
-    expect(changes({ key: 'sk-\u0007' })).toBe('channel_text_invalid')
+    expect(changes({ key: 'sk-\u0007' })).toBe('text_unreadable')
   })
 
   // The stored key would be sent to wherever the new address is.

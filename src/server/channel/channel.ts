@@ -167,7 +167,10 @@ function withCredentials(
   const storedConfig = parseConfigObject(stored.config) ?? {}
   const type = changes.type ?? stored.type
   const isOtherType = type !== stored.type
-  const config = mergedConfig(isOtherType ? withoutSecrets(storedConfig) : storedConfig, given)
+  const { proxy } = storedConfig
+  const kept = isOtherType ? { ...withoutSecrets(storedConfig), proxy } : storedConfig
+  // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
+  const config = mergedConfig(kept, given)
   const moves =
     isOtherType ||
     (changes.base_url ?? trimBaseUrl(stored.base_url ?? '')) !==
@@ -177,7 +180,9 @@ function withCredentials(
   if (moves) {
     const entered = secretsSet(given)
     // Secrets of the former type are dropped with it; they need not be entered to be forgotten.
-    const carried = isOtherType ? [] : secretsSet(config).filter((name) => !entered.includes(name))
+    const carried = isOtherType
+      ? []
+      : secretsSet(config).filter((name) => name !== 'proxy' && !entered.includes(name))
     if ((stored.key !== '' && key === '') || carried.length > 0) {
       return refused({ code: 'channel_key_needed_again' })
     }
@@ -264,6 +269,22 @@ export function isHardRefusal({ status, type, code }: UpstreamVerdict): boolean 
   if (SOFT_STATUSES.has(status) || status >= SERVER_FAULT) return false
   return HARD_STATUSES.has(status) || HARD_TYPES.has(type) || HARD_CODES.has(code)
 }
+
+/** Codes and types that leave no doubt, and the status of a bill that is not paid. */
+const CERTAIN_WORDS: ReadonlySet<string> = new Set([
+  ...HARD_CODES,
+  'insufficient_quota',
+  'authentication_error',
+])
+const PAYMENT_REQUIRED = 402
+
+/**
+ * Whether one hard refusal is enough to act upon. Others (a 401 or 403 that names no reason) may be
+ * about one model, one region or one request.
+ */
+export const isCertainRefusal = ({ status, type, code }: UpstreamVerdict): boolean =>
+  isHardRefusal({ status, type, code }) &&
+  (status === PAYMENT_REQUIRED || CERTAIN_WORDS.has(type) || CERTAIN_WORDS.has(code))
 
 /** What a test came to, as far as it says something of the channel. */
 export type TestVerdict =

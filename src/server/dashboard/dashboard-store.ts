@@ -120,24 +120,48 @@ export async function keptDaysByName(
   return rows
 }
 
+/** Kept sums of hours together, by name. */
+export async function keptSumsOf(
+  db: Queries,
+  { range, kind, names }: NamesWanted,
+): Promise<NamedSums[]> {
+  if (range.from >= range.until || names.length === 0) return []
+  const { rows } = await sql<NamedSums>`
+    SELECT ${keptName(kind)} AS name, ${FIGURES} FROM usage_sums
+    WHERE ${areKept({ range, kind, names })} GROUP BY 1
+  `.execute(db)
+  return rows
+}
+
+interface NamesWanted {
+  range: HourRange
+  kind: 'model' | 'channel'
+  names: readonly string[]
+}
+
+const keptName = (kind: NamesWanted['kind']): RawBuilder<string> =>
+  kind === 'model' ? sql<string>`model_name` : sql<string>`name`
+
+function areKept({ range: { from, until }, kind, names }: NamesWanted): RawBuilder<boolean> {
+  const list = sql.join(names)
+  const isNamed =
+    kind === 'model'
+      ? sql`model_name IN (${list}) AND name = ''`
+      : sql`model_name = '' AND name IN (${list})`
+  return sql<boolean>`subject = ${KEPT[kind].hours} AND ${isNamed}
+    AND start >= ${from} AND start < ${until}`
+}
+
 /** Kept sums by hour of some names. */
 export async function keptHoursOf(
   db: Queries,
-  {
-    range: { from, until },
-    kind,
-    names,
-  }: { range: HourRange; kind: 'model' | 'channel'; names: readonly string[] },
+  { range, kind, names }: NamesWanted,
 ): Promise<NamedHourFigures[]> {
-  if (from >= until || names.length === 0) return []
-  const isModel = kind === 'model'
-  const list = sql.join(names)
+  if (range.from >= range.until || names.length === 0) return []
   const { rows } = await sql<NamedHourFigures>`
-    SELECT start AS hour, ${isModel ? sql`model_name` : sql`name`} AS name,
+    SELECT start AS hour, ${keptName(kind)} AS name,
       requests, quota, prompt_tokens, completion_tokens
-    FROM usage_sums WHERE subject = ${KEPT[kind].hours}
-      AND ${isModel ? sql`model_name IN (${list}) AND name = ''` : sql`model_name = '' AND name IN (${list})`}
-      AND start >= ${from} AND start < ${until}
+    FROM usage_sums WHERE ${areKept({ range, kind, names })}
   `.execute(db)
   return rows
 }

@@ -21,6 +21,7 @@ import {
   keptDaysByName,
   keptHours,
   keptHoursOf,
+  keptSumsOf,
   ownHours,
   ownSums,
   sumsByName,
@@ -138,9 +139,14 @@ async function everybodys(db: Queries, wanted: WantedOverview, kept: HourRange):
   }
   const [hours, named] = await Promise.all([
     allHours(db, range, kept),
-    namedHours(db, { range, kind: by }, kept),
+    sumsOfNames(db, { range, kind: by }, kept),
   ])
-  return { hours, names: withSeries(sumByName(named), named, wanted) }
+  const sums = sumByName([...named.kept, ...named.around])
+  const names = ranked(sums)
+    .slice(0, SERIES_MAX)
+    .map(({ name }) => name)
+  const keptSeries = await keptHoursOf(db, { range: cut(range, kept).kept, kind: by, names })
+  return { hours, names: withSeries(sums, [...keptSeries, ...named.around], wanted) }
 }
 
 /** The hours whose sums are kept: from the first whole day that was not deleted on. */
@@ -171,21 +177,22 @@ async function allHours(db: Queries, range: HourRange, kept: HourRange): Promise
   return rows.flat()
 }
 
-async function namedHours(
+/** Kept sums by name, and by hour those around them: of the latter there are few. */
+async function sumsOfNames(
   db: Queries,
   { range, kind }: { range: HourRange; kind: 'model' | 'channel' },
   kept: HourRange,
-): Promise<NamedHourFigures[]> {
+): Promise<{ kept: NamedSums[]; around: NamedHourFigures[] }> {
   const parts = cut(range, kept)
   // Days that reach beyond the range are no harm: only names are taken from them.
   const days = { from: dayOf(parts.kept.from), until: dayAtOrAfter(parts.kept.until) }
   const known = await keptDaysByName(db, { range: days, kind })
   const names = known.map(({ name }) => name)
-  const rows = await Promise.all([
-    keptHoursOf(db, { range: parts.kept, kind, names }),
+  const [sums, ...around] = await Promise.all([
+    keptSumsOf(db, { range: parts.kept, kind, names }),
     ...parts.around.map((part) => hoursByName(db, { range: part, kind })),
   ])
-  return rows.flat()
+  return { kept: sums, around: around.flat() }
 }
 
 async function sumsOfUsers(

@@ -202,6 +202,27 @@ export interface SignInStateRow {
   expires_at: number
 }
 
+/** A channel that the program has disabled, and when a real call may try it again. */
+interface ChannelPauseRow {
+  channel_id: number
+  cause: string
+  paused_at: number
+  trials: number
+  next_trial_at: number
+}
+
+/** A change of status by the program that root has not been told of yet. */
+interface ChannelNoticeRow {
+  /** Random. */
+  id: string
+  created_at: number
+  channel_id: number
+  name: string
+  status: number
+  cause: string
+  reason: string
+}
+
 export interface Schema {
   users: UserRow
   tokens: TokenRow
@@ -241,7 +262,17 @@ export interface Schema {
   token_captures: { token_id: number; mode: string }
   log_bodies: LogBodyRow
   failures_hourly: FailureRow
+  response_channels: {
+    user_id: number
+    response_id: string
+    channel_id: number
+    model: string
+    total_tokens: number
+    expires_at: number
+  }
   usage_sums: UsageSums & { subject: string; model_name: string; name: string; start: number }
+  channel_pauses: ChannelPauseRow
+  channel_notices: ChannelNoticeRow
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 

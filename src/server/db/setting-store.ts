@@ -24,3 +24,29 @@ export async function readOrCreateSetting(
 export async function ping(db: Queries): Promise<void> {
   await sql`SELECT 1`.execute(db)
 }
+
+/**
+ * Moves a fact on from the value that was read; null: there was none. False: another process was
+ * faster.
+ */
+export async function moveSetting(
+  db: Queries,
+  name: string,
+  { from, to }: { from: string | null; to: string },
+): Promise<boolean> {
+  if (from === null) {
+    const made = await db
+      .insertInto('settings')
+      .values({ name, value: to })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .executeTakeFirst()
+    return made.numInsertedOrUpdatedRows === 1n
+  }
+  const moved = await db
+    .updateTable('settings')
+    .set({ value: to })
+    .where('name', '=', name)
+    .where('value', '=', from)
+    .executeTakeFirst()
+  return moved.numUpdatedRows > 0n
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultRatios } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
+import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
 import { planDemo, type DemoPlan } from './demo-plan.ts'
 import { busynessAt, planTimes } from './demo-times.ts'
 import { createDice } from './dice.ts'
@@ -10,6 +11,7 @@ const NOW = 1_800_000_000
 const DAY = 86_400
 
 const ratios: Ratios = {
+  ...PLAIN_RATIOS,
   model: defaultRatios().ModelRatio,
   completion: defaultRatios().CompletionRatio,
   group: new Map([['default', '1']]),

@@ -11,9 +11,10 @@ import { addressClass } from './address-class.ts'
 export interface Egress {
   /**
    * Where to dispatch calls for an origin (`https://host:port`). Throws `EgressRefused` for a
-   * literal address that is not allowed.
+   * literal address that is not allowed. `proxy`: address of an HTTP proxy to take instead of the
+   * usual way; it resolves names itself, its own name is resolved and classified here.
    */
-  dispatcher(origin: string): Dispatcher
+  dispatcher(origin: string, proxy?: string): Dispatcher
   /**
    * Opens a connection for protocols other than HTTP, never by way of the proxy. Rejects with
    * `EgressRefused` for an address that is not allowed, else with the error of the socket.
@@ -33,6 +34,8 @@ export interface EgressSettings {
 
 const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 30_000
+/** Proxies of channels whose connections are kept. */
+const PROXIES_MAX = 200
 /** Origins whose pools are kept; the least recently made goes first. */
 const POOLS_MAX = 2000
 
@@ -64,25 +67,40 @@ export function createEgress(settings: EgressSettings): Egress {
     })
   }
 
+  const proxies = new Map<string, Dispatcher>()
+  const throughProxy = (uri: string): Dispatcher => {
+    const known = proxies.get(uri)
+    if (known !== undefined) return known
+    const proxyHost = new URL(uri).hostname.replace(/^\[(.*)\]$/, '$1')
+    if (net.isIP(proxyHost) !== 0 && !allowed(proxyHost)) {
+      throw new EgressRefused('the address of the proxy is not allowed')
+    }
+    const made = new ProxyAgent({
+      uri,
+      proxyTunnel: true,
+      proxyTls: { lookup, timeout: CONNECT_TIMEOUT_MS },
+    })
+    if (proxies.size >= PROXIES_MAX) dropOldest(proxies)
+    proxies.set(uri, made)
+    return made
+  }
+
   return {
-    dispatcher(origin) {
-      const known = pools.get(origin)
+    dispatcher(origin, proxyOfCall) {
+      const known = proxyOfCall === undefined ? pools.get(origin) : undefined
       if (known !== undefined) return known
       const host = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1')
       if (net.isIP(host) !== 0 && !allowed(host)) {
         throw new EgressRefused('the address is not allowed')
       }
+      if (proxyOfCall !== undefined) return throughProxy(proxyOfCall)
       if (proxy !== null) return proxy
       const pool = new Pool(origin, {
         connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
         keepAliveTimeout: KEEP_ALIVE_MS,
         pipelining: 1,
       })
-      const oldest = pools.size >= POOLS_MAX ? pools.entries().next() : null
-      if (oldest !== null && !oldest.done) {
-        pools.delete(oldest.value[0])
-        void oldest.value[1].close()
-      }
+      if (pools.size >= POOLS_MAX) dropOldest(pools)
       pools.set(origin, pool)
       return pool
     },
@@ -106,8 +124,16 @@ export function createEgress(settings: EgressSettings): Egress {
       })
     },
     async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()))
+      await Promise.all([...pools.values(), ...proxies.values()].map((kept) => kept.destroy()))
       await proxy?.close()
     },
   }
+}
+
+/** Its calls under way are finished. */
+function dropOldest(kept: Map<string, Dispatcher>): void {
+  const oldest = kept.entries().next()
+  if (oldest.done) return
+  kept.delete(oldest.value[0])
+  void oldest.value[1].close()
 }

@@ -6,6 +6,8 @@ export interface HttpCall {
   url: string
   method: 'GET' | 'POST'
   headers?: Record<string, string>
+  /** Address of the HTTP proxy to take; absent: the usual way. */
+  proxy?: string
   body?: string
   /** For all of it, from connecting to the last byte. */
   timeoutMs: number
@@ -35,7 +37,7 @@ export async function callHttp(egress: Egress, call: HttpCall): Promise<HttpAnsw
   const signal = AbortSignal.timeout(call.timeoutMs)
   try {
     const { statusCode, headers, body } = await request(call.url, {
-      dispatcher: egress.dispatcher(new URL(call.url).origin),
+      dispatcher: egress.dispatcher(new URL(call.url).origin, call.proxy),
       method: call.method,
       headers: call.headers ?? {},
       body: call.body ?? null,

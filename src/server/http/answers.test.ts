@@ -57,7 +57,14 @@ async function createWorld(server: TestServer): Promise<World> {
     return secret
   }
 
-  const config = { ak: plant(), sk: plant(), vertex_ai_adc: plant(), region: 'r' }
+  const config = {
+    ak: plant(),
+    sk: plant(),
+    vertex_ai_adc: plant(),
+    proxy: `http://name:${plant()}@127.0.0.1:9`,
+    header_override: { 'X-Key': plant() },
+    region: 'r',
+  }
   const channel = await aChannel(server, { key: plant(), config: JSON.stringify(config) })
   for (const key of Object.keys(options).filter(isOptionKey).filter(isSecretOption)) {
     await app.options.set(key, plant())
@@ -143,6 +150,8 @@ const REFUSED = new Set([
   'GET /api/oauth/wechat',
   'GET /api/oauth/wechat/bind',
   'DELETE /api/oauth/:provider',
+  // No repository is named.
+  'GET /api/release',
 ])
 
 /** Where a refusal is as bare as clients know it: what could not be asked is not there. */

@@ -32,6 +32,8 @@ export async function serveConsole(
       root: folder,
       serve: false,
       cacheControl: false,
+      // Pages that no route declares pass by the compression of answers.
+      preCompressed: true,
     })
   }
   server.setNotFoundHandler(async (request, reply) => {

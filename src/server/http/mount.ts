@@ -8,15 +8,13 @@ import { AppError } from '../app-error.ts'
 import { sha256 } from '../secrets.ts'
 import { findUserByAccessToken } from '../user/session-store.ts'
 import type { App } from '../app.ts'
+import { BODY_LIMIT } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { inputProblem } from './input-problem.ts'
 import { withDeclaredNames } from './member-names.ts'
 import { SESSION_COOKIE } from './sessions.ts'
-
-/** Bodies of the management API, bytes. */
-export const API_BODY_BYTES_MAX = 8 * 2 ** 20
 
 /**
  * Mounts the management API from the contract's table, and only from it. For each call, in this
@@ -159,7 +157,7 @@ function namedError(error: unknown): AppError {
   const status =
     error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : HTTP_SERVER_FAULT
   if (status === HTTP_TOO_LARGE) {
-    return new AppError('body_too_large', { limit: API_BODY_BYTES_MAX / 2 ** 20 }, error)
+    return new AppError('body_too_large', BODY_LIMIT, error)
   }
   return status >= HTTP_BAD_REQUEST && status < HTTP_SERVER_FAULT
     ? new AppError('invalid_parameter', {}, error)
@@ -256,8 +254,7 @@ function jsonBody(request: FastifyRequest): unknown {
     const value: unknown = JSON.parse(text)
     return value
   } catch (error) {
-    const detail = text === '' ? '空 / empty' : error instanceof Error ? error.message : ''
-    throw new AppError('body_not_json', { detail: detail.slice(0, 100) })
+    throw new AppError(text === '' ? 'body_empty' : 'body_not_json', {}, error)
   }
 }
 
@@ -269,15 +266,18 @@ function parsed(shape: z.ZodType, value: unknown): unknown {
       ? new AppError('invalid_parameter')
       : new AppError('invalid_field', problem)
   }
-  // PostgreSQL cannot store the character 0 in a text, and nobody means it.
-  if (holdsNul(result.data)) throw new AppError('invalid_parameter')
+  if (holdsUnstorable(result.data)) throw new AppError('invalid_parameter')
   return result.data
 }
 
-const holdsNul = (value: unknown): boolean =>
+/**
+ * PostgreSQL cannot store the character 0 in a text, and half a character becomes another one in
+ * either database. Nobody means them.
+ */
+const holdsUnstorable = (value: unknown): boolean =>
   typeof value === 'string'
-    ? value.includes('\0')
-    : typeof value === 'object' && value !== null && Object.values(value).some(holdsNul)
+    ? value.includes('\0') || !value.isWellFormed()
+    : typeof value === 'object' && value !== null && Object.values(value).some(holdsUnstorable)
 
 /**
  * The envelope. The handler's answer goes through the endpoint's shape; a mismatch is a fault of

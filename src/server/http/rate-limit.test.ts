@@ -103,6 +103,23 @@ describe('the limits of a server', () => {
     await database.drop()
   })
 
+  test('begin to count in processes that start at the same moment', async () => {
+    const database = await createTestDatabase()
+    const pools = Array.from(
+      { length: 16 },
+      () => new pg.Pool({ connectionString: database.url, max: 2 }),
+    )
+    // Connected beforehand, so that they meet at the making of the table.
+    await Promise.all(pools.map((pool) => pool.query('SELECT 1')))
+    const limits = await Promise.all(
+      pools.map((pool) => createRateLimits({ api: 2, web: 2, critical: 3, pool })),
+    )
+    const taken = await Promise.all(limits.map(({ critical }) => critical.take('1.2.3.4')))
+    expect(taken.filter((allowed) => allowed)).toHaveLength(3)
+    await Promise.all(pools.map((pool) => pool.end()))
+    await database.drop()
+  })
+
   test('count on in memory while the database is gone', async () => {
     const database = await createTestDatabase()
     const pool = new pg.Pool({ connectionString: database.url, max: 2 })

@@ -111,6 +111,11 @@ function inMemory(rule: RateLimitRule): RateLimit {
 
 async function shared(rule: RateLimitRule, pool: Pool): Promise<RateLimit> {
   if (rule.points === 0) return UNLIMITED
+  // Of processes that make the library's table at the same moment some fail; then it is there.
+  return openShared(rule, pool).catch(() => openShared(rule, pool))
+}
+
+async function openShared(rule: RateLimitRule, pool: Pool): Promise<RateLimit> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const limiter = new RateLimiterPostgres(
     {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { defaultRatios } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
+import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
 import {
   costOf,
   findPrice,
@@ -25,6 +26,7 @@ function ratios(over: {
 }): Ratios {
   const mapOf = (entries: Record<string, string> = {}) => new Map(Object.entries(entries))
   return {
+    ...PLAIN_RATIOS,
     model: mapOf(over.model),
     completion: mapOf(over.completion),
     group: mapOf(over.group),
@@ -274,6 +276,7 @@ describe('the price of a name', () => {
   test('exists for every built-in model, and can be computed with', () => {
     const built = defaultRatios()
     const from: Ratios = {
+      ...PLAIN_RATIOS,
       model: built.ModelRatio,
       completion: built.CompletionRatio,
       group: none,

@@ -1,6 +1,8 @@
 import { QUOTA_MAX } from '../../contract/quota.ts'
-import { completionRatio, findRatio } from '../option/default-ratios.ts'
+import { completionRatio, findRatio, type RatioMap } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
+import { decimal, product, type Decimal } from './price/decimal.ts'
+import { pointsOfLines, priceLines, type UsedExtras } from './price/price-lines.ts'
 
 /**
  * What a call costs. Ratios are decimal texts, kept as they were written; the arithmetic is on
@@ -18,6 +20,25 @@ export interface Price {
   cacheWriteRatio: string
   /** Of those to be kept for an hour. */
   cacheWriteHourRatio: string
+  /** Of prompt tokens that are speech, and that are pictures. */
+  audioRatio: string
+  imageRatio: string
+  /** Of completion tokens that are speech, times `audioRatio`; null: as of any other. */
+  audioCompletionRatio: string | null
+  /** Of completion tokens that are pictures; null: as of any other. */
+  imageCompletionRatio: string | null
+  /** Dollars a call, whatever it uses; null: it is sold by what it uses. */
+  perCall: string | null
+  /** Points of a dollar. */
+  quotaPerUnit: string
+  /** What a picture's size and quality multiply its price by. */
+  pictureFactor(size: string, quality: string): string
+  /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
+  toolPrice(name: string): string | undefined
+  /** Prompt tokens beyond which this price applies; null: it is the model's ordinary one. */
+  tierAbove: number | null
+  /** Prices of longer prompts, longest first. */
+  tiers: readonly Price[]
   group: string
   /** Compiled factors. */
   factors: Factors
@@ -69,20 +90,50 @@ const COMPUTED_MAX = 10_000
 
 function computePrice(ratios: Ratios, name: PricedName): Price | null {
   const { requested, mapped, channelType, group } = name
-  const own = findRatio(ratios.model, requested, channelType)
-  const other = own === undefined ? findRatio(ratios.model, mapped, channelType) : undefined
-  const modelRatio = own ?? other ?? ratios.otherwise
+  const has = (model: string): boolean =>
+    (findRatio(ratios.perCall, model, channelType) ??
+      findRatio(ratios.model, model, channelType)) !== undefined
+  const pricedAs = !has(requested) && has(mapped) ? mapped : requested
+  const perCall = findRatio(ratios.perCall, pricedAs, channelType) ?? null
+  const modelRatio =
+    findRatio(ratios.model, pricedAs, channelType) ?? (perCall === null ? ratios.otherwise : '0')
   if (modelRatio === undefined) return null
-  const pricedAs = other === undefined ? requested : mapped
-  const texts = {
+  const ofModel = (map: RatioMap): string | undefined => findRatio(map, pricedAs, channelType)
+  const ordinary: UncompiledPrice = {
+    pricedAs,
+    group,
     modelRatio,
     completionRatio: completionRatio(ratios.completion, pricedAs, channelType),
     groupRatio: ratios.group.get(group) ?? '1',
-    cacheRatio: findRatio(ratios.cache, pricedAs, channelType) ?? '1',
+    cacheRatio: ofModel(ratios.cache) ?? '1',
     ...cacheWriteRatios(ratios, pricedAs, channelType),
+    audioRatio: ofModel(ratios.audio) ?? '1',
+    imageRatio: ofModel(ratios.image) ?? '1',
+    audioCompletionRatio: ofModel(ratios.audioCompletion) ?? null,
+    imageCompletionRatio: ofModel(ratios.imageCompletion) ?? null,
+    perCall,
+    quotaPerUnit: ratios.quotaPerUnit,
+    pictureFactor: (size, quality) => pictureFactor(ratios.picture, pricedAs, { size, quality }),
+    toolPrice: (tool) => ratios.tool.get(tool),
+    tierAbove: null,
   }
-  return { pricedAs, group, ...texts, factors: compile(texts) }
+  const tiers = (ratios.tiers.get(pricedAs) ?? []).map((tier): Price => {
+    const dearer = {
+      ...ordinary,
+      modelRatio: product(modelRatio, tier.prompt),
+      completionRatio: product(ordinary.completionRatio, tier.completion),
+      tierAbove: tier.above,
+    }
+    return { ...dearer, tiers: [], factors: compile(dearer) }
+  })
+  return { ...ordinary, tiers: tiers.toReversed(), factors: compile(ordinary) }
 }
+
+type UncompiledPrice = Omit<Price, 'factors' | 'tiers'>
+
+/** The price for a prompt of this length. */
+export const priceAt = (price: Price, promptTokens: number): Price =>
+  price.tiers.find(({ tierAbove }) => promptTokens > (tierAbove ?? 0)) ?? price
 
 /** What makers ask for keeping a prompt for minutes when nothing else is known: a quarter more. */
 const CACHE_WRITE_RATIO = '1.25'
@@ -102,33 +153,7 @@ function cacheWriteRatios(
   }
 }
 
-interface Decimal {
-  digits: bigint
-  decimals: number
-}
-
-/** `0.075` is 75 with 3 decimals. The texts were checked when they were stored. */
-function decimal(text: string): Decimal {
-  const match = /^(\d+)(?:\.(\d+))?$/.exec(text)
-  if (match === null) throw new Error(`not a decimal: ${text}`)
-  const fraction = match[2] ?? ''
-  return { digits: BigInt(`${match[1]}${fraction}`), decimals: fraction.length }
-}
-
-/** The exact product of two decimals, as text. */
-function product(one: string, other: string): string {
-  const a = decimal(one)
-  const b = decimal(other)
-  const decimals = a.decimals + b.decimals
-  const digits = (a.digits * b.digits).toString().padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return fraction === '' ? whole : `${whole}.${fraction}`
-}
-
-type RatioTexts = Omit<Price, 'pricedAs' | 'group' | 'factors'>
-
-function compile(texts: RatioTexts): Factors {
+function compile(texts: UncompiledPrice): Factors {
   const model = decimal(texts.modelRatio)
   const group = decimal(texts.groupRatio)
   const completion = decimal(texts.completionRatio)
@@ -157,13 +182,20 @@ export interface UsedTokens {
   cacheWriteTokens?: number
   cacheWriteHourTokens?: number
   completionTokens: number
+  /** What is not text. */
+  extras?: UsedExtras
 }
 
 /**
  * Points for what was used: at least 1 where the price is not zero and anything was used, 0 where
  * nothing was. Never more than the books can hold, which no balance covers either.
  */
-export function costOf({ factors }: Price, used: UsedTokens): number {
+export function costOf(ordinary: Price, used: UsedTokens): number {
+  const price = priceAt(ordinary, used.promptTokens)
+  if (used.extras !== undefined || price.perCall !== null) {
+    return pointsOfLines(priceLines(price, used), price.groupRatio, QUOTA_MAX)
+  }
+  const { factors } = price
   const { promptTokens, cachedTokens, completionTokens } = used
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
   if (factors.isFree || promptTokens + completionTokens === 0) return 0
@@ -186,27 +218,55 @@ const COMPLETION_TOKENS_MAX = 10_000_000
  */
 export function reservationOf(
   price: Price,
-  call: { promptTokens: number; maxCompletionTokens: number | null; preConsumedTokens: number },
+  call: {
+    promptTokens: number
+    maxCompletionTokens: number | null
+    preConsumedTokens: number
+    extras?: UsedExtras
+  },
 ): number {
-  const { promptTokens, maxCompletionTokens, preConsumedTokens } = call
-  return maxCompletionTokens === null
-    ? costOf(price, {
-        promptTokens: promptTokens + preConsumedTokens,
-        cachedTokens: 0,
-        completionTokens: 0,
-      })
-    : costOf(price, {
-        promptTokens,
-        cachedTokens: 0,
-        completionTokens: Math.min(maxCompletionTokens, COMPLETION_TOKENS_MAX),
-      })
+  const { promptTokens, maxCompletionTokens, preConsumedTokens, extras } = call
+  const used: UsedTokens = {
+    promptTokens: promptTokens + (maxCompletionTokens === null ? preConsumedTokens : 0),
+    cachedTokens: 0,
+    completionTokens: Math.min(maxCompletionTokens ?? 0, COMPLETION_TOKENS_MAX),
+    ...(extras === undefined ? {} : { extras }),
+  }
+  return costOf(price, used)
 }
 
 const twoDecimals = (ratio: string): string => Number(ratio).toFixed(2)
 
 /**
  * The log row's text: model × group × completion, two decimals each, as log tools of the family
- * expect.
+ * expect; of a model that is sold by the call its price and the group.
  */
-export const ratioText = (price: Price): string =>
-  `倍率：${[price.modelRatio, price.groupRatio, price.completionRatio].map(twoDecimals).join(' × ')}`
+export function ratioText(price: Price): string {
+  if (price.perCall !== null) return `价格：$${price.perCall} × ${twoDecimals(price.groupRatio)}`
+  const ratios = [price.modelRatio, price.groupRatio, price.completionRatio]
+  return `倍率：${ratios.map(twoDecimals).join(' × ')}`
+}
+
+const PLAIN_QUALITIES: ReadonlySet<string> = new Set(['', 'standard', 'auto'])
+
+/**
+ * A model with no entry sells all pictures alike. Of one that has entries, what is not listed is as
+ * dear as the dearest: a word that nobody here knows must not be cheaper than those we know.
+ */
+function pictureFactor(
+  factors: RatioMap,
+  model: string,
+  { size, quality }: { size: string; quality: string },
+): string {
+  const plain = PLAIN_QUALITIES.has(quality) ? factors.get(`${model}/${size}`) : undefined
+  const known = factors.get(`${model}/${quality}/${size}`) ?? plain
+  if (known !== undefined) return known
+  let dearest = '1'
+  let isListed = false
+  for (const [name, factor] of factors) {
+    if (!name.startsWith(`${model}/`)) continue
+    if (!isListed || Number(factor) > Number(dearest)) dearest = factor
+    isListed = true
+  }
+  return dearest
+}

@@ -4,6 +4,7 @@ import { openDatabase, type Database } from '../db/database.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { isFoundByName, namedLogPage } from './log-name-store.ts'
 import { insertLog, logPage, type LogFilterValues, type LogPosition } from './log-store.ts'
+import { addFinishedHours } from './log-sums.ts'
 
 const T = 1_800_000_000
 const HOUR = 3600
@@ -58,6 +59,11 @@ async function fill(database: Database): Promise<void> {
       .execute()
     const { user_id, model_name } = row
     await write
+      .insertInto('channel_usage_hourly')
+      .values({ channel_id: 1, model_name, hour: created_at - (created_at % HOUR), ...sums })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    await write
       .insertInto('usage_daily')
       .values({ user_id, model_name, day: created_at - (created_at % 86_400), ...sums })
       .onConflict((conflict) => conflict.doNothing())
@@ -100,6 +106,8 @@ forEachDatabase('namedLogPage', (open) => {
       'a range that cuts hours',
       { token_name: 'common', start_timestamp: T + HOUR + 100, end_timestamp: T + 7 * HOUR + 900 },
     ],
+    ['a channel with a model', { channel: 1, model_name: 'rare' }],
+    ['a channel with a model it never had', { channel: 2, model_name: 'rare' }],
     [
       'a range of a user with a model',
       { userId: 1, model_name: 'rare', start_timestamp: T + 10, end_timestamp: T + 25 * HOUR },
@@ -109,6 +117,22 @@ forEachDatabase('namedLogPage', (open) => {
     expect(await isFoundByName(database.heavy, filter)).toBe(true)
     let after: LogPosition | null = null
     for (let page = 0; page < 12; page += 1) {
+      const expected = await logPage(database.heavy, filter, { after })
+      expect(await namedLogPage(database.heavy, filter, after)).toEqual(expected)
+      const last = expected.at(-1)
+      if (last === undefined) return
+      after = { createdAt: last.created_at, id: last.id }
+    }
+  })
+
+  // By the days of the kept sums, and by the hours that are in none of them yet.
+  test('finds a channel’s calls also where its sums are kept', async () => {
+    const at = T + 26 * HOUR
+    const clock = { nowSeconds: () => at, nowMs: () => at * 1000, monotonicMs: () => 0 }
+    await addFinishedHours({ database, clock }, new AbortController().signal)
+    const filter = { ...everything, channel: 1, model_name: 'rare' }
+    let after: LogPosition | null = null
+    for (;;) {
       const expected = await logPage(database.heavy, filter, { after })
       expect(await namedLogPage(database.heavy, filter, after)).toEqual(expected)
       const last = expected.at(-1)

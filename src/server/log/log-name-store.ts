@@ -3,6 +3,9 @@ import { LogType } from '../../contract/log.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Queries } from '../db/database.ts'
 import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
+import { sumsUntil } from './log-sums-store.ts'
+import { dayAtOrAfter, dayOf } from './log-sums.ts'
 import {
   filteredLogs,
   logPage,
@@ -21,10 +24,10 @@ import {
  * merged in.
  */
 
-/** Somebody's calls of one hour. */
+/** Calls of one hour: somebody's, or those of the filter's channel. */
 interface Place {
   hour: number
-  user_id: number
+  user_id: number | null
 }
 
 /** Places that are read in one statement. */
@@ -34,9 +37,11 @@ const ENTRIES_MAX = 50_000
 
 /** Whether a page is better found by way of the sums. */
 export async function isFoundByName(db: Queries, filter: LogFilterValues): Promise<boolean> {
-  // A channel has its own index, and the sums by name do not know channels.
-  if (filter.channel || filter.request_id !== '' || filter.isOther === true) return false
+  if (filter.request_id !== '' || filter.isOther === true) return false
   if (filter.type !== LogType.all && filter.type !== LogType.consume) return false
+  // A channel has its own index, and of names the sums know its models only.
+  if (filter.channel)
+    return filter.model_name !== '' && filter.token_name === '' && !filter.username
   if (filter.token_name !== '') return true
   if (filter.userId !== undefined) return filter.model_name !== ''
   if (!filter.username) return false
@@ -120,6 +125,7 @@ async function placesBefore(
   filter: LogFilterValues,
   before: number,
 ): Promise<Place[]> {
+  if (filter.channel) return placesOfChannel(db, { ...filter, channel: filter.channel }, before)
   if (filter.userId !== undefined && filter.token_name === '') {
     return placesOfModel(db, { ...filter, userId: filter.userId }, before)
   }
@@ -189,6 +195,54 @@ async function placesOfModel(
   }
 }
 
+/** A channel's hours with a model: those of today, and before that by the days of the kept sums. */
+async function placesOfChannel(
+  db: Queries,
+  { channel, model_name, start_timestamp }: LogFilterValues & { channel: number },
+  before: number,
+): Promise<Place[]> {
+  async function hoursOf(from: number, until: number): Promise<Place[]> {
+    const rows = await db
+      .selectFrom('channel_usage_hourly')
+      .select('hour')
+      .where('channel_id', '=', channel)
+      .where('model_name', '=', model_name)
+      .where('hour', '>=', from)
+      .where('hour', '<', until)
+      .where('hour', '>', start_timestamp - SECONDS_PER_HOUR)
+      .orderBy('hour', 'desc')
+      .limit(PLACES_MAX + 1)
+      .execute()
+    return rows.map(({ hour }) => ({ hour, user_id: null }))
+  }
+  const keptFrom = dayAtOrAfter(await logsDeletedBefore(db))
+  const kept = { from: keptFrom, until: Math.max(keptFrom, dayOf(await sumsUntil(db))) }
+  let until = before
+  if (until > kept.until) {
+    const hours = await hoursOf(kept.until, until)
+    if (hours.length > 0) return hours
+    until = kept.until
+  }
+  for (;;) {
+    const row = await db
+      .selectFrom('usage_sums')
+      .select('start')
+      .where('subject', '=', 'channel')
+      .where('model_name', '=', model_name)
+      .where('name', '=', String(channel))
+      .where('start', '<', until)
+      .where('start', '>=', kept.from)
+      .where('start', '>', start_timestamp - SECONDS_PER_DAY)
+      .orderBy('start', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (row === undefined) return hoursOf(0, Math.min(until, kept.from))
+    const hours = await hoursOf(row.start, Math.min(until, row.start + SECONDS_PER_DAY))
+    if (hours.length > 0) return hours
+    until = row.start
+  }
+}
+
 /** The newest rows at some places: each gives a page at most, and the database merges them. */
 function rowsAt(
   db: Queries,
@@ -199,7 +253,8 @@ function rowsAt(
   }: { filter: LogFilterValues; places: readonly Place[]; after: LogPosition | null },
 ): Promise<StoredLog[]> {
   const parts = places.map(({ hour, user_id }) => {
-    let part = filteredLogs(db, { ...inHour(filter, hour), userId: user_id }).selectAll()
+    const theirs = user_id === null ? {} : { userId: user_id }
+    let part = filteredLogs(db, { ...inHour(filter, hour), ...theirs }).selectAll()
     if (after !== null) {
       part = part.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`)
     }

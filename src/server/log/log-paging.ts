@@ -115,7 +115,8 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
   }
 }
 
-function parsePosition(text: string): LogPosition {
+/** Reads `<created_at>-<id>`. Throws `invalid_parameter`. */
+export function parsePosition(text: string): LogPosition {
   const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
   if (match === null) throw new AppError('invalid_parameter')
   return { createdAt: Number(match[1]), id: Number(match[2]) }

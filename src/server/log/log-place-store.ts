@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { SECONDS_PER_DAY } from '../ledger/operations.ts'
+import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
+import { sumsUntil } from './log-sums-store.ts'
+import { dayAtOrAfter } from './log-sums.ts'
 
 /**
  * Finds a far place in the list of all rows without walking there. The sums of each hour know how
@@ -53,6 +56,9 @@ async function placeSince(
   skip: number,
   since: number,
 ): Promise<{ reached: boolean; found: HourPlace | null }> {
+  // Hours whose sums are kept are one row each.
+  const keptFrom = dayAtOrAfter(await logsDeletedBefore(db))
+  const keptUntil = Math.max(keptFrom, await sumsUntil(db))
   // The literal 2 lets the small index of the other types serve; the plus sign keeps SQLite from
   // the index over all rows.
   const { rows } = await sql<{
@@ -64,8 +70,15 @@ async function placeSince(
     strays: number
   }>`
     WITH counted AS MATERIALIZED (
-      SELECT hour, sum(requests) AS rows
-        FROM channel_usage_hourly WHERE hour >= ${since} GROUP BY hour
+      SELECT start AS hour, requests AS rows FROM usage_sums
+        WHERE subject = 'all_hours' AND model_name = '' AND name = ''
+          AND start >= ${Math.max(since, keptFrom)} AND start < ${keptUntil}
+      UNION ALL
+      SELECT hour, sum(requests) AS rows FROM channel_usage_hourly
+        WHERE hour >= ${since} AND hour < ${keptFrom} GROUP BY hour
+      UNION ALL
+      SELECT hour, sum(requests) AS rows FROM channel_usage_hourly
+        WHERE hour >= ${Math.max(since, keptUntil)} GROUP BY hour
       UNION ALL
       SELECT created_at - created_at % 3600 AS hour, count(*) AS rows
         FROM logs WHERE type <> 2 AND +created_at >= ${since}

@@ -34,17 +34,25 @@ export interface LogPosition {
 /** The rows that a filter lets through. */
 export function filteredLogs(db: Queries, filter: LogFilterValues) {
   let query = db.selectFrom('logs')
-  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
+  const isOther =
+    filter.isOther === true || (filter.type !== LogType.all && filter.type !== LogType.consume)
+  // With a type it says nothing new, but lets the small indexes of these rows serve. The large ones
+  // are kept from them by operations that change nothing: they lead through all calls of a user.
+  if (isOther) query = query.where(sql<boolean>`type <> 2`)
+  const is = (column: 'user_id' | 'channel_id', value: number) =>
+    isOther
+      ? sql<boolean>`+${sql.ref(column)} = ${value}`
+      : sql<boolean>`${sql.ref(column)} = ${value}`
+  if (filter.userId !== undefined) query = query.where(is('user_id', filter.userId))
   if (filter.type !== LogType.all) query = query.where('type', '=', filter.type)
-  const isOther = filter.type !== LogType.all && filter.type !== LogType.consume
-  if (isOther || filter.isOther === true) {
-    // With a type it says nothing new, but lets the small indexes of these rows serve.
-    query = query.where(sql<boolean>`type <> 2`)
-  }
   if (filter.username) query = query.where('username', '=', filter.username)
   if (filter.token_name !== '') query = query.where('token_name', '=', filter.token_name)
-  if (filter.model_name !== '') query = query.where('model_name', '=', filter.model_name)
-  if (filter.channel) query = query.where('channel_id', '=', filter.channel)
+  if (filter.model_name !== '') {
+    query = isOther
+      ? query.where(sql<boolean>`model_name || '' = ${filter.model_name}`)
+      : query.where('model_name', '=', filter.model_name)
+  }
+  if (filter.channel) query = query.where(is('channel_id', filter.channel))
   if (filter.request_id !== '') query = query.where('request_id', '=', filter.request_id)
   if (filter.start_timestamp > 0) query = query.where('created_at', '>=', filter.start_timestamp)
   if (filter.end_timestamp > 0) query = query.where('created_at', '<=', filter.end_timestamp)

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Queries } from '../db/database.ts'
+import { moveSetting } from '../db/setting-store.ts'
 import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
 
 /**
@@ -143,24 +144,11 @@ export async function addNextPart(trx: Queries, place: SumsPlace): Promise<SumsP
 }
 
 /** Notes that the sums reach to another place. False: they are not where the caller has seen them. */
-export async function movePlace(db: Queries, from: SumsPlace, to: SumsPlace): Promise<boolean> {
-  const value = placeText(to)
-  if (from.until === 0) {
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto('settings')
-      .values({ name: SUMS_UNTIL, value })
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .executeTakeFirst()
-    return numInsertedOrUpdatedRows === 1n
-  }
-  const { numUpdatedRows } = await db
-    .updateTable('settings')
-    .set({ value })
-    .where('name', '=', SUMS_UNTIL)
-    .where('value', '=', placeText(from))
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+export const movePlace = (db: Queries, from: SumsPlace, to: SumsPlace): Promise<boolean> =>
+  moveSetting(db, SUMS_UNTIL, {
+    from: from.until === 0 ? null : placeText(from),
+    to: placeText(to),
+  })
 
 async function addPart(
   db: Queries,

@@ -172,6 +172,35 @@ export const testLetter = (systemName: string, language: Language): Letter =>
     },
   })
 
+/** What the program did to channels since the last letter of this kind. */
+export function channelStatusLetter(
+  systemName: string,
+  { changes, url }: { changes: readonly ChannelChange[]; url: string },
+): Letter {
+  const lines = (language: Language): string[] =>
+    changes.map(({ id, name, isEnabled, reason }) =>
+      language === 'zh'
+        ? `渠道「${name}」（#${id}）已被自动${isEnabled ? '启用' : '禁用'}：${reason.zh}`
+        : `Channel “${name}” (#${id}) was ${isEnabled ? 'enabled' : 'disabled'}: ${reason.en}`,
+    )
+  return letter({
+    systemName,
+    languages: ['zh', 'en'],
+    centre: { kind: 'link', url, label: { zh: '查看渠道', en: 'Show the channels' } },
+    words: {
+      zh: { subject: `渠道状态变更提醒（${changes.length}）`, lead: lines('zh'), notes: [] },
+      en: { subject: `Channels changed: ${changes.length}`, lead: lines('en'), notes: [] },
+    },
+  })
+}
+
+export interface ChannelChange {
+  id: number
+  name: string
+  isEnabled: boolean
+  reason: Record<Language, string>
+}
+
 function letter({ systemName, languages, words, centre }: LetterPlan): Letter {
   const parts = languages.map((language) => ({ language, ...words[language] }))
   const text = parts.map((part) => [

@@ -30,6 +30,20 @@ export interface DefaultRatios {
   readonly CreateCacheRatio: RatioMap
   /** The same for a cache that lasts an hour. */
   readonly CreateCache1hRatio: RatioMap
+  /** Dollars a call, whatever it uses; such a model has no other price. */
+  readonly ModelPrice: RatioMap
+  /** Prompt tokens that are speech against those that are text. */
+  readonly AudioRatio: RatioMap
+  /** Completion tokens that are speech against prompt tokens that are. */
+  readonly AudioCompletionRatio: RatioMap
+  /** Prompt tokens that are pictures against those that are text. */
+  readonly ImageRatio: RatioMap
+  /** Completion tokens that are pictures against prompt tokens that are text. */
+  readonly ImageCompletionRatio: RatioMap
+  /** Pictures that are sold by the piece: `model/size` or `model/quality/size` → factor. */
+  readonly PictureRatio: RatioMap
+  /** Dollars for a thousand calls of a tool that the upstream runs itself. */
+  readonly ToolPrice: RatioMap
 }
 
 const RatioObject = z
@@ -43,6 +57,13 @@ const RatioFile = z.object({
   CacheRatio: RatioObject,
   CreateCacheRatio: RatioObject,
   CreateCache1hRatio: RatioObject,
+  ModelPrice: RatioObject,
+  AudioRatio: RatioObject,
+  AudioCompletionRatio: RatioObject,
+  ImageRatio: RatioObject,
+  ImageCompletionRatio: RatioObject,
+  PictureRatio: RatioObject,
+  ToolPrice: RatioObject,
 })
 
 let loaded: DefaultRatios | undefined

@@ -1,5 +1,5 @@
 import { AppError } from '../app-error.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Queries } from '../db/database.ts'
 import { defaultRatios, type RatioMap } from './default-ratios.ts'
 import {
   isOptionKey,
@@ -12,6 +12,7 @@ import {
 import { optionTitles } from './option-title.ts'
 import { loadOptions, saveOption } from './option-store.ts'
 import type { OptionSpec } from './option-value.ts'
+import { tiersInForce, type TierMap } from './price-tiers.ts'
 import { parseRatios } from './ratio-text.ts'
 
 /** Ratio maps as they are in force: the operator's, then the built-in ones. */
@@ -23,6 +24,20 @@ export interface Ratios {
   /** Of what is written to a prompt cache that lasts minutes, and to one that lasts an hour. */
   cacheWrite: RatioMap
   cacheWriteHour: RatioMap
+  /** Dollars a call. */
+  perCall: RatioMap
+  audio: RatioMap
+  audioCompletion: RatioMap
+  image: RatioMap
+  imageCompletion: RatioMap
+  /** Factors of pictures that are sold by the piece, by model, quality and size. */
+  picture: RatioMap
+  /** Dollars for a thousand calls of a built-in tool. */
+  tool: RatioMap
+  /** What prompts beyond a length cost. */
+  tiers: TierMap
+  /** Points of a dollar. */
+  quotaPerUnit: string
   /** Ratio of models without an entry; undefined: they have no price. */
   otherwise: string | undefined
   /** Grows with every change; tells which prices a call was computed with. */
@@ -44,9 +59,9 @@ export interface LiveOptions {
   secretsSet(): string[]
   /**
    * Validates, stores, applies. Throws `option_unknown`, `option_invalid`, `option_needs`,
-   * `option_in_use`.
+   * `option_in_use`. `also` runs in the same transaction.
    */
-  set(key: string, value: string): Promise<void>
+  set(key: string, value: string, also?: (trx: Queries) => Promise<void>): Promise<void>
   reload(): Promise<void>
 }
 
@@ -61,6 +76,9 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
 
   const text = (key: OptionKey): string => stored.get(key) ?? options[key].default
 
+  // An adopted text may be none that we would have stored.
+  const validText = (key: OptionKey): string =>
+    options[key].check(text(key)) === null ? text(key) : options[key].default
   let readings = 0
   let newest = 0
   async function reload(): Promise<void> {
@@ -87,11 +105,7 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
 
   return {
     text,
-    number(key) {
-      const value = text(key)
-      // An adopted text may be none that we would have stored.
-      return Number(options[key].check(value) === null ? value : options[key].default)
-    },
+    number: (key) => Number(validText(key)),
     flag: (key) => text(key) === 'true',
     ratios() {
       ratioSnapshot ??= {
@@ -101,6 +115,21 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
         cache: withBuiltIn(text('CacheRatio'), defaultRatios().CacheRatio),
         cacheWrite: withBuiltIn(text('CreateCacheRatio'), defaultRatios().CreateCacheRatio),
         cacheWriteHour: withBuiltIn(text('CreateCache1hRatio'), defaultRatios().CreateCache1hRatio),
+        perCall: withBuiltIn(text('ModelPrice'), defaultRatios().ModelPrice),
+        audio: withBuiltIn(text('AudioRatio'), defaultRatios().AudioRatio),
+        audioCompletion: withBuiltIn(
+          text('AudioCompletionRatio'),
+          defaultRatios().AudioCompletionRatio,
+        ),
+        image: withBuiltIn(text('ImageRatio'), defaultRatios().ImageRatio),
+        imageCompletion: withBuiltIn(
+          text('ImageCompletionRatio'),
+          defaultRatios().ImageCompletionRatio,
+        ),
+        picture: withBuiltIn(text('PictureRatio'), defaultRatios().PictureRatio),
+        tool: withBuiltIn(text('ToolPrice'), defaultRatios().ToolPrice),
+        tiers: tiersInForce(text('PriceTiers')),
+        quotaPerUnit: validText('QuotaPerUnit'),
         otherwise: text('DefaultModelRatio') || undefined,
         version,
       }
@@ -111,10 +140,13 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
         .filter((key) => !isSecretOption(key))
         .map((key) => ({ key, value: text(key) })),
     secretsSet: () => optionKeys().filter((key) => isSecretOption(key) && text(key) !== ''),
-    async set(key, value) {
+    async set(key, value, also) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
       refuseValue(key, value, text)
-      await saveOption(database.write, key, value)
+      await database.write.transaction().execute(async (trx) => {
+        await saveOption(trx, key, value)
+        await also?.(trx)
+      })
       await reload()
       await database.announce(OPTIONS_CHANGED)
     },

@@ -23,6 +23,25 @@ forEachDatabase('option routes', (open) => {
     return Object(rows.find((row) => Object(row).key === key)).value
   }
 
+  test('of two admins who save at once the last one wins, and both are in the audit', async () => {
+    const { username } = admin
+    const answers = await Promise.all([put('Footer', 'one of two'), put('Footer', 'two of two')])
+    expect(answers.map(({ json }) => json['success'])).toEqual([true, true])
+    await server.app.options.reload()
+    const stored = server.app.options.text('Footer')
+    expect(['one of two', 'two of two']).toContain(stored)
+    const written = await server.database.read
+      .selectFrom('audit')
+      .select(['new_values'])
+      .where('actor_name', '=', username)
+      .where('target_name', '=', 'Footer')
+      .orderBy('id')
+      .execute()
+    expect(written.map(({ new_values }) => new_values).toSorted()).toEqual(
+      ['one of two', 'two of two'].map((Footer) => JSON.stringify({ Footer })),
+    )
+  })
+
   describe('GET /api/option/', () => {
     test('lists every option that is no secret as a text', async () => {
       const answer = await list()

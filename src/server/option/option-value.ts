@@ -1,3 +1,4 @@
+import { isReadable, length } from '../../contract/text.ts'
 import { duplicateRatioName, parseRatios } from './ratio-text.ts'
 
 /** What a value may look like, by kind. Values travel and are stored as text. */
@@ -16,13 +17,8 @@ export interface OptionSpec {
 const TEXT_MAX = 1_000_000
 const LINE_MAX = 2048
 
-/** Breaks a line, or turns the direction of what follows: no name, header or mail line holds one. */
-const LINE_BREAKER = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
-
-const charactersIn = (text: string): number => [...text].length
-
 function textProblem(text: string, max: number): Problem {
-  if (text.length > max && charactersIn(text) > max) {
+  if (text.length > max && length(text) > max) {
     return { zh: `最多 ${max} 个字符`, en: `it has at most ${max} characters` }
   }
   // PostgreSQL stores no NUL, and half a character is no text in either database.
@@ -32,9 +28,9 @@ function textProblem(text: string, max: number): Problem {
 }
 
 function lineProblem(text: string): Problem {
-  return LINE_BREAKER.test(text)
-    ? { zh: '不能换行，也不能含有控制字符', en: 'it is a single line without control characters' }
-    : textProblem(text, LINE_MAX)
+  return isReadable(text)
+    ? textProblem(text, LINE_MAX)
+    : { zh: '不能换行，也不能含有控制字符', en: 'it is a single line without control characters' }
 }
 
 const unless = (isFine: boolean, zh: string, en: string): Problem => (isFine ? null : { zh, en })
@@ -178,7 +174,7 @@ function nameProblem(map: ReadonlyMap<string, string>): Problem {
       name !== '' &&
       name.trim() === name &&
       !/[,，]/.test(name) &&
-      charactersIn(name) <= RATIO_NAME_MAX &&
+      length(name) <= RATIO_NAME_MAX &&
       lineProblem(name) === null
     if (!isFine) {
       const shown = JSON.stringify(name.slice(0, 50))

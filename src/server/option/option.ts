@@ -14,6 +14,7 @@ import {
   whole,
   type OptionSpec,
 } from './option-value.ts'
+import { priceTiers } from './price-tiers.ts'
 
 /**
  * Every option: its default, what values it takes, whether it is secret. An option that is not here
@@ -79,6 +80,18 @@ export const options = {
   CacheRatio: ratios(() => ratioMapJson(defaultRatios().CacheRatio)),
   CreateCacheRatio: ratios(() => ratioMapJson(defaultRatios().CreateCacheRatio)),
   CreateCache1hRatio: ratios(() => ratioMapJson(defaultRatios().CreateCache1hRatio)),
+  /** Dollars a call, for models that are not sold by the token. */
+  ModelPrice: ratios(() => ratioMapJson(defaultRatios().ModelPrice)),
+  AudioRatio: ratios(() => ratioMapJson(defaultRatios().AudioRatio)),
+  AudioCompletionRatio: ratios(() => ratioMapJson(defaultRatios().AudioCompletionRatio)),
+  ImageRatio: ratios(() => ratioMapJson(defaultRatios().ImageRatio)),
+  /** Ours, like the four after it. */
+  ImageCompletionRatio: ratios(() => ratioMapJson(defaultRatios().ImageCompletionRatio)),
+  PictureRatio: ratios(() => ratioMapJson(defaultRatios().PictureRatio)),
+  ToolPrice: ratios(() => ratioMapJson(defaultRatios().ToolPrice)),
+  PriceTiers: priceTiers(),
+  /** Points for a call through a raw proxy channel. */
+  ProxyCallQuota: whole(0, 0, POINTS_MAX),
   /** Ratio of models without an entry of their own; empty: they are refused. Ours. */
   DefaultModelRatio: orNothing(decimal(0, 0, 1_000_000)),
   QuotaPerUnit: decimal(500_000, 0.01, 1e12),

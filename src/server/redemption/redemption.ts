@@ -5,7 +5,7 @@ import {
   REDEMPTION_NAME_LENGTH_MAX,
   RedemptionStatus,
 } from '../../contract/redemption.ts'
-import { length } from '../user/user.ts'
+import { isReadable, length } from '../../contract/text.ts'
 
 /** The first field that breaks a limit, or null. The order is the wire's. */
 export function redemptionFieldRefusal({
@@ -21,6 +21,7 @@ export function redemptionFieldRefusal({
   if (name.trim() === '' || length(name) > REDEMPTION_NAME_LENGTH_MAX) {
     return { code: 'redemption_name_invalid', params: { max: REDEMPTION_NAME_LENGTH_MAX } }
   }
+  if (!isReadable(name)) return { code: 'text_unreadable', params: { field: 'name' } }
   if (count !== undefined && (count < 1 || count > REDEMPTION_COUNT_MAX)) {
     return { code: 'redemption_count_invalid', params: { max: REDEMPTION_COUNT_MAX } }
   }

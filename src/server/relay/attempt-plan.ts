@@ -1,18 +1,23 @@
 import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
-import type { AnswerHead, Dialect } from './dialect/dialect.ts'
-import { dialects } from './dialect/dialects.ts'
+import type { AnswerHead } from './dialect/dialect.ts'
+import type { Reading } from './dialect/metering.ts'
+import type { Form } from './media/form.ts'
+import { dialects, upstreamDialects } from './dialect/dialects.ts'
 import { embeddingConversion } from './dialect/embedding.ts'
+import { finished, sealedBy } from './dialect/finish.ts'
 import { providerOf, type Provider, type ProviderCall } from './dialect/provider.ts'
 import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
+import { serverSentEvents, type Wire } from './dialect/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice } from './json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
+import { overridden } from './transport/override-request.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
 /**
@@ -23,7 +28,9 @@ import type { UpstreamRequest } from './transport/upstream-call.ts'
 export interface AttemptPlan {
   request: UpstreamRequest
   /** How the answer is read. */
-  upstream: Dialect
+  upstream: Reading
+  /** How the events of a stream are laid out. */
+  wire: Wire
   /** A whole answer for the client; null: it passes as it came. */
   convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord) | null
   /** A stream for the client. */
@@ -37,6 +44,8 @@ export interface PlannedCall {
   /** As the client named it. */
   model: string
   figures: RequestFigures
+  /** The form that the body's members were read from; null: it is the body. */
+  form: Form | null
 }
 
 /** To which channel a call goes, and under which name. */
@@ -53,7 +62,7 @@ export function planAttempt(
 ): AttemptPlan | AppError {
   const { channel, modelName } = charge
   const { surface } = planned.asked
-  const provider = providerOf(channel.type)
+  const provider = providerOf(channel.type, modelName)
   const to = providerCall(parts, call, planned, modelName)
   const url = provider?.url(channel, to) ?? null
   if (provider === null || url === null) {
@@ -62,28 +71,31 @@ export function planAttempt(
   }
   try {
     const body = withSystemPrompt(planned, channel.systemPrompt)
-    const { isStream } = planned.figures
-    const asksForUsage = isStream && provider.asksForUsage(channel, to)
+    const { isStream, metering } = planned.figures
+    const wire = provider.wire ?? serverSentEvents
+    const asksForUsage = isStream && metering === undefined && provider.asksForUsage(channel, to)
     const answering =
       provider.dialect === surface.dialect
         ? splicing(planned, body, charge, asksForUsage)
         : converting(parts, call, planned, { body, charge, provider, asksForUsage })
-    return {
-      request: {
-        url,
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: isStream ? 'text/event-stream' : 'application/json',
-          'accept-encoding': 'identity',
-          'user-agent': USER_AGENT,
-          ...provider.headers(channel, to),
-        },
-        body: answering.sent,
-        firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
-        idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
+    const request: UpstreamRequest = {
+      url,
+      method: 'POST',
+      headers: {
+        'content-type': planned.form?.contentType ?? 'application/json',
+        accept: acceptOf(planned.figures, wire),
+        'accept-encoding': 'identity',
+        'user-agent': USER_AGENT,
+        ...provider.headers(channel, to),
       },
-      upstream: dialects[provider.dialect],
+      body: planned.form === null ? finished(provider, to, answering.sent) : answering.sent,
+      firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
+      idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
+    }
+    return {
+      request: sealedBy(provider, channel, overridden(request, channel), parts.app.clock),
+      upstream: metering?.reading ?? upstreamDialects[provider.dialect],
+      wire,
       convert: answering.convert,
       output: answering.output,
     }
@@ -92,6 +104,12 @@ export function planAttempt(
     if (error instanceof AppError) return error
     throw error
   }
+}
+
+/** Recordings and subtitles are not JSON. */
+function acceptOf({ isStream, metering }: RequestFigures, wire: Wire): string {
+  if (isStream) return wire.accept
+  return metering === undefined ? 'application/json' : '*/*'
 }
 
 function providerCall(
@@ -123,7 +141,7 @@ type Answering = Pick<AttemptPlan, 'convert' | 'output'> & { sent: Buffer }
 
 /** Client and upstream speak one dialect: bytes pass. */
 function splicing(
-  { asked, figures, model }: PlannedCall,
+  { asked, figures, model, form }: PlannedCall,
   body: ScannedBody,
   { modelName }: Sending,
   asksForUsage: boolean,
@@ -135,10 +153,12 @@ function splicing(
     isRenamed: modelName !== model,
     asksForUsage: asksForUsage && !wantsUsage,
   })
+  const client = figures.metering?.reading ?? dialects[surface.dialect]
+  const changed = (): Buffer => form?.withModel(modelName) ?? splice(body, edits)
   return {
-    sent: edits.length === 0 ? body.bytes : splice(body, edits),
+    sent: edits.length === 0 ? (form ?? body).bytes : changed(),
     convert: null,
-    output: () => splicedOutput(dialects[surface.dialect], { framing, wantsUsage }),
+    output: () => splicedOutput(client, { framing, wantsUsage }),
   }
 }
 
@@ -160,7 +180,7 @@ function converting(
   const { modelName, requestedModel } = charge
   const { isStream } = figures
   const client = dialects[surface.dialect]
-  const upstream = dialects[provider.dialect]
+  const upstream = upstreamDialects[provider.dialect]
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const head: AnswerHead = {
     id: `chatcmpl-${call.requestId}`,

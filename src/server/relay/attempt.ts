@@ -6,8 +6,10 @@ import type { UpstreamFailure } from './transport/upstream-call.ts'
 
 /** How trying one channel ended. */
 export type AttemptOutcome =
-  /** The client has its answer (or as much of it as there was), and the call is settled. */
-  | { kind: 'answered' }
+  /**
+   * The client has its answer (or as much of it as there was: `isBroken`), and the call is settled.
+   */
+  | { kind: 'answered'; isBroken?: boolean }
   /** Nothing has reached the client; another channel may be asked if `mayRetry`. */
   | { kind: 'failed'; error: RelayError; mayRetry: boolean; cause: FailureCause }
   /** The client went away while the upstream was at work; the call is settled. */

@@ -3,7 +3,7 @@ import type { AttemptOutcome } from './attempt.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import {
-  settlementOf,
+  settleCall,
   writeHead,
   type Charge,
   type RelayCall,
@@ -28,7 +28,7 @@ export async function relayJsonAsStream(
   })
   if ('kind' in measured) return measured
   const { body, used, source } = measured
-  const settled = await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source }))
+  const settled = await settleCall(parts, call, charge, { used, source })
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
     outcome: 'answered',

@@ -1,16 +1,20 @@
 import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
+import { parseConfigObject } from '../channel/channel-config.ts'
+import { overridesOf } from '../channel/overrides.ts'
 import type { ChannelRow } from '../db/schema.ts'
 import type { ChatRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
-import type { Dialect } from './dialect/dialect.ts'
-import { dialects } from './dialect/dialects.ts'
+import type { UpstreamDialect } from './dialect/dialect.ts'
+import { upstreamDialects } from './dialect/dialects.ts'
 import { providerOf, type ProviderCall } from './dialect/provider.ts'
+import { finished, sealedBy } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
 import { secretsOf, upstreamError } from './relay-error.ts'
-import { apiVersionOf } from './routing/channel-map.ts'
-import { callUpstream } from './transport/upstream-call.ts'
+import { apiVersionOf, configOf } from './routing/channel-map.ts'
+import { overridden } from './transport/override-request.ts'
+import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
 export type ProbeResult =
   | { ok: true; text: string; elapsedMs: number }
@@ -51,17 +55,41 @@ export function createProbe(parts: RelayParts): Probe {
       clientHeaders: {},
       ownAddress: '',
     }
-    const from = { type, key, baseUrl, apiVersion: apiVersionOf(channel) }
-    const provider = providerOf(type)
+    const from = {
+      type,
+      key,
+      baseUrl,
+      apiVersion: apiVersionOf(channel),
+      config: configOf(channel),
+      overrides: overridesOf(parseConfigObject(channel.config) ?? {}),
+    }
+    const provider = providerOf(type, mapped)
     const url = provider?.url(from, to) ?? null
     if (provider === null || url === null) {
       const params = { type: channelType(type).label.zh }
       return { ok: false, code: 'channel_test_unsupported', params, elapsedMs: 0 }
     }
-    const dialect = dialects[provider.dialect]
+    const dialect = upstreamDialects[provider.dialect]
     const body = questionOf(dialect, mapped, parts.app.config.TEST_PROMPT)
-    const headers = provider.headers(from, to)
-    const answer = await ask(parts, { url, headers, body, signal })
+    const request: UpstreamRequest = {
+      url,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': 'Gatehouse',
+        ...provider.headers(from, to),
+      },
+      body: finished(provider, to, body),
+      firstByteTimeoutMs: TIMEOUT_MS,
+      idleTimeoutMs: TIMEOUT_MS,
+    }
+    const answer = await ask(
+      parts,
+      sealedBy(provider, from, overridden(request, from), parts.app.clock),
+      signal,
+    )
     const failed = (detail: string) => ({
       ok: false as const,
       code: 'channel_test_failed' as const,
@@ -72,7 +100,7 @@ export function createProbe(parts: RelayParts): Probe {
     const { status } = answer
     const reading = status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
     if (reading?.kind !== 'ok') {
-      const { message, type: word, code } = upstreamError(answer, 'zh', secretsOf({ key, baseUrl }))
+      const { message, type: word, code } = upstreamError(answer, 'zh', secretsOf(from))
       return { ...failed(message), verdict: { status, type: word, code: String(code) } }
     }
     const text = dialect
@@ -93,10 +121,10 @@ function mappedModel(channel: ChannelRow, model: string): string {
 /** Models that think before they answer take their limit under another name and need room for it. */
 const THINKING = /^(?:o\d|gpt-[5-9]|gemini-(?:2\.5|[3-9]))/
 
-function questionOf(dialect: Dialect, model: string, prompt: string): Buffer {
+function questionOf(dialect: UpstreamDialect, model: string, prompt: string): Buffer {
   const limit = THINKING.test(model) ? COMPLETION_TOKENS * 32 : COMPLETION_TOKENS
   const question: ChatRequest = {
-    spokenIn: dialect.name,
+    spokenIn: 'openai',
     system: [],
     messages: [{ role: 'user', parts: [{ kind: 'text', text: prompt, cache: null }] }],
     tools: [],
@@ -120,50 +148,27 @@ function questionOf(dialect: Dialect, model: string, prompt: string): Buffer {
   return Buffer.from(JSON.stringify(asked))
 }
 
-interface Question {
-  url: string
-  headers: Record<string, string>
-  body: Buffer
-  signal: AbortSignal
-}
-
 function ask(
   { egress }: RelayParts,
-  { url, headers, body, signal }: Question,
+  request: UpstreamRequest,
+  signal: AbortSignal,
 ): Promise<{ status: number; body: Buffer } | string> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; body: Buffer } | string>()
   const chunks: Buffer[] = []
   let length = 0
   let status = 0
-  const upstream = callUpstream(
-    egress,
-    {
-      url,
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        'user-agent': 'Gatehouse',
-        ...headers,
-      },
-      body,
-      firstByteTimeoutMs: TIMEOUT_MS,
-      idleTimeoutMs: TIMEOUT_MS,
+  const upstream = callUpstream(egress, request, {
+    onHead(answered) {
+      status = answered
     },
-    {
-      onHead(answered) {
-        status = answered
-      },
-      onData(chunk) {
-        length += chunk.length
-        if (length > ANSWER_BYTES_MAX) upstream.abort()
-        else chunks.push(chunk)
-      },
-      onEnd: () => resolve({ status, body: Buffer.concat(chunks) }),
-      onFailure: (failure) => resolve(FAILURES[failure]),
+    onData(chunk) {
+      length += chunk.length
+      if (length > ANSWER_BYTES_MAX) upstream.abort()
+      else chunks.push(chunk)
     },
-  )
+    onEnd: () => resolve({ status, body: Buffer.concat(chunks) }),
+    onFailure: (failure) => resolve(FAILURES[failure]),
+  })
   signal.addEventListener('abort', () => upstream.abort(), { once: true })
   return promise
 }

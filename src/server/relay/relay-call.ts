@@ -3,13 +3,17 @@ import type { Language } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import type { FailedCall } from '../dashboard/failures.ts'
 import type { Egress } from '../egress/egress.ts'
-import { costOf, ratioText, type Price } from '../ledger/price.ts'
+import { costOf, priceAt, ratioText, type Price } from '../ledger/price.ts'
+import { priceLines, type PriceLine } from '../ledger/price/price-lines.ts'
+import type { Settled } from '../ledger/ledger.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import type { CallCapture, Captures } from '../log/body/capture.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Callers, Caller } from './routing/caller.ts'
 import type { LiveChannelMap } from './routing/channel-map.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
+import type { ChannelHealth } from './routing/health.ts'
+import type { LiveStatus } from './routing/live-status.ts'
 import type { TokenCounter } from './count/count-tokens.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
@@ -22,6 +26,8 @@ export interface RelayParts {
   metrics: Metrics
   callers: Callers
   channels: LiveChannelMap
+  health: ChannelHealth
+  liveStatus: LiveStatus
   egress: Egress
   counter: TokenCounter
   captures: Captures
@@ -72,6 +78,8 @@ export interface Charge {
   /** The name that was sent upstream. */
   modelName: string
   isStream: boolean
+  /** Stores what else must be there before the client has the last byte; never throws. */
+  beforeEnd: (() => Promise<void>) | null
 }
 
 /** What the ledger is told when a call is settled, or would be if the process died now. */
@@ -81,7 +89,8 @@ export function settlementOf(
   charge: Charge,
   { used, source }: { used: TokenUsage; source: UsageSource },
 ): Settlement {
-  const { caller, channel, price, requestedModel, modelName, isStream } = charge
+  const { caller, channel, requestedModel, modelName, isStream } = charge
+  const price = priceAt(charge.price, used.promptTokens)
   const cost = costOf(price, used)
   return {
     requestId: call.requestId,
@@ -103,7 +112,7 @@ export function settlementOf(
       completion_ratio: price.completionRatio,
       group_ratio: price.groupRatio,
       cache_ratio: price.cacheRatio,
-      ...cacheWriteDetail(price, used),
+      ...lineDetail(price, used),
       prompt_tokens: used.promptTokens,
       cached_tokens: used.cachedTokens,
       completion_tokens: used.completionTokens,
@@ -119,16 +128,36 @@ export function settlementOf(
   }
 }
 
-/** What was written to a cache, and at which ratios; nothing for the calls that wrote nothing. */
-function cacheWriteDetail(price: Price, used: TokenUsage): Record<string, string | number> {
-  const { cacheWriteTokens, cacheWriteHourTokens } = used
-  if (cacheWriteTokens + cacheWriteHourTokens === 0) return {}
-  return {
-    cache_write_tokens: cacheWriteTokens,
-    cache_write_ratio: price.cacheWriteRatio,
-    cache_write_1h_tokens: cacheWriteHourTokens,
-    cache_write_1h_ratio: price.cacheWriteHourRatio,
+/** Settles a call and stores what must be stored before its client has the last byte. */
+export async function settleCall(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  measured: { used: TokenUsage; source: UsageSource },
+): Promise<Settled | null> {
+  const settling = parts.app.ledger.settle(settlementOf(parts, call, charge, measured))
+  if (charge.beforeEnd === null) return settling
+  const [settled] = await Promise.all([settling, charge.beforeEnd()])
+  return settled
+}
+
+interface LineDetail {
+  lines?: PriceLine[]
+  model_price?: string
+  tier_above?: number
+}
+
+/** The terms of the cost, where the ratios beside them do not tell it all. */
+function lineDetail(price: Price, used: TokenUsage): LineDetail {
+  const { cacheWriteTokens, cacheWriteHourTokens, extras } = used
+  const isPlain = extras === undefined && price.perCall === null
+  const detail: LineDetail = {}
+  if (!isPlain || cacheWriteTokens + cacheWriteHourTokens > 0) {
+    detail.lines = priceLines(price, used)
   }
+  if (price.perCall !== null) detail.model_price = price.perCall
+  if (price.tierAbove !== null) detail.tier_above = price.tierAbove
+  return detail
 }
 
 /** The token's key, where clients of the different dialects put it. */

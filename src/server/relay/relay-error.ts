@@ -1,7 +1,8 @@
 import { errors, type ErrorSpec, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
-import type { DialectName } from './canonical/chat-request.ts'
-import { isRecord, parseJson } from './json/json-value.ts'
+import { overrideSecrets, type Overrides } from '../channel/overrides.ts'
+import type { UpstreamName } from './canonical/chat-request.ts'
+import { arrayOr, isRecord, parseJson, recordOr } from './json/json-value.ts'
 
 /** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
 export interface RelayError {
@@ -37,11 +38,23 @@ export interface UpstreamRefusal {
 const MESSAGE_MAX = 2000
 const WORD_MAX = 200
 
+/** Shorter parts of a key are names of regions and the like. */
+const KEY_PART_MIN = 16
+
 /** What an upstream's words must not tell: the channel's key, and where the upstream is. */
-export function secretsOf({ key, baseUrl }: { key: string; baseUrl: string }): string[] {
+export function secretsOf({ key, baseUrl, overrides }: SecretChannel): string[] {
   const { host, hostname } = URL.canParse(baseUrl) ? new URL(baseUrl) : { host: '', hostname: '' }
   // A name without a dot may be an ordinary word.
-  return [key, baseUrl, ...[host, hostname].filter((place) => /[.:]/.test(place))]
+  // Of a key of several parts each could give it away.
+  const parts = key.split(/[|.]/).filter((part) => part.length >= KEY_PART_MIN)
+  const places = [host, hostname].filter((place) => /[.:]/.test(place))
+  return [key, ...parts, baseUrl, ...places, ...(overrides ? overrideSecrets(overrides) : [])]
+}
+
+interface SecretChannel {
+  key: string
+  baseUrl: string
+  overrides?: Overrides
 }
 
 /**
@@ -53,13 +66,14 @@ export function upstreamError(
   language: Language,
   secrets: readonly string[],
 ): RelayError {
-  const { status, retryAfter } = refusal
+  const { retryAfter } = refusal
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
   const parsed: unknown = parseJson(refusal.body.toString('utf8'))
   // Gemini answers a stream's errors as a list of one.
   const answered: unknown = Array.isArray(parsed) ? parsed[0] : parsed
   const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
+  const status = truerStatus(refusal.status, error)
   const said = messageOf(answered, error)
   const code = codeOf(error)
   // Cut afterwards: half a secret would not be recognised.
@@ -81,10 +95,25 @@ export function upstreamError(
   }
 }
 
+/**
+ * Gemini answers 400 where the key is wrong, or the account may not be used from here, which is not
+ * the client's fault and may go better elsewhere. It says so by a name, not only in words. Source:
+ * Google's API design guide, "ErrorInfo".
+ */
+function truerStatus(status: number, error: Record<string, unknown> | null): number {
+  if (status !== 400 || error === null) return status
+  const reasons = arrayOr(error['details']).map((detail) => recordOr(detail)['reason'])
+  if (reasons.includes('API_KEY_INVALID')) return 401
+  return error['status'] === 'FAILED_PRECONDITION' ? 403 : status
+}
+
 /** Where different upstreams put their words. */
 function messageOf(answered: unknown, error: Record<string, unknown> | null): string {
   if (error !== null) return textOr(error['message'], '')
   if (!isRecord(answered)) return ''
+  // Cloudflare lists what is wrong.
+  const listed = recordOr(arrayOr(answered['errors'])[0])['message']
+  if (typeof listed === 'string' && listed !== '') return listed
   for (const name of ['message', 'msg', 'error', 'err', 'error_msg', 'detail']) {
     const value = answered[name]
     if (typeof value === 'string' && value !== '') return value
@@ -118,10 +147,11 @@ const WORD_STATUSES: Readonly<Record<string, number>> = {
 }
 
 /** The status that an error inside a good answer would have had by itself. */
-export function hiddenStatus(error: unknown, upstream: DialectName): number {
+export function hiddenStatus(error: unknown, upstream: UpstreamName): number {
   if (!isRecord(error)) return HIDDEN_STATUS
   const { code, type } = error
-  if (upstream === 'gemini' && typeof code === 'number' && code >= 400 && code < 600) return code
+  const isNumbered = upstream === 'gemini' || upstream === 'converse'
+  if (isNumbered && typeof code === 'number' && code >= 400 && code < 600) return code
   if (upstream !== 'anthropic' || typeof type !== 'string') return HIDDEN_STATUS
   return WORD_STATUSES[type] ?? HIDDEN_STATUS
 }
@@ -134,3 +164,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   }
   return clean.replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***').replace(/\bsk-[\w-]{8,}/g, 'sk-***')
 }
+
+/** Characters of a client's own text that are repeated in a sentence. */
+const SHOWN_MAX = 128
+export const shown = (text: string): string => text.slice(0, SHOWN_MAX)

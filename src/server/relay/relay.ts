@@ -14,9 +14,13 @@ import { createAbortQueue } from './transport/abort-queue.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
+import { createChannelHealth } from './routing/health.ts'
+import { createLiveStatus } from './routing/live-status.ts'
 import { createTokenCounter } from './count/count-tokens.ts'
 import { listModels, retrieveModel } from './models.ts'
 import { createProbe, type Probe } from './probe.ts'
+import { relayProxy } from './proxy/proxy-call.ts'
+import { proxyCallOf } from './proxy/proxy-place.ts'
 import {
   credentialOf,
   sendError,
@@ -29,6 +33,7 @@ import { ownError } from './relay-error.ts'
 import { isKnownButMissing } from './openai/surfaces.ts'
 import { countTokens } from './count/count-call.ts'
 import { decodedName, dialectOfPath, surfaceOf } from './dialect/surfaces.ts'
+import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
 import { relayText } from './text-call.ts'
 
 /** The face that programs call. */
@@ -67,6 +72,8 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     metrics,
     callers: createCallers(app),
     channels: createChannelMap(app.database, () => app.clock.monotonicMs()),
+    health: createChannelHealth(app.clock),
+    liveStatus: createLiveStatus(app),
     egress: createEgress({
       allowPrivate: app.config.EGRESS_ALLOW_PRIVATE,
       proxy: app.config.RELAY_PROXY,
@@ -184,9 +191,13 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
     return
   }
   if (isClosing) throw new AppError('busy')
+  const target = proxyCallOf(call.request.url ?? '')
+  if (target !== null) return relayProxy(parts, call, target)
   const asked = method === 'POST' ? surfaceOf(call.path, call.query) : null
   if (asked?.surface.task === 'countTokens') return countTokens(parts, call, asked)
   if (asked !== null) return relayText(parts, call, asked)
+  const stored = responseCallOf(method, call.path)
+  if (stored !== null) return relayStoredResponse(parts, call, stored)
   if (method === 'GET') {
     const reading = await answerRead(parts, call)
     if (reading) return

@@ -6,6 +6,7 @@ import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from '.
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './relay-error.ts'
 import {
+  settleCall,
   settlementOf,
   writeHead,
   type BreakReason,
@@ -15,7 +16,7 @@ import {
   type UsageSource,
 } from './relay-call.ts'
 import { costHeaders, streamHeaders } from './send-answer.ts'
-import { SseReader, type SseEvent } from './openai/sse.ts'
+import type { EventReader, SseEvent } from './dialect/wire.ts'
 import { cleanError, endingError, isWhole } from './stream-end.ts'
 import { callUpstream, type UpstreamCall, type UpstreamFailure } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
@@ -70,7 +71,7 @@ class StreamRelay {
   private readonly call: RelayCall
   private readonly charge: Charge
   private readonly plan: StreamPlan
-  private readonly reader = new SseReader()
+  private readonly reader: EventReader
   private readonly stream: StreamFollower
   private readonly output: StreamOutput
   private readonly completion: CompletionCounter
@@ -89,6 +90,8 @@ class StreamRelay {
   private brokenOff: BreakReason | null = null
   /** Runs while the client takes nothing. */
   private stuck: NodeJS.Timeout | null = null
+  /** Runs while the client hears nothing. */
+  private silence: NodeJS.Timeout | null = null
   private sentMs = 0
   private checkpointMs = 0
   private bytesSinceCheckpoint = 0
@@ -98,6 +101,7 @@ class StreamRelay {
     this.call = call
     this.charge = charge
     this.plan = plan
+    this.reader = plan.attempt.wire.reader()
     this.stream = plan.attempt.upstream.follow(USAGE_TOKENS_MAX)
     this.output = plan.attempt.output()
     this.completion = parts.counter.countCompletion(charge.modelName)
@@ -125,7 +129,7 @@ class StreamRelay {
     this.checkpointMs = this.parts.app.clock.monotonicMs()
     this.status = status
     this.headers = headers
-    this.isEventStream = /^text\/event-stream/i.test(String(headers['content-type'] ?? ''))
+    this.isEventStream = this.plan.attempt.wire.isStream(String(headers['content-type'] ?? ''))
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
     if (status === 200 && this.isEventStream && !isPacked) return
     this.plainBody = []
@@ -178,7 +182,8 @@ class StreamRelay {
       const chunk = event.data === null ? null : this.stream.read(event)
       if (chunk === null || chunk.kind === 'idle') {
         // A sign of life is no answer: nothing is committed to by it.
-        if (this.hasBegun) this.push(out, this.output.idle(event, chunk))
+        const idle = this.hasBegun ? this.output.idle(event) : null
+        if (idle !== null) out.push(idle)
         continue
       }
       if (!this.hasBegun && this.isRefusal(chunk)) return
@@ -195,21 +200,16 @@ class StreamRelay {
         return
       }
       this.begin()
-      this.push(out, bytes)
+      if (bytes !== null) out.push(bytes)
     }
     this.write(out)
-  }
-
-  private push(out: Buffer[], bytes: Buffer | null): void {
-    if (bytes !== null) out.push(bytes)
   }
 
   /** What the client gets of an event: of an error its cleaned words. */
   private bytesOf(event: SseEvent, chunk: StreamChunk): Buffer | null {
     if (chunk.kind === 'malformed') return null
     if (chunk.kind !== 'error') return this.output.take(event, chunk)
-    const { name } = this.plan.attempt.upstream
-    const error = cleanError(chunk.error, name, this.call, this.charge)
+    const error = cleanError(chunk.error, this.plan.attempt.upstream.name, this.call, this.charge)
     return this.output.error(error, this.call.requestId)
   }
 
@@ -234,6 +234,10 @@ class StreamRelay {
     this.hasBegun = true
     if (this.call.isGone) return
     const { parts, call, charge, plan } = this
+    const silenceMs = parts.app.config.RELAY_KEEP_ALIVE * 1000
+    if (silenceMs > 0 && !this.isEnding) {
+      this.silence = setTimeout(() => this.keepAlive(), silenceMs)
+    }
     writeHead(call, 200, [
       ...streamHeaders(this.output.contentType),
       ...costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null }),
@@ -244,6 +248,7 @@ class StreamRelay {
     if (pieces.length === 0 || this.call.isGone) return
     const [first] = pieces
     const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
+    this.silence?.refresh()
     if (this.call.response.write(bytes) || this.stuck !== null) return
     this.upstream?.pause()
     const { response } = this.call
@@ -252,6 +257,13 @@ class StreamRelay {
       this.letGo()
       this.upstream?.resume()
     })
+  }
+
+  /** Proxies on the way cut what is silent for a minute, and models may think for longer. */
+  private keepAlive(): void {
+    const ping = this.output.ping()
+    if (ping !== null && this.stuck === null) this.write([ping])
+    else this.silence?.refresh()
   }
 
   private letGo(): void {
@@ -267,11 +279,10 @@ class StreamRelay {
     if (!isDue || !this.hasBegun) return
     this.checkpointMs = nowMs
     this.bytesSinceCheckpoint = 0
-    const used = countedUsage(this.plan.promptEstimate, this.completion.soFar())
-    const settlement = settlementOf(this.parts, this.call, this.charge, {
-      used,
-      source: 'estimated',
-    })
+    const used =
+      this.plan.prompt.estimate ?? countedUsage(this.plan.promptEstimate, this.completion.soFar())
+    const measured = { used, source: 'estimated' as const }
+    const settlement = settlementOf(this.parts, this.call, this.charge, measured)
     // A checkpoint that cannot be stored is followed by another; the settlement does not depend on
     // it.
     this.parts.app.ledger.checkpoint(settlement).catch((error: unknown) => {
@@ -283,6 +294,7 @@ class StreamRelay {
     if (this.isEnding) return
     this.isEnding = true
     this.letGo()
+    if (this.silence !== null) clearTimeout(this.silence)
     this.finish(ending).then(
       (outcome) => this.outcome.resolve(outcome),
       (error: unknown) => this.outcome.reject(error),
@@ -312,10 +324,8 @@ class StreamRelay {
     // An event stream without a single event.
     if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
     const result = this.stream.outcome(ending)
-    const { used, source } = await this.measure(result)
-    const settled = await this.parts.app.ledger.settle(
-      settlementOf(this.parts, this.call, this.charge, { used, source }),
-    )
+    const measured = await this.measure(result)
+    const settled = await settleCall(this.parts, this.call, this.charge, measured)
     this.parts.metrics.relayed({
       outcome: this.call.isGone ? 'abandoned' : result,
       channelId: this.charge.channel.id,
@@ -324,14 +334,11 @@ class StreamRelay {
     })
     if (this.call.isGone) return { kind: 'abandoned' }
     this.begin()
-    this.sendEnd(result, used, settled?.charged ?? null)
-    return { kind: 'answered' }
+    this.sendEnd(result, measured.used, settled?.charged ?? null)
+    return { kind: 'answered', isBroken: !isWhole(result) && this.brokenOff === null }
   }
 
-  /**
-   * What the stream ended in without its blank line: an event stream would drop it, its figures
-   * count.
-   */
+  /** What the stream ended in without its blank line: readers drop it, but its figures count. */
   private takeLast(event: SseEvent): void {
     if (event.data === null || this.stream.isOver) return
     const chunk = this.stream.read(event)
@@ -348,6 +355,8 @@ class StreamRelay {
     if (usage !== null && (result === 'clean' || this.stream.isDone)) {
       return { used: usage, source: 'upstream' }
     }
+    const { estimate } = this.plan.prompt
+    if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
     return {
       used: {
         ...(usage ?? countedUsage(0, 0)),

@@ -1,6 +1,6 @@
 import type { Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
-import type { DialectName } from './canonical/chat-request.ts'
+import type { UpstreamName } from './canonical/chat-request.ts'
 import type { StreamOutcome } from './dialect/dialect.ts'
 import type { BreakReason, Charge, RelayCall } from './relay-call.ts'
 import { hiddenStatus, ownError, secretsOf, upstreamError, type RelayError } from './relay-error.ts'
@@ -23,7 +23,7 @@ export const isWhole = (result: StreamOutcome): boolean =>
 /** An error inside an upstream's stream as the client may see it. */
 export function cleanError(
   error: unknown,
-  upstream: DialectName,
+  upstream: UpstreamName,
   { language }: RelayCall,
   { channel }: Charge,
 ): RelayError {

@@ -1,14 +1,16 @@
 import { AppError } from '../app-error.ts'
 import type { FailedCall } from '../dashboard/failures.ts'
-import { findPrice, reservationOf } from '../ledger/price.ts'
+import { costOf, findPrice, reservationOf } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
-import { memberValue, scanBody, type ScannedBody } from './json/body-scan.ts'
+import { memberValue, type ScannedBody } from './json/body-scan.ts'
 import { refusePin, type Caller } from './routing/caller.ts'
-import { chooseChannel, type RoutableChannel, type Tiers } from './routing/choose-channel.ts'
+import type { RoutableChannel } from './routing/choose-channel.ts'
+import type { AttemptResult } from './routing/health.ts'
+import { nextChannel, noChannel, routeOf, routeTo, waitError, type Route } from './routing/route.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
 import {
   credentialOf,
@@ -17,8 +19,9 @@ import {
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
-import { ownError, type RelayError } from './relay-error.ts'
-import { readBody } from './transport/request-body.ts'
+import { readRequest, type ReadRequest } from './media/read-request.ts'
+import { ownError, shown, type RelayError } from './relay-error.ts'
+import { earlierResponse, rememberResponse } from './responses/stored-responses.ts'
 import { relayStream } from './stream-answer.ts'
 import { readFigures, type FieldProblem, type RequestFigures } from './openai/surfaces.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
@@ -32,10 +35,20 @@ export async function relayText(
   call: RelayCall,
   asked: SurfaceCall,
 ): Promise<void> {
-  const { caller, body, model, route } = await readTextCall(parts, call, asked)
-  const figures = figuresOf(body, asked)
+  const read = await readTextCall(parts, call, asked)
+  const figures = figuresOf(read)
   if ('field' in figures) throw fieldRefusal(figures)
-  await runAttempts(parts, call, { caller, asked, body, model, route, figures })
+  const text: TextCall = { ...read, figures }
+  if (asked.surface.task === 'responses') await followResponse(parts, text)
+  await runAttempts(parts, call, text)
+}
+
+/** What goes on from a stored response goes where it is stored, and reads all that came before. */
+async function followResponse(parts: RelayParts, text: TextCall): Promise<void> {
+  const earlier = await earlierResponse(parts, text.caller, text.body)
+  if (earlier === null) return
+  text.route = await routeTo(parts, text, earlier.channel_id)
+  text.earlierTokens = earlier.total_tokens
 }
 
 /** Who asks for what, and where it may go. Throws the first refusal. */
@@ -48,7 +61,7 @@ export async function readTextCall(
   const address = (): string => app.addressOf(call.request)
   const caller = await parts.callers.authenticate(credentialOf(call), address)
   call.attempted = attemptedBy(caller)
-  const body = await readRequest(parts, call)
+  const { body, form } = await readRequest(parts, call, asked.surface.task)
   call.capture = parts.captures.begin(caller.token.id, body.bytes)
   const model = requestedModel(body, asked)
   if (model !== '' && !allowsModel(caller.token, model)) {
@@ -59,7 +72,7 @@ export async function readTextCall(
   // Only a pinned channel lets a call without a model come this far.
   if (model === '') throw new AppError('relay_field_required', { field: 'model' })
   call.attempted.modelName = model
-  return { caller, asked, body, model, route }
+  return { caller, asked, body, form, model, route }
 }
 
 const attemptedBy = ({ user, token }: Caller): FailedCall => ({
@@ -72,41 +85,25 @@ const attemptedBy = ({ user, token }: Caller): FailedCall => ({
 const fieldRefusal = ({ field, isMissing }: FieldProblem): AppError =>
   new AppError(isMissing ? 'relay_field_required' : 'relay_field_invalid', { field })
 
-function figuresOf(body: ScannedBody, asked: SurfaceCall): RequestFigures | FieldProblem {
-  const { surface, isStream } = asked
+function figuresOf(read: Omit<TextCall, 'figures'>): RequestFigures | FieldProblem {
+  const { body } = read
+  const { surface, isStream } = read.asked
+  if (surface.figures !== undefined) return surface.figures(read)
   if (surface.dialect !== 'gemini') return readFigures(body, surface)
   const figures = geminiFigures(body, surface.required)
   return 'field' in figures ? figures : { ...figures, isStream: isStream ?? false }
 }
 
-export interface TextCall {
+export interface TextCall extends ReadRequest {
   caller: Caller
   asked: SurfaceCall
-  body: ScannedBody
   /** As the client named it. */
   model: string
   route: Route
   figures: RequestFigures
+  /** What the upstream reads again from a stored response. */
+  earlierTokens?: number
 }
-
-export interface Route {
-  group: string
-  tiers: Tiers
-  /** An admin has named the channel: no other is asked. */
-  isPinned: boolean
-}
-
-async function readRequest({ app }: RelayParts, call: RelayCall): Promise<ScannedBody> {
-  const bytes = await readBody(call.request, app.config.MAX_BODY_MB * 1024 * 1024)
-  const scanned = scanBody(bytes)
-  if (scanned.ok) return scanned
-  const detail = scanned.key === '' ? scanned.reason : `${scanned.reason} “${shown(scanned.key)}”`
-  throw new AppError('relay_body_invalid', { detail, offset: scanned.offset })
-}
-
-/** Characters of a client's own text that are repeated in a sentence. */
-const SHOWN_MAX = 128
-const shown = (text: string): string => text.slice(0, SHOWN_MAX)
 
 /**
  * The model as the client named it; a call without one goes on with an empty name and finds no
@@ -124,26 +121,6 @@ function requestedModel(body: ScannedBody, { surface, model }: SurfaceCall): str
   return value
 }
 
-/** Where the call may go: the pinned channel, or the first of the caller's groups that has one. */
-async function routeOf({ channels }: RelayParts, caller: Caller, model: string): Promise<Route> {
-  const current = channels.current()
-  // A promise only after a change: the usual call goes on without a turn of the event loop.
-  const map = current instanceof Promise ? await current : current
-  if (caller.pinnedChannel !== null) {
-    const channel = /^\d{1,15}$/.test(caller.pinnedChannel)
-      ? map.find(Number(caller.pinnedChannel))
-      : undefined
-    if (channel === undefined) throw new AppError('channel_pin_unknown')
-    if (!channel.isEnabled) throw new AppError('channel_pin_disabled')
-    return { group: caller.groups[0] ?? '', tiers: [[channel]], isPinned: true }
-  }
-  for (const group of caller.groups) {
-    const tiers = map.tiers(group, model)
-    if (tiers.length > 0) return { group, tiers, isPinned: false }
-  }
-  throw new AppError('no_channel', { group: caller.groups.join(', '), model: shown(model) })
-}
-
 /** Tries channels until one answers; the quota is reserved once, whatever the number of attempts. */
 async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): Promise<void> {
   const { app } = parts
@@ -153,8 +130,12 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   let reserved: number | null = null
   let last: RelayError | null = null
   try {
+    const { paused } = text.route
+    let trial = paused.length === 0 ? null : await parts.liveStatus.trial(paused)
     while (attempts < attemptsMax && !call.isGone) {
-      const channel = chooseChannel(text.route.tiers, tried, parts.random)
+      const isTrial = trial !== null
+      const channel = trial ?? nextChannel(parts, text, { tried, isFirst: attempts === 0 })
+      trial = null
       if (channel === null) break
       tried.add(channel.id)
       if (call.attempted !== null) call.attempted.channelId = channel.id
@@ -166,13 +147,17 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       }
       reserved ??= await reserve(parts, call, text, prepared.charge)
       if (call.isGone) break
-      attempts += 1
+      // A trial is our wish and not the client's: it takes none of its attempts.
+      if (!isTrial) attempts += 1
+      const tell = parts.health.begin(channel, prepared.charge.modelName)
       const outcome = await attempt(parts, call, text, { ...prepared, reserved })
+      tell(resultOf(outcome))
       if (outcome.kind !== 'failed') {
         reserved = null
+        if (isWell(outcome)) parts.liveStatus.answered(channel, byOf(call, text))
         return
       }
-      noteFailure(parts, call, channel, outcome)
+      noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
       if (!outcome.mayRetry) break
     }
@@ -180,7 +165,25 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
     // Whatever went wrong before an answer: the reservation goes back. Closed calls are left alone.
     if (reserved !== null) await app.ledger.release(call.requestId)
   }
-  if (last !== null && !call.isGone) sendError(call, last)
+  if (call.isGone) return
+  if (text.route.tiers.length === 0) throw noChannel(text.caller, text.model)
+  const error = last ?? waitError(parts, call, text)
+  if (error !== null) sendError(call, error)
+}
+
+const isWell = (outcome: AttemptOutcome): boolean =>
+  outcome.kind === 'answered' && outcome.isBroken !== true
+
+const byOf = ({ requestId }: RelayCall, { caller }: TextCall) => ({
+  requestId,
+  userId: caller.user.id,
+})
+
+/** What an attempt tells about the channel's health. */
+function resultOf(outcome: AttemptOutcome): AttemptResult {
+  if (outcome.kind === 'failed') return outcome
+  if (outcome.kind === 'abandoned') return { kind: 'unknown' }
+  return { kind: isWell(outcome) ? 'well' : 'broken' }
 }
 
 interface Prepared {
@@ -201,13 +204,21 @@ function prepare(
   return plan instanceof AppError ? plan : { charge, plan }
 }
 
+interface FailedAttempt {
+  channel: RoutableChannel
+  text: TextCall
+  outcome: Extract<AttemptOutcome, { kind: 'failed' }>
+}
+
 function noteFailure(
   parts: RelayParts,
   call: RelayCall,
-  channel: RoutableChannel,
-  outcome: Extract<AttemptOutcome, { kind: 'failed' }>,
+  { channel, text, outcome }: FailedAttempt,
 ): void {
   if (outcome.cause === 'ended') return
+  if (outcome.cause === 'status') {
+    parts.liveStatus.refused(channel, outcome.error, byOf(call, text))
+  }
   parts.app.trace.warn(
     {
       requestId: call.requestId,
@@ -243,6 +254,8 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
     requestedModel: text.model,
     modelName,
     isStream: text.figures.isStream,
+    beforeEnd:
+      text.figures.seen === undefined ? null : () => rememberResponse(parts, channel, text),
   }
 }
 
@@ -254,11 +267,18 @@ async function reserve(
   charge: Charge,
 ): Promise<number> {
   const { app, callers } = parts
-  const amount = reservationOf(charge.price, {
-    promptTokens: estimatePromptTokens(text.body, charge.modelName),
-    maxCompletionTokens: text.figures.maxCompletionTokens,
-    preConsumedTokens: app.options.number('PreConsumedQuota'),
-  })
+  const { metering, maxCompletionTokens, extras } = text.figures
+  const estimate = metering?.estimate ?? null
+  const amount =
+    estimate === null
+      ? reservationOf(charge.price, {
+          promptTokens:
+            estimatePromptTokens(text.body, charge.modelName) + (text.earlierTokens ?? 0),
+          maxCompletionTokens,
+          preConsumedTokens: app.options.number('PreConsumedQuota'),
+          ...(extras === undefined ? {} : { extras }),
+        })
+      : costOf(charge.price, estimate)
   const operation = {
     requestId: call.requestId,
     userId: text.caller.user.id,
@@ -305,15 +325,21 @@ function attempt(
   })
 }
 
-function promptOf({ app, counter }: RelayParts, { asked, body }: TextCall, charge: Charge): Prompt {
+function promptOf(
+  { app, counter }: RelayParts,
+  { asked, body, figures, earlierTokens = 0 }: TextCall,
+  charge: Charge,
+): Prompt {
   return {
-    count: () =>
-      app.options.flag('ApproximateTokenEnabled')
+    estimate: figures.metering?.estimate ?? null,
+    count: async () =>
+      earlierTokens +
+      (app.options.flag('ApproximateTokenEnabled')
         ? approximateTokens(body.bytes.length)
-        : counter.countRequest({
+        : await counter.countRequest({
             surface: asked.surface.count,
             model: charge.modelName,
             bytes: body.bytes,
-          }),
+          })),
   }
 }

@@ -9,11 +9,11 @@ import {
 } from './attempt.ts'
 import { inflate } from './transport/inflate.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
-import type { Dialect } from './dialect/dialect.ts'
+import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
-  settlementOf,
+  settleCall,
   type Charge,
   type RelayCall,
   type RelayParts,
@@ -32,6 +32,8 @@ export const ERROR_BODY_BYTES_MAX = 1024 * 1024
 export interface Prompt {
   /** Counts the prompt exactly; only asked when the upstream does not say. */
   count(): number | Promise<number>
+  /** What the call is taken to use when nobody says; null: what is counted. */
+  estimate: TokenUsage | null
 }
 
 export interface Answer {
@@ -75,7 +77,7 @@ export async function measureAnswer(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { answer, prompt, upstream }: { answer: Answer; prompt: Prompt; upstream: Dialect },
+  { answer, prompt, upstream }: { answer: Answer; prompt: Prompt; upstream: Reading },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const body = await decodedBody(answer)
   const reading =
@@ -89,6 +91,9 @@ export async function measureAnswer(
     return refused(call, charge, { ...answer, status, body })
   }
   const { usage } = reading.usage
+  if (usage === null && prompt.estimate !== null) {
+    return { body, used: prompt.estimate, source: 'estimated' }
+  }
   return usage === null
     ? {
         body,
@@ -161,8 +166,9 @@ async function failed(
   { failure, prompt }: { failure: AttemptFailure; prompt: Prompt },
 ): Promise<AttemptOutcome> {
   if (failure === 'aborted') {
-    const used = countedUsage(await prompt.count(), 0)
-    await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source: 'counted' }))
+    const used = prompt.estimate ?? countedUsage(await prompt.count(), 0)
+    const source = prompt.estimate === null ? 'counted' : 'estimated'
+    await settleCall(parts, call, charge, { used, source })
     return { kind: 'abandoned' }
   }
   return failedAttempt(call.language, failure)
@@ -171,7 +177,7 @@ async function failed(
 /** An answer with a bad status; its words may be packed. */
 export async function refusedAnswer(
   call: RelayCall,
-  charge: Charge,
+  charge: Pick<Charge, 'channel'>,
   answer: Answer,
 ): Promise<AttemptOutcome> {
   return refused(call, charge, { ...answer, body: (await decodedBody(answer)) ?? NOTHING })
@@ -179,7 +185,11 @@ export async function refusedAnswer(
 
 const NOTHING = Buffer.alloc(0)
 
-export function refused(call: RelayCall, { channel }: Charge, answer: Answer): AttemptOutcome {
+export function refused(
+  call: RelayCall,
+  { channel }: Pick<Charge, 'channel'>,
+  answer: Answer,
+): AttemptOutcome {
   const retryAfter = answer.headers['retry-after']
   const error = upstreamError(
     {
@@ -211,7 +221,7 @@ export async function decodedBody({ headers, body }: Answer): Promise<Buffer | n
 async function countAnswer(
   { counter }: RelayParts,
   { modelName }: Charge,
-  { body, prompt, upstream }: { body: Buffer; prompt: Prompt; upstream: Dialect },
+  { body, prompt, upstream }: { body: Buffer; prompt: Prompt; upstream: Reading },
 ): Promise<TokenUsage> {
   const completion = counter.countCompletion(modelName)
   for (const text of upstream.textsOf(recordOr(parseJson(body.toString('utf8')))))
@@ -243,7 +253,7 @@ async function settleAndSend(
   charge: Charge,
   { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
 ): Promise<void> {
-  const settled = await parts.app.ledger.settle(settlementOf(parts, call, charge, { used, source }))
+  const settled = await settleCall(parts, call, charge, { used, source })
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
     outcome: 'answered',

@@ -10,13 +10,13 @@ import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
-import { fieldRefusal, length } from '../user/user.ts'
-import { findUser, type StoredUser } from '../user/user-store.ts'
+import { length } from '../../contract/text.ts'
+import { fieldRefusal } from '../user/user.ts'
+import { findUser, findUsersByEmail, type StoredUser } from '../user/user-store.ts'
 import { named, type ExternalPerson } from './provider/external-provider.ts'
 import {
   adoptedOwner,
   bindIdentity,
-  emailInUse,
   identityOwner,
   removeIdentity,
   showIdentity,
@@ -137,7 +137,7 @@ const displayName = (name: string): string =>
 
 async function freeEmail({ database }: App, email = ''): Promise<string | undefined> {
   if (email === '' || fieldRefusal({ email }) !== null) return undefined
-  return (await emailInUse(database.read, email)) ? undefined : email
+  return (await findUsersByEmail(database.read, email)).length > 0 ? undefined : email
 }
 
 /**

@@ -121,13 +121,3 @@ export async function removeIdentity(
 export const shownProviders = (user: StoredUser): ExternalProvider[] =>
   // `Object.keys` of a constant yields its own keys.
   (Object.keys(COLUMNS) as ExternalProvider[]).filter((provider) => user[COLUMNS[provider]])
-
-/** Whether anybody, deleted people included, has an e-mail address. */
-export async function emailInUse(db: Queries, email: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('users')
-    .select('id')
-    .where('email', '=', email)
-    .executeTakeFirst()
-  return row !== undefined
-}

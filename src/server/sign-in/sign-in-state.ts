@@ -4,6 +4,7 @@ import type { RedirectingProvider, SignInIntent } from '../../contract/oauth.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
+import { cookieScope } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
 import { randomText, sha256 } from '../secrets.ts'
 import type { Redirecting, Trip } from './provider/external-provider.ts'
@@ -112,11 +113,8 @@ const visitorBinding = (cookie: string): string => `visitor ${sha256(cookie)}`
 function giveVisitorCookie(app: App, { request, reply }: CallContext): string {
   const cookie = randomText(STATE_LENGTH)
   reply.setCookie(VISITOR_COOKIE, cookie, {
-    path: app.config.BASE_PATH,
+    ...cookieScope(app, request),
     maxAge: LIFE_SECONDS,
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: app.isSecure(request.raw),
   })
   return visitorBinding(cookie)
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SignedIn } from '../../contract/user-api.ts'
 import type { App } from '../app.ts'
+import { cookieScope } from '../http/console-origins.ts'
 import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
@@ -9,7 +10,7 @@ import type { StoredUser } from '../user/user-store.ts'
  * call ended, and what the person may know of itself.
  */
 export async function startSession(
-  app: Pick<App, 'sessions' | 'config' | 'isSecure'>,
+  app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins'>,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
 ): Promise<
@@ -19,11 +20,8 @@ export async function startSession(
   if (former !== undefined) await app.sessions.end(former)
   const cookie = await app.sessions.start(user.id, mustChangePassword)
   reply.setCookie(SESSION_COOKIE, cookie, {
-    path: app.config.BASE_PATH,
+    ...cookieScope(app, request),
     maxAge: SESSION_LIFE_SECONDS,
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: app.isSecure(request.raw),
   })
   const { id, username, display_name, role, status } = user
   return {

@@ -1,7 +1,7 @@
 import { statusApi } from '../../contract/status-api.ts'
 import type { App } from '../app.ts'
 import { defaultModelsByType } from '../channel/default-models.ts'
-import { openApiDocument } from '../http/openapi.ts'
+import { openApiDocument } from '../http/openapi/openapi.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { createPriceTexts } from './price-texts.ts'
 

@@ -3,7 +3,7 @@ import { commaList } from '../../contract/channel.ts'
 import type { ErrorCode, Refusal } from '../../contract/errors.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { NEVER_EXPIRES, TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
-import { length } from '../user/user.ts'
+import { isReadable, length } from '../../contract/text.ts'
 
 /** The members of a token that decide whether a call may use it. */
 export interface UsableToken {
@@ -65,7 +65,13 @@ export function allowsAddress(token: UsableToken, address: string): boolean {
   })
 }
 
-const isSubnet = (text: string): boolean => ipaddr.isValidCIDR(text)
+/** As people write it: other readers take octal, hexadecimal and short forms for other networks. */
+const isSubnet = (text: string): boolean =>
+  ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
+  (ipaddr.IPv6.isValidCIDR(text) && /^[0-9a-f:./]+$/i.test(text))
+
+/** Blocks of one token: each of its calls is compared with them. */
+const SUBNETS_MAX = 100
 
 export interface TokenFields {
   name: string
@@ -82,7 +88,17 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
   if (length(fields.name) > TOKEN_NAME_LENGTH_MAX) {
     return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
   }
-  const wrong = commaList(fields.subnet).find((subnet) => !isSubnet(subnet))
+  if (!isReadable(fields.name)) return { code: 'text_unreadable', params: { field: 'name' } }
+  const subnets = commaList(fields.subnet)
+  if (subnets.length > SUBNETS_MAX) {
+    const params = {
+      field: 'subnet',
+      problemZh: `最多 ${SUBNETS_MAX} 个网段`,
+      problemEn: `it has at most ${SUBNETS_MAX} subnets`,
+    }
+    return { code: 'invalid_field', params }
+  }
+  const wrong = subnets.find((subnet) => !isSubnet(subnet))
   if (wrong !== undefined)
     return { code: 'token_subnet_invalid', params: { subnet: wrong.slice(0, 100) } }
   if (fields.remain_quota < -1 || fields.remain_quota > QUOTA_MAX) {

@@ -7,7 +7,7 @@ import { SESSION_COOKIE } from '../http/sessions.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
 import { changeUser } from './change-user.ts'
 import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
-import { DEFAULT_PASSWORD, fieldRefusal } from './user.ts'
+import { changedFields, DEFAULT_PASSWORD, fieldRefusal, usernameRefusal } from './user.ts'
 import { modelsOfGroups, type StoredUser, type UserChanges } from './user-store.ts'
 
 /** What users do about themselves. */
@@ -25,7 +25,8 @@ export const accountRoutes = (app: App): Route[] => {
       }
     }),
     serve(userApi.updateSelf, async ({ actor, body }) => {
-      refuse(fieldRefusal(body))
+      const fields = changedFields(actor.user, body)
+      refuse(fieldRefusal(fields) ?? usernameRefusal(fields.username ?? ''))
       const changes = await profileChanges(app, actor.user, body)
       await database.write.transaction().execute(async (trx) => {
         await changeUser(trx, actor.id, changes)

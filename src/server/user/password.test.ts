@@ -38,4 +38,15 @@ describe('a password', () => {
     await passwords.verify('x', stored)
     expect(performance.now() - started).toBeGreaterThan(LEAST_MS)
   })
+
+  test('of an adopted hash that is quicker to compare costs as much as any, when it is wrong', async () => {
+    const passwords = createPasswords(COST)
+    const adopted = await createPasswords(5).hash('the password')
+    expect(await passwords.verify('the password', adopted)).toBe(true)
+    // The first one makes what is compared with.
+    expect(await passwords.verify('x', adopted)).toBe(false)
+    const started = performance.now()
+    await passwords.verify('x', adopted)
+    expect(performance.now() - started).toBeGreaterThan(LEAST_MS)
+  })
 })

@@ -6,7 +6,7 @@ import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
 import { createUser } from './create-user.ts'
-import { fieldRefusal, groupRefusal, outranks, quotaRefusal } from './user.ts'
+import { changedFields, fieldRefusal, groupRefusal, outranks, quotaRefusal } from './user.ts'
 import { findUser, searchUsers, userPage, type StoredUser } from './user-store.ts'
 
 /** What admins do about users. */
@@ -59,7 +59,9 @@ function changeRoutes(app: App): Route[] {
       const { body } = call
       if (body.id === 0) throw new AppError('invalid_parameter')
       if (body.username && body.username.trim() === '') throw new AppError('invalid_parameter')
-      refuse(fieldRefusal(body) ?? groupRefusal(body.group ?? ''))
+      const stored = await findUser(app.database.read, body.id)
+      const fields = stored === undefined ? body : changedFields(stored, body)
+      refuse(fieldRefusal(fields) ?? groupRefusal(body.group ?? ''))
       // An adopted balance may be below zero; who sends it back changes nothing.
       if (body.quota !== body.quota_was) refuse(quotaRefusal(body.quota ?? 0))
       await updateUserByAdmin(app, call, body)

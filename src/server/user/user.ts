@@ -16,6 +16,7 @@ import {
   type ManageAction,
 } from '../../contract/user.ts'
 import { isMailAddress } from '../mail/mail.ts'
+import { isReadable, length } from '../../contract/text.ts'
 
 export interface UserFields {
   username?: string | undefined
@@ -24,10 +25,14 @@ export interface UserFields {
   email?: string | undefined
 }
 
+interface StoredFields {
+  username: string
+  display_name: string | null
+  email: string | null
+}
+
 /** The password of a fresh installation; nothing else may be done until it is changed. */
 export const DEFAULT_PASSWORD = '123456'
-
-export const length = (text: string): number => [...text].length
 
 /** The first field that breaks a limit, or null. Absent and empty fields are not looked at. */
 export function fieldRefusal(fields: UserFields): Refusal | null {
@@ -37,6 +42,10 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
   }
   if (length(display_name) > DISPLAY_NAME_LENGTH_MAX) {
     return { code: 'display_name_too_long', params: { max: DISPLAY_NAME_LENGTH_MAX } }
+  }
+  const unreadable = isReadable(username) ? 'display_name' : 'username'
+  if (!isReadable(username) || !isReadable(display_name)) {
+    return { code: 'text_unreadable', params: { field: unreadable } }
   }
   if (password !== '' && length(password) < PASSWORD_LENGTH_MIN) {
     return { code: 'password_too_short', params: { min: PASSWORD_LENGTH_MIN } }
@@ -48,6 +57,19 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
     return { code: 'email_invalid', params: { max: EMAIL_LENGTH_MAX } }
   }
   return null
+}
+
+/**
+ * The fields that are given and differ from what is stored. Names that other sign-in made up, or an
+ * adopted database holds, may break today's limits; whoever sends them back changes nothing.
+ */
+export function changedFields(stored: StoredFields, given: UserFields): UserFields {
+  return {
+    ...given,
+    username: given.username === stored.username ? '' : given.username,
+    display_name: given.display_name === stored.display_name ? '' : given.display_name,
+    email: given.email === stored.email ? '' : given.email,
+  }
 }
 
 /** Why this cannot be a user's comma list of groups, or null. */

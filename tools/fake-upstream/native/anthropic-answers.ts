@@ -53,14 +53,14 @@ function wishesOf(json: Json) {
   const choice = objectOf(json.tool_choice)
   const format = objectOf(objectOf(json.output_config).format)
   const last = objectOf(listOf(json.messages).at(-1))
-  const tool = choice.type === 'tool' ? textOf(choice.name) : undefined
+  const demanded = choice.type === 'tool' ? textOf(choice.name) : undefined
   const words: Record<string, string> = { any: 'required', none: 'none' }
   return {
     tools: listOf(json.tools).map((tool) => ({
       name: objectOf(tool).name,
       parameters: objectOf(objectOf(tool).input_schema),
     })),
-    choice: tool ?? words[String(choice.type)] ?? null,
+    choice: demanded ?? words[String(choice.type)] ?? null,
     lastWords: last.role === 'user' ? wordsOf(last.content) : '',
     schema: format.type === 'json_schema' ? objectOf(format.schema) : null,
     wantsJson: false,

@@ -69,7 +69,8 @@ function messageProblem(message: Json, before: Json | undefined, at: number): st
   const where = `messages.${at}`
   if (message.role === before?.role) return `${where}: roles must alternate`
   if (typeof message.content === 'string') {
-    return message.content === '' ? `${where}: content must not be empty` : null
+    if (message.content === '') return `${where}: content must not be empty`
+    return resultProblem([], before, where)
   }
   const blocks = listOf(message.content).map(objectOf)
   if (blocks.length === 0) return `${where}: content must not be empty`

@@ -25,18 +25,22 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
   const { t } = useTranslation()
   const [secondsLeft, startCountdown] = useCountdown()
   const [isSent, setIsSent] = useState(false)
+  // Toasts are behind a dialog, so what they say is said here too.
+  const [failure, setFailure] = useState('')
   async function send() {
     const email = value.email.trim()
     // As the specification has it: without an address the button does nothing.
     if (email === '' || !check.isPassed()) return
     startCountdown()
     setIsSent(false)
+    setFailure('')
     try {
       await call('GET /api/verification', { query: { email, turnstile: check.answer } })
       setIsSent(true)
       toast.success(t('验证码发送成功，请检查你的邮箱！'))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
+      setFailure(error.message)
       check.again()
     }
   }
@@ -50,7 +54,7 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
           autoComplete="email"
           placeholder={t('输入邮箱地址')}
           value={value.email}
-          error={errors.email}
+          error={errors.email ?? (failure === '' ? undefined : failure)}
           onChange={(event) => onChange({ ...value, email: event.currentTarget.value })}
         />
         <button
@@ -64,7 +68,6 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
             : t('获取验证码')}
         </button>
       </div>
-      {/* Toasts are behind a dialog. */}
       {isSent && <output className={styles['sent']}>{t('没有收到邮件时，请检查垃圾邮件')}</output>}
       <PlainField
         label={t('验证码')}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { call } from '../../app/call.ts'
+import { availableModelsQuery } from '../../app/available-models.ts'
 import { toast } from '../../app/toast.ts'
 import { copyText } from '../../ui/copy-text.ts'
 import { Panel } from '../../ui/page.tsx'
@@ -14,14 +14,7 @@ const MODELS_MAX = 60
 /** The models this person may call; a click takes a name along. */
 export function ModelPanel() {
   const { t } = useTranslation()
-  const {
-    data: models,
-    error,
-    refetch,
-  } = useQuery({
-    queryKey: ['available-models'],
-    queryFn: ({ signal }) => call('GET /api/user/available_models', {}, { signal }),
-  })
+  const { data: models, error, refetch } = useQuery(availableModelsQuery)
   return (
     <Panel title={t('可用模型')}>
       {error !== null && models === undefined && (

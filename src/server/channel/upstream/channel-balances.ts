@@ -64,7 +64,8 @@ export function createChannelBalances(
       options.flag('AutomaticDisableChannelEnabled'),
     )
     if (to === ChannelStatus.autoDisabled) {
-      await changeStatusByProgram(app, { channel, to, reason: '上游余额不足', requestId })
+      const reason = '上游余额不足'
+      await changeStatusByProgram(app, { channel, to, cause: 'balance', reason, requestId })
     }
     return true
   }

@@ -2,6 +2,8 @@ import { trimBaseUrl, channelType, upstreamUrl } from '../../../contract/channel
 import { AppError } from '../../app-error.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { callHttp, HttpCallFailed, jsonMembers, type HttpCall } from '../../egress/http-call.ts'
+import { parseConfigObject } from '../channel-config.ts'
+import { overridesOf } from '../overrides.ts'
 import { withoutChannelSecrets, type ChannelState } from '../channel.ts'
 
 /** The columns of a channel that say where its upstream is and who asks. */
@@ -28,7 +30,9 @@ export function createAskUpstream(
   bytesMax: number,
 ): AskUpstream {
   return async ({ url, headers }) => {
+    const { proxy } = overridesOf(parseConfigObject(channel.config) ?? {})
     const call: HttpCall = {
+      ...(proxy === undefined ? {} : { proxy }),
       url,
       method: 'GET',
       headers: { accept: 'application/json', 'user-agent': 'Gatehouse', ...headers },

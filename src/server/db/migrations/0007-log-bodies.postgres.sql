@@ -52,3 +52,8 @@ CREATE TABLE usage_sums (
   completion_tokens bigint NOT NULL,
   PRIMARY KEY (subject, model_name, name, start)
 );
+
+-- The few rows that are no calls, newest first, with what filters look at beside their type.
+CREATE INDEX gh_logs_other_time
+  ON logs (created_at, id, user_id, channel_id, model_name, token_name, request_id)
+  WHERE type <> 2;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { LogType } from '../../../contract/log.ts'
 import type { Queries } from '../../db/database.ts'
+import { moveSetting } from '../../db/setting-store.ts'
 import { SECONDS_PER_HOUR } from '../../ledger/operations.ts'
 import { LOGS_DELETED_BEFORE } from '../../ledger/reconcile.ts'
 
@@ -41,28 +42,8 @@ export async function findRun(db: Queries): Promise<StoredRun | null> {
 }
 
 /** Stores a run in place of what the caller has seen; false when that has changed meanwhile. */
-export async function replaceRun(
-  db: Queries,
-  seen: string | null,
-  run: CleanupRun,
-): Promise<boolean> {
-  const value = JSON.stringify(run)
-  if (seen === null) {
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto('settings')
-      .values({ name: RUN, value })
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .executeTakeFirst()
-    return numInsertedOrUpdatedRows === 1n
-  }
-  const { numUpdatedRows } = await db
-    .updateTable('settings')
-    .set({ value })
-    .where('name', '=', RUN)
-    .where('value', '=', seen)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+export const replaceRun = (db: Queries, seen: string | null, run: CleanupRun): Promise<boolean> =>
+  moveSetting(db, RUN, { from: seen, to: JSON.stringify(run) })
 
 /** The second before which log rows have been deleted; -1: never. */
 export async function logsDeletedBefore(db: Queries): Promise<number> {

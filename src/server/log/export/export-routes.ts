@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { logApi } from '../../../contract/log-api.ts'
@@ -20,8 +21,8 @@ interface Query extends Omit<LogFilterValues, 'userId'> {
 
 export function exportRoutes(app: App): Route[] {
   const { database, clock } = app
-  /** Who has an export under way. */
-  const busy = new Set<number>()
+  /** Who has an export under way, and which response it is. */
+  const busy = new Map<number, ServerResponse>()
 
   async function send(
     {
@@ -30,11 +31,16 @@ export function exportRoutes(app: App): Route[] {
       reply,
     }: { actor: { id: number }; request: FastifyRequest; reply: FastifyReply },
     { format, tz, bodies, ...filter }: Query,
-    userId: number | null,
+    { userId, note }: { userId: number | null; note?: () => Promise<void> },
   ): Promise<void> {
     if (busy.has(actor.id)) throw new AppError('log_export_running')
     if (busy.size >= EXPORTS_MAX) throw new AppError('log_export_busy')
-    busy.add(actor.id)
+    busy.set(actor.id, reply.raw)
+    const release = (): void => {
+      if (busy.get(actor.id) === reply.raw) busy.delete(actor.id)
+    }
+    // Whoever leaves while the export begins has left, too.
+    reply.raw.once('close', release)
     try {
       const { frame, pieces } = await beginExport(app, {
         filter: userId === null ? filter : { ...filter, userId },
@@ -42,7 +48,7 @@ export function exportRoutes(app: App): Route[] {
         zone: tz,
         hasBodies: bodies === 'true',
       })
-      reply.raw.once('close', () => busy.delete(actor.id))
+      await note?.()
       // Packing would cost more than the rows themselves.
       request.headers['x-no-compression'] = '1'
       reply
@@ -50,22 +56,23 @@ export function exportRoutes(app: App): Route[] {
         .header('Content-Disposition', `attachment; filename="logs.${format}"`)
         .send(Readable.from(pieces))
     } catch (error) {
-      busy.delete(actor.id)
+      release()
       throw error
     }
   }
 
   return [
     serve(logApi.export, async (call) => {
-      await recordAudit(database.write, call, {
-        nowSeconds: clock.nowSeconds(),
-        action: 'log.export',
-        target: { id: 0, name: '' },
-        before: null,
-        after: call.query,
-      })
-      await send(call, call.query, null)
+      const note = () =>
+        recordAudit(database.write, call, {
+          nowSeconds: clock.nowSeconds(),
+          action: 'log.export',
+          target: { id: 0, name: '' },
+          before: null,
+          after: call.query,
+        })
+      await send(call, call.query, { userId: null, note })
     }),
-    serve(logApi.exportSelf, async (call) => send(call, call.query, call.actor.id)),
+    serve(logApi.exportSelf, async (call) => send(call, call.query, { userId: call.actor.id })),
   ]
 }

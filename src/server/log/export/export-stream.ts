@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
 import { findBodies } from '../body/body-store.ts'
@@ -28,8 +30,10 @@ export interface WantedExport {
   hasBodies: boolean
 }
 
-/** Rows that are looked at for one piece. */
-const ROWS_PER_PIECE = 1000
+/** Rows that are looked at for one piece: a few milliseconds of the database's thread. */
+const ROWS_PER_PIECE = 400
+/** The same while others are served: less than a millisecond. */
+const ROWS_WHILE_BUSY = 64
 /** With what was captured a row can be a thousand times as large. */
 const ROWS_WITH_BODIES = 50
 /** Times before and after this, in seconds around now, are taken for mistakes. */
@@ -100,18 +104,24 @@ function rowPieces(
   writing: RowWriting,
 ): Pieces {
   const { filter } = wanted
+  const pace = new Pace()
   const sources =
-    filter.request || filter.response ? foundByBody(app, filter) : stretches(filter, wanted)
-  return writtenPieces(app, { wanted, writing, sources })
+    filter.request || filter.response ? foundByBody(app, filter) : stretches(filter, wanted, pace)
+  return writtenPieces(app, { wanted, writing, sources, pace })
 }
 
 /** What to read next, once the caller has told where the last reading ended. */
 type Sources = AsyncGenerator<RowSource, void, LogPosition | null>
 
-async function* stretches(filter: LogFilterValues, { hasBodies }: WantedExport): Sources {
-  const countMax = hasBodies ? ROWS_WITH_BODIES : ROWS_PER_PIECE
-  let after: LogPosition | null = yield { filter, after: null, countMax }
-  while (after !== null) after = yield { filter, after, countMax }
+async function* stretches(
+  filter: LogFilterValues,
+  { hasBodies }: WantedExport,
+  pace: Pace,
+): Sources {
+  const countMax = () =>
+    hasBodies ? ROWS_WITH_BODIES : pace.isBusy ? ROWS_WHILE_BUSY : ROWS_PER_PIECE
+  let after: LogPosition | null = yield { filter, after: null, countMax: countMax() }
+  while (after !== null) after = yield { filter, after, countMax: countMax() }
 }
 
 async function* foundByBody(
@@ -130,11 +140,17 @@ async function* foundByBody(
 }
 
 async function* writtenPieces(
-  { database }: Pick<App, 'database'>,
-  { wanted, writing, sources }: { wanted: WantedExport; writing: RowWriting; sources: Sources },
+  { database, clock }: Pick<App, 'database' | 'clock'>,
+  {
+    wanted,
+    writing,
+    sources,
+    pace,
+  }: { wanted: WantedExport; writing: RowWriting; sources: Sources; pace: Pace },
 ): Pieces {
   let next = await sources.next(null)
   while (next.done !== true) {
+    const beganMs = clock.monotonicMs()
     if (wanted.hasBodies) {
       const { rows, last } = await readRows(database.heavy, writing, next.value)
       if (rows.length > 0) yield await withBodies({ database }, wanted, { rows, writing })
@@ -144,6 +160,27 @@ async function* writtenPieces(
       if (text !== null && text.length > 0) yield text
       next = await sources.next(last)
     }
+    await pace.rest(clock.monotonicMs() - beganMs)
+  }
+}
+
+/** Share of its time that the event loop works, from which on somebody else is being served. */
+const BUSY_SHARE = 0.3
+/** How much longer than it took to make a piece the rest after it is, while others are served. */
+const REST_FACTOR = 9
+const REST_MS_MAX = 250
+
+/** Lets calls that are relayed go first: on a machine with few cores an export takes one of them. */
+class Pace {
+  isBusy = false
+  private before = performance.eventLoopUtilization()
+
+  async rest(workedMs: number): Promise<void> {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, this.before)
+    this.before = now
+    this.isBusy = utilization >= BUSY_SHARE
+    if (this.isBusy) await setTimeout(Math.min(REST_MS_MAX, workedMs * REST_FACTOR))
   }
 }
 

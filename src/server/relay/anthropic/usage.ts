@@ -6,7 +6,7 @@ import {
   type TokenUsage,
   type UsageReading,
 } from '../canonical/token-usage.ts'
-import { isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, present, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * Anthropic's usage: what was read from and written to the cache stands beside `input_tokens`, what
@@ -26,6 +26,7 @@ export function readAnthropicUsage(value: unknown, tokensMax: number): UsageRead
       minutes: written.ephemeral_5m_input_tokens,
       hour: written.ephemeral_1h_input_tokens,
       thought: recordOr(value.output_tokens_details).thinking_tokens,
+      searches: recordOr(value.server_tool_use).web_search_requests,
     },
     () => tokensMax,
   )
@@ -45,6 +46,8 @@ export function readAnthropicUsage(value: unknown, tokensMax: number): UsageRead
       answerTokens: output,
       thoughtTokens: 0,
       thoughtInsideTokens: figures.thought ?? 0,
+      // Searches that were made, not tools that were offered.
+      extras: figures.searches ? { tools: { web_search: figures.searches } } : {},
     },
     tokensMax,
   )
@@ -52,8 +55,7 @@ export function readAnthropicUsage(value: unknown, tokensMax: number): UsageRead
 
 /** The figures of a stream: each event repeats those that have changed since the first. */
 export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord {
-  const known = Object.entries(later).filter(([, value]) => value !== null && value !== undefined)
-  return { ...earlier, ...Object.fromEntries(known) }
+  return { ...earlier, ...present(later) }
 }
 
 export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {

@@ -14,7 +14,7 @@ import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { thinkingWords } from './thinking.ts'
 
 const TEMPERATURE_MAX = 1
@@ -61,10 +61,6 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.output?.kind === 'json') throw cannotSay(request, 'output')
   if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
 }
-
-/** Members that have a value. */
-const present = (members: JsonRecord): JsonRecord =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 
 const cacheOf = (cache: CacheMark | null): JsonRecord =>
   cache === null

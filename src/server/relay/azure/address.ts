@@ -10,6 +10,12 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   embeddings: 'embeddings',
   embedContent: 'embeddings',
   batchEmbedContents: 'embeddings',
+  images: 'images/generations',
+  imageEdits: 'images/edits',
+  speech: 'audio/speech',
+  transcriptions: 'audio/transcriptions',
+  translations: 'audio/translations',
+  responses: 'responses',
 }
 
 const DEFAULT_VERSION = '2024-03-01-preview'
@@ -27,12 +33,17 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   if (path === undefined || base === '') return null
   const version = versionOf(channel, call)
   if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
+  // They have no deployment in their address, and none of the dated versions.
+  if (call.task === 'responses') return `${base}/openai/v1/${path}?api-version=preview`
   const query = `?api-version=${encodeURIComponent(version)}`
   // Cloudflare's gateway has the deployment in its own address.
   if (/^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)) {
     return `${base}/${deploymentOf(call.model)}/${path}${query}`
   }
-  return `${base}/openai/deployments/${deploymentOf(call.model)}/${path}${query}`
+  const deployment = path.startsWith('images/')
+    ? encodeURIComponent(call.model)
+    : deploymentOf(call.model)
+  return `${base}/openai/deployments/${deployment}/${path}${query}`
 }
 
 /** Deployments are named after models, without the dots, which their names may not have. */

@@ -38,6 +38,9 @@ export interface ChatRequest {
 
 export type DialectName = 'openai' | 'anthropic' | 'gemini'
 
+/** Whose words an upstream uses: a client's, or those that only upstreams have. */
+export type UpstreamName = DialectName | 'ollama' | 'cohere' | 'converse'
+
 export type Message =
   | { role: 'user'; parts: readonly UserPart[] }
   | { role: 'assistant'; parts: readonly AssistantPart[] }

@@ -1,3 +1,5 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+
 /**
  * What a call used, in one meaning for all vendors. The figures decide what a call costs and come
  * from a server that may be wrong, or hostile. They are believed when they are whole numbers within
@@ -18,6 +20,8 @@ export interface TokenUsage {
   cacheWriteHourTokens: number
   completionTokens: number
   reasoningTokens: number
+  /** What is not text, and what was used beside tokens; absent: nothing. */
+  extras?: UsedExtras
 }
 
 export type UsageFault =
@@ -94,6 +98,8 @@ export interface SeparateFigures {
   thoughtTokens: number
   /** How much of the answer was thought, where the vendor counts it inside. */
   thoughtInsideTokens: number
+  /** What is not text, and tools that the vendor ran. */
+  extras: UsedExtras
 }
 
 /** Puts separate figures together; refuses sums beyond what is plausible. */
@@ -115,6 +121,7 @@ export function usageOfParts(parts: SeparateFigures, tokensMax: number): UsageRe
       cacheWriteHourTokens: parts.cacheWriteHourTokens,
       completionTokens,
       reasoningTokens: Math.min(reasoning, completionTokens),
+      ...(Object.keys(parts.extras).length === 0 ? {} : { extras: parts.extras }),
     },
     fault: null,
     notes,

@@ -45,8 +45,8 @@ async function askProvider(
   text: Omit<TextCall, 'figures'>,
 ): Promise<string | null> {
   const { surface } = text.asked
-  const speaks = ({ type }: RoutableChannel): boolean =>
-    providerOf(type)?.dialect === surface.dialect
+  const speaks = ({ type, modelMapping }: RoutableChannel): boolean =>
+    providerOf(type, modelMapping.get(text.model) ?? text.model)?.dialect === surface.dialect
   const channel = text.route.tiers.flat().find(speaks)
   if (channel === undefined) return null
   const figures = { maxCompletionTokens: null, isStream: false, wantsUsage: false }

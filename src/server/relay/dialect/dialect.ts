@@ -1,5 +1,5 @@
 import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
-import type { ChatRequest, DialectName } from '../canonical/chat-request.ts'
+import type { ChatRequest, DialectName, UpstreamName } from '../canonical/chat-request.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
@@ -14,11 +14,14 @@ import type { RelayError } from '../relay-error.ts'
  * `readRequest` of the client's and `writeRequest` of the upstream's dialect, and the answer the
  * other way. A new dialect is a folder with these members and a row in dialects.ts.
  */
-export interface Dialect {
+export interface Dialect extends ClientDialect, UpstreamDialect {
   name: DialectName
+}
 
-  /** A client's request. Throws the refusal that names what is wrong or not understood. */
-  readRequest(body: JsonRecord): ChatRequest
+/** What is to be known of a dialect that upstreams speak. */
+export interface UpstreamDialect {
+  name: UpstreamName
+
   /** A request for an upstream. Throws the refusal that names what it has no word for. */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
 
@@ -27,12 +30,20 @@ export interface Dialect {
   /** The completion texts of a whole answer, for counting what an upstream left uncounted. */
   textsOf(answer: JsonRecord): DeltaText[]
   readAnswer(answer: JsonRecord): ChatAnswer
-  writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
 
   /** Follows an upstream's stream: what each event is, what was used, whether it is whole. */
   follow(tokensMax: number): StreamFollower
   /** Turns an upstream's events into canonical ones. */
   streamReader(): StreamReader
+}
+
+/** What is to be known of a dialect that clients speak. */
+export interface ClientDialect {
+  name: DialectName
+
+  /** A client's request. Throws the refusal that names what is wrong or not understood. */
+  readRequest(body: JsonRecord): ChatRequest
+  writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
   /** Turns canonical events into a client's bytes. */
   streamWriter(as: StreamHead): StreamWriter
   /** A whole answer, given to a client of the same dialect that wanted a stream: its events. */

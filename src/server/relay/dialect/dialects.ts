@@ -1,4 +1,4 @@
-import type { DialectName } from '../canonical/chat-request.ts'
+import type { DialectName, UpstreamName } from '../canonical/chat-request.ts'
 import { readAnthropicRequest } from '../anthropic/read-request.ts'
 import { AnthropicStreamReader, readAnthropicAnswer } from '../anthropic/read-answer.ts'
 import {
@@ -21,7 +21,8 @@ import { readOpenaiRequest } from '../openai/read-request.ts'
 import { OpenaiStream } from '../openai/stream-outcome.ts'
 import { OpenaiStreamWriter, writeOpenaiAnswer } from '../openai/write-answer.ts'
 import { writeOpenaiRequest } from '../openai/write-request.ts'
-import type { Dialect } from './dialect.ts'
+import { nativeDialects } from '../providers/native-dialects.ts'
+import type { Dialect, UpstreamDialect } from './dialect.ts'
 import { anthropicError, geminiError, openaiError } from './error-words.ts'
 
 const openai: Dialect = {
@@ -80,5 +81,11 @@ const gemini: Dialect = {
   errorPiece: (error, requestId) => ({ data: geminiError(error, requestId) }),
 }
 
-/** Every dialect by its name: one row each. */
+/** Every dialect that clients speak, by its name: one row each. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, gemini }
+
+/** Every dialect that upstreams speak. */
+export const upstreamDialects: Readonly<Record<UpstreamName, UpstreamDialect>> = {
+  ...dialects,
+  ...nativeDialects,
+}

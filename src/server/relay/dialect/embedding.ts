@@ -1,9 +1,11 @@
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { invalidField, Members, missingField, unsupportedField } from '../canonical/reading.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
+import type { UpstreamName } from '../canonical/chat-request.ts'
 import { batchFor } from '../gemini/figures.ts'
 import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { readEmbeddingRequest, writeEmbeddingAnswer } from '../providers/embedding-vectors.ts'
+import { nativeEmbedding } from '../providers/native-embedding.ts'
 import type { Task } from './provider.ts'
 
 /**
@@ -18,7 +20,7 @@ export interface EmbeddingConversion {
 /** Null: upstreams of this dialect do not embed, or this is no such task. */
 export function embeddingConversion(
   task: Task,
-  upstream: DialectName,
+  upstream: UpstreamName,
   body: JsonRecord,
 ): EmbeddingConversion | null {
   if (task === 'embeddings' && upstream === 'gemini') {
@@ -27,10 +29,28 @@ export function embeddingConversion(
       answer: (answer, used, model) => toOpenai(answer, used, model, body),
     }
   }
-  if (upstream !== 'openai') return null
+  const inOpenai = asOpenai(task)
+  if (upstream === 'openai') return inOpenai === AS_IT_IS ? null : inOpenai
+  const native = nativeEmbedding(upstream)
+  if (native === null || inOpenai === null) return null
+  return {
+    request: (sent, model) =>
+      native.request(readEmbeddingRequest(inOpenai.request(sent, model)), model),
+    answer: (answer, used, model) => {
+      const isPacked = body.encoding_format === 'base64'
+      const vectors = native.vectors(answer)
+      return inOpenai.answer(writeEmbeddingAnswer(vectors, used, { model, isPacked }), used, model)
+    },
+  }
+}
+
+const AS_IT_IS: EmbeddingConversion = { request: (body) => body, answer: (answer) => answer }
+
+/** From a client's words to OpenAI's, and back; null: no such task. */
+function asOpenai(task: Task): EmbeddingConversion | null {
+  if (task === 'embeddings') return AS_IT_IS
   if (task === 'embedContent') return { request: fromOne, answer: toOne }
-  if (task === 'batchEmbedContents') return { request: fromBatch, answer: toBatch }
-  return null
+  return task === 'batchEmbedContents' ? { request: fromBatch, answer: toBatch } : null
 }
 
 function fromOpenai(body: JsonRecord, model: string): JsonRecord {

@@ -43,6 +43,7 @@ const NAMES = {
     anthropic: 'tool_choice.disable_parallel_tool_use',
     gemini: 'toolConfig',
   },
+  toolChoice: { openai: 'tool_choice', anthropic: 'tool_choice', gemini: 'toolConfig' },
   tools: { openai: 'tools', anthropic: 'tools', gemini: 'tools' },
 } as const satisfies Record<string, Record<DialectName, string>>
 

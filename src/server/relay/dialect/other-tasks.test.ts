@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { anAdmin } from '../../test/factories.ts'
 import {
   aClient,
   aModel,
@@ -75,6 +76,22 @@ describe('counting a prompt costs nothing', () => {
       await expectNothingCharged(setup, client)
     },
   )
+
+  test('and is limited for each token, like the management API for each address', async () => {
+    const strict = await startRelay(undefined, { GLOBAL_API_RATE_LIMIT: '2' })
+    const own = await aClient(strict)
+    const model = aModel()
+    await aRoute(strict, model, { type: 14 })
+    const path = '/v1/messages/count_tokens'
+    const statuses: number[] = []
+    for (let call = 0; call < 3; call++) {
+      statuses.push((await post(strict, own, { model, messages }, { path })).status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+    const other = await aClient(strict)
+    expect((await post(strict, other, { model, messages }, { path })).status).toBe(200)
+    await strict.close()
+  })
 
   test('only of models that the token may use', async () => {
     const limited = await aClient(setup, { token: { models: 'other' } })
@@ -195,13 +212,8 @@ describe('what a cache costs', () => {
       // 11 fresh, 100 read at 0.1, 40 written at 1.25, 20 for an hour at 2, 7 produced.
       expect(quota).toBe(11 + 10 + 50 + 40 + 7)
       expect(log.prompt_tokens).toBe(171)
-      expect(detail).toMatchObject({
-        cached_tokens: 100,
-        cache_write_tokens: 40,
-        cache_write_ratio: '1.25',
-        cache_write_1h_tokens: 20,
-        cache_write_1h_ratio: '2',
-      })
+      expect(detail).toMatchObject({ cached_tokens: 100, usage_source: 'upstream' })
+      expect(detail).toHaveProperty('lines')
     }
   })
 
@@ -236,5 +248,23 @@ describe('Gemini’s streams without alt=sse are one JSON array', () => {
     const answer = await openCall(setup, client, { contents }, { path })
     await answer.ended
     expect((JSON.parse(answer.text()) as Json[]).at(-1)).toMatchObject({ error: { code: 502 } })
+  })
+})
+
+describe('a channel can be tested', () => {
+  test.each([
+    [3, 'our-gpt', '/openai/deployments/our-gpt/chat/completions?api-version=2024-03-01-preview'],
+    [14, 'claude-sonnet-4-5', '/v1/messages'],
+    [24, 'gemini-2.5-flash', '/v1beta/models/gemini-2.5-flash:generateContent'],
+  ])('of type %i', async (type, model, url) => {
+    const admin = await anAdmin(setup)
+    const id = await aRoute(setup, model, { type })
+    const answer = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+    expect(answer.json).toMatchObject({ success: true, message: 'The answer is forty-two.' })
+    expect(lastSent()?.url).toBe(url)
+    const failing = await aRoute(setup, model, { type, words: 'fail-key' })
+    const failed = await setup.call('GET', `/api/channel/test/${failing}`, { as: admin })
+    expect(failed.json).toMatchObject({ success: false })
+    expect(JSON.stringify(failed.json)).not.toContain('sk-upstream')
   })
 })

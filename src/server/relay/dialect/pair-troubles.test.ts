@@ -29,6 +29,30 @@ const types: [type: number, label: string][] = [
 ]
 const pairs = names.flatMap((name) => types.map(([type, label]) => ({ name, type, label })))
 
+describe('while an upstream thinks', () => {
+  test('its client hears a sign of life that it knows, or nothing', async () => {
+    const setup = await startRelay(undefined, { RELAY_KEEP_ALIVE: '1' })
+    const client = await aClient(setup)
+    const heard = await Promise.all(
+      names.map(async (name) => {
+        const model = aModel()
+        await aRoute(setup, model, { words: 'slow-chunk-1400+chunks-2' })
+        const headers = { authorization: '', ...speakers[name].headers(client) }
+        const answer = await openCall(setup, client, speakers[name].body(model, {}, true), {
+          path: speakers[name].path(model, true),
+          headers,
+        })
+        await answer.ended
+        expect(speakers[name].streamed(answer.text())).toMatchObject({ isComplete: true })
+        return answer.text().match(/^(: ping|event: ping)$/gm)?.[0] ?? null
+      }),
+    )
+    expect(heard).toEqual([': ping', 'event: ping', null])
+    await expectAllWell(setup)
+    await setup.close()
+  })
+})
+
 forEachDatabase('troubles', (open) => {
   let setup: RelaySetup
   let client: RelayClient

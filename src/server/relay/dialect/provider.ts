@@ -1,9 +1,15 @@
 import { channelType, upstreamUrl, type Protocol } from '../../../contract/channel-types.ts'
 import { anthropicHeaders, anthropicUrl } from '../anthropic/address.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from '../azure/address.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
+import type { UpstreamName } from '../canonical/chat-request.ts'
 import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
+import type { ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 import { openaiHeaders } from '../openai/address.ts'
+import { nativeProviders } from '../providers/native-providers.ts'
+import type { Seal, UpstreamRequest } from '../transport/upstream-call.ts'
+import type { Wire } from './wire.ts'
 
 /**
  * How upstreams of one protocol are called: which dialect they speak, where each task is, and what
@@ -11,12 +17,18 @@ import { openaiHeaders } from '../openai/address.ts'
  * address in the rows of those that have it.
  */
 export interface Provider {
-  dialect: DialectName
+  dialect: UpstreamName
   /** Where a task is; null: the upstream has no such call, or no address is known. */
   url(channel: ProviderChannel, call: ProviderCall): string | null
   headers(channel: ProviderChannel, call: ProviderCall): Record<string, string>
   /** Whether a stream must be asked for its usage, in OpenAI's dialect. */
   asksForUsage(channel: ProviderChannel, call: ProviderCall): boolean
+  /** How streams are laid out; absent: as server-sent events. */
+  wire?: Wire
+  /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
+  edits?(body: ScannedBody, call: ProviderCall): MemberEdit[]
+  /** What must happen to a request before it goes out; absent: nothing. */
+  seal?(channel: ProviderChannel, request: UpstreamRequest, nowSeconds: () => number): Seal
 }
 
 /** What the relay can ask of an upstream. */
@@ -26,6 +38,13 @@ export type Task =
   | 'embeddings'
   | 'moderations'
   | 'countTokens'
+  | 'images'
+  | 'imageEdits'
+  | 'speech'
+  | 'transcriptions'
+  | 'translations'
+  | 'rerank'
+  | 'responses'
   /** Gemini's two ways to embed: one text, and several. */
   | 'embedContent'
   | 'batchEmbedContents'
@@ -38,6 +57,8 @@ export interface ProviderChannel {
   baseUrl: string
   /** Version of the API, where the type's form asks for one; empty: the provider's usual. */
   apiVersion: string
+  /** Members that the type's form asks for. */
+  config?: JsonRecord
 }
 
 /** What a provider knows of a call. */
@@ -61,12 +82,23 @@ const OPENAI_PATHS: Readonly<Partial<Record<Task, string>>> = {
   embedContent: '/v1/embeddings',
   batchEmbedContents: '/v1/embeddings',
   moderations: '/v1/moderations',
+  images: '/v1/images/generations',
+  imageEdits: '/v1/images/edits',
+  speech: '/v1/audio/speech',
+  transcriptions: '/v1/audio/transcriptions',
+  translations: '/v1/audio/translations',
+  rerank: '/v1/rerank',
+  responses: '/v1/responses',
 }
 
 /** Dialects that refuse `stream_options`. */
 const WITHOUT_STREAM_OPTIONS: ReadonlySet<number> = new Set([26])
 
-const providers: Readonly<Partial<Record<Protocol, Provider>>> = {
+/** Of some protocols, the model decides how it is spoken with. */
+export type ProviderRow = Provider | ((model: string) => Provider)
+
+const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
+  ...nativeProviders,
   openai: {
     dialect: 'openai',
     url({ type, baseUrl }, { task, model }) {
@@ -97,5 +129,7 @@ const providers: Readonly<Partial<Record<Protocol, Provider>>> = {
 }
 
 /** Null: nobody here speaks with channels of this type yet. */
-export const providerOf = (type: number): Provider | null =>
-  providers[channelType(type).protocol] ?? null
+export function providerOf(type: number, model = ''): Provider | null {
+  const row = providers[channelType(type).protocol]
+  return typeof row === 'function' ? row(model) : (row ?? null)
+}

@@ -1,15 +1,17 @@
 import { eventsOfAnswer } from '../canonical/chat-answer.ts'
+import type { PassedOn } from './metering.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
 import type { RelayError } from '../relay-error.ts'
 import type {
-  Dialect,
+  ClientDialect,
   StreamChunk,
   StreamHead,
   StreamPiece,
   StreamReader,
   StreamWriter,
+  UpstreamDialect,
 } from './dialect.ts'
 
 /**
@@ -21,8 +23,10 @@ export interface StreamOutput {
   contentType: string
   /** The client's bytes of one event; null: none now. */
   take(event: SseEvent, chunk: StreamChunk): Buffer | null
-  /** The same of a sign of life: a comment, or a ping. */
-  idle(event: SseEvent, chunk: StreamChunk | null): Buffer | null
+  /** The same of an upstream's sign of life. */
+  idle(event: SseEvent): Buffer | null
+  /** A sign of life of our own; null: the client would take it for something else. */
+  ping(): Buffer | null
   /** An answer that came in one piece. */
   whole(answer: JsonRecord): Buffer
   /** What it cost, for clients that ask; others take a comment for a sign of life. */
@@ -71,7 +75,7 @@ const bytesOf = (text: string): Buffer | null => (text === '' ? null : Buffer.fr
 
 /** Events pass as they came. */
 export function splicedOutput(
-  client: Dialect,
+  client: PassedOn,
   { framing, wantsUsage }: { framing: Framing; wantsUsage: boolean },
 ): StreamOutput {
   const layout = layoutOf(framing)
@@ -95,6 +99,7 @@ export function splicedOutput(
       return held.length === 0 ? whole : Buffer.concat([...held.splice(0), whole])
     },
     idle: (event) => (framing === 'events' ? event.raw : null),
+    ping: () => pingOf(client, layout),
     whole: (answer) =>
       Buffer.from(client.wholeAsEvents(answer, wantsUsage).map(layout.piece).join('')),
     cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
@@ -107,12 +112,24 @@ export function splicedOutput(
   }
 }
 
+/**
+ * Anthropic's clients have an event for it, OpenAI's pass comments over; Gemini's official client
+ * knows neither.
+ */
+function pingOf(client: PassedOn, layout: Layout): Buffer | null {
+  if (client.name === 'gemini') return null
+  const [ping] = client.streamWriter(NO_HEAD).write({ kind: 'ping' })
+  return bytesOf(ping === undefined ? layout.comment('ping') : layout.piece(ping))
+}
+
+const NO_HEAD: StreamHead = { id: '', model: '', nowSeconds: 0, wantsUsage: false }
+
 const BLANK_LINE = Buffer.from('\n\n')
 
 /** Events are read in the upstream's dialect and written in the client's. */
 export function convertedOutput(
-  client: Dialect,
-  upstream: Dialect,
+  client: ClientDialect,
+  upstream: UpstreamDialect,
   { framing, head }: { framing: Framing; head: StreamHead },
 ): StreamOutput {
   const layout = layoutOf(framing)
@@ -124,11 +141,8 @@ export function convertedOutput(
   return {
     contentType: layout.contentType,
     take: (_event, { value }) => (value === null ? null : take(value)),
-    idle(_event, chunk) {
-      const pings = writer.write({ kind: 'ping' })
-      if (pings.length > 0) return bytesOf(textOf(pings))
-      return bytesOf(layout.comment(chunk === null ? 'waiting' : 'ping'))
-    },
+    idle: () => pingOf(client, layout),
+    ping: () => pingOf(client, layout),
     whole: (answer) =>
       Buffer.from(
         textOf(eventsOfAnswer(upstream.readAnswer(answer)).flatMap((event) => writer.write(event))),

@@ -1,4 +1,12 @@
 import type { DialectName } from '../canonical/chat-request.ts'
+import type { ScannedBody } from '../json/body-scan.ts'
+import type { Form } from '../media/form.ts'
+import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+import { pictureFigures } from '../images/pictures.ts'
+import { rankingFigures } from '../rerank/ranking.ts'
+import { responseFigures } from '../responses/reading.ts'
+import { spokenFigures } from '../audio/spoken.ts'
+import { transcriptFigures } from '../audio/transcript.ts'
 import type { CountSurface } from '../count/count-request.ts'
 import type { Framing } from './stream-output.ts'
 import type { Task } from './provider.ts'
@@ -17,6 +25,17 @@ export interface Surface {
   /** The member that must hold something. */
   required: string
   mayStream: boolean
+  /** Reads what decides about price and shape, where that is not what chat has. */
+  figures?: (request: SurfaceRequest) => RequestFigures | FieldProblem
+}
+
+/** What a client has sent, before anybody has been asked to answer it. */
+export interface SurfaceRequest {
+  body: ScannedBody
+  /** A multipart form, whose text fields are the body; null: it came as JSON. */
+  form: Form | null
+  /** As the client named it. */
+  model: string
 }
 
 /** A surface as an address asks for it. */
@@ -44,13 +63,56 @@ const row = (
   ...over,
 })
 
+const transcript = (task: Task): Surface =>
+  row('openai', task, 'file', {
+    defaultModel: 'whisper-1',
+    mayStream: true,
+    figures: ({ form, model }) => transcriptFigures(form, model),
+  })
+
+const EMBEDDINGS = row('openai', 'embeddings', 'input')
+
 const PATHS: ReadonlyMap<string, Surface> = new Map([
   ['/v1/chat/completions', row('openai', 'chat', 'messages', { count: 'chat', mayStream: true })],
   ['/v1/completions', row('openai', 'completions', 'prompt', { mayStream: true })],
-  ['/v1/embeddings', row('openai', 'embeddings', 'input')],
+  ['/v1/embeddings', EMBEDDINGS],
   [
     '/v1/moderations',
     row('openai', 'moderations', 'input', { defaultModel: 'omni-moderation-latest' }),
+  ],
+  [
+    '/v1/images/generations',
+    row('openai', 'images', 'prompt', {
+      defaultModel: 'dall-e-2',
+      mayStream: true,
+      figures: ({ body, model }) => pictureFigures(body, model),
+    }),
+  ],
+  [
+    '/v1/images/edits',
+    row('openai', 'imageEdits', 'prompt', {
+      defaultModel: 'dall-e-2',
+      mayStream: true,
+      figures: ({ body, model }) => pictureFigures(body, model),
+    }),
+  ],
+  [
+    '/v1/audio/speech',
+    row('openai', 'speech', 'input', {
+      mayStream: true,
+      figures: ({ body, model }) => spokenFigures(body, model),
+    }),
+  ],
+  ['/v1/audio/transcriptions', transcript('transcriptions')],
+  ['/v1/audio/translations', transcript('translations')],
+  ['/v1/rerank', row('openai', 'rerank', 'query', { figures: ({ body }) => rankingFigures(body) })],
+  [
+    '/v1/responses',
+    row('openai', 'responses', 'input', {
+      count: 'responses',
+      mayStream: true,
+      figures: ({ body }) => responseFigures(body),
+    }),
   ],
   ['/v1/messages', row('anthropic', 'chat', 'messages', { count: 'messages', mayStream: true })],
   ['/v1/messages/count_tokens', row('anthropic', 'countTokens', 'messages', { count: 'messages' })],
@@ -72,11 +134,18 @@ const ACTIONS: ReadonlyMap<string, Surface> = new Map([
 /** `/v1beta/models/gemini-2.5-pro:generateContent`; names may hold slashes and colons. */
 const ACTION_PATH = /^\/v1(?:alpha|beta)?\/models\/(.+):([A-Za-z]+)$/
 
+const ENGINE_PATH = /^\/v1\/engines\/([^/]+)\/embeddings$/
+
 /** What a POST to this path asks for; null: nothing we answer. */
 export function surfaceOf(path: string, query: URLSearchParams): SurfaceCall | null {
   const plain = PATHS.get(path)
   if (plain !== undefined) {
     return { surface: plain, model: null, isStream: null, framing: 'events' }
+  }
+  // The oldest way to ask for vectors names the model in the address.
+  const engine = ENGINE_PATH.exec(path)?.[1]
+  if (engine !== undefined) {
+    return { surface: EMBEDDINGS, model: decodedName(engine), isStream: null, framing: 'events' }
   }
   const [, model = '', action = ''] = ACTION_PATH.exec(path) ?? []
   const surface = ACTIONS.get(action)

@@ -6,7 +6,7 @@ import {
   type TokenUsage,
   type UsageReading,
 } from '../canonical/token-usage.ts'
-import { isRecord, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * Gemini's usage: what was read from the cache is part of `promptTokenCount`; what tools gave the
@@ -24,6 +24,10 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
       candidates: value.candidatesTokenCount,
       thoughts: value.thoughtsTokenCount,
       total: value.totalTokenCount,
+      heard: countOf(value.promptTokensDetails, 'AUDIO'),
+      seen: countOf(value.promptTokensDetails, 'IMAGE'),
+      spoken: countOf(value.candidatesTokensDetails, 'AUDIO'),
+      drawn: countOf(value.candidatesTokensDetails, 'IMAGE'),
     },
     (name) => (name === 'total' ? 2 * tokensMax : tokensMax),
   )
@@ -48,9 +52,23 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
       answerTokens: candidates,
       thoughtTokens: thoughts,
       thoughtInsideTokens: 0,
+      extras: {
+        ...(figures.heard ? { audioPromptTokens: figures.heard } : {}),
+        ...(figures.seen ? { imagePromptTokens: figures.seen } : {}),
+        ...(figures.spoken ? { audioCompletionTokens: figures.spoken } : {}),
+        ...(figures.drawn ? { imageCompletionTokens: figures.drawn } : {}),
+      },
     },
     tokensMax,
   )
+}
+
+/** Tokens of one kind, as the details list them; null: they list none. */
+function countOf(details: unknown, modality: string): unknown {
+  const found = arrayOr(details)
+    .map(recordOr)
+    .find((detail) => detail.modality === modality)
+  return found?.tokenCount ?? null
 }
 
 export function writeGeminiUsage(usage: TokenUsage): JsonRecord {

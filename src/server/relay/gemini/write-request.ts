@@ -13,7 +13,7 @@ import { ownSignature } from '../canonical/signature.ts'
 import { toolNames, turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { geminiThinking, thinksByLevel } from './thinking.ts'
 
 const STOPS_MAX = 5
@@ -56,12 +56,6 @@ export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord
     ...(Object.keys(config).length === 0 ? {} : { generationConfig: config }),
   }
 }
-
-/** Members that have a value. */
-const present = (members: JsonRecord): JsonRecord =>
-  Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
-  )
 
 function formatOf(output: OutputFormat | null): JsonRecord {
   if (output === null) return {}

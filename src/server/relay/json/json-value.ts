@@ -14,6 +14,12 @@ export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value
 /** The array itself, or an empty one. */
 export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/** The members that have a value: null and undefined are none. */
+export const present = (members: JsonRecord): JsonRecord =>
+  Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
+  )
+
 /** The parsed text, or undefined, which no JSON text spells. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,8 +1,11 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import type { Metering } from '../dialect/metering.ts'
+import type { SeenResponse } from '../responses/reading.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
 const NOT_IMPLEMENTED =
-  /^\/v1\/(edits|images\/(generations|edits|variations)|audio\/(transcriptions|translations|speech)|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|engines\/[^/]+\/embeddings|responses(\/.*)?|messages\/batches(\/.*)?|realtime|rerank|batches(\/.*)?)$/
+  /^\/v1\/(edits|engines|images\/variations|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|responses\/.*|conversations(\/.*)?|messages\/batches(\/.*)?|realtime(\/.*)?|videos(\/.*)?|vector_stores(\/.*)?|batches(\/.*)?)$/
 
 export const isKnownButMissing = (method: string, path: string): boolean =>
   NOT_IMPLEMENTED.test(path) || (method === 'DELETE' && /^\/v1\/models\/.+/.test(path))
@@ -23,6 +26,12 @@ export interface RequestFigures {
   isStream: boolean
   /** The client wants the usage chunk itself. */
   wantsUsage: boolean
+  /** How the call is measured, where that is not by its text alone. */
+  metering?: Metering
+  /** What may be used beside the tokens, held back with them. */
+  extras?: UsedExtras
+  /** Of the Responses API: what the upstream made, to be remembered. */
+  seen?: SeenResponse
 }
 
 const CHOICES_MAX = 128

@@ -6,6 +6,7 @@ import {
   type UsageNote,
   type UsageReading,
 } from '../canonical/token-usage.ts'
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
@@ -45,6 +46,7 @@ interface Figures {
   cached: number
   cacheWrite: number
   reasoning: number
+  extras: UsedExtras | null
 }
 
 function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault {
@@ -59,6 +61,10 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
     // OpenRouter, Qwen.
     cacheWrite: promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens,
     reasoning: completionDetails.reasoning_tokens,
+    audioPrompt: promptDetails.audio_tokens,
+    imagePrompt: promptDetails.image_tokens,
+    audioCompletion: completionDetails.audio_tokens,
+    imageCompletion: completionDetails.image_tokens,
   }
   const figures = checkedFigures(sent, (name) => (name === 'total' ? 2 * tokensMax : tokensMax))
   if (typeof figures === 'string') return figures
@@ -70,7 +76,32 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
     cached: figures.cached ?? 0,
     cacheWrite: figures.cacheWrite ?? 0,
     reasoning: figures.reasoning ?? 0,
+    extras: extrasOf({
+      audioPromptTokens: figures.audioPrompt,
+      imagePromptTokens: figures.imagePrompt,
+      audioCompletionTokens: figures.audioCompletion,
+      imageCompletionTokens: figures.imageCompletion,
+    }),
   }
+}
+
+type TokenExtra =
+  | 'audioPromptTokens'
+  | 'imagePromptTokens'
+  | 'audioCompletionTokens'
+  | 'imageCompletionTokens'
+
+/** Those that are any; null: all is text. */
+function extrasOf(figures: Readonly<Record<TokenExtra, number | null>>): UsedExtras | null {
+  const { audioPromptTokens, imagePromptTokens } = figures
+  const { audioCompletionTokens, imageCompletionTokens } = figures
+  const extras: UsedExtras = {
+    ...(audioPromptTokens ? { audioPromptTokens } : {}),
+    ...(imagePromptTokens ? { imagePromptTokens } : {}),
+    ...(audioCompletionTokens ? { audioCompletionTokens } : {}),
+    ...(imageCompletionTokens ? { imageCompletionTokens } : {}),
+  }
+  return Object.keys(extras).length === 0 ? null : extras
 }
 
 function reconcile(figures: Figures, tokensMax: number): UsageReading {
@@ -110,6 +141,7 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
       cacheWriteHourTokens: 0,
       completionTokens: completion,
       reasoningTokens: Math.min(figures.reasoning, completion),
+      ...(figures.extras === null ? {} : { extras: figures.extras }),
     },
     fault: null,
     notes,

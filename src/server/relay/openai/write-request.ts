@@ -16,7 +16,7 @@ import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import { present, type JsonRecord } from '../json/json-value.ts'
 
 /** OpenAI's own models, which refuse what their API does not name. */
 const OWN_MODEL = /^(?:gpt-|o\d|chatgpt-)/
@@ -63,10 +63,6 @@ export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord
 
 const limitName = ({ model }: Target): string =>
   THINKING_MODEL.test(model) ? 'max_completion_tokens' : 'max_tokens'
-
-/** Members that have a value. */
-const present = (members: JsonRecord): JsonRecord =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 
 /** A longer name would be refused; its hash names the same user. */
 const shortId = (id: string): string =>

@@ -2,17 +2,33 @@ import { commaList, ChannelStatus } from '../../../contract/channel.ts'
 import type { Database } from '../../db/database.ts'
 import type { ChannelRow } from '../../db/schema.ts'
 import { channelType, trimBaseUrl } from '../../../contract/channel-types.ts'
+import { parseConfigObject } from '../../channel/channel-config.ts'
+import { overridesOf } from '../../channel/overrides.ts'
+import {
+  openPauses,
+  pausedAbilities,
+  type ChannelPause,
+} from '../../channel/channel-pause-store.ts'
 import { allChannels, enabledAbilities } from '../../channel/channel-store.ts'
-import { parseJson, recordOr } from '../json/json-value.ts'
+import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
 /** Where calls can go, as the database has it. Kept in memory and read again after every change. */
 export interface ChannelMap {
   /** Channels of a group for a model, by priority. Empty: none. */
   tiers(group: string, model: string): Tiers
+  /** Channels that the program has disabled and that would serve the model to the group. */
+  paused(group: string, model: string): readonly PausedChannel[]
   find(id: number): RoutableChannel | undefined
   /** Models that the enabled channels of these groups serve. */
   models(groups: readonly string[]): string[]
+}
+
+/** A channel that the program has disabled. */
+export interface PausedChannel {
+  channel: RoutableChannel
+  /** When a real call may try it again, seconds; moves on when one has. */
+  nextTrialSeconds: number
 }
 
 /**
@@ -21,6 +37,7 @@ export interface ChannelMap {
  */
 const MAP_LIFE_MS = 30_000
 const NO_TIERS: Tiers = []
+const NO_PAUSED: readonly PausedChannel[] = []
 
 export interface LiveChannelMap {
   /** The map with every change that has been answered so far. */
@@ -43,11 +60,13 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
 
   async function load(): Promise<ChannelMap> {
     const started = generation
-    const [channels, abilities] = await Promise.all([
+    const [channels, abilities, pauses, paused] = await Promise.all([
       allChannels(database.read),
       enabledAbilities(database.read),
+      openPauses(database.read),
+      pausedAbilities(database.read),
     ])
-    const loaded = mapOf(channels, abilities)
+    const loaded = mapOf(channels, abilities, { pauses, abilities: paused })
     if (started === generation) {
       map = loaded
       readAtMs = monotonicMs()
@@ -77,9 +96,12 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
   }
 }
 
+type Abilities = readonly { group: string; model: string; channel_id: number }[]
+
 function mapOf(
   rows: readonly ChannelRow[],
-  abilities: readonly { group: string; model: string; channel_id: number }[],
+  abilities: Abilities,
+  paused: { pauses: readonly ChannelPause[]; abilities: Abilities },
 ): ChannelMap {
   const channels = new Map(rows.map((row) => [row.id, routable(row)]))
   const lists = new Map<string, Map<string, RoutableChannel[]>>()
@@ -96,13 +118,39 @@ function mapOf(
   for (const [group, models] of lists) {
     tiers.set(group, new Map([...models].map(([model, list]) => [model, tiersOf(list)])))
   }
+  const pausedLists = pausedListsOf(channels, paused)
   return {
     tiers: (group, model) => tiers.get(group)?.get(model) ?? NO_TIERS,
+    paused: (group, model) =>
+      pausedLists.size === 0 ? NO_PAUSED : (pausedLists.get(pausedKey(group, model)) ?? NO_PAUSED),
     find: (id) => channels.get(id),
     models: (groups) => [
       ...new Set(groups.flatMap((group) => [...(tiers.get(group)?.keys() ?? [])])),
     ],
   }
+}
+
+const pausedKey = (group: string, model: string): string => JSON.stringify([group, model])
+
+function pausedListsOf(
+  channels: ReadonlyMap<number, RoutableChannel>,
+  { pauses, abilities }: { pauses: readonly ChannelPause[]; abilities: Abilities },
+): ReadonlyMap<string, PausedChannel[]> {
+  const byId = new Map<number, PausedChannel>()
+  for (const { channel_id, next_trial_at } of pauses) {
+    const channel = channels.get(channel_id)
+    if (channel !== undefined) byId.set(channel_id, { channel, nextTrialSeconds: next_trial_at })
+  }
+  const lists = new Map<string, PausedChannel[]>()
+  for (const { group, model, channel_id } of abilities) {
+    const paused = byId.get(channel_id)
+    if (paused === undefined) continue
+    const key = pausedKey(group, model)
+    const list = lists.get(key)
+    if (list === undefined) lists.set(key, [paused])
+    else list.push(paused)
+  }
+  return lists
 }
 
 function routable(row: ChannelRow): RoutableChannel {
@@ -118,10 +166,23 @@ function routable(row: ChannelRow): RoutableChannel {
     modelMapping: mappingOf(row.model_mapping),
     systemPrompt: row.system_prompt ?? '',
     apiVersion: apiVersionOf(row),
+    config: configOf(row),
+    overrides: overridesOf(parseConfigObject(row.config) ?? {}),
     testModel: row.test_model ?? '',
     models: commaList(row.models),
     row,
   }
+}
+
+/**
+ * What a channel's `config` holds. Older servers keep one member in `other`, where its type says
+ * so.
+ */
+export function configOf({ type, config, other }: ChannelRow): JsonRecord {
+  const members = recordOr(parseJson(config ?? ''))
+  const elsewhere = channelType(type).fields.find((field) => field.alsoOther)
+  if (elsewhere === undefined || !other) return members
+  return { [elsewhere.config]: other.trim(), ...members }
 }
 
 /** The version in a channel's `config`; older servers keep it in `other`, where that means it. */

@@ -16,6 +16,8 @@ function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChann
     modelMapping: new Map(),
     systemPrompt: '',
     apiVersion: '',
+    config: {},
+    overrides: { proxy: undefined, headers: {}, params: {} },
     testModel: '',
     models: [],
     row: {

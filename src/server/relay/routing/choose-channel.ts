@@ -1,4 +1,6 @@
+import type { Overrides } from '../../channel/overrides.ts'
 import type { ChannelRow } from '../../db/schema.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 
 /**
  * Which channel gets a call: among those that serve the model to the group, of the highest priority
@@ -23,10 +25,18 @@ export interface RoutableChannel {
   systemPrompt: string
   /** Version of the upstream's API, where its type has one; or ''. */
   apiVersion: string
+  /** Members that its type's form asks for, as they are stored. */
+  config: JsonRecord
+  /** What it changes in every request. */
+  overrides: Overrides
   testModel: string
   models: readonly string[]
   row: ChannelRow
 }
+
+/** As the upstream will know it. */
+export const sentModel = ({ modelMapping }: RoutableChannel, model: string): string =>
+  modelMapping.get(model) ?? model
 
 /** Channels of one group and model in tiers, highest priority first. */
 export type Tiers = readonly (readonly RoutableChannel[])[]
@@ -37,16 +47,21 @@ export function tiersOf(channels: readonly RoutableChannel[]): Tiers {
   return [...byPriority.entries()].toSorted(([a], [b]) => b - a).map(([, tier]) => tier)
 }
 
-/** `random` answers a number from 0 to below 1. Null when every channel has been tried. */
+/**
+ * `random` answers a number from 0 to below 1; `admits` tells whether a channel may be asked now,
+ * absent: all may. Null when every channel that may has been tried.
+ */
 export function chooseChannel(
   tiers: Tiers,
   tried: ReadonlySet<number>,
   random: () => number,
+  admits?: (channel: RoutableChannel) => boolean,
 ): RoutableChannel | null {
   for (const tier of tiers) {
     // Nearly every call is a first attempt, and nearly every tier has one channel.
     const untried = tried.size === 0 ? tier : tier.filter(({ id }) => !tried.has(id))
-    if (untried.length > 0) return byWeight(untried, random)
+    const open = admits === undefined ? untried : untried.filter(admits)
+    if (open.length > 0) return byWeight(open, random)
   }
   return null
 }

@@ -4,14 +4,27 @@ import type { Egress } from '../../egress/egress.ts'
 /** One HTTP call to an upstream, as callbacks: no stream objects between the two sockets. */
 export interface UpstreamRequest {
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   headers: Record<string, string>
   body: Buffer | null
   /** Until the answer's headers. */
   firstByteTimeoutMs: number
   /** Between two pieces of the answer. */
   idleTimeoutMs: number
+  /** Address of the HTTP proxy to take; absent: the usual way. */
+  proxy?: string
+  /** Signs the request, or fetches the credential it needs, right before it goes out. */
+  seal?: Seal
 }
+
+export type Seal = (egress: Egress) => Sealed | Promise<Sealed>
+
+export type Sealed =
+  /** Headers beside those of the request. */
+  | { kind: 'sealed'; headers: Record<string, string> }
+  /** There is no credential: what was said instead is the answer to the call. */
+  | { kind: 'refused'; status: number; body: Buffer }
+  | { kind: 'failed'; reason: 'unreachable' | 'timeout' }
 
 /**
  * Why there is no (whole) answer. `unsent`: given up before the upstream got the request;
@@ -54,7 +67,16 @@ function placeOf(url: string): Place {
   return place
 }
 
+/** What a request needs on the way, such as a credential, is fetched by the same way. */
+const throughProxy = (egress: Egress, proxy: string | undefined): Egress =>
+  proxy === undefined
+    ? egress
+    : { ...egress, dispatcher: (origin) => egress.dispatcher(origin, proxy) }
+
 const ABORTED = new Error('the call was given up')
+const TIMED_OUT = Object.assign(new Error('no credential in time'), {
+  code: 'UND_ERR_HEADERS_TIMEOUT',
+})
 
 /** Starts a call. Exactly one of `onEnd` and `onFailure` is called in the end, never synchronously. */
 export function callUpstream(
@@ -74,14 +96,14 @@ export function callUpstream(
     listener.onFailure(failureOf(error, { isAborted, isSent, hasHead }), error)
   }
 
-  try {
+  const dispatch = (sent: Record<string, string>): void => {
     const { origin, path } = placeOf(request.url)
-    egress.dispatcher(origin).dispatch(
+    egress.dispatcher(origin, request.proxy).dispatch(
       {
         origin,
         path,
         method: request.method,
-        headers: request.headers,
+        headers: sent,
         body: request.body,
         headersTimeout: request.firstByteTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
@@ -111,10 +133,37 @@ export function callUpstream(
         },
       },
     )
-  } catch (error) {
+  }
+
+  const failSoon = (error: unknown): void =>
+    queueMicrotask(() => fail(error instanceof Error ? error : new Error(String(error))))
+
+  /** What has been said instead of a credential, as the answer that it stands for. */
+  const answerInstead = (status: number, body: Buffer): void => {
+    if (isOver) return
+    hasHead = true
+    listener.onHead(status, { 'content-type': 'application/json' })
+    listener.onData(body)
+    if (isOver) return
+    isOver = true
+    listener.onEnd()
+  }
+
+  const sealAndDispatch = async (seal: Seal): Promise<void> => {
+    const sealed = await seal(throughProxy(egress, request.proxy))
+    if (isAborted) return
+    if (sealed.kind === 'sealed') dispatch({ ...request.headers, ...sealed.headers })
+    else if (sealed.kind === 'refused') answerInstead(sealed.status, sealed.body)
+    else fail(sealed.reason === 'timeout' ? TIMED_OUT : new Error('no credential can be had'))
+  }
+
+  try {
     // Refused addresses and malformed URLs throw at once; the caller hears of them like of all
     // others.
-    queueMicrotask(() => fail(error instanceof Error ? error : new Error(String(error))))
+    if (request.seal === undefined) dispatch(request.headers)
+    else sealAndDispatch(request.seal).catch(failSoon)
+  } catch (error) {
+    failSoon(error)
   }
 
   return {

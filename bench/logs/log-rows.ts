@@ -60,6 +60,32 @@ const rollups = [
     FROM logs WHERE type = 2 GROUP BY 1, 2, 3`,
 ]
 
+const TOTALS = 'sum(requests), sum(quota), sum(prompt_tokens), sum(completion_tokens)'
+/** What the server adds up hour by hour, in one go. */
+const sums = (filling: Filling): string[] => {
+  const until = filling.nowSeconds - (filling.nowSeconds % 3600) - 7200
+  const part = (subject: string, from: string, names: { name: string; model: string }): string => {
+    const unit = subject.endsWith('_hours') ? 3600 : SECONDS_PER_DAY
+    return `INSERT INTO usage_sums (subject, model_name, name, start, ${FIGURES})
+      SELECT '${subject}', ${names.model}, ${names.name}, hour - hour % ${unit}, ${TOTALS}
+      FROM ${from} WHERE hour < ${until} GROUP BY 2, 3, 4`
+  }
+  const channel = 'CAST(channel_id AS text)'
+  const ownToken = "CAST(user_id AS text) || ' ' || token_name"
+  return [
+    ...["''", 'model_name'].flatMap((model) => [
+      part('all', 'channel_usage_hourly', { name: "''", model }),
+      part('all_hours', 'channel_usage_hourly', { name: "''", model }),
+      part('channel', 'channel_usage_hourly', { name: channel, model }),
+      part('username', 'usage_hourly', { name: 'username', model }),
+    ]),
+    part('channel_hours', 'channel_usage_hourly', { name: channel, model: "''" }),
+    part('token', 'usage_hourly', { name: 'token_name', model: "''" }),
+    part('own_token', 'usage_hourly', { name: ownToken, model: "''" }),
+    `INSERT INTO settings (name, value) VALUES ('usage_sums_until', '${until}:0')`,
+  ]
+}
+
 type Run = (statement: string) => unknown
 
 async function fill(run: Run, filling: Filling, numbers: (from: number, to: number) => string) {
@@ -71,7 +97,7 @@ async function fill(run: Run, filling: Filling, numbers: (from: number, to: numb
   for (const [name, columns] of Object.entries(LOG_INDEXES)) {
     await run(`CREATE INDEX ${name} ON logs ${columns}`)
   }
-  for (const rollup of rollups) await run(rollup)
+  for (const statement of [...rollups, ...sums(filling)]) await run(statement)
 }
 
 /** Into a database whose tables are made and empty. */

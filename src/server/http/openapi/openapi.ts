@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { allEndpoints } from '../../contract/api.ts'
-import type { Endpoint } from '../../contract/endpoint.ts'
-import { errorText } from '../../contract/errors.ts'
-import { BODY_LIMIT } from './body-limit.ts'
+import { allEndpoints } from '../../../contract/api.ts'
+import type { Endpoint } from '../../../contract/endpoint.ts'
+import { errorText } from '../../../contract/errors.ts'
+import { BODY_LIMIT } from '../body-limit.ts'
 import { exampleOf } from './openapi-example.ts'
 
 type Json = Record<string, unknown>
@@ -116,9 +116,21 @@ function responsesOf(path: string, options: Endpoint['options']): Json {
     ...(body === undefined
       ? {}
       : { 413: refused('The body is too large', errorText('body_too_large', 'zh', BODY_LIMIT)) }),
-    429: { description: 'Too many requests; the body is empty' },
+    ...(options.answer === 'stream' ? fileRefusals(refused) : TOO_MANY),
   }
 }
+
+const TOO_MANY = { 429: { description: 'Too many requests; the body is empty' } }
+
+/** Whoever wanted a file is told by the status that there is none. */
+const fileRefusals = (refused: (description: string, message: string) => Json): Json => ({
+  400: refused('A parameter does not fit', errorText('invalid_parameter', 'zh')),
+  429: refused(
+    'An export of this user is under way; with too many requests the body is empty',
+    errorText('log_export_running', 'zh'),
+  ),
+  503: refused('Too many exports are under way', errorText('log_export_busy', 'zh')),
+})
 
 const jsonContent = (schema: Json): Json => ({
   'application/json': { schema, example: exampleOf(schema) },

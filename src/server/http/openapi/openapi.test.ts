@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
-import type { Endpoint } from '../../contract/endpoint.ts'
-import { allEndpoints } from '../../contract/api.ts'
-import { labelledEndpoints, membersOf } from '../test/endpoint-call.ts'
+import type { Endpoint } from '../../../contract/endpoint.ts'
+import { allEndpoints } from '../../../contract/api.ts'
+import { labelledEndpoints, membersOf } from '../../test/endpoint-call.ts'
 import { openApiDocument } from './openapi.ts'
 
 const { paths, components, ...head } = openApiDocument('v1.2.3')

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { cutStreams } from './cuts.ts'
+
+const STREAMS = 300
+
+// Whoever breaks a stream off pays for what was produced until then: not nothing, and not all.
+test.each(['sqlite', 'postgres'] as const)(
+  'B11: streams cut at a random byte are charged for what was produced (%s)',
+  async (database) => {
+    const report = await cutStreams({ streams: STREAMS, database })
+    expect(report.problems).toEqual([])
+    expect(report.streams).toBe(STREAMS)
+    expect(report.byClient).toBeGreaterThan(STREAMS / 4)
+    expect(report.byUpstream).toBeGreaterThan(STREAMS / 6)
+  },
+  120_000,
+)

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startVisit, type Visit } from './visit.ts'
+
+/** What travels to a browser before a page can be used. */
+
+const SIGN_IN_BYTES_MAX = 160_000
+
+let visit: Visit
+
+beforeAll(async () => {
+  visit = await startVisit()
+})
+afterAll(async () => visit.stop())
+
+test('the sign-in page travels compressed, in less than 160 kB', async () => {
+  const { page, context } = await visit.open('/robots.txt')
+  const session = await context.newCDPSession(page)
+  await session.send('Network.enable')
+  let bytes = 0
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength))
+  await session.send('Network.clearBrowserCache')
+  await page.goto(`${visit.gatehouse.url}/login`)
+  await page.getByRole('button', { name: '登录' }).waitFor()
+  expect(bytes).toBeGreaterThan(20_000)
+  expect(bytes).toBeLessThan(SIGN_IN_BYTES_MAX)
+  await context.close()
+})
+
+test('each browser gets what it can unpack, under the same name and type', async () => {
+  const html = await (await fetch(`${visit.gatehouse.url}/login`)).text()
+  const [path = ''] = /assets\/start-[\w-]+\.js/.exec(html) ?? []
+  const texts = await Promise.all(
+    ['br', 'gzip', 'identity'].map(async (encoding) => {
+      const answer = await fetch(`${visit.gatehouse.url}/${path}`, {
+        headers: { 'accept-encoding': encoding },
+      })
+      expect(answer.headers.get('content-encoding') ?? 'identity').toBe(encoding)
+      expect(answer.headers.get('content-type')).toMatch(/javascript/)
+      expect(answer.headers.get('cache-control')).toContain('immutable')
+      return answer.text()
+    }),
+  )
+  expect(new Set(texts).size).toBe(1)
+})
+
+test('robots read rules, not the console', async () => {
+  const answer = await fetch(`${visit.gatehouse.url}/robots.txt`)
+  expect(answer.headers.get('content-type')).toContain('text/plain')
+  expect(await answer.text()).toContain('User-agent: *')
+})

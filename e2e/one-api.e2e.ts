@@ -1,0 +1,220 @@
+import { join, resolve } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildConsoleIfStale } from '../tools/build-console.ts'
+import { startOneApi, type OneApiServer } from '../tools/one-api/one-api-server.ts'
+import { launchBrowser } from './browser.ts'
+import { expectAt, expectSeen } from './expect-page.ts'
+
+/** The console in front of a server of the family it grew out of, which has never heard of it. */
+
+const ROOT = resolve(import.meta.dirname, '..')
+const WAIT_MS = 15_000
+
+let server: OneApiServer
+let browser: Browser
+
+beforeAll(async () => {
+  await buildConsoleIfStale(ROOT)
+  server = await startOneApi(join(ROOT, 'dist/console'))
+  browser = await launchBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await server.close()
+})
+
+interface Opened {
+  page: Page
+  problems: string[]
+}
+
+/** Signs in by the form, then goes to the path. */
+async function open(username: string, path: string): Promise<Opened> {
+  const context = await browser.newContext({ locale: 'zh-CN', reducedMotion: 'reduce' })
+  context.setDefaultTimeout(WAIT_MS)
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(String(error)))
+  await page.goto(`${server.url}/login`)
+  await page.getByLabel('用户名或邮箱').fill(username)
+  await page.getByLabel('密码', { exact: true }).fill('RootPass1')
+  await page.getByRole('button', { name: '登录' }).click()
+  await page.getByRole('heading', { name: '令牌' }).waitFor()
+  server.calls.length = 0
+  await page.goto(server.url + path)
+  return { page, problems }
+}
+
+const sentTo = (method: string, path: string) =>
+  server.calls.filter((call) => call.method === method && call.path === path)
+
+describe('every page of root', () => {
+  test.each([
+    '/token',
+    '/token/edit/9',
+    '/channel',
+    '/channel/add',
+    '/channel/edit/6',
+    '/redemption',
+    '/redemption/add',
+    '/user',
+    '/user/edit/3',
+    '/user/edit',
+    '/log',
+    '/dashboard',
+    '/topup',
+    '/setting?tab=personal',
+    '/setting?tab=price',
+    '/setting?tab=operation',
+    '/setting?tab=system',
+    '/setting?tab=other',
+    '/',
+    '/about',
+    '/chat',
+    '/audit',
+  ])('%s opens', async (path) => {
+    const { page, problems } = await open('root', path)
+    await page.locator('h1').first().waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(await page.getByText('页面出错').count()).toBe(0)
+    expect(problems).toEqual([])
+    expect(sentTo('GET', '/api/user/token')).toEqual([])
+    expect(sentTo('GET', '/api/user/logout')).toEqual([])
+    await page.context().close()
+  })
+})
+
+test('rows with NULLs are shown, and can be edited', async () => {
+  const { page } = await open('root', '/channel')
+  const row = page.getByRole('row').filter({ hasText: 'ancient' })
+  await row.waitFor()
+  await expect.poll(() => row.textContent()).toContain('999')
+  await row.getByRole('link', { name: '编辑' }).click()
+  await page.getByRole('heading', { name: '编辑渠道' }).waitFor()
+  expect(await page.getByRole('textbox', { name: '名称', exact: true }).inputValue()).toBe(
+    'ancient',
+  )
+  await page.context().close()
+})
+
+test('an edit of a channel sends what was changed, lists as texts', async () => {
+  const { page } = await open('root', '/channel/edit/5')
+  await page.getByRole('textbox', { name: '名称', exact: true }).fill('renamed')
+  await page.getByRole('button', { name: '保存' }).click()
+  await page.getByRole('heading', { name: '渠道', exact: true }).waitFor()
+  expect(sentTo('PUT', '/api/channel').map(({ body }) => body)).toEqual([
+    { id: 5, name: 'renamed' },
+  ])
+  await page.context().close()
+})
+
+test('an edit of a user sends the quota it saw', async () => {
+  const { page } = await open('root', '/user/edit/3')
+  await page.getByLabel('显示名称').fill('User One')
+  await page.getByRole('button', { name: '保存' }).click()
+  await page.getByRole('heading', { name: '管理用户' }).waitFor()
+  const [sent] = sentTo('PUT', '/api/user')
+  expect(sent?.body).toMatchObject({ id: 3, display_name: 'User One', quota: 0 })
+  await page.context().close()
+})
+
+test('a setting travels as text', async () => {
+  const { page } = await open('root', '/setting?tab=operation')
+  await page.getByLabel('失败重试次数').fill('3')
+  await page.getByRole('button', { name: '保存通用设置' }).click()
+  await expect.poll(() => sentTo('PUT', '/api/option').length).toBe(1)
+  expect(sentTo('PUT', '/api/option')[0]?.body).toEqual({ key: 'RetryTimes', value: '3' })
+  await page.context().close()
+})
+
+test('a type of log that nobody knows shows its number', async () => {
+  const { page } = await open('root', '/log')
+  await expectSeen(page.getByText('类型 9'))
+  await page.context().close()
+})
+
+test('own log rows, all with the id 0, are all there', async () => {
+  const { page, problems } = await open('userone', '/log')
+  const rows = page.getByRole('table').getByRole('row')
+  await expect.poll(() => rows.count(), { timeout: WAIT_MS }).toBeGreaterThan(2)
+  const first = rows.nth(1)
+  await first.getByRole('button').first().click()
+  await page.getByRole('complementary').waitFor()
+  expect(problems).toEqual([])
+  await page.context().close()
+})
+
+test('the statistics are quota alone where the server sums up no tokens', async () => {
+  const { page } = await open('root', '/log')
+  await page.getByText('点击查看统计').click()
+  await expect.poll(() => sentTo('GET', '/api/log/stat').length).toBeGreaterThan(0)
+  await expect.poll(() => page.getByText('提示 tokens').count()).toBe(0)
+  await page.context().close()
+})
+
+test('an export is made from the pages, without the address that is not there', async () => {
+  const { page } = await open('root', '/log')
+  await page.getByRole('button', { name: '导出' }).click()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: '下载文件' }).click(),
+  ])
+  expect(download.suggestedFilename()).toBe('logs.json')
+  expect(server.calls.filter(({ path }) => path.includes('export'))).toEqual([])
+  await page.context().close()
+})
+
+describe('failures', () => {
+  test('a refusal shows the server’s own sentence', async () => {
+    const { page } = await open('userone', '/token')
+    server.answerOnce('/api/token/9', {
+      status: 200,
+      body: JSON.stringify({ success: false, message: '数据库忙' }),
+    })
+    const row = page.getByRole('row').filter({ hasText: 'past' })
+    await row.getByRole('button', { name: '删除' }).click()
+    await page.getByRole('button', { name: '删除令牌' }).click()
+    await expectSeen(page.getByText('数据库忙'))
+    await page.context().close()
+  })
+
+  test.each([
+    [429, '错误：请求次数过多，请稍后再试！'],
+    [500, '错误：服务器内部错误，请联系管理员！'],
+  ])('%i without a word has one of ours', async (status, sentence) => {
+    const { page } = await open('userone', '/token')
+    await page.getByRole('row').filter({ hasText: 'past' }).waitFor()
+    server.answerOnce('/api/token', { status, body: '' })
+    const row = page.getByRole('row').filter({ hasText: 'past' })
+    await row.getByRole('button', { name: '禁用' }).click()
+    await expectSeen(page.getByText(sentence))
+    await page.context().close()
+  })
+
+  test('401 alone leads to the sign-in page', async () => {
+    const { page } = await open('userone', '/token')
+    await page.getByRole('row').filter({ hasText: 'past' }).waitFor()
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: '刷新' }).click()
+    await expectAt(page, '**/login?expired=true')
+    await page.context().close()
+  })
+})
+
+describe('the settings', () => {
+  test('of root alone', async () => {
+    const { page } = await open('root', '/setting')
+    const tabs = page.getByRole('navigation', { name: '设置' }).getByRole('link')
+    await tabs.filter({ hasText: '运营设置' }).waitFor()
+    expect(await tabs.allTextContents()).toContain('系统设置')
+    await page.context().close()
+  })
+
+  test('an ordinary user has those of the person', async () => {
+    const { page } = await open('userone', '/setting')
+    await page.getByRole('heading', { name: '设置' }).waitFor()
+    expect(await page.getByText('运营设置').count()).toBe(0)
+    await page.context().close()
+  })
+})

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectAt, expectSeen } from './expect-page.ts'
+import { startVisit, type Person, type Visit } from './visit.ts'
+
+/** What stands around every page: the bar, the guard, the toasts, the languages. */
+
+let visit: Visit
+let admin: Person
+let user: Person
+
+beforeAll(async () => {
+  visit = await startVisit()
+  admin = await visit.person('adminone', 10)
+  user = await visit.person('userone')
+})
+afterAll(async () => visit.stop())
+
+const COMMON = ['首页', '概览']
+const AFTER = ['日志', '设置']
+
+describe('the menu', () => {
+  test.each([
+    ['a visitor', null, ['首页', '关于']],
+    ['a user', 'user', [...COMMON, '令牌', '充值', ...AFTER, '关于']],
+    ['an admin', 'admin', [...COMMON, '渠道', '令牌', '兑换码', '充值', '用户', ...AFTER, '关于']],
+    [
+      'root',
+      'root',
+      [...COMMON, '渠道', '令牌', '兑换码', '充值', '用户', ...AFTER, '审计', '关于'],
+    ],
+  ])('of %s', async (_who, role, words) => {
+    const person = { user, admin, root: visit.root }[role ?? '']
+    const { page, context } = await visit.open('/about', person)
+    const menu = page.getByRole('navigation', { name: '主菜单' })
+    await menu.getByRole('link', { name: '关于' }).waitFor()
+    expect(await menu.getByRole('link').allInnerTexts()).toEqual(words)
+    await context.close()
+  })
+
+  test('waits behind a button on a narrow screen', async () => {
+    const { page, context } = await visit.open('/token', user, { width: 390, height: 800 })
+    const link = page
+      .getByRole('navigation', { name: '主菜单' })
+      .getByRole('link', { name: '日志' })
+    await page.getByRole('heading', { name: '令牌' }).waitFor()
+    expect(await link.isVisible()).toBe(false)
+    await page.getByRole('button', { name: '菜单', exact: true }).click()
+    await link.click()
+    await page.getByRole('heading', { name: '使用日志' }).waitFor()
+    expect(await link.isVisible()).toBe(false)
+    await context.close()
+  })
+})
+
+describe('the guard', () => {
+  test('sends a visitor to the sign-in page, and back afterwards', async () => {
+    const { page, context } = await visit.open('/log?type=2')
+    await page.waitForURL('**/login')
+    await page.getByLabel('用户名或邮箱').fill('userone')
+    await page.getByLabel('密码', { exact: true }).fill('RootPass1')
+    await page.getByRole('button', { name: '登录' }).click()
+    await expectAt(page, '**/log?type=2')
+    await context.close()
+  })
+
+  test.each(['/channel', '/redemption/add', '/user', '/user/edit/1'])(
+    '%s is not for ordinary users, and says so',
+    async (path) => {
+      const { page, context } = await visit.open(path, user)
+      await page.getByRole('heading', { name: '无权访问' }).waitFor()
+      expect(await page.getByRole('table').count()).toBe(0)
+      await context.close()
+    },
+  )
+
+  test('signing out ends the session', async () => {
+    const someone = await visit.person('leaver')
+    const { page, context } = await visit.open('/token', someone)
+    await page.getByRole('button', { name: /的账户菜单/ }).click()
+    await page.getByRole('menuitem', { name: '退出登录' }).click()
+    await page.waitForURL('**/login')
+    expect(await page.context().cookies()).toEqual([])
+    const self = await fetch(`${visit.gatehouse.url}/api/user/self`, {
+      headers: { cookie: someone.cookie },
+    })
+    expect(self.status).toBe(401)
+    await context.close()
+  })
+})
+
+test('an address that is no page says so', async () => {
+  const { page, context } = await visit.open('/no/such/page')
+  await expectSeen(page.getByText('页面不存在，请检查你的浏览器地址是否正确'))
+  await context.close()
+})
+
+test('a page on its way holds its place with a word', async () => {
+  const { page, context } = await visit.open('/about', user)
+  await page.getByRole('heading', { name: '关于' }).waitFor()
+  await page.route('**/assets/topup-page-*.js', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await route.continue()
+  })
+  await page.getByRole('navigation', { name: '主菜单' }).getByRole('link', { name: '充值' }).click()
+  await expectSeen(page.getByText('正在加载页面…'))
+  await expectSeen(page.getByRole('heading', { name: '充值' }))
+  await context.close()
+})
+
+describe('toasts', () => {
+  test.each([
+    [390, 'top-center'],
+    [600, 'top-center'],
+    [601, 'bottom-right'],
+  ])('on a screen of %i px: %s', async (width, position) => {
+    const { page, context } = await visit.open('/topup', user, { width, height: 800 })
+    await page.getByRole('button', { name: '兑换', exact: true }).click()
+    const toast = page.locator('.mantine-Notification-root').first()
+    await toast.waitFor()
+    const stack = page.locator(`.mantine-Notifications-root[data-position="${position}"]`)
+    expect(await stack.filter({ has: toast }).count()).toBe(1)
+    await context.close()
+  })
+})
+
+test('what the public status says is remembered under the names of the wire', async () => {
+  const { page, context } = await visit.open('/login')
+  await page.getByLabel('用户名或邮箱').waitFor()
+  await expect
+    .poll(() => page.evaluate(() => localStorage.getItem('quota_per_unit')))
+    .toBe('500000')
+  const stored = await page.evaluate(() => Object.fromEntries(Object.entries(localStorage)))
+  expect(stored).toMatchObject({
+    system_name: 'Gatehouse',
+    logo: '/logo.png',
+    footer_html: '',
+    display_in_currency: 'true',
+  })
+  expect(JSON.parse(stored['status'] ?? '{}')).toMatchObject({
+    email_verification: false,
+    turnstile_check: false,
+    turnstile_site_key: '',
+  })
+  await context.close()
+})
+
+test('every page reads in English too, and the choice is remembered', async () => {
+  const { page, context } = await visit.open('/token', user, { language: 'en' })
+  await page.getByRole('heading', { name: 'Tokens' }).waitFor()
+  expect(await page.locator('html').getAttribute('lang')).toBe('en')
+  expect(await page.getByRole('main').innerText()).not.toMatch(/\p{Script=Han}/u)
+  await context.close()
+})
+
+test('a copy says so for three seconds', async () => {
+  const { page, context } = await visit.open('/', user)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: '复制', exact: true }).first().click()
+  const said = page.getByRole('button', { name: '已复制', exact: true })
+  await said.waitFor()
+  const start = Date.now()
+  await said.waitFor({ state: 'detached' })
+  const shownMs = Date.now() - start
+  expect(shownMs).toBeGreaterThan(2000)
+  expect(shownMs).toBeLessThan(6000)
+  await context.close()
+})
+
+describe('by keyboard', () => {
+  test('a slash goes to the search field, Ctrl+K to the palette', async () => {
+    const { page, context } = await visit.open('/token', user)
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
+    await page.keyboard.press('/')
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor()
+    await page.keyboard.press('Control+K')
+    await page.getByPlaceholder('搜索或跳转').fill('日志')
+    await page.keyboard.press('Enter')
+    await expectAt(page, '**/log')
+    await context.close()
+  })
+})

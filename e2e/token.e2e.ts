@@ -1,0 +1,182 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sees, SOON, startConsole, type Console, type Person } from './console-setup.ts'
+import { expectAt } from './expect-page.ts'
+
+let world: Console
+let amy: Person
+let page: Page
+
+interface Token {
+  id: number
+  key: string
+  name: string
+  status: number
+  remain_quota: number
+  unlimited_quota: boolean
+  expired_time: number
+  models: string
+  subnet: string
+}
+const tokens = () => world.ask<Token[]>(amy, 'GET /api/token/')
+const tokenOf = async (name: string) => (await tokens()).find((token) => token.name === name)
+const row = (name: string) =>
+  page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
+const action = (name: string, label: string) =>
+  row(name).getByRole('button', { name: label, exact: true })
+const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
+const goTo = (path: string) => page.goto(world.gatehouse.url + path)
+const names = () =>
+  page
+    .locator('tbody tr td:first-child span:first-child')
+    .evaluateAll((cells) => cells.map((cell) => cell.textContent))
+
+beforeAll(async () => {
+  world = await startConsole()
+  amy = await world.person('amy')
+  for (const { id } of await tokens()) await world.ask(amy, `DELETE /api/token/${id}`)
+  ;({ page } = await world.open(amy, '/token'))
+})
+afterAll(async () => {
+  await world.close()
+  expect(world.problems).toEqual([])
+})
+
+test('an empty list leads to the first token', async () => {
+  await page.getByRole('link', { name: '添加令牌' }).first().click()
+  await expectAt(page, '**/token/add')
+})
+
+describe('a new token', () => {
+  test('has the default quota, never expires, and needs a name', async () => {
+    expect(await page.getByLabel('额度', { exact: true }).inputValue()).toBe('500000')
+    expect(await page.getByLabel('过期时间').getAttribute('placeholder')).toBe('永不过期')
+    await submit('创建')
+    expect(await sees(page, '请输入令牌名称')).toBe(true)
+    expect(await tokens()).toEqual([])
+  })
+
+  test('an expiry that is no date is named under its field', async () => {
+    await page.getByLabel('过期时间').fill('2030-02-31')
+    await submit('创建')
+    expect(await sees(page, '过期时间格式错误，例如 2030-01-31 12:00:00')).toBe(true)
+  })
+
+  test.each([
+    ['一个月', 30 * 86_400],
+    ['一天', 86_400],
+    ['一小时', 3600],
+    ['一分钟', 60],
+  ])('%s from now is a click', async (label, seconds) => {
+    await submit(label)
+    const stamp = await page.getByLabel('过期时间').inputValue()
+    const ahead = await page.evaluate((text) => (Date.parse(text) - Date.now()) / 1000, stamp)
+    expect(Math.abs(ahead - seconds)).toBeLessThan(5)
+  })
+
+  test('-1 is never, and an unlimited token asks for no quota', async () => {
+    await page.getByLabel('名称 *').fill('without end')
+    await page.getByLabel('过期时间').fill('-1')
+    await page.getByRole('switch', { name: '无限额度，只受账户余额限制' }).click()
+    expect(await page.getByLabel('额度', { exact: true }).isDisabled()).toBe(true)
+    await submit('创建')
+    await row('without end').waitFor()
+    expect(await tokenOf('without end')).toMatchObject({
+      unlimited_quota: true,
+      expired_time: -1,
+      models: '',
+    })
+  })
+
+  test('is held to models and networks', async () => {
+    await goTo('/token/add')
+    await page.getByLabel('名称 *').fill('bound')
+    await page.getByLabel('模型', { exact: true }).fill('gpt-4o')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('子网').fill('10.0.0.0/8, 2001:db8::/32')
+    await submit('创建')
+    await row('bound').waitFor()
+    expect(await tokenOf('bound')).toMatchObject({
+      models: 'gpt-4o',
+      subnet: '10.0.0.0/8,2001:db8::/32',
+      remain_quota: 500_000,
+    })
+  })
+})
+
+describe('the list', () => {
+  test('has the columns of the specification', async () => {
+    const heads = await page.getByRole('columnheader').allInnerTexts()
+    expect(heads.map((head) => head.trim()).slice(0, -1)).toEqual([
+      '名称',
+      '状态',
+      '已用额度',
+      '剩余额度',
+      '创建时间',
+      '过期时间',
+    ])
+    const cells = await row('without end').getByRole('cell').allInnerTexts()
+    expect(cells.slice(1, 4)).toEqual(['已启用', '$0.00', '无限制'])
+    expect(cells[5]).toBe('永不过期')
+  })
+
+  test('is searched by name, and ordered by what is left', async () => {
+    await page.getByRole('searchbox').fill(' bou ')
+    await expect.poll(names, SOON).toEqual(['bound'])
+    await page.getByRole('searchbox').fill('')
+    await page.getByLabel('排序方式').selectOption({ label: '按剩余额度排序' })
+    await expect.poll(names, SOON).toEqual(['without end', 'bound'])
+  })
+
+  test('a token is disabled and enabled in its row', async () => {
+    await action('bound', '禁用').click()
+    await action('bound', '启用').waitFor()
+    expect((await tokenOf('bound'))?.status).toBe(2)
+    await action('bound', '启用').click()
+    await action('bound', '禁用').waitFor()
+    expect((await tokenOf('bound'))?.status).toBe(1)
+  })
+
+  test('a key is copied; where the clipboard is closed it lands in the search box', async () => {
+    const key = `sk-${(await tokenOf('bound'))?.key}`
+    await action('bound', '复制').click()
+    expect(await sees(page, '已复制到剪贴板！')).toBe(true)
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key)
+    await page.evaluate(() => {
+      Object.defineProperty(navigator, 'clipboard', { value: undefined })
+      document.execCommand = () => false
+    })
+    await action('bound', '复制').click()
+    expect(await sees(page, '无法复制到剪贴板，请手动复制')).toBe(true)
+    await expect.poll(() => page.getByRole('searchbox').inputValue(), SOON).toBe(key)
+    expect(page.url()).not.toContain(key)
+  })
+})
+
+describe('an edit', () => {
+  test('shows what is stored, says what it changes, and keeps the rest', async () => {
+    await goTo('/token')
+    await row('bound').getByRole('link', { name: '编辑' }).click()
+    await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
+    expect(await page.getByLabel('额度', { exact: true }).inputValue()).toBe('500000')
+    expect(await page.getByRole('button', { name: '保存' }).isDisabled()).toBe(true)
+    await page.getByLabel('名称', { exact: true }).fill('renamed')
+    await submit('保存')
+    await row('renamed').waitFor()
+    expect(await tokenOf('renamed')).toMatchObject({ models: 'gpt-4o', remain_quota: 500_000 })
+  })
+
+  test('a token that is gone says so', async () => {
+    await goTo('/token/edit/99999')
+    expect(await sees(page, '令牌加载失败')).toBe(true)
+  })
+})
+
+test('deleting asks beside its button', async () => {
+  await goTo('/token')
+  await action('renamed', '删除').click()
+  expect(await tokenOf('renamed')).toBeDefined()
+  await submit('删除令牌')
+  await expect.poll(() => row('renamed').count(), SOON).toBe(0)
+  expect(await tokenOf('renamed')).toBeUndefined()
+})

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { toastMs } from './toast.ts'
+
+test('how long toasts stay; a notice stays until it is closed', () => {
+  expect(toastMs).toEqual({
+    success: 1500,
+    info: 3000,
+    error: 5000,
+    warning: 10_000,
+    notice: false,
+  })
+})

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { quotaText } from './quota.ts'
+
+test.each([
+  [0, '$0.00'],
+  [500_000, '$1.00'],
+  [1_234_567, '$2.47'],
+  [-250_000, '-$0.50'],
+])('%i points as money: %s', (quota, text) => {
+  expect(quotaText(quota, { quotaPerUnit: 500_000, inCurrency: true })).toBe(text)
+})
+
+test('a single call may have more decimals', () => {
+  expect(quotaText(96, { quotaPerUnit: 500_000, inCurrency: true }, 6)).toBe('$0.000192')
+})
+
+test.each([
+  [9999, '9999'],
+  [10_000, '10.0k'],
+  [999_900, '999.9k'],
+  [1_000_000, '1.0M'],
+  [1_500_000_000, '1.5B'],
+  [-20_000, '-20.0k'],
+])('%i points as a count: %s', (quota, text) => {
+  expect(quotaText(quota, { quotaPerUnit: 500_000, inCurrency: false })).toBe(text)
+})

@@ -1,0 +1,8 @@
+/** Characters of a text as people count them: neither bytes nor UTF-16 units. */
+export const length = (text: string): number => [...text].length
+
+/** Control characters, line ends, halves of characters, marks that turn what follows around. */
+const UNREADABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
+
+/** Whether a name or a line shows all that is in it: nothing breaks it, hides or turns around. */
+export const isReadable = (text: string): boolean => !UNREADABLE.test(text)

@@ -1,0 +1,97 @@
+import { ChannelStatus } from '../../contract/channel.ts'
+import { consoleAddress } from '../account/console-address.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { moveSetting, readOrCreateSetting } from '../db/setting-store.ts'
+import { channelStatusLetter, type ChannelChange } from '../mail/letter.ts'
+import { systemName } from '../mail/mailer.ts'
+import { notifyRoot } from '../mail/notice.ts'
+import type { StatusCause } from './channel-status.ts'
+import { deleteNotices, openNotices, type ChannelNotice } from './channel-pause-store.ts'
+
+/**
+ * One letter to root about everything that the program did to channels, however many went down at
+ * once: changes are rows, collected for a minute, and of all processes one tells of them. A letter
+ * that cannot leave is tried again; where nobody can be told, the rows go.
+ */
+
+/** How long changes are collected before the letter is written. */
+const COLLECT_MS = 60_000
+/** Seconds between two letters. */
+const PAUSE_SECONDS = 600
+/** Changes that one letter tells of. */
+const CHANGES_MAX = 100
+const SETTING = 'channel_digest_at'
+
+export interface StatusDigest {
+  stop(): void
+}
+
+/** Listens to changes of channels. `collectMs`: how long they are collected. */
+export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDigest {
+  let timer: NodeJS.Timeout | undefined
+
+  function later(delayMs: number): void {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      app.background.run('a letter about channels', async () => {
+        let isDone = false
+        try {
+          isDone = await sendStatusDigest(app)
+        } finally {
+          if (!isDone) later(PAUSE_SECONDS * 1000)
+        }
+      })
+    }, delayMs).unref()
+  }
+
+  app.database.onAnnouncement((message) => {
+    if (message === 'channels') later(collectMs)
+  })
+  // What a process that died left untold.
+  later(collectMs)
+  return { stop: () => clearTimeout(timer) }
+}
+
+/** Tells root of what is open. False: something stays open, for a later letter. */
+export async function sendStatusDigest(app: App): Promise<boolean> {
+  const { database, clock } = app
+  const notices = await openNotices(database.read, CHANGES_MAX)
+  if (notices.length === 0) return true
+  const from = await readOrCreateSetting(database.write, SETTING, '0')
+  const nowSeconds = clock.nowSeconds()
+  if (nowSeconds - Number(from) < PAUSE_SECONDS) return false
+  if (!(await moveSetting(database.write, SETTING, { from, to: String(nowSeconds) }))) return false
+  const letter = channelStatusLetter(systemName(app), {
+    changes: notices.map(changeOf),
+    url: consoleAddress(app, '/channel'),
+  })
+  try {
+    await notifyRoot(app, letter)
+  } catch (error) {
+    const reachesNobody =
+      error instanceof AppError && ['root_without_email', 'mail_unset'].includes(error.code)
+    if (!reachesNobody) throw error
+  }
+  await deleteNotices(
+    database.write,
+    notices.map(({ id }) => id),
+  )
+  return notices.length < CHANGES_MAX
+}
+
+const CAUSES_EN: Record<StatusCause, string> = {
+  refused: 'the upstream refuses its key or account',
+  slow: 'it answers too slowly',
+  balance: 'its balance is used up',
+  tested: 'a test succeeded',
+  answered: 'it has answered a call again',
+}
+
+const changeOf = (notice: ChannelNotice): ChannelChange => ({
+  id: notice.channel_id,
+  name: notice.name,
+  isEnabled: notice.status === ChannelStatus.enabled,
+  // Only the program writes this column.
+  reason: { zh: notice.reason, en: CAUSES_EN[notice.cause as StatusCause] },
+})

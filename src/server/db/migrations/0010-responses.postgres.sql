@@ -1,0 +1,14 @@
+-- Where answers of the Responses API are kept: what follows one goes to the channel that made it.
+-- Identities are the upstream's, and two upstreams may give the same one to two users.
+CREATE TABLE response_channels (
+  user_id bigint NOT NULL,
+  response_id text NOT NULL,
+  channel_id bigint NOT NULL,
+  -- As the client named it.
+  model text NOT NULL,
+  -- What it read and wrote: the prompt of whatever follows begins with that.
+  total_tokens bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (user_id, response_id)
+);
+CREATE INDEX gh_response_channels_expiry ON response_channels (expires_at);

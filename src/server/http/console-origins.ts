@@ -1,0 +1,50 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { App } from '../app.ts'
+
+/** Seconds a browser may remember that it may call. */
+const PREFLIGHT_LIFE_SECONDS = 600
+const METHODS = 'GET, POST, PUT, DELETE'
+const READABLE_HEADERS = 'X-Total-Count, X-Oneapi-Request-Id, Content-Disposition'
+
+/**
+ * Lets consoles on the origins of `CONSOLE_ORIGINS` call the management API with a session. Others
+ * get no such header, so their browsers keep the answers from them.
+ */
+export function allowConsoles(web: FastifyInstance, app: Pick<App, 'ownOrigins'>): void {
+  if (app.ownOrigins.size === 0) return
+  web.addHook('onRequest', async (request, reply) => {
+    if (!request.url.startsWith('/api')) return
+    reply.header('Vary', 'Origin')
+    const { origin } = request.headers
+    if (origin === undefined || !app.ownOrigins.has(origin)) return
+    reply
+      .header('Access-Control-Allow-Origin', origin)
+      .header('Access-Control-Allow-Credentials', 'true')
+      .header('Access-Control-Expose-Headers', READABLE_HEADERS)
+    if (request.method !== 'OPTIONS') return
+    await reply
+      .header('Access-Control-Allow-Methods', METHODS)
+      .header('Access-Control-Allow-Headers', 'Content-Type')
+      .header('Access-Control-Max-Age', PREFLIGHT_LIFE_SECONDS)
+      .code(204)
+      .send()
+  })
+}
+
+/**
+ * How a cookie of ours is set. A console on another site gets one that travels between sites, which
+ * browsers take over TLS (or from this machine) only; everybody else's stays on ours.
+ */
+export function cookieScope(
+  app: Pick<App, 'config' | 'isSecure' | 'ownOrigins'>,
+  request: FastifyRequest,
+): CookieSerializeOptions {
+  const isForeignConsole = app.ownOrigins.has(request.headers.origin ?? '')
+  return {
+    path: app.config.BASE_PATH,
+    httpOnly: true,
+    sameSite: isForeignConsole ? 'none' : 'lax',
+    secure: isForeignConsole || app.isSecure(request.raw),
+  }
+}

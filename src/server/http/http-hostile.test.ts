@@ -1,0 +1,144 @@
+import net from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { HEADS } from '../test/corpora/http-heads.ts'
+import { RANGES } from '../test/corpora/times.ts'
+import { TEXTS } from '../test/corpora/texts.ts'
+import { aChannel, aLogRow, aRedemption, aToken, aUser, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+/** What a connection that says nothing more is waited for. */
+const WAIT_MS = 1500
+
+/** Sends bytes and ends; answers what came back until the connection was closed or fell silent. */
+function exchange(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const parts: Buffer[] = []
+    const socket = net.connect({ host: hostname, port: Number(port) })
+    const finish = (): void => {
+      socket.destroy()
+      resolve(Buffer.concat(parts).toString('latin1'))
+    }
+    socket.setTimeout(WAIT_MS, finish)
+    socket.on('data', (part) => parts.push(Buffer.from(part)))
+    socket.on('error', finish)
+    socket.on('close', finish)
+    socket.on('connect', () => socket.write(bytes, 'latin1', () => socket.end()))
+  })
+}
+
+const statusesOf = (answer: string): number[] =>
+  [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
+
+forEachDatabase('hostile requests', (open) => {
+  let server: TestServer
+  let root: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    root = await aUser(server, { role: Role.root })
+    await aChannel(server)
+    await aToken(server, root.id)
+    await aRedemption(server, root.id)
+    await aLogRow(server, { userId: root.id, username: root.username })
+  })
+  afterAll(() => server.close())
+  afterEach(async () => {
+    expect(server.faults.splice(0)).toEqual([])
+    // A good one is answered, whatever was there before.
+    expect((await server.call('GET', '/api/status')).status).toBe(200)
+  })
+
+  test.each(HEADS)('%s', async (_what, bytes, statuses) => {
+    const answered = statusesOf(await exchange(server.url, bytes))
+    expect(answered.length).toBeLessThanOrEqual(1)
+    expect(statuses).toContain(answered[0] ?? 0)
+  })
+
+  test('of a hundred calls in one go those before the broken one are answered, none behind', async () => {
+    const good = 'GET /api/notice HTTP/1.1\r\nHost: a.example\r\n\r\n'
+    const broken = 'GET /api/notice HTTP/1.1\r\nHost : a\r\n\r\n'
+    const answer = await exchange(server.url, good.repeat(50) + broken + good.repeat(49))
+    const statuses = statusesOf(answer)
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(50)
+    expect(statuses.slice(50)).toEqual(statuses.length > 50 ? [400] : [])
+  })
+
+  test('a page of a file is the whole: there are no ranges', async () => {
+    const answer = await server.call('GET', '/api/notice', { headers: { range: 'bytes=0-1' } })
+    expect([answer.status, answer.json['success']]).toEqual([200, true])
+  })
+
+  describe.each([
+    '/api/user/search',
+    '/api/channel/search',
+    '/api/token/search',
+    '/api/redemption/search',
+    '/api/log/search',
+    '/api/log/self/search',
+  ])('searching %s', (path) => {
+    test.each(TEXTS)('for %s', async (what, text) => {
+      const keyword = text.isWellFormed() ? encodeURIComponent(text) : '%ED%A0%80'
+      if (keyword.length > 8000) return
+      const answer = await server.call('GET', `${path}?keyword=${keyword}`, { as: root })
+      expect(answer.status).toBe(200)
+      const rows = Array.isArray(answer.data) ? answer.data : []
+      if (what === 'the character 0') expect(answer.json['success']).toBe(false)
+      // Patterns stand for themselves.
+      if (/^[%_\\]+$/.test(text)) expect(rows).toEqual([])
+    })
+  })
+
+  const FILTERED = ['/api/log/', '/api/log/self', '/api/log/stat', '/api/log/self/stat']
+
+  describe.each([...FILTERED, '/api/audit/', '/api/dashboard'])('%s', (path) => {
+    test.each(RANGES)('of a time: %s', async (_what, query) => {
+      const answer = await server.call('GET', `${path}?${query}`, { as: root })
+      expect(answer.status).toBe(200)
+      // A dashboard says what range it can show.
+      if (path !== '/api/dashboard') expect(answer.json['success']).toBe(true)
+    })
+  })
+
+  describe.each(['json', 'csv', 'ndjson'])('an export as %s', (format) => {
+    test.each(RANGES)('of a time: %s', async (_what, query) => {
+      const path = `/api/log/self/export/?format=${format}&${query}`
+      expect((await server.call('GET', path, { as: root })).status).toBe(200)
+    })
+  })
+
+  describe.each(FILTERED)('%s', (path) => {
+    test.each(TEXTS)('filtered by %s', async (what, text) => {
+      const word = text.isWellFormed() ? encodeURIComponent(text) : '%ED%A0%80'
+      if (word.length > 3000) return
+      const names = ['token_name', 'model_name', 'username', 'request_id', 'channel', 'type', 'p']
+      for (const name of names) {
+        const answer = await server.call('GET', `${path}?${name}=${word}`, { as: root })
+        expect([name, answer.status]).toEqual([name, 200])
+        if (what === '%') expect(answer.json['success']).toBe(true)
+      }
+    })
+  })
+
+  test('somebody else’s name is no filter of one’s own rows', async () => {
+    const other = await aUser(server)
+    for (const path of ['/api/log/self', '/api/log/self/stat', '/api/log/self/search']) {
+      const query = `?username=${root.username}&user_id=${root.id}&keyword=${root.username}`
+      const answer = await server.call('GET', path + query, { as: other })
+      expect(answer.text).not.toContain(root.username)
+    }
+  })
+
+  test.each(['0', '-1', '', 'yesterday', '1e400', '%00'])(
+    'deleting log rows before %j deletes none',
+    async (target) => {
+      const answer = await server.call('DELETE', `/api/log/?target_timestamp=${target}`, {
+        as: root,
+      })
+      expect([answer.status, answer.json['success']]).toEqual([200, false])
+      expect((await server.call('GET', '/api/log/self', { as: root })).data).toHaveLength(1)
+    },
+  )
+})

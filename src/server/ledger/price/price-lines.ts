@@ -1,0 +1,167 @@
+import type { Price, UsedTokens } from '../price.ts'
+import { decimal } from './decimal.ts'
+
+/**
+ * What a call used that is not simply text tokens. Token figures are parts of the call's prompt and
+ * completion; the others stand beside them.
+ */
+export interface UsedExtras {
+  /** Speech in the prompt and in the completion. */
+  audioPromptTokens?: number
+  audioCompletionTokens?: number
+  /** Pictures in the prompt and in the completion, where the vendor counts them as tokens. */
+  imagePromptTokens?: number
+  imageCompletionTokens?: number
+  /** Pictures that are sold by the piece. */
+  pictures?: { count: number; size: string; quality: string }
+  /** Recorded speech, begun seconds counted as whole ones. */
+  seconds?: number
+  /** Of a model that is sold by the call, how many it was; 1 when absent. */
+  calls?: number
+  /** Tools that the upstream ran itself: name → calls. */
+  tools?: Readonly<Record<string, number>>
+}
+
+/** One term of a call's cost: `count × ratios ÷ per` points, before the group's ratio. */
+export interface PriceLine {
+  kind: LineKind
+  /** Of what, where the kind does not say: the tool, or the picture's size. */
+  name?: string
+  count: number
+  /** Decimals as they were applied. */
+  ratios: string[]
+  /** 1, 60 (a price per minute) or 1000 (a price per thousand). */
+  per: number
+}
+
+export type LineKind =
+  | 'prompt'
+  | 'cached'
+  | 'cache_write'
+  | 'cache_write_hour'
+  | 'audio_prompt'
+  | 'image_prompt'
+  | 'completion'
+  | 'audio_completion'
+  | 'image_completion'
+  | 'picture'
+  | 'second'
+  | 'call'
+  | 'tool'
+
+/** By agreement a picture, and a minute of recorded speech, is so many prompt tokens. */
+const TOKENS_APIECE = '1000'
+const SECONDS_PER_MINUTE = 60
+const TOOL_CALLS_PRICED = 1000
+
+/** Every term that is not zero, in the order people read them. */
+export function priceLines(price: Price, used: UsedTokens): PriceLine[] {
+  const { extras = {} } = used
+  const isUsed = used.promptTokens + used.completionTokens > 0 || used.extras !== undefined
+  const lines: PriceLine[] =
+    price.perCall === null
+      ? [...tokenLines(price, used), ...pieceLines(price, used)]
+      : [
+          {
+            kind: 'call',
+            count: extras.calls ?? extras.pictures?.count ?? (isUsed ? 1 : 0),
+            ratios: [price.perCall, price.quotaPerUnit],
+            per: 1,
+          },
+        ]
+  for (const [name, count] of Object.entries(extras.tools ?? {})) {
+    const dollars = price.toolPrice(name)
+    if (dollars === undefined) continue
+    lines.push({
+      kind: 'tool',
+      name,
+      count,
+      ratios: [dollars, price.quotaPerUnit],
+      per: TOOL_CALLS_PRICED,
+    })
+  }
+  return lines.filter(({ count }) => count > 0)
+}
+
+/** Parts of the prompt and of the completion; what vendors report too much of is cut down. */
+function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
+  const { promptTokens, cachedTokens, completionTokens, extras = {} } = used
+  if (isByPiece(price, used)) return []
+  const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
+  let fresh = promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens
+  const audio = Math.min(extras.audioPromptTokens ?? 0, fresh)
+  fresh -= audio
+  const image = Math.min(extras.imagePromptTokens ?? 0, fresh)
+  fresh -= image
+  const spoken = Math.min(extras.audioCompletionTokens ?? 0, completionTokens)
+  const drawn = Math.min(extras.imageCompletionTokens ?? 0, completionTokens - spoken)
+  const line = (kind: LineKind, count: number, ...own: string[]): PriceLine => ({
+    kind,
+    count,
+    ratios: [price.modelRatio, ...own],
+    per: 1,
+  })
+  return [
+    line('prompt', fresh),
+    line('cached', cachedTokens, price.cacheRatio),
+    line('cache_write', cacheWriteTokens, price.cacheWriteRatio),
+    line('cache_write_hour', cacheWriteHourTokens, price.cacheWriteHourRatio),
+    line('audio_prompt', audio, price.audioRatio),
+    line('image_prompt', image, price.imageRatio),
+    line('completion', completionTokens - spoken - drawn, price.completionRatio),
+    price.audioCompletionRatio === null
+      ? line('audio_completion', spoken, price.completionRatio)
+      : line('audio_completion', spoken, price.audioRatio, price.audioCompletionRatio),
+    line('image_completion', drawn, price.imageCompletionRatio ?? price.completionRatio),
+  ]
+}
+
+/** Models that sell pictures by the token are charged by the piece when nobody counted tokens. */
+const isByPiece = (price: Price, { completionTokens, extras }: UsedTokens): boolean =>
+  extras?.pictures !== undefined && (price.imageCompletionRatio === null || completionTokens === 0)
+
+function pieceLines(price: Price, used: UsedTokens): PriceLine[] {
+  const { pictures, seconds } = used.extras ?? {}
+  const lines: PriceLine[] = []
+  if (pictures !== undefined && isByPiece(price, used)) {
+    const { count, size, quality } = pictures
+    const factor = price.pictureFactor(size, quality)
+    const name = [quality, size].filter((part) => part !== '').join(' ')
+    const ratios = [price.modelRatio, TOKENS_APIECE, factor]
+    lines.push({ kind: 'picture', ...(name === '' ? {} : { name }), count, ratios, per: 1 })
+  }
+  if (seconds !== undefined) {
+    const ratios = [price.modelRatio, TOKENS_APIECE]
+    lines.push({ kind: 'second', count: seconds, ratios, per: SECONDS_PER_MINUTE })
+  }
+  return lines
+}
+
+/** Divisible by everything a line may be divided by. */
+const PARTS = 60_000
+
+/** Points of all lines in a group, rounded once, up; above `max` it is `max`. */
+export function pointsOfLines(
+  lines: readonly PriceLine[],
+  groupRatio: string,
+  max: number,
+): number {
+  let sum = 0n
+  let decimals = 0
+  for (const { count, ratios, per } of lines) {
+    let digits = BigInt(count) * BigInt(PARTS / per)
+    let own = 0
+    for (const ratio of ratios) {
+      const factor = decimal(ratio)
+      digits *= factor.digits
+      own += factor.decimals
+    }
+    const common = Math.max(decimals, own)
+    sum = sum * 10n ** BigInt(common - decimals) + digits * 10n ** BigInt(common - own)
+    decimals = common
+  }
+  const group = decimal(groupRatio)
+  const unit = BigInt(PARTS) * 10n ** BigInt(decimals + group.decimals)
+  const points = (sum * group.digits + unit - 1n) / unit
+  return points > max ? max : Number(points)
+}

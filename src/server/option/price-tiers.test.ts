@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { defaultRatios } from './default-ratios.ts'
+import { options } from './option.ts'
+import { parsePriceTiers, tiersInForce } from './price-tiers.ts'
+
+const spec = options.PriceTiers
+
+describe('the option of long-context prices', () => {
+  test('takes what is well formed, every factor as it was spelled', () => {
+    const text = '{"m":[{"above":100,"prompt":1.50,"completion":0.75},{"above":200,"prompt":3}]}'
+    expect(spec.check(text)).toBeNull()
+    expect(parsePriceTiers(text)).toEqual(
+      new Map([
+        [
+          'm',
+          [
+            { above: 100, prompt: '1.50', completion: '0.75' },
+            { above: 200, prompt: '3', completion: '1' },
+          ],
+        ],
+      ]),
+    )
+  })
+
+  test.each([
+    '',
+    '[]',
+    'null',
+    '5',
+    '{"m":5}',
+    '{"m":[]}',
+    '{"m":[5]}',
+    '{"m":[{"above":-1,"prompt":2}]}',
+    '{"m":[{"above":1.5,"prompt":2}]}',
+    '{"m":[{"above":"100","prompt":2}]}',
+    '{"m":[{"above":100}]}',
+    '{"m":[{"above":100,"prompt":-2}]}',
+    '{"m":[{"above":100,"prompt":1e3}]}',
+    '{"m":[{"above":100,"prompt":2000}]}',
+    '{"m":[{"above":100,"prompt":2,"other":1}]}',
+    '{"m":[{"above":200,"prompt":2},{"above":200,"prompt":3}]}',
+    '{"":[{"above":200,"prompt":2}]}',
+  ])('refuses %s', (text) => {
+    expect(spec.check(text)).toMatchObject({ zh: expect.any(String), en: expect.any(String) })
+  })
+
+  test('its default is what is in force, and names models that have a price', () => {
+    expect(spec.check(spec.default)).toBeNull()
+    const tiers = tiersInForce(spec.default)
+    expect(tiers.get('gpt-5.5')).toEqual([{ above: 272_000, prompt: '2', completion: '0.75' }])
+    const unpriced = [...tiers.keys()].filter((model) => !defaultRatios().ModelRatio.has(model))
+    expect(unpriced).toEqual([])
+  })
+
+  test('a model of the operator’s keeps the built-in tiers of the others', () => {
+    const tiers = tiersInForce(
+      '{"gpt-5.5":[{"above":1,"prompt":1}],"own":[{"above":2,"prompt":2}]}',
+    )
+    expect(tiers.get('gpt-5.5')).toEqual([{ above: 1, prompt: '1', completion: '1' }])
+    expect(tiers.get('own')).toHaveLength(1)
+    expect(tiers.get('gemini-2.5-pro')).toHaveLength(1)
+    expect(tiersInForce('nonsense').get('gpt-5.5')).toHaveLength(1)
+  })
+})
+
+test.each([
+  'ModelPrice',
+  'AudioRatio',
+  'PictureRatio',
+  'ToolPrice',
+  'ImageCompletionRatio',
+] as const)('%s takes decimals and nothing else', (key) => {
+  expect(options[key].check(options[key].default)).toBeNull()
+  expect(options[key].check('{"m/hd/1024x1024": 0.002}')).toBeNull()
+  for (const text of ['{"m":-1}', '{"m":"1"}', '{"m":1e999}', '[]', '{"m":1,"m":2}']) {
+    expect(options[key].check(text)).not.toBeNull()
+  }
+})

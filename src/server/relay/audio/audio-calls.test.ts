@@ -1,0 +1,276 @@
+import OpenAI, { toFile } from 'openai'
+import OldOpenAI from 'openai-v4'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  aServedModel,
+  bookedCall,
+  expectAllWell,
+  expectNothingCharged,
+  openCall,
+  post,
+  requestIdOf,
+  startRelay,
+  stream,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+const SPEECH = '/v1/audio/speech'
+const TRANSCRIPTIONS = '/v1/audio/transcriptions'
+
+/** 16-bit mono at 8 kHz. */
+function wav(seconds: number): Buffer {
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0, 'latin1')
+  head.write('WAVEfmt ', 8, 'latin1')
+  head.writeUInt32LE(16, 16)
+  head.writeUInt32LE(16_000, 28)
+  head.write('data', 36, 'latin1')
+  head.writeUInt32LE(seconds * 16_000, 40)
+  return Buffer.concat([head, Buffer.alloc(seconds * 16_000)])
+}
+
+function formOf(fields: Record<string, string>, audio = wav(61)): { body: Buffer; type: string } {
+  const texts = Object.entries(fields).map(
+    ([name, value]) =>
+      `--b0undary\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  const head =
+    '--b0undary\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n' +
+    'Content-Type: audio/wav\r\n\r\n'
+  return {
+    body: Buffer.concat([
+      Buffer.from(texts.join('') + head),
+      audio,
+      Buffer.from('\r\n--b0undary--\r\n'),
+    ]),
+    type: 'multipart/form-data; boundary=b0undary',
+  }
+}
+
+forEachDatabase('speech', (open) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay(open)
+    client = await aClient(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  async function transcribe(
+    fields: Record<string, string>,
+    input: { path?: string; own?: RelayClient } = {},
+  ) {
+    const { body, type } = formOf(fields)
+    const answer = await openCall(setup, input.own ?? client, body, {
+      path: input.path ?? TRANSCRIPTIONS,
+      headers: { 'content-type': type },
+    })
+    await answer.ended
+    return answer
+  }
+
+  test('read aloud is sold by the character, not by the byte', async () => {
+    await aRoute(setup, 'tts-1')
+    const answer = await post(
+      setup,
+      client,
+      { model: 'tts-1', input: '四十二 🎉', voice: 'a' },
+      { path: SPEECH },
+    )
+    expect(answer.headers['content-type']).toBe('audio/mpeg')
+    const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+    expect(quota).toBe(Math.ceil(5 * 7.5))
+    expect(detail).toMatchObject({ prompt_tokens: 5, completion_tokens: 0 })
+  })
+
+  test('of models that count tokens is estimated from the text, or counted in a stream', async () => {
+    await aRoute(setup, 'gpt-4o-mini-tts')
+    const body = { model: 'gpt-4o-mini-tts', input: 'hello, you there', voice: 'a' }
+    const whole = await post(setup, client, body, { path: SPEECH })
+    const booked = await bookedCall(setup, requestIdOf(whole))
+    expect(booked.detail).toMatchObject({ usage_source: 'estimated', completion_tokens: 24 })
+    const events = await openCall(
+      setup,
+      client,
+      { ...body, stream_format: 'sse' },
+      { path: SPEECH },
+    )
+    expect(await events.ended).toBe('complete')
+    expect(events.text()).toContain('speech.audio.done')
+    const streamed = await bookedCall(setup, requestIdOf(events))
+    expect(streamed.detail).toMatchObject({
+      usage_source: 'upstream',
+      prompt_tokens: 9,
+      completion_tokens: 40,
+    })
+  })
+
+  test('B18: a transcript costs what its recording is long, at the model’s ratio', async () => {
+    await aRoute(setup, 'whisper-1')
+    const { quota, detail } = await bookedCall(
+      setup,
+      requestIdOf(await transcribe({ model: 'whisper-1' })),
+    )
+    expect(quota).toBe(Math.ceil((61 * 3000) / 60))
+    expect(detail.lines).toEqual([{ kind: 'second', count: 61, ratios: ['3', '1000'], per: 60 }])
+    // The model is what was asked for, and whisper only when nothing was.
+    const other = await aServedModel(setup)
+    expect((await bookedCall(setup, requestIdOf(await transcribe({ model: other })))).quota).toBe(
+      1017,
+    )
+    expect((await bookedCall(setup, requestIdOf(await transcribe({})))).log.model_name).toBe(
+      'whisper-1',
+    )
+  })
+
+  test.each([
+    ['json', 3050],
+    ['text', 3050],
+    ['srt', 3050],
+    ['vtt', 3050],
+    // The upstream says 1.5 seconds.
+    ['verbose_json', 100],
+  ])('a transcript as %s', async (format, quota) => {
+    await aRoute(setup, 'whisper-1')
+    const answer = await transcribe({ model: 'whisper-1', response_format: format })
+    expect(answer.text()).toContain('forty-two')
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(quota)
+  })
+
+  test('of models that hear tokens costs what the upstream counted', async () => {
+    await aRoute(setup, 'gpt-4o-transcribe')
+    const expected = Math.ceil(14 * 1.25 * 2.4 + 3 * 1.25 * 4)
+    const whole = await transcribe({ model: 'gpt-4o-transcribe' })
+    expect((await bookedCall(setup, requestIdOf(whole))).quota).toBe(expected)
+    const streamed = await transcribe({ model: 'gpt-4o-transcribe', stream: 'true' })
+    expect(streamed.text()).toContain('transcript.text.done')
+    expect((await bookedCall(setup, requestIdOf(streamed))).quota).toBe(expected)
+  })
+
+  test('and is estimated from its length when it says nothing', async () => {
+    await aRoute(setup, 'gpt-4o-mini-transcribe', { words: 'no-usage' })
+    const answer = await transcribe({ model: 'gpt-4o-mini-transcribe' })
+    const { detail } = await bookedCall(setup, requestIdOf(answer))
+    expect(detail).toMatchObject({ usage_source: 'estimated', prompt_tokens: 610 })
+  })
+
+  test('a translation is a transcript', async () => {
+    await aRoute(setup, 'whisper-1')
+    const answer = await transcribe({ model: 'whisper-1' }, { path: '/v1/audio/translations' })
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(3050)
+  })
+
+  test('that fails costs nothing', async () => {
+    const own = await aClient(setup)
+    for (const words of ['fail-500', 'error-200', 'html-200', 'fail-empty', 'fail-cut']) {
+      const model = await aServedModel(setup, words)
+      const spoken = await post(setup, own, { model, input: 'x', voice: 'a' }, { path: SPEECH })
+      expect(spoken.status).toBeGreaterThanOrEqual(400)
+      expect((await transcribe({ model }, { own })).status).toBeGreaterThanOrEqual(400)
+    }
+    await expectNothingCharged(setup, own)
+  })
+
+  test('a form goes to another channel when one fails, whole', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { words: 'fail-500', priority: 9 })
+    await aRoute(setup, model, { model_mapping: JSON.stringify({ [model]: 'whisper-1' }) })
+    setup.upstream.seen()
+    expect((await transcribe({ model })).status).toBe(200)
+    const [first, second] = setup.upstream.seen()
+    const sent = (first?.bytes.toString('latin1') ?? '').replace(model, 'whisper-1')
+    expect(second?.bytes.toString('latin1')).toBe(sent)
+  })
+
+  test('without a recording, or as JSON, is refused', async () => {
+    const model = await aServedModel(setup)
+    const asJson = await post(setup, client, { model }, { path: TRANSCRIPTIONS })
+    expect(asJson.status).toBe(400)
+    const bytes = Buffer.from(
+      `--b\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--b--`,
+    )
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    const empty = await post(setup, client, bytes, { path: TRANSCRIPTIONS, headers })
+    expect(empty.status).toBe(400)
+    expect(empty.text).toContain('file')
+  })
+
+  test('a token may use its models and no others, also in a form', async () => {
+    const limited = await aClient(setup, { token: { models: 'whisper-1' } })
+    await aRoute(setup, 'whisper-1')
+    const other = await aServedModel(setup)
+    expect((await transcribe({ model: 'whisper-1' }, { own: limited })).status).toBe(200)
+    expect((await transcribe({ model: other }, { own: limited })).status).toBe(403)
+  })
+
+  test('a stream that breaks is charged by the recording', async () => {
+    const own = await aClient(setup)
+    const model = await aServedModel(setup, 'cut-after-1')
+    const answer = await transcribe({ model, stream: 'true' }, { own })
+    const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+    expect(detail.usage_source).toBe('estimated')
+    expect(quota).toBe(1017)
+  })
+})
+
+const clients: [string, typeof OpenAI][] = [
+  ['7', OpenAI],
+  // The surface used here is the same in both.
+  ['4', OldOpenAI as unknown as typeof OpenAI],
+]
+
+describe.each(clients)('openai %s', (_version, Client) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay()
+    client = await aClient(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+  const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
+
+  test('reads aloud', async () => {
+    const model = await aServedModel(setup)
+    const answer = await sdk().audio.speech.create({ model, input: 'hello', voice: 'alloy' })
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.alloc(256, 1))
+  })
+
+  test('writes down, and translates', async () => {
+    const model = await aServedModel(setup)
+    const file = await toFile(wav(2), 'a.wav', { type: 'audio/wav' })
+    expect((await sdk().audio.transcriptions.create({ model, file })).text).toBe('forty-two')
+    expect((await sdk().audio.translations.create({ model, file })).text).toBe('forty-two')
+    const verbose = await sdk().audio.transcriptions.create({
+      model,
+      file,
+      response_format: 'verbose_json',
+    })
+    expect(verbose).toMatchObject({ text: 'forty-two', duration: 1.5 })
+  })
+})
+
+test('openai 7 writes down in a stream', async () => {
+  const setup = await startRelay()
+  const client = await aClient(setup)
+  const model = await aServedModel(setup)
+  const sdk = new OpenAI({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
+  const file = await toFile(wav(2), 'a.wav', { type: 'audio/wav' })
+  const events = await sdk.audio.transcriptions.create({ model, file, stream: true })
+  const types: string[] = []
+  for await (const event of events) types.push(event.type)
+  expect(types).toEqual(['transcript.text.delta', 'transcript.text.delta', 'transcript.text.done'])
+  expect((await stream(setup, client, { model, input: 'x' }, { path: SPEECH })).status).toBe(200)
+  await expectAllWell(setup)
+  await setup.close()
+})

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { hiddenStatus, upstreamError, type RelayError } from '../relay-error.ts'
+import { dialects } from './dialects.ts'
+
+const errorOf = (status: number): RelayError => ({
+  status,
+  message: 'Went wrong',
+  type: 'one_api_error',
+  param: '',
+  code: 'some_code',
+})
+const told = (name: keyof typeof dialects, status: number): unknown =>
+  JSON.parse(dialects[name].errorBody(errorOf(status), 'id-1'))
+const message = 'Went wrong (request id: id-1)'
+
+describe('an error is told', () => {
+  test('in full to clients of OpenAI', () => {
+    expect(told('openai', 400)).toEqual({
+      error: { message, type: 'one_api_error', param: '', code: 'some_code' },
+    })
+  })
+
+  test.each([
+    [400, 'invalid_request_error'],
+    [401, 'authentication_error'],
+    [402, 'billing_error'],
+    [403, 'permission_error'],
+    [404, 'not_found_error'],
+    [413, 'request_too_large'],
+    [422, 'invalid_request_error'],
+    [429, 'rate_limit_error'],
+    [500, 'api_error'],
+    [502, 'api_error'],
+    [504, 'timeout_error'],
+    [529, 'overloaded_error'],
+  ])('of status %i to clients of Anthropic as %s', (status, type) => {
+    expect(told('anthropic', status)).toEqual({
+      type: 'error',
+      error: { type, message },
+      request_id: 'id-1',
+    })
+  })
+
+  test.each([
+    [400, 'INVALID_ARGUMENT'],
+    [401, 'UNAUTHENTICATED'],
+    [403, 'PERMISSION_DENIED'],
+    [404, 'NOT_FOUND'],
+    [413, 'INVALID_ARGUMENT'],
+    [429, 'RESOURCE_EXHAUSTED'],
+    [500, 'INTERNAL'],
+    [501, 'UNIMPLEMENTED'],
+    [503, 'UNAVAILABLE'],
+    [504, 'DEADLINE_EXCEEDED'],
+  ])('of status %i to clients of Gemini as %s', (code, status) => {
+    expect(told('gemini', code)).toEqual({ error: { code, message, status } })
+  })
+})
+
+describe('an upstream’s refusal is understood', () => {
+  const read = (status: number, body: unknown) =>
+    upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', ['secret-key'])
+  const gemini = (over: object) => ({ error: { code: 400, message: 'No.', ...over } })
+
+  test('of Anthropic', () => {
+    const said = { type: 'invalid_request_error', message: 'max_tokens: secret-key' }
+    expect(read(400, { type: 'error', error: said })).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      message: 'max_tokens: ***',
+    })
+  })
+
+  test('of Gemini, also where it stands in a list', () => {
+    const refusal = gemini({ status: 'INVALID_ARGUMENT' })
+    for (const body of [refusal, [refusal]]) {
+      expect(read(400, body)).toMatchObject({
+        status: 400,
+        type: 'INVALID_ARGUMENT',
+        message: 'No.',
+      })
+    }
+  })
+
+  test('of Gemini when it is about the key or the account, which is no fault of the client', () => {
+    const details = [{ '@type': 'google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }]
+    expect(read(400, gemini({ status: 'INVALID_ARGUMENT', details })).status).toBe(401)
+    expect(read(400, gemini({ status: 'FAILED_PRECONDITION' })).status).toBe(403)
+  })
+})
+
+test.each<[unknown, 'openai' | 'anthropic' | 'gemini', number]>([
+  [{ type: 'overloaded_error' }, 'anthropic', 529],
+  [{ type: 'rate_limit_error' }, 'anthropic', 429],
+  [{ type: 'unheard_of' }, 'anthropic', 502],
+  [{ code: 503, status: 'UNAVAILABLE' }, 'gemini', 503],
+  [{ code: 200 }, 'gemini', 502],
+  [{ type: 'rate_limit_error' }, 'openai', 502],
+  ['text', 'openai', 502],
+])('an error %j inside a good answer of %s has the status %i', (error, name, status) => {
+  expect(hiddenStatus(error, name)).toBe(status)
+})

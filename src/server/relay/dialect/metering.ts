@@ -1,0 +1,24 @@
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { ClientDialect, UpstreamDialect } from './dialect.ts'
+
+/** What the relay needs of a dialect to know what an answer is and what it used. */
+export type Reading = Pick<UpstreamDialect, 'name' | 'look' | 'textsOf' | 'follow'>
+
+/** What it needs to pass an answer on to a client that speaks the same. */
+export type PassedOn = Pick<
+  ClientDialect,
+  'name' | 'streamWriter' | 'wholeAsEvents' | 'end' | 'errorPiece'
+>
+
+/**
+ * How a call is measured whose price is not simply its text: pictures, speech, rankings. Made for
+ * each call from what the client asked.
+ */
+export interface Metering {
+  /**
+   * The most that the call can use, as far as the request tells: it is held back, and it is what
+   * counts when nobody can say what was used. Null: text is counted as for any chat.
+   */
+  estimate: TokenUsage | null
+  reading: Reading & PassedOn
+}

@@ -1,0 +1,223 @@
+import OpenAI, { toFile } from 'openai'
+import OldOpenAI from 'openai-v4'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  aServedModel,
+  bookedCall,
+  eventually,
+  expectAllWell,
+  expectNothingCharged,
+  expectRefusal,
+  heldPoints,
+  post,
+  requestIdOf,
+  startCall,
+  startRelay,
+  stream,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+const path = '/v1/images/generations'
+
+forEachDatabase('pictures', (open) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay(open)
+    client = await aClient(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  async function charged(body: Record<string, unknown>, input = path) {
+    const answer = await post(setup, client, { prompt: 'a cat', ...body }, { path: input })
+    expect(answer.status).toBe(200)
+    return bookedCall(setup, requestIdOf(answer))
+  }
+
+  test.each([
+    [{}, 20_000],
+    [{ size: '1792x1024' }, 40_000],
+    [{ quality: 'hd' }, 40_000],
+    [{ quality: 'hd', size: '1024x1792' }, 60_000],
+    [{ n: 3 }, 60_000],
+    // A size that the model does not have is the upstream's to refuse, and no way to a lower price.
+    [{ size: '16x16' }, 60_000],
+  ])('are sold by the piece: dall-e-3 %j for %i', async (wish, quota) => {
+    await aRoute(setup, 'dall-e-3')
+    const { quota: booked, log } = await charged({ model: 'dall-e-3', ...wish })
+    expect(booked).toBe(quota)
+    expect(log).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 })
+  })
+
+  test('without a model dall-e-2 is meant', async () => {
+    await aRoute(setup, 'dall-e-2')
+    expect((await charged({ size: '256x256' })).quota).toBe(8000)
+    expect((await charged({})).quota).toBe(10_000)
+  })
+
+  test('of models that count tokens cost what the upstream says', async () => {
+    await aRoute(setup, 'gpt-image-1')
+    const { quota, detail } = await charged({ model: 'gpt-image-1', quality: 'low', n: 2 })
+    // 11 text tokens at 2.5, 200 picture tokens at 2.5 × 8.
+    expect(quota).toBe(Math.ceil(11 * 2.5 + 200 * 20))
+    expect(detail).toMatchObject({ usage_source: 'upstream', completion_tokens: 200 })
+  })
+
+  test('and by the piece when it says nothing', async () => {
+    const model = 'gpt-image-1-mini'
+    await aRoute(setup, model, { words: 'no-usage' })
+    const { quota } = await charged({ model, quality: 'medium', size: '1024x1024' })
+    expect(quota).toBe(5500)
+  })
+
+  test('streamed, are charged as they are counted', async () => {
+    const model = 'gpt-image-1.5'
+    await aRoute(setup, model)
+    const answer = await stream(setup, client, { model, prompt: 'a cat' }, { path })
+    expect(answer.end).toBe('complete')
+    expect(answer.text()).toContain('image_generation.completed')
+    const { quota } = await bookedCall(setup, requestIdOf(answer))
+    expect(quota).toBe(Math.ceil(11 * 2.5 + 100 * 16))
+  })
+
+  test('B19: a failed picture costs nothing, whatever failed', async () => {
+    const own = await aClient(setup)
+    for (const words of [
+      'fail-500',
+      'fail-400',
+      'error-200',
+      'html-200',
+      'fail-cut',
+      'fail-empty',
+    ]) {
+      const model = await aServedModel(setup, words)
+      const answer = await post(setup, own, { model, prompt: 'a cat' }, { path })
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+    }
+    await expectNothingCharged(setup, own)
+  })
+
+  test('that a client does not wait for are its own: the upstream has begun to draw', async () => {
+    const own = await aClient(setup)
+    const model = await aServedModel(setup, 'slow-5000')
+    const sent = startCall(setup, own, { model, prompt: 'a cat', n: 2 }, { path })
+    await eventually(async () => (await heldPoints(setup, own.userId)) === 2000, 'the reservation')
+    await eventually(
+      () => setup.upstream.seen().some(({ url }) => url.includes('images')),
+      'the call',
+    )
+    sent.destroy()
+    const row = await eventually(
+      () =>
+        setup.database.read
+          .selectFrom('ledger')
+          .selectAll()
+          .where('user_id', '=', own.userId)
+          .where('kind', '=', 'consume')
+          .executeTakeFirst(),
+      'the booking',
+    )
+    expect(JSON.parse(row.detail)).toMatchObject({ usage_source: 'estimated' })
+    expect(row.user_amount).toBe(-2000)
+  })
+
+  test('are reserved before they are drawn', async () => {
+    const poor = await aClient(setup, { quota: 1999 })
+    const model = await aServedModel(setup)
+    const answer = await post(setup, poor, { model, prompt: 'a cat', n: 2 }, { path })
+    expectRefusal(answer, {
+      code: 'user_quota_insufficient',
+      status: 403,
+      wireCode: 'insufficient_user_quota',
+    })
+    expect((await post(setup, poor, { model, prompt: 'a cat' }, { path })).status).toBe(200)
+  })
+
+  test.each([
+    [{}, 'relay_field_required', 'prompt'],
+    [{ prompt: 7 }, 'relay_field_invalid', 'prompt'],
+    [{ prompt: 'x', n: 0 }, 'relay_field_invalid', 'n'],
+    [{ prompt: 'x', n: 1e9 }, 'relay_field_invalid', 'n'],
+    [{ prompt: 'x', n: 1.5 }, 'relay_field_invalid', 'n'],
+    [{ prompt: 'x', size: 5 }, 'relay_field_invalid', 'size'],
+    [{ prompt: 'x', quality: [] }, 'relay_field_invalid', 'quality'],
+    [{ prompt: 'x', stream: 'yes' }, 'relay_field_invalid', 'stream'],
+  ] as const)(
+    'a request for nothing that can be drawn is refused: %j',
+    async (body, code, field) => {
+      const model = await aServedModel(setup)
+      const answer = await post(setup, client, { model, ...body }, { path })
+      expectRefusal(answer, {
+        code,
+        status: 400,
+        params: { field },
+        wireCode: 'invalid_text_request',
+      })
+    },
+  )
+
+  test('channels that do not draw say so', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { type: 14 })
+    const answer = await post(setup, client, { model, prompt: 'x' }, { path })
+    expect(answer.status).toBe(501)
+  })
+
+  test('variations are not implemented, right after the key was checked', async () => {
+    const variations = '/v1/images/variations'
+    const answer = await post(setup, client, {}, { path: variations })
+    expectRefusal(answer, { code: 'not_implemented', status: 501, wireCode: 'api_not_implemented' })
+    expect((await post(setup, { key: 'wrong' }, {}, { path: variations })).status).toBe(401)
+  })
+})
+
+const clients: [string, typeof OpenAI][] = [
+  ['7', OpenAI],
+  // The surface used here is the same in both.
+  ['4', OldOpenAI as unknown as typeof OpenAI],
+]
+
+describe.each(clients)('openai %s', (_version, Client) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay()
+    client = await aClient(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+  const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
+
+  test('draws', async () => {
+    const model = await aServedModel(setup)
+    const { data } = await sdk().images.generate({ model, prompt: 'a cat', n: 2 })
+    expect(data?.map(({ url }) => url)).toEqual(Array(2).fill('http://127.0.0.1/image.png'))
+  })
+
+  test('edits: the form goes on as it came, but for the model’s name', async () => {
+    const model = aModel()
+    const mapped = aModel()
+    await aRoute(setup, model, { model_mapping: JSON.stringify({ [model]: mapped }) })
+    setup.upstream.seen()
+    const image = await toFile(Buffer.from('\u0089PNG\r\n\r\n--'), 'cat.png', { type: 'image/png' })
+    const { data } = await sdk().images.edit({ model, image, prompt: 'a dog', n: 1 })
+    expect(data).toHaveLength(1)
+    const [seen] = setup.upstream.seen()
+    expect(seen?.url).toBe('/v1/images/edits')
+    expect(seen?.headers['content-type']).toMatch(/^multipart\/form-data; ?boundary=/)
+    const text = seen?.bytes.toString('utf8') ?? ''
+    expect(text).toContain('\u0089PNG\r\n\r\n--')
+    expect(text).toContain(`\r\n\r\n${mapped}\r\n`)
+    expect(text).not.toContain(`${model}\r\n`)
+  })
+})

@@ -1,0 +1,133 @@
+import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
+import { dialects } from '../dialect/dialects.ts'
+import type { Metering } from '../dialect/metering.ts'
+import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { countMember, flagMember, invalid, missing, textMember } from '../media/fields.ts'
+import { TypedStream } from '../media/typed-stream.ts'
+import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+import { readAnswer } from '../openai/openai-answer.ts'
+import { readUsage } from '../openai/usage.ts'
+
+/**
+ * Pictures made from words, and pictures changed by words. Models that count tokens are charged by
+ * what the upstream says it used; all others, and those when it says nothing, by the picture: how
+ * many came, of which size and quality. Source: OpenAI's API reference, "Images".
+ */
+interface Wish {
+  count: number
+  size: string
+  quality: string
+}
+
+const PICTURES_MAX = 10
+
+/** What a request for pictures asks for, or what is wrong with it. */
+export function pictureFigures(body: ScannedBody, model: string): RequestFigures | FieldProblem {
+  const prompt = textMember(body, 'prompt')
+  if (prompt === null) return invalid('prompt')
+  if (prompt === '') return missing('prompt')
+  const count = countMember(body, 'n', { min: 1, max: PICTURES_MAX, otherwise: 1 })
+  if (count === null) return invalid('n')
+  const size = textMember(body, 'size')
+  const quality = textMember(body, 'quality')
+  const isStream = flagMember(body, 'stream')
+  if (size === null) return invalid('size')
+  if (quality === null) return invalid('quality')
+  if (isStream === null) return invalid('stream')
+  const wish: Wish = { count, size: size === 'auto' ? '' : size || sizeOf(model), quality }
+  return {
+    maxCompletionTokens: 0,
+    isStream,
+    wantsUsage: false,
+    metering: { estimate: usageOf(wish, count), reading: readingOf(wish) },
+  }
+}
+
+/** What is drawn when nobody names a size. */
+const sizeOf = (model: string): string => (model.startsWith('dall-e') ? '1024x1024' : '')
+
+const usageOf = ({ size, quality }: Wish, count: number) => ({
+  ...countedUsage(0, 0),
+  extras: { pictures: { count, size, quality } },
+})
+
+function readingOf(wish: Wish): Metering['reading'] {
+  return {
+    ...dialects.openai,
+    look: (bytes, tokensMax) => look(bytes, wish, tokensMax),
+    textsOf: () => [],
+    follow(tokensMax) {
+      let pictures = 0
+      return new TypedStream({
+        isLast: (type) => /^image_(?:generation|edit)\.completed$/.test(type),
+        lastEvents: wish.count,
+        usageOf(event) {
+          if (!String(event.type).endsWith('.completed')) return null
+          pictures += 1
+          return withPictures(readUsage(event.usage, tokensMax), event.usage, { ...wish, pictures })
+        },
+        textsOf: () => [],
+      })
+    },
+    wholeAsEvents: (answer) =>
+      arrayOr(answer.data).map((picture) => {
+        const event = { type: COMPLETED, ...recordOr(picture), usage: answer.usage }
+        return { name: COMPLETED, data: JSON.stringify(event) }
+      }),
+    end: null,
+  }
+}
+
+const COMPLETED = 'image_generation.completed'
+
+function look(bytes: Buffer, wish: Wish, tokensMax: number): AnswerReading {
+  const reading = readAnswer(bytes, tokensMax)
+  if (reading.kind !== 'ok') return reading
+  const answer = scanAnswer(bytes)
+  const data = answer === null ? null : memberBytes(answer, 'data')
+  if (answer === null || data === null) return { kind: 'malformed' }
+  const usage = memberValue(answer, 'usage')
+  const pictures = picturesIn(data)
+  return { kind: 'ok', usage: withPictures(reading.usage, usage, { ...wish, pictures }) }
+}
+
+/** Below it a list is short enough to be read; above it, its pictures are in base64. */
+const LIST_BYTES_MAX = 64 * 1024
+
+/** Inside a picture, or a text, there are no such quotes: they would be escaped. */
+function picturesIn(data: Buffer): number {
+  if (data.length <= LIST_BYTES_MAX) return arrayOr(parseJson(data.toString('utf8'))).length
+  let count = 0
+  for (let at = data.indexOf(KEY); at >= 0; at = data.indexOf(KEY, at + 1)) count += 1
+  return Math.max(1, count)
+}
+
+const KEY = '"b64_json"'
+
+/**
+ * The pictures, and beside them the tokens if the upstream counts any; the price decides which of
+ * them it is about. Completion tokens are the picture's unless the upstream says otherwise.
+ */
+function withPictures(
+  reading: UsageReading,
+  sent: unknown,
+  { pictures, size, quality }: Wish & { pictures: number },
+): UsageReading {
+  const ofPictures = { pictures: { count: pictures, size, quality } }
+  if (reading.usage === null) {
+    // What came is known: an upstream that keeps no count of tokens leaves nothing to guess.
+    return reading.fault === NO_USAGE.fault || reading.fault === 'empty'
+      ? { usage: { ...countedUsage(0, 0), extras: ofPictures }, fault: null, notes: [] }
+      : reading
+  }
+  const { usage } = reading
+  const textTokens = Number(detailsOf(sent).text_tokens ?? 0)
+  const drawn = usage.completionTokens - (Number.isInteger(textTokens) ? textTokens : 0)
+  const imageCompletionTokens = Math.max(0, drawn)
+  const extras = { ...usage.extras, imageCompletionTokens, ...ofPictures }
+  return { ...reading, usage: { ...usage, extras } }
+}
+
+const detailsOf = (usage: unknown): JsonRecord => recordOr(recordOr(usage).output_tokens_details)

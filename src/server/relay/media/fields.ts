@@ -1,0 +1,33 @@
+import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { FieldProblem } from '../openai/surfaces.ts'
+
+/** Members of a body as JSON spells them, or as the texts of a form do. */
+
+export const missing = (field: string): FieldProblem => ({ field, isMissing: true })
+export const invalid = (field: string): FieldProblem => ({ field, isMissing: false })
+
+/** A text; '' when absent, null when it is none. */
+export function textMember(body: ScannedBody, name: string): string | null {
+  const value = memberValue(body, name) ?? ''
+  return typeof value === 'string' ? value : null
+}
+
+/** A whole number from `min` to `max`; `otherwise` when absent, null when it is none. */
+export function countMember(
+  body: ScannedBody,
+  name: string,
+  { min, max, otherwise }: { min: number; max: number; otherwise: number },
+): number | null {
+  const sent = memberValue(body, name) ?? otherwise
+  const value = typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? Number(sent) : sent
+  const isCount = typeof value === 'number' && Number.isInteger(value)
+  return isCount && value >= min && value <= max ? value : null
+}
+
+/** A switch; false when absent, null when it is none. */
+export function flagMember(body: ScannedBody, name: string): boolean | null {
+  const value = memberValue(body, name) ?? false
+  if (value === 'true') return true
+  if (value === 'false' || value === '') return false
+  return typeof value === 'boolean' ? value : null
+}

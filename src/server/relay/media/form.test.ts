@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../app-error.ts'
+import { memberValue } from '../json/body-scan.ts'
+import { readForm } from './form.ts'
+
+const TYPE = 'multipart/form-data; boundary=xyz'
+const field = (name: string, value: string): string =>
+  `--xyz\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+const file = (name: string, content: string, fileName = 'a.mp3'): string =>
+  `--xyz\r\nContent-Disposition: form-data; name="${name}"; filename="${fileName}"\r\n` +
+  `Content-Type: audio/mpeg\r\n\r\n${content}\r\n`
+const form = (...parts: string[]): Buffer => Buffer.from(`${parts.join('')}--xyz--\r\n`)
+
+function codeOf(bytes: Buffer, type = TYPE): string {
+  try {
+    readForm(bytes, type)
+    return 'read'
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error)
+  }
+}
+
+describe('a form is read', () => {
+  test('with its texts and files, whatever their content', () => {
+    const binary = 'RIFF\r\n--xy\r\n\u0000--xyz'
+    const read = readForm(form(field('model', 'whisper-1'), file('file', binary)), TYPE)
+    expect(memberValue(read.fields, 'model')).toBe('whisper-1')
+    expect(read.files).toMatchObject([{ name: 'file', fileName: 'a.mp3' }])
+    expect(read.files[0]?.bytes.toString()).toBe(binary)
+  })
+
+  test('also with empty parts, a quoted boundary, bare names and no last line break', () => {
+    const bytes = Buffer.from(
+      '--x y\r\ncontent-disposition: form-data; name=model\r\n\r\n\r\n--x y--',
+    )
+    const read = readForm(bytes, 'multipart/form-data; charset=utf-8; boundary="x y"')
+    expect(memberValue(read.fields, 'model')).toBe('')
+  })
+
+  test('lists may be said several times', () => {
+    const read = readForm(form(field('include[]', 'a'), field('include[]', 'b')), TYPE)
+    expect(memberValue(read.fields, 'include[]')).toBe('b')
+  })
+})
+
+describe('its model is exchanged', () => {
+  test('and every other byte stays', () => {
+    const bytes = form(file('file', 'abc'), field('model', 'asked'), field('language', 'de'))
+    const sent = readForm(bytes, TYPE).withModel('mapped')
+    expect(sent.toString()).toBe(bytes.toString().replace('asked', 'mapped'))
+  })
+
+  test('or added where it was missing', () => {
+    const bytes = form(file('file', 'abc'))
+    const again = readForm(readForm(bytes, TYPE).withModel('mapped'), TYPE)
+    expect(memberValue(again.fields, 'model')).toBe('mapped')
+    expect(again.files[0]?.bytes.toString()).toBe('abc')
+  })
+})
+
+describe('a form that two readers could understand differently is refused:', () => {
+  const good = [field('model', 'm'), file('file', 'abc')]
+  const head = (line: string): Buffer => form(`--xyz\r\n${line}\r\n\r\nm\r\n`)
+  test.each([
+    ['a field twice', form(field('model', 'a'), field('model', 'b'))],
+    ['another spelling of a known field', form(field('Model', 'a'))],
+    ['a known field as a file', form(file('model', 'm'))],
+    ['an escaped name', form(field('mo\\"del', 'm'))],
+    ['a name twice', head('Content-Disposition: form-data; name="a"; name="model"')],
+    ['an extended name', head('Content-Disposition: form-data; name="a"; name*=utf-8\'\'model')],
+    [
+      'two dispositions',
+      head(
+        'Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="model"',
+      ),
+    ],
+    ['no disposition', head('Content-Type: text/plain')],
+    [
+      'an encoded part',
+      head('Content-Disposition: form-data; name="model"\r\nContent-Transfer-Encoding: base64'),
+    ],
+    ['a folded head', head('Content-Disposition: form-data;\r\n name="model"')],
+    ['something before it', Buffer.concat([Buffer.from('preamble\r\n'), form(...good)])],
+    ['something behind it', Buffer.concat([form(...good), Buffer.from('more')])],
+    ['no end', Buffer.from(good.join(''))],
+    [
+      'bare line feeds',
+      Buffer.from(
+        form(...good)
+          .toString()
+          .replaceAll('\r\n', '\n'),
+      ),
+    ],
+    [
+      'no UTF-8',
+      Buffer.concat([
+        Buffer.from(field('model', '').slice(0, -2)),
+        Buffer.from([0xff]),
+        Buffer.from('\r\n--xyz--'),
+      ]),
+    ],
+    ['too many parts', form(...Array.from({ length: 200 }, (_, i) => field(`f${i}`, 'x')))],
+    ['a head without end', form(`--xyz\r\nX: ${'a'.repeat(5000)}\r\n\r\nm\r\n`)],
+    ['nothing', Buffer.alloc(0)],
+  ])('%s', (_, bytes) => {
+    expect(codeOf(form(...good))).toBe('read')
+    expect(codeOf(bytes)).toBe('relay_body_invalid')
+  })
+
+  test.each([
+    'multipart/form-data',
+    'multipart/form-data; boundary=',
+    'multipart/form-data; boundary=xyz; boundary=abc',
+    `multipart/form-data; boundary=${'x'.repeat(71)}`,
+    'multipart/form-data; boundary="x\u0001z"',
+  ])('no boundary: %s', (type) => {
+    expect(codeOf(form(...good), type)).toBe('relay_body_invalid')
+  })
+
+  test('cut anywhere', () => {
+    const whole = form(...good)
+    for (let length = 0; length < whole.length - 2; length += 1) {
+      expect(codeOf(whole.subarray(0, length))).toBe('relay_body_invalid')
+    }
+  })
+})

@@ -1,0 +1,171 @@
+import { isUtf8 } from 'node:buffer'
+import { AppError } from '../../app-error.ts'
+import { scanBody, type ScannedBody } from '../json/body-scan.ts'
+
+/**
+ * A multipart form, read once and strictly (RFC 7578): what decides about the call is read from the
+ * same bytes that go upstream. A form that two parsers could take for two different ones (a field
+ * twice, an escaped name, a part that is encoded again) is refused.
+ */
+export interface Form {
+  bytes: Buffer
+  contentType: string
+  /** Its text fields as a body of their own, so that they are checked and read like any other. */
+  fields: ScannedBody
+  files: readonly FormFile[]
+  /** The same form with this model. */
+  withModel(model: string): Buffer
+}
+
+export interface FormFile {
+  name: string
+  fileName: string
+  bytes: Buffer
+}
+
+interface Part {
+  name: string
+  /** Null: a text field. */
+  fileName: string | null
+  start: number
+  end: number
+}
+
+const PARTS_MAX = 128
+const HEAD_BYTES_MAX = 4096
+/** Longer than any prompt that vendors of pictures take. */
+const TEXT_BYTES_MAX = 256 * 1024
+
+const refuse = (detail: string, offset: number): AppError =>
+  new AppError('relay_body_invalid', { detail, offset })
+
+export const isForm = (contentType: string | undefined): boolean =>
+  /^multipart\/form-data\b/i.test(contentType ?? '')
+
+/** Throws `relay_body_invalid` for what is no such form. */
+export function readForm(bytes: Buffer, contentType: string): Form {
+  const boundary = boundaryOf(contentType)
+  const parts = partsOf(bytes, boundary)
+  const texts = new Map<string, string>()
+  for (const { name, fileName, start, end } of parts) {
+    if (fileName !== null) continue
+    if (end - start > TEXT_BYTES_MAX) throw refuse(`field ${name}: too long`, start)
+    const text = bytes.subarray(start, end)
+    if (!isUtf8(text)) throw refuse(`field ${name}: not UTF-8`, start)
+    // `include[]` and its like are lists; everything else is said once.
+    if (texts.has(name) && !name.endsWith('[]')) throw refuse(`field ${name}: twice`, start)
+    texts.set(name, text.toString('utf8'))
+  }
+  const fields = scanBody(Buffer.from(JSON.stringify(Object.fromEntries(texts))))
+  if (!fields.ok) throw refuse(`${fields.reason} “${fields.key.slice(0, 128)}”`, 0)
+  const model = parts.find(({ name, fileName }) => name === 'model' && fileName === null)
+  const files = parts.flatMap(({ name, fileName, start, end }): FormFile[] =>
+    fileName === null ? [] : [{ name, fileName, bytes: bytes.subarray(start, end) }],
+  )
+  // A file in the place of a text would be read as one by lenient parsers.
+  const disguised = files.find(({ name }) => GUARDED.has(name.toLowerCase()))
+  if (disguised !== undefined) throw refuse(`field ${disguised.name}: is a file`, 0)
+  return {
+    bytes,
+    contentType,
+    fields,
+    files,
+    withModel(name) {
+      if (model !== undefined) {
+        return Buffer.concat([
+          bytes.subarray(0, model.start),
+          Buffer.from(name),
+          bytes.subarray(model.end),
+        ])
+      }
+      const head = `--${boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n`
+      return Buffer.concat([Buffer.from(`${head}${name}\r\n`), bytes])
+    },
+  }
+}
+
+const GUARDED: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'n',
+  'size',
+  'quality',
+  'prompt',
+  'response_format',
+])
+
+/** Characters that need no quotes, or stand in them. */
+function boundaryOf(contentType: string): string {
+  const match = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(contentType)
+  const boundary = match?.[1] ?? match?.[2] ?? ''
+  const isSound = /^[A-Za-z0-9'()+_,./:=? -]*[A-Za-z0-9'()+_,./:=?-]$/.test(boundary)
+  const isOnce = contentType.match(/boundary=/gi)?.length === 1
+  if (!isSound || !isOnce) throw refuse('no boundary', 0)
+  return boundary
+}
+
+function partsOf(bytes: Buffer, boundary: string): Part[] {
+  const opening = Buffer.from(`--${boundary}`)
+  const delimiter = Buffer.from(`\r\n--${boundary}`)
+  if (!bytes.subarray(0, opening.length).equals(opening)) throw refuse('no boundary', 0)
+  const parts: Part[] = []
+  let at = opening.length
+  while (!isClosing(bytes, at)) {
+    if (parts.length >= PARTS_MAX) throw refuse('too many parts', at)
+    if (bytes[at] !== CR || bytes[at + 1] !== LF) throw refuse('a broken boundary', at)
+    const headEnd = bytes.indexOf('\r\n\r\n', at)
+    if (headEnd < 0 || headEnd - at > HEAD_BYTES_MAX) throw refuse('a part without an end', at)
+    const start = headEnd + 4
+    // An empty part ends where it begins: its line break is the head's.
+    const end = bytes.indexOf(delimiter, headEnd + 2)
+    if (end < 0) throw refuse('a part without an end', start)
+    parts.push({
+      ...headOf(bytes.toString('utf8', at + 2, headEnd), at),
+      start: Math.min(start, Math.max(end, headEnd + 2)),
+      end: Math.max(end, headEnd + 2),
+    })
+    at = end + delimiter.length
+  }
+  return parts
+}
+
+const CR = 13
+const LF = 10
+const DASH = 0x2d
+
+/** The last boundary; behind it line breaks at most, of which some encoders write two. */
+function isClosing(bytes: Buffer, at: number): boolean {
+  if (bytes[at] !== DASH || bytes[at + 1] !== DASH) return false
+  if (!/^(?:\r\n){0,2}$/.test(bytes.toString('latin1', at + 2, at + 7)))
+    throw refuse('something behind the form', at + 2)
+  return true
+}
+
+/** Name and file name of a part. */
+function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
+  const lines = head.split('\r\n')
+  const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line))
+  const [disposition = ''] = dispositions
+  const isPlain = lines.every((line) => /^[A-Za-z-]+:[^\r\n\0]*$/.test(line))
+  const isEncoded = lines.some((line) => /^content-transfer-encoding\s*:/i.test(line))
+  if (dispositions.length !== 1 || !isPlain || isEncoded) throw refuse('a head of a part', offset)
+  const match =
+    /^content-disposition:\s*form-data((?:\s*;\s*[a-z*]+=(?:"[^"\\\r\n]*"|[^\s;"\\]*))*)\s*;?$/i.exec(
+      disposition,
+    )
+  if (match === null) throw refuse('a head of a part', offset)
+  const parameters = new Map<string, string>()
+  for (const [, key = '', quoted, bare = ''] of (match[1] ?? '').matchAll(PARAMETER)) {
+    const name = key.toLowerCase()
+    if (parameters.has(name)) throw refuse('a head of a part', offset)
+    parameters.set(name, quoted ?? bare)
+  }
+  const name = parameters.get('name') ?? ''
+  // An extended name beside the plain one is another name for some parsers.
+  if (!/^[\w.[\]-]{1,100}$/.test(name) || parameters.has('name*')) {
+    throw refuse('the name of a part', offset)
+  }
+  return { name, fileName: parameters.get('filename') ?? parameters.get('filename*') ?? null }
+}
+
+const PARAMETER = /;\s*([a-z*]+)=(?:"([^"]*)"|([^\s;"]*))/gi

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest'
+import { providerOf, type ProviderCall, type ProviderChannel } from '../dialect/provider.ts'
+
+/** Addresses, byte for byte, as the providers' references give them. */
+
+const CALL: ProviderCall = {
+  task: 'chat',
+  model: 'm',
+  isStream: false,
+  clientQuery: new URLSearchParams(),
+  clientHeaders: {},
+  ownAddress: '',
+}
+
+function urlOf(type: number, channel: Partial<ProviderChannel>, call: Partial<ProviderCall> = {}) {
+  const to = { ...CALL, ...call }
+  const from = { type, key: 'k', baseUrl: '', apiVersion: '', ...channel }
+  return providerOf(type, to.model)?.url(from, to) ?? null
+}
+
+const ACCOUNT = { config: { user_id: 'abc' } }
+const AWS = { key: 'AK|S/K+|eu-west-1' }
+const GOOGLE = { key: 'us-east5|our-project|{"a":"b|c"}' }
+const google = (publisher: string, rest: string, region = 'us-east5') =>
+  `/v1/projects/our-project/locations/${region}/publishers/${publisher}/models/${rest}`
+const AWS_HOST = 'https://bedrock-runtime.eu-west-1.amazonaws.com'
+const GOOGLE_HOST = 'https://us-east5-aiplatform.googleapis.com'
+
+type Row = [number, Partial<ProviderChannel>, Partial<ProviderCall>, string | null]
+
+describe.each<[string, Row[]]>([
+  [
+    'Ollama',
+    [
+      [30, {}, {}, 'http://localhost:11434/api/chat'],
+      [30, { baseUrl: 'http://gpu:1/v1' }, { task: 'embeddings' }, 'http://gpu:1/api/embed'],
+      [30, {}, { task: 'moderations' }, null],
+    ],
+  ],
+  [
+    'Zhipu',
+    [
+      [16, {}, {}, 'https://open.bigmodel.cn/api/paas/v4/chat/completions'],
+      [16, {}, { task: 'embeddings' }, 'https://open.bigmodel.cn/api/paas/v4/embeddings'],
+      [
+        16,
+        { baseUrl: 'https://api.z.ai/api/coding/paas/v4' },
+        {},
+        'https://api.z.ai/api/coding/paas/v4/chat/completions',
+      ],
+    ],
+  ],
+  [
+    'DashScope',
+    [
+      [17, {}, {}, 'https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions'],
+      [17, { baseUrl: 'https://a.b/x/v1' }, { task: 'embeddings' }, 'https://a.b/x/v1/embeddings'],
+    ],
+  ],
+  [
+    'Cloudflare',
+    [
+      [37, ACCOUNT, {}, 'https://api.cloudflare.com/client/v4/accounts/abc/ai/v1/chat/completions'],
+      [37, {}, {}, null],
+      [
+        37,
+        { baseUrl: 'https://gateway.ai.cloudflare.com/v1/acc/gate/workers-ai' },
+        { task: 'embeddings' },
+        'https://gateway.ai.cloudflare.com/v1/acc/gate/workers-ai/v1/embeddings',
+      ],
+      [
+        37,
+        { config: { user_id: '../x' } },
+        {},
+        'https://api.cloudflare.com/client/v4/accounts/..%2Fx/ai/v1/chat/completions',
+      ],
+    ],
+  ],
+  [
+    'Cohere',
+    [
+      [35, {}, {}, 'https://api.cohere.ai/v2/chat'],
+      [35, { baseUrl: 'https://api.cohere.com/v1' }, {}, 'https://api.cohere.com/v2/chat'],
+      [35, {}, { task: 'embeddings' }, 'https://api.cohere.ai/v2/embed'],
+    ],
+  ],
+  [
+    'Bedrock',
+    [
+      [
+        33,
+        AWS,
+        { model: 'us.amazon.nova-pro-v1:0' },
+        `${AWS_HOST}/model/us.amazon.nova-pro-v1%3A0/converse`,
+      ],
+      [33, AWS, { model: 'm', isStream: true }, `${AWS_HOST}/model/m/converse-stream`],
+      [
+        33,
+        AWS,
+        { model: 'arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-x-v1:0' },
+        `${AWS_HOST}/model/arn%3Aaws%3Abedrock%3Aeu-west-1%3A1%3Ainference-profile%2Feu.anthropic.claude-x-v1%3A0/invoke`,
+      ],
+      [
+        33,
+        AWS,
+        { model: 'claude-sonnet-4-5-20250929', isStream: true },
+        `${AWS_HOST}/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream`,
+      ],
+      [
+        33,
+        AWS,
+        { model: 'claude-3-haiku-20240307' },
+        `${AWS_HOST}/model/anthropic.claude-3-haiku-20240307-v1%3A0/invoke`,
+      ],
+      [
+        33,
+        AWS,
+        { model: 'claude-3-5-sonnet-20241022' },
+        `${AWS_HOST}/model/anthropic.claude-3-5-sonnet-20241022-v2%3A0/invoke`,
+      ],
+      [
+        33,
+        AWS,
+        { model: 'amazon.titan-embed-text-v2:0', task: 'embeddings' },
+        `${AWS_HOST}/model/amazon.titan-embed-text-v2%3A0/invoke`,
+      ],
+      [33, AWS, { model: 'm', task: 'embeddings' }, null],
+      [
+        33,
+        { key: 'AK|SK|cn-north-1' },
+        {},
+        'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/m/converse',
+      ],
+      // A region is no way to another host.
+      [33, { key: 'AK|SK|evil.example/x' }, {}, null],
+      [33, { key: 'AK|SK' }, {}, null],
+      [33, AWS, { model: '..' }, null],
+    ],
+  ],
+  [
+    'Vertex',
+    [
+      [
+        42,
+        GOOGLE,
+        { model: 'gemini-2.5-pro' },
+        GOOGLE_HOST + google('google', 'gemini-2.5-pro:generateContent'),
+      ],
+      [
+        42,
+        GOOGLE,
+        { model: 'models/gemini-2.5-pro', isStream: true },
+        GOOGLE_HOST + google('google', 'gemini-2.5-pro:streamGenerateContent?alt=sse'),
+      ],
+      [
+        42,
+        { key: 'global|our-project|{}' },
+        { model: 'claude-opus-4-1-20250805' },
+        `https://aiplatform.googleapis.com${google('anthropic', 'claude-opus-4-1%4020250805:rawPredict', 'global')}`,
+      ],
+      [
+        42,
+        { key: 'eu|our-project|{}' },
+        { model: 'claude-3-5-sonnet-20241022', isStream: true },
+        `https://aiplatform.eu.rep.googleapis.com${google('anthropic', 'claude-3-5-sonnet-v2%4020241022:streamRawPredict', 'eu')}`,
+      ],
+      [
+        42,
+        GOOGLE,
+        { model: 'meta/llama-3.3-70b-instruct-maas' },
+        `${GOOGLE_HOST}/v1beta1/projects/our-project/locations/us-east5/endpoints/openapi/chat/completions`,
+      ],
+      [42, GOOGLE, { task: 'embeddings', model: 'text-embedding-005' }, null],
+      [42, { key: 'evil.example/|p|{}' }, { model: 'gemini-2.5-pro' }, null],
+      [42, { key: 'us-east5|../p|{}' }, { model: 'gemini-2.5-pro' }, null],
+    ],
+  ],
+])('%s', (_label, rows) => {
+  test.each(rows)('%i %j %j: %s', (type, channel, call, url) => {
+    expect(urlOf(type, channel, call)).toBe(url)
+  })
+})

@@ -1,0 +1,216 @@
+import type {
+  AnswerPart,
+  ChatAnswer,
+  ChatEvent,
+  Finish,
+  FinishReason,
+} from '../../canonical/chat-answer.ts'
+import {
+  checkedFigures,
+  NO_USAGE,
+  usageOfParts,
+  usageRefused,
+  USAGE_TOKENS_MAX,
+  type UsageReading,
+} from '../../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import type { EventReport } from '../followed-stream.ts'
+import { textOr } from '../members.ts'
+
+/**
+ * Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
+ * "ConverseStream"; an event of a stream stands under its name.
+ */
+export function readConverseAnswer(answer: JsonRecord): ChatAnswer {
+  const { content } = recordOr(recordOr(answer.output).message)
+  return {
+    id: '',
+    choices: [
+      {
+        parts: arrayOr(content).flatMap((block) => readBlock(recordOr(block))),
+        finish: finishOf(answer.stopReason),
+      },
+    ],
+    usage: readConverseUsage(answer.usage, USAGE_TOKENS_MAX).usage,
+  }
+}
+
+const FINISHES: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'toolCalls',
+  guardrail_intervened: 'filtered',
+  content_filtered: 'filtered',
+}
+
+const finishOf = (word: unknown): Finish => ({
+  reason: FINISHES[textOr(word)] ?? 'stop',
+  stopSequence: null,
+})
+
+function readBlock(block: JsonRecord): AnswerPart[] {
+  if (typeof block.text === 'string') return [{ kind: 'text', text: block.text }]
+  if (isRecord(block.reasoningContent)) {
+    const { text } = recordOr(block.reasoningContent.reasoningText)
+    return textOr(text) === ''
+      ? []
+      : [{ kind: 'thinking', text: textOr(text), signature: null, redacted: null }]
+  }
+  if (!isRecord(block.toolUse)) return []
+  const { toolUseId, name, input } = block.toolUse
+  return [
+    {
+      kind: 'toolCall',
+      id: textOr(toolUseId),
+      name: textOr(name),
+      argumentsJson: JSON.stringify(recordOr(input)),
+      signature: null,
+    },
+  ]
+}
+
+/** What was read from and written to the cache stands beside the input. */
+function readConverseUsage(value: unknown, tokensMax: number): UsageReading {
+  if (value === undefined || value === null) return NO_USAGE
+  if (!isRecord(value)) return usageRefused('shape')
+  const hour = arrayOr(value.cacheDetails)
+    .map(recordOr)
+    .find(({ ttl }) => ttl === '1h')
+  const figures = checkedFigures(
+    {
+      input: value.inputTokens,
+      output: value.outputTokens,
+      read: value.cacheReadInputTokens,
+      written: value.cacheWriteInputTokens,
+      hour: hour?.inputTokens,
+    },
+    () => tokensMax,
+  )
+  if (typeof figures === 'string') return usageRefused(figures)
+  const { input, output } = figures
+  if (input === null || output === null) return usageRefused('shape')
+  const written = figures.written ?? 0
+  const hourTokens = figures.hour ?? 0
+  if (hourTokens > written) return usageRefused('inconsistent')
+  return usageOfParts(
+    {
+      freshTokens: input,
+      cachedTokens: figures.read ?? 0,
+      cacheWriteTokens: written - hourTokens,
+      cacheWriteHourTokens: hourTokens,
+      answerTokens: output,
+      thoughtTokens: 0,
+      thoughtInsideTokens: 0,
+      extras: {},
+    },
+    tokensMax,
+  )
+}
+
+/** Embeddings of Titan count their text; Cohere's on Bedrock only in a header. */
+export function lookAtConverse(bytes: Buffer, tokensMax: number): AnswerReading {
+  const answer = parseJson(bytes.toString('utf8'))
+  if (!isRecord(answer)) return { kind: 'malformed' }
+  if (answer.output === undefined && typeof answer.message === 'string') {
+    return { kind: 'error', error: answer }
+  }
+  const counted = answer.inputTextTokenCount
+  const usage = counted === undefined ? answer.usage : { inputTokens: counted, outputTokens: 0 }
+  return { kind: 'ok', usage: readConverseUsage(usage, tokensMax) }
+}
+
+const Lane = { text: 0, thinking: 1, call: 2 } as const
+
+const laneText = (lane: number, value: unknown): DeltaText[] =>
+  textOr(value) === '' ? [] : [{ lane, text: textOr(value) }]
+
+export function textsOfConverse(answer: JsonRecord): DeltaText[] {
+  const { content } = recordOr(recordOr(answer.output).message)
+  return arrayOr(content).flatMap((sent) => {
+    const block = recordOr(sent)
+    const { name, input } = recordOr(block.toolUse)
+    return [
+      ...laneText(Lane.text, block.text),
+      ...laneText(Lane.thinking, recordOr(recordOr(block.reasoningContent).reasoningText).text),
+      ...laneText(Lane.call, name),
+      ...(input === undefined ? [] : laneText(Lane.call, JSON.stringify(input))),
+    ]
+  })
+}
+
+/** What the relay needs to know of one event; the figures come last. */
+export function inspectConverse(event: JsonRecord, tokensMax: number): EventReport {
+  if (event.error !== undefined) return { error: event.error }
+  if (isRecord(event.metadata)) {
+    const usage = readConverseUsage(event.metadata.usage, tokensMax)
+    return { kind: 'usage', usage, isEnd: true }
+  }
+  if (isRecord(event.messageStop)) return { isFinish: true }
+  const delta = recordOr(recordOr(event.contentBlockDelta).delta)
+  const begun = recordOr(recordOr(event.contentBlockStart).start)
+  return {
+    texts: [
+      ...laneText(Lane.text, delta.text),
+      ...laneText(Lane.thinking, recordOr(delta.reasoningContent).text),
+      ...laneText(Lane.call, recordOr(begun.toolUse).name),
+      ...laneText(Lane.call, recordOr(delta.toolUse).input),
+    ],
+  }
+}
+
+/** Event by event. Calls are numbered as they begin. */
+export class ConverseStreamReader implements StreamReader {
+  private calls = -1
+  /** The call that is open has no arguments yet. */
+  private isBareCall = false
+
+  read(event: JsonRecord): ChatEvent[] {
+    if (isRecord(event.messageStart)) return [{ kind: 'start', id: '' }]
+    if (isRecord(event.contentBlockStart)) return this.startBlock(event.contentBlockStart)
+    if (isRecord(event.contentBlockDelta)) {
+      return this.readDelta(recordOr(event.contentBlockDelta.delta))
+    }
+    if (isRecord(event.contentBlockStop)) return this.stopBlock()
+    if (!isRecord(event.messageStop)) return []
+    return [{ kind: 'finish', choice: 0, finish: finishOf(event.messageStop.stopReason) }]
+  }
+
+  private startBlock({ start }: JsonRecord): ChatEvent[] {
+    const { toolUse } = recordOr(start)
+    if (!isRecord(toolUse)) return []
+    this.calls += 1
+    this.isBareCall = true
+    const { toolUseId: id, name } = toolUse
+    const call = this.calls
+    return [
+      { kind: 'toolCall', choice: 0, call, id: textOr(id), name: textOr(name), signature: null },
+    ]
+  }
+
+  private readDelta(delta: JsonRecord): ChatEvent[] {
+    const given = textOr(recordOr(delta.toolUse).input)
+    if (given !== '' && this.calls >= 0) {
+      this.isBareCall = false
+      return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: given }]
+    }
+    return [
+      ...textEvent('thinking', recordOr(delta.reasoningContent).text),
+      ...textEvent('text', delta.text),
+    ]
+  }
+
+  /** A call without arguments sends none. */
+  private stopBlock(): ChatEvent[] {
+    if (!this.isBareCall) return []
+    this.isBareCall = false
+    return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: '{}' }]
+  }
+}
+
+function textEvent(kind: 'text' | 'thinking', value: unknown): ChatEvent[] {
+  const text = textOr(value)
+  return text === '' ? [] : [{ kind, choice: 0, text }]
+}

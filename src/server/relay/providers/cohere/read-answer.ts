@@ -1,0 +1,117 @@
+import type {
+  AnswerPart,
+  ChatAnswer,
+  ChatEvent,
+  Finish,
+  FinishReason,
+} from '../../canonical/chat-answer.ts'
+import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import type { StreamReader } from '../../dialect/dialect.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { textOr } from '../members.ts'
+import { readCohereUsage } from './usage.ts'
+
+/**
+ * Cohere's answers, whole or streamed. Source: Cohere's API reference, v2, "Chat" and "Chat with
+ * streaming". What it plans to do with its tools counts as thought.
+ */
+export function readCohereAnswer(answer: JsonRecord): ChatAnswer {
+  const message = recordOr(answer.message)
+  const plan = textOr(message.tool_plan)
+  return {
+    id: textOr(answer.id),
+    choices: [
+      {
+        parts: [
+          ...(plan === '' ? [] : [thought(plan)]),
+          ...arrayOr(message.content).flatMap((part) => readPart(recordOr(part))),
+          ...arrayOr(message.tool_calls).map((call) => readCall(recordOr(call))),
+        ],
+        finish: finishOf(answer.finish_reason),
+      },
+    ],
+    usage: readCohereUsage(answer.usage, USAGE_TOKENS_MAX).usage,
+  }
+}
+
+const thought = (text: string): AnswerPart => ({
+  kind: 'thinking',
+  text,
+  signature: null,
+  redacted: null,
+})
+
+function readPart({ type, text, thinking }: JsonRecord): AnswerPart[] {
+  if (type === 'thinking') return textOr(thinking) === '' ? [] : [thought(textOr(thinking))]
+  return textOr(text) === '' ? [] : [{ kind: 'text', text: textOr(text) }]
+}
+
+function readCall(call: JsonRecord): AnswerPart & { kind: 'toolCall' } {
+  const called = recordOr(call.function)
+  return {
+    kind: 'toolCall',
+    id: textOr(call.id),
+    name: textOr(called.name),
+    argumentsJson: textOr(called.arguments),
+    signature: null,
+  }
+}
+
+const FINISHES: Readonly<Record<string, FinishReason>> = {
+  COMPLETE: 'stop',
+  STOP_SEQUENCE: 'stop',
+  MAX_TOKENS: 'length',
+  TOOL_CALL: 'toolCalls',
+  ERROR_TOXIC: 'filtered',
+}
+
+const finishOf = (word: unknown): Finish => ({
+  reason: FINISHES[textOr(word)] ?? 'stop',
+  stopSequence: null,
+})
+
+/** Event by event. Calls are numbered as they begin. */
+export class CohereStreamReader implements StreamReader {
+  private calls = -1
+
+  read(event: JsonRecord): ChatEvent[] {
+    const delta = recordOr(event.delta)
+    const message = recordOr(delta.message)
+    switch (event.type) {
+      case 'message-start':
+        return [{ kind: 'start', id: textOr(event.id) }]
+      case 'content-start':
+      case 'content-delta': {
+        const { text, thinking } = recordOr(message.content)
+        return [...textEvent('thinking', thinking), ...textEvent('text', text)]
+      }
+      case 'tool-plan-delta':
+        return textEvent('thinking', message.tool_plan)
+      case 'tool-call-start': {
+        this.calls += 1
+        const { id, name, argumentsJson } = readCall(recordOr(message.tool_calls))
+        const call = this.calls
+        return [
+          { kind: 'toolCall', choice: 0, call, id, name, signature: null },
+          ...this.argumentsEvent(argumentsJson),
+        ]
+      }
+      case 'tool-call-delta':
+        return this.argumentsEvent(readCall(recordOr(message.tool_calls)).argumentsJson)
+      case 'message-end':
+        return [{ kind: 'finish', choice: 0, finish: finishOf(delta.finish_reason) }]
+      default:
+        return []
+    }
+  }
+
+  private argumentsEvent(text: string): ChatEvent[] {
+    if (text === '' || this.calls < 0) return []
+    return [{ kind: 'toolArguments', choice: 0, call: this.calls, text }]
+  }
+}
+
+function textEvent(kind: 'text' | 'thinking', value: unknown): ChatEvent[] {
+  const text = textOr(value)
+  return text === '' ? [] : [{ kind, choice: 0, text }]
+}

@@ -1,0 +1,47 @@
+import {
+  checkedFigures,
+  NO_USAGE,
+  usageOfParts,
+  usageRefused,
+  type UsageReading,
+} from '../../canonical/token-usage.ts'
+import { isRecord, recordOr } from '../../json/json-value.ts'
+
+/**
+ * Cohere counts twice: `tokens` is what the model read and wrote, its own preamble included, and
+ * `billed_units` what is charged. The latter is what a channel costs; the former stands in for it.
+ * `cached_tokens` are part of the prompt. Source: Cohere's API reference, v2, "Chat"; "How does
+ * Cohere's pricing work".
+ */
+export function readCohereUsage(value: unknown, tokensMax: number): UsageReading {
+  if (value === undefined || value === null) return NO_USAGE
+  if (!isRecord(value)) return usageRefused('shape')
+  const billed = recordOr(value.billed_units)
+  const counted = recordOr(value.tokens)
+  const figures = checkedFigures(
+    {
+      input: billed.input_tokens ?? counted.input_tokens,
+      output: billed.output_tokens ?? counted.output_tokens,
+      cached: value.cached_tokens,
+    },
+    () => tokensMax,
+  )
+  if (typeof figures === 'string') return usageRefused(figures)
+  const { input, output } = figures
+  if (input === null) return usageRefused('shape')
+  // What was billed may be less than what was read from the cache.
+  const cachedTokens = Math.min(figures.cached ?? 0, input)
+  return usageOfParts(
+    {
+      freshTokens: input - cachedTokens,
+      cachedTokens,
+      cacheWriteTokens: 0,
+      cacheWriteHourTokens: 0,
+      answerTokens: output ?? 0,
+      thoughtTokens: 0,
+      thoughtInsideTokens: 0,
+      extras: {},
+    },
+    tokensMax,
+  )
+}

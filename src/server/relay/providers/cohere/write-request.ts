@@ -1,0 +1,160 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  TextPart,
+  ToolResultPart,
+} from '../../canonical/chat-request.ts'
+import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { joinedText, mediaOf, present, resultText } from '../members.ts'
+
+const STOPS_MAX = 5
+/** Tokens of thought that an effort stands for. */
+const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24_576, max: 31_000 }
+
+/**
+ * The request as Cohere takes it. Source: Cohere's API reference, v2, "Chat". Cache marks and
+ * users' names are left behind: it knows neither.
+ */
+export function writeCohereRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  return {
+    model: to.model,
+    stream: to.isStream,
+    messages: messagesOf(request),
+    ...toolsOf(request),
+    ...present({
+      max_tokens: request.maxCompletionTokens,
+      temperature: request.temperature,
+      p: request.topP,
+      k: request.topK,
+      seed: request.seed,
+      presence_penalty: request.presencePenalty,
+      frequency_penalty: request.frequencyPenalty,
+      stop_sequences: request.stop.length === 0 ? null : request.stop,
+      response_format: formatOf(request),
+      thinking: thinkingOf(request),
+    }),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
+  if ((request.presencePenalty ?? 0) < 0) throw cannotSay(request, 'presencePenalty')
+  if ((request.frequencyPenalty ?? 0) < 0) throw cannotSay(request, 'frequencyPenalty')
+  if (request.tools.length === 0) return
+  if (request.parallelTools === false) throw cannotSay(request, 'parallelTools')
+}
+
+function formatOf({ output }: ChatRequest): JsonRecord | null {
+  if (output === null) return null
+  const type = { type: 'json_object' }
+  return output.kind === 'json' ? type : { ...type, json_schema: output.schema }
+}
+
+function thinkingOf({ thinking }: ChatRequest): JsonRecord | null {
+  switch (thinking?.kind) {
+    case undefined:
+      return null
+    case 'off':
+      return { type: 'disabled' }
+    case 'adaptive':
+      return { type: 'enabled' }
+    case 'budget':
+      return { type: 'enabled', token_budget: thinking.tokens }
+    case 'effort':
+      return { type: 'enabled', token_budget: BUDGETS[thinking.effort] }
+    default:
+      return thinking satisfies never
+  }
+}
+
+/** Which tool must be called cannot be said, only that one must: then it is shown alone. */
+function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
+  const shown =
+    toolChoice?.kind === 'tool' ? tools.filter(({ name }) => name === toolChoice.name) : tools
+  if (shown.length === 0) return {}
+  const kind = toolChoice?.kind ?? 'auto'
+  const choice = kind === 'none' ? 'NONE' : kind === 'auto' ? null : 'REQUIRED'
+  const isStrict = shown.some((tool) => tool.isStrict === true)
+  return {
+    tools: shown.map(({ name, description, schema }) => ({
+      type: 'function',
+      function: present({
+        name,
+        description,
+        parameters: schema ?? { type: 'object', properties: {} },
+      }),
+    })),
+    ...present({ tool_choice: choice, strict_tools: isStrict ? true : null }),
+  }
+}
+
+function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
+  const first = system.map(({ text }) => text).join('\n\n')
+  return [
+    ...(first === '' ? [] : [{ role: 'system', content: first }]),
+    ...turnsOf(messages).flatMap(writeTurn),
+  ]
+}
+
+function writeTurn(turn: Message): JsonRecord[] {
+  if (turn.role === 'assistant') return [writeAssistant(turn.parts)]
+  const results = turn.parts.filter((part) => part.kind === 'toolResult')
+  const rest = turn.parts.filter((part) => part.kind !== 'toolResult')
+  // Pictures in a result follow as the user's.
+  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest]
+  return [
+    ...results.map(writeResult),
+    ...(said.length === 0 ? [] : [{ role: 'user', content: contentOf(said) }]),
+  ]
+}
+
+const writeResult = (result: ToolResultPart): JsonRecord => ({
+  role: 'tool',
+  tool_call_id: result.callId,
+  content: resultText(result),
+})
+
+function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecord[] {
+  const [first] = parts
+  if (parts.length === 1 && first?.kind === 'text') return first.text
+  return parts.map((part) =>
+    part.kind === 'text' ? { type: 'text', text: part.text } : writeMedia(part),
+  )
+}
+
+function writeMedia({ at, source, detail }: MediaPart): JsonRecord {
+  if (source.from === 'text') return { type: 'text', text: source.text }
+  if (mediaFamily(source) !== 'image') throw unsupportedField(at)
+  const url = source.from === 'url' ? source.url : dataUrl(source)
+  return { type: 'image_url', image_url: { url, ...present({ detail }) } }
+}
+
+function writeAssistant(parts: readonly AssistantPart[]): JsonRecord {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const text = joinedText(parts)
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  return {
+    role: 'assistant',
+    ...(text === '' && calls.length > 0 ? {} : { content: text }),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, name, argumentsJson }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: argumentsJson === '' ? '{}' : argumentsJson },
+          })),
+        }),
+  }
+}

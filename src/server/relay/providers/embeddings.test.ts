@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { nativeChannels } from '../../test/native-channels.ts'
+import {
+  aClient,
+  aRoute,
+  bookedCall,
+  expectAllWell,
+  expectNothingCharged,
+  post,
+  requestIdOf,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/** Texts into vectors at providers that do it in words of their own. */
+
+let setup: RelaySetup
+let client: RelayClient
+beforeAll(async () => {
+  setup = await startRelay()
+})
+afterAll(async () => {
+  await expectAllWell(setup)
+  await setup.close()
+})
+beforeEach(async () => {
+  client = await aClient(setup)
+  setup.upstream.seen()
+})
+
+let made = 0
+async function aServed(type: number, base: string): Promise<string> {
+  made += 1
+  const model = `${base}-${made}`
+  const { key, config } = nativeChannels.find((row) => row.type === type) ?? { key: () => '' }
+  await aRoute(setup, model, { type, key: key(setup.upstream.url), config: config ?? '' })
+  return model
+}
+
+const PATH = { path: '/v1/embeddings' }
+const lastBody = (): unknown => setup.upstream.seen().at(-1)?.body
+
+test.each([
+  [30, 'nomic-embed', (model: string) => ({ model, input: ['one', 'two'], dimensions: 3 })],
+  [
+    35,
+    'embed-v4.0',
+    (model: string) => ({
+      model,
+      texts: ['one', 'two'],
+      input_type: 'search_document',
+      embedding_types: ['float'],
+      output_dimension: 3,
+    }),
+  ],
+])('type %i: several texts at once, in their order', async (type, base, sent) => {
+  const model = await aServed(type, base)
+  const answer = await post(setup, client, { model, input: ['one', 'two'], dimensions: 3 }, PATH)
+  expect(lastBody()).toEqual(sent(model))
+  expect(answer.json).toEqual({
+    object: 'list',
+    model,
+    data: [
+      { object: 'embedding', index: 0, embedding: [0.5, -0.25, 0] },
+      { object: 'embedding', index: 1, embedding: [0.5, -0.25, 1] },
+    ],
+    usage: { prompt_tokens: 4, total_tokens: 4 },
+  })
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(4)
+})
+
+test('packed, as OpenAI’s own client asks for them', async () => {
+  const model = await aServed(30, 'nomic-embed')
+  const body = { model, input: 'one', encoding_format: 'base64' }
+  const answer = await post(setup, client, body, PATH)
+  // What an embedding answer looks like.
+  const [first] = (answer.json as unknown as { data: { embedding: string }[] }).data
+  const bytes = Buffer.from(String(first?.embedding), 'base64')
+  expect([0, 4, 8].map((at) => bytes.readFloatLE(at))).toEqual([0.5, -0.25, 0])
+})
+
+test('Titan on Bedrock takes one text; more are refused by name', async () => {
+  const model = await aServed(33, 'amazon.titan-embed-text-v2:0')
+  const one = await post(setup, client, { model, input: 'one' }, PATH)
+  expect(lastBody()).toEqual({ inputText: 'one' })
+  expect(one.json).toMatchObject({ data: [{ embedding: [0.5, -0.25, 0] }] })
+  expect((await bookedCall(setup, requestIdOf(one))).quota).toBe(2)
+  const two = await post(setup, client, { model, input: ['one', 'two'] }, PATH)
+  expect(two.status).toBe(400)
+  expect(JSON.stringify(two.json)).toContain('input')
+})
+
+test('lists of token numbers are refused: they mean nothing to other providers', async () => {
+  const model = await aServed(35, 'embed-v4.0')
+  const answer = await post(setup, client, { model, input: [[1, 2, 3]] }, PATH)
+  expect(answer.status).toBe(400)
+  await expectNothingCharged(setup, client)
+})
+
+test('a client of Gemini embeds at a provider with words of its own', async () => {
+  const model = await aServed(30, 'nomic-embed')
+  const path = `/v1beta/models/${model}:embedContent`
+  const answer = await post(setup, client, { content: { parts: [{ text: 'one' }] } }, { path })
+  expect(answer.json).toEqual({ embedding: { values: [0.5, -0.25, 0] } })
+})
+
+test('what a provider does not do is said, for nothing', async () => {
+  const model = await aServed(42, 'gemini-embedding-001')
+  const answer = await post(setup, client, { model, input: 'one' }, PATH)
+  expect(answer.status).toBeGreaterThanOrEqual(400)
+  await expectNothingCharged(setup, client)
+})

@@ -1,0 +1,19 @@
+import type { UpstreamName } from '../canonical/chat-request.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { bedrockEmbedding } from './bedrock/embedding.ts'
+import { cohereEmbedding } from './cohere/embedding.ts'
+import type { EmbeddingRequest } from './embedding-vectors.ts'
+import { ollamaEmbedding } from './ollama/embedding.ts'
+
+/** How an upstream with words of its own embeds: texts in, a vector for each out, in their order. */
+export interface NativeEmbedding {
+  request(request: EmbeddingRequest, model: string): JsonRecord
+  vectors(answer: JsonRecord): readonly unknown[]
+}
+
+/** Null: upstreams of this dialect do not embed, or in words that dialect/embedding.ts knows. */
+export function nativeEmbedding(upstream: UpstreamName): NativeEmbedding | null {
+  if (upstream === 'ollama') return ollamaEmbedding
+  if (upstream === 'converse') return bedrockEmbedding
+  return upstream === 'cohere' ? cohereEmbedding : null
+}

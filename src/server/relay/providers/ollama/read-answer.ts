@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto'
+import type {
+  AnswerPart,
+  ChatAnswer,
+  ChatEvent,
+  Finish,
+  FinishReason,
+} from '../../canonical/chat-answer.ts'
+import {
+  checkedFigures,
+  NO_USAGE,
+  usageOfParts,
+  usageRefused,
+  USAGE_TOKENS_MAX,
+  type UsageReading,
+} from '../../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import type { EventReport } from '../followed-stream.ts'
+import { textOr } from '../members.ts'
+
+/**
+ * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in
+ * it; the last has `done` and the figures. Source: Ollama's API reference, "Generate a chat
+ * completion" and "Streaming".
+ */
+export function readOllamaAnswer(answer: JsonRecord): ChatAnswer {
+  const calls = callsOf(answer, 0)
+  return {
+    id: '',
+    choices: [
+      {
+        parts: [...partsOf(recordOr(answer.message)), ...calls],
+        finish: finishOf(answer, calls.length > 0),
+      },
+    ],
+    usage: readOllamaUsage(answer, USAGE_TOKENS_MAX).usage,
+  }
+}
+
+function partsOf({ thinking, content }: JsonRecord): AnswerPart[] {
+  const thought = textOr(thinking)
+  const text = textOr(content)
+  return [
+    ...(thought === ''
+      ? []
+      : [{ kind: 'thinking' as const, text: thought, signature: null, redacted: null }]),
+    ...(text === '' ? [] : [{ kind: 'text' as const, text }]),
+  ]
+}
+
+type CallPart = AnswerPart & { kind: 'toolCall' }
+
+/** `before`: how many calls have come already. */
+function callsOf({ message, created_at }: JsonRecord, before: number): CallPart[] {
+  return arrayOr(recordOr(message).tool_calls).map((sent, index) => {
+    const call = recordOr(sent)
+    const called = recordOr(call.function)
+    const name = textOr(called.name)
+    return {
+      kind: 'toolCall',
+      id: textOr(call.id) || madeId(`${textOr(created_at)}/${before + index}/${name}`),
+      name,
+      argumentsJson: JSON.stringify(recordOr(called.arguments)),
+      signature: null,
+    }
+  })
+}
+
+/** Most versions name no ids, and clients need one to say which call a result belongs to. */
+const madeId = (seed: string): string =>
+  `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`
+
+const FINISHES: Readonly<Record<string, FinishReason>> = { length: 'length' }
+
+/** It says `stop` after calls as well. */
+function finishOf({ done_reason }: JsonRecord, hasCalls: boolean): Finish {
+  const reason = FINISHES[textOr(done_reason)] ?? 'stop'
+  return { reason: reason === 'stop' && hasCalls ? 'toolCalls' : reason, stopSequence: null }
+}
+
+/**
+ * A prompt that was kept from the call before may be left out of the figures, which are then no
+ * figures: it is counted here. Embeddings produce nothing.
+ */
+function readOllamaUsage(answer: JsonRecord, tokensMax: number): UsageReading {
+  const { prompt_eval_count: prompt, eval_count: completion } = answer
+  const figures = checkedFigures({ prompt, completion }, () => tokensMax)
+  if (typeof figures === 'string') return usageRefused(figures)
+  if (figures.prompt === null) return figures.completion === null ? NO_USAGE : usageRefused('shape')
+  if (figures.completion === null && !Array.isArray(answer.embeddings)) return usageRefused('shape')
+  return usageOfParts(
+    {
+      freshTokens: figures.prompt,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWriteHourTokens: 0,
+      answerTokens: figures.completion ?? 0,
+      thoughtTokens: 0,
+      thoughtInsideTokens: 0,
+      extras: {},
+    },
+    tokensMax,
+  )
+}
+
+export function lookAtOllama(bytes: Buffer, tokensMax: number): AnswerReading {
+  const answer = parseJson(bytes.toString('utf8'))
+  if (!isRecord(answer)) return { kind: 'malformed' }
+  if (isError(answer)) return { kind: 'error', error: answer.error }
+  return { kind: 'ok', usage: readOllamaUsage(answer, tokensMax) }
+}
+
+const isError = ({ error }: JsonRecord): boolean => error !== undefined && error !== null
+
+const Lane = { text: 0, thinking: 1, call: 2 } as const
+
+export function textsOfOllama(answer: JsonRecord): DeltaText[] {
+  const { content, thinking, tool_calls } = recordOr(answer.message)
+  const texts: DeltaText[] = []
+  const add = (lane: number, text: string): void => {
+    if (text !== '') texts.push({ lane, text })
+  }
+  add(Lane.thinking, textOr(thinking))
+  add(Lane.text, textOr(content))
+  for (const call of arrayOr(tool_calls)) {
+    const { name, arguments: given } = recordOr(recordOr(call).function)
+    add(Lane.call, textOr(name) + JSON.stringify(recordOr(given)))
+  }
+  return texts
+}
+
+/** What the relay needs to know of one line. */
+export function inspectOllama(line: JsonRecord, tokensMax: number): EventReport {
+  if (isError(line)) return { error: line.error }
+  const texts = textsOfOllama(line)
+  if (line.done !== true) return { texts }
+  const usage = readOllamaUsage(line, tokensMax)
+  return { kind: 'last', texts, usage, isFinish: true, isEnd: true }
+}
+
+/** Line by line. Calls come whole. */
+export class OllamaStreamReader implements StreamReader {
+  private hasStarted = false
+  private calls = 0
+
+  read(line: JsonRecord): ChatEvent[] {
+    const events: ChatEvent[] = []
+    if (!this.hasStarted) events.push({ kind: 'start', id: '' })
+    this.hasStarted = true
+    const { thinking, content } = recordOr(line.message)
+    const thought = textOr(thinking)
+    const text = textOr(content)
+    if (thought !== '') events.push({ kind: 'thinking', choice: 0, text: thought })
+    if (text !== '') events.push({ kind: 'text', choice: 0, text })
+    for (const { id, name, argumentsJson } of callsOf(line, this.calls)) {
+      const call = this.calls
+      this.calls += 1
+      events.push(
+        { kind: 'toolCall', choice: 0, call, id, name, signature: null },
+        { kind: 'toolArguments', choice: 0, call, text: argumentsJson },
+      )
+    }
+    if (line.done === true) {
+      events.push({ kind: 'finish', choice: 0, finish: finishOf(line, this.calls > 0) })
+    }
+    return events
+  }
+}

@@ -1,0 +1,146 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  TextPart,
+  ToolResultPart,
+} from '../../canonical/chat-request.ts'
+import { mediaFamily } from '../../canonical/media.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { toolNames, turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { argumentsOf, joinedText, mediaOf, present, resultText } from '../members.ts'
+
+/** Models that take how much they think as a word; others only whether. */
+const THINKS_BY_WORD = /gpt-oss/i
+
+/**
+ * The request as Ollama takes it. Source: Ollama's API reference, "Generate a chat completion".
+ * Cache marks and users' names are left behind: there is one user, and the server keeps prompts on
+ * its own account.
+ */
+export function writeOllamaRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  const options = present({
+    num_predict: request.maxCompletionTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: request.topK,
+    seed: request.seed,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
+    stop: request.stop.length === 0 ? null : request.stop,
+  })
+  const { output } = request
+  return {
+    model: to.model,
+    messages: messagesOf(request),
+    // Where it says nothing, Ollama streams.
+    stream: to.isStream,
+    ...toolsOf(request),
+    ...present({
+      format: output === null ? null : output.kind === 'json' ? 'json' : output.schema,
+      think: thinkOf(request, to.model),
+    }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.tools.length === 0) return
+  if (request.parallelTools === false) throw cannotSay(request, 'parallelTools')
+  const kind = request.toolChoice?.kind ?? 'auto'
+  if (kind === 'required' || kind === 'tool') throw cannotSay(request, 'toolChoice')
+}
+
+function thinkOf({ thinking }: ChatRequest, model: string): boolean | string | null {
+  if (thinking === null) return null
+  if (thinking.kind === 'off') return false
+  if (thinking.kind !== 'effort' || !THINKS_BY_WORD.test(model)) return true
+  const { effort } = thinking
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' || effort === 'max' ? 'high' : effort
+}
+
+/** Tools that must not be called are not shown. */
+function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
+  if (tools.length === 0 || toolChoice?.kind === 'none') return {}
+  return {
+    tools: tools.map(({ name, description, schema }) => ({
+      type: 'function',
+      function: present({
+        name,
+        description,
+        parameters: schema ?? { type: 'object', properties: {} },
+      }),
+    })),
+  }
+}
+
+function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
+  const names = toolNames(messages)
+  const first = system.map(({ text }) => text).join('\n\n')
+  return [
+    ...(first === '' ? [] : [{ role: 'system', content: first }]),
+    ...turnsOf(messages).flatMap((turn) => writeTurn(turn, names)),
+  ]
+}
+
+function writeTurn(turn: Message, names: ReadonlyMap<string, string>): JsonRecord[] {
+  if (turn.role === 'assistant') return [writeAssistant(turn.parts)]
+  const results = turn.parts.filter((part) => part.kind === 'toolResult')
+  const rest = turn.parts.filter((part) => part.kind !== 'toolResult')
+  // Pictures in a result follow as the user's.
+  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest]
+  return [
+    ...results.map((result) => writeResult(result, names)),
+    ...(said.length === 0 ? [] : [writeUser(said)]),
+  ]
+}
+
+function writeResult(result: ToolResultPart, names: ReadonlyMap<string, string>): JsonRecord {
+  const name = result.name ?? names.get(result.callId) ?? null
+  return { role: 'tool', content: resultText(result), ...present({ tool_name: name }) }
+}
+
+function writeUser(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
+  const texts: string[] = []
+  const images: string[] = []
+  for (const part of parts) {
+    if (part.kind === 'text') texts.push(part.text)
+    else if (part.source.from === 'text') texts.push(part.source.text)
+    else images.push(pictureOf(part))
+  }
+  const content = texts.join('\n')
+  return { role: 'user', content, ...(images.length === 0 ? {} : { images }) }
+}
+
+/** Pictures only, and only as bytes: neither Ollama nor we fetch what an address names. */
+function pictureOf({ at, source }: MediaPart): string {
+  if (source.from !== 'data' || mediaFamily(source) !== 'image') throw unsupportedField(at)
+  return source.data
+}
+
+function writeAssistant(parts: readonly AssistantPart[]): JsonRecord {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const thinking = parts.map((part) => (part.kind === 'thinking' ? part.text : '')).join('')
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  return {
+    role: 'assistant',
+    content: joinedText(parts),
+    ...(thinking === '' ? {} : { thinking }),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map(({ name, argumentsJson }) => ({
+            function: { name, arguments: argumentsOf(argumentsJson) },
+          })),
+        }),
+  }
+}

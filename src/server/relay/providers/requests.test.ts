@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { nativeChannels } from '../../test/native-channels.ts'
+import {
+  aClient,
+  aRoute,
+  expectAllWell,
+  expectNothingCharged,
+  post,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/** What providers with words of their own are sent, and what is refused because they have none. */
+
+type Json = Record<string, unknown>
+
+let setup: RelaySetup
+let client: RelayClient
+beforeAll(async () => {
+  setup = await startRelay()
+})
+afterAll(async () => {
+  await expectAllWell(setup)
+  await setup.close()
+})
+beforeEach(async () => {
+  client = await aClient(setup)
+  setup.upstream.seen()
+})
+
+let made = 0
+
+/** Sends a request to a channel of this label; answers what came of it, and what went out. */
+async function send(label: string, over: Json, input: Parameters<typeof post>[3] = {}) {
+  const to = nativeChannels.find((row) => row.label === label)
+  if (to === undefined) throw new Error(`no channel ${label}`)
+  made += 1
+  const model = `${to.model}-${made}`
+  const key = to.key(setup.upstream.url)
+  await aRoute(setup, model, { type: to.type, key, config: to.config })
+  const body = { model, messages: [{ role: 'user', content: 'Hi' }], ...over }
+  const answer = await post(setup, client, body, input)
+  const sent = setup.upstream.seen().at(-1)
+  return { answer, model, sent: sent?.body as Json | undefined, headers: sent?.headers ?? {} }
+}
+
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
+const TOOL = { type: 'function', function: { name: 'f', description: 'd', parameters: SCHEMA } }
+const CALL = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"city":"x"}' } }
+const TALK = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Use it' },
+  { role: 'assistant', content: null, tool_calls: [CALL] },
+  { role: 'tool', tool_call_id: 'c1', content: 'sunny' },
+]
+const FIGURES = { max_tokens: 9, temperature: 0.5, top_p: 0.9, stop: ['END'] }
+
+test('Ollama: arguments as objects, figures among options, and whether it is a stream', async () => {
+  const { sent, model } = await send('Ollama', {
+    messages: TALK,
+    tools: [TOOL],
+    ...FIGURES,
+    seed: 3,
+    reasoning_effort: 'high',
+    response_format: { type: 'json_object' },
+  })
+  expect(sent).toEqual({
+    model,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Use it' },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ function: { name: 'f', arguments: { city: 'x' } } }],
+      },
+      { role: 'tool', content: 'sunny', tool_name: 'f' },
+    ],
+    stream: false,
+    tools: [TOOL],
+    format: 'json',
+    think: true,
+    options: { num_predict: 9, temperature: 0.5, top_p: 0.9, seed: 3, stop: ['END'] },
+  })
+})
+
+test('Cohere: its own names for figures, calls with ids', async () => {
+  const { sent, model } = await send('Cohere', {
+    messages: TALK,
+    tools: [TOOL],
+    tool_choice: 'required',
+    ...FIGURES,
+  })
+  expect(sent).toEqual({
+    model,
+    stream: false,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Use it' },
+      { role: 'assistant', tool_calls: [CALL] },
+      { role: 'tool', tool_call_id: 'c1', content: 'sunny' },
+    ],
+    tools: [TOOL],
+    tool_choice: 'REQUIRED',
+    max_tokens: 9,
+    temperature: 0.5,
+    p: 0.9,
+    stop_sequences: ['END'],
+  })
+})
+
+test('Converse: blocks, turns, and figures in their own object', async () => {
+  const { sent } = await send('Bedrock by Converse', {
+    messages: TALK,
+    tools: [TOOL],
+    tool_choice: { type: 'function', function: { name: 'f' } },
+    ...FIGURES,
+  })
+  expect(sent).toEqual({
+    system: [{ text: 'Be brief.' }],
+    messages: [
+      { role: 'user', content: [{ text: 'Use it' }] },
+      {
+        role: 'assistant',
+        content: [{ toolUse: { toolUseId: 'c1', name: 'f', input: { city: 'x' } } }],
+      },
+      {
+        role: 'user',
+        content: [{ toolResult: { toolUseId: 'c1', content: [{ text: 'sunny' }] } }],
+      },
+    ],
+    inferenceConfig: { maxTokens: 9, temperature: 0.5, topP: 0.9, stopSequences: ['END'] },
+    toolConfig: {
+      tools: [{ toolSpec: { name: 'f', description: 'd', inputSchema: { json: SCHEMA } } }],
+      toolChoice: { tool: { name: 'f' } },
+    },
+  })
+})
+
+test.each(['Claude on Bedrock', 'Claude on Vertex'])(
+  '%s: a client of Anthropic is passed on, betas in the body',
+  async (label) => {
+    const path = '/v1/messages'
+    const headers = { 'anthropic-beta': 'one-2026, two-2026' }
+    const { sent, answer } = await send(label, { max_tokens: 9, new_thing: 1 }, { path, headers })
+    expect(answer.status).toBe(200)
+    expect(sent).toEqual({
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 9,
+      new_thing: 1,
+      anthropic_version: label.endsWith('Vertex') ? 'vertex-2023-10-16' : 'bedrock-2023-05-31',
+      anthropic_beta: ['one-2026', 'two-2026'],
+    })
+  },
+)
+
+test.each([
+  ['Zhipu', { temperature: 0 }, { do_sample: false }],
+  ['Zhipu', { temperature: 1.7, top_p: 0 }, { temperature: 1, top_p: 0.01 }],
+  ['DashScope', { top_p: 1 }, { top_p: 0.9999 }],
+])('%s takes other figures: %j', async (label, over, expected) => {
+  const { sent, answer } = await send(label, over)
+  expect(answer.status).toBe(200)
+  expect(sent).toMatchObject(expected)
+  if (!('temperature' in expected)) expect(sent).not.toHaveProperty('temperature')
+})
+
+test('DashScope searches the web for a name that ends so, with the plugin of its channel', async () => {
+  const model = 'qwen-max-internet'
+  const config = '{"plugin":"{\\"calculator\\":{}}"}'
+  await aRoute(setup, model, { type: 17, config })
+  const messages = [{ role: 'user', content: 'Hi' }]
+  expect((await post(setup, client, { model, messages })).status).toBe(200)
+  const [seen] = setup.upstream.seen()
+  expect(seen?.body).toMatchObject({ model: 'qwen-max', enable_search: true })
+  expect(seen?.headers['x-dashscope-plugin']).toBe('{"calculator":{}}')
+})
+
+describe('what a provider has no word for is refused by its name, for nothing', () => {
+  const picture = 'https://example.com/a.png'
+  const seen = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: picture } }] }]
+  const heard = [
+    {
+      role: 'user',
+      content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }],
+    },
+  ]
+  test.each([
+    ['Ollama', { n: 2 }, 'n'],
+    ['Ollama', { logprobs: true }, 'logprobs'],
+    ['Ollama', { tools: [TOOL], parallel_tool_calls: false }, 'parallel_tool_calls'],
+    ['Ollama', { messages: seen }, 'messages[0].content[0]'],
+    ['Ollama', { messages: heard }, 'messages[0].content[0]'],
+    ['Cohere', { n: 2 }, 'n'],
+    ['Cohere', { frequency_penalty: -1 }, 'frequency_penalty'],
+    ['Cohere', { messages: heard }, 'messages[0].content[0]'],
+    ['Bedrock by Converse', { seed: 1 }, 'seed'],
+    ['Bedrock by Converse', { temperature: 1.5 }, 'temperature'],
+    ['Bedrock by Converse', { presence_penalty: 1 }, 'presence_penalty'],
+    ['Bedrock by Converse', { reasoning_effort: 'high' }, 'reasoning_effort'],
+    ['Bedrock by Converse', { messages: seen }, 'messages[0].content[0]'],
+    ['Bedrock by Converse', { messages: TALK, tools: [TOOL], tool_choice: 'none' }, 'tool_choice'],
+  ])('%s: %j', async (label, over, field) => {
+    const { answer, sent } = await send(label, over)
+    expect({ status: answer.status, sent }).toEqual({ status: 400, sent: undefined })
+    expect(JSON.stringify(answer.json)).toContain(field)
+    await expectNothingCharged(setup, client)
+  })
+})
+
+describe('credentials that are refused', () => {
+  test('a secret key that is not Amazon’s: told without it', async () => {
+    const model = 'amazon.nova-lite-v1:0'
+    const key = 'AKIAIOSFODNN7EXAMPLE|a-secret-that-is-not-known-there|us-east-1'
+    await aRoute(setup, model, { type: 33, key })
+    const answer = await post(setup, client, { model, messages: TALK.slice(0, 2) })
+    expect(answer.status).toBe(403)
+    expect(JSON.stringify(answer.json)).not.toContain('a-secret-that')
+    await expectNothingCharged(setup, client)
+  })
+
+  test('a service account that Google does not know: another channel is asked', async () => {
+    const model = 'gemini-2.0-flash-lite'
+    const broken = 'us-east5|our-project|{"type":"service_account"}'
+    await aRoute(setup, model, { type: 42, key: broken, priority: 9 })
+    const refused = await post(setup, client, { model, messages: TALK.slice(0, 2) })
+    expect(refused.status).toBe(401)
+    await expectNothingCharged(setup, client)
+    await aRoute(setup, model, { type: 24 })
+    expect((await post(setup, client, { model, messages: TALK.slice(0, 2) })).status).toBe(200)
+  })
+})

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  startFakeUpstream,
+  type FakeUpstream,
+} from '../../../../../tools/fake-upstream/fake-upstream.ts'
+import { vertexCredentials } from '../../../../../tools/fake-upstream/providers/vertex-answers.ts'
+import { createEgress, type Egress } from '../../../egress/egress.ts'
+import { startScriptedUpstream } from '../../../test/relay-setup.ts'
+import { accessToken } from './access-token.ts'
+
+let upstream: FakeUpstream
+let egress: Egress
+beforeAll(async () => {
+  upstream = await startFakeUpstream()
+  egress = createEgress({ allowPrivate: true })
+})
+afterAll(async () => {
+  await egress.close()
+  await upstream.close()
+})
+beforeEach(() => void upstream.seen())
+
+const NOW = 1_800_000_000
+let made = 0
+/** Credentials that nothing is kept for yet. */
+function credentials(over: Record<string, unknown> = {}): string {
+  made += 1
+  // The upstream writes a JSON object.
+  const known = JSON.parse(vertexCredentials(upstream.url)) as Record<string, unknown>
+  return JSON.stringify({ ...known, made, ...over })
+}
+const ask = (text: string, nowSeconds = NOW, by = egress) =>
+  accessToken(text, { egress: by, nowSeconds })
+const TOKEN = { kind: 'token', value: 'ya29.fake-access-token' }
+const words = (token: Awaited<ReturnType<typeof ask>>): string =>
+  token.kind === 'refused' ? token.body.toString() : ''
+
+describe('a service account', () => {
+  test('is asked for once by a burst of calls, and again five minutes before its token ends', async () => {
+    const text = credentials()
+    expect(await Promise.all([ask(text), ask(text), ask(text)])).toEqual([TOKEN, TOKEN, TOKEN])
+    expect(await ask(text, NOW + 3599 - 301)).toEqual(TOKEN)
+    expect(upstream.seen()).toHaveLength(1)
+    expect(await ask(text, NOW + 3599 - 300)).toEqual(TOKEN)
+    expect(upstream.seen()).toHaveLength(1)
+  })
+
+  test('that is not known there is refused, and may try again', async () => {
+    const text = credentials({ private_key_id: 'other' })
+    const token = await ask(text)
+    expect(token).toMatchObject({ kind: 'refused', status: 401 })
+    expect(words(token)).toContain('Invalid JWT header')
+    await ask(text)
+    expect(upstream.seen()).toHaveLength(2)
+  })
+
+  test.each([
+    ['a private key that is none', () => credentials({ private_key: 'not a key' })],
+    ['a kind nobody knows', () => credentials({ type: 'external_account' })],
+    ['an address that is none', () => credentials({ token_uri: 'file:///etc/passwd' })],
+    ['no JSON', () => 'hello'],
+  ])('with %s: refused, and nobody is asked', async (_what, text) => {
+    expect(await ask(text())).toMatchObject({ kind: 'refused', status: 401 })
+    expect(upstream.seen()).toHaveLength(0)
+  })
+})
+
+test('a user’s credentials ask with their refresh token', async () => {
+  const server = await startScriptedUpstream((_request, response) => {
+    response.writeHead(200).end('{"access_token":"of-a-user","expires_in":3599}')
+  })
+  const text = JSON.stringify({
+    type: 'authorized_user',
+    client_id: 'id',
+    client_secret: 'secret',
+    refresh_token: 'refresh',
+    token_uri: server.url,
+  })
+  expect(await ask(text)).toEqual({ kind: 'token', value: 'of-a-user' })
+  await server.close()
+})
+
+test.each([
+  [503, '{"error":"backend"}', 503],
+  [429, '{"error":"slow down"}', 429],
+  [200, '<html>hello</html>', 401],
+])('a token server that answers %i %s: %i', async (status, body, expected) => {
+  const server = await startScriptedUpstream((_request, response) => {
+    response.writeHead(status).end(body)
+  })
+  expect(await ask(credentials({ token_uri: server.url }))).toMatchObject({
+    kind: 'refused',
+    status: expected,
+  })
+  await server.close()
+})
+
+test('a token server that is not there, or must not be called, is a failure', async () => {
+  const failed = { kind: 'failed', reason: 'unreachable' }
+  expect(await ask(credentials({ token_uri: 'http://127.0.0.1:9/token' }))).toEqual(failed)
+  const strict = createEgress({ allowPrivate: false })
+  expect(await ask(credentials(), NOW, strict)).toEqual(failed)
+  // Metadata servers hand out other tokens than these.
+  const metadata = 'http://169.254.169.254/token'
+  expect(await ask(credentials({ token_uri: metadata }))).toEqual(failed)
+  await strict.close()
+  expect(upstream.seen()).toHaveLength(0)
+})

@@ -1,0 +1,158 @@
+import { createHash, createSign } from 'node:crypto'
+import { callHttp, HttpCallFailed, jsonMembers } from '../../../egress/http-call.ts'
+import type { Egress } from '../../../egress/egress.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import type { Sealed } from '../../transport/upstream-call.ts'
+import { textOr } from '../members.ts'
+
+/*
+ * Access tokens for Google's APIs, from application default credentials: a service account signs a
+ * claim with its key, a user's credentials hold a refresh token. Source: Google's OAuth 2.0
+ * documentation, "Using OAuth 2.0 for server to server applications" and "Refreshing an access
+ * token".
+ *
+ * Tokens live an hour and are kept until five minutes before their end, by the hash of what they
+ * were made from. Whoever needs one that is being fetched waits for it: a burst of calls asks once.
+ */
+
+export type AccessToken = { kind: 'token'; value: string } | Exclude<Sealed, { kind: 'sealed' }>
+
+interface Means {
+  egress: Egress
+  nowSeconds: number
+}
+
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+const TOKEN_URI = 'https://oauth2.googleapis.com/token'
+const LIFE_SECONDS = 3600
+const EARLY_SECONDS = 300
+const TIMEOUT_MS = 15_000
+const ANSWER_BYTES_MAX = 64 * 1024
+/** Credentials whose tokens are kept; the oldest goes first. */
+const KEPT_MAX = 1000
+
+interface Kept {
+  token: Promise<AccessToken>
+  /** Until when it is good; while it is fetched, not known. */
+  untilSeconds: number
+}
+
+const kept = new Map<string, Kept>()
+
+export function accessToken(credentials: string, means: Means): Promise<AccessToken> {
+  const key = createHash('sha256').update(credentials).digest('base64')
+  const known = kept.get(key)
+  if (known !== undefined && means.nowSeconds < known.untilSeconds) return known.token
+  const entry: Kept = {
+    untilSeconds: Number.POSITIVE_INFINITY,
+    token: fetchToken(credentials, means).then(
+      ({ token, lifeSeconds }) => {
+        entry.untilSeconds = means.nowSeconds + lifeSeconds - EARLY_SECONDS
+        // What was refused is asked for again by the next call.
+        if (token.kind !== 'token' && kept.get(key) === entry) kept.delete(key)
+        return token
+      },
+      (error: unknown) => {
+        kept.delete(key)
+        throw error
+      },
+    ),
+  }
+  const oldest = kept.size >= KEPT_MAX ? kept.keys().next() : null
+  if (oldest !== null && !oldest.done) kept.delete(oldest.value)
+  kept.delete(key)
+  kept.set(key, entry)
+  return entry.token
+}
+
+interface Fetched {
+  token: AccessToken
+  lifeSeconds: number
+}
+
+const without = (token: AccessToken): Fetched => ({ token, lifeSeconds: 0 })
+
+/** Google's own words for what is wrong with the credentials, as one that signs in would get them. */
+const refused = (status: number, message: string): Fetched =>
+  without({
+    kind: 'refused',
+    status,
+    body: Buffer.from(
+      JSON.stringify({ error: { code: status, message, status: 'UNAUTHENTICATED' } }),
+    ),
+  })
+
+async function fetchToken(credentials: string, { egress, nowSeconds }: Means): Promise<Fetched> {
+  const members = jsonMembers(credentials)
+  const asked = members === null ? null : questionOf(members, nowSeconds)
+  if (asked === null) return refused(401, 'the credentials are of no kind that is known here')
+  try {
+    const { status, text } = await callHttp(egress, {
+      url: asked.url,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: asked.form.toString(),
+      timeoutMs: TIMEOUT_MS,
+      bytesMax: ANSWER_BYTES_MAX,
+    })
+    const answer = jsonMembers(text) ?? {}
+    const value = textOr(answer.access_token)
+    if (status === 200 && value !== '') {
+      const life = answer.expires_in
+      const lifeSeconds = typeof life === 'number' && life > 0 ? life : LIFE_SECONDS
+      return { token: { kind: 'token', value }, lifeSeconds }
+    }
+    const words = textOr(answer.error_description) || textOr(answer.error) || 'no access token'
+    // A wrong key is answered as a bad request.
+    return refused(status >= 500 || status === 429 ? status : 401, words)
+  } catch (error) {
+    if (!(error instanceof HttpCallFailed)) throw error
+    return without({
+      kind: 'failed',
+      reason: error.reason === 'timeout' ? 'timeout' : 'unreachable',
+    })
+  }
+}
+
+/** What to ask of whom; null: credentials of another kind, or broken ones. */
+function questionOf(
+  members: JsonRecord,
+  nowSeconds: number,
+): { url: string; form: URLSearchParams } | null {
+  const url = textOr(members.token_uri) || TOKEN_URI
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) return null
+  if (members.type === 'authorized_user') {
+    const form = new URLSearchParams({ grant_type: 'refresh_token' })
+    for (const name of ['client_id', 'client_secret', 'refresh_token']) {
+      form.set(name, textOr(members[name]))
+    }
+    return { url, form }
+  }
+  if (members.type !== 'service_account') return null
+  const assertion = signedClaim(members, url, nowSeconds)
+  if (assertion === null) return null
+  const grant_type = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+  return { url, form: new URLSearchParams({ grant_type, assertion }) }
+}
+
+function signedClaim(members: JsonRecord, audience: string, nowSeconds: number): string | null {
+  const header = { alg: 'RS256', typ: 'JWT', kid: textOr(members.private_key_id) }
+  const claim = {
+    iss: textOr(members.client_email),
+    scope: SCOPE,
+    aud: audience,
+    iat: nowSeconds,
+    exp: nowSeconds + LIFE_SECONDS,
+  }
+  const signed = `${encoded(header)}.${encoded(claim)}`
+  try {
+    const signature = createSign('RSA-SHA256').update(signed).sign(textOr(members.private_key))
+    return `${signed}.${signature.toString('base64url')}`
+  } catch {
+    // No private key in PEM.
+    return null
+  }
+}
+
+const encoded = (value: JsonRecord): string =>
+  Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,0 +1,100 @@
+import { splitKey } from '../../../../contract/channel-types.ts'
+import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import { betaList } from '../bedrock/address.ts'
+import { accessToken } from './access-token.ts'
+
+/**
+ * Where models of Vertex AI are, and in whose words they answer. Sources: Vertex AI REST reference,
+ * "publishers.models"; "Use Anthropic's Claude models"; "Call MaaS APIs for open models".
+ */
+
+/** Regions and projects are parts of hosts' names and paths: nothing else may come out of them. */
+const NAME = /^[a-z][a-z0-9-]{0,62}$/
+const PROJECT = /^[a-z0-9][a-z0-9.:-]{0,62}$/
+
+interface VertexKey {
+  region: string
+  project: string
+  credentials: string
+}
+
+function keyOf({ type, key }: ProviderChannel): VertexKey | null {
+  const [region, project, credentials] = splitKey(type, key) ?? []
+  if (region === undefined || project === undefined || credentials === undefined) return null
+  return NAME.test(region) && PROJECT.test(project) ? { region, project, credentials } : null
+}
+
+export const isVertexClaude = (model: string): boolean => /^(?:anthropic\/)?claude-/.test(model)
+
+/** Models of other makers are named after them. */
+export const isShared = (model: string): boolean =>
+  model.includes('/') && !/^(?:models|google|anthropic)\//.test(model)
+
+export function vertexUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const key = keyOf(channel)
+  if (key === null || call.task !== 'chat') return null
+  const { region, project } = key
+  const base = channel.baseUrl || `https://${hostOf(region)}`
+  const place = `projects/${project}/locations/${region}`
+  if (isShared(call.model)) return `${base}/v1beta1/${place}/endpoints/openapi/chat/completions`
+  const publisher = isVertexClaude(call.model) ? 'anthropic' : 'google'
+  const model = encodeURIComponent(bareName(call.model))
+  if (model === '' || model === '.' || model === '..') return null
+  return `${base}/v1/${place}/publishers/${publisher}/models/${model}:${actionOf(call)}`
+}
+
+/** Some places are no region, and have hosts of their own. */
+function hostOf(region: string): string {
+  if (region === 'global') return 'aiplatform.googleapis.com'
+  if (region === 'us' || region === 'eu') return `aiplatform.${region}.rep.googleapis.com`
+  return `${region}-aiplatform.googleapis.com`
+}
+
+function actionOf({ model, isStream }: ProviderCall): string {
+  if (isVertexClaude(model)) return isStream ? 'streamRawPredict' : 'rawPredict'
+  return isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+}
+
+const DATED_CLAUDE = /^(claude-.+)-(\d{8})$/
+/** Two versions of one name. */
+const SECOND_VERSION = 'claude-3-5-sonnet-20241022'
+
+/** Vertex parts a model's name and its date by an at sign. */
+export function bareName(model: string): string {
+  const name = model.replace(/^(?:models|google|anthropic)\//, '')
+  if (name === SECOND_VERSION) return 'claude-3-5-sonnet-v2@20241022'
+  return name.replace(DATED_CLAUDE, '$1@$2')
+}
+
+const CLAUDE_VERSION = 'vertex-2023-10-16'
+
+/** The address names the model; version and betas stand in the body. */
+export function vertexClaudeEdits(
+  _body: ScannedBody,
+  { clientHeaders }: ProviderCall,
+): MemberEdit[] {
+  const betas = clientHeaders['anthropic-beta']
+  return [
+    { remove: 'model' },
+    { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
+    ...(typeof betas === 'string' ? [{ set: 'anthropic_beta', json: betaList(betas) }] : []),
+  ]
+}
+
+export function vertexSeal(
+  channel: ProviderChannel,
+  _request: UpstreamRequest,
+  nowSeconds: () => number,
+): Seal {
+  return async (egress) => {
+    const key = keyOf(channel)
+    // `vertexUrl` has found it whole.
+    if (key === null) return { kind: 'failed', reason: 'unreachable' }
+    const token = await accessToken(key.credentials, { egress, nowSeconds: nowSeconds() })
+    if (token.kind !== 'token') return token
+    return { kind: 'sealed', headers: { authorization: `Bearer ${token.value}` } }
+  }
+}

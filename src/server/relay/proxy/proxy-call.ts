@@ -1,0 +1,233 @@
+import { isAdmin } from '../../../contract/user.ts'
+import { AppError } from '../../app-error.ts'
+import type { Settlement } from '../../ledger/operations.ts'
+import { allowsModel } from '../../token/token.ts'
+import { failedAttempt } from '../attempt.ts'
+import {
+  credentialOf,
+  sendError,
+  writeHead,
+  type BreakReason,
+  type RelayCall,
+  type RelayParts,
+} from '../relay-call.ts'
+import type { Caller } from '../routing/caller.ts'
+import type { RoutableChannel } from '../routing/choose-channel.ts'
+import { overridden } from '../transport/override-request.ts'
+import { readBody } from '../transport/request-body.ts'
+import {
+  callUpstream,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamRequest,
+} from '../transport/upstream-call.ts'
+import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy-place.ts'
+
+/**
+ * A raw call to a proxy channel: method, path, query and body as they are, with the channel's key.
+ * Nobody here understands what it does, so it is for administrators, costs what the operator has
+ * set for every call, and is charged when the upstream has begun to answer.
+ */
+
+/** Channels that are made for it. */
+const PROXY_TYPE = 43
+/** What a token that is limited to models must be allowed, and what the log calls it. */
+const MODEL = 'proxy'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
+type Method = (typeof METHODS)[number]
+
+export async function relayProxy(
+  parts: RelayParts,
+  call: RelayCall,
+  target: ProxyCall,
+): Promise<void> {
+  const { app } = parts
+  const address = (): string => app.addressOf(call.request)
+  const caller = await parts.callers.authenticate(credentialOf(call), address)
+  const channel = await channelOf(parts, caller, target)
+  const method = METHODS.find((name) => name === call.request.method)
+  if (method === undefined) throw new AppError('not_implemented')
+  const url = proxyUrl(channel.baseUrl, target.path)
+  if (url === null) throw new AppError('proxy_path_invalid')
+  const body = await readBody(call.request, app.config.MAX_BODY_MB * 1024 * 1024)
+  await reserve(parts, call, caller)
+  await new ProxyRelay(parts, call, { caller, channel }).run(
+    requestOf(parts, call, { url, method, body, channel }),
+  )
+}
+
+async function channelOf(
+  { channels }: RelayParts,
+  { user, token, pinnedChannel }: Caller,
+  { channelId }: ProxyCall,
+): Promise<RoutableChannel> {
+  if (!isAdmin(user.role)) throw new AppError('channel_pin_not_allowed')
+  if (!allowsModel(token, MODEL)) throw new AppError('token_model_not_allowed', { model: MODEL })
+  const map = await channels.current()
+  const channel = /^\d{1,15}$/.test(channelId) ? map.find(Number(channelId)) : undefined
+  const isOther = pinnedChannel !== null && pinnedChannel !== channelId
+  if (channel === undefined || channel.type !== PROXY_TYPE || isOther) {
+    throw new AppError('channel_pin_unknown')
+  }
+  if (!channel.isEnabled) throw new AppError('channel_pin_disabled')
+  return channel
+}
+
+function requestOf(
+  { app }: RelayParts,
+  call: RelayCall,
+  to: { url: string; method: Method; body: Buffer; channel: RoutableChannel },
+): UpstreamRequest {
+  const request: UpstreamRequest = {
+    url: to.url,
+    method: to.method,
+    headers: proxyHeaders(call.request.headers, to.channel.key),
+    body: to.body.length === 0 ? null : to.body,
+    firstByteTimeoutMs: app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
+    idleTimeoutMs: app.config.RELAY_IDLE_TIMEOUT * 1000,
+  }
+  // What a raw call says in its body is its own affair.
+  const { overrides, key } = to.channel
+  return overridden(request, { key, overrides: { ...overrides, params: {} } })
+}
+
+/** Holds back what a call costs. */
+async function reserve(
+  { app }: RelayParts,
+  call: RelayCall,
+  { user, token }: Caller,
+): Promise<void> {
+  const refusal = await app.ledger.reserve({
+    requestId: call.requestId,
+    userId: user.id,
+    tokenId: token.id,
+    amount: app.options.number('ProxyCallQuota'),
+    nowSeconds: app.clock.nowSeconds(),
+    node: app.node,
+  })
+  if (refusal === null) return
+  const isUser = refusal === 'user_quota' || refusal === 'user_unavailable'
+  throw new AppError(isUser ? 'user_quota_insufficient' : 'token_quota_insufficient')
+}
+
+interface Proxied {
+  caller: Caller
+  channel: RoutableChannel
+}
+
+/**
+ * One answer on its way through. What it costs is known before it begins, so it is settled then,
+ * and every piece goes on as it comes.
+ */
+class ProxyRelay {
+  private readonly parts: RelayParts
+  private readonly call: RelayCall
+  private readonly proxied: Proxied
+  private readonly outcome = Promise.withResolvers<void>()
+  private upstream: UpstreamCall | null = null
+  /** What came while the call was being settled; null: it has been. */
+  private waiting: Buffer[] | null = []
+  private settling: Promise<void> | null = null
+  private brokenOff: BreakReason | null = null
+
+  constructor(parts: RelayParts, call: RelayCall, proxied: Proxied) {
+    this.parts = parts
+    this.call = call
+    this.proxied = proxied
+  }
+
+  run(request: UpstreamRequest): Promise<void> {
+    const { parts, call } = this
+    this.upstream = callUpstream(parts.egress, request, {
+      onHead: (status, headers) => {
+        this.upstream?.pause()
+        this.settling = this.begin(status, headers)
+        this.settling.catch(() => this.upstream?.abort())
+      },
+      onData: (chunk) => this.pass(chunk),
+      onEnd: () => this.finish(null),
+      onFailure: (failure) => this.finish(failure),
+    })
+    call.onGone = () => parts.abortLater(() => this.upstream?.abort())
+    call.breakOff = (reason) => {
+      this.brokenOff = reason
+      parts.abortLater(() => this.upstream?.abort())
+    }
+    return this.outcome.promise
+  }
+
+  private async begin(status: number, headers: AnswerHeaders): Promise<void> {
+    const { parts, call } = this
+    await parts.app.ledger.settle(settlementOf(parts, call, this.proxied))
+    const { waiting } = this
+    this.waiting = null
+    if (call.isGone) return
+    // A redirect would lead the client past us, and its target tells where the upstream is.
+    const isRedirect = status >= 300 && status < 400 && status !== 304
+    writeHead(call, isRedirect ? 502 : status, answeredHeaders(headers))
+    call.response.flushHeaders()
+    for (const chunk of waiting ?? []) this.pass(chunk)
+    this.upstream?.resume()
+  }
+
+  private pass(chunk: Buffer): void {
+    const { call } = this
+    if (this.waiting !== null) {
+      this.waiting.push(chunk)
+      return
+    }
+    if (call.isGone || call.response.write(chunk)) return
+    this.upstream?.pause()
+    call.response.once('drain', () => this.upstream?.resume())
+  }
+
+  private finish(failure: UpstreamFailure | null): void {
+    this.conclude(failure).then(this.outcome.resolve, this.outcome.reject)
+  }
+
+  private async conclude(failure: UpstreamFailure | null): Promise<void> {
+    const { parts, call } = this
+    if (this.settling !== null) await this.settling
+    // What a client has caused that left while the upstream was at work is its own.
+    else if (failure === 'aborted' && this.brokenOff === null) {
+      await parts.app.ledger.settle(settlementOf(parts, call, this.proxied))
+    } else await parts.app.ledger.release(call.requestId)
+    if (call.isGone) return
+    if (failure === null) {
+      call.response.end()
+      return
+    }
+    const failed = failedAttempt(call.language, this.brokenOff ?? failure)
+    // Once the head is out this breaks the answer off, so that nobody takes it for complete.
+    if (failed.kind === 'failed') sendError(call, failed.error)
+  }
+}
+
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+function settlementOf(
+  { app }: RelayParts,
+  call: RelayCall,
+  { caller, channel }: Proxied,
+): Settlement {
+  const cost = app.options.number('ProxyCallQuota')
+  return {
+    requestId: call.requestId,
+    nowSeconds: app.clock.nowSeconds(),
+    userId: caller.user.id,
+    tokenId: caller.token.id,
+    channelId: channel.id,
+    cost,
+    promptTokens: 0,
+    completionTokens: 0,
+    username: caller.user.username,
+    tokenName: caller.token.name ?? '',
+    modelName: MODEL,
+    detail: JSON.stringify({ proxy_call: cost, group: caller.groups[0] ?? '' }),
+    content: `代理：${String(call.request.method)}`,
+    elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
+    isStream: false,
+    systemPromptReset: false,
+    keepLog: app.options.flag('LogConsumeEnabled'),
+  }
+}

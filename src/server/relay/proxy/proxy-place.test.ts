@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { answeredHeaders, proxyCallOf, proxyHeaders, proxyUrl } from './proxy-place.ts'
+
+const BASE = 'https://api.example.com/root'
+
+describe('the place of a proxied call', () => {
+  test.each([
+    ['/v1/chat', 'https://api.example.com/root/v1/chat'],
+    ['/v1/chat/?a=b%20c&a=../x', 'https://api.example.com/root/v1/chat/?a=b%20c&a=../x'],
+    ['/a%20b/%E5%9B%9B', 'https://api.example.com/root/a%20b/%E5%9B%9B'],
+    ['/a..b/...', 'https://api.example.com/root/a..b/...'],
+    ['/@other.example', 'https://api.example.com/root/@other.example'],
+    ['/', 'https://api.example.com/root/'],
+  ])('%s', (path, url) => {
+    expect(proxyUrl(BASE, path)).toBe(url)
+    expect(proxyUrl(`${BASE}///`, path)).toBe(url)
+  })
+
+  test.each([
+    '/../secret',
+    '/a/../../secret',
+    '/..',
+    '/./a',
+    '/%2e%2e/secret',
+    '/%2E%2e%2fsecret',
+    '/%252e%252e/secret',
+    '/%25252e%25252e/secret',
+    '/..;/secret',
+    '/a\\..\\secret',
+    '/%5c..%5csecret',
+    '//other.example/a',
+    '/a//b',
+    '/%2f/other.example',
+    '/a%0d%0aX-Injected:%201',
+    '/a%00',
+    '/a b',
+    '/a?x=\u0007',
+    '/%zz',
+    '/%ff',
+  ])('%s is none', (path) => {
+    expect(proxyUrl(BASE, path)).toBeNull()
+  })
+
+  test('is nowhere without an address', () => {
+    expect(proxyUrl('', '/a')).toBeNull()
+    expect(proxyUrl('nonsense', '/a')).toBeNull()
+  })
+
+  test('is read from the address as it was sent', () => {
+    expect(proxyCallOf('/v1/oneapi/proxy/12/a/b/?x=1')).toEqual({
+      channelId: '12',
+      path: '/a/b/?x=1',
+    })
+    expect(proxyCallOf('/v1/oneapi/proxy/12')).toEqual({ channelId: '12', path: '/' })
+    expect(proxyCallOf('/v1/oneapi/proxyx/12')).toBeNull()
+    expect(proxyCallOf('/v1/models')).toBeNull()
+  })
+})
+
+test('of the client’s headers nothing of ours and nothing of the connection goes on', () => {
+  const headers = {
+    host: 'gateway',
+    authorization: 'Bearer sk-ours',
+    'x-api-key': 'ours',
+    cookie: 'session=ours',
+    connection: 'keep-alive, X-Hop',
+    'x-hop': '1',
+    'x-forwarded-for': '10.0.0.1',
+    'x-real-ip': '10.0.0.1',
+    'cf-connecting-ip': '10.0.0.1',
+    'sec-fetch-site': 'same-origin',
+    'content-encoding': 'gzip',
+    'content-length': '5',
+    'transfer-encoding': 'chunked',
+    'x-gatehouse-cost': '1',
+    'content-type': 'text/plain',
+    'x-own': 'kept',
+    'anthropic-beta': 'kept',
+  }
+  expect(proxyHeaders(headers, 'Key stored-as-it-is')).toEqual({
+    authorization: 'Key stored-as-it-is',
+    'accept-encoding': 'identity',
+    'content-type': 'text/plain',
+    'x-own': 'kept',
+    'anthropic-beta': 'kept',
+  })
+})
+
+test('of the answer’s headers only those that say what the body is', () => {
+  const headers = {
+    'content-type': 'text/plain',
+    etag: '"a"',
+    'set-cookie': ['a=b'],
+    location: 'https://upstream',
+    'access-control-allow-origin': '*',
+    'x-request-id': 'theirs',
+  }
+  expect(answeredHeaders(headers)).toEqual(['content-type', 'text/plain', 'etag', '"a"'])
+})

@@ -1,0 +1,131 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/**
+ * Where a proxied call goes and what goes with it. The path is the client's, the host is the
+ * channel's: nothing that the client writes may lead to another place of the upstream than below
+ * the channel's address, and nothing of ours (keys, cookies, who called) may leave.
+ */
+
+/** The target's path and query as the client spelled them; null: no such call. */
+export interface ProxyCall {
+  channelId: string
+  path: string
+}
+
+const PREFIX = /^\/v1\/oneapi\/proxy\/([^/?#]*)(\/[^#]*)?$/
+
+export function proxyCallOf(url: string): ProxyCall | null {
+  const [, channelId, path = '/'] = PREFIX.exec(url) ?? []
+  return channelId === undefined ? null : { channelId, path }
+}
+
+/** How often a path may be decoded by those behind us. */
+const DECODINGS = 3
+
+/**
+ * The address below `baseUrl`, or null for a path that some server on the way could take for one
+ * outside of it: with `..` in any spelling, backslashes, or control characters.
+ */
+export function proxyUrl(baseUrl: string, path: string): string | null {
+  const base = baseUrl.replace(/\/+$/, '')
+  if (!URL.canParse(base)) return null
+  const [plain = ''] = path.split('?')
+  if (!isPlainPath(plain) || /[^\x21-\x7e]/.test(path)) return null
+  const url = base + path
+  if (!URL.canParse(url)) return null
+  const from = new URL(base)
+  const to = new URL(url)
+  const root = from.pathname.replace(/\/+$/, '')
+  return to.origin === from.origin && to.pathname.startsWith(`${root}/`) ? url : null
+}
+
+function isPlainPath(path: string): boolean {
+  let text = path
+  for (let round = 0; round <= DECODINGS; round += 1) {
+    if (/\\|\p{Cc}|\/\/|(?:^|\/)\.{1,2}(?:[/;]|$)/u.test(text)) return false
+    const decoded = decoded1(text)
+    if (decoded === null) return false
+    if (decoded === text) return true
+    text = decoded
+  }
+  return false
+}
+
+function decoded1(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** Of the connection, of the caller's identity, or ours. */
+const NOT_PASSED: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  // What came packed has been unpacked.
+  'content-encoding',
+  'accept-encoding',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'authorization',
+  'proxy-authorization',
+  'proxy-connection',
+  'cookie',
+  'x-api-key',
+  'x-goog-api-key',
+  'api-key',
+  'forwarded',
+  'via',
+  'origin',
+  'referer',
+  'true-client-ip',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+])
+const NOT_PASSED_PREFIX = /^(?:x-forwarded-|x-gatehouse-|x-oneapi-|x-original-|cf-|sec-|:)/
+
+/** The client's headers that go on, and the channel's key as it is stored. */
+export function proxyHeaders(headers: IncomingHttpHeaders, key: string): Record<string, string> {
+  const named = new Set(
+    String(headers.connection ?? '')
+      .split(',')
+      .map((name) => name.trim().toLowerCase()),
+  )
+  const passed: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    const isOurs = NOT_PASSED.has(name) || NOT_PASSED_PREFIX.test(name) || named.has(name)
+    if (isOurs || value === undefined) continue
+    passed[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return { ...passed, 'accept-encoding': 'identity', authorization: key }
+}
+
+/** Headers of the answer that the client gets. */
+const ANSWERED = [
+  'content-type',
+  'content-disposition',
+  'content-language',
+  'content-range',
+  'content-encoding',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'cache-control',
+  'retry-after',
+] as const
+
+export function answeredHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): string[] {
+  return ANSWERED.flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [name, value] : []
+  })
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  aClient,
+  aRoute,
+  aServedModel,
+  bookedCall,
+  expectAllWell,
+  expectNothingCharged,
+  expectRefusal,
+  post,
+  requestIdOf,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+const path = '/v1/rerank'
+let setup: RelaySetup
+let client: RelayClient
+beforeAll(async () => {
+  setup = await startRelay()
+  client = await aClient(setup)
+})
+afterAll(async () => {
+  await expectAllWell(setup)
+  await setup.close()
+})
+
+const documentsOf = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `text ${i}`)
+
+async function charged(model: string, documents: unknown[]) {
+  const answer = await post(setup, client, { model, query: 'q', documents }, { path })
+  expect(answer.status).toBe(200)
+  expect(answer.json.results).toHaveLength(documents.length)
+  return bookedCall(setup, requestIdOf(answer))
+}
+
+describe('a ranking', () => {
+  test('costs the tokens that were read', async () => {
+    const model = await aServedModel(setup)
+    expect((await charged(model, documentsOf(3))).quota).toBe(18)
+  })
+
+  test('of a model that is sold by the search costs its searches', async () => {
+    await aRoute(setup, 'rerank-v3.5')
+    // $2 for a thousand searches; a search has at most a hundred documents.
+    expect((await charged('rerank-v3.5', documentsOf(3))).quota).toBe(1000)
+    const { quota, detail, log } = await charged('rerank-v3.5', documentsOf(250))
+    expect(quota).toBe(3000)
+    expect(detail).toMatchObject({ model_price: '0.002' })
+    expect(log.content).toBe('价格：$0.002 × 1.00')
+  })
+
+  test('whose tokens nobody has counted costs what it looks like', async () => {
+    const model = await aServedModel(setup, 'no-usage')
+    const { quota, detail } = await charged(model, documentsOf(2))
+    expect(detail.usage_source).toBe('estimated')
+    expect(quota).toBeGreaterThan(2)
+  })
+
+  test('in Cohere’s words', async () => {
+    const model = await aServedModel(setup, 'cohere-like')
+    expect((await charged(model, documentsOf(2))).detail).toMatchObject({
+      usage_source: 'estimated',
+    })
+  })
+
+  test.each([
+    [{ documents: ['a'] }, 'relay_field_required', 'query'],
+    [{ query: 'q' }, 'relay_field_required', 'documents'],
+    [{ query: 'q', documents: [] }, 'relay_field_required', 'documents'],
+    [{ query: 'q', documents: 'a' }, 'relay_field_invalid', 'documents'],
+    [{ query: 5, documents: ['a'] }, 'relay_field_invalid', 'query'],
+  ] as const)('of nothing is refused: %j', async (body, code, field) => {
+    const model = await aServedModel(setup)
+    const answer = await post(setup, client, { model, ...body }, { path })
+    expectRefusal(answer, {
+      code,
+      status: 400,
+      params: { field },
+      wireCode: 'invalid_text_request',
+    })
+  })
+
+  test('that failed costs nothing', async () => {
+    const own = await aClient(setup)
+    for (const words of ['fail-500', 'error-200', 'html-200', 'fail-empty']) {
+      const model = await aServedModel(setup, words)
+      const body = { model, query: 'q', documents: ['a'] }
+      expect((await post(setup, own, body, { path })).status).toBeGreaterThanOrEqual(400)
+    }
+    await expectNothingCharged(setup, own)
+  })
+})

@@ -1,0 +1,84 @@
+import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
+import { dialects } from '../dialect/dialects.ts'
+import { approximateTokens } from '../count/estimate.ts'
+import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, recordOr } from '../json/json-value.ts'
+import { invalid, missing, textMember } from '../media/fields.ts'
+import { readAnswer } from '../openai/openai-answer.ts'
+import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+import { readUsage } from '../openai/usage.ts'
+
+/**
+ * Documents put into order by how well they answer a question. There is no standard; the shape is
+ * Cohere's, which Jina, Voyage, SiliconFlow and most others took over. Sold by the token, or by the
+ * search, which is a question about at most a hundred documents. Sources: the API references of
+ * Cohere ("Rerank") and Jina ("Reranker").
+ */
+const DOCUMENTS_PER_SEARCH = 100
+const DOCUMENTS_MAX = 10_000
+
+export function rankingFigures(body: ScannedBody): RequestFigures | FieldProblem {
+  const query = textMember(body, 'query')
+  if (query === null) return invalid('query')
+  if (query === '') return missing('query')
+  const documents = memberValue(body, 'documents')
+  if (documents === undefined || documents === null) return missing('documents')
+  if (!Array.isArray(documents) || documents.length > DOCUMENTS_MAX) return invalid('documents')
+  if (documents.length === 0) return missing('documents')
+  const bytes = memberBytes(body, 'documents')?.length ?? 0
+  // The question is read again with each document.
+  const tokens = approximateTokens(bytes + Buffer.byteLength(query) * documents.length)
+  const calls = Math.ceil(documents.length / DOCUMENTS_PER_SEARCH)
+  const { openai } = dialects
+  return {
+    maxCompletionTokens: 0,
+    isStream: false,
+    wantsUsage: false,
+    metering: {
+      estimate: { ...countedUsage(tokens, 0), extras: { calls } },
+      reading: { ...openai, look: (answer, tokensMax) => look(answer, { calls, tokensMax }) },
+    },
+  }
+}
+
+function look(
+  bytes: Buffer,
+  { calls, tokensMax }: { calls: number; tokensMax: number },
+): AnswerReading {
+  const reading = readAnswer(bytes, tokensMax)
+  if (reading.kind !== 'ok') return reading
+  const answer = scanAnswer(bytes)
+  const results = answer === null ? undefined : memberValue(answer, 'results')
+  if (answer === null || (results === undefined && memberValue(answer, 'data') === undefined)) {
+    return { kind: 'malformed' }
+  }
+  if (results !== undefined && arrayOr(results) !== results) return { kind: 'malformed' }
+  const meta = recordOr(memberValue(answer, 'meta'))
+  const billed = recordOr(meta.billed_units)
+  const usage =
+    reading.usage.fault === NO_USAGE.fault
+      ? readUsage(ofMeta(recordOr(meta.tokens), billed), tokensMax)
+      : reading.usage
+  return { kind: 'ok', usage: withCalls(usage, searchesOf(billed.search_units, calls)) }
+}
+
+/** Cohere's figures under the names of the others; undefined when it gives none. */
+function ofMeta(tokens: Record<string, unknown>, billed: Record<string, unknown>): unknown {
+  const input = billed.input_tokens ?? tokens.input_tokens
+  const output = billed.output_tokens ?? tokens.output_tokens ?? 0
+  return input === undefined ? undefined : { input_tokens: input, output_tokens: output }
+}
+
+/** What the upstream calls a search, if it is a plausible number of them. */
+const searchesOf = (sent: unknown, calls: number): number =>
+  typeof sent === 'number' && Number.isInteger(sent) && sent >= 1 && sent <= DOCUMENTS_MAX
+    ? sent
+    : calls
+
+/** Searches are known even where tokens are not; then the estimate counts, and the searches in it. */
+function withCalls(reading: UsageReading, calls: number): UsageReading {
+  return reading.usage === null
+    ? reading
+    : { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, calls } } }
+}

@@ -1,0 +1,215 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import { unsupportedField } from '../canonical/reading.ts'
+import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText } from '../dialect/dialect.ts'
+import { dialects } from '../dialect/dialects.ts'
+import type { Metering } from '../dialect/metering.ts'
+import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { countMember, flagMember, invalid, missing } from '../media/fields.ts'
+import { TypedStream } from '../media/typed-stream.ts'
+import { errorOf } from '../openai/openai-chunk.ts'
+import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+import { readUsage } from '../openai/usage.ts'
+
+/**
+ * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
+ * "Responses" and "Streaming events".
+ */
+
+const TOKENS_MAX = 100_000_000
+const TOOL_CALLS_MAX = 1000
+
+/** Which response the upstream has made, as far as it has said. */
+export interface SeenResponse {
+  /** Null: it has not said. */
+  id: string | null
+  totalTokens: number
+}
+
+type OnResponse = (response: { id: string; totalTokens: number }) => void
+
+export function responseFigures(body: ScannedBody): RequestFigures | FieldProblem {
+  refuseElsewhere(body)
+  if (memberRange(body, 'input') === null || memberValue(body, 'input') === null) {
+    return missing('input')
+  }
+  const limit = { min: 0, max: TOKENS_MAX, otherwise: 0 }
+  const maxTokens = countMember(body, 'max_output_tokens', limit)
+  if (maxTokens === null) return invalid('max_output_tokens')
+  const isStream = flagMember(body, 'stream')
+  if (isStream === null) return invalid('stream')
+  const calls = countMember(body, 'max_tool_calls', { min: 0, max: TOOL_CALLS_MAX, otherwise: 1 })
+  if (calls === null) return invalid('max_tool_calls')
+  const seen: SeenResponse = { id: null, totalTokens: 0 }
+  return {
+    maxCompletionTokens: maxTokens === 0 ? null : maxTokens,
+    isStream,
+    wantsUsage: false,
+    extras: declaredTools(memberValue(body, 'tools'), calls),
+    // What is not stored cannot be gone on from.
+    ...(memberValue(body, 'store') === false ? {} : { seen }),
+    metering: {
+      estimate: null,
+      reading: responseReading((response) => Object.assign(seen, response)),
+    },
+  }
+}
+
+/**
+ * What lives where this server cannot see it: an answer that is made later is charged by nobody,
+ * and a conversation or a stored prompt belongs to whoever made it.
+ */
+function refuseElsewhere(body: ScannedBody): void {
+  if (memberValue(body, 'background') === true) throw unsupportedField('background')
+  for (const field of ['conversation', 'prompt']) {
+    if ((memberValue(body, field) ?? null) !== null) throw unsupportedField(field)
+  }
+}
+
+/** Tools that the upstream runs itself, for holding back what they can cost. */
+function declaredTools(tools: unknown, calls: number): UsedExtras {
+  const counts: Record<string, number> = {}
+  for (const tool of arrayOr(tools)) {
+    const name = toolOfType(String(recordOr(tool).type ?? ''))
+    if (name !== null) counts[name] = calls
+  }
+  return Object.keys(counts).length === 0 ? {} : { tools: counts }
+}
+
+function toolOfType(type: string): string | null {
+  if (type.startsWith('web_search_preview')) return 'web_search_preview'
+  if (type.startsWith('web_search')) return 'web_search'
+  return ['file_search', 'code_interpreter', 'image_generation'].includes(type) ? type : null
+}
+
+/** A reading of its own for each call, because it remembers what it has seen. */
+function responseReading(onResponse: OnResponse): Metering['reading'] {
+  return {
+    ...dialects.openai,
+    look: (bytes, tokensMax) => look(bytes, tokensMax, onResponse),
+    textsOf: (answer) => arrayOr(answer.output).flatMap(textsOfItem),
+    follow(tokensMax) {
+      const done: unknown[] = []
+      return new TypedStream({
+        isLast: (type) => /^response\.(?:completed|incomplete|failed)$/.test(type),
+        lastEvents: 1,
+        usageOf({ response }) {
+          if (!isRecord(response) || !isRecord(response.usage)) return null
+          const whole =
+            arrayOr(response.output).length === 0 ? { ...response, output: done } : response
+          return usageOf(whole, tokensMax)
+        },
+        textsOf: textsOfEvent,
+        note({ type, item, response }) {
+          if (type === 'response.output_item.done') done.push(item)
+          if (isRecord(response)) tell(response, onResponse)
+        },
+      })
+    },
+    wholeAsEvents(response) {
+      const type = `response.${endingOf(response.status)}`
+      const created = { type: 'response.created', sequence_number: 0, response }
+      const ended = { type, sequence_number: 1, response }
+      return [created, ended].map((event) => ({ name: event.type, data: JSON.stringify(event) }))
+    },
+    end: null,
+    errorPiece(error, requestId) {
+      const { data } = dialects.openai.errorPiece(error, requestId)
+      const { message, code, param } = recordOr(recordOr(parseJson(data)).error)
+      return { name: 'error', data: JSON.stringify({ type: 'error', code, message, param }) }
+    },
+  }
+}
+
+const endingOf = (status: unknown): string =>
+  status === 'incomplete' || status === 'failed' ? status : 'completed'
+
+function tell(response: JsonRecord, onResponse: OnResponse): void {
+  const total = recordOr(response.usage).total_tokens
+  if (typeof response.id !== 'string') return
+  const isCount = typeof total === 'number' && Number.isInteger(total) && total >= 0
+  onResponse({ id: response.id, totalTokens: isCount ? Math.min(total, TOKENS_MAX) : 0 })
+}
+
+function look(bytes: Buffer, tokensMax: number, onResponse: OnResponse): AnswerReading {
+  const value = parseJson(bytes.toString('utf8'))
+  if (!isRecord(value)) return { kind: 'malformed' }
+  const hasUsage = isRecord(value.usage)
+  // One that failed after it had read and thought is charged, and its client told what happened.
+  const error = errorOf(value)
+  if (error !== undefined && !(value.object === 'response' && hasUsage)) {
+    return { kind: 'error', error }
+  }
+  if (!Array.isArray(value.output)) return { kind: 'malformed' }
+  tell(value, onResponse)
+  return { kind: 'ok', usage: usageOf(value, tokensMax) }
+}
+
+/** Tokens, and the tools that were run: what is only declared costs nothing. */
+function usageOf(response: JsonRecord, tokensMax: number): UsageReading {
+  const reading = readUsage(response.usage, tokensMax)
+  const tools = toolsRun(response, reading.usage?.reasoningTokens ?? 0)
+  if (reading.usage === null || tools === null)
+    return reading.usage === null ? blank(reading) : reading
+  return { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, tools } } }
+}
+
+const blank = (reading: UsageReading): UsageReading =>
+  reading.fault === 'absent' ? NO_USAGE : reading
+
+const ITEMS: ReadonlyMap<unknown, string> = new Map([
+  ['web_search_call', 'web_search'],
+  ['file_search_call', 'file_search'],
+  ['code_interpreter_call', 'code_interpreter'],
+  ['image_generation_call', 'image_generation'],
+])
+
+/** Calls by tool; null: none was run. A container is paid for once, however often it is used. */
+function toolsRun(response: JsonRecord, reasoningTokens: number): Record<string, number> | null {
+  const isPreview = arrayOr(response.tools).some((tool) =>
+    String(recordOr(tool).type ?? '').startsWith('web_search_preview'),
+  )
+  const counts: Record<string, number> = {}
+  const containers = new Set<unknown>()
+  for (const sent of arrayOr(response.output)) {
+    const item = recordOr(sent)
+    const tool = ITEMS.get(item.type)
+    if (tool === undefined || item.status === 'failed') continue
+    if (tool === 'code_interpreter' && item.container_id !== undefined) {
+      if (containers.has(item.container_id)) continue
+      containers.add(item.container_id)
+    }
+    // The older search is dearer, but not with models that reason.
+    const name =
+      tool === 'web_search' && isPreview && reasoningTokens === 0 ? `${tool}_preview` : tool
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return Object.keys(counts).length === 0 ? null : counts
+}
+
+const DELTAS: ReadonlySet<unknown> = new Set([
+  'response.output_text.delta',
+  'response.refusal.delta',
+  'response.function_call_arguments.delta',
+  'response.custom_tool_call_input.delta',
+  'response.reasoning_text.delta',
+  'response.reasoning_summary_text.delta',
+  'response.code_interpreter_call_code.delta',
+])
+const LANES_MAX = 4096
+
+function textsOfEvent({ type, delta, output_index: index }: JsonRecord): DeltaText[] {
+  if (!DELTAS.has(type) || typeof delta !== 'string' || delta === '') return []
+  const isLane = typeof index === 'number' && Number.isInteger(index) && index >= 0
+  return [{ lane: isLane ? Math.min(index, LANES_MAX) : 0, text: delta }]
+}
+
+function textsOfItem(sent: unknown, lane: number): DeltaText[] {
+  const item = recordOr(sent)
+  const parts = [...arrayOr(item.content), ...arrayOr(item.summary)].map(recordOr)
+  const texts = parts.flatMap((part) => [part.text, part.refusal])
+  return [...texts, item.name, item.arguments, item.input, item.code].flatMap((text) =>
+    typeof text === 'string' && text !== '' ? [{ lane, text }] : [],
+  )
+}

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Circuit, FAILURES_TO_OPEN, OPEN_MS, OPEN_MS_MAX, PROBE_MS, WINDOW_MS } from './circuit.ts'
+import { RETRY_AFTER_SECONDS_MAX, retryAfterSeconds } from './retry-after.ts'
+
+function failed(times: number, atMs = 0): Circuit {
+  const circuit = new Circuit()
+  for (let time = 0; time < times; time += 1) circuit.fail(atMs, atMs)
+  return circuit
+}
+
+describe('a circuit breaker', () => {
+  test('opens with the last of enough failures, and admits nobody until its time is over', () => {
+    expect(failed(FAILURES_TO_OPEN - 1).admits(0)).toBe(true)
+    const open = failed(FAILURES_TO_OPEN)
+    expect([0, OPEN_MS - 1, OPEN_MS].map((ms) => open.admits(ms))).toEqual([false, false, true])
+  })
+
+  test('stays closed while more calls go well than fail', () => {
+    const circuit = failed(1)
+    for (let call = 0; call < 50; call += 1) circuit.succeed(call)
+    for (let call = 0; call < 48; call += 1) circuit.fail(call, call)
+    expect(circuit.admits(50)).toBe(true)
+    circuit.fail(50, 50)
+    expect(circuit.admits(51)).toBe(false)
+  })
+
+  test('counts failures of one window only', () => {
+    const circuit = failed(FAILURES_TO_OPEN - 1)
+    circuit.fail(WINDOW_MS + 1, WINDOW_MS + 1)
+    expect(circuit.admits(WINDOW_MS + 1)).toBe(true)
+    expect(circuit.isIdle(WINDOW_MS + 2)).toBe(false)
+    expect(circuit.isIdle(2 * WINDOW_MS + 2)).toBe(true)
+  })
+
+  test('lets one call through when half open, and another when that one does not return', () => {
+    const circuit = failed(FAILURES_TO_OPEN)
+    circuit.begin(OPEN_MS)
+    expect(circuit.admits(OPEN_MS)).toBe(false)
+    expect(circuit.admits(OPEN_MS + PROBE_MS)).toBe(true)
+    circuit.giveBack()
+    expect(circuit.admits(OPEN_MS)).toBe(true)
+  })
+
+  test('a probe that goes well closes it, one that fails opens it for twice as long', () => {
+    const circuit = failed(FAILURES_TO_OPEN)
+    circuit.begin(OPEN_MS)
+    circuit.fail(OPEN_MS, OPEN_MS + 5)
+    expect(circuit.admits(OPEN_MS + 4 + 2 * OPEN_MS)).toBe(false)
+    expect(circuit.admits(OPEN_MS + 5 + 2 * OPEN_MS)).toBe(true)
+    circuit.succeed(OPEN_MS + 5 + 2 * OPEN_MS)
+    expect(circuit.admits(0)).toBe(true)
+    expect(failed(FAILURES_TO_OPEN - 1).admits(0)).toBe(true)
+  })
+
+  test('late news of calls from before it opened change nothing', () => {
+    const circuit = failed(FAILURES_TO_OPEN, 100)
+    circuit.succeed(99)
+    circuit.fail(99, 100 + OPEN_MS)
+    expect(circuit.admits(99 + OPEN_MS)).toBe(false)
+    expect(circuit.admits(100 + OPEN_MS)).toBe(true)
+  })
+
+  test('always admits a call again within the longest time, whatever happened', () => {
+    const event = fc.record({
+      kind: fc.constantFrom('begin', 'fail', 'succeed', 'giveBack'),
+      afterMs: fc.nat({ max: 2 * OPEN_MS }),
+      tookMs: fc.nat({ max: WINDOW_MS }),
+    })
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (events) => {
+        const circuit = new Circuit()
+        let nowMs = WINDOW_MS
+        for (const { kind, afterMs, tookMs } of events) {
+          nowMs += afterMs
+          if (kind === 'begin') circuit.begin(nowMs)
+          else if (kind === 'fail') circuit.fail(nowMs - tookMs, nowMs)
+          else if (kind === 'succeed') circuit.succeed(nowMs - tookMs)
+          else circuit.giveBack()
+        }
+        expect(circuit.admits(nowMs + OPEN_MS_MAX + PROBE_MS)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('Retry-After', () => {
+  const NOW_MS = Date.UTC(2026, 0, 1, 12)
+  test.each([
+    ['seconds', '7', 7],
+    ['a fraction, rounded up', '0.2', 1],
+    ['a date', 'Thu, 01 Jan 2026 12:00:30 GMT', 30],
+    ['a date that is over', 'Thu, 01 Jan 2026 11:00:00 GMT', 0],
+    ['longer than anybody is believed', '999999', RETRY_AFTER_SECONDS_MAX],
+    ['nothing', undefined, 0],
+    ['no time at all', 'soon', 0],
+    ['a negative number', '-5', 0],
+  ])('%s', (_what, header, seconds) => {
+    expect(retryAfterSeconds(header, NOW_MS)).toBe(seconds)
+  })
+})

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  chatBody,
+  expectAllWell,
+  post,
+  startRelay,
+  stream,
+  textOf,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/** What becomes of three of six channels, one phase after the other. */
+const SCRIPT = [
+  ['', '', ''],
+  ['fail-500', 'fail-429-retry-1', ''],
+  ['fail-cut', 'hang', 'fail-503'],
+  ['cut-after-0', '', 'fail-429'],
+  ['', 'fail-html', 'error-200'],
+  ['', '', ''],
+] as const
+const CALLS_A_PHASE = 60
+
+forEachDatabase('while upstreams fail, hang, cut, throttle and recover', (open) => {
+  let setup: RelaySetup
+  beforeAll(async () => {
+    setup = await startRelay(open, { RELAY_FIRST_BYTE_TIMEOUT: '1' })
+    await setup.app.options.set('AutomaticDisableChannelEnabled', 'true')
+    await setup.app.options.set('RetryTimes', '3')
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  async function move(id: number, words: string): Promise<void> {
+    const { database, upstream } = setup
+    const base_url = words === '' ? upstream.url : `${upstream.url}/~${words}`
+    await database.write.updateTable('channels').set({ base_url }).where('id', '=', id).execute()
+    await database.announce('channels')
+  }
+  async function isServed(client: RelayClient, model: string, index: number): Promise<boolean> {
+    if (index % 2 === 0) return (await post(setup, client, chatBody(model))).status === 200
+    const answer = await stream(setup, client, chatBody(model))
+    return textOf(answer.text()) === 'The answer is forty-two.'
+  }
+
+  test('every call is served and charged once, and no channel is disabled', async () => {
+    const model = aModel()
+    const ids: number[] = []
+    for (let index = 0; index < 6; index += 1) ids.push(await aRoute(setup, model))
+    const client = await aClient(setup)
+    let served = 0
+    for (const phase of SCRIPT) {
+      for (const [index, words] of phase.entries()) await move(ids[index] ?? 0, words)
+      const calls = Array.from({ length: CALLS_A_PHASE }, (_, index) =>
+        isServed(client, model, index),
+      )
+      served += (await Promise.all(calls)).filter(Boolean).length
+    }
+    expect(served).toBe(CALLS_A_PHASE * SCRIPT.length)
+    await setup.app.background.idle()
+    const disabled = await setup.database.read
+      .selectFrom('channels')
+      .select('id')
+      .where('status', '<>', ChannelStatus.enabled)
+      .execute()
+    expect(disabled).toEqual([])
+    const user = await setup.database.read
+      .selectFrom('users')
+      .select('request_count')
+      .where('id', '=', client.userId)
+      .executeTakeFirstOrThrow()
+    expect(user.request_count).toBe(served)
+  })
+})

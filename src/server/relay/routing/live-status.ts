@@ -1,0 +1,151 @@
+import { ChannelStatus } from '../../../contract/channel.ts'
+import type { App } from '../../app.ts'
+import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
+import {
+  isLastOfSomething,
+  takeTrial,
+  trialDelaySeconds,
+} from '../../channel/channel-pause-store.ts'
+import { changeStatusByProgram } from '../../channel/channel-status.ts'
+import { findChannel } from '../../channel/channel-store.ts'
+import type { RelayError } from '../relay-error.ts'
+import type { PausedChannel } from './channel-map.ts'
+import type { RoutableChannel } from './choose-channel.ts'
+
+/**
+ * Disables channels whose account or key is refused, and enables them again, both from the calls
+ * that people make.
+ *
+ * - A refusal that names such a reason counts at once. One that does not (a bare 401) counts after
+ *   two users, or one user five times, met it within five minutes and no call went well between; it
+ *   never takes the last channel that serves some model to some group.
+ * - A disabled channel is tried by one real call after five minutes, then after twice as long each
+ *   time. If the upstream answers, it is enabled; if not, the call goes on to other channels.
+ *
+ * Overload, silence and broken connections disable nothing: they pass, and circuit breakers keep
+ * calls away meanwhile.
+ */
+export interface LiveStatus {
+  refused(channel: RoutableChannel, error: RelayError, by: Cause): void
+  answered(channel: RoutableChannel, by: Cause): void
+  /** A disabled channel that this call is to try before all others, or null. */
+  trial(paused: readonly PausedChannel[]): Promise<RoutableChannel | null>
+}
+
+interface Cause {
+  userId: number
+  requestId: string
+}
+
+const WINDOW_MS = 300_000
+const USERS_ENOUGH = 2
+const HITS_ENOUGH = 5
+
+interface Suspicion {
+  sinceMs: number
+  hits: number
+  users: Set<number>
+}
+
+export function createLiveStatus(app: App): LiveStatus {
+  const { database, options, clock, background, trace } = app
+  const suspicions = new Map<number, Suspicion>()
+  /** Channels whose status is being changed. */
+  const underWay = new Set<number>()
+
+  function isConfirmed({ id }: RoutableChannel, userId: number): boolean {
+    const nowMs = clock.monotonicMs()
+    let suspicion = suspicions.get(id)
+    if (suspicion === undefined || nowMs - suspicion.sinceMs > WINDOW_MS) {
+      suspicion = { sinceMs: nowMs, hits: 0, users: new Set() }
+      suspicions.set(id, suspicion)
+    }
+    suspicion.hits += 1
+    suspicion.users.add(userId)
+    return suspicion.users.size >= USERS_ENOUGH || suspicion.hits >= HITS_ENOUGH
+  }
+
+  function once(what: string, { id }: RoutableChannel, work: () => Promise<void>): void {
+    if (underWay.has(id)) return
+    underWay.add(id)
+    const isTaken = background.run(what, () => work().finally(() => underWay.delete(id)))
+    if (!isTaken) underWay.delete(id)
+  }
+
+  async function disable(
+    used: RoutableChannel,
+    { error, isCertain, requestId }: { error: RelayError; isCertain: boolean; requestId: string },
+  ): Promise<void> {
+    const channel = await findChannel(database.read, used.id)
+    // Entered anew or sent elsewhere since: what was refused is not what is there now.
+    if (channel === null || !isSameAccount(channel, used)) return
+    if (channel.status !== ChannelStatus.enabled) return
+    if (!isCertain && (await isLastOfSomething(database.read, used.id))) return
+    const { status, code, message } = error
+    suspicions.delete(used.id)
+    await changeStatusByProgram(app, {
+      channel,
+      to: ChannelStatus.autoDisabled,
+      cause: 'refused',
+      reason: `上游拒绝了密钥或账户（${status}${code === '' ? '' : ` ${code}`}）：${message}`,
+      requestId,
+    })
+  }
+
+  async function enable(used: RoutableChannel, requestId: string): Promise<void> {
+    const channel = await findChannel(database.read, used.id)
+    if (channel === null || !isSameAccount(channel, used)) return
+    if (channel.status !== ChannelStatus.autoDisabled) return
+    await changeStatusByProgram(app, {
+      channel,
+      to: ChannelStatus.enabled,
+      cause: 'answered',
+      reason: '恢复应答',
+      requestId,
+    })
+  }
+
+  return {
+    refused(channel, error, { userId, requestId }) {
+      if (!channel.isEnabled || !options.flag('AutomaticDisableChannelEnabled')) return
+      const verdict = { ...error, code: String(error.code) }
+      if (!isHardRefusal(verdict)) return
+      const isCertain = isCertainRefusal(verdict)
+      if (!isCertain && !isConfirmed(channel, userId)) return
+      once('disabling a channel', channel, () => disable(channel, { error, isCertain, requestId }))
+    },
+    answered(channel, { requestId }) {
+      if (suspicions.size > 0) suspicions.delete(channel.id)
+      if (channel.isEnabled) return
+      if (!options.flag('AutomaticEnableChannelEnabled')) return
+      once('enabling a channel', channel, () => enable(channel, requestId))
+    },
+    async trial(paused) {
+      if (paused.length === 0 || !options.flag('AutomaticEnableChannelEnabled')) return null
+      const nowSeconds = clock.nowSeconds()
+      const due = paused.find(({ nextTrialSeconds }) => nextTrialSeconds <= nowSeconds)
+      if (due === undefined) return null
+      const dueAt = due.nextTrialSeconds
+      const channelId = due.channel.id
+      // Moved on first, so that no other call of this process asks for it meanwhile.
+      due.nextTrialSeconds = nowSeconds + trialDelaySeconds(0)
+      try {
+        const taken = await takeTrial(database.write, { channelId, dueAt, nowSeconds })
+        if (taken === null) return null
+        due.nextTrialSeconds = taken.nextTrialAt
+        return taken.isOurs ? due.channel : null
+      } catch (error) {
+        // The call itself does not depend on it.
+        trace.warn({ err: error, channelId }, 'a disabled channel was not tried')
+        return null
+      }
+    },
+  }
+}
+
+/** Whether what a call went out with is what the channel has now. */
+const isSameAccount = (
+  stored: RoutableChannel['row'],
+  { row }: Pick<RoutableChannel, 'row'>,
+): boolean =>
+  stored.key === row.key && stored.base_url === row.base_url && stored.config === row.config

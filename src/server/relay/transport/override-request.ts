@@ -1,0 +1,48 @@
+import { NO_OVERRIDES, type Overrides } from '../../channel/overrides.ts'
+import { scanBody } from '../json/body-scan.ts'
+import { splice, type MemberEdit } from '../json/body-splice.ts'
+import type { UpstreamRequest } from './upstream-call.ts'
+
+/**
+ * The request as the channel wants it otherwise: by its proxy, with its headers and members of the
+ * body. A body that is no JSON object stays as it is.
+ */
+export function overridden(
+  request: UpstreamRequest,
+  { overrides, key }: { overrides: Overrides; key: string },
+): UpstreamRequest {
+  if (overrides === NO_OVERRIDES) return request
+  const { proxy, headers, params } = overrides
+  return {
+    ...request,
+    ...(proxy === undefined ? {} : { proxy }),
+    headers: overriddenHeaders(request.headers, headers, key),
+    body: overriddenBody(request.body, params),
+  }
+}
+
+function overriddenHeaders(
+  headers: Record<string, string>,
+  others: Overrides['headers'],
+  key: string,
+): Record<string, string> {
+  const names = Object.keys(others)
+  if (names.length === 0) return headers
+  const kept = Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  const set = Object.entries(others)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => [name, value.replaceAll('{api_key}', () => key)])
+  return Object.fromEntries([...kept, ...set])
+}
+
+function overriddenBody(body: Buffer | null, params: Overrides['params']): Buffer | null {
+  const entries = Object.entries(params)
+  if (entries.length === 0 || body === null) return body
+  const scanned = scanBody(body)
+  if (!scanned.ok) return body
+  const edits = entries.map(([name, value]): MemberEdit => ({
+    set: name,
+    json: JSON.stringify(value),
+  }))
+  return splice(scanned, edits)
+}

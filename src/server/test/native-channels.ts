@@ -1,0 +1,61 @@
+import { BEDROCK_ACCOUNT } from '../../../tools/fake-upstream/providers/bedrock-checks.ts'
+import { vertexCredentials } from '../../../tools/fake-upstream/providers/vertex-answers.ts'
+
+/** A channel for each provider with addresses, words or signatures of its own. */
+export interface NativeChannel {
+  label: string
+  type: number
+  key(upstream: string): string
+  config: string
+  /** A name that the provider's rules know; tests put a number behind it. */
+  model: string
+  /** It can be told that a tool must be called. */
+  demandsTools: boolean
+  /** It can be told what its answer must look like. */
+  obeysSchemas: boolean
+}
+
+const ACCOUNT = '0123456789abcdef0123456789abcdef'
+
+const channel = (
+  label: string,
+  type: number,
+  over: Partial<NativeChannel> = {},
+): NativeChannel => ({
+  label,
+  type,
+  key: () => 'sk-upstream',
+  config: '',
+  model: 'some-model',
+  demandsTools: true,
+  obeysSchemas: true,
+  ...over,
+})
+
+const bedrockKey = (): string => {
+  const { accessKeyId, secretKey, region } = BEDROCK_ACCOUNT
+  return `${accessKeyId}|${secretKey}|${region}`
+}
+
+const vertexKey = (upstream: string): string =>
+  `us-east5|our-project|${vertexCredentials(upstream)}`
+
+export const nativeChannels: readonly NativeChannel[] = [
+  channel('Ollama', 30, { model: 'llama3.2', demandsTools: false }),
+  channel('Zhipu', 16, { model: 'glm-4.6', key: () => 'id.secretsecret' }),
+  channel('DashScope', 17, { model: 'qwen-plus' }),
+  channel('Cloudflare', 37, { model: '@cf/llama', config: JSON.stringify({ user_id: ACCOUNT }) }),
+  channel('Cohere', 35, { model: 'command-a-03-2025' }),
+  channel('Bedrock by Converse', 33, {
+    model: 'us.amazon.nova-pro-v1:0',
+    key: bedrockKey,
+    obeysSchemas: false,
+  }),
+  channel('Claude on Bedrock', 33, {
+    model: 'anthropic.claude-sonnet-4-5-20250929-v1:0',
+    key: bedrockKey,
+  }),
+  channel('Gemini on Vertex', 42, { model: 'gemini-2.0-flash', key: vertexKey }),
+  channel('Claude on Vertex', 42, { model: 'claude-sonnet-4-5', key: vertexKey }),
+  channel('Llama on Vertex', 42, { model: 'meta/llama-3.3-70b-instruct-maas', key: vertexKey }),
+]

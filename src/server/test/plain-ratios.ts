@@ -1,0 +1,24 @@
+import type { Ratios } from '../option/live-options.ts'
+
+const nothing: ReadonlyMap<string, string> = new Map()
+
+/** No model has a price, nothing is special; tests add what they are about. */
+export const PLAIN_RATIOS: Ratios = {
+  model: nothing,
+  completion: nothing,
+  group: nothing,
+  cache: nothing,
+  cacheWrite: nothing,
+  cacheWriteHour: nothing,
+  perCall: nothing,
+  audio: nothing,
+  audioCompletion: nothing,
+  image: nothing,
+  imageCompletion: nothing,
+  picture: nothing,
+  tool: nothing,
+  tiers: new Map(),
+  quotaPerUnit: '500000',
+  otherwise: undefined,
+  version: 1,
+}

@@ -1,0 +1,103 @@
+import { createVerify, generateKeyPairSync } from 'node:crypto'
+import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
+import { chatAnswer } from '../chat-answers.ts'
+import { objectOf, type Call, type Json } from '../call.ts'
+import { anthropicAnswer } from '../native/anthropic-answers.ts'
+import { geminiAnswer, geminiErrorAnswer } from '../native/gemini-answers.ts'
+
+const ACCESS_TOKEN = 'ya29.fake-access-token'
+const EMAIL = 'gateway@our-project.iam.gserviceaccount.com'
+const KEY_ID = '0123456789abcdef'
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+
+let pair: { privateKey: string; publicKey: string } | null = null
+
+/** Made when it is first needed: that takes a moment. */
+function keyPair(): { privateKey: string; publicKey: string } {
+  pair ??= generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  return pair
+}
+
+/** The credentials of a service account that this upstream knows. */
+export const vertexCredentials = (upstream: string): string =>
+  JSON.stringify({
+    type: 'service_account',
+    project_id: 'our-project',
+    private_key_id: KEY_ID,
+    private_key: keyPair().privateKey,
+    client_email: EMAIL,
+    token_uri: `${upstream}/vertex-token`,
+  })
+
+/** `POST /vertex-token`: a signed claim for an access token. */
+export function vertexTokenAnswer(call: Call): Answer {
+  const form = new URLSearchParams(call.bytes.toString())
+  const problem = claimProblem(form)
+  if (problem !== null) {
+    return jsonAnswer({ error: 'invalid_grant', error_description: problem }, 400)
+  }
+  return jsonAnswer({ access_token: ACCESS_TOKEN, expires_in: 3599, token_type: 'Bearer' })
+}
+
+function claimProblem(form: URLSearchParams): string | null {
+  if (form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer') {
+    return 'unsupported grant type'
+  }
+  const [header = '', claim = '', signature = ''] = (form.get('assertion') ?? '').split('.')
+  const verify = createVerify('RSA-SHA256').update(`${header}.${claim}`)
+  if (!verify.verify(keyPair().publicKey, signature, 'base64url')) return 'Invalid JWT Signature.'
+  const head = partOf(header)
+  const claims = partOf(claim)
+  if (head.alg !== 'RS256' || head.kid !== KEY_ID) return 'Invalid JWT header.'
+  if (claims.iss !== EMAIL || claims.scope !== SCOPE) return 'Invalid JWT claims.'
+  if (Number(claims.exp) - Number(claims.iat) !== 3600) return 'Invalid JWT: lifetime'
+  return String(claims.aud).endsWith('/vertex-token') ? null : 'Invalid JWT audience.'
+}
+
+const partOf = (text: string): Json =>
+  objectOf(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
+
+/** What is wrong with who asks, and where; null: nothing. */
+function accessProblem(call: Call): Answer | null {
+  if (call.authorization !== `Bearer ${ACCESS_TOKEN}`) {
+    return geminiErrorAnswer(401, 'Request had invalid authentication credentials.')
+  }
+  const isPlace = call.path.includes('/projects/our-project/locations/us-east5/')
+  return isPlace ? null : geminiErrorAnswer(404, 'Publisher Model was not found')
+}
+
+/** `…/publishers/google/models/{m}:generateContent` and `:streamGenerateContent`. */
+export function vertexGeminiAnswer(call: Call): Answer {
+  const headers = { ...call.headers, 'x-goog-api-key': 'checked' }
+  return accessProblem(call) ?? geminiAnswer({ ...call, headers })
+}
+
+/** `…/publishers/anthropic/models/{m}:rawPredict` and `:streamRawPredict`. */
+export function vertexClaudeAnswer(call: Call): Answer {
+  const problem = accessProblem(call)
+  if (problem !== null) return problem
+  const { anthropic_version: version, anthropic_beta: betas, ...rest } = call.json
+  if (version !== 'vertex-2023-10-16') {
+    return geminiErrorAnswer(400, 'anthropic_version: Field required')
+  }
+  if ('model' in rest) return geminiErrorAnswer(400, 'model: Extra inputs are not permitted')
+  return anthropicAnswer({
+    ...call,
+    headers: {
+      'x-api-key': 'checked',
+      'anthropic-version': 'checked',
+      ...(betas === undefined ? {} : { 'anthropic-beta': 'some' }),
+    },
+    json: { ...rest, model: call.model },
+  })
+}
+
+/** `…/endpoints/openapi/chat/completions`: models of other makers. */
+export function vertexSharedAnswer(call: Call): Answer {
+  if (accessProblem(call) === null) return chatAnswer(call)
+  return errorAnswer(401, { message: 'not authenticated', type: 'unauthenticated', code: null })
+}
