@@ -16,8 +16,8 @@ const benchmarks = new Map([
   ['logs', () => import('./logs/logs.ts')],
   ['export', () => import('./logs/export.ts')],
   ['streams', () => import('./streams.ts')],
-  ['console', () => import('./console.ts')],
-  ['cuts', () => import('./cuts.ts')],
+  ['console', () => import('./console/console.ts')],
+  ['cuts', () => import('./cuts/cut-streams.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])
 

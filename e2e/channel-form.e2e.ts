@@ -396,6 +396,26 @@ describe('an existing channel', () => {
     expect(await newest()).toMatchObject({ base_url: 'https://other.example.com' })
   })
 
+  test('headers and parameters are overridden, kept unread, and taken away again', async () => {
+    await field('请求头覆盖').fill('{"X-Team": 1}')
+    await button('保存').click()
+    await expectText('请求头覆盖须是 JSON 对象，值为字符串')
+    await field('请求头覆盖').fill('{"X-Team": "blue-secret"}')
+    await field('参数覆盖').fill('{"temperature": 0.7}')
+    await submit('保存')
+    expect(await newest()).toMatchObject({
+      config: '{"header_override":"","param_override":{"temperature":0.7}}',
+      config_set: ['header_override'],
+    })
+    await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+    await button('移除 请求头覆盖').waitFor()
+    expect(await page.content()).not.toContain('blue-secret')
+    await button('移除 请求头覆盖').click()
+    await field('参数覆盖').fill('')
+    await submit('保存')
+    expect(await newest()).toMatchObject({ config: '', config_set: [] })
+  })
+
   test('its models are fetched with the stored key', async () => {
     await button('从上游获取').click()
     await expectText('上游提供 1 个模型，新填入 1 个')

@@ -43,6 +43,12 @@ test('each browser gets what it can unpack, under the same name and type', async
   expect(new Set(texts).size).toBe(1)
 })
 
+test('a file of another build is not there', async () => {
+  const answer = await fetch(`${visit.gatehouse.url}/assets/start-00000000.js`)
+  expect(answer.status).toBe(404)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+})
+
 test('robots read rules, not the console', async () => {
   const answer = await fetch(`${visit.gatehouse.url}/robots.txt`)
   expect(answer.headers.get('content-type')).toContain('text/plain')

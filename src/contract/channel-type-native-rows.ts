@@ -80,8 +80,8 @@ export const nativeRows: readonly ChannelType[] = [
     protocol: 'dashscope',
     fields: [field('plugin', { zh: '插件参数', en: 'Plugin parameter' }, { alsoOther: true })],
     notice: {
-      zh: '使用 DashScope 原生接口；若要 OpenAI 兼容接口，请选「阿里云百炼」',
-      en: "Speaks DashScope's own protocol; for its OpenAI-compatible one choose Alibaba Bailian",
+      zh: '通过兼容模式调用；模型名以 -internet 结尾时联网搜索，插件参数随请求头发送',
+      en: 'Called by its compatible mode; a model name ending in -internet searches the web',
     },
   }),
   row({
@@ -173,6 +173,10 @@ export const nativeRows: readonly ChannelType[] = [
       ),
     ],
     hiddenFields: ['key', 'batch'],
+    notice: {
+      zh: '模型名可以是 Bedrock 的模型 ID、推理配置文件或 ARN，也可以是 Claude 的公开名称',
+      en: 'A model is an id, an inference profile or an ARN of Bedrock, or a public name of Claude',
+    },
   }),
   row({
     type: 34,

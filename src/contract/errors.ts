@@ -712,6 +712,11 @@ export const errors = {
     zh: '令牌额度不足',
     en: 'The token has not enough quota',
   },
+  channel_incomplete: {
+    status: 503,
+    zh: '「{type}」渠道的密钥、区域、账户或地址不完整，请管理员补全',
+    en: 'A channel of type “{type}” lacks a usable key, region, account or address',
+  },
   channel_protocol_unsupported: {
     status: 501,
     code: 'api_not_implemented',

@@ -31,11 +31,18 @@ test('an empty variable counts as absent', () => {
 test.each([
   ['PORT', '80a', 'PORT: got "80a", wants a whole number from 0 to 65535'],
   ['PORT', '70000', 'PORT: got "70000", wants a whole number from 0 to 65535'],
+  ['PORT', '-1', 'PORT: got "-1", wants a whole number from 0 to 65535'],
+  ['PORT', '1e3', 'PORT: got "1e3", wants a whole number from 0 to 65535'],
   ['SQLITE_SYNCHRONOUS', 'OFF', 'SQLITE_SYNCHRONOUS: got "OFF", wants one of FULL, NORMAL'],
   [
     'TRUSTED_PROXIES',
     '10.0.0.1,proxy',
     'TRUSTED_PROXIES: got "10.0.0.1,proxy", wants a comma list of addresses or CIDR blocks',
+  ],
+  [
+    'TRUSTED_PROXIES',
+    '*',
+    'TRUSTED_PROXIES: got "*", wants a comma list of addresses or CIDR blocks',
   ],
   ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", wants 10 or 100'],
   ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", wants true or false'],
@@ -49,9 +56,17 @@ test.each([
   expect(() => parseConfig({ [name]: value })).toThrow(new ConfigError(line))
 })
 
-test('a wrong secret is not repeated', () => {
-  expect(() => parseConfig({ SESSION_SECRET: 'hunter2' })).toThrow(
-    new ConfigError('SESSION_SECRET: got a value, wants at least 16 characters'),
+test.each([
+  ['SESSION_SECRET', 'hunter2', 'at least 16 characters'],
+  ['SESSION_SECRET', 'x', 'at least 16 characters'],
+  ['METRICS_TOKEN', 'x', 'at least 16 characters'],
+  ['INITIAL_ROOT_PASSWORD', '1234567', '8 characters to 72 bytes'],
+  ['INITIAL_ROOT_PASSWORD', '密'.repeat(25), '8 characters to 72 bytes'],
+  ['INITIAL_ROOT_TOKEN', `sk-${'a'.repeat(45)}`, '32 to 48 letters and digits'],
+  ['INITIAL_ROOT_ACCESS_TOKEN', 'a'.repeat(31), '32 letters and digits'],
+])('a wrong %s is not repeated', (name, value, wants) => {
+  expect(() => parseConfig({ [name]: value })).toThrow(
+    new ConfigError(`${name}: got a value, wants ${wants}`),
   )
 })
 

@@ -2,6 +2,8 @@ import ipaddr from 'ipaddr.js'
 import fs from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
+import { length } from '../contract/text.ts'
+import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
@@ -83,7 +85,11 @@ export const settings = {
     'signs cookies (generated once and kept with the data)',
   ),
   INITIAL_ROOT_PASSWORD: setting(
-    z.string().min(8).max(72).meta({ wants: '8 to 72 characters' }),
+    z
+      .string()
+      .refine((password) => length(password) >= PASSWORD_LENGTH_MIN)
+      .refine((password) => Buffer.byteLength(password) <= PASSWORD_BYTES_MAX)
+      .meta({ wants: `${PASSWORD_LENGTH_MIN} characters to ${PASSWORD_BYTES_MAX} bytes` }),
     'password of `root` in an empty database',
   ),
   INITIAL_ROOT_TOKEN: setting(

@@ -5,7 +5,7 @@ import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { copyText } from '../ui/copy-text.ts'
+import { copyText } from '../ui/copy/copy-text.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 

@@ -86,7 +86,7 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
 function keyErrors(form: ChannelForm, before: Channel | null): Found {
   if (!needsKey(form, before) || form.key.trim() !== '') return []
   if (before?.type === form.type && form.overrides.proxy !== '') {
-    return [['key', { text: mark('代理已更改，请重新填写密钥') }]]
+    return [['key', { text: mark('网络代理已更改，请重新填写密钥') }]]
   }
   return needsKeyAgain(form, before)
     ? [['key', { text: mark('类型或地址已更改，请重新填写密钥') }]]
@@ -121,7 +121,7 @@ function overrideErrors(form: ChannelForm, before: Channel | null): Found {
   const { proxy, headers, params } = form.overrides
   const errors: Found = []
   if (proxy !== null && proxy !== '' && !isProxyAddress(proxy)) {
-    const text = mark('代理须是 http:// 或 https:// 开头的地址，例如 http://127.0.0.1:3128')
+    const text = mark('网络代理须是 http:// 或 https:// 开头的地址，例如 http://127.0.0.1:3128')
     errors.push(['overrides.proxy', { text }])
   }
   const isTyped = headers !== null && headers.trim() !== ''

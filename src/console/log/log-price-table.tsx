@@ -53,12 +53,11 @@ export function PriceTable({ price, quota, costText }: PriceTableProps) {
         ))}
         {price.tier_above !== undefined && (
           <tr>
-            <th scope="row">
+            <th scope="row" colSpan={2}>
               {t('提示超过 {{tokens}} tokens，按长上下文倍率', {
                 tokens: grouped(price.tier_above),
               })}
             </th>
-            <td />
           </tr>
         )}
         <tr>

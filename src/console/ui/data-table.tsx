@@ -117,7 +117,7 @@ function tableStyle<Row>({
 
 function SkeletonRows<Row>({ columns, rowActions, pageSize }: DataTableProps<Row>) {
   return Array.from({ length: pageSize }, (_, row) => (
-    <tr key={row}>
+    <tr key={`loading-${row}`}>
       {columns.map((column) => (
         <td key={column.id} data-align={column.align}>
           <Skeleton width={(column.width ?? SHARED_WIDTH) / 2} />
@@ -195,14 +195,19 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
 }
 
 function Blocks<Row extends { id: number }>(props: DataTableProps<Row> & { shown: Row[] }) {
-  const { list, block, rowActions, shown, label } = props
+  const { list, block, rowActions, shown, label, pageSize } = props
   if (list.isLoading) {
     return (
       <ul aria-label={label} aria-busy="true">
-        {Array.from({ length: 6 }, (_, row) => (
-          <li key={row} className={styles['block']}>
-            <Skeleton width={120} />
-            <Skeleton width={200} />
+        {Array.from({ length: pageSize }, (_, row) => (
+          <li key={`loading-${row}`} className={styles['block']}>
+            <div className={styles['blockLine']}>
+              <Skeleton width={120} />
+            </div>
+            <div className={styles['blockLine']}>
+              <Skeleton width={200} />
+            </div>
+            {rowActions !== undefined && <div className={styles['blockActions']} />}
           </li>
         ))}
       </ul>

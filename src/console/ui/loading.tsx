@@ -5,7 +5,7 @@ import styles from './states.module.css'
 export function Loading({ prompt }: { prompt?: string }) {
   const { t } = useTranslation()
   return (
-    <output className={styles['loading']}>
+    <output className={styles['loading']} data-loading>
       {t('正在加载{{prompt}}…', { prompt: prompt ?? t('页面') })}
     </output>
   )

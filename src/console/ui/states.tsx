@@ -37,5 +37,5 @@ export function LoadError({ what, error, onRetry }: LoadErrorProps) {
 export function Skeleton({ width = 64 }: { width?: number }) {
   // React types know no custom properties; this one is read by the class.
   const style = { '--skeleton-width': `${width}px` } as React.CSSProperties
-  return <span className={styles['skeleton']} style={style} aria-hidden="true" />
+  return <span className={styles['skeleton']} style={style} data-loading aria-hidden="true" />
 }

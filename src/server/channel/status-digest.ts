@@ -30,8 +30,10 @@ export interface StatusDigest {
 /** Listens to changes of channels. `collectMs`: how long they are collected. */
 export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDigest {
   let timer: NodeJS.Timeout | undefined
+  let isStopped = false
 
   function later(delayMs: number): void {
+    if (isStopped) return
     timer ??= setTimeout(() => {
       timer = undefined
       app.background.run('a letter about channels', async () => {
@@ -50,7 +52,12 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
   })
   // What a process that died left untold.
   later(collectMs)
-  return { stop: () => clearTimeout(timer) }
+  return {
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+    },
+  }
 }
 
 /** Tells root of what is open. False: something stays open, for a later letter. */

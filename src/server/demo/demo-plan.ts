@@ -83,6 +83,11 @@ export function planDemo({ seed, size, nowSeconds, upstreamUrl, ratios }: PlanSe
 const CODE_NAMES = ['新用户礼包', '国庆活动', '社区贡献奖', '老客户回馈', '渠道推广', '内测补偿']
 const CODE_POINTS = [500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000]
 
+/** Share of codes that get used; they are the oldest. */
+const USED_SHARE = 0.55
+/** Of the others one in so many was withdrawn. */
+const WITHDRAWN_EACH = 4
+
 /** More than half of the codes get used, some were withdrawn, the rest wait for somebody. */
 function planCodes(
   dice: Dice,
@@ -90,8 +95,8 @@ function planCodes(
   { startSeconds, nowSeconds }: { startSeconds: number; nowSeconds: number },
 ): DemoCode[] {
   return Array.from({ length: count }, (_, index) => {
-    const place = index / count
-    const status = place < 0.55 ? 'used' : place < 0.85 ? 'unused' : 'disabled'
+    const place = (index / count - USED_SHARE) / (1 - USED_SHARE)
+    const status = place < 0 ? 'used' : index % WITHDRAWN_EACH === 0 ? 'disabled' : 'unused'
     return {
       key: dice.text(32, HEX_DIGITS),
       name: dice.pick(CODE_NAMES),
@@ -100,7 +105,7 @@ function planCodes(
       createdSeconds:
         status === 'used'
           ? startSeconds - dice.whole(1, 9) * SECONDS_PER_DAY
-          : dice.whole(startSeconds, nowSeconds),
+          : Math.floor(startSeconds + place * (nowSeconds - startSeconds)),
     }
   })
 }

@@ -53,6 +53,9 @@ export async function serveConsole(
     }
     const file = fileOf(folder, url)
     if (file !== null) return sendFile(reply, file)
+    // A file of another build: the page in its place would only confuse whoever asked for a script.
+    if (url.startsWith('/assets/'))
+      return reply.code(404).header('Cache-Control', 'no-store').send('')
     return sendPage(reply, index, app)
   })
 }

@@ -91,6 +91,30 @@ forEachDatabase('hostile requests', (open) => {
     })
   })
 
+  describe.each(['github', 'lark', 'oidc'])('coming back from %s', (provider) => {
+    test.each(TEXTS)('with %s', async (_what, text) => {
+      const word = text.isWellFormed() ? encodeURIComponent(text) : '%ED%A0%80'
+      if (word.length > 3000) return
+      for (const query of [`code=${word}&state=${word}`, `code=x&state=${word}&error=${word}`]) {
+        const answer = await server.call('GET', `/api/oauth/${provider}?${query}`)
+        expect(answer.status).toBe(text.includes('\0') ? 200 : 403)
+        expect(answer.json['success']).toBe(false)
+        expect(answer.headers['set-cookie']).toBeUndefined()
+      }
+    })
+  })
+
+  test.each(TEXTS)('the code %s of the public account signs nobody in', async (_what, text) => {
+    const word = text.isWellFormed() ? encodeURIComponent(text) : '%ED%A0%80'
+    if (word.length > 3000) return
+    for (const path of ['/api/oauth/wechat', '/api/oauth/wechat/bind']) {
+      const as = path.endsWith('bind') ? root : {}
+      const answer = await server.call('GET', `${path}?code=${word}`, { as })
+      expect([answer.status, answer.json['success']]).toEqual([200, false])
+      expect(answer.headers['set-cookie']).toBeUndefined()
+    }
+  })
+
   const FILTERED = ['/api/log/', '/api/log/self', '/api/log/stat', '/api/log/self/stat']
 
   describe.each([...FILTERED, '/api/audit/', '/api/dashboard'])('%s', (path) => {

@@ -106,7 +106,7 @@ function defaultTiers(): { text: string; map: TierMap } {
     const text = readFileSync(new URL('price-tiers.json', import.meta.url), 'utf8')
     const map = parsePriceTiers(text)
     if (!(map instanceof Map)) throw new Error('the built-in price tiers cannot be read')
-    builtIn = { text: text.replace(/\s+/g, ' ').trim(), map }
+    builtIn = { text: text.trim(), map }
   }
   return builtIn
 }

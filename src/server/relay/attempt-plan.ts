@@ -66,8 +66,12 @@ export function planAttempt(
   const to = providerCall(parts, call, planned, modelName)
   const url = provider?.url(channel, to) ?? null
   if (provider === null || url === null) {
+    // Every provider talks: where it cannot, the channel does not say where or as whom.
     const label = channelType(channel.type).label
-    return new AppError('channel_protocol_unsupported', { type: label[call.language] })
+    const isIncomplete = provider !== null && surface.task === 'chat'
+    return new AppError(isIncomplete ? 'channel_incomplete' : 'channel_protocol_unsupported', {
+      type: label[call.language],
+    })
   }
   try {
     const body = withSystemPrompt(planned, channel.systemPrompt)

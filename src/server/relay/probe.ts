@@ -67,7 +67,8 @@ export function createProbe(parts: RelayParts): Probe {
     const url = provider?.url(from, to) ?? null
     if (provider === null || url === null) {
       const params = { type: channelType(type).label.zh }
-      return { ok: false, code: 'channel_test_unsupported', params, elapsedMs: 0 }
+      const code = provider === null ? 'channel_test_unsupported' : 'channel_incomplete'
+      return { ok: false, code, params, elapsedMs: 0 }
     }
     const dialect = upstreamDialects[provider.dialect]
     const body = questionOf(dialect, mapped, parts.app.config.TEST_PROMPT)

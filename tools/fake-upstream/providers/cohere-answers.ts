@@ -47,6 +47,20 @@ export function cohereEmbedAnswer({ json, directives }: Call): Answer {
   return jsonAnswer({ id: 'e-fixed', texts, embeddings: { float }, meta })
 }
 
+const RANK_MEMBERS = new Set('model query documents top_n max_tokens_per_doc'.split(' '))
+
+/** `POST /v2/rerank`. */
+export function cohereRankAnswer({ json }: Call): Answer {
+  const stranger = Object.keys(json).find((name) => !RANK_MEMBERS.has(name))
+  if (stranger !== undefined) return jsonAnswer({ message: `unknown field: ${stranger}` }, 422)
+  const results = textsOf(json.documents).map((_, index) => ({
+    index,
+    relevance_score: 1 / (index + 1),
+  }))
+  const meta = { api_version: { version: '2' }, billed_units: { search_units: 1 } }
+  return jsonAnswer({ id: 'r-fixed', results, meta })
+}
+
 function problemOf({ json, authorization }: Call): string | null {
   if (!authorization.startsWith('Bearer ')) return 'no api key supplied'
   const stranger = Object.keys(json).find((name) => !MEMBERS.has(name))

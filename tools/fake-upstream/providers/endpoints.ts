@@ -1,7 +1,7 @@
 import type { Answer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { converseAnswer, invokeAnswer } from './bedrock-answers.ts'
-import { cohereChatAnswer, cohereEmbedAnswer } from './cohere-answers.ts'
+import { cohereChatAnswer, cohereEmbedAnswer, cohereRankAnswer } from './cohere-answers.ts'
 import { ollamaChatAnswer, ollamaEmbedAnswer } from './ollama-answers.ts'
 import { checkedCloudflare, checkedDashscope, checkedZhipu } from './openai-like-checks.ts'
 import {
@@ -21,6 +21,7 @@ export const providerEndpoints: [suffix: RegExp, answer: (call: Call) => Answer]
   [/\/endpoints\/openapi\/chat\/completions$/, vertexSharedAnswer],
   [/\/api\/chat$/, ollamaChatAnswer],
   [/\/api\/embed$/, ollamaEmbedAnswer],
+  [/\/v2\/rerank$/, cohereRankAnswer],
   [/\/v2\/chat$/, cohereChatAnswer],
   [/\/v2\/embed$/, cohereEmbedAnswer],
   [/\/api\/paas\/v4\/chat\/completions$/, checkedZhipu],

@@ -1,7 +1,6 @@
-import { Button } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { SecretField } from '../../ui/field/secret-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
 import { FormRow, type RowField } from '../../ui/form.tsx'
 import { errorOf, type RowsProps } from '../channel-form-rows.tsx'
@@ -71,11 +70,20 @@ export function OverrideRows({ form, before }: RowsProps) {
         before={before}
         name="proxy"
         member="proxy"
-        label={t('代理')}
+        label={t('网络代理')}
         hint={t('只用于这个渠道，可留空')}
         placeholder="http://user:password@127.0.0.1:3128"
       >
-        {(field, input) => <SecretField field={field} {...input} />}
+        {(field, { onChange, ...input }) => (
+          <TextInput
+            {...field}
+            {...input}
+            className={styles['mono'] ?? ''}
+            inputMode="url"
+            autoComplete="off"
+            onChange={(event) => onChange(event.currentTarget.value)}
+          />
+        )}
       </SecretRow>
       <SecretRow
         form={form}

@@ -5,6 +5,7 @@ import { Sections } from '../option/sections.tsx'
 import { WithOptions } from '../option/with-options.tsx'
 import { RatioEditor } from '../ratio/ratio-editor.tsx'
 import { ClearHistory } from './clear-history.tsx'
+import { priceGroup } from './price-group.ts'
 import { generalGroup, logGroup, monitorGroup, quotaGroup, ratioGroup } from './operation-groups.ts'
 
 export function OperationSettings() {
@@ -42,6 +43,7 @@ export function OperationSettings() {
                   </OptionGroupForm>
                 ),
               },
+              ...(options.has('ModelPrice') ? [plain(priceGroup)] : []),
             ]}
           />
         )

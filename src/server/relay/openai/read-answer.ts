@@ -39,6 +39,9 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   tool_calls: 'toolCalls',
   function_call: 'toolCalls',
   content_filter: 'filtered',
+  // Zhipu.
+  sensitive: 'filtered',
+  model_context_window_exceeded: 'length',
 }
 
 /** Some servers say `stop` after calls. */

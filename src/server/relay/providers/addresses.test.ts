@@ -82,6 +82,7 @@ describe.each<[string, Row[]]>([
       [35, {}, {}, 'https://api.cohere.ai/v2/chat'],
       [35, { baseUrl: 'https://api.cohere.com/v1' }, {}, 'https://api.cohere.com/v2/chat'],
       [35, {}, { task: 'embeddings' }, 'https://api.cohere.ai/v2/embed'],
+      [35, {}, { task: 'rerank', model: 'rerank-v3.5' }, 'https://api.cohere.ai/v2/rerank'],
     ],
   ],
   [
@@ -130,6 +131,12 @@ describe.each<[string, Row[]]>([
         { key: 'AK|SK|cn-north-1' },
         {},
         'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/m/converse',
+      ],
+      [
+        33,
+        { key: 'AK|SK|ap-northeast-1' },
+        { model: 'claude-opus-5-5' },
+        'https://bedrock-runtime.ap-northeast-1.amazonaws.com/model/jp.anthropic.claude-opus-5-5/invoke',
       ],
       // A region is no way to another host.
       [33, { key: 'AK|SK|evil.example/x' }, {}, null],

@@ -3,7 +3,7 @@ import type { Provider, ProviderChannel, ProviderRow } from '../dialect/provider
 import { bedrockSeal, bedrockUrl, claudeEdits, isClaude } from './bedrock/address.ts'
 import { claudeWire, converseWire } from './bedrock/wires.ts'
 import { cloudflareUrl } from './cloudflare/address.ts'
-import { cohereHeaders, cohereUrl } from './cohere/address.ts'
+import { cohereHeaders, cohereUrl, isRanking, rankingEdits } from './cohere/address.ts'
 import { dashscopeEdits, dashscopeHeaders, dashscopeUrl } from './dashscope/address.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
 import { ndjson } from './ollama/ndjson.ts'
@@ -49,6 +49,9 @@ const cohere: Provider = {
   headers: cohereHeaders,
   asksForUsage: () => false,
 }
+
+/** The common shape of rankings is Cohere's own. */
+const cohereRanking: Provider = { ...cohere, dialect: 'openai', edits: rankingEdits }
 
 const dashscope: Provider = {
   dialect: 'openai',
@@ -100,7 +103,7 @@ const zhipu: Provider = {
 export const nativeProviders: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   bedrock: (model) => (isClaude(model) ? bedrockClaude : converse),
   cloudflare,
-  cohere,
+  cohere: (model) => (isRanking(model) ? cohereRanking : cohere),
   dashscope,
   ollama,
   vertex,

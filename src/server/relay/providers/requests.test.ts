@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { channelType } from '../../../contract/channel-types.ts'
+import { errorText } from '../../../contract/errors.ts'
+import { anAdmin } from '../../test/factories.ts'
 import { nativeChannels } from '../../test/native-channels.ts'
 import {
   aClient,
@@ -209,6 +212,17 @@ describe('what a provider has no word for is refused by its name, for nothing', 
   })
 })
 
+test('Cohere ranks, in the shape that all others took over', async () => {
+  const model = 'rerank-v3.5'
+  await aRoute(setup, model, { type: 35 })
+  const body = { model, query: 'q', documents: ['a', 'b'], top_n: 1, return_documents: true }
+  const answer = await post(setup, client, body, { path: '/v1/rerank' })
+  expect(answer.json).toMatchObject({ results: [{ index: 0 }, { index: 1 }] })
+  const [seen] = setup.upstream.seen()
+  expect(seen?.url).toBe('/v2/rerank')
+  expect(seen?.body).toEqual({ model, query: 'q', documents: ['a', 'b'], top_n: 1 })
+})
+
 describe('credentials that are refused', () => {
   test('a secret key that is not Amazon’s: told without it', async () => {
     const model = 'amazon.nova-lite-v1:0'
@@ -218,6 +232,25 @@ describe('credentials that are refused', () => {
     expect(answer.status).toBe(403)
     expect(JSON.stringify(answer.json)).not.toContain('a-secret-that')
     await expectNothingCharged(setup, client)
+  })
+
+  test.each([
+    [33, 'amazon.nova-micro-v1:0', { key: 'AK|SK|not a region' }],
+    [37, '@cf/without-an-account', {}],
+    [42, 'gemini-2.0-pro', { key: 'us-east5|only-two' }],
+  ])('type %i without what it needs says so, also when it is tested', async (type, model, over) => {
+    const id = await aRoute(setup, model, { type, ...over })
+    const { label } = channelType(type)
+    const answer = await post(setup, client, { model, messages: TALK.slice(0, 2) })
+    expect(answer.status).toBe(503)
+    expect(JSON.stringify(answer.json)).toContain(
+      errorText('channel_incomplete', 'zh', { type: label.zh }),
+    )
+    await expectNothingCharged(setup, client)
+    const admin = await anAdmin(setup)
+    const tested = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+    expect(tested.json).toMatchObject({ success: false })
+    expect(JSON.stringify(tested.json)).toContain('不完整')
   })
 
   test('a service account that Google does not know: another channel is asked', async () => {

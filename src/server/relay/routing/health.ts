@@ -59,10 +59,18 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   function circuitOf(key: string): Circuit {
     const known = circuits.get(key)
     if (known !== undefined) return known
+    forgetOld()
     if (circuits.size >= TROUBLES_MAX) dropOldest(circuits)
     const made = new Circuit()
     circuits.set(key, made)
     return made
+  }
+
+  /** What nobody has asked about since it was over. */
+  function forgetOld(): void {
+    const nowMs = clock.monotonicMs()
+    for (const [key, circuit] of circuits) if (circuit.isIdle(nowMs)) circuits.delete(key)
+    for (const [key, untilMs] of throttled) if (untilMs <= nowMs) throttled.delete(key)
   }
 
   function noteFailure(

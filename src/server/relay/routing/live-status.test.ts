@@ -338,14 +338,14 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       const port = setup.app.options.text('SMTPPort')
       await disableTwo()
       await setup.app.options.set('SMTPPort', '9')
-      await expect(sendStatusDigest(setup.app)).rejects.toThrow()
-      const open = () =>
+      await expect(sendStatusDigest(setup.app)).rejects.toMatchObject({ code: 'mail_failed' })
+      const untold = () =>
         setup.database.read.selectFrom('channel_notices').select('channel_id').execute()
-      expect(await open()).toHaveLength(2)
+      expect(await untold()).toHaveLength(2)
       setup.clock.advanceSeconds(600)
       await setup.app.options.set('SMTPServer', '')
       expect(await sendStatusDigest(setup.app)).toBe(true)
-      expect(await open()).toEqual([])
+      expect(await untold()).toEqual([])
       await setup.app.options.set('SMTPPort', port)
       await mailThrough(setup, mailbox)
     })

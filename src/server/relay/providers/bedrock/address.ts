@@ -61,9 +61,17 @@ const IDS: Readonly<Record<string, string>> = {
   'llama3-70b-8192': 'meta.llama3-70b-instruct-v1:0',
 }
 
+/** Undated names end as they are, but for this one. */
+const FIRST_VERSIONS: ReadonlySet<string> = new Set(['claude-opus-4-6'])
 const DATED_CLAUDE = /^claude-(?:.+)-\d{8}$/
 /** Those that can be called directly; later ones only through a profile of several regions. */
 const CALLED_DIRECTLY = /^claude-(?:instant|2|3-(?:haiku|sonnet|opus|5))/
+/** Since then the Pacific's profiles are those of single countries. */
+const BY_COUNTRY = /^claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|[5-9])/
+const COUNTRIES: readonly [region: RegExp, prefix: string][] = [
+  [/^ap-northeast-[13]$/, 'jp'],
+  [/^ap-southeast-[24]$/, 'au'],
+]
 const PROFILES: readonly [region: RegExp, prefix: string][] = [
   [/^us-gov-/, 'us-gov'],
   [/^us-/, 'us'],
@@ -72,13 +80,15 @@ const PROFILES: readonly [region: RegExp, prefix: string][] = [
 ]
 
 /** An id of Bedrock's own, a profile or an ARN passes as it is. */
-export function modelId(model: string, region: string): string {
+function modelId(model: string, region: string): string {
   const known = IDS[model]
   if (known !== undefined) return known
   if (!model.startsWith('claude-')) return model
-  const id = `anthropic.${model}${DATED_CLAUDE.test(model) ? '-v1:0' : ''}`
+  const ending = DATED_CLAUDE.test(model) ? '-v1:0' : FIRST_VERSIONS.has(model) ? '-v1' : ''
+  const id = `anthropic.${model}${ending}`
   if (CALLED_DIRECTLY.test(model)) return id
-  const profile = PROFILES.find(([pattern]) => pattern.test(region))
+  const profiles = BY_COUNTRY.test(model) ? [...COUNTRIES, ...PROFILES] : PROFILES
+  const profile = profiles.find(([pattern]) => pattern.test(region))
   return profile === undefined ? id : `${profile[1]}.${id}`
 }
 

@@ -1,12 +1,15 @@
 import { channelType } from '../../../../contract/channel-types.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 
-/** Source: Cohere's API reference, v2: "Chat" and "Embed". */
+/** Source: Cohere's API reference, v2: "Chat", "Embed" and "Rerank". */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/v2/chat',
   embeddings: '/v2/embed',
   embedContent: '/v2/embed',
   batchEmbedContents: '/v2/embed',
+  rerank: '/v2/rerank',
 }
 
 export function cohereUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
@@ -19,3 +22,9 @@ export const cohereHeaders = ({ key }: ProviderChannel): Record<string, string> 
   authorization: `Bearer ${key}`,
   'x-client-name': 'Gatehouse',
 })
+
+/** Models that rank, and do nothing else. */
+export const isRanking = (model: string): boolean => model.startsWith('rerank-')
+
+/** The second version gives documents back to nobody, and refuses the question. */
+export const rankingEdits = (_body: ScannedBody): MemberEdit[] => [{ remove: 'return_documents' }]

@@ -63,7 +63,7 @@ const DATED_CLAUDE = /^(claude-.+)-(\d{8})$/
 const SECOND_VERSION = 'claude-3-5-sonnet-20241022'
 
 /** Vertex parts a model's name and its date by an at sign. */
-export function bareName(model: string): string {
+function bareName(model: string): string {
   const name = model.replace(/^(?:models|google|anthropic)\//, '')
   if (name === SECOND_VERSION) return 'claude-3-5-sonnet-v2@20241022'
   return name.replace(DATED_CLAUDE, '$1@$2')

@@ -5,13 +5,18 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 
 /**
  * Zhipu's fourth API is OpenAI's dialect at an address of its own, and takes the key as it is.
- * Source: Zhipu's API reference, "Chat completion" and "Embeddings".
+ * Source: Zhipu's API reference, "Chat completion", "Embeddings",
+ * "Rerank", "Images", "Text to speech" and "Speech to text".
  */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/chat/completions',
   embeddings: '/embeddings',
   embedContent: '/embeddings',
   batchEmbedContents: '/embeddings',
+  rerank: '/rerank',
+  images: '/images/generations',
+  speech: '/audio/speech',
+  transcriptions: '/audio/transcriptions',
 }
 
 /** An address that names a version is whole: plans for coding have one of their own. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cutStreams } from './cuts.ts'
+import { cutStreams } from './cut-streams.ts'
 
 const STREAMS = 300
 

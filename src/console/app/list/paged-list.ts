@@ -1,6 +1,6 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo } from 'react'
-import { PAGE_SIZE } from '../../contract/paging.ts'
+import { PAGE_SIZE } from '../../../contract/paging.ts'
 import type { ListState } from './list-state.ts'
 
 /**

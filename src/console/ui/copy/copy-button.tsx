@@ -2,7 +2,7 @@ import '@mantine/core/styles/Button.layer.css'
 import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import styles from './actions.module.css'
+import styles from '../actions.module.css'
 import { copyText } from './copy-text.ts'
 
 const TIP_MS = 3000

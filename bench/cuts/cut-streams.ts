@@ -12,9 +12,9 @@ import {
   ROOT_PASSWORD,
   type BilledCall,
   type DatabaseKind,
-} from './gatehouse-server.ts'
-import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
-import { describeMachine, machineClock, markdownTable, publish } from './report.ts'
+} from '../gatehouse-server.ts'
+import { createChannel, createToken, giveQuota, signIn } from '../management-client.ts'
+import { describeMachine, machineClock, markdownTable, publish } from '../report.ts'
 
 export type CutReport = {
   database: DatabaseKind
@@ -62,7 +62,7 @@ export async function main(args: string[]) {
 type By = 'client' | 'upstream' | 'nobody' | 'refused'
 
 /** One stream as its three parties saw it. */
-type Cut = { requestId: string; by: By; read: number; sent: number }
+type Cut = { requestId: string; by: By; index: number; read: number }
 
 export async function cutStreams(options: {
   streams: number
@@ -83,7 +83,7 @@ export async function cutStreams(options: {
     const work = async (): Promise<void> => {
       while (next < streams) {
         const index = next++
-        cuts.push(await cutOne(gatehouse.url, key, index, upstream))
+        cuts.push(await cutOne(gatehouse.url, key, index))
       }
     }
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, streams) }, work))
@@ -92,7 +92,7 @@ export async function cutStreams(options: {
     const seconds = (performance.now() - begunMs) / 1000
     await server.stop()
     const books = await gatehouse.reconcile()
-    const report = { ...judge(cuts, billed), database, seconds }
+    const report = { ...judge(cuts, billed, upstream), database, seconds }
     if (books.exitCode !== 0) report.problems.push(books.output)
     return report
   } finally {
@@ -112,11 +112,13 @@ async function settled(read: () => Promise<BilledCall[]>, count: number): Promis
   }
 }
 
-function judge(cuts: Cut[], billed: BilledCall[]) {
+function judge(cuts: Cut[], billed: BilledCall[], upstream: Wordy) {
   const problems: string[] = []
   const rows = Map.groupBy(billed, ({ requestId }) => requestId)
   let worstTokens = 0
-  for (const { requestId, by, read, sent } of cuts) {
+  for (const { requestId, by, index, read } of cuts) {
+    // It went on until it heard of the cut.
+    const sent = upstream.sent(index)
     const own = rows.get(requestId) ?? []
     if (by === 'refused' && own.length === 0) continue
     const [row] = own
@@ -145,7 +147,7 @@ function judge(cuts: Cut[], billed: BilledCall[]) {
 }
 
 /** Calls for a stream that one of the two ends cuts; every third by the upstream. */
-function cutOne(url: string, key: string, index: number, upstream: Wordy): Promise<Cut> {
+function cutOne(url: string, key: string, index: number): Promise<Cut> {
   const { promise, resolve, reject } = Promise.withResolvers<Cut>()
   const isByUpstream = index % 3 === 0
   const cutBytes = 1 + randomInt(CUT_BYTES_MAX)
@@ -186,7 +188,7 @@ function cutOne(url: string, key: string, index: number, upstream: Wordy): Promi
         requestId: String(response.headers['x-oneapi-request-id']),
         by: response.statusCode === 200 ? end : 'refused',
         read: wordsIn(text.slice(0, text.lastIndexOf('\n\n') + 1)),
-        sent: upstream.sent(index),
+        index,
       })
     })
   })

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { errors, errorText, languageOf, type ErrorCode, type ErrorSpec } from './errors.ts'
+
+// Object.keys of a constant yields its own keys.
+const codes = Object.keys(errors) as ErrorCode[]
+
+/** Places that stand for the same thing in each language: `{problemZh}` and `{problemEn}`. */
+const placesOf = (text: string): string[] =>
+  [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name.replace(/(Zh|En)$/, '')).toSorted()
+
+describe.each(codes)('%s', (code) => {
+  const { zh, en, status }: ErrorSpec = errors[code]
+
+  test('is one sentence in Chinese and one in English', () => {
+    expect(zh).toMatch(/\p{Script=Han}/u)
+    expect(en).not.toMatch(/\p{Script=Han}/u)
+    expect(en).toMatch(/^[A-Z{“]/)
+    for (const text of [zh, en]) {
+      expect(text).toBe(text.trim())
+      expect(text).not.toMatch(/[\n.。]$|\n/)
+    }
+  })
+
+  test('is filled with the same in both', () => {
+    expect([...new Set(placesOf(zh))]).toEqual([...new Set(placesOf(en))])
+    expect(zh).not.toMatch(/\{\w+En\}/)
+    expect(en).not.toMatch(/\{\w+Zh\}/)
+  })
+
+  test('has the status of a refusal', () => {
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(600)
+  })
+})
+
+test('a place without a value stays, and a value is not read as a place again', () => {
+  expect(errorText('username_taken', 'en', { name: '{name} {zh}' })).toBe(
+    'The username “{name} {zh}” is taken',
+  )
+  expect(errorText('username_taken', 'en')).toBe('The username “{name}” is taken')
+  expect(errorText('username_taken', 'en', { name: '$& $1' })).toContain('“$& $1”')
+})
+
+test.each([
+  [undefined, 'zh'],
+  ['', 'zh'],
+  ['*', 'zh'],
+  ['zh-CN,zh;q=0.9,en;q=0.8', 'zh'],
+  ['ZH-tw', 'zh'],
+  ['en', 'en'],
+  ['en-US,en;q=0.9,zh;q=0.8', 'en'],
+  ['de', 'en'],
+])('Accept-Language %j is answered in %s', (header, language) => {
+  expect(languageOf(header)).toBe(language)
+})

@@ -1,0 +1,208 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { costOf, findPrice } from '../ledger/price.ts'
+import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
+import {
+  aClient,
+  aServedModel,
+  bookedCall,
+  chatBody,
+  expectAllWell,
+  requestIdOf,
+  startRelay,
+  stream,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+import { readAnthropicUsage } from './anthropic/usage.ts'
+import { pictureFigures } from './images/pictures.ts'
+import { readGeminiUsage } from './gemini/usage.ts'
+import { scanBody } from './json/body-scan.ts'
+import { readChunk } from './openai/openai-chunk.ts'
+import { readUsage } from './openai/usage.ts'
+import { rankingFigures } from './rerank/ranking.ts'
+import { responseFigures } from './responses/reading.ts'
+import { spokenFigures } from './audio/spoken.ts'
+
+/** Faults in reading what an upstream says was used, as users of other gateways reported them. */
+const TOKENS_MAX = 1_000_000
+
+describe('B13: cached tokens are counted once, and nothing is below zero', () => {
+  test.each([
+    [
+      'inclusive',
+      { prompt_tokens: 100, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 80 } },
+      100,
+    ],
+    [
+      'exclusive',
+      { prompt_tokens: 20, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 80 } },
+      100,
+    ],
+    ['DeepSeek', { prompt_tokens: 100, completion_tokens: 5, prompt_cache_hit_tokens: 80 }, 100],
+    ['Moonshot', { prompt_tokens: 100, completion_tokens: 5, cached_tokens: 80 }, 100],
+  ])('%s', (_, sent, promptTokens) => {
+    expect(readUsage(sent, TOKENS_MAX).usage).toMatchObject({ promptTokens, cachedTokens: 80 })
+  })
+})
+
+test('B14: what Gemini’s tools gave it to read is prompt, not output', () => {
+  const sent = {
+    promptTokenCount: 10,
+    toolUsePromptTokenCount: 30,
+    candidatesTokenCount: 5,
+    totalTokenCount: 45,
+  }
+  expect(readGeminiUsage(sent, TOKENS_MAX).usage).toMatchObject({
+    promptTokens: 40,
+    completionTokens: 5,
+  })
+})
+
+test('B15: thoughts are charged, whoever leaves them out of the completion', () => {
+  const gemini = {
+    promptTokenCount: 10,
+    candidatesTokenCount: 5,
+    thoughtsTokenCount: 20,
+    totalTokenCount: 35,
+  }
+  expect(readGeminiUsage(gemini, TOKENS_MAX).usage).toMatchObject({ completionTokens: 25 })
+  // xAI counts them in the total alone.
+  const xai = {
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    total_tokens: 35,
+    completion_tokens_details: { reasoning_tokens: 20 },
+  }
+  expect(readUsage(xai, TOKENS_MAX).usage).toMatchObject({ completionTokens: 25 })
+})
+
+test('B16: what is written to the cache for an hour has the price of an hour', () => {
+  const sent = {
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 3000,
+    cache_creation: { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 2000 },
+  }
+  const { usage } = readAnthropicUsage(sent, TOKENS_MAX)
+  const ratios = { ...PLAIN_RATIOS, model: new Map([['claude', '1']]) }
+  const name = { requested: 'claude', mapped: 'claude', channelType: 14, group: 'default' }
+  const price = findPrice(ratios, name)
+  expect(usage && price && costOf(price, usage)).toBe(1250 + 4000)
+})
+
+describe('B27: no answer is so odd that it breaks the reading', () => {
+  const bodyOf = (members: object) => {
+    const body = scanBody(Buffer.from(JSON.stringify(members)))
+    if (!body.ok) throw new Error(body.reason)
+    return body
+  }
+  const figures = [
+    responseFigures(bodyOf({ input: 'x' })),
+    pictureFigures(bodyOf({ prompt: 'x' }), 'm'),
+    rankingFigures(bodyOf({ query: 'q', documents: ['a'] })),
+    spokenFigures(bodyOf({ input: 'x' }), 'm'),
+  ]
+  const readings = figures.flatMap((read) =>
+    'field' in read || read.metering === undefined ? [] : [read.metering.reading],
+  )
+  const name = fc.constantFrom(
+    'usage',
+    'output',
+    'data',
+    'results',
+    'response',
+    'error',
+    'type',
+    'item',
+    'meta',
+    'id',
+    'status',
+    'input_tokens',
+    'output_tokens',
+    'total_tokens',
+    'input_tokens_details',
+    'billed_units',
+    'delta',
+  )
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(
+        null,
+        true,
+        -1,
+        0,
+        7,
+        1.5,
+        1e308,
+        '',
+        'x',
+        'error',
+        'response.completed',
+        'web_search_call',
+      ),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 4 }),
+    ),
+  }))
+
+  test('whole', () => {
+    expect(readings).toHaveLength(4)
+    fc.assert(
+      fc.property(value, (answer) => {
+        for (const reading of readings) {
+          const read = reading.look(Buffer.from(JSON.stringify(answer)), TOKENS_MAX)
+          if (read.kind !== 'ok' || read.usage.usage === null) continue
+          const { promptTokens, completionTokens } = read.usage.usage
+          for (const tokens of [promptTokens, completionTokens]) {
+            expect(Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX).toBe(true)
+          }
+        }
+      }),
+    )
+  })
+
+  test('as events', () => {
+    fc.assert(
+      fc.property(fc.array(value, { maxLength: 5 }), fc.boolean(), (events, isTerminated) => {
+        for (const reading of readings) {
+          const followed = reading.follow(TOKENS_MAX)
+          for (const event of events) {
+            const raw = Buffer.from(JSON.stringify(event))
+            followed.see(followed.read({ name: '', raw, data: raw, isTerminated }), isTerminated)
+          }
+          expect(followed.outcome('end')).toEqual(expect.any(String))
+        }
+      }),
+    )
+  })
+
+  test('as chunks of chat', () => {
+    fc.assert(
+      fc.property(value, (chunk) => {
+        expect(readChunk(Buffer.from(JSON.stringify(chunk))).kind).toEqual(expect.any(String))
+      }),
+    )
+  })
+})
+
+describe('B29', () => {
+  let setup: RelaySetup
+  beforeAll(async () => {
+    setup = await startRelay()
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  test('B29: an event of megabytes arrives whole and is charged', async () => {
+    const bytes = 8 * 1024 * 1024
+    const client = await aClient(setup)
+    const model = await aServedModel(setup, `big-line-${bytes}`)
+    const answer = await stream(setup, client, chatBody(model))
+    expect(answer.end).toBe('complete')
+    expect(answer.text().length).toBeGreaterThan(bytes)
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,22 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { providerPages, storedPage } from './provider-docs.ts'
+
+const pages = providerPages()
+
+test.each([...pages])('%s is what the rows say; if not, npm run provider-docs', (path, text) => {
+  expect(storedPage(path)).toBe(text)
+})
+
+test('there is no page that nothing writes', () => {
+  const stored = readdirSync(join(import.meta.dirname, '../docs/providers'))
+  const written = [...pages.keys()].map((path) => path.replace('docs/providers/', ''))
+  expect(stored.toSorted()).toEqual(written.toSorted())
+})
+
+test('what providers can be asked for is told from their addresses', () => {
+  const overview = pages.get('docs/providers/README.md') ?? ''
+  expect(overview).toMatch(/\| 30 \| \[Ollama\]\(ollama\.md\) \|.*\| chat, embeddings \|/)
+  expect(overview).toMatch(/\| 42 \|.*\| chat \|/)
+})
