@@ -4,7 +4,8 @@ import { forEachDatabase } from '../../src/server/test/for-each-database.ts'
 import { createDice } from './dice.ts'
 import { fuzzServer } from './fuzz-server.ts'
 
-const CALLS = 10_000
+/** On each database. */
+const CALLS = 5000
 
 forEachDatabase('random calls', (open) => {
   test('no fault, no answer outside its schema, and the books balance', async () => {

@@ -191,7 +191,11 @@ export function ChannelAddPage() {
   const { data, error, refetch } = useStoredChannel(from)
   if (from === '') return <ChannelFormPage before={null} initial={newChannelForm()} />
   if (error !== null) {
-    return <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
+    return (
+      <Page title={t('添加渠道')}>
+        <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
   }
   if (data === undefined) return <Loading prompt={t('渠道')} />
   const copy = copiedForm(data, t('{{name}} 副本', { name: data.name }))
@@ -203,7 +207,11 @@ export function ChannelEditPage() {
   const { id = '' } = useParams({ strict: false })
   const { data, error, refetch } = useStoredChannel(id)
   if (error !== null) {
-    return <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
+    return (
+      <Page title={t('编辑渠道')}>
+        <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
+      </Page>
+    )
   }
   return data === undefined ? (
     <Loading prompt={t('渠道')} />

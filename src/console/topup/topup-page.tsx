@@ -25,9 +25,13 @@ function Remaining() {
       <p className={styles['figure']}>
         {data !== undefined ? quotaText(data.quota) : error === null && <Skeleton width={120} />}
       </p>
-      {data !== undefined && (
+      {(data !== undefined || error === null) && (
         <p className={styles['quiet']}>
-          {t('已用 {{used}}', { used: quotaText(data.used_quota) })}
+          {data === undefined ? (
+            <Skeleton width={80} />
+          ) : (
+            t('已用 {{used}}', { used: quotaText(data.used_quota) })
+          )}
         </p>
       )}
       {data === undefined && error !== null && (

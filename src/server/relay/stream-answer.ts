@@ -359,7 +359,7 @@ class StreamRelay {
     if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
     return {
       used: {
-        ...(usage ?? countedUsage(0, 0)),
+        ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(this.stream) }),
         promptTokens: usage?.promptTokens || (await this.plan.prompt.count()),
         completionTokens: Math.max(usage?.completionTokens ?? 0, await this.completion.total()),
       },
@@ -392,4 +392,8 @@ class StreamRelay {
     this.onEnd('end')
     return this.outcome.promise
   }
+}
+
+function extrasOf({ extras = {} }: StreamFollower): Pick<TokenUsage, 'extras'> {
+  return Object.keys(extras).length === 0 ? {} : { extras }
 }

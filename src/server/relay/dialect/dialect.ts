@@ -1,5 +1,6 @@
 import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
 import type { ChatRequest, DialectName, UpstreamName } from '../canonical/chat-request.ts'
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
@@ -152,6 +153,8 @@ export interface StreamFollower {
   readonly isOver: boolean
   /** The last usage worth the name, for settling whatever the outcome is. */
   readonly usage: UsageReading
+  /** What was used beside tokens until now, for settling a stream whose usage never came. */
+  readonly extras?: UsedExtras
   outcome(ending: StreamEnding): StreamOutcome
 }
 

@@ -1,3 +1,4 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type {
   DeltaText,
@@ -23,6 +24,8 @@ export interface TypedEvents {
   textsOf(event: JsonRecord): DeltaText[]
   /** Is told each event that was taken into account. */
   note?(event: JsonRecord): void
+  /** What was used beside tokens until now. */
+  extras?(): UsedExtras
 }
 
 export class TypedStream implements StreamFollower {
@@ -69,6 +72,10 @@ export class TypedStream implements StreamFollower {
     if (chunk.kind !== 'last') return
     this.lasts += 1
     if (this.lasts >= this.events.lastEvents) this.isDone = true
+  }
+
+  get extras(): UsedExtras {
+    return this.events.extras?.() ?? {}
   }
 
   get isOver(): boolean {

@@ -101,6 +101,10 @@ function responseReading(onResponse: OnResponse): Metering['reading'] {
           return usageOf(whole, tokensMax)
         },
         textsOf: textsOfEvent,
+        extras() {
+          const tools = toolsRun({ output: done }, 0)
+          return tools === null ? {} : { tools }
+        },
         note({ type, item, response }) {
           if (type === 'response.output_item.done') done.push(item)
           if (isRecord(response)) tell(response, onResponse)

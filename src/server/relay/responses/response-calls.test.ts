@@ -103,6 +103,16 @@ forEachDatabase('the Responses API', (open) => {
     expect((await bookedCall(setup, requestIdOf(streamed))).quota).toBe(18 + 5000 + 1250)
   })
 
+  test('B17: a tool that ran is charged though the stream broke off behind it', async () => {
+    const model = await aServedModel(setup, 'cut-after-6')
+    const body = { model, tools: [{ type: 'web_search' }], input: 'search for it' }
+    const events = await stream(setup, client, body, { path })
+    const { quota, detail } = await bookedCall(setup, requestIdOf(events))
+    expect(detail.usage_source).toBe('counted')
+    expect(quota).toBeGreaterThan(5000)
+    expect(quota).toBeLessThan(5100)
+  })
+
   test('an answer without usage is counted here', async () => {
     const model = await aServedModel(setup, 'no-usage')
     const whole = await bookedCall(setup, requestIdOf(await ask({ model })))
