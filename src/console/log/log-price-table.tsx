@@ -46,7 +46,8 @@ export function PriceTable({ price, quota, costText }: PriceTableProps) {
         {lines.map((line) => (
           <tr key={`${line.kind} ${line.name ?? ''}`}>
             <th scope="row">
-              {t(kinds[line.kind] ?? line.kind)} {line.name} {product(line)}
+              {t(kinds[line.kind] ?? line.kind)} {line.name === undefined ? '' : `${line.name} · `}
+              {product(line)}
             </th>
             <td>{line.points}</td>
           </tr>

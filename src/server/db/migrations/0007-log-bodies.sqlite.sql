@@ -54,6 +54,5 @@ CREATE TABLE usage_sums (
 ) WITHOUT ROWID;
 
 -- The few rows that are no calls, newest first, with what filters look at beside their type.
-CREATE INDEX gh_logs_other_time
-  ON logs (created_at, id, user_id, channel_id, model_name, token_name, request_id)
-  WHERE type <> 2;
+CREATE INDEX gh_logs_other_time ON logs
+  (created_at, id, user_id, channel_id, model_name, token_name, request_id) WHERE type <> 2;
