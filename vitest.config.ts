@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 /**
  * Two projects, one after the other: `node` (server, contract, console rules, tools) with a worker
- * per core, then `browser` (e2e) one file at a time, because a browser fills both cores by itself.
+ * per core, then `browser` (e2e), two files at a time: a page waits more than it works. What fails
+ * there is tried once more, because two browsers on two cores can be late for a toast.
  */
 export default defineConfig({
   test: {
@@ -28,7 +29,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['e2e/**/*.e2e.ts'],
-          fileParallelism: false,
+          maxWorkers: 2,
+          retry: 1,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
