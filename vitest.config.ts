@@ -2,8 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /**
  * Two projects, one after the other: `node` (server, contract, console rules, tools) with a worker
- * per core, then `browser` (e2e), two files at a time: a page waits more than it works. What fails
- * there is tried once more, because two browsers on two cores can be late for a toast.
+ * per core, then `browser` (e2e), two files at a time: a page waits more than it works.
  */
 export default defineConfig({
   test: {
@@ -30,7 +29,6 @@ export default defineConfig({
           name: 'browser',
           include: ['e2e/**/*.e2e.ts'],
           maxWorkers: 2,
-          retry: 1,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
