@@ -12,6 +12,7 @@ import { useSessionUser } from '../app/session.ts'
 import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { nowSeconds } from '../app/time.ts'
 import { paths } from '../paths.ts'
+import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { Empty, LoadError, Skeleton } from '../ui/states.tsx'
 import {
@@ -81,18 +82,14 @@ function RangeButtons({
 }) {
   const { t } = useTranslation()
   return (
-    <fieldset className={styles['ranges']} aria-label={t('时间范围')}>
-      {ranges.map(({ name, label }) => (
-        <button
-          key={name}
-          type="button"
-          aria-pressed={name === range}
-          onClick={() => onRange(name)}
-        >
-          {t(label)}
-        </button>
-      ))}
-    </fieldset>
+    <ChoiceButtons
+      label={t('时间范围')}
+      choices={ranges.map(({ name, label }) => ({
+        label: t(label),
+        isChosen: name === range,
+        onChoose: () => onRange(name),
+      }))}
+    />
   )
 }
 

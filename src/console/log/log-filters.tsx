@@ -5,6 +5,7 @@ import { LogType } from '../../contract/log.ts'
 import { mark } from '../app/i18n.ts'
 import { useHasFeature } from '../app/status.ts'
 import { dayStart, nowSeconds, parseStamp, stampText } from '../app/time.ts'
+import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
 import { StampField } from '../ui/field/stamp-field.tsx'
 import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
 import { knownTypes, typeText } from './log-columns.tsx'
@@ -48,23 +49,18 @@ function RangeButtons({ list }: { list: LogList }) {
   const startOf = (daysBefore: number | null) =>
     daysBefore === null ? '' : String(dayStart(list.endSeconds, daysBefore))
   return (
-    <fieldset className={styles['ranges']} aria-label={t('时间范围')}>
-      {ranges.map(({ label, daysBefore }) => (
-        <button
-          key={label}
-          type="button"
-          aria-pressed={end === '' && start === startOf(daysBefore)}
-          onClick={() =>
-            list.setFilters({
-              start: daysBefore === null ? '' : String(dayStart(nowSeconds(), daysBefore)),
-              end: '',
-            })
-          }
-        >
-          {t(label)}
-        </button>
-      ))}
-    </fieldset>
+    <ChoiceButtons
+      label={t('时间范围')}
+      choices={ranges.map(({ label, daysBefore }) => ({
+        label: t(label),
+        isChosen: end === '' && start === startOf(daysBefore),
+        onChoose: () =>
+          list.setFilters({
+            start: daysBefore === null ? '' : String(dayStart(nowSeconds(), daysBefore)),
+            end: '',
+          }),
+      }))}
+    />
   )
 }
 
