@@ -44,6 +44,8 @@ async function signIn(page: Page): Promise<void> {
 
 async function makeToken(page: Page, name: string): Promise<void> {
   await page.getByRole('link', { name: '添加令牌' }).first().click()
+  // The list has a field for names too, and stands until the form's code has come.
+  await page.getByRole('heading', { name: '添加令牌' }).waitFor()
   await page.getByLabel('名称').fill(name)
   await page.getByRole('button', { name: '创建' }).click()
   await page.getByRole('row').filter({ hasText: name }).waitFor()
