@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
+import { Slots } from '../slots.ts'
 import type { QueryAnswer, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-worker.ts'
 
 /** A failed statement, with the engine's code: `SQLITE_CONSTRAINT_UNIQUE`, `SQLITE_FULL`, … */
@@ -23,11 +24,10 @@ const YOUNG_GENERATION_MB = 8
 /** Talks to one SQLite worker thread. */
 export class SqliteConnection {
   readonly #worker: Worker
-  readonly #waiting = new Map<
-    number,
-    { resolve: (value: never) => void; reject: (error: Error) => void }
-  >()
-  #lastId = 0
+  readonly #waiting = new Slots<{
+    resolve: (value: never) => void
+    reject: (error: Error) => void
+  }>()
   /** Why the thread answers no more; null while it does. */
   #ended: Error | null = null
   /** Callers that wait for the lock, first come first served. */
@@ -47,9 +47,8 @@ export class SqliteConnection {
   }
 
   #settle(reply: WorkerAnswer): void {
-    const waiting = this.#waiting.get(reply.id)
-    if (waiting === undefined) return
-    this.#waiting.delete(reply.id)
+    const waiting = this.#waiting.take(reply.id)
+    if (waiting === null) return
     // The worker answers each kind of request with its own type; `#send` names it.
     if (reply.ok) waiting.resolve(reply.value as never)
     else waiting.reject(new SqliteFailure(reply.message, reply.code))
@@ -57,15 +56,13 @@ export class SqliteConnection {
 
   #failAll(error: Error): void {
     this.#ended ??= error
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+    for (const { reject } of this.#waiting.takeAll()) reject(error)
   }
 
   #send<T>(request: Request): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended)
-    const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#waiting.set(id, { resolve, reject })
+    const id = this.#waiting.add({ resolve, reject })
     this.#worker.postMessage({ ...request, id })
     return promise
   }

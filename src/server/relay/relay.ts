@@ -10,6 +10,7 @@ import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { createFailureCounts } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
 import type { Metrics } from '../metrics.ts'
+import { Slots } from '../slots.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
 import { createCallers } from './routing/caller.ts'
@@ -84,12 +85,12 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     abortLater: createAbortQueue(),
   }
   const failures = createFailureCounts(app)
-  const running = new Set<RelayCall>()
+  const running = new Slots<RelayCall>()
   let isClosing = false
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const call = beginCall(app, request, response)
-    running.add(call)
+    const slot = running.add(call)
     response.on('close', () => {
       if (response.writableFinished) return
       call.isGone = true
@@ -99,7 +100,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     answer(parts, call, isClosing)
       .catch((error: unknown) => renderFailure(parts, call, error))
       .finally(() => {
-        running.delete(call)
+        running.take(slot)
         clearTimeout(deadline)
         if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
         if (call.attempted !== null && response.statusCode >= HTTP_REFUSED) {
@@ -115,7 +116,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     async close(limitMs) {
       isClosing = true
       await untilEmpty(running, limitMs)
-      for (const call of running) call.breakOff('busy')
+      for (const call of running.all()) call.breakOff('busy')
       await untilEmpty(running, SETTLE_LIMIT_MS)
       await Promise.all([parts.captures.drain(), failures.close()])
       await parts.egress.close()
@@ -124,7 +125,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   }
 }
 
-async function untilEmpty(running: ReadonlySet<RelayCall>, limitMs: number): Promise<void> {
+async function untilEmpty(running: Slots<RelayCall>, limitMs: number): Promise<void> {
   const end = performance.now() + limitMs
   while (running.size > 0 && performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS))
