@@ -8,12 +8,15 @@ import { priceLines, type PriceLine } from '../ledger/price/price-lines.ts'
 import type { Settled } from '../ledger/ledger.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import type { CallCapture, Captures } from '../log/body/capture.ts'
+import type { Traces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Callers, Caller } from './routing/caller.ts'
 import type { LiveChannelMap } from './routing/channel-map.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
 import type { ChannelHealth } from './routing/health.ts'
+import type { KeyTurns } from './routing/key-turns.ts'
 import type { LiveStatus } from './routing/live-status.ts'
+import type { Trail } from './trace/trail.ts'
 import type { TokenCounter } from './count/count-tokens.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
@@ -28,9 +31,11 @@ export interface RelayParts {
   channels: LiveChannelMap
   health: ChannelHealth
   liveStatus: LiveStatus
+  keys: KeyTurns
   egress: Egress
   counter: TokenCounter
   captures: Captures
+  traces: Traces
   random(): number
   /** Hands an abort to the queue that spreads them over time. */
   abortLater(abort: () => void): void
@@ -57,11 +62,34 @@ export interface RelayCall {
   capture: CallCapture | null
   /** Whose call it is and how far it came, should it come to nothing; null: nobody's yet. */
   attempted: FailedCall | null
+  /** What happened to it on its way to a channel; null: nothing worth telling. */
+  trail: Trail | null
   /** Called when the client goes away. */
   onGone: () => void
   /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
   breakOff: (reason: BreakReason) => void
 }
+
+/**
+ * Says what an end of the call before its answer means. The functions are handed in and not written
+ * straight into the call: V8 puts a function literal that is assigned to a property into the old
+ * generation, and everything it can see, the whole call, outlives the collections of the young one.
+ */
+export function onEarlyEnd(
+  call: RelayCall,
+  onGone: RelayCall['onGone'],
+  breakOff: RelayCall['breakOff'],
+): void {
+  call.onGone = onGone
+  call.breakOff = breakOff
+}
+
+/** From here on the answer is taken from the upstream, whether or not the client is still there. */
+export function stayForAnswer(call: RelayCall): void {
+  call.onGone = nothing
+}
+
+const nothing = (): void => {}
 
 /** Why we end a call ourselves: it has taken too long, or the server stops. */
 export type BreakReason = 'upstream_timeout' | 'busy'

@@ -6,8 +6,10 @@ import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from '.
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './relay-error.ts'
 import {
+  onEarlyEnd,
   settleCall,
   settlementOf,
+  stayForAnswer,
   writeHead,
   type BreakReason,
   type Charge,
@@ -116,11 +118,11 @@ class StreamRelay {
       onEnd: () => this.onEnd('end'),
       onFailure: (failure) => this.onFailure(failure),
     })
-    call.onGone = () => parts.abortLater(() => this.upstream?.abort())
-    call.breakOff = (reason) => {
+    const abort = (): void => parts.abortLater(() => this.upstream?.abort())
+    onEarlyEnd(call, abort, (reason) => {
       this.brokenOff = reason
-      parts.abortLater(() => this.upstream?.abort())
-    }
+      abort()
+    })
     return this.outcome.promise
   }
 
@@ -134,7 +136,7 @@ class StreamRelay {
     if (status === 200 && this.isEventStream && !isPacked) return
     this.plainBody = []
     // The answer has been made and will be paid for: take it, whoever is still there.
-    if (status === 200) this.call.onGone = () => {}
+    if (status === 200) stayForAnswer(this.call)
   }
 
   private onData(chunk: Buffer): void {

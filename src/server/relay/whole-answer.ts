@@ -13,7 +13,9 @@ import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
+  onEarlyEnd,
   settleCall,
+  stayForAnswer,
   type Charge,
   type RelayCall,
   type RelayParts,
@@ -127,7 +129,7 @@ export function fetchWhole(
     onHead(status, headers) {
       head = { status, headers }
       // The answer has been made and will be paid for: take it, whoever is still there.
-      if (isGood(status)) call.onGone = () => {}
+      if (isGood(status)) stayForAnswer(call)
     },
     onData(chunk) {
       chunks.push(chunk)
@@ -147,11 +149,11 @@ export function fetchWhole(
       resolve(head !== null && isError ? { ...head, body: bodyOf() } : (reason ?? failure))
     },
   })
-  call.onGone = () => abortLater(() => upstream.abort())
-  call.breakOff = (why) => {
+  const abort = (): void => abortLater(() => upstream.abort())
+  onEarlyEnd(call, abort, (why) => {
     reason = why
-    abortLater(() => upstream.abort())
-  }
+    abort()
+  })
   return promise
 }
 

@@ -5,6 +5,7 @@ import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
 import {
   credentialOf,
+  onEarlyEnd,
   sendError,
   writeHead,
   type BreakReason,
@@ -148,11 +149,11 @@ class ProxyRelay {
       onEnd: () => this.finish(null),
       onFailure: (failure) => this.finish(failure),
     })
-    call.onGone = () => parts.abortLater(() => this.upstream?.abort())
-    call.breakOff = (reason) => {
+    const abort = (): void => parts.abortLater(() => this.upstream?.abort())
+    onEarlyEnd(call, abort, (reason) => {
       this.brokenOff = reason
-      parts.abortLater(() => this.upstream?.abort())
-    }
+      abort()
+    })
     return this.outcome.promise
   }
 
