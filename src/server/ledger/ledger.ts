@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import type { LimitCheck } from '../limit/limit.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { LedgerResult, ReserveOperation, ReserveRefusal, Settlement } from './operations.ts'
 
@@ -12,8 +13,11 @@ import type { LedgerResult, ReserveOperation, ReserveRefusal, Settlement } from 
  * always rejects.
  */
 export interface Ledger {
-  /** Null when reserved, else why not. */
-  reserve(operation: Omit<ReserveOperation, 'kind'>): Promise<ReserveRefusal | null>
+  /**
+   * Null when reserved, else why not. Where token or user have limits and nothing else is in the
+   * way: how the call fits them; refused by them, it is not reserved.
+   */
+  reserve(operation: Omit<ReserveOperation, 'kind'>): Promise<ReserveRefusal | LimitCheck | null>
   /** Stores what the call came to so far; false when the call is closed already. */
   checkpoint(settlement: Settlement): Promise<boolean>
   /** Null when the call had been closed before: nothing was booked now. */
@@ -46,8 +50,11 @@ export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
     },
     async reserve(operation) {
       const result = await batches.submit({ ...operation, kind: 'reserve' })
-      if (result.kind === 'reserved') return null
+      if (result.kind === 'reserved') {
+        return result.facts === undefined ? null : { isRefused: false, facts: result.facts }
+      }
       if (result.kind === 'refused') return result.reason
+      if (result.kind === 'limited') return { isRefused: true, facts: result.facts }
       throw unexpected(result)
     },
     async checkpoint(settlement) {

@@ -1,4 +1,5 @@
 import { QUOTA_MAX } from '../../contract/quota.ts'
+import type { LimitFacts } from '../limit/limit.ts'
 
 /**
  * The ledger's named operations on a relayed call. The relay hands them to the storage in batches:
@@ -23,6 +24,11 @@ export interface ReserveOperation {
   tokenId: number
   /** Points to hold back, ≥ 0. */
   amount: number
+  /**
+   * Prompt and completion tokens that the call may use at most, for limits by the minute; absent:
+   * none.
+   */
+  tokens?: number
   nowSeconds: number
   /** Process that holds it. */
   node: string
@@ -82,8 +88,11 @@ export type LedgerOperation =
 export type ReserveRefusal = 'user_unavailable' | 'token_unavailable' | 'user_quota' | 'token_quota'
 
 export type LedgerResult =
-  | { kind: 'reserved' }
+  /** `facts`: where token and user stood with their limits, of those that have some. */
+  | { kind: 'reserved'; facts?: readonly LimitFacts[] }
   | { kind: 'refused'; reason: ReserveRefusal }
+  /** Refused because a limit of the token or the user is reached. */
+  | { kind: 'limited'; facts: readonly LimitFacts[] }
   | {
       kind: 'settled'
       /** Points taken: the cost, or less when the balance could not cover it. */
@@ -107,8 +116,9 @@ export type LedgerResult =
 export function operationFault(operation: LedgerOperation): string | null {
   switch (operation.kind) {
     case 'reserve': {
-      const { requestId, userId, tokenId, amount, nowSeconds, node } = operation
+      const { requestId, userId, tokenId, amount, tokens, nowSeconds, node } = operation
       if (!isPoints(amount)) return `amount ${amount} is not points`
+      if (tokens !== undefined && !isPoints(tokens)) return 'token figures out of range'
       if (!isName(requestId) || !isName(node)) return 'a reservation has no name or no node'
       return [userId, tokenId, nowSeconds].every(isPoints) ? null : 'an id or time out of range'
     }

@@ -210,7 +210,7 @@ export function costOf(ordinary: Price, used: UsedTokens): number {
 }
 
 /** The largest completion that a client may ask for and still be believed; bounds the reservation. */
-const COMPLETION_TOKENS_MAX = 10_000_000
+export const COMPLETION_TOKENS_MAX = 10_000_000
 
 /**
  * Points to reserve: the prompt and what the client lets the model produce. If it does not say, the

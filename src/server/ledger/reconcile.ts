@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { Database, Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
+import { limitChecks } from './limit/reconcile-limits.ts'
 import { balanceChecks, type Check, type Scope } from './reconcile-balances.ts'
 import { countUnlogged, recordChecks } from './reconcile-records.ts'
 import { rollupChecks } from './reconcile-rollups.ts'
@@ -48,6 +49,7 @@ export async function reconcile(database: Database): Promise<ReconcileReport> {
     const checks = [
       ...balanceChecks(scope),
       ...recordChecks(scope),
+      ...limitChecks(),
       ...rollupChecks(scope, { isEveryCallLogged: callsWithoutLog === 0 }),
     ]
     for (const check of checks) await compare(db, check, report)

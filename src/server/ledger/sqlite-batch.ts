@@ -13,6 +13,12 @@ import {
   type Settlement,
 } from './operations.ts'
 import {
+  createSqliteLimits,
+  limitedCall,
+  mayBeLimited,
+  type SqliteLimits,
+} from './limit/sqlite-limits.ts'
+import {
   prepareStatements,
   type OpenReservation,
   type Statements,
@@ -29,8 +35,8 @@ import {
  *
  * The whole batch commits or none of it: a failed write rejects every caller in it, and a call
  * whose settle failed stays reserved until it is tried again or recovered.
- * `0003-ledger-function.postgres.sql` is the same algorithm for the other engine: whoever changes
- * one changes both.
+ * `0012-limits.postgres.sql` holds the same algorithm for the other engine: whoever changes one
+ * changes both.
  */
 
 type Balance<Figures> = Omit<Figures, 'unlimited'> & { touched: boolean }
@@ -48,6 +54,7 @@ interface Sums {
 
 interface Batch {
   sql: Statements
+  limits: SqliteLimits
   users: Map<number, UserBalance | null>
   tokens: Map<number, TokenBalance | null>
   channels: Map<number, number>
@@ -73,9 +80,11 @@ export function createSqliteBatch(
   db: Sqlite.Database,
 ): (operations: readonly LedgerOperation[]) => LedgerResult[] {
   const sql = prepareStatements(db)
+  const limits = createSqliteLimits(db)
   return db.transaction((operations: readonly LedgerOperation[]): LedgerResult[] => {
     const batch: Batch = {
       sql,
+      limits,
       users: new Map(),
       tokens: new Map(),
       channels: new Map(),
@@ -152,7 +161,9 @@ function reserve(batch: Batch, operation: ReserveOperation): LedgerResult {
   const user = userOf(batch, userId)
   const token = tokenOf(batch, tokenId)
   const reason = reserveRefusal(user, token, operation)
-  if (reason === null) {
+  const limited = reason === null ? limitedCall(operation, user, token) : null
+  const check = limited === null ? null : batch.limits.ask(limited)
+  if (reason === null && check?.isRefused !== true) {
     const tokenAmount = token?.unlimited === true ? 0 : amount
     const opened = batch.sql.openReservation.run(
       requestId,
@@ -166,13 +177,16 @@ function reserve(batch: Batch, operation: ReserveOperation): LedgerResult {
     if (opened.changes === 1) {
       moveUser(user, -amount)
       moveToken(token, -tokenAmount)
-      return { kind: 'reserved' }
+      if (limited === null || check === null) return { kind: 'reserved' }
+      batch.limits.take(limited, check)
+      return { kind: 'reserved', facts: check.facts }
     }
   }
   // Looked up last, because it is rare: the batch runs for the second time, and this call is open.
   const open = batch.sql.reservation.get(requestId)
   if (open?.node === node) return { kind: 'reserved' }
   if (open !== undefined) return { kind: 'invalid', message: 'another process holds this name' }
+  if (check?.isRefused === true) return { kind: 'limited', facts: check.facts }
   // Without a refusal the row would be there now.
   return { kind: 'refused', reason: reason ?? 'user_unavailable' }
 }
@@ -202,6 +216,7 @@ function checkpoint(batch: Batch, { settlement }: CheckpointOperation): LedgerRe
   const fromToken = Math.max(0, Math.min(settlement.cost - open.tokenAmount, tokenHas))
   moveUser(user, -fromUser)
   moveToken(token, -fromToken)
+  if (mayBeLimited(user, token)) batch.limits.grow(settlement)
   batch.sql.checkpoint.run(
     open.userAmount + fromUser,
     open.tokenAmount + fromToken,
@@ -214,13 +229,16 @@ function checkpoint(batch: Batch, { settlement }: CheckpointOperation): LedgerRe
 function release(batch: Batch, requestId: string): LedgerResult {
   const open = batch.sql.closeReservation.get(requestId)
   if (open === undefined) return { kind: 'closed' }
-  giveBack(batch, open)
+  giveBack(batch, requestId, open)
   return { kind: 'released' }
 }
 
-function giveBack(batch: Batch, open: OpenReservation): void {
-  moveUser(userOf(batch, open.userId), open.userAmount)
-  moveToken(tokenOf(batch, open.tokenId), open.tokenAmount)
+function giveBack(batch: Batch, requestId: string, open: OpenReservation): void {
+  const user = userOf(batch, open.userId)
+  const token = tokenOf(batch, open.tokenId)
+  moveUser(user, open.userAmount)
+  moveToken(token, open.tokenAmount)
+  if (mayBeLimited(user, token)) batch.limits.release(requestId)
 }
 
 function settle(batch: Batch, settlement: Settlement): LedgerResult {
@@ -231,10 +249,11 @@ function settle(batch: Batch, settlement: Settlement): LedgerResult {
   const charge = chargeOf(settlement.cost, { open, user, token })
   if (!recordSettled(batch, { settlement, open, charge })) {
     // Billed before under the same name: this reservation was one too many.
-    giveBack(batch, open)
+    giveBack(batch, settlement.requestId, open)
     return { kind: 'closed' }
   }
   const { charged, tokenTaken, debt } = charge
+  if (mayBeLimited(user, token)) batch.limits.settle(settlement, charged)
   if (user !== null) {
     user.quota += open.userAmount - charged
     user.usedQuota += charged

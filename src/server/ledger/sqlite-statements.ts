@@ -9,6 +9,7 @@ export interface UserFigures {
   quota: number
   usedQuota: number
   requestCount: number
+  limited: number
 }
 
 export interface TokenFigures {
@@ -17,6 +18,7 @@ export interface TokenFigures {
   remain: number
   used: number
   unlimited: number
+  limited: number
   expires: number
   accessed: number
 }
@@ -39,12 +41,12 @@ export function prepareStatements(db: Sqlite.Database) {
     // What an adopted row leaves empty counts as 0, as One API reads it.
     user: db.prepare<[number], UserFigures>(`
       SELECT id, status, coalesce(quota, 0) AS quota, coalesce(used_quota, 0) AS usedQuota,
-        coalesce(request_count, 0) AS requestCount
+        coalesce(request_count, 0) AS requestCount, coalesce(limited, 0) AS limited
       FROM users WHERE id = ?`),
     token: db.prepare<[number], TokenFigures>(`
       SELECT id, status, coalesce(remain_quota, 0) AS remain, coalesce(used_quota, 0) AS used,
         coalesce(unlimited_quota, 0) AS unlimited, coalesce(expired_time, 0) AS expires,
-        coalesce(accessed_time, 0) AS accessed
+        coalesce(accessed_time, 0) AS accessed, coalesce(limited, 0) AS limited
       FROM tokens WHERE id = ?`),
     counter: db.prepare<[string], { next: number }>('SELECT next FROM id_counters WHERE name = ?'),
     setCounter: db.prepare('UPDATE id_counters SET next = ? WHERE name = ?'),

@@ -1,0 +1,211 @@
+import type Sqlite from 'better-sqlite3'
+import {
+  exceededLimits,
+  WINDOW_SECONDS,
+  type LimitAsk,
+  type LimitCheck,
+  type LimitFacts,
+  type LimitSubject,
+} from '../../limit/limit.ts'
+import { budgetPeriods, type BudgetPeriods } from '../../limit/limit-period.ts'
+import type { ReserveOperation, Settlement } from '../operations.ts'
+
+/**
+ * Limits on SQLite, inside the ledger's transaction, for users and tokens that have some. Each call
+ * is counted by itself, without the batch's memory: the write lock of the file makes it exact. The
+ * `gatehouse_limit…` functions of `0012-limits.postgres.sql` do the same for the other engine.
+ */
+export interface SqliteLimits {
+  /** Where token and user stand, and whether the call fits both; nothing is counted yet. */
+  ask(call: LimitedCall): LimitCheck
+  /** Counts a call that has been let in. */
+  take(call: LimitedCall, check: LimitCheck): void
+  /** Holds more for a call that has outgrown what it asked for. */
+  grow(settlement: Settlement): void
+  /** Takes a call out of the counts of those that run, and books what it used and was charged. */
+  settle(settlement: Settlement, charged: number): void
+  /** Takes a call out that came to nothing. It has been a request all the same. */
+  release(requestId: string): void
+}
+
+export interface LimitedCall extends LimitAsk {
+  requestId: string
+  /** 0: has no limits. */
+  userId: number
+  tokenId: number
+  nowSeconds: number
+}
+
+/** A row as the batch has read it; null: there is none. */
+type Flagged = { limited: number } | null
+
+/** Whose limits a call counts against; null: nobody has any. */
+export function limitedCall(
+  { requestId, userId, tokenId, amount, tokens = 0, nowSeconds }: ReserveOperation,
+  user: Flagged,
+  token: Flagged,
+): LimitedCall | null {
+  const [ofUser, ofToken] = [user?.limited === 1, token?.limited === 1]
+  if (!ofUser && !ofToken) return null
+  const ask = { requestId, tokens, quota: amount, nowSeconds }
+  return { ...ask, userId: ofUser ? userId : 0, tokenId: ofToken ? tokenId : 0 }
+}
+
+/** Whether an open call may be counted against limits; whoever is gone may have had some. */
+export const mayBeLimited = (user: Flagged, token: Flagged): boolean =>
+  user?.limited !== 0 || token?.limited !== 0
+
+type Row = Omit<LimitFacts, 'minuteRequests' | 'minuteTokens' | 'seconds'> & {
+  dayStart: number
+  weekStart: number
+  monthStart: number
+}
+
+type Hold = Omit<LimitedCall, 'requestId' | 'nowSeconds'>
+
+export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
+  const sql = prepareLimits(db)
+  const periodsAt = periodsOf(() => sql.zone.get()?.value || 'UTC')
+
+  function factsOf(subject: LimitSubject, id: number, nowSeconds: number): LimitFacts[] {
+    const row = id === 0 ? undefined : sql.limits.get(subject, id)
+    if (row === undefined) return []
+    const { dayStart, weekStart, monthStart, ...facts } = row
+    const { starts } = periodsAt(nowSeconds)
+    const rows = sql.seconds.all(subject, id, nowSeconds - WINDOW_SECONDS)
+    return [
+      {
+        ...facts,
+        dayUsed: dayStart < starts.day ? 0 : facts.dayUsed,
+        weekUsed: weekStart < starts.week ? 0 : facts.weekUsed,
+        monthUsed: monthStart < starts.month ? 0 : facts.monthUsed,
+        minuteRequests: rows.reduce((sum, { requests }) => sum + requests, 0),
+        minuteTokens: rows.reduce((sum, { tokens }) => sum + tokens, 0),
+        seconds: rows.map(({ second, requests, tokens }) => [second, requests, tokens]),
+      },
+    ]
+  }
+
+  /** Ends a call's hold; answers against whom it counted, of those that are still there. */
+  function letGo(requestId: string): [LimitSubject, number][] {
+    const hold = sql.letGo.get(requestId)
+    if (hold === undefined) return []
+    const back = { running: -1, tokens: -hold.tokens, quota: -hold.quota }
+    return subjectsOf(hold).filter(
+      ([subject, id]) => sql.move.run({ subject, id, ...back }).changes > 0,
+    )
+  }
+
+  return {
+    ask({ userId, tokenId, nowSeconds, ...ask }) {
+      const facts = [
+        ...factsOf('token', tokenId, nowSeconds),
+        ...factsOf('user', userId, nowSeconds),
+      ]
+      const isRefused = facts.some((one) => exceededLimits(one, ask).length > 0)
+      // When it frees is of no interest to a call that fits.
+      if (!isRefused) for (const one of facts) one.seconds = []
+      return { isRefused, facts }
+    },
+    take({ requestId, userId, tokenId, tokens, quota, nowSeconds }, { facts }) {
+      const held = { userId: 0, tokenId: 0 }
+      for (const { subject } of facts) {
+        const id = subject === 'user' ? userId : tokenId
+        held[subject === 'user' ? 'userId' : 'tokenId'] = id
+        sql.move.run({ subject, id, running: 1, tokens, quota })
+        sql.forget.run(subject, id, nowSeconds - WINDOW_SECONDS)
+        sql.count.run(subject, id, nowSeconds, 1, 0)
+      }
+      sql.hold.run(requestId, held.userId, held.tokenId, tokens, quota)
+    },
+    grow({ requestId, cost, promptTokens, completionTokens }) {
+      const hold = sql.held.get(requestId)
+      if (hold === undefined) return
+      const tokens = Math.max(0, promptTokens + completionTokens - hold.tokens)
+      const quota = Math.max(0, cost - hold.quota)
+      if (tokens + quota === 0) return
+      sql.growHold.run(tokens, quota, requestId)
+      for (const [subject, id] of subjectsOf(hold)) {
+        sql.move.run({ subject, id, running: 0, tokens, quota })
+      }
+    },
+    settle({ requestId, nowSeconds, promptTokens, completionTokens }, charged) {
+      for (const [subject, id] of letGo(requestId)) {
+        sql.spend.run({ subject, id, quota: charged, ...periodsAt(nowSeconds).starts })
+        sql.count.run(subject, id, nowSeconds, 0, promptTokens + completionTokens)
+      }
+    },
+    release(requestId) {
+      letGo(requestId)
+    },
+  }
+}
+
+const subjectsOf = ({ userId, tokenId }: Hold): [LimitSubject, number][] => [
+  ...(tokenId === 0 ? [] : [['token', tokenId] satisfies [LimitSubject, number]]),
+  ...(userId === 0 ? [] : [['user', userId] satisfies [LimitSubject, number]]),
+]
+
+/** The periods of a second; worked out once a day, and anew when the operator moves. */
+function periodsOf(zoneNow: () => string): (nowSeconds: number) => BudgetPeriods {
+  let known: { zone: string; periods: BudgetPeriods } | null = null
+  return (nowSeconds) => {
+    const zone = zoneNow()
+    const { starts, ends } = known?.periods ?? { starts: { day: 0 }, ends: { day: 0 } }
+    const isIn = nowSeconds >= starts.day && nowSeconds < ends.day
+    if (known === null || known.zone !== zone || !isIn) {
+      known = { zone, periods: budgetPeriods(zone, nowSeconds) }
+    }
+    return known.periods
+  }
+}
+
+function prepareLimits(db: Sqlite.Database) {
+  return {
+    zone: db.prepare<[], { value: string | null }>(
+      "SELECT value FROM options WHERE key = 'LimitTimeZone'",
+    ),
+    limits: db.prepare<[string, number], Row>(`
+      SELECT subject, requests_per_minute AS requestsMax, tokens_per_minute AS tokensMax,
+        calls_at_once AS callsMax, quota_per_day AS dayMax, quota_per_week AS weekMax,
+        quota_per_month AS monthMax, running, held_tokens AS heldTokens, held_quota AS heldQuota,
+        day_start AS dayStart, day_used AS dayUsed, week_start AS weekStart,
+        week_used AS weekUsed, month_start AS monthStart, month_used AS monthUsed
+      FROM limits WHERE subject = ? AND id = ?`),
+    seconds: db.prepare<
+      [string, number, number],
+      { second: number; requests: number; tokens: number }
+    >(`
+      SELECT second, requests, tokens FROM limit_seconds
+      WHERE subject = ? AND id = ? AND second > ? ORDER BY second`),
+    forget: db.prepare('DELETE FROM limit_seconds WHERE subject = ? AND id = ? AND second <= ?'),
+    count: db.prepare(`
+      INSERT INTO limit_seconds (subject, id, second, requests, tokens) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (subject, id, second) DO UPDATE SET
+        requests = requests + excluded.requests, tokens = tokens + excluded.tokens`),
+    move: db.prepare(`
+      UPDATE limits SET running = running + @running, held_tokens = held_tokens + @tokens,
+        held_quota = held_quota + @quota
+      WHERE subject = @subject AND id = @id`),
+    spend: db.prepare(`
+      UPDATE limits SET
+        day_used = @quota + CASE WHEN day_start < @day THEN 0 ELSE day_used END,
+        week_used = @quota + CASE WHEN week_start < @week THEN 0 ELSE week_used END,
+        month_used = @quota + CASE WHEN month_start < @month THEN 0 ELSE month_used END,
+        day_start = max(day_start, @day), week_start = max(week_start, @week),
+        month_start = max(month_start, @month)
+      WHERE subject = @subject AND id = @id`),
+    hold: db.prepare(`
+      INSERT INTO limit_holds (request_id, user_id, token_id, tokens, quota)
+      VALUES (?, ?, ?, ?, ?)`),
+    held: db.prepare<[string], Hold>(`
+      SELECT user_id AS userId, token_id AS tokenId, tokens, quota
+      FROM limit_holds WHERE request_id = ?`),
+    growHold: db.prepare(
+      'UPDATE limit_holds SET tokens = tokens + ?, quota = quota + ? WHERE request_id = ?',
+    ),
+    letGo: db.prepare<[string], Hold>(`
+      DELETE FROM limit_holds WHERE request_id = ?
+      RETURNING user_id AS userId, token_id AS tokenId, tokens, quota`),
+  }
+}

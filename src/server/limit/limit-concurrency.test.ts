@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest'
+import type { LimitName } from '../../contract/limit.ts'
+import type { Limits } from '../../contract/limit-api.ts'
+import type { ReserveRefusal } from '../ledger/operations.ts'
+import { recoverReservations } from '../ledger/recover.ts'
+import {
+  anAccount,
+  figuresOf,
+  forEachBooks,
+  newCallId,
+  NOW_SECONDS,
+  reservation,
+  settlement,
+  type Account,
+  type Books,
+} from '../test/books.ts'
+import type { LimitCheck, LimitSubject } from './limit.ts'
+import { budgetPeriods } from './limit-period.ts'
+import { deleteTokenLimits, findStanding, saveLimits } from './limit-store.ts'
+import { wholeLimits } from './limit-routes.ts'
+
+const idOf = ({ userId, tokenId }: Account, subject: LimitSubject): number =>
+  subject === 'user' ? userId : tokenId
+
+const limit = (
+  { database }: Books,
+  account: Account,
+  { subject, ...limits }: { subject: LimitSubject } & Partial<Limits>,
+) =>
+  database.write
+    .transaction()
+    .execute((trx) => saveLimits(trx, { subject, id: idOf(account, subject) }, wholeLimits(limits)))
+
+const QUOTA = 10
+const TOKENS = 20
+
+const ask = ({ ledger }: Books, account: Account, requestId = newCallId()) => {
+  const { kind: _, ...operation } = reservation(account, { requestId, amount: QUOTA })
+  return ledger.reserve({ ...operation, tokens: TOKENS })
+}
+
+const isIn = (answer: ReserveRefusal | LimitCheck | null): boolean =>
+  answer === null || (typeof answer === 'object' && !answer.isRefused)
+
+const usedOf = async ({ database }: Books, account: Account, subject: LimitSubject) => {
+  const moment = {
+    nowSeconds: NOW_SECONDS,
+    zone: 'UTC',
+    periods: budgetPeriods('UTC', NOW_SECONDS),
+  }
+  const whose = { subject, id: idOf(account, subject) }
+  return (await findStanding(database.write, whose, moment)).used
+}
+
+const NOTHING = wholeLimits({})
+const CALLS = 100
+/** Of each kind, room for seven calls and a bit. */
+const ROOMS: [LimitName, number][] = [
+  ['requests_per_minute', 7],
+  ['tokens_per_minute', 7 * TOKENS + 1],
+  ['calls_at_once', 7],
+  ['quota_per_day', 7 * QUOTA + 1],
+  ['quota_per_week', 7 * QUOTA + 9],
+  ['quota_per_month', 7 * QUOTA],
+]
+
+forEachBooks('a hundred calls at once, from two processes,', (shared) => {
+  test.each(ROOMS)('against %s of %i: seven are let in', async (name, max) => {
+    const { books } = shared
+    const beside = books.database.engine === 'postgres' ? await shared.openBeside() : books
+    for (const subject of ['token', 'user'] as const) {
+      const account = await anAccount(books, { quota: 1_000_000, tokenQuota: 1_000_000 })
+      await limit(books, account, { subject, [name]: max })
+      const ids = Array.from({ length: CALLS }, newCallId)
+      const answers = await Promise.all(
+        ids.map((id, index) => ask(index % 2 === 0 ? books : beside, account, id)),
+      )
+      expect(answers.filter(isIn)).toHaveLength(7)
+      expect(await figuresOf(books, account)).toMatchObject({ held: 7 * QUOTA })
+      await Promise.all(ids.map((id) => books.ledger.release(id)))
+      expect(await usedOf(books, account, subject)).toEqual({ ...NOTHING, requests_per_minute: 7 })
+    }
+  })
+})
+
+forEachBooks('calls that are counted against limits', (shared) => {
+  test('are freed when the process that held them is dead, and booked as far as they came', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    await limit(books, account, { subject: 'token', calls_at_once: 2, quota_per_day: 500 })
+    const [one, two] = [newCallId(), newCallId()]
+    for (const id of [one, two]) expect(isIn(await ask(books, account, id))).toBe(true)
+    expect(isIn(await ask(books, account))).toBe(false)
+    // The second has outgrown what it asked for.
+    await books.ledger.checkpoint(settlement(account, { requestId: two, cost: 40 }))
+    expect(await usedOf(books, account, 'token')).toMatchObject({
+      calls_at_once: 2,
+      quota_per_day: 50,
+    })
+    const recovery = { node: newCallId(), nowSeconds: NOW_SECONDS }
+    await recoverReservations(books.database, books.ledger, recovery)
+    expect(await usedOf(books, account, 'token')).toMatchObject({
+      calls_at_once: 0,
+      tokens_per_minute: 18,
+      quota_per_day: 40,
+    })
+    const next = newCallId()
+    expect(isIn(await ask(books, account, next))).toBe(true)
+    await books.ledger.release(next)
+  })
+
+  test('go on being counted while limits are changed, taken away and set again', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    const set = (calls: number) => limit(books, account, { subject: 'user', calls_at_once: calls })
+    await set(1)
+    const first = newCallId()
+    await ask(books, account, first)
+    await set(0)
+    const second = newCallId()
+    expect(isIn(await ask(books, account, second))).toBe(true)
+    await set(2)
+    expect(isIn(await ask(books, account))).toBe(false)
+    await books.ledger.settle(settlement(account, { requestId: first, cost: 3 }))
+    const third = newCallId()
+    expect(isIn(await ask(books, account, third))).toBe(true)
+    for (const id of [second, third]) await books.ledger.release(id)
+    expect(await usedOf(books, account, 'user')).toMatchObject({ calls_at_once: 0 })
+  })
+
+  test('free the user where their token has been deleted meanwhile', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    await limit(books, account, { subject: 'token', calls_at_once: 5 })
+    await limit(books, account, { subject: 'user', calls_at_once: 1 })
+    const ids = [newCallId(), newCallId()]
+    await ask(books, account, ids[0])
+    await books.database.write.transaction().execute(async (trx) => {
+      await trx.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
+      await deleteTokenLimits(trx, account.tokenId)
+    })
+    for (const id of ids) await books.ledger.release(id)
+    expect(await usedOf(books, account, 'user')).toMatchObject({ calls_at_once: 0 })
+    expect(await books.database.write.selectFrom('limit_holds').selectAll().execute()).toEqual([])
+  })
+
+  test('begin a new day where the operator lives', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    await limit(books, account, { subject: 'token', quota_per_day: QUOTA })
+    const zone = { key: 'LimitTimeZone', value: 'Asia/Shanghai' }
+    await books.database.write.insertInto('options').values(zone).execute()
+    // The first second of 2027-01-16 there, 16:00 in Greenwich.
+    const midnight = 1_800_028_800
+    const at = async (nowSeconds: number): Promise<boolean> => {
+      const requestId = newCallId()
+      const { kind: _, ...operation } = reservation(account, {
+        requestId,
+        amount: QUOTA,
+        nowSeconds,
+      })
+      if (!isIn(await books.ledger.reserve(operation))) return false
+      await books.ledger.settle(settlement(account, { requestId, cost: QUOTA, nowSeconds }))
+      return true
+    }
+    expect(await at(midnight - 10)).toBe(true)
+    expect(await at(midnight - 1)).toBe(false)
+    expect(await at(midnight)).toBe(true)
+    expect(await at(midnight + 1)).toBe(false)
+    // A zone that nobody knows is Greenwich, and holds no batch up.
+    await books.database.write.updateTable('options').set({ value: 'Nowhere/No' }).execute()
+    expect(await at(midnight + 2)).toBe(false)
+    await books.database.write.deleteFrom('options').execute()
+  })
+})
