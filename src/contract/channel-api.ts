@@ -50,6 +50,8 @@ export const Channel = z.object({
   test_model: NullableText,
   /** Whether a key is stored. */
   key_set: z.boolean(),
+  /** How many keys it holds. Ours, absent on One API. */
+  key_count: z.int(),
   /** Which secret members of `config` are stored. */
   config_set: z.array(z.string()),
 })
@@ -57,8 +59,14 @@ export type Channel = z.infer<typeof Channel>
 
 export const ChannelInput = z.object({
   type: optional(WholeNumber),
-  /** One per line on creation: one channel each. Empty on update: unchanged. */
+  /** One per line. Empty on update: unchanged. */
   key: optional(Text),
+  /**
+   * What becomes of the keys. `each` (on creation, default): one channel for each; `together`: one
+   * channel that holds them all, if its type can. On update they replace what is stored; `add`:
+   * they are added to it. Ours.
+   */
+  key_mode: optional(z.enum(['each', 'together', 'add'])),
   status: optional(WholeNumber),
   name: optional(Text),
   weight: optional(z.int().min(0)),

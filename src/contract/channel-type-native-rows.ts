@@ -115,7 +115,12 @@ export const nativeRows: readonly ChannelType[] = [
         { alsoOther: true, placeholder: '123456' },
       ),
     ],
+    notice: {
+      zh: '这项服务已经停止，请改用「知识库：FastGPT」或「OpenAI 兼容」',
+      en: 'This service has ended; use FastGPT or an OpenAI-compatible one instead',
+    },
     legacy: true,
+    retired: true,
   }),
   row({
     type: 23,
@@ -124,6 +129,10 @@ export const nativeRows: readonly ChannelType[] = [
     baseUrl: 'https://hunyuan.tencentcloudapi.com',
     protocol: 'tencent',
     key: keyOf('|', 'AppId', 'SecretId', 'SecretKey'),
+    notice: {
+      zh: '以腾讯云 API 密钥签名调用；若是混元控制台的 sk- 密钥，请选「OpenAI 兼容」',
+      en: 'Signs with a Tencent Cloud key; for an sk- key of Hunyuan choose OpenAI compatible',
+    },
   }),
   row({
     type: 24,
@@ -228,8 +237,8 @@ export const nativeRows: readonly ChannelType[] = [
     baseUrl: 'https://api-free.deepl.com',
     protocol: 'deepl',
     notice: {
-      zh: '默认用于以 :fx 结尾的免费密钥；付费密钥请把代理地址设为 https://api.deepl.com',
-      en: 'For free keys, which end in :fx; for a paid one set the address https://api.deepl.com',
+      zh: '模型名给出目标语言，如 deepl-zh；以 :fx 结尾的免费密钥与付费密钥各走自己的地址',
+      en: 'A model names the language, such as deepl-zh; free and paid keys find their address',
     },
   }),
   row({
@@ -286,5 +295,20 @@ export const nativeRows: readonly ChannelType[] = [
     color: 'blue',
     baseUrl: 'https://api.replicate.com/v1/models',
     protocol: 'replicate',
+  }),
+  row({
+    type: 52,
+    label: { zh: 'Anthropic 兼容', en: 'Anthropic compatible' },
+    color: 'black',
+    protocol: 'anthropic',
+    baseUrlField: {
+      mode: 'required',
+      label: words('Base URL'),
+      placeholder: 'https://llm.example.com/anthropic',
+    },
+    notice: {
+      zh: '填写与 Claude Code 的 ANTHROPIC_BASE_URL 相同的地址，/v1/messages 由网关补上',
+      en: 'Enter what Claude Code takes as ANTHROPIC_BASE_URL; /v1/messages is added',
+    },
   }),
 ]

@@ -199,6 +199,12 @@ export const openaiRows: readonly ChannelType[] = [
     color: 'blue',
     baseUrl: 'https://qianfan.baidubce.com',
     pathPrefix: '/v2',
+    key: {
+      placeholder: {
+        zh: 'bce-v3/…；需要指定应用时写作 密钥|appid',
+        en: 'bce-v3/…, or key|appid to name an application',
+      },
+    },
     notice: {
       zh: '需要以 bce-v3/ 开头的千帆密钥；旧的 AK、SK 请选「百度文心千帆」',
       en: 'Takes a Qianfan key that begins with bce-v3/; an older AK and SK are for Baidu Qianfan',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
+  bearerOf,
   balanceText,
   channelType,
   channelTypesInListOrder,
@@ -12,7 +13,7 @@ import {
 } from './channel-types.ts'
 
 const CHAT = '/v1/chat/completions'
-const allTypes = Array.from({ length: 51 }, (_, index) => index + 1)
+const allTypes = Array.from({ length: 52 }, (_, index) => index + 1)
 
 /** What One API's console shows for each type. */
 const labels: Record<number, [zh: string, color: string]> = {
@@ -67,13 +68,15 @@ const labels: Record<number, [zh: string, color: string]> = {
   49: ['阿里云百炼', 'orange'],
   50: ['OpenAI 兼容', 'olive'],
   51: ['Gemini (OpenAI)', 'orange'],
+  // Not One API's own, but its forks' since.
+  52: ['Anthropic 兼容', 'black'],
 }
 
 describe('rows', () => {
-  test('there is one for each type from 1 to 51, and the list offers each once', () => {
+  test('there is one for each type from 1 to 52, and the list offers each once', () => {
     const listed = channelTypesInListOrder.map((row) => row.type)
     expect(listed.toSorted((a, b) => a - b)).toEqual(allTypes)
-    expect(listed.slice(0, 6)).toEqual([1, 50, 14, 33, 3, 11])
+    expect(listed.slice(0, 6)).toEqual([1, 50, 14, 52, 33, 3])
   })
 
   test.each(allTypes)('type %i is named and coloured as on the wire', (type) => {
@@ -83,7 +86,7 @@ describe('rows', () => {
   })
 
   test('an unknown type is grey, keeps its number and may still be called', () => {
-    for (const type of [0, 52, 9999, -1]) {
+    for (const type of [0, 53, 9999, -1]) {
       expect(channelType(type)).toMatchObject({ type, color: 'grey', label: { zh: '未知' } })
     }
     expect(upstreamUrl(9999, 'https://a.example', CHAT)).toBe(`https://a.example${CHAT}`)
@@ -106,7 +109,7 @@ describe('rows', () => {
     expect(legacy.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
       2, 4, 5, 6, 7, 9, 10, 11, 12, 13, 21,
     ])
-    expect(current.length + legacy.length).toBe(51)
+    expect(current.length + legacy.length).toBe(52)
   })
 
   test('the form of each type asks for what its adapter needs', () => {
@@ -161,7 +164,16 @@ const chatPaths: Record<number, string> = {
   50: '/chat/completions',
   51: '/chat/completions',
 }
-const ownProtocol = [3, 11, 14, 15, 16, 17, 18, 21, 23, 24, 30, 33, 34, 35, 37, 38, 42, 43, 46]
+const ownProtocol = [3, 11, 14, 15, 16, 17, 18, 21, 23, 24, 30, 33, 34, 35, 37, 38, 42, 43, 46, 52]
+
+test.each([
+  [47, 'bce-v3/a/b', 'bce-v3/a/b', null],
+  [47, 'bce-v3/a/b | app-1', 'bce-v3/a/b', 'app-1'],
+  [47, 'bce-v3/a/b|', 'bce-v3/a/b', null],
+  [1, 'sk-a|b', 'sk-a|b', null],
+])('of the key of type %i, %j, %j is the bearer', (type, key, secret, appId) => {
+  expect(bearerOf(type, key)).toEqual({ secret, appId })
+})
 
 describe('upstreamUrl', () => {
   test.each(allTypes)('type %i: a chat call', (type) => {
@@ -246,6 +258,17 @@ describe('upstreamUrl', () => {
     [36, 'constructor', 'constructor'],
   ])('type %i: %s', (type, path, expected) => {
     expect(upstreamUrl(type, 'https://up.example', path)).toBe(`https://up.example${expected}`)
+  })
+
+  test.each([
+    ['x1', '/v2'],
+    ['spark-x', '/v2'],
+    ['4.0Ultra', '/v1'],
+    ['generalv3.5', '/v1'],
+  ])('type 48 has its model %s under %s', (model, version) => {
+    const base = 'https://up.example'
+    expect(upstreamUrl(48, base, CHAT, model)).toBe(`${base}${version}/chat/completions`)
+    expect(upstreamUrl(1, base, CHAT, model)).toBe(base + CHAT)
   })
 
   test('assistants of type 40 have a path of their own', () => {

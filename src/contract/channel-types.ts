@@ -18,12 +18,19 @@ export type {
 } from './channel-type-row.ts'
 
 /** The types that code treats by name; everything else about a type is in its row. */
-export const ChannelTypeNumber = { openai: 1, volcengineArk: 40 } as const
+export const ChannelTypeNumber = {
+  openai: 1,
+  deepl: 38,
+  volcengineArk: 40,
+  qianfan: 47,
+  sparkHttp: 48,
+} as const
 
 /** The order of the form's list, the most used first. */
 const listOrder = [
-  1, 50, 14, 33, 3, 11, 24, 51, 28, 41, 40, 15, 47, 17, 49, 18, 48, 16, 19, 25, 23, 26, 27, 29, 30,
-  31, 32, 34, 35, 36, 37, 38, 39, 42, 43, 44, 45, 46, 8, 22, 21, 20, 2, 5, 7, 10, 4, 6, 9, 12, 13,
+  1, 50, 14, 52, 33, 3, 11, 24, 51, 28, 41, 40, 15, 47, 17, 49, 18, 48, 16, 19, 25, 23, 26, 27, 29,
+  30, 31, 32, 34, 35, 36, 37, 38, 39, 42, 43, 44, 45, 46, 8, 22, 21, 20, 2, 5, 7, 10, 4, 6, 9, 12,
+  13,
 ]
 
 const rowsByType: ReadonlyMap<number, ChannelType> = new Map(
@@ -55,6 +62,16 @@ export function trimBaseUrl(baseUrl: string): string {
   let end = trimmed.length
   while (trimmed[end - 1] === '/') end -= 1
   return trimmed.slice(0, end)
+}
+
+/** Keys of DeepL's free plan end so, and are known at the type's own address only. */
+const DEEPL_FREE_KEY = /:fx$/
+const DEEPL_PAID_ADDRESS = 'https://api.deepl.com'
+
+/** Where calls go for which the channel names no address; `''` where nobody knows. */
+export function defaultBaseUrl(type: number, key: string): string {
+  const isPaidDeepl = type === ChannelTypeNumber.deepl && !DEEPL_FREE_KEY.test(key.trim())
+  return isPaidDeepl ? DEEPL_PAID_ADDRESS : channelType(type).baseUrl
 }
 
 /** Whether the path of this address ends in something like `/v1`, `/v3`, `/v1beta`. */
@@ -108,7 +125,21 @@ export function upstreamUrl(
     return base + task + query
 
   const elsewhere = Object.hasOwn(row.paths, plain) ? row.paths[plain] : undefined
-  return base + (elsewhere ?? row.pathPrefix + task) + query
+  const isThinking = type === ChannelTypeNumber.sparkHttp && SPARK_THINKS.test(model)
+  return base + (elsewhere ?? (isThinking ? '/v2' : row.pathPrefix) + task) + query
+}
+
+/** Spark's models that think are a version further. */
+const SPARK_THINKS = /^(?:x\d|spark-x)/i
+
+/**
+ * What of a key of OpenAI's protocol is sent as the bearer. Of Qianfan's (47), the id of an
+ * application may follow behind a bar, which is sent in a header of its own; null: there is none.
+ */
+export function bearerOf(type: number, key: string): { secret: string; appId: string | null } {
+  const bar = type === ChannelTypeNumber.qianfan ? key.indexOf('|') : -1
+  if (bar < 0) return { secret: key, appId: null }
+  return { secret: key.slice(0, bar).trim(), appId: key.slice(bar + 1).trim() || null }
 }
 
 /**

@@ -190,7 +190,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: t('状态'),
       cell: (channel) => <State channel={channel} t={t} />,
       sortBy: (channel) => channel.status,
-      width: 100,
+      width: 116,
     },
   ]
 }
@@ -227,7 +227,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       head: t('测试模型'),
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
-      width: 160,
+      width: 148,
     },
   ]
 }

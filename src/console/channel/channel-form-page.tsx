@@ -1,18 +1,16 @@
 import { useForm } from '@mantine/form'
-import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useParams, useSearch } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../contract/channel-api.ts'
 import { call } from '../app/call.ts'
+import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
+import { StoredThing } from '../app/form/stored-thing.tsx'
 import { mark } from '../app/i18n.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { type Change, Form, SaveBar } from '../ui/form.tsx'
-import { Loading } from '../ui/loading.tsx'
-import { Page } from '../ui/page.tsx'
-import { LoadError } from '../ui/states.tsx'
+import type { Change } from '../ui/form.tsx'
 import { formErrors } from './channel-form-errors.ts'
 import {
   AddressRow,
@@ -113,21 +111,19 @@ function useTypeChange(form: ChannelFormApi) {
   }
 }
 
-interface FormPageProps {
+interface ChannelFormPageProps {
   /** The channel that is edited; null: a new one. */
   before: Channel | null
   initial: ChannelForm
 }
 
-function ChannelFormPage({ before, initial }: FormPageProps) {
+function ChannelFormPage({ before, initial }: ChannelFormPageProps) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
   const isNew = before === null
   const form = useChannelForm(initial, before)
-  const { save, isBusy, failure } = useSave(before)
+  const { save, ...saving } = useSave(before)
   const changes = useChanges(form.values, before)
   const changeType = useTypeChange(form)
-  const title = isNew ? t('添加渠道') : t('编辑渠道')
   const isShut = isReadOnly(form.values, before)
 
   const submit = form.onSubmit(
@@ -145,77 +141,64 @@ function ChannelFormPage({ before, initial }: FormPageProps) {
       </LinkButton>
     )
   return (
-    <Page title={title} facts={before?.name} actions={copy}>
-      <Form label={title} onSubmit={submit}>
-        <TypeRow value={form.values.type} onChange={changeType} isNew={isNew} />
-        <fieldset className={styles['rows']} disabled={isShut}>
-          <NameRows form={form} before={before} />
-          <AddressRow form={form} />
-          <TypeFields form={form} before={before} />
-          <KeyRow form={form} before={before} />
-          <ModelRows form={form} before={before} />
-          <OrderRows form={form} />
-          <OverrideRows form={form} before={before} />
-        </fieldset>
-        <SaveBar
-          label={isNew ? t('创建') : t('保存')}
-          isBusy={isBusy}
-          failure={failure}
-          changes={changes}
-          needsChanges={!isNew}
-          cancelLabel={t('取消')}
-          onCancel={() => void navigate({ to: paths.channel })}
-        />
-      </Form>
-    </Page>
+    <FormPage
+      title={isNew ? t('添加渠道') : t('编辑渠道')}
+      name={before?.name}
+      actions={copy}
+      onSubmit={submit}
+      saving={saving}
+      isDirty={isNew ? form.isDirty() : changes.length > 0}
+      changes={changes}
+      list={paths.channel}
+    >
+      <TypeRow value={form.values.type} onChange={changeType} isNew={isNew} />
+      <fieldset className={styles['rows']} disabled={isShut}>
+        <NameRows form={form} before={before} />
+        <AddressRow form={form} />
+        <TypeFields form={form} before={before} />
+        <KeyRow form={form} before={before} />
+        <ModelRows form={form} before={before} />
+        <OrderRows form={form} />
+        <OverrideRows form={form} before={before} />
+      </fieldset>
+    </FormPage>
   )
 }
 
-/** A channel as it is stored now. */
-function useStoredChannel(id: string) {
-  return useQuery({
-    queryKey: ['channel', id],
-    queryFn: ({ signal }) =>
-      call('GET /api/channel/:id', { params: { id: Number(id) } }, { signal }),
-    enabled: id !== '',
-    // What is edited has to be what is saved now.
-    gcTime: 0,
-    staleTime: Infinity,
-  })
-}
+const loadChannel = (id: number, signal: AbortSignal) =>
+  call('GET /api/channel/:id', { params: { id } }, { signal })
 
 export function ChannelAddPage() {
   const { t } = useTranslation()
   // Our parser makes every query a record of texts.
   const { from = '' }: { from?: string } = useSearch({ strict: false })
-  const { data, error, refetch } = useStoredChannel(from)
   if (from === '') return <ChannelFormPage before={null} initial={newChannelForm()} />
-  if (error !== null) {
-    return (
-      <Page title={t('添加渠道')}>
-        <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
-      </Page>
-    )
-  }
-  if (data === undefined) return <Loading prompt={t('渠道')} />
-  const copy = copiedForm(data, t('{{name}} 副本', { name: data.name }))
-  return <ChannelFormPage before={null} initial={copy} key={from} />
+  return (
+    <StoredThing
+      title={t('添加渠道')}
+      what={t('渠道')}
+      queryKey={['channel', from]}
+      load={loadChannel}
+    >
+      {(channel) => {
+        const copy = copiedForm(channel, t('{{name}} 副本', { name: channel.name }))
+        return <ChannelFormPage before={null} initial={copy} key={from} />
+      }}
+    </StoredThing>
+  )
 }
 
 export function ChannelEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
-  const { data, error, refetch } = useStoredChannel(id)
-  if (error !== null) {
-    return (
-      <Page title={t('编辑渠道')}>
-        <LoadError what={t('渠道')} error={error} onRetry={() => void refetch()} />
-      </Page>
-    )
-  }
-  return data === undefined ? (
-    <Loading prompt={t('渠道')} />
-  ) : (
-    <ChannelFormPage before={data} initial={toForm(data)} key={data.id} />
+  return (
+    <StoredThing
+      title={t('编辑渠道')}
+      what={t('渠道')}
+      queryKey={['channel', id]}
+      load={loadChannel}
+    >
+      {(channel) => <ChannelFormPage before={channel} initial={toForm(channel)} key={channel.id} />}
+    </StoredThing>
   )
 }

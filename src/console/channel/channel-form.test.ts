@@ -40,6 +40,7 @@ const aChannel = (over: Partial<Channel> = {}): Channel => ({
   system_prompt: '',
   test_model: '',
   key_set: true,
+  key_count: 1,
   config_set: [],
   ...over,
 })

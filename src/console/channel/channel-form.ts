@@ -8,6 +8,7 @@ import {
   splitKey,
   trimBaseUrl,
 } from '../../contract/channel-types.ts'
+import { keyLines } from '../../contract/channel-keys.ts'
 import { commaList, CONFIG_MEMBERS } from '../../contract/channel.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
 import {
@@ -16,6 +17,8 @@ import {
   type OverridesForm,
   toOverrides,
 } from './override/channel-overrides.ts'
+
+export type KeyMode = 'each' | 'together' | 'replace' | 'add'
 
 /** What the form holds: texts as typed, until they are sent. */
 export interface ChannelForm {
@@ -26,6 +29,8 @@ export interface ChannelForm {
   /** Empty on editing: as it is. With `isBatch` one a line. */
   key: string
   isBatch: boolean
+  /** What becomes of several keys: `each` makes its own channel, `add` keeps those stored. */
+  keyMode: KeyMode
   /** The fields of the type, and what others left behind. */
   config: Record<ConfigMember, string>
   models: string[]
@@ -58,6 +63,7 @@ export const newChannelForm = (): ChannelForm => ({
   baseUrl: '',
   key: '',
   isBatch: false,
+  keyMode: 'each',
   config: emptyConfig(),
   models: [],
   mapping: '',
@@ -99,7 +105,8 @@ export function toForm(channel: Channel): ChannelForm {
     groups: commaList(channel.group),
     baseUrl: channel.base_url ?? '',
     key: '',
-    isBatch: false,
+    isBatch: (channel.key_count ?? 1) > 1,
+    keyMode: 'replace',
     config: formConfig(channel),
     models: commaList(channel.models),
     mapping: channel.model_mapping ?? '',
@@ -152,13 +159,13 @@ function keyText(form: ChannelForm): string {
   return batchKeys(form.key).join('\n')
 }
 
-export const batchKeys = (text: string): string[] => [...new Set(keyLines(text))]
+/** Said only where it is not what the server does anyway. */
+function keyMode({ type, key, isBatch, keyMode: mode }: ChannelForm): Partial<ChannelInput> {
+  const isSaid = isBatch && key.trim() !== '' && hasField(type, 'batch')
+  return isSaid && (mode === 'together' || mode === 'add') ? { key_mode: mode } : {}
+}
 
-const keyLines = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
+export const batchKeys = (text: string): string[] => [...new Set(keyLines(text))]
 
 /** Lines of a batch that repeat a key: no channel is made of them. */
 export const repeatedKeys = (text: string): number => keyLines(text).length - batchKeys(text).length
@@ -175,6 +182,8 @@ export function oddKeys({ type, key, isBatch }: ChannelForm): string[] {
 export const copiedForm = (channel: Channel, name: string): ChannelForm => ({
   ...toForm(channel),
   name,
+  isBatch: false,
+  keyMode: 'each',
 })
 
 /** Of a form without errors. `stored` is the configuration of the channel that is edited. */
@@ -188,6 +197,7 @@ export function toInput(form: ChannelForm, stored: string | null = null): Partia
     group: form.groups.join(','),
     base_url: hasBaseUrl ? trimBaseUrl(form.baseUrl) : '',
     key: keyText(form),
+    ...keyMode(form),
     config: configText(form, stored),
     other: otherText(form),
     models: hasField(form.type, 'models') ? form.models.join(',') : '',

@@ -1,6 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { channelType } from '../../contract/channel-types.ts'
 import { localText } from '../app/i18n.ts'
+import { useHasFeature } from '../app/status.ts'
+import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
 import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { FormRow } from '../ui/form.tsx'
@@ -9,6 +11,7 @@ import {
   batchKeys,
   hasField,
   hasStoredKey,
+  type KeyMode,
   needsKey,
   needsKeyAgain,
   oddKeys,
@@ -16,6 +19,7 @@ import {
 } from './channel-form.ts'
 import { errorOf, type RowsProps } from './channel-form-rows.tsx'
 import styles from './channel.module.css'
+import { KeyHealth } from './key/key-health.tsx'
 
 function useKeyHint({ form, before }: RowsProps): string | undefined {
   const { t } = useTranslation()
@@ -33,10 +37,12 @@ function KeyNotes({ form, before }: RowsProps) {
   const { parts, separator } = channelType(type).key
   const odd = oddKeys(form.values).length
   const repeated = isBatch ? repeatedKeys(key) : 0
+  const isAdding = form.values.keyMode === 'add' && needsKeyAgain(form.values, before)
   const notes = [
     ...(needsKeyAgain(form.values, before)
       ? [t('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')]
       : []),
+    ...(isAdding ? [t('改往别处时不能追加，请重新填写全部密钥')] : []),
     ...(odd === 0 ? [] : [t('密钥的格式应为 {{format}}', { format: parts.join(separator) })]),
     ...(repeated === 0 ? [] : [t('有 {{count}} 行重复的密钥，只会创建一次', { count: repeated })]),
   ]
@@ -47,53 +53,97 @@ function KeyNotes({ form, before }: RowsProps) {
   ))
 }
 
-/** The key, or in a batch one key a line. */
+/** What becomes of several keys. */
+function KeyModeChoice({ form, before }: RowsProps) {
+  const { t } = useTranslation()
+  const { keyMode } = form.values
+  const modes: readonly { mode: KeyMode; label: string }[] =
+    before === null
+      ? [
+          { mode: 'each', label: t('每个密钥一个渠道') },
+          { mode: 'together', label: t('同一个渠道，轮流使用') },
+        ]
+      : [
+          { mode: 'replace', label: t('替换全部密钥') },
+          { mode: 'add', label: t('追加到已有的密钥') },
+        ]
+  return (
+    <ChoiceButtons
+      label={t('多个密钥')}
+      choices={modes.map(({ mode, label }) => ({
+        label,
+        isChosen: mode === keyMode,
+        onChoose: () => form.setFieldValue('keyMode', mode),
+      }))}
+    />
+  )
+}
+
+function useToggleLabel({ form, before }: RowsProps): string {
+  const { t } = useTranslation()
+  const { key, isBatch, keyMode } = form.values
+  const count = isBatch ? batchKeys(key).length : 0
+  if (before !== null) return t('多个密钥，一行一个')
+  if (count === 0) return t('批量创建，一行一个密钥')
+  return keyMode === 'together'
+    ? t('一个渠道，含 {{count}} 个密钥', { count })
+    : t('批量创建，将添加 {{count}} 个渠道', { count })
+}
+
+/** The key, or several, one a line. */
 export function KeyRow({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const hint = useKeyHint({ form, before })
+  const toggleLabel = useToggleLabel({ form, before })
+  const knowsSeveral = useHasFeature()('channel-keys')
   const { type, key, isBatch } = form.values
   if (!hasField(type, 'key')) return null
-  const canBatch = before === null && hasField(type, 'batch')
+  const canBatch = (before === null || knowsSeveral) && hasField(type, 'batch')
   const placeholder = localText(channelType(type).key.placeholder)
   const onChange = (text: string) => {
     form.setFieldValue('key', text)
     form.clearFieldError('key')
   }
   return (
-    <FormRow
-      label={t('密钥')}
-      hint={hint}
-      error={errorOf(form, 'key')}
-      isRequired={needsKey(form.values, before)}
-    >
-      {(field) => (
-        <>
-          {canBatch && isBatch ? (
-            <TextArea
-              field={field}
-              isCode
-              rows={6}
-              placeholder={t('一行一个密钥')}
-              value={key}
-              onChange={onChange}
-            />
-          ) : (
-            <SecretField field={field} placeholder={placeholder} value={key} onChange={onChange} />
-          )}
-          <KeyNotes form={form} before={before} />
-          {canBatch && (
-            <Toggle
-              label={
-                isBatch && batchKeys(key).length > 0
-                  ? t('批量创建，将添加 {{count}} 个渠道', { count: batchKeys(key).length })
-                  : t('批量创建，一行一个密钥')
-              }
-              isOn={isBatch}
-              onChange={(isOn) => form.setFieldValue('isBatch', isOn)}
-            />
-          )}
-        </>
-      )}
-    </FormRow>
+    <>
+      <FormRow
+        label={t('密钥')}
+        hint={hint}
+        error={errorOf(form, 'key')}
+        isRequired={needsKey(form.values, before)}
+      >
+        {(field) => (
+          <>
+            {canBatch && isBatch ? (
+              <TextArea
+                field={field}
+                isCode
+                rows={6}
+                placeholder={t('一行一个密钥')}
+                value={key}
+                onChange={onChange}
+              />
+            ) : (
+              <SecretField
+                field={field}
+                placeholder={placeholder}
+                value={key}
+                onChange={onChange}
+              />
+            )}
+            <KeyNotes form={form} before={before} />
+            {canBatch && (
+              <Toggle
+                label={toggleLabel}
+                isOn={isBatch}
+                onChange={(isOn) => form.setFieldValue('isBatch', isOn)}
+              />
+            )}
+            {canBatch && isBatch && knowsSeveral && <KeyModeChoice form={form} before={before} />}
+          </>
+        )}
+      </FormRow>
+      {before !== null && <KeyHealth channelId={before.id} count={before.key_count ?? 1} />}
+    </>
   )
 }

@@ -8,7 +8,7 @@ import { call, callWhole } from '../app/call.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
-import { useQuotaText } from '../app/status.ts'
+import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { readStored, writeStored } from '../app/stored.ts'
 import { nowSeconds } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
@@ -20,6 +20,7 @@ import { Hint, Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { BulkActions } from './channel-bulk.tsx'
 import { channelBlock, channelColumns, type ChannelTexts, testModelOf } from './channel-columns.tsx'
+import { RoutePanel } from './route/route-panel.tsx'
 
 const HINT = 'prompt-channel-test'
 
@@ -167,10 +168,21 @@ export function ChannelListPage() {
   const texts = useChannelTexts(list)
   const columns = useMemo(() => channelColumns(texts), [texts])
   const rowActions = (channel: Channel) => <RowActions channel={channel} list={list} />
+  const [isRouteOpen, setIsRouteOpen] = useState(false)
+  const knowsRoutes = useHasFeature()('channel-routes')
   const add = <LinkButton to={paths.channelAdd}>{t('添加渠道')}</LinkButton>
+  const actions = (
+    <>
+      {knowsRoutes && (
+        <Action label={t('试算路由')} size="sm" onClick={() => setIsRouteOpen(!isRouteOpen)} />
+      )}
+      {add}
+    </>
+  )
   return (
-    <Page title={t('渠道')} facts={list.isLoading ? '' : facts(list, t)} actions={add}>
+    <Page title={t('渠道')} facts={list.isLoading ? '' : facts(list, t)} actions={actions}>
       <TestHint />
+      {isRouteOpen && <RoutePanel onClose={() => setIsRouteOpen(false)} />}
       <FilterBar>
         <SearchField box={box} placeholder={t('搜索渠道的 ID、名称和密钥')} />
       </FilterBar>

@@ -72,6 +72,7 @@ forEachDatabase('channel routes', (open) => {
         type: 1,
         key: '',
         key_set: true,
+        key_count: 1,
         status: 1,
         name: 'main',
         weight: 5,

@@ -20,6 +20,7 @@ import {
 } from './channel-store.ts'
 import { createChannelTests, type ProbeChannel } from './channel-test.ts'
 import { createAskUpstream, type AskedChannel } from './upstream/channel-upstream.ts'
+import { withOneKey } from './key/channel-key-store.ts'
 import { knownModels } from './model-catalogue.ts'
 import { readUpstreamModels } from './upstream/upstream-models.ts'
 
@@ -177,7 +178,8 @@ function upstreamModelRoutes({ database }: App, { egress }: ChannelTools): Route
     serve(channelApi.upstreamModels, async ({ params }) => {
       const channel = await findChannel(database.read, params.id)
       if (channel === null) throw new AppError('not_found')
-      return { data: await modelsOf(channel) }
+      const asking = await withOneKey(database.read, channel)
+      return { data: await modelsOf(asking.channel) }
     }),
     serve(channelApi.newUpstreamModels, async ({ body }) => {
       refuse(channelRefusal(body))

@@ -5,8 +5,9 @@ import { groupNames } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
 import type { AbilityRow, ChannelRow } from '../db/schema.ts'
-import { beginsWith } from '../db/sql-text.ts'
+import { beginsWith, hasLine } from '../db/sql-text.ts'
 import type { ChannelChanges, ChannelFields } from './channel.ts'
+import { followChannel, forgetKeys } from './key/channel-key-store.ts'
 
 export type StoredChannel = Selectable<ChannelRow>
 
@@ -35,7 +36,7 @@ export async function channelPage(
   return { rows, total: total.count }
 }
 
-/** By id, by the beginning of the name, or by the whole key. */
+/** By id, by the beginning of the name, or by a whole key. */
 export async function searchChannels(db: Queries, keyword: string): Promise<StoredChannel[]> {
   return db
     .selectFrom('channels')
@@ -43,7 +44,7 @@ export async function searchChannels(db: Queries, keyword: string): Promise<Stor
     .where(({ or, eb }) =>
       or([
         ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
-        ...(keyword === '' ? [] : [eb('key', '=', keyword)]),
+        ...(keyword === '' ? [] : [hasLine('key', keyword)]),
         beginsWith('name', keyword),
       ]),
     )
@@ -177,6 +178,7 @@ export async function updateChannel(
   }
   await trx.deleteFrom('abilities').where('channel_id', '=', row.id).execute()
   await insertAbilities(trx, [row])
+  await followChannel(trx, stored, row)
   return row
 }
 
@@ -207,6 +209,7 @@ export async function deleteChannel(trx: Queries, id: number): Promise<void> {
   await trx.deleteFrom('channels').where('id', '=', id).execute()
   await trx.deleteFrom('abilities').where('channel_id', '=', id).execute()
   await trx.deleteFrom('channel_pauses').where('channel_id', '=', id).execute()
+  await forgetKeys(trx, [id])
 }
 
 /** Deletes what a person or the program has disabled. Answers the rows that were. */
@@ -220,6 +223,7 @@ export async function deleteDisabledChannels(trx: Queries): Promise<StoredChanne
     const ids = chunk.map(({ id }) => id)
     await trx.deleteFrom('abilities').where('channel_id', 'in', ids).execute()
     await trx.deleteFrom('channel_pauses').where('channel_id', 'in', ids).execute()
+    await forgetKeys(trx, ids)
   }
   return deleted
 }

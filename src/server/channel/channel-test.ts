@@ -13,6 +13,7 @@ import {
   type UpstreamVerdict,
 } from './channel.ts'
 import { createChannelRun } from './channel-run.ts'
+import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.ts'
 import { changeStatusByProgram } from './channel-status.ts'
 import {
   channelIdsToTest,
@@ -49,6 +50,8 @@ export interface TestedChannel {
   outcome: ProbeOutcome
   /** The model that was asked for, before the channel's mapping. */
   model: string
+  /** With which of several keys; '': the channel has one. */
+  keyId: string
 }
 
 /** Tests channels by hand, one or all. */
@@ -88,9 +91,15 @@ export function createChannelTests(
     const model = modelToTest(channel, asked)
     const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS)
     const signal = stopping === undefined ? timeout : AbortSignal.any([timeout, stopping])
-    const outcome = await probe(channel, model, signal)
+    const { channel: asking, keyId } = await withOneKey(database.read, channel)
+    const outcome = await probe(asking, model, signal)
     // A test that the stopping server broke off says nothing of the channel.
-    if (!outcome.ok && stopping?.aborted === true) return { outcome, model }
+    if (!outcome.ok && stopping?.aborted === true) return { outcome, model, keyId }
+    const isTaken =
+      keyId !== '' &&
+      outcome.ok &&
+      (await resumeKey(database.write, { channelId: channel.id, keyId }))
+    if (isTaken) await database.announce('channels')
     const elapsedMs = Math.max(0, Math.round(outcome.elapsedMs))
     const nowSeconds = clock.nowSeconds()
     await database.write.transaction().execute(async (trx) => {
@@ -113,19 +122,36 @@ export function createChannelTests(
         elapsedMs,
       })
     })
-    return { outcome, model }
+    return { outcome, model, keyId }
+  }
+
+  /** Whether a refused test is answered by setting its key aside: others are left. */
+  async function isKeyOnly(channel: StoredChannel, tested: TestedChannel): Promise<boolean> {
+    const { outcome, keyId } = tested
+    if (keyId === '' || outcome.ok || outcome.verdict === undefined) return false
+    const { status, code, type } = outcome.verdict
+    const nowSeconds = clock.nowSeconds()
+    const left = await database.write
+      .transaction()
+      .execute((trx) =>
+        pauseTestedKey(trx, channel, { keyId, status, cause: code || type }, nowSeconds),
+      )
+    await database.announce('channels')
+    return left > 0
   }
 
   async function testAndJudge(id: number, requestId: string): Promise<boolean> {
     const channel = await findChannel(database.read, id)
     // Deleted since the run began.
     if (channel === null) return true
-    const { outcome } = await testChannel(channel, '', requestId)
+    const tested = await testChannel(channel, '', requestId)
+    const { outcome } = tested
     const to = statusAfterTest(channel.status, outcome, {
       disables: options.flag('AutomaticDisableChannelEnabled'),
       enables: options.flag('AutomaticEnableChannelEnabled'),
       slowSeconds: options.number('ChannelDisableThreshold'),
     })
+    if (to === ChannelStatus.autoDisabled && (await isKeyOnly(channel, tested))) return false
     if (to !== null) {
       const reason = outcome.ok
         ? to === ChannelStatus.enabled

@@ -104,6 +104,16 @@ describe('newChannels', () => {
     expect(checked.value.duplicates).toBe(2)
   })
 
+  test('one channel that holds them all, where its type can', () => {
+    const lines = 'sk-b\n sk-a \r\nsk-b'
+    expect(created({ key: lines, key_mode: 'together' }).map(({ key }) => key)).toEqual([
+      'sk-b\nsk-a',
+    ])
+    const adc = '{\n"type": "service_account"\n}'
+    const typed = { type: 42, key: `us|project|${adc}`, key_mode: 'together' }
+    expect(created(typed).map(({ key }) => key)).toEqual([`us|project|${adc}`])
+  })
+
   test('what is not said has the wire’s defaults', () => {
     expect(created({ key: 'sk-a' })).toEqual([
       {
@@ -161,6 +171,11 @@ describe('newChannels', () => {
       'composed fields of which one is missing',
       { type: 33, config: '{"ak":"a"}' },
       'channel_key_missing',
+    ],
+    [
+      'more keys than a channel may hold',
+      { key: manyKeys(201), key_mode: 'together' },
+      'invalid_field',
     ],
     ['more channels than one call may create', { key: manyKeys(1001) }, 'invalid_field'],
     ['a key with an invisible character', { key: 'sk-a\nsk-\u200Bb' }, 'text_unreadable'],
@@ -232,6 +247,14 @@ describe('channelChanges', () => {
       'channel_base_url_invalid',
     )
     expect(changes({ key: 'sk-\u0007' })).toBe('text_unreadable')
+  })
+
+  test.each([
+    ['replace those stored', { key: ' sk-2\r\nsk-1\nsk-2' }, 'sk-2\nsk-1'],
+    ['are added to them', { key: 'sk-new\nsk-stored', key_mode: 'add' }, 'sk-stored\nsk-new'],
+    ['may be none', { key: ' \n ', key_mode: 'add' }, undefined],
+  ])('several keys %s', (_what, members, key) => {
+    expect(changes(members)).toEqual(key === undefined ? {} : { key })
   })
 
   // The stored key would be sent to wherever the new address is.

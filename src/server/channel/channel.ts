@@ -2,6 +2,7 @@ import type { Refusal } from '../../contract/errors.ts'
 import type { z } from 'zod'
 import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
 import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { keyLines, keysOf, mayHoldSeveralKeys } from '../../contract/channel-keys.ts'
 import { channelType, composeKey, trimBaseUrl } from '../../contract/channel-types.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
 import {
@@ -51,6 +52,8 @@ export type ChannelChanges = Partial<ChannelFields>
 
 /** Channels that one call creates. */
 const BATCH_MAX = 1000
+/** Keys that one channel holds. */
+const KEYS_MAX = 200
 
 /** A value, or why there is none. */
 export type Checked<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
@@ -63,7 +66,7 @@ export interface NewChannels {
   duplicates: number
 }
 
-/** One channel for each line of the key, all else the same. */
+/** One channel for each line of the key, all else the same; or one that holds them all. */
 export function newChannels(input: ChannelInput): Checked<NewChannels> {
   const refusal = channelRefusal(input)
   if (refusal !== null) return refused(refusal)
@@ -74,7 +77,10 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
   const isComposed = channelType(type).key.composedOf.length > 0
   const wrongKey = isComposed ? null : (lines.map(keyRefusal).find((found) => found) ?? null)
   if (wrongKey !== null) return refused(wrongKey)
-  const keys = [...new Set(lines)]
+  const different = [...new Set(lines)]
+  const isTogether = input.key_mode === 'together' && mayHoldSeveralKeys(type)
+  if (isTogether && different.length > KEYS_MAX) return refused(tooMany('key', KEYS_MAX))
+  const keys = isTogether ? [different.join('\n')] : different
   if (keys.length > BATCH_MAX) return refused(tooMany('key', BATCH_MAX))
   const models = commaList(input.models)
   const groups = commaList(input.group)
@@ -97,7 +103,7 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
     test_model: input.test_model?.trim() ?? '',
   }
   const channels = keys.map((key) => ({ ...shared, key }))
-  return { ok: true, value: { channels, duplicates: lines.length - keys.length } }
+  return { ok: true, value: { channels, duplicates: lines.length - different.length } }
 }
 
 /**
@@ -105,14 +111,8 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
  * lines: the credentials in it may be JSON as people paste it.
  */
 function channelKeys(type: number, text: string, config: ConfigObject): string[] {
-  if (channelType(type).key.composedOf.length > 0) {
-    const key = text.trim() || composeKey(type, configTexts(config))
-    return key === '' ? [] : [key]
-  }
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
+  if (mayHoldSeveralKeys(type)) return keyLines(text)
+  return keysOf(type, text.trim() || composeKey(type, configTexts(config)))
 }
 
 /** The members that differ from what is stored: what is there already needs no permission. */
@@ -130,10 +130,9 @@ function changedMembers(stored: ChannelState, input: ChannelInput): Partial<Chan
  */
 export function channelChanges(stored: ChannelState, input: ChannelInput): Checked<ChannelChanges> {
   const type = input.type || stored.type
-  const isComposed = channelType(type).key.composedOf.length > 0
   const refusal =
     channelRefusal(changedMembers(stored, input)) ??
-    (isComposed ? null : keyRefusal(input.key?.trim() ?? ''))
+    (mayHoldSeveralKeys(type) ? keysRefusal(stored, input) : null)
   if (refusal !== null) return refused(refusal)
   const changes: ChannelChanges = {}
   if (input.weight !== undefined) changes.weight = input.weight
@@ -151,6 +150,22 @@ export function channelChanges(stored: ChannelState, input: ChannelInput): Check
   const groups = commaList(input.group).join(',')
   if (groups !== '') changes.group = groups
   return withCredentials(stored, input, changes)
+}
+
+/** Why these lines cannot be the keys of one channel. */
+function keysRefusal(stored: ChannelState, input: ChannelInput): Refusal | null {
+  const lines = keyLines(input.key ?? '')
+  const wrong = lines.map(keyRefusal).find((found) => found !== null) ?? null
+  const kept = input.key_mode === 'add' ? keyLines(stored.key) : []
+  const isTooMany = new Set([...kept, ...lines]).size > KEYS_MAX
+  return wrong ?? (isTooMany ? tooMany('key', KEYS_MAX) : null)
+}
+
+/** The key column after a change: one key a line, each once. Empty: it stays. */
+function changedKey(type: number, stored: ChannelState, input: ChannelInput): string {
+  const given = keysOf(type, input.key ?? '')
+  const isAdded = input.key_mode === 'add' && given.length > 0
+  return [...new Set([...(isAdded ? keysOf(type, stored.key) : []), ...given])].join('\n')
 }
 
 /**
@@ -176,14 +191,15 @@ function withCredentials(
     (changes.base_url ?? trimBaseUrl(stored.base_url ?? '')) !==
       trimBaseUrl(stored.base_url ?? '') ||
     textOf(config['proxy']) !== textOf(storedConfig['proxy'])
-  const key = input.key?.trim() ?? ''
+  const key = changedKey(type, stored, input)
   if (moves) {
     const entered = secretsSet(given)
     // Secrets of the former type are dropped with it; they need not be entered to be forgotten.
     const carried = isOtherType
       ? []
       : secretsSet(config).filter((name) => name !== 'proxy' && !entered.includes(name))
-    if ((stored.key !== '' && key === '') || carried.length > 0) {
+    const keepsKey = stored.key !== '' && (key === '' || input.key_mode === 'add')
+    if (keepsKey || carried.length > 0) {
       return refused({ code: 'channel_key_needed_again' })
     }
   }
@@ -197,14 +213,20 @@ function withCredentials(
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
+type AnsweredSecrets = Pick<
+  z.input<typeof Channel>,
+  'key_set' | 'key_count' | 'config' | 'config_set'
+>
+
 /** The channel as it is answered: without its secrets, but with whether they are set. */
 export function answeredChannel<R extends ChannelState>(
   row: R,
-): Omit<R, 'key' | 'config'> & Pick<z.input<typeof Channel>, 'key_set' | 'config' | 'config_set'> {
+): Omit<R, 'key' | 'config'> & AnsweredSecrets {
   const { key, config, ...rest } = row
   return {
     ...rest,
     key_set: key !== '',
+    key_count: keysOf(row.type, key).length,
     config: answeredConfig(config),
     config_set: secretsSet(parseConfigObject(config) ?? {}),
   }
@@ -213,9 +235,13 @@ export function answeredChannel<R extends ChannelState>(
 /** A text from an upstream or an error without the channel's secrets, if it should repeat them. */
 export function withoutChannelSecrets(
   text: string,
-  channel: Pick<ChannelState, 'key' | 'config'>,
+  channel: Pick<ChannelState, 'type' | 'key' | 'config'>,
 ): string {
-  const secrets = [channel.key, ...secretValues(parseConfigObject(channel.config) ?? {})]
+  const secrets = [
+    channel.key,
+    ...keysOf(channel.type, channel.key),
+    ...secretValues(parseConfigObject(channel.config) ?? {}),
+  ]
   return secrets
     .filter((secret) => secret !== '')
     .reduce((clean, secret) => clean.replaceAll(secret, '***'), text)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { defaultRatios } from '../option/default-ratios.ts'
 import { defaultModels, defaultModelsByType } from './default-models.ts'
 
-const allTypes = Array.from({ length: 51 }, (_, index) => index + 1)
+const allTypes = Array.from({ length: 52 }, (_, index) => index + 1)
 
 describe('defaultModels', () => {
   test('every type has models, but bots and the raw proxy', () => {
@@ -18,7 +18,7 @@ describe('defaultModels', () => {
   })
 
   test('an unknown type has none to offer', () => {
-    for (const type of [0, -1, 52, 1.5, NaN]) expect(defaultModels(type)).toBeNull()
+    for (const type of [0, -1, 53, 1.5, NaN]) expect(defaultModels(type)).toBeNull()
   })
 
   test('what resells or imitates OpenAI offers what OpenAI does', () => {
@@ -26,6 +26,7 @@ describe('defaultModels', () => {
       expect(defaultModels(type)).toEqual(defaultModels(1))
     }
     expect(defaultModels(51)).toEqual(defaultModels(24))
+    expect(defaultModels(52)).toEqual(defaultModels(14))
   })
 
   test('current names come before older ones', () => {

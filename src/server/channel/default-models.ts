@@ -12,6 +12,7 @@ const ModelLists = z.record(z.string(), z.array(z.string().min(1)))
 const sameModelsAs: ReadonlyMap<number, number> = new Map([
   ...[2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 21, 22, 50].map((type) => [type, 1] as const),
   [51, 24],
+  [52, 14],
 ])
 
 /** Whatever the operator lists: a bot's id is a model here. */

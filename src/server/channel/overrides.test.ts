@@ -18,7 +18,6 @@ describe('what a channel may override', () => {
 
   test.each([
     'proxy.example:3128',
-    'socks5://proxy.example',
     'ftp://proxy.example',
     'http://proxy.example/path',
     'http://proxy.example?x=1',
@@ -31,6 +30,14 @@ describe('what a channel may override', () => {
     expect(overridesRefusal({ proxy })).toEqual({ code: 'channel_proxy_invalid' })
     expect(overridesOf({ proxy }).proxy).toBeUndefined()
   })
+
+  test.each(['socks5://proxy.example', 'SOCKS5H://proxy.example:1080', 'socks4://10.0.0.1'])(
+    'not a proxy of another kind: %s',
+    (proxy) => {
+      expect(overridesRefusal({ proxy })).toEqual({ code: 'channel_proxy_socks' })
+      expect(overridesOf({ proxy }).proxy).toBeUndefined()
+    },
+  )
 
   test.each([
     ['Host', { Host: 'a.example' }],

@@ -48,7 +48,9 @@ const HEADER_VALUE_MAX = 8192
 /** The first of the three members that cannot be, or null. Empty ones are not looked at. */
 export function overridesRefusal(config: ConfigObject): Refusal | null {
   const { proxy, header_override: headers, param_override: params } = config
-  if (isGiven(proxy) && !isProxy(proxy)) return { code: 'channel_proxy_invalid' }
+  if (isGiven(proxy) && !isProxy(proxy)) {
+    return { code: isSocks(proxy) ? 'channel_proxy_socks' : 'channel_proxy_invalid' }
+  }
   if (isGiven(headers)) {
     const wrong = isObject(headers) ? Object.entries(headers).find(isWrongHeader) : ['', '']
     if (wrong !== undefined) {
@@ -80,6 +82,21 @@ export function overridesOf(config: ConfigObject): Overrides {
       ? Object.fromEntries(Object.entries(params).filter(([name]) => !RESERVED_PARAMS.has(name)))
       : {},
   }
+}
+
+/** A request's headers as the channel wants them otherwise. */
+export function overriddenHeaders(
+  headers: Record<string, string>,
+  { headers: others }: Overrides,
+  key: string,
+): Record<string, string> {
+  const names = Object.keys(others)
+  if (names.length === 0) return headers
+  const kept = Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase()))
+  const set = Object.entries(others)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => [name, value.replaceAll('{api_key}', () => key)])
+  return Object.fromEntries([...kept, ...set])
 }
 
 /** Shorter values are words that an error may well use. */
@@ -118,6 +135,9 @@ function isDecodable(text: string): boolean {
     return false
   }
 }
+
+const isSocks = (value: unknown): boolean =>
+  typeof value === 'string' && /^\s*socks[45]?[ah]?:\/\//i.test(value)
 
 /** Name and password may stand in it. */
 function isProxy(value: unknown): value is string {

@@ -287,6 +287,29 @@ forEachDatabase('balances', (open) => {
       const { data } = await get(`/api/log/?type=4&channel=${id}`)
       expect(data).toMatchObject([{ content: `渠道「spent」（#${id}）已被自动禁用：上游余额不足` }])
     })
+
+    // Local servers answer any path with 200; taken for a balance of nothing, they were disabled.
+    test.each<[string, unknown]>([
+      ['a complaint', { error: 'Unexpected endpoint or method. Returning 200 anyway' }],
+      ['an empty object', {}],
+      ['a list', { object: 'list', data: [] }],
+      ['null in all places', { data: null, hard_limit_usd: null, total_available: null }],
+      ['a word', 'OK'],
+    ])('B26: a server that answers every path with %s stays enabled', async (_what, answered) => {
+      const places = Object.values(DOCUMENTED).flatMap(({ answers }) => Object.keys(answers))
+      upstream.answer(Object.fromEntries(places.map((place) => [place, answered])))
+      const ids = await Promise.all(Object.keys(DOCUMENTED).map((type) => aCase(Number(type))))
+      await server.app.options.set('AutomaticDisableChannelEnabled', 'true')
+      for (const _round of [1, 2]) {
+        await get('/api/channel/update_balance')
+        expect(await finished()).toMatchObject({ total: ids.length, failed: ids.length })
+      }
+      await server.app.options.set('AutomaticDisableChannelEnabled', 'false')
+      for (const id of ids) {
+        const { status, balance } = await stored(id)
+        expect({ status, balance }).toEqual({ status: ChannelStatus.enabled, balance: 0 })
+      }
+    })
   })
 })
 

@@ -1,4 +1,5 @@
 import type { RunState } from '../../../contract/channel-api.ts'
+import { keysOf } from '../../../contract/channel-keys.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
@@ -12,6 +13,7 @@ import {
   saveBalance,
   type StoredChannel,
 } from '../channel-store.ts'
+import { withOneKey } from '../key/channel-key-store.ts'
 import { createAskUpstream } from './channel-upstream.ts'
 
 /** What is left on the accounts behind channels: asked on demand, one channel or all. */
@@ -42,8 +44,10 @@ export function createChannelBalances(
 
   async function update(channel: StoredChannel): Promise<number> {
     const nowSeconds = clock.nowSeconds()
-    const ask = createAskUpstream(egress, channel, ANSWER_BYTES_MAX)
-    const balance = await readBalance({ channel, ask, nowSeconds })
+    // Of several keys it is one's balance: what the others have is not known.
+    const { channel: asking } = await withOneKey(database.read, channel)
+    const ask = createAskUpstream(egress, asking, ANSWER_BYTES_MAX)
+    const balance = await readBalance({ channel: asking, ask, nowSeconds })
     await saveBalance(database.write, { id: channel.id, balance, nowSeconds })
     return balance
   }
@@ -63,7 +67,9 @@ export function createChannelBalances(
       balance,
       options.flag('AutomaticDisableChannelEnabled'),
     )
-    if (to === ChannelStatus.autoDisabled) {
+    // Of several keys one account is empty: its own refusals set that key aside.
+    const isOnly = keysOf(type, channel.key).length === 1
+    if (to === ChannelStatus.autoDisabled && isOnly) {
       const reason = '上游余额不足'
       await changeStatusByProgram(app, { channel, to, cause: 'balance', reason, requestId })
     }

@@ -1,9 +1,9 @@
-import { trimBaseUrl, channelType, upstreamUrl } from '../../../contract/channel-types.ts'
+import { defaultBaseUrl, trimBaseUrl, upstreamUrl } from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { callHttp, HttpCallFailed, jsonMembers, type HttpCall } from '../../egress/http-call.ts'
 import { parseConfigObject } from '../channel-config.ts'
-import { overridesOf } from '../overrides.ts'
+import { overriddenHeaders, overridesOf } from '../overrides.ts'
 import { withoutChannelSecrets, type ChannelState } from '../channel.ts'
 
 /** The columns of a channel that say where its upstream is and who asks. */
@@ -30,12 +30,14 @@ export function createAskUpstream(
   bytesMax: number,
 ): AskUpstream {
   return async ({ url, headers }) => {
-    const { proxy } = overridesOf(parseConfigObject(channel.config) ?? {})
+    const overrides = overridesOf(parseConfigObject(channel.config) ?? {})
+    const { proxy } = overrides
+    const asked = { accept: 'application/json', 'user-agent': 'Gatehouse', ...headers }
     const call: HttpCall = {
       ...(proxy === undefined ? {} : { proxy }),
       url,
       method: 'GET',
-      headers: { accept: 'application/json', 'user-agent': 'Gatehouse', ...headers },
+      headers: overriddenHeaders(asked, overrides, channel.key),
       timeoutMs: TIMEOUT_MS,
       bytesMax,
     }
@@ -48,7 +50,7 @@ export function createAskUpstream(
       .catch((error: unknown) => {
         throw error instanceof HttpCallFailed ? new AppError(REFUSALS[error.reason]) : error
       })
-    const members = jsonMembers(text)
+    const members = jsonMembers(text) ?? listMembers(text)
     if (status !== HTTP_OK) {
       const detail = upstreamWords(members, channel)
       throw detail === ''
@@ -58,6 +60,11 @@ export function createAskUpstream(
     if (members === null) throw new AppError('upstream_answer_invalid')
     return members
   }
+}
+
+/** A bare list as others wrap it: together.ai and DeepL answer so. */
+function listMembers(text: string): Record<string, unknown> | null {
+  return text.trimStart().startsWith('[') ? jsonMembers(`{"data":${text}}`) : null
 }
 
 const isUnreachable = (error: unknown): boolean =>
@@ -82,7 +89,7 @@ function upstreamWords(members: Record<string, unknown> | null, channel: AskedCh
 
 /** Where the channel's calls go, without a slash at the end; throws when nobody has said it. */
 export function baseUrlOf(channel: AskedChannel): string {
-  const base = trimBaseUrl(channel.base_url ?? '') || channelType(channel.type).baseUrl
+  const base = trimBaseUrl(channel.base_url ?? '') || defaultBaseUrl(channel.type, channel.key)
   if (base === '') throw new AppError('channel_address_missing')
   return base
 }

@@ -90,6 +90,44 @@ const DIALECTS: {
     models: ['gemini-2.5-pro', 'gemini-embedding-001'],
   },
   {
+    type: 52,
+    body: { data: [{ type: 'model', id: 'kimi-k2' }], has_more: false },
+    path: '/v1/models?limit=1000',
+    header: ['x-api-key', KEY],
+    models: ['kimi-k2'],
+  },
+  {
+    type: 16,
+    body: { object: 'list', data: [{ id: 'glm-4.6', object: 'model' }] },
+    path: '/api/paas/v4/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['glm-4.6'],
+  },
+  {
+    type: 17,
+    body: { object: 'list', data: [{ id: 'qwen-plus', object: 'model' }] },
+    path: '/compatible-mode/v1/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['qwen-plus'],
+  },
+  {
+    type: 38,
+    body: [
+      { language: 'ZH', name: 'Chinese', supports_formality: false },
+      { language: 'EN-GB', name: 'English (British)', supports_formality: false },
+    ],
+    path: '/v2/languages?type=target',
+    header: ['authorization', `DeepL-Auth-Key ${KEY}`],
+    models: ['deepl-en-gb', 'deepl-zh'],
+  },
+  {
+    type: 39,
+    body: [{ id: 'Qwen/Qwen3-Next', object: 'model', type: 'chat' }],
+    path: '/v1/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['Qwen/Qwen3-Next'],
+  },
+  {
     type: 30,
     body: { models: [{ name: 'llama3.2:latest', model: 'llama3.2:latest', size: 1 }] },
     path: '/api/tags',
@@ -143,7 +181,7 @@ forEachDatabase('models of an upstream', (open) => {
     })
   })
 
-  test.each([3, 15, 18, 33, 34, 38, 42, 43, 46])('type %i says that it cannot', async (type) => {
+  test.each([3, 15, 18, 33, 34, 42, 43, 46])('type %i says that it cannot', async (type) => {
     answers({})
     const { json, message } = await ofNew({ type, key: KEY, base_url: url })
     expect(json['success']).toBe(false)
@@ -155,7 +193,7 @@ forEachDatabase('models of an upstream', (open) => {
     ['a page', '<html>', 200, '无法解析'],
     ['an object without a list', { data: null }, 200, '模型列表'],
     ['a list of numbers', { data: [1] }, 200, '模型列表'],
-    ['a list', '[]', 200, '无法解析'],
+    ['a bare list of numbers', '[1]', 200, '模型列表'],
     [
       'a wrong key',
       { error: { message: `bad key ${KEY} at http://10.1.2.3/x` } },
@@ -178,6 +216,20 @@ forEachDatabase('models of an upstream', (open) => {
     answers({ data: names.map((id) => ({ id })) })
     const { data } = await ofNew({ type: 1, key: KEY, base_url: url })
     expect(data).toEqual(['ok', 'padded', '模型-1'])
+  })
+
+  test("the channel's own headers go along, in place of ours", async () => {
+    const config = JSON.stringify({
+      header_override: { 'X-Team': 'ours', Authorization: 'Token {api_key}', 'User-Agent': '' },
+    })
+    answers({ data: [] })
+    await ofStored(await aChannel(server, { key: KEY, base_url: url, config }))
+    await ofNew({ type: 1, key: KEY, base_url: url, config })
+    expect(asked).toHaveLength(2)
+    for (const { headers } of asked) {
+      expect(headers).toMatchObject({ 'x-team': 'ours', authorization: `Token ${KEY}` })
+      expect(headers).not.toHaveProperty('user-agent')
+    }
   })
 
   // Otherwise a stored key could be sent wherever somebody likes.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { channelType, type Protocol } from '../../../contract/channel-types.ts'
+import { bearerOf, channelType, type Protocol } from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
 import { MODEL_LENGTH_MAX } from '../channel-input.ts'
 import { configTexts, parseConfigObject } from '../channel-config.ts'
@@ -22,8 +22,8 @@ interface Listing {
 const MODELS_MAX = 5000
 const ANTHROPIC_VERSION = '2023-06-01'
 
-const bearer = ({ key }: AskedChannel): Record<string, string> => ({
-  authorization: `Bearer ${key}`,
+const bearer = ({ type, key }: AskedChannel): Record<string, string> => ({
+  authorization: `Bearer ${bearerOf(type, key).secret}`,
 })
 
 /** Names in the given member of the objects of a list. */
@@ -91,6 +91,30 @@ const listings: Partial<Record<Protocol, Listing>> = {
     }),
     shape: namesIn('models', 'name'),
   },
+  dashscope: {
+    question: (channel) => ({
+      url: `${versioned(channel, '/compatible-mode/v1')}/models`,
+      headers: bearer(channel),
+    }),
+    shape: namesIn('data', 'id'),
+  },
+  zhipu: {
+    question: (channel) => ({
+      url: `${versioned(channel, '/api/paas/v4')}/models`,
+      headers: bearer(channel),
+    }),
+    shape: namesIn('data', 'id'),
+  },
+  // It has languages; a model is named after the one it translates to.
+  deepl: {
+    question: (channel) => ({
+      url: beside(baseUrlOf(channel), '/v2/languages?type=target'),
+      headers: { authorization: `DeepL-Auth-Key ${channel.key}` },
+    }),
+    shape: namesIn('data', 'language').transform((languages) =>
+      languages.map((language) => `deepl-${language.toLowerCase()}`),
+    ),
+  },
   cloudflare: {
     question: (channel) => {
       const account = encodeURIComponent(channelConfig(channel).user_id ?? '')
@@ -102,6 +126,12 @@ const listings: Partial<Record<Protocol, Listing>> = {
 }
 
 const GEMINI_PAGE_SIZE = 1000
+
+/** An address that names a version is whole. */
+function versioned(channel: AskedChannel, path: string): string {
+  const base = baseUrlOf(channel)
+  return /\/v\d+$/.test(base) ? base : `${base}${path}`
+}
 
 const channelConfig = (channel: AskedChannel) =>
   configTexts(parseConfigObject(channel.config) ?? {})

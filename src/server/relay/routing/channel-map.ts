@@ -10,6 +10,8 @@ import {
   type ChannelPause,
 } from '../../channel/channel-pause-store.ts'
 import { allChannels, enabledAbilities } from '../../channel/channel-store.ts'
+import { heldKeys } from '../../channel/key/channel-key.ts'
+import { allKeyPauses, type KeyPause } from '../../channel/key/channel-key-store.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
@@ -20,6 +22,8 @@ export interface ChannelMap {
   /** Channels that the program has disabled and that would serve the model to the group. */
   paused(group: string, model: string): readonly PausedChannel[]
   find(id: number): RoutableChannel | undefined
+  /** Every channel that names the model, enabled or not, whatever its groups. Looks at all of them. */
+  naming(model: string): RoutableChannel[]
   /** Models that the enabled channels of these groups serve. */
   models(groups: readonly string[]): string[]
 }
@@ -60,13 +64,15 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
 
   async function load(): Promise<ChannelMap> {
     const started = generation
-    const [channels, abilities, pauses, paused] = await Promise.all([
+    const [channels, abilities, pauses, paused, keyPauses] = await Promise.all([
       allChannels(database.read),
       enabledAbilities(database.read),
       openPauses(database.read),
       pausedAbilities(database.read),
+      allKeyPauses(database.read),
     ])
-    const loaded = mapOf(channels, abilities, { pauses, abilities: paused })
+    const routables = routablesOf(channels, keyPauses)
+    const loaded = mapOf(routables, abilities, { pauses, abilities: paused })
     if (started === generation) {
       map = loaded
       readAtMs = monotonicMs()
@@ -99,11 +105,11 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
 type Abilities = readonly { group: string; model: string; channel_id: number }[]
 
 function mapOf(
-  rows: readonly ChannelRow[],
+  routables: readonly RoutableChannel[],
   abilities: Abilities,
   paused: { pauses: readonly ChannelPause[]; abilities: Abilities },
 ): ChannelMap {
-  const channels = new Map(rows.map((row) => [row.id, routable(row)]))
+  const channels = new Map(routables.map((channel) => [channel.id, channel]))
   const lists = new Map<string, Map<string, RoutableChannel[]>>()
   for (const { group, model, channel_id } of abilities) {
     const channel = channels.get(channel_id)
@@ -124,6 +130,7 @@ function mapOf(
     paused: (group, model) =>
       pausedLists.size === 0 ? NO_PAUSED : (pausedLists.get(pausedKey(group, model)) ?? NO_PAUSED),
     find: (id) => channels.get(id),
+    naming: (model) => routables.filter(({ models }) => models.includes(model)),
     models: (groups) => [
       ...new Set(groups.flatMap((group) => [...(tiers.get(group)?.keys() ?? [])])),
     ],
@@ -153,11 +160,38 @@ function pausedListsOf(
   return lists
 }
 
+function routablesOf(
+  rows: readonly ChannelRow[],
+  keyPauses: readonly KeyPause[],
+): RoutableChannel[] {
+  const nameOf = (channelId: number, keyId: string): string => `${channelId} ${keyId}`
+  const pauses = new Map(
+    keyPauses.map((pause) => [nameOf(pause.channel_id, pause.key_id), pause.next_trial_at]),
+  )
+  return rows.map((row) => {
+    const channel = routable(row)
+    // Nearly every channel has one key, which needs no name.
+    const keys = row.key.includes('\n') ? heldKeys(row) : []
+    const [first] = keys
+    if (first === undefined || keys.length === 1) return channel
+    channel.key = first.key
+    channel.keyed = keys.map(({ id, key }) => {
+      const nextTrialSeconds = pauses.get(nameOf(row.id, id))
+      const pause = nextTrialSeconds === undefined ? null : { nextTrialSeconds }
+      return { ...channel, key, keyId: id, keyed: [], pause }
+    })
+    return channel
+  })
+}
+
 function routable(row: ChannelRow): RoutableChannel {
   return {
     id: row.id,
     type: row.type,
     key: row.key,
+    keyId: '',
+    keyed: [],
+    pause: null,
     name: row.name ?? '',
     baseUrl: trimBaseUrl(row.base_url ?? ''),
     priority: row.priority ?? 0,

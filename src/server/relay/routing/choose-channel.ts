@@ -14,7 +14,14 @@ import type { JsonRecord } from '../json/json-value.ts'
 export interface RoutableChannel {
   id: number
   type: number
+  /** Of several the first, until one is chosen. */
   key: string
+  /** Names the key among several; '': the channel has one, or none has been chosen yet. */
+  keyId: string
+  /** The channel once with each of its keys, if it has several. */
+  keyed: readonly RoutableChannel[]
+  /** Set while this key is set aside; null: it is in use. */
+  pause: KeyPause | null
   name: string
   baseUrl: string
   priority: number
@@ -32,6 +39,12 @@ export interface RoutableChannel {
   testModel: string
   models: readonly string[]
   row: ChannelRow
+}
+
+/** A key that the upstream has refused. */
+export interface KeyPause {
+  /** When a real call may try it again; moves on when one does. */
+  nextTrialSeconds: number
 }
 
 /** As the upstream will know it. */

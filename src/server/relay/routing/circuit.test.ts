@@ -25,6 +25,17 @@ describe('a circuit breaker', () => {
     expect(circuit.admits(51)).toBe(false)
   })
 
+  test('is suspect from a failure until a call goes well', () => {
+    const circuit = failed(1)
+    expect(circuit.isSuspect).toBe(true)
+    circuit.succeed(1)
+    expect(circuit.isSuspect).toBe(false)
+    const open = failed(FAILURES_TO_OPEN)
+    expect(open.isSuspect).toBe(true)
+    open.succeed(OPEN_MS)
+    expect(open.isSuspect).toBe(false)
+  })
+
   test('counts failures of one window only', () => {
     const circuit = failed(FAILURES_TO_OPEN - 1)
     circuit.fail(WINDOW_MS + 1, WINDOW_MS + 1)

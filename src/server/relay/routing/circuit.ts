@@ -14,6 +14,12 @@ export class Circuit {
   private untilMs = 0
   private openForMs = OPEN_MS
   private probeUntilMs = 0
+  private hasFailedLast = false
+
+  /** Open, or the last that was heard is a failure: a call that has a choice goes elsewhere. */
+  get isSuspect(): boolean {
+    return this.openedMs !== null || this.hasFailedLast
+  }
 
   /** Whether a call may go this way now. */
   admits(nowMs: number): boolean {
@@ -27,8 +33,12 @@ export class Circuit {
   }
 
   succeed(beganMs: number): void {
-    if (this.openedMs === null) this.successes += 1
-    else if (beganMs >= this.openedMs) this.reset()
+    if (this.openedMs !== null) {
+      if (beganMs >= this.openedMs) this.reset()
+      return
+    }
+    this.successes += 1
+    this.hasFailedLast = false
   }
 
   fail(beganMs: number, nowMs: number): void {
@@ -43,6 +53,7 @@ export class Circuit {
       this.windowMs = nowMs
     }
     this.failures += 1
+    this.hasFailedLast = true
     if (this.failures >= FAILURES_TO_OPEN && this.failures >= this.successes) this.open(nowMs)
   }
 
@@ -65,6 +76,7 @@ export class Circuit {
   private reset(): void {
     this.failures = 0
     this.successes = 0
+    this.hasFailedLast = false
     this.openedMs = null
     this.openForMs = OPEN_MS
     this.probeUntilMs = 0

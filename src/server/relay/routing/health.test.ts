@@ -52,6 +52,21 @@ forEachDatabase('calls keep away from channels in trouble', (open) => {
     expect(addressesSeen()).toEqual(['~fail-429-retry-1', 'v1'])
   })
 
+  // Each call that fails all the same has found out about one more of the four, the first of two.
+  test('a call that has failed once asks somebody of whom nothing bad is known', async () => {
+    await setup.app.options.set('RetryTimes', '1')
+    const model = aModel()
+    for (let index = 0; index < 4; index += 1) await aRoute(setup, model, { words: 'fail-500' })
+    await aRoute(setup, model)
+    const client = await aClient(setup)
+    let refused = 0
+    for (let call = 0; call < 20; call += 1) {
+      if ((await post(setup, client, chatBody(model))).status !== 200) refused += 1
+    }
+    await setup.app.options.set('RetryTimes', '2')
+    expect(refused).toBeLessThanOrEqual(3)
+  })
+
   test('where all have named a time, the client hears the shortest and no upstream is asked', async () => {
     const model = aModel()
     await aRoute(setup, model, { words: 'fail-429-retry-90' })

@@ -9,6 +9,7 @@ import { retryAfterSeconds } from './retry-after.ts'
  * words. Per process: every process makes its own experience within a few calls.
  *
  * - What an upstream asked for by `Retry-After` is kept for channel and model: nobody asks before.
+ * - Of a channel with several keys this is so for each of them: they may be of different accounts.
  * - Unreachable, silent and cut connections speak of the whole channel; bad statuses and unreadable
  *   answers speak of the channel with this model. Each has its circuit breaker.
  * - A request that the upstream finds fault with shows that the channel is well.
@@ -16,10 +17,12 @@ import { retryAfterSeconds } from './retry-after.ts'
 export interface ChannelHealth {
   /** Whether calls may go there now. `model`: as it is sent upstream. */
   admits(channel: RoutableChannel, model: string): boolean
+  /** What was heard of it last was trouble: a call that has failed once rather goes elsewhere. */
+  isSuspect(channel: RoutableChannel, model: string): boolean
   /** Seconds until the upstream wants to be asked again; 0: now. */
   waitSeconds(channel: RoutableChannel, model: string): number
-  /** A call goes there. Answers how to tell what became of it. */
-  begin(channel: RoutableChannel, model: string): (result: AttemptResult) => void
+  /** A call goes there, now on the clock that never jumps. Answers how to tell what became of it. */
+  begin(channel: RoutableChannel, model: string, beganMs: number): (result: AttemptResult) => void
   /** No channel has had any trouble of late, so that nobody needs to be asked. */
   isCalm(): boolean
 }
@@ -45,7 +48,8 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   /** Until when, by channel and model. */
   const throttled = new Map<string, number>()
 
-  const modelKey = (channel: RoutableChannel, model: string): string => `${channel.id} ${model}`
+  const modelKey = (channel: RoutableChannel, model: string): string =>
+    `${channel.id}${channel.keyId} ${model}`
   const channelKey = (channel: RoutableChannel): string => `${channel.id}`
 
   function waitMs(channel: RoutableChannel, model: string): number {
@@ -107,9 +111,12 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
       }
       return true
     },
+    isSuspect: (channel, model) =>
+      [channelKey(channel), modelKey(channel, model)].some(
+        (key) => circuits.get(key)?.isSuspect === true,
+      ),
     waitSeconds: (channel, model) => Math.ceil(waitMs(channel, model) / 1000),
-    begin(channel, model) {
-      const beganMs = clock.monotonicMs()
+    begin(channel, model, beganMs) {
       const keys = [channelKey(channel), modelKey(channel, model)] as const
       if (circuits.size > 0) for (const key of keys) circuits.get(key)?.begin(beganMs)
       return (result) => {

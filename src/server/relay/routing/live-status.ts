@@ -11,6 +11,7 @@ import { findChannel } from '../../channel/channel-store.ts'
 import type { RelayError } from '../relay-error.ts'
 import type { PausedChannel } from './channel-map.ts'
 import type { RoutableChannel } from './choose-channel.ts'
+import { isSameAccount, setKeyAside, takeKeyBack } from './key-status.ts'
 
 /**
  * Disables channels whose account or key is refused, and enables them again, both from the calls
@@ -22,12 +23,16 @@ import type { RoutableChannel } from './choose-channel.ts'
  * - A disabled channel is tried by one real call after five minutes, then after twice as long each
  *   time. If the upstream answers, it is enabled; if not, the call goes on to other channels.
  *
+ * Of a channel with several keys only the refused one is set aside, and tried again in the same
+ * way; the channel goes when none is left.
+ *
  * Overload, silence and broken connections disable nothing: they pass, and circuit breakers keep
  * calls away meanwhile.
  */
 export interface LiveStatus {
   refused(channel: RoutableChannel, error: RelayError, by: Cause): void
-  answered(channel: RoutableChannel, by: Cause): void
+  /** `isTrial`: the channel or its key was out of use when this call was sent by it. */
+  answered(channel: RoutableChannel, by: Cause & { isTrial: boolean }): void
   /** A disabled channel that this call is to try before all others, or null. */
   trial(paused: readonly PausedChannel[]): Promise<RoutableChannel | null>
 }
@@ -41,6 +46,8 @@ const WINDOW_MS = 300_000
 const USERS_ENOUGH = 2
 const HITS_ENOUGH = 5
 
+const nameOf = ({ id, keyId }: RoutableChannel): string => `${id}${keyId}`
+
 interface Suspicion {
   sinceMs: number
   hits: number
@@ -49,11 +56,12 @@ interface Suspicion {
 
 export function createLiveStatus(app: App): LiveStatus {
   const { database, options, clock, background, trace } = app
-  const suspicions = new Map<number, Suspicion>()
-  /** Channels whose status is being changed. */
-  const underWay = new Set<number>()
+  const suspicions = new Map<string, Suspicion>()
+  /** Channels and keys whose status is being changed. */
+  const underWay = new Set<string>()
 
-  function isConfirmed({ id }: RoutableChannel, userId: number): boolean {
+  function isConfirmed(channel: RoutableChannel, userId: number): boolean {
+    const id = nameOf(channel)
     const nowMs = clock.monotonicMs()
     let suspicion = suspicions.get(id)
     if (suspicion === undefined || nowMs - suspicion.sinceMs > WINDOW_MS) {
@@ -65,7 +73,8 @@ export function createLiveStatus(app: App): LiveStatus {
     return suspicion.users.size >= USERS_ENOUGH || suspicion.hits >= HITS_ENOUGH
   }
 
-  function once(what: string, { id }: RoutableChannel, work: () => Promise<void>): void {
+  function once(what: string, channel: RoutableChannel, work: () => Promise<void>): void {
+    const id = nameOf(channel)
     if (underWay.has(id)) return
     underWay.add(id)
     const isTaken = background.run(what, () => work().finally(() => underWay.delete(id)))
@@ -82,7 +91,7 @@ export function createLiveStatus(app: App): LiveStatus {
     if (channel.status !== ChannelStatus.enabled) return
     if (!isCertain && (await isLastOfSomething(database.read, used.id))) return
     const { status, code, message } = error
-    suspicions.delete(used.id)
+    suspicions.delete(nameOf(used))
     await changeStatusByProgram(app, {
       channel,
       to: ChannelStatus.autoDisabled,
@@ -92,7 +101,8 @@ export function createLiveStatus(app: App): LiveStatus {
     })
   }
 
-  async function enable(used: RoutableChannel, requestId: string): Promise<void> {
+  async function enableAgain(used: RoutableChannel, requestId: string): Promise<void> {
+    if (used.isEnabled || !options.flag('AutomaticEnableChannelEnabled')) return
     const channel = await findChannel(database.read, used.id)
     if (channel === null || !isSameAccount(channel, used)) return
     if (channel.status !== ChannelStatus.autoDisabled) return
@@ -105,8 +115,28 @@ export function createLiveStatus(app: App): LiveStatus {
     })
   }
 
+  function refuseKey(channel: RoutableChannel, error: RelayError, by: Cause): void {
+    const verdict = { ...error, code: String(error.code) }
+    if (!isHardRefusal(verdict)) return
+    const isCertain = isCertainRefusal(verdict)
+    if (!isCertain && !isConfirmed(channel, by.userId)) return
+    const { requestId } = by
+    // Other calls of this process keep away at once.
+    channel.pause ??= { nextTrialSeconds: clock.nowSeconds() + trialDelaySeconds(0) }
+    once('setting a key aside', channel, async () => {
+      suspicions.delete(nameOf(channel))
+      const left = await setKeyAside(app, channel, { error, requestId })
+      if (left !== 0 || !options.flag('AutomaticDisableChannelEnabled')) return
+      await disable(channel, { error, isCertain, requestId })
+    })
+  }
+
   return {
     refused(channel, error, { userId, requestId }) {
+      if (channel.keyId !== '') {
+        refuseKey(channel, error, { userId, requestId })
+        return
+      }
       if (!channel.isEnabled || !options.flag('AutomaticDisableChannelEnabled')) return
       const verdict = { ...error, code: String(error.code) }
       if (!isHardRefusal(verdict)) return
@@ -114,11 +144,18 @@ export function createLiveStatus(app: App): LiveStatus {
       if (!isCertain && !isConfirmed(channel, userId)) return
       once('disabling a channel', channel, () => disable(channel, { error, isCertain, requestId }))
     },
-    answered(channel, { requestId }) {
-      if (suspicions.size > 0) suspicions.delete(channel.id)
-      if (channel.isEnabled) return
-      if (!options.flag('AutomaticEnableChannelEnabled')) return
-      once('enabling a channel', channel, () => enable(channel, requestId))
+    answered(channel, { requestId, isTrial }) {
+      if (suspicions.size > 0) suspicions.delete(nameOf(channel))
+      if (!isTrial) return
+      if (channel.pause !== null) {
+        channel.pause = null
+        once('taking a key back', channel, async () => {
+          await takeKeyBack(app, channel, requestId)
+          await enableAgain(channel, requestId)
+        })
+        return
+      }
+      once('enabling a channel', channel, () => enableAgain(channel, requestId))
     },
     async trial(paused) {
       if (paused.length === 0 || !options.flag('AutomaticEnableChannelEnabled')) return null
@@ -142,10 +179,3 @@ export function createLiveStatus(app: App): LiveStatus {
     },
   }
 }
-
-/** Whether what a call went out with is what the channel has now. */
-const isSameAccount = (
-  stored: RoutableChannel['row'],
-  { row }: Pick<RoutableChannel, 'row'>,
-): boolean =>
-  stored.key === row.key && stored.base_url === row.base_url && stored.config === row.config

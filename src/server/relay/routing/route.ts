@@ -4,6 +4,8 @@ import { ownError, shown, type RelayError } from '../relay-error.ts'
 import type { Caller } from './caller.ts'
 import type { PausedChannel } from './channel-map.ts'
 import { chooseChannel, sentModel, type RoutableChannel, type Tiers } from './choose-channel.ts'
+import type { Admits } from './key-turns.ts'
+import { trailOf } from '../trace/trail.ts'
 
 /** Where a call may go, and where it goes next. */
 
@@ -56,24 +58,76 @@ export const noChannel = ({ groups }: Caller, model: string): AppError =>
   new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
 
 /**
- * The channel to ask next, or null: none is left. Where every circuit breaker is open a call is
- * tried rather than refused, once; but nobody is asked before the time that it has named itself.
+ * The channel to ask next, with the key to use, or null: none is left. Where every circuit breaker
+ * is open a call is tried rather than refused, once; but nobody is asked before the time that it
+ * has named itself.
  */
 export function nextChannel(
-  { health, random }: RelayParts,
+  { health, keys, random }: RelayParts,
+  call: RelayCall,
   { route: { tiers, isPinned }, model }: RoutedCall,
   { tried, isFirst }: { tried: ReadonlySet<number>; isFirst: boolean },
 ): RoutableChannel | null {
-  if (isPinned || health.isCalm()) return chooseChannel(tiers, tried, random)
-  const channel = chooseChannel(tiers, tried, random, (open) =>
-    health.admits(open, sentModel(open, model)),
-  )
-  if (channel !== null || !isFirst) return channel
-  return chooseChannel(tiers, tried, random, (one) => waitOf(health, one, model) === 0)
+  const used = call.trail?.usedKeys ?? NONE
+  if (isPinned || health.isCalm()) {
+    const channel = chooseChannel(tiers, tried, random)
+    return channel === null ? null : keys.next(channel, used)
+  }
+  const isWell: Admits = (one) => health.admits(one, sentModel(one, model))
+  // What is known of its connections is known of all its keys.
+  const isOpen: Admits = (one) => isWell(one) && keys.hasNext(one, used, isWell)
+  const isOpenOrTold: Admits = (one) => {
+    if (isOpen(one)) return true
+    trailOf(call).skip(one, waitOf(health, one, model))
+    return false
+  }
+  const isSure: Admits = (one) => isOpen(one) && !health.isSuspect(one, sentModel(one, model))
+  // First attempts find out who is well again; the few that follow are not for that.
+  const channel = isFirst
+    ? chooseChannel(tiers, tried, random, isOpenOrTold)
+    : firstOf(
+        tiers,
+        (tier) =>
+          chooseChannel([tier], tried, random, isSure) ??
+          chooseChannel([tier], tried, random, isOpenOrTold),
+      )
+  if (channel !== null) return keys.next(channel, used, isWell)
+  if (!isFirst) return null
+  const isWilling: Admits = (one) => health.waitSeconds(one, sentModel(one, model)) === 0
+  const last = chooseChannel(tiers, tried, random, (one) => keys.hasNext(one, used, isWilling))
+  return last === null ? null : keys.next(last, used, isWilling)
 }
 
-const waitOf = (health: RelayParts['health'], channel: RoutableChannel, model: string): number =>
-  health.waitSeconds(channel, sentModel(channel, model))
+function firstOf<T, R>(values: readonly T[], look: (value: T) => R | null): R | null {
+  for (const value of values) {
+    const found = look(value)
+    if (found !== null) return found
+  }
+  return null
+}
+
+const NONE: readonly RoutableChannel[] = []
+
+/** A disabled channel that this call is to try before all others, or null. */
+export async function trialOf(
+  { liveStatus, keys }: RelayParts,
+  paused: readonly PausedChannel[],
+): Promise<RoutableChannel | null> {
+  const channel = await liveStatus.trial(paused)
+  return channel === null ? null : keys.next(channel, NONE)
+}
+
+/** Seconds until the channel may be asked again by any of its keys; 0: now. */
+export function waitOf(
+  health: RelayParts['health'],
+  channel: RoutableChannel,
+  model: string,
+): number {
+  const sent = sentModel(channel, model)
+  if (channel.keyed.length === 0) return health.waitSeconds(channel, sent)
+  const inUse = channel.keyed.filter(({ pause }) => pause === null)
+  return inUse.length === 0 ? 0 : Math.min(...inUse.map((one) => health.waitSeconds(one, sent)))
+}
 
 /** What a client hears when every upstream wants to be left alone: for how long. */
 export function waitError(
@@ -90,13 +144,20 @@ export function waitError(
   return { ...error, retryAfter: String(Math.min(...waits)) }
 }
 
+/** The channel with the key of this name, if it still holds it. */
+export const withKey = (channel: RoutableChannel, keyId: string): RoutableChannel =>
+  channel.keyed.find((one) => one.keyId === keyId) ?? channel
+
 /** The one channel, in the first of the caller's groups that it serves. */
 export async function routeTo(
   { channels }: RelayParts,
   { caller, model, route }: RoutedCall,
-  channelId: number,
+  { channel_id, key_id }: { channel_id: number; key_id: string },
 ): Promise<Route> {
-  const serves = (tiers: Tiers) => tiers.flat().find(({ id }) => id === channelId)
+  const serves = (tiers: Tiers) => {
+    const channel = tiers.flat().find(({ id }) => id === channel_id)
+    return channel && withKey(channel, key_id)
+  }
   if (route.isPinned) {
     if (serves(route.tiers) !== undefined) return route
     throw new AppError('no_channel', { group: route.group, model: shown(model) })

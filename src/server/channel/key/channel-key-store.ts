@@ -1,0 +1,152 @@
+import type { Selectable } from 'kysely'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import type { Queries } from '../../db/database.ts'
+import type { Schema } from '../../db/schema.ts'
+import { trialDelaySeconds } from '../channel-pause-store.ts'
+import { heldKeys } from './channel-key.ts'
+
+/** Which keys of channels with several are set aside, because the upstream refused them. */
+export type KeyPause = Selectable<Schema['channel_key_pauses']>
+
+/** Sets a key aside; one that is already keeps its trials. */
+export async function pauseKey(
+  trx: Queries,
+  pause: Pick<KeyPause, 'channel_id' | 'key_id' | 'status' | 'cause'>,
+  nowSeconds: number,
+): Promise<void> {
+  const { status, cause } = pause
+  await trx
+    .insertInto('channel_key_pauses')
+    .values({
+      ...pause,
+      paused_at: nowSeconds,
+      trials: 0,
+      next_trial_at: nowSeconds + trialDelaySeconds(0),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['channel_id', 'key_id']).doUpdateSet({ status, cause }),
+    )
+    .execute()
+}
+
+/** False: the key was in use. */
+export async function resumeKey(
+  trx: Queries,
+  { channelId, keyId }: { channelId: number; keyId: string },
+): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('channel_key_pauses')
+    .where('channel_id', '=', channelId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** Of all channels; for the relay's map. */
+export const allKeyPauses = (db: Queries): Promise<KeyPause[]> =>
+  db.selectFrom('channel_key_pauses').selectAll().execute()
+
+export const keyPausesOf = (db: Queries, channelId: number): Promise<KeyPause[]> =>
+  db
+    .selectFrom('channel_key_pauses')
+    .selectAll()
+    .where('channel_id', '=', channelId)
+    .orderBy('key_id')
+    .execute()
+
+/** Forgets what is known of keys of channels that are deleted. */
+export async function forgetKeys(trx: Queries, channelIds: readonly number[]): Promise<void> {
+  if (channelIds.length === 0) return
+  await trx.deleteFrom('channel_key_pauses').where('channel_id', 'in', channelIds).execute()
+}
+
+interface KeyHolder {
+  id: number
+  type: number
+  key: string
+  status: number
+}
+
+/**
+ * After a person has changed a channel: keys that it no longer holds are forgotten, and whoever
+ * enables it wants all of its keys in use.
+ */
+export async function followChannel(
+  trx: Queries,
+  before: KeyHolder,
+  after: KeyHolder,
+): Promise<void> {
+  const isEnabledNow =
+    before.status !== ChannelStatus.enabled && after.status === ChannelStatus.enabled
+  if (isEnabledNow) return forgetKeys(trx, [after.id])
+  if (before.key === after.key && before.type === after.type) return
+  const ids = heldKeys(after).map(({ id }) => id)
+  const held = ids.length > 1 ? ids : ['']
+  await trx
+    .deleteFrom('channel_key_pauses')
+    .where('channel_id', '=', after.id)
+    .where('key_id', 'not in', held)
+    .execute()
+}
+
+/**
+ * Notes that a call tries a key that is set aside, so that the next trial comes later. A trial that
+ * another process has noted stands.
+ */
+export async function moveKeyTrial(
+  db: Queries,
+  { channelId, keyId, dueAt }: { channelId: number; keyId: string; dueAt: number },
+  nowSeconds: number,
+): Promise<void> {
+  const row = await db
+    .selectFrom('channel_key_pauses')
+    .select('trials')
+    .where('channel_id', '=', channelId)
+    .where('key_id', '=', keyId)
+    .where('next_trial_at', '=', dueAt)
+    .executeTakeFirst()
+  if (row === undefined) return
+  const trials = row.trials + 1
+  await db
+    .updateTable('channel_key_pauses')
+    .set({ trials, next_trial_at: nowSeconds + trialDelaySeconds(trials) })
+    .where('channel_id', '=', channelId)
+    .where('key_id', '=', keyId)
+    .where('next_trial_at', '=', dueAt)
+    .execute()
+}
+
+/**
+ * Sets the key that a test was refused with aside. Answers how many keys of the channel are left in
+ * use.
+ */
+export async function pauseTestedKey(
+  trx: Queries,
+  channel: { id: number; type: number; key: string },
+  tested: { keyId: string; status: number; cause: string },
+  nowSeconds: number,
+): Promise<number> {
+  const { keyId: key_id, status, cause } = tested
+  await pauseKey(trx, { channel_id: channel.id, key_id, status, cause }, nowSeconds)
+  const paused = new Set((await keyPausesOf(trx, channel.id)).map((pause) => pause.key_id))
+  return heldKeys(channel).filter(({ id }) => !paused.has(id)).length
+}
+
+/**
+ * The channel with one of its keys, for what asks beside the relayed calls: one that is in use, or
+ * the one that has been set aside for longest. `keyId` is empty where it has only one.
+ */
+export async function withOneKey<C extends { id: number; type: number; key: string }>(
+  db: Queries,
+  channel: C,
+): Promise<{ channel: C; keyId: string }> {
+  const keys = heldKeys(channel)
+  const [first] = keys
+  if (first === undefined || keys.length === 1) return { channel, keyId: '' }
+  const pauses = await keyPausesOf(db, channel.id)
+  const pausedAt = new Map(pauses.map((pause) => [pause.key_id, pause.paused_at]))
+  const [best = first] = keys.toSorted(
+    (a, b) => (pausedAt.get(a.id) ?? 0) - (pausedAt.get(b.id) ?? 0),
+  )
+  return { channel: { ...channel, key: best.key }, keyId: best.id }
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import type { Queries } from '../../db/database.ts'
+
+/** How calls went, beside their log rows and also where there is none; JSON by the caller. */
+export interface StoredTrace {
+  request_id: string
+  created_at: number
+  trace: string
+}
+
+export const insertTraces = async (db: Queries, traces: readonly StoredTrace[]): Promise<void> => {
+  await db
+    .insertInto('route_traces')
+    .values(traces)
+    .onConflict((conflict) => conflict.column('request_id').doNothing())
+    .execute()
+}
+
+export async function findTrace(db: Queries, requestId: string): Promise<string | null> {
+  if (requestId === '') return null
+  const row = await db
+    .selectFrom('route_traces')
+    .select('trace')
+    .where('request_id', '=', requestId)
+    .executeTakeFirst()
+  return row?.trace ?? null
+}
+
+/** Deletes some of what is older than a second; answers how many. */
+export async function deleteTracesBefore(
+  db: Queries,
+  seconds: number,
+  countMax: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('route_traces')
+    .where(
+      'request_id',
+      'in',
+      db
+        .selectFrom('route_traces')
+        .select('request_id')
+        .where('created_at', '<', seconds)
+        .orderBy('created_at')
+        .limit(sql.lit(countMax)),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,106 @@
+import { LogType } from '../../../contract/log.ts'
+import type { App } from '../../app.ts'
+import { withoutChannelSecrets } from '../../channel/channel.ts'
+import { lockChannel } from '../../channel/channel-store.ts'
+import { heldKeys } from '../../channel/key/channel-key.ts'
+import {
+  keyPausesOf,
+  moveKeyTrial,
+  pauseKey,
+  resumeKey,
+} from '../../channel/key/channel-key-store.ts'
+import { insertLog } from '../../log/log-store.ts'
+import type { RelayError } from '../relay-error.ts'
+import type { RoutableChannel } from './choose-channel.ts'
+
+/** Whether what a call went out with is what the channel has now. */
+export const isSameAccount = (
+  stored: RoutableChannel['row'],
+  { row }: Pick<RoutableChannel, 'row'>,
+): boolean =>
+  stored.key === row.key && stored.base_url === row.base_url && stored.config === row.config
+
+interface Refused {
+  error: RelayError
+  requestId: string
+}
+
+/** Characters of a cause that is kept. */
+const CAUSE_MAX = 100
+
+/**
+ * Sets one of a channel's keys aside. Answers how many are left in use; null: the channel has been
+ * changed since, and nothing happens.
+ */
+export async function setKeyAside(
+  { database, clock }: Pick<App, 'database' | 'clock'>,
+  used: RoutableChannel,
+  { error, requestId }: Refused,
+): Promise<number | null> {
+  const nowSeconds = clock.nowSeconds()
+  const { status } = error
+  const cause = (String(error.code) || error.type).slice(0, CAUSE_MAX)
+  const result = await database.write.transaction().execute(async (trx) => {
+    // Held, so that of two that set the last two aside one sees that none is left.
+    const channel = await lockChannel(trx, used.id)
+    if (channel === null || !isSameAccount(channel, used)) return null
+    const paused = new Set((await keyPausesOf(trx, used.id)).map(({ key_id }) => key_id))
+    const isNew = !paused.has(used.keyId)
+    await pauseKey(trx, { channel_id: used.id, key_id: used.keyId, status, cause }, nowSeconds)
+    paused.add(used.keyId)
+    const keys = heldKeys(channel)
+    if (isNew) {
+      const { tail = '' } = keys.find(({ id }) => id === used.keyId) ?? {}
+      const words = `渠道「${channel.name ?? ''}」（#${used.id}）的密钥 ${tail} 已停用`
+      await insertLog(trx, {
+        // Nobody's row: only administrators see it.
+        userId: 0,
+        username: '',
+        type: LogType.system,
+        content: withoutChannelSecrets(`${words}：上游拒绝（${status} ${cause}）`, channel),
+        nowSeconds,
+        requestId,
+        channelId: used.id,
+      })
+    }
+    return { isNew, left: keys.filter(({ id }) => !paused.has(id)).length }
+  })
+  if (result?.isNew === true) await database.announce('channels')
+  return result?.left ?? null
+}
+
+/** The upstream has taken a key that was set aside: it is in use again. */
+export async function takeKeyBack(
+  { database, clock }: Pick<App, 'database' | 'clock'>,
+  used: RoutableChannel,
+  requestId: string,
+): Promise<void> {
+  const nowSeconds = clock.nowSeconds()
+  const isTaken = await database.write.transaction().execute(async (trx) => {
+    const channel = await lockChannel(trx, used.id)
+    if (channel === null || !isSameAccount(channel, used)) return false
+    const { id: channelId, keyId } = used
+    if (!(await resumeKey(trx, { channelId, keyId }))) return false
+    const { tail = '' } = heldKeys(channel).find(({ id }) => id === keyId) ?? {}
+    await insertLog(trx, {
+      userId: 0,
+      username: '',
+      type: LogType.system,
+      content: `渠道「${channel.name ?? ''}」（#${channelId}）的密钥 ${tail} 恢复使用`,
+      nowSeconds,
+      requestId,
+      channelId,
+    })
+    return true
+  })
+  if (isTaken) await database.announce('channels')
+}
+
+/** Notes that a call tries a key which is set aside; the call does not wait for it. */
+export const keyTrials =
+  ({ database, clock, background }: Pick<App, 'database' | 'clock' | 'background'>) =>
+  ({ id: channelId, keyId }: RoutableChannel, dueAt: number): void => {
+    background.run('noting the trial of a key', () =>
+      moveKeyTrial(database.write, { channelId, keyId, dueAt }, clock.nowSeconds()),
+    )
+  }

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import type { KeyPause, RoutableChannel } from './choose-channel.ts'
+import { createKeyTurns, mayUseOtherKey } from './key-turns.ts'
+
+const NOW = 1_800_000_000
+const TRIAL_DELAY = 300
+
+/** Only what is looked at: the rest of a channel does not matter here. */
+function channel(pauses: (KeyPause | null)[]): RoutableChannel {
+  const made = { id: 7, keyId: '', keyed: [], pause: null } as unknown as RoutableChannel
+  made.keyed = pauses.map((pause, index) => ({ ...made, keyId: `k${index}`, pause }))
+  return made
+}
+
+function turnsAt(start: number) {
+  const trials: string[] = []
+  const clock = { now: start }
+  const turns = createKeyTurns(
+    () => clock.now,
+    TRIAL_DELAY,
+    ({ keyId }, dueAt) => trials.push(`${keyId} ${dueAt}`),
+  )
+  return { turns, trials, clock }
+}
+
+const nameOf = (one: RoutableChannel | null): string | null => one && one.keyId
+const out = (nextTrialSeconds: number): KeyPause => ({ nextTrialSeconds })
+
+test('a channel with one key is its own next', () => {
+  const { turns } = turnsAt(NOW)
+  const single = channel([])
+  expect(turns.next(single, [])).toBe(single)
+  expect(turns.hasNext(single, [], () => false)).toBe(false)
+})
+
+test('in turn, without those that are set aside, used or not admitted', () => {
+  const { turns } = turnsAt(NOW)
+  const made = channel([null, out(NOW + 1), null, null])
+  const next = (...input: [RoutableChannel[]?, string?]) =>
+    nameOf(turns.next(made, input[0] ?? [], (one) => one.keyId !== input[1]))
+  expect([next(), next(), next(), next()]).toEqual(['k0', 'k2', 'k3', 'k0'])
+  expect(next([], 'k2')).toBe('k3')
+  expect(next(made.keyed.filter(({ keyId }) => keyId === 'k0'))).toBe('k2')
+  expect(next([...made.keyed])).toBeNull()
+})
+
+test('a key whose time has come is given to one call, and to the next after the delay', () => {
+  const { turns, trials, clock } = turnsAt(NOW)
+  const made = channel([out(NOW), null])
+  const next = () => nameOf(turns.next(made, []))
+  expect([next(), next(), next()]).toEqual(['k0', 'k1', 'k1'])
+  expect(trials).toEqual([`k0 ${NOW}`])
+  clock.now += TRIAL_DELAY
+  expect(next()).toBe('k0')
+})
+
+test('where all are set aside they are used, once in a call', () => {
+  const { turns, trials } = turnsAt(NOW)
+  const made = channel([out(NOW + 9), out(NOW + 9)])
+  expect([nameOf(turns.next(made, [])), nameOf(turns.next(made, []))]).toEqual(['k0', 'k1'])
+  expect(turns.next(made, made.keyed.slice(0, 1))).toBeNull()
+  expect(trials).toEqual([])
+})
+
+describe('a call that failed goes on with another key', () => {
+  const made = channel([null, null, out(NOW + 9)])
+  const [first, second] = made.keyed
+  const may = (status: number, one = first, used = made.keyed.slice(0, 1), tiers = [[made]]) =>
+    one !== undefined &&
+    mayUseOtherKey(one, { error: { status } }, { tiers, tried: new Set([made.id]), used })
+
+  test.each([
+    [401, true],
+    [402, true],
+    [403, true],
+    [429, true],
+    [404, false],
+    [500, false],
+  ])('after %i: %s', (status, expected) => {
+    expect(may(status)).toBe(expected)
+  })
+
+  test('not when none is left, nor of a channel with one', () => {
+    expect(may(401, second, made.keyed.slice(0, 2))).toBe(false)
+    expect(may(401, channel([]))).toBe(false)
+  })
+
+  test('not with a third one while another channel is left', () => {
+    const three = channel([null, null, null])
+    const used = three.keyed.slice(0, 2)
+    const other = { ...channel([]), id: 8 }
+    const goesOn = (tiers: RoutableChannel[][]) => may(401, three.keyed[1], used, tiers)
+    expect(goesOn([[three], [other]])).toBe(false)
+    expect(goesOn([[three]])).toBe(true)
+  })
+})

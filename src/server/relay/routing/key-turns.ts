@@ -1,0 +1,113 @@
+import type { RelayError } from '../relay-error.ts'
+import type { RoutableChannel, Tiers } from './choose-channel.ts'
+
+/** Whether a channel with this key may be asked now. */
+export type Admits = (keyed: RoutableChannel) => boolean
+
+/**
+ * Which of a channel's keys is next: in turn those that are in use. A key that is set aside gets
+ * one real call when its time has come. If all are set aside and the channel serves nevertheless,
+ * they are used as if they were not: nothing is gained by refusing.
+ */
+export interface KeyTurns {
+  /** `used`: keys that the call has tried already. One key is next if it is admitted. */
+  hasNext(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
+  /** The channel with the key to use, or null: there is none. A channel with one key is that. */
+  next(
+    channel: RoutableChannel,
+    used: readonly RoutableChannel[],
+    admits?: Admits,
+  ): RoutableChannel | null
+}
+
+/**
+ * `onTrial`: a key that is set aside is given to a call; its pause has been moved on in memory, and
+ * was due at `dueAt`, seconds. `trialDelaySeconds`: by how much.
+ */
+export function createKeyTurns(
+  nowSeconds: () => number,
+  trialDelaySeconds: number,
+  onTrial: (keyed: RoutableChannel, dueAt: number) => void,
+): KeyTurns {
+  /** Where in the list the next call begins, by channel. Never loses an entry. */
+  const turns = new Map<number, number>()
+
+  /** Place of the next key in the list; -1: none. */
+  function find(
+    { id, keyed }: RoutableChannel,
+    used: readonly RoutableChannel[],
+    admits: Admits,
+  ): number {
+    const start = turns.get(id) ?? 0
+    let isAnyInUse = false
+    for (let step = 0; step < keyed.length; step += 1) {
+      const index = (start + step) % keyed.length
+      const one = keyed[index]
+      if (one === undefined) continue
+      isAnyInUse ||= one.pause === null
+      if (isUsed(used, one)) continue
+      const { pause } = one
+      if (pause === null ? admits(one) : pause.nextTrialSeconds <= nowSeconds()) return index
+    }
+    return isAnyInUse || used.some((one) => one.id === id) ? -1 : start % keyed.length
+  }
+
+  return {
+    hasNext: (channel, used, admits) =>
+      channel.keyed.length === 0 ? admits(channel) : find(channel, used, admits) >= 0,
+    next(channel, used, admits = all) {
+      const { id, keyed } = channel
+      if (keyed.length === 0) return channel
+      const index = find(channel, used, admits)
+      const one = keyed[index]
+      if (one === undefined) return null
+      turns.set(id, (index + 1) % keyed.length)
+      const { pause } = one
+      const now = nowSeconds()
+      if (pause !== null && pause.nextTrialSeconds <= now) {
+        const dueAt = pause.nextTrialSeconds
+        // Moved on first, so that no other call of this process is given it meanwhile.
+        pause.nextTrialSeconds = now + trialDelaySeconds
+        onTrial(one, dueAt)
+      }
+      return one
+    },
+  }
+}
+
+const all: Admits = () => true
+
+const isUsed = (used: readonly RoutableChannel[], { id, keyId }: RoutableChannel): boolean =>
+  used.some((one) => one.id === id && one.keyId === keyId)
+
+/** Statuses that speak of a key and its account. */
+const OF_KEY: ReadonlySet<number> = new Set([401, 402, 403, 429])
+
+/** Keys of one channel that a call tries while other channels are left for it. */
+const KEYS_AT_ONCE = 2
+
+/**
+ * Whether a call that failed in this way may go on with another key of the same channel. Whatever
+ * is not about the key it would meet there again; and a channel full of dead keys must not take all
+ * attempts of a call that others could serve.
+ */
+export function mayUseOtherKey(
+  { id, keyId }: RoutableChannel,
+  { error }: { error: Pick<RelayError, 'status'> },
+  { tiers, tried, used = [] }: AttemptsSoFar,
+): boolean {
+  if (keyId === '' || !OF_KEY.has(error.status)) return false
+  const channels = tiers.flat()
+  const channel = channels.find((one) => one.id === id)
+  const isLeft = channel?.keyed.some((one) => one.pause === null && !isUsed(used, one))
+  if (isLeft !== true) return false
+  const count = used.filter((one) => one.id === id).length
+  return count < KEYS_AT_ONCE || channels.every((one) => one.id === id || tried.has(one.id))
+}
+
+interface AttemptsSoFar {
+  tiers: Tiers
+  /** Channels, this one among them. */
+  tried: ReadonlySet<number>
+  used: readonly RoutableChannel[] | undefined
+}

@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import type { ChannelKey } from '../../../contract/route-api.ts'
+import { anAdmin, type TestUser } from '../../test/factories.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  chatBody,
+  expectAllWell,
+  post,
+  startRelay,
+  startScriptedUpstream,
+  type RelayClient,
+  type RelaySetup,
+  type ScriptedUpstream,
+} from '../../test/relay-setup.ts'
+
+const FIRST_TRIAL_SECONDS = 300
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
+})
+const REVOKED = { status: 401, code: 'invalid_api_key' }
+
+forEachDatabase('a channel with several keys', (open) => {
+  let setup: RelaySetup
+  let upstream: ScriptedUpstream
+  let admin: TestUser
+  let client: RelayClient
+  /** What the upstream thinks of keys; nothing: they are fine. */
+  const opinions = new Map<string, { status: number; code?: string; retryAfter?: string }>()
+  let used: string[] = []
+
+  beforeAll(async () => {
+    setup = await startRelay(open)
+    upstream = await startScriptedUpstream((request, response) => {
+      const key = (request.headers.authorization ?? '').replace('Bearer ', '')
+      used.push(key)
+      const opinion = opinions.get(key)
+      if (opinion === undefined) {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
+        return
+      }
+      const { status, code = '', retryAfter } = opinion
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+      })
+      response.end(JSON.stringify({ error: { message: `no ${key}`, type: '', code } }))
+    })
+    admin = await anAdmin(setup)
+    client = await aClient(setup)
+  })
+  beforeEach(async () => {
+    opinions.clear()
+    used = []
+    await setup.app.options.set('AutomaticDisableChannelEnabled', 'true')
+    await setup.app.options.set('AutomaticEnableChannelEnabled', 'true')
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await upstream.close()
+    await setup.close()
+  })
+
+  const manage = (method: string, path: string, body?: unknown) =>
+    setup.call(method, path, { as: admin, ...(body === undefined ? {} : { body }) })
+
+  let made = 0
+  /** A channel made as a person makes it, with so many keys. */
+  async function aKeyedChannel(count = 3) {
+    const model = aModel()
+    made += 1
+    const keys = Array.from({ length: count }, (_, index) => `sk-upstream-${made}-key-${index}`)
+    const body = { type: 1, name: `keyed ${made}`, key: keys.join('\n'), models: model }
+    const members = { base_url: upstream.url, key_mode: 'together' }
+    expect((await manage('POST', '/api/channel/', { ...body, ...members })).json).toMatchObject({
+      success: true,
+    })
+    const row = await setup.database.read
+      .selectFrom('channels')
+      .select('id')
+      .where('models', '=', model)
+      .executeTakeFirstOrThrow()
+    const ask = async () => (await post(setup, client, chatBody(model))).status
+    return { id: row.id, model, keys, ask }
+  }
+  /** Once all that goes on behind the answers is done. */
+  async function healthOf(id: number): Promise<ChannelKey[]> {
+    await setup.app.background.idle()
+    const answer = await manage('GET', `/api/channel/key/${id}`)
+    expect(answer.text).not.toContain('sk-upstream')
+    // The contract's own shape.
+    return answer.data as ChannelKey[]
+  }
+  const states = async (id: number) => (await healthOf(id)).map(({ state }) => state)
+  async function statusOf(id: number): Promise<number> {
+    await setup.app.background.idle()
+    const answer = await manage('GET', `/api/channel/${id}`)
+    return Number(Reflect.get(Object(answer.data), 'status'))
+  }
+
+  test('uses them in turn', async () => {
+    const { keys, ask } = await aKeyedChannel()
+    for (let index = 0; index < 6; index += 1) expect(await ask()).toBe(200)
+    expect(used).toEqual([...keys, ...keys])
+  })
+
+  test('goes on with another key in the same call when one is refused, which is set aside', async () => {
+    const { id, keys, ask } = await aKeyedChannel()
+    const [bad = '', good = '', other = ''] = keys
+    opinions.set(bad, REVOKED)
+    expect(await ask()).toBe(200)
+    expect(used).toEqual([bad, good])
+    const health = await healthOf(id)
+    expect(health).toMatchObject([
+      { tail: '…ey-0', state: 'paused', status: 401, cause: 'invalid_api_key' },
+      { tail: '…ey-1', state: 'in_use', status: 0, until: 0 },
+      { tail: '…ey-2', state: 'in_use' },
+    ])
+    expect(health[0]?.until).toBe(setup.clock.nowSeconds() + FIRST_TRIAL_SECONDS)
+    used = []
+    for (let index = 0; index < 4; index += 1) await ask()
+    expect(used).toEqual([other, good, other, good])
+    expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+    const rows = await setup.database.read
+      .selectFrom('logs')
+      .select('content')
+      .where('channel_id', '=', id)
+      .where('type', '=', 4)
+      .execute()
+    expect(rows).toHaveLength(1)
+    expect(rows[0]?.content).toMatch(/密钥 …ey-0 已停用：上游拒绝（401 invalid_api_key）/)
+  })
+
+  test('tries a refused key again with one real call, and takes it back when it answers', async () => {
+    const { id, keys, ask } = await aKeyedChannel(2)
+    const [bad = '', good = ''] = keys
+    opinions.set(bad, REVOKED)
+    await ask()
+    await healthOf(id)
+    setup.clock.advanceSeconds(FIRST_TRIAL_SECONDS - 1)
+    used = []
+    await ask()
+    expect(used).toEqual([good])
+    setup.clock.advanceSeconds(1)
+    used = []
+    // Refused again: another key answers, and the next trial is later.
+    const answers = await Promise.all([ask(), ask(), ask()])
+    expect(answers).toEqual([200, 200, 200])
+    expect(used.filter((key) => key === bad)).toHaveLength(1)
+    expect((await healthOf(id))[0]?.until).toBe(setup.clock.nowSeconds() + 2 * FIRST_TRIAL_SECONDS)
+    opinions.clear()
+    setup.clock.advanceSeconds(2 * FIRST_TRIAL_SECONDS)
+    await ask()
+    await ask()
+    expect(await states(id)).toEqual(['in_use', 'in_use'])
+  })
+
+  test('leaves only the throttled key alone, for as long as the upstream says', async () => {
+    const { id, model, keys, ask } = await aKeyedChannel(2)
+    const [busy = '', free = ''] = keys
+    opinions.set(busy, { status: 429, retryAfter: '30' })
+    expect(await ask()).toBe(200)
+    expect(await ask()).toBe(200)
+    expect(used).toEqual([busy, free, free])
+    expect(await healthOf(id)).toMatchObject([
+      { state: 'throttled', until: setup.clock.nowSeconds() + 30 },
+      { state: 'in_use' },
+    ])
+    opinions.set(free, { status: 429, retryAfter: '10' })
+    await ask()
+    used = []
+    const refused = await post(setup, client, chatBody(model))
+    expect(refused.status).toBe(429)
+    expect(refused.headers['retry-after']).toBe('10')
+    expect(used).toEqual([])
+    expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+  })
+
+  test('goes when its last key is refused, and comes back with the key that answers', async () => {
+    const { id, keys, ask } = await aKeyedChannel(2)
+    for (const key of keys) opinions.set(key, REVOKED)
+    expect(await ask()).toBe(401)
+    expect(await statusOf(id)).toBe(ChannelStatus.autoDisabled)
+    opinions.delete(keys[1] ?? '')
+    expect(await ask()).toBe(503)
+    setup.clock.advanceSeconds(FIRST_TRIAL_SECONDS)
+    // The first trial meets the bad key, a later one the good one.
+    for (let trial = 0; trial < 3 && (await ask()) !== 200; trial += 1) {
+      await setup.app.background.idle()
+      setup.clock.advanceSeconds(4 * FIRST_TRIAL_SECONDS)
+    }
+    expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+    expect(await states(id)).toEqual(['paused', 'in_use'])
+  })
+
+  test('is used with what it has where channels are never disabled by the program', async () => {
+    await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
+    const { id, keys, ask } = await aKeyedChannel(2)
+    for (const key of keys) opinions.set(key, REVOKED)
+    await ask()
+    expect(await states(id)).toEqual(['paused', 'paused'])
+    expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+    opinions.clear()
+    expect(await ask()).toBe(200)
+  })
+
+  test('whatever is not about a key is not met twice', async () => {
+    const { keys, ask, id } = await aKeyedChannel(2)
+    for (const key of keys) opinions.set(key, { status: 500 })
+    expect(await ask()).toBe(500)
+    expect(used).toHaveLength(1)
+    expect(await states(id)).toEqual(['in_use', 'in_use'])
+  })
+
+  describe('its keys', () => {
+    test('are replaced, added to, removed and taken back, and never told', async () => {
+      const { id, keys, ask } = await aKeyedChannel(2)
+      opinions.set(keys[0] ?? '', REVOKED)
+      await ask()
+      const [paused] = await healthOf(id)
+      const added = await manage('PUT', '/api/channel/', {
+        id,
+        key: ' sk-upstream-added \n',
+        key_mode: 'add',
+      })
+      expect(added.data).toMatchObject({ key: '', key_set: true, key_count: 3 })
+      expect(await states(id)).toEqual(['paused', 'in_use', 'in_use'])
+      const change = (action: string, key_id = paused?.id) =>
+        manage('PUT', '/api/channel/key/', { id, key_id, action })
+      expect((await change('resume')).data).toMatchObject([{ state: 'in_use' }, {}, {}])
+      expect((await change('remove')).data).toHaveLength(2)
+      expect((await change('remove')).message).toBe('没有找到该记录')
+      const replaced = await manage('PUT', '/api/channel/', { id, key: 'sk-upstream-only' })
+      expect(replaced.data).toMatchObject({ key_count: 1 })
+      const [only] = await healthOf(id)
+      expect((await change('remove', only?.id)).message).toContain('最后一个密钥')
+      used = []
+      await ask()
+      expect(used).toEqual(['sk-upstream-only'])
+    })
+
+    test('are all entered again when the channel is sent elsewhere', async () => {
+      const { id } = await aKeyedChannel(2)
+      const base_url = `${upstream.url}/elsewhere`
+      const change = (members: object) =>
+        manage('PUT', '/api/channel/', { id, base_url, ...members })
+      const kept = { key: 'sk-upstream-new', key_mode: 'add' }
+      expect((await change(kept)).message).toContain('需要重新填写密钥')
+      expect((await change({ key: 'sk-upstream-new' })).data).toMatchObject({ key_count: 1 })
+    })
+
+    test('are found by a search for one of them, case as written', async () => {
+      const { id, keys } = await aKeyedChannel(3)
+      const search = async (keyword: string) =>
+        (await manage('GET', `/api/channel/search?keyword=${keyword}`)).data
+      expect(await search(keys[1] ?? '')).toMatchObject([{ id }])
+      expect(await search((keys[1] ?? '').toUpperCase())).toEqual([])
+    })
+
+    test('are all in use again when a person enables the channel', async () => {
+      const { id, keys, ask } = await aKeyedChannel(2)
+      for (const key of keys) opinions.set(key, REVOKED)
+      await ask()
+      expect(await statusOf(id)).toBe(ChannelStatus.autoDisabled)
+      await manage('PUT', '/api/channel/', { id, status: ChannelStatus.enabled })
+      expect(await states(id)).toEqual(['in_use', 'in_use'])
+    })
+  })
+
+  test('is tested with a key in use, and a test that is refused costs that key only', async () => {
+    const { id, keys, ask } = await aKeyedChannel(2)
+    opinions.set(keys[0] ?? '', REVOKED)
+    await ask()
+    await healthOf(id)
+    used = []
+    expect((await manage('GET', `/api/channel/test/${id}`)).json).toMatchObject({ success: true })
+    expect(used).toEqual([keys[1]])
+    opinions.set(keys[1] ?? '', REVOKED)
+    opinions.delete(keys[0] ?? '')
+    await manage('PUT', '/api/channel/key/', {
+      id,
+      key_id: (await healthOf(id))[0]?.id,
+      action: 'resume',
+    })
+    used = []
+    // The first in order is asked, and is well.
+    expect((await manage('GET', `/api/channel/test/${id}`)).json).toMatchObject({ success: true })
+    expect(used).toEqual([keys[0]])
+  })
+})

@@ -1,0 +1,202 @@
+import type { RouteForecast, RouteQuestion, RouteState } from '../../../contract/route-api.ts'
+import type { Language } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import { costOf, findPrice, type Price } from '../../ledger/price.ts'
+import { providerOf, type ProviderCall } from '../dialect/provider.ts'
+import { surfaceOf, type SurfaceCall } from '../dialect/surfaces.ts'
+import type { RelayParts } from '../relay-call.ts'
+import { shown } from '../relay-error.ts'
+import type { ChannelMap } from '../routing/channel-map.ts'
+import { sentModel, type RoutableChannel, type Tiers } from '../routing/choose-channel.ts'
+import { waitOf } from '../routing/route.ts'
+import { disabledChannels } from './keep-trace.ts'
+import { candidate, CANDIDATES_MAX, candidatesOf } from './trace.ts'
+import { refusalOf, whoAsks, type Asker } from './who-asks.ts'
+
+/** What would become of a call: who would be asked how likely, at what price, or why nobody. */
+export async function forecastOf(
+  parts: RelayParts,
+  question: RouteQuestion,
+  language: Language,
+): Promise<RouteForecast> {
+  const { path, asked, model } = callOf(question)
+  const asker = await whoAsks(parts.app, question)
+  const map = await parts.channels.current()
+  const group = asker.groups.find((name) => map.tiers(name, model).length > 0)
+  const tiers = group === undefined ? [] : map.tiers(group, model)
+  const look = lookAt(parts, { question, asked, model, group: group ?? '', path })
+  const states = statesOf(tiers, look)
+  const shares = sharesOf(tiers, states)
+  const listed = [
+    ...candidatesOf({ tiers, disabled: disabledChannels(map, asker.groups, model) }, (channel) =>
+      stated(parts, states.get(channel.id) ?? 'open', waitOf(parts.health, channel, model)),
+    ),
+    ...ofOtherGroups(map, asker, model),
+  ]
+  const channels = listed.slice(0, CANDIDATES_MAX).map((row) => {
+    const channel = map.find(row.channel_id)
+    return {
+      ...row,
+      probability: shares.get(row.channel_id) ?? 0,
+      sent_model: channel === undefined ? model : sentModel(channel, model),
+      price: channel === undefined ? null : priceText(look(channel).price, question),
+    }
+  })
+  const refusal =
+    refusalOf(parts.app, asker, { model, cost: dearest(channels) }) ??
+    routeRefusal(states, { groups: asker.groups, model })
+  return {
+    refusal: refusal && { code: refusal.code, message: refusal.text(language) },
+    model,
+    group: group ?? '',
+    groups: [...asker.groups],
+    channels,
+    omitted: Math.max(0, listed.length - CANDIDATES_MAX),
+    attempts_max: 1 + parts.app.options.number('RetryTimes'),
+  }
+}
+
+const USUAL_PATH = '/v1/chat/completions'
+
+/** What the question asks for. Throws what keeps it from being a call. */
+function callOf(question: RouteQuestion): { path: string; asked: SurfaceCall; model: string } {
+  const [path = ''] = (question.path?.trim() || USUAL_PATH).split('?')
+  const asked = surfaceOf(path, new URLSearchParams())
+  if (asked === null) throw new AppError('route_path_unknown', { path: shown(path) })
+  const model = question.model.trim() || (asked.model ?? asked.surface.defaultModel ?? '')
+  if (model === '') throw new AppError('relay_field_required', { field: 'model' })
+  return { path, asked, model }
+}
+
+interface Looked {
+  state: RouteState
+  price: Price | null
+}
+
+interface Call {
+  question: RouteQuestion
+  asked: SurfaceCall
+  model: string
+  group: string
+  path: string
+}
+
+/** How a channel stands to a call, were it enabled and of its group. */
+function lookAt(parts: RelayParts, { asked, model, group }: Call) {
+  const { app, health, keys } = parts
+  return (channel: RoutableChannel): Looked => {
+    const mapped = sentModel(channel, model)
+    const price = findPrice(app.options.ratios(), {
+      requested: model,
+      mapped,
+      channelType: channel.type,
+      group,
+    })
+    const isWell = (one: RoutableChannel): boolean => health.admits(one, mapped)
+    if (price === null) return { state: 'price', price }
+    if (!hasAddress(channel, asked, mapped)) return { state: 'protocol', price }
+    if (waitOf(health, channel, model) > 0) return { state: 'throttled', price }
+    if (!isWell(channel)) return { state: 'circuit', price }
+    return { state: keys.hasNext(channel, [], isWell) ? 'open' : 'keys', price }
+  }
+}
+
+/** Whether the channel's provider has such a call. */
+function hasAddress(channel: RoutableChannel, { surface }: SurfaceCall, model: string): boolean {
+  const to: ProviderCall = {
+    task: surface.task,
+    model,
+    isStream: false,
+    clientQuery: new URLSearchParams(),
+    clientHeaders: {},
+    ownAddress: '',
+  }
+  return (providerOf(channel.type, model)?.url(channel, to) ?? null) !== null
+}
+
+type States = Map<number, RouteState>
+
+/** In which state each channel is, the first tier with one that may be asked before all others. */
+function statesOf(tiers: Tiers, look: (channel: RoutableChannel) => Looked): States {
+  const states: States = new Map()
+  let isFound = false
+  for (const tier of tiers) {
+    const looked = tier.map((channel) => [channel.id, look(channel).state] as const)
+    for (const [id, state] of looked) {
+      states.set(id, state === 'open' && isFound ? 'lower' : state)
+    }
+    isFound ||= looked.some(([, state]) => state === 'open')
+  }
+  return states
+}
+
+/**
+ * How often each is the first. Where none may be asked, one whose circuit is open is asked
+ * nevertheless: a call is tried rather than refused.
+ */
+function sharesOf(tiers: Tiers, states: States): Map<number, number> {
+  for (const wanted of ['open', 'circuit'] as const) {
+    const able = tiers.map((tier) => tier.filter(({ id }) => states.get(id) === wanted))
+    const first = able.find((tier) => tier.length > 0)
+    if (first === undefined) continue
+    const total = first.reduce((sum, { weight }) => sum + weight, 0)
+    return new Map(
+      first.map(({ id, weight }) => [id, total === 0 ? 1 / first.length : weight / total]),
+    )
+  }
+  return new Map()
+}
+
+const stated = ({ app }: RelayParts, state: RouteState, waitSeconds: number) => ({
+  state,
+  until: state === 'throttled' ? app.clock.nowSeconds() + waitSeconds : 0,
+})
+
+const ofOtherGroups = (map: ChannelMap, { groups }: Asker, model: string) => {
+  const ours = new Set(groups.flatMap((group) => map.tiers(group, model).flat()))
+  return map
+    .naming(model)
+    .filter((channel) => channel.isEnabled && !ours.has(channel))
+    .map((channel) => candidate(channel, 0, { state: 'group', until: 0 }))
+}
+
+const TOKENS_ASKED = 1000
+
+function priceText(price: Price | null, question: RouteQuestion) {
+  if (price === null) return null
+  const { prompt_tokens = TOKENS_ASKED, completion_tokens = TOKENS_ASKED } = question
+  return {
+    priced_as: price.pricedAs,
+    model_ratio: price.modelRatio,
+    completion_ratio: price.completionRatio,
+    group_ratio: price.groupRatio,
+    ...(price.perCall === null ? {} : { model_price: price.perCall }),
+    cost: costOf(price, {
+      promptTokens: prompt_tokens,
+      cachedTokens: 0,
+      completionTokens: completion_tokens,
+    }),
+  }
+}
+
+/** What the call costs on the most expensive of the channels that may be asked first. */
+const dearest = (channels: RouteForecast['channels']): number =>
+  Math.max(
+    0,
+    ...channels.map(({ probability, price }) => (probability > 0 ? (price?.cost ?? 0) : 0)),
+  )
+
+/** Why nobody would be asked; null: somebody would. */
+function routeRefusal(
+  states: States,
+  { groups, model }: { groups: readonly string[]; model: string },
+): AppError | null {
+  const found = new Set(states.values())
+  if (found.has('open') || found.has('circuit')) return null
+  if (found.size === 0) {
+    return new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
+  }
+  if (found.has('throttled') || found.has('keys')) return new AppError('upstream_busy')
+  if (found.has('protocol')) return new AppError('route_protocol')
+  return new AppError('model_unpriced', { model: shown(model) })
+}

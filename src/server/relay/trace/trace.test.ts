@@ -1,0 +1,300 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import type { RouteForecast, RouteTrace } from '../../../contract/route-api.ts'
+import { createLogCleanup } from '../../log/cleanup/cleanup-run.ts'
+import { anAdmin, aToken, aUser, type TestUser } from '../../test/factories.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aModel,
+  aRoute,
+  chatBody,
+  eventually,
+  expectAllWell,
+  post,
+  requestIdOf,
+  startRelay,
+  stream,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+forEachDatabase('which channel a call goes to, and why', (open) => {
+  let setup: RelaySetup
+  let admin: TestUser
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay(open)
+    admin = await anAdmin(setup)
+    client = await aClient(setup)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+
+  const ask = (model: string) => post(setup, client, chatBody(model))
+  const manage = (method: string, path: string, body?: unknown) =>
+    setup.call(method, path, { as: admin, ...(body === undefined ? {} : { body }) })
+  /** What is kept of a call, once it is. */
+  const traceOf = (requestId: string): Promise<RouteTrace> =>
+    eventually(async () => {
+      const answer = await manage('GET', `/api/channel/route/${requestId}`)
+      // The contract's own shape.
+      return answer.json['success'] === true ? (answer.data as RouteTrace) : null
+    }, `the trace of ${requestId}`)
+  const tracesKept = async (requestId: string) =>
+    setup.database.read
+      .selectFrom('route_traces')
+      .select('request_id')
+      .where('request_id', '=', requestId)
+      .execute()
+
+  describe('a trace', () => {
+    test('is not kept when the first choice answers', async () => {
+      const model = aModel()
+      await aRoute(setup, model)
+      await aRoute(setup, model, { priority: -1 })
+      const plain = await ask(model)
+      // One that is kept comes after it, so that its absence says something.
+      const failed = await ask(aModel())
+      await traceOf(requestIdOf(failed))
+      expect(await tracesKept(requestIdOf(plain))).toEqual([])
+    })
+
+    test('tells each attempt, and who else could have answered', async () => {
+      const model = aModel()
+      const bad = await aRoute(setup, model, { words: 'fail-500', priority: 9, name: 'bad' })
+      const off = await aRoute(setup, model, { status: ChannelStatus.disabled, name: 'off' })
+      const good = await aRoute(setup, model, { priority: 5, weight: 3, name: 'good' })
+      const last = await aRoute(setup, model, { priority: 1, name: 'last' })
+      const answer = await ask(model)
+      expect(answer.status).toBe(200)
+      const trace = await traceOf(requestIdOf(answer))
+      expect(trace).toMatchObject({
+        outcome: 'answered',
+        model,
+        group: 'default',
+        token_name: 'a token',
+        omitted: 0,
+      })
+      expect(trace.attempts).toMatchObject([
+        { channel_id: bad, name: 'bad', result: 'status', status: 500, key: '', is_trial: false },
+        { channel_id: good, name: 'good', result: 'answered', status: 0 },
+      ])
+      expect(trace.channels).toEqual([
+        { channel_id: bad, name: 'bad', tier: 1, priority: 9, weight: 0, state: 'asked', until: 0 },
+        {
+          channel_id: good,
+          name: 'good',
+          tier: 2,
+          priority: 5,
+          weight: 3,
+          state: 'asked',
+          until: 0,
+        },
+        {
+          channel_id: last,
+          name: 'last',
+          tier: 3,
+          priority: 1,
+          weight: 0,
+          state: 'lower',
+          until: 0,
+        },
+        {
+          channel_id: off,
+          name: 'off',
+          tier: 0,
+          priority: 0,
+          weight: 0,
+          state: 'disabled',
+          until: 0,
+        },
+      ])
+      expect(JSON.stringify(trace)).not.toContain('sk-upstream')
+    })
+
+    test('stands beside the log row for admins, and nowhere for its user', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { words: 'fail-500', priority: 9, name: 'secret name' })
+      await aRoute(setup, model, { name: 'other name' })
+      const user = await aUser(setup, { quota: 1_000_000 })
+      const { key } = await aToken(setup, user.id, { unlimited_quota: true })
+      const requestId = requestIdOf(await post(setup, { key }, chatBody(model)))
+      await traceOf(requestId)
+      const { id } = await setup.database.read
+        .selectFrom('logs')
+        .select('id')
+        .where('request_id', '=', requestId)
+        .executeTakeFirstOrThrow()
+      const told = await manage('GET', `/api/log/${id}`)
+      expect(told.data).toMatchObject({ route: { outcome: 'answered', attempts: [{}, {}] } })
+      const own = await setup.call('GET', `/api/log/self/${id}`, { as: user })
+      expect(own.json['success']).toBe(true)
+      expect(own.text).not.toMatch(/secret name|other name|route/)
+      const refused = await setup.call('GET', `/api/channel/route/${requestId}`, { as: user })
+      expect(refused.json['success']).toBe(false)
+    })
+
+    test('is kept of calls that nobody answered, which have no log row', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { words: 'fail-503', priority: 9 })
+      await aRoute(setup, model, { words: 'fail-cut' })
+      const answer = await ask(model)
+      const trace = await traceOf(requestIdOf(answer))
+      expect(trace.outcome).toBe('failed')
+      expect(trace.attempts.map(({ result }) => result)).toEqual(['status', 'network'])
+    })
+
+    test('is kept of calls that nobody could answer', async () => {
+      const model = aModel()
+      const off = await aRoute(setup, model, { status: ChannelStatus.autoDisabled })
+      const answer = await ask(model)
+      expect(answer.status).toBe(503)
+      expect(await traceOf(requestIdOf(answer))).toMatchObject({
+        outcome: 'no_channel',
+        attempts: [],
+        channels: [{ channel_id: off, tier: 0, state: 'auto_disabled' }],
+      })
+    })
+
+    test('tells who was passed over, and until when', async () => {
+      const model = aModel()
+      const busy = await aRoute(setup, model, { words: 'fail-429-retry-20', priority: 9 })
+      const good = await aRoute(setup, model)
+      await ask(model)
+      const { headers } = await stream(setup, client, chatBody(model))
+      const trace = await traceOf(requestIdOf({ headers }))
+      expect(trace.attempts).toMatchObject([{ channel_id: good, result: 'answered' }])
+      expect(trace.channels).toMatchObject([
+        { channel_id: busy, state: 'throttled', until: setup.clock.nowSeconds() + 20 },
+        { channel_id: good, state: 'asked', until: 0 },
+      ])
+    })
+
+    test('is forgotten after two weeks', async () => {
+      const { database, app, clock } = setup
+      const requestId = requestIdOf(await ask(aModel()))
+      await traceOf(requestId)
+      const cleanup = createLogCleanup(app)
+      await cleanup.tidy()
+      expect(await tracesKept(requestId)).toHaveLength(1)
+      const created_at = clock.nowSeconds() - 16 * 86_400
+      await database.write
+        .updateTable('route_traces')
+        .set({ created_at })
+        .where('request_id', '=', requestId)
+        .execute()
+      await cleanup.tidy()
+      await cleanup.stop()
+      expect(await tracesKept(requestId)).toEqual([])
+    })
+  })
+
+  describe('a forecast', () => {
+    const forecast = async (question: Record<string, unknown>): Promise<RouteForecast> => {
+      const answer = await manage('POST', '/api/channel/route', question)
+      expect(answer.message).toBe('')
+      // The contract's own shape.
+      return answer.data as RouteForecast
+    }
+
+    test('tells who would be asked first how likely, at what price, and who not', async () => {
+      const model = aModel()
+      const often = await aRoute(setup, model, { priority: 5, weight: 3 })
+      const seldom = await aRoute(setup, model, {
+        priority: 5,
+        weight: 1,
+        model_mapping: JSON.stringify({ [model]: `${model}-sent` }),
+      })
+      const backup = await aRoute(setup, model, { priority: 1 })
+      const off = await aRoute(setup, model, { status: ChannelStatus.disabled })
+      const vip = await aRoute(setup, model, { group: 'vip' })
+      setup.upstream.seen()
+      const told = await forecast({ model, prompt_tokens: 100, completion_tokens: 50 })
+      expect(told).toMatchObject({
+        refusal: null,
+        group: 'default',
+        groups: ['default'],
+        omitted: 0,
+      })
+      const brief = told.channels.map(({ channel_id, state, probability, sent_model, price }) => [
+        channel_id,
+        state,
+        probability,
+        sent_model,
+        price?.cost,
+      ])
+      expect(brief).toEqual([
+        [often, 'open', 0.75, model, 150],
+        [seldom, 'open', 0.25, `${model}-sent`, 150],
+        [backup, 'lower', 0, model, 150],
+        [off, 'disabled', 0, model, 150],
+        [vip, 'group', 0, model, 150],
+      ])
+      // Nothing is sent and nothing is kept.
+      expect(setup.upstream.seen()).toEqual([])
+    })
+
+    test('knows what calls have met: the throttled one is passed over', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { words: 'fail-429-retry-20', priority: 9 })
+      await aRoute(setup, model)
+      await ask(model)
+      const { channels } = await forecast({ model })
+      expect(channels).toMatchObject([
+        { state: 'throttled', until: setup.clock.nowSeconds() + 20, probability: 0 },
+        { state: 'open', probability: 1 },
+      ])
+    })
+
+    test('knows the user, the token and their limits', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { group: 'vip' })
+      const user = await aUser(setup, { group: 'basic,vip', quota: 1_000_000 })
+      const token = await aToken(setup, user.id, { name: 'limited', models: 'other-model' })
+      await aToken(setup, user.id, { name: 'empty', unlimited_quota: false })
+      const question = { model, user: user.username }
+      expect(await forecast(question)).toMatchObject({
+        refusal: null,
+        group: 'vip',
+        groups: ['basic', 'vip'],
+      })
+      const codeOf = async (more: Record<string, unknown>) =>
+        (await forecast({ ...question, ...more })).refusal?.code
+      expect(await codeOf({ token: 'limited' })).toBe('token_exhausted')
+      expect(await codeOf({ user: '', token: String(token.id) })).toBe('token_exhausted')
+      expect(await codeOf({ prompt_tokens: 5_000_000 })).toBe('user_quota_insufficient')
+      expect(await codeOf({ group: 'default' })).toBe('no_channel')
+      const wrong = await manage('POST', '/api/channel/route', { model, user: 'nobody-here' })
+      expect(wrong.message).toContain('没有这个用户')
+    })
+
+    test.each([
+      ['a path that is none', { path: '/v1/nothing' }, '没有这个接口'],
+      ['no model', { model: ' ' }, 'model'],
+    ])('refuses %s', async (_what, question, words) => {
+      const answer = await manage('POST', '/api/channel/route', { model: 'm', ...question })
+      expect(answer.json['success']).toBe(false)
+      expect(answer.message).toContain(words)
+    })
+
+    test('says where a channel has no such call, and where the model has no price', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { type: 14 })
+      const rerank = await forecast({ model, path: '/v1/rerank' })
+      expect(rerank).toMatchObject({
+        refusal: { code: 'route_protocol' },
+        channels: [{ state: 'protocol', probability: 0 }],
+      })
+      await setup.app.options.set('DefaultModelRatio', '')
+      const unpriced = await forecast({ model })
+      await setup.app.options.set('DefaultModelRatio', '1')
+      expect(unpriced).toMatchObject({
+        refusal: { code: 'model_unpriced' },
+        channels: [{ state: 'price', price: null }],
+      })
+    })
+  })
+})

@@ -1,0 +1,73 @@
+import type { RouteAttempt, RouteState, RouteTrace } from '../../../contract/route-api.ts'
+import { keyTail } from '../../../contract/channel-keys.ts'
+import type { AttemptOutcome } from '../attempt.ts'
+import type { RelayCall } from '../relay-call.ts'
+import type { RoutableChannel } from '../routing/choose-channel.ts'
+
+/**
+ * What happens to a call on its way to a channel, noted only when something other than "the first
+ * choice answered" happens: most calls have none. Nothing of what was asked or answered is in it.
+ */
+export class Trail {
+  /** Keys that the call has used, of channels that have several. */
+  readonly usedKeys: RoutableChannel[] = []
+  readonly attempts: RouteAttempt[] = []
+  readonly skipped = new Map<number, Skipped>()
+  outcome: RouteTrace['outcome']
+
+  constructor(outcome: RouteTrace['outcome'] = 'failed') {
+    this.outcome = outcome
+  }
+
+  /** A channel was passed over: because of its health, for so many seconds, or for another reason. */
+  skip(channel: RoutableChannel, why: number | RouteState): void {
+    if (typeof why === 'string') this.skipped.set(channel.id, { state: why, waitSeconds: 0 })
+    else this.skipped.set(channel.id, { state: stateOf(channel, why), waitSeconds: why })
+  }
+
+  attempt({ channel, outcome, isTrial, elapsedMs }: Attempted): void {
+    const { id: channel_id, name, keyId, key } = channel
+    const isFailed = outcome.kind === 'failed'
+    if (!isFailed) this.outcome = 'answered'
+    if (keyId !== '') this.usedKeys.push(channel)
+    this.attempts.push({
+      channel_id,
+      name,
+      key: keyId === '' ? '' : keyTail(key),
+      is_trial: isTrial,
+      result: isFailed ? outcome.cause : resultOf(outcome),
+      status: isFailed && outcome.cause === 'status' ? outcome.error.status : 0,
+      code: isFailed && outcome.cause === 'status' ? codeOf(outcome) : '',
+      elapsed_ms: Math.max(0, Math.round(elapsedMs)),
+    })
+  }
+}
+
+interface Skipped {
+  state: RouteState
+  waitSeconds: number
+}
+
+interface Attempted {
+  channel: RoutableChannel
+  outcome: AttemptOutcome
+  isTrial: boolean
+  elapsedMs: number
+}
+
+function stateOf({ keyed }: RoutableChannel, waitSeconds: number): RouteState {
+  if (keyed.length > 0) return 'keys'
+  return waitSeconds > 0 ? 'throttled' : 'circuit'
+}
+
+const resultOf = (outcome: Exclude<AttemptOutcome, { kind: 'failed' }>) =>
+  outcome.kind === 'abandoned' ? 'abandoned' : outcome.isBroken === true ? 'broken' : 'answered'
+
+/** Characters of an upstream's word that are kept. */
+const CODE_MAX = 100
+
+const codeOf = ({ error }: Extract<AttemptOutcome, { kind: 'failed' }>): string =>
+  (String(error.code) || error.type).slice(0, CODE_MAX)
+
+/** The call's trail; begun if there is none. */
+export const trailOf = (call: RelayCall): Trail => (call.trail ??= new Trail())

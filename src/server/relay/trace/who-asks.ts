@@ -1,0 +1,70 @@
+import type { RouteQuestion } from '../../../contract/route-api.ts'
+import { groupNames, UserStatus } from '../../../contract/user.ts'
+import type { App } from '../../app.ts'
+import { AppError } from '../../app-error.ts'
+import { allowsModel, tokenRefusal } from '../../token/token.ts'
+import { findTokenById, findTokenByName, type StoredToken } from '../../token/token-store.ts'
+import { findUser, findUserByName, type StoredUser } from '../../user/user-store.ts'
+
+/** Whose call is asked about. */
+export interface Asker {
+  /** Null: anybody's. */
+  user: StoredUser | null
+  token: StoredToken | null
+  groups: readonly string[]
+}
+
+/** Throws `route_user_unknown` or `route_token_unknown`. */
+export async function whoAsks({ database }: App, question: RouteQuestion): Promise<Asker> {
+  const named = await namedUser(database, question.user?.trim() ?? '')
+  const token = await namedToken(database, question.token?.trim() ?? '', named)
+  const user = named ?? (token && ((await findUser(database.read, token.user_id)) ?? null))
+  const groups = groupNames(question.group?.trim() || (user?.group ?? ''))
+  return { user, token, groups }
+}
+
+/** An id, as far as a text can be one. */
+const idOf = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null)
+
+async function namedUser(database: App['database'], text: string): Promise<StoredUser | null> {
+  if (text === '') return null
+  const id = idOf(text)
+  const byName = await findUserByName(database.read, text)
+  const user = byName ?? (id === null ? undefined : await findUser(database.read, id))
+  if (user === undefined) throw new AppError('route_user_unknown')
+  return user
+}
+
+async function namedToken(
+  database: App['database'],
+  text: string,
+  user: StoredUser | null,
+): Promise<StoredToken | null> {
+  if (text === '') return null
+  const id = idOf(text)
+  const byName = user === null ? null : await findTokenByName(database.read, user.id, text)
+  const token = byName ?? (id === null ? null : await findTokenById(database.read, id))
+  if (token === null || (user !== null && token.user_id !== user.id)) {
+    throw new AppError('route_token_unknown')
+  }
+  return token
+}
+
+/** The first refusal that such a call would meet before a channel is chosen, in the relay's order. */
+export function refusalOf(
+  { clock }: Pick<App, 'clock'>,
+  { user, token }: Asker,
+  { model, cost }: { model: string; cost: number },
+): AppError | null {
+  const ofToken = token === null ? null : tokenRefusal(token, clock.nowSeconds())
+  if (ofToken !== null) return new AppError(ofToken)
+  if (user !== null && user.status !== UserStatus.enabled) {
+    return new AppError('token_owner_disabled')
+  }
+  if (token !== null && !allowsModel(token, model)) {
+    return new AppError('token_model_not_allowed', { model })
+  }
+  if (user !== null && user.quota < cost) return new AppError('user_quota_insufficient')
+  const isShort = token !== null && !token.unlimited_quota && token.remain_quota < cost
+  return isShort ? new AppError('token_quota_insufficient') : null
+}
