@@ -22,12 +22,13 @@ export type Call = {
   flakyKey: string
 }
 
-export function readCall(request: IncomingMessage, bytes: Buffer): Call {
+/** `words`: what steers it beside what its path, query, header and model say, which win. */
+export function readCall(request: IncomingMessage, bytes: Buffer, words = ''): Call {
   const url = new URL(request.url ?? '/', 'http://upstream')
   const segments = decodePath(url.pathname).split('/')
   const json = parseJson(bytes)
   const model =
-    textOf(json.model) ?? modelInPath(url.pathname) ?? formField(bytes, 'model') ?? 'unknown'
+    modelInBody(json) ?? modelInPath(url.pathname) ?? formField(bytes, 'model') ?? 'unknown'
   return {
     method: request.method ?? 'GET',
     path: segments.filter((segment) => !segment.startsWith('~')).join('/'),
@@ -39,6 +40,7 @@ export function readCall(request: IncomingMessage, bytes: Buffer): Call {
     json,
     model,
     directives: readDirectives([
+      words,
       ...segments.filter((segment) => segment.startsWith('~')).map((segment) => segment.slice(1)),
       url.searchParams.get('fake') ?? '',
       String(request.headers['x-fake-upstream'] ?? ''),
@@ -48,12 +50,16 @@ export function readCall(request: IncomingMessage, bytes: Buffer): Call {
   }
 }
 
-/** Azure, Gemini and Bedrock name the model in the path. */
+/** Tencent writes names with capitals; Spark calls a model a domain. */
+const modelInBody = (json: Json): string | undefined =>
+  textOf(json.model) ?? textOf(json.Model) ?? textOf(objectOf(objectOf(json.parameter).chat).domain)
+
+const MODEL_IN_PATH =
+  /\/deployments\/([^/]+)|\/models\/([^/:]+):|\/model\/([^/]+)\/(?:converse|invoke)|\/wenxinworkshop\/\w+\/([^/]+)/
+
+/** Azure, Gemini, Bedrock and Baidu name the model in the path. */
 function modelInPath(path: string): string | undefined {
-  const found = /\/deployments\/([^/]+)|\/models\/([^/:]+):|\/model\/([^/]+)\/(?:converse|invoke)/
-    .exec(path)
-    ?.slice(1)
-    .find(Boolean)
+  const found = MODEL_IN_PATH.exec(path)?.slice(1).find(Boolean)
   return found === undefined ? undefined : decodePath(found)
 }
 

@@ -7,6 +7,7 @@
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { bytesAnswer, errorAnswer, jsonAnswer, type Answer } from './answer.ts'
@@ -16,6 +17,7 @@ import { deliver } from './delivery.ts'
 import { startFastUpstream } from './fast-upstream.ts'
 import { anthropicAnswer, anthropicCountAnswer } from './native/anthropic-answers.ts'
 import { azureProblem } from './native/azure-checks.ts'
+import { answerSocket, type SocketHooks } from './native/spark-socket.ts'
 import { geminiAnswer, geminiCountAnswer, geminiEmbeddingAnswer } from './native/gemini-answers.ts'
 import { providerEndpoints } from './providers/endpoints.ts'
 import { errorIn, refusalAnswer } from './refusals.ts'
@@ -44,6 +46,10 @@ export type SeenCall = {
   /** The body as it arrived. */
   bytes: Buffer
   outcome: 'open' | 'answered' | 'client-gone'
+  /** What it was answered with; 0: nothing. Set as the call ends. */
+  status: number
+  /** What `wordsFor` said of it. */
+  words: string
   /** `performance.now()` of this process when the call ended. */
   endedAtMs: number | null
 }
@@ -60,10 +66,21 @@ const SEEN_MAX = 10_000
 const SEEN_TEXT_MAX = 2000
 const KEEP_ALIVE_MS = 60_000
 
-type State = { seen: SeenCall[]; isRemembering: boolean; flakyCalls: Map<string, number> }
+/** Words for a call by the path it came to: troubles that come and go while the address stays. */
+export type WordsFor = (path: string) => string
 
-export async function startFakeUpstream({ port = 0 } = {}): Promise<FakeUpstream> {
-  const state: State = { seen: [], isRemembering: true, flakyCalls: new Map() }
+type State = {
+  seen: SeenCall[]
+  isRemembering: boolean
+  flakyCalls: Map<string, number>
+  wordsFor: WordsFor
+}
+
+export async function startFakeUpstream({
+  port = 0,
+  wordsFor = () => '',
+}: { port?: number; wordsFor?: WordsFor } = {}): Promise<FakeUpstream> {
+  const state: State = { seen: [], isRemembering: true, flakyCalls: new Map(), wordsFor }
   const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
@@ -73,6 +90,11 @@ export async function startFakeUpstream({ port = 0 } = {}): Promise<FakeUpstream
       })
     })
     request.on('error', () => response.destroy())
+  })
+  const sockets = new Set<Duplex>()
+  server.on('upgrade', (request, socket) => {
+    sockets.add(socket.once('close', () => sockets.delete(socket)))
+    answerSocket(request, socket, socketHooks(state)).catch(() => socket.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve)
@@ -87,6 +109,7 @@ export async function startFakeUpstream({ port = 0 } = {}): Promise<FakeUpstream
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
+        for (const socket of sockets) socket.destroy()
       }),
   }
 }
@@ -97,10 +120,11 @@ async function serve(
   response: ServerResponse,
   bytes: Buffer,
 ) {
-  const call = readCall(request, bytes)
+  const words = state.wordsFor(request.url ?? '')
+  const call = readCall(request, bytes, words)
   const control = controlAnswer(state, call)
   if (control) return deliver(call, control, response)
-  if (state.isRemembering) remember(state, request, response, call)
+  if (state.isRemembering) remember(state, response, { request, call, words })
   const { directives } = call
   if (directives.trouble === 'hang') return
   if (directives.delayMs > 0) await sleep(directives.delayMs)
@@ -133,7 +157,10 @@ function controlAnswer(state: State, call: Call): Answer | null {
   }
 }
 
-function remember(state: State, request: IncomingMessage, response: ServerResponse, call: Call) {
+type Arrived = { request: IncomingMessage; call: Call; words: string }
+
+/** Keeps the call; the entry is filled in as it ends. */
+function remembered(state: State, { request, call, words }: Arrived): SeenCall {
   const entry: SeenCall = {
     method: call.method,
     url: request.url ?? '',
@@ -142,15 +169,36 @@ function remember(state: State, request: IncomingMessage, response: ServerRespon
       Object.keys(call.json).length > 0 ? call.json : call.bytes.toString().slice(0, SEEN_TEXT_MAX),
     bytes: call.bytes,
     outcome: 'open',
+    status: 0,
+    words,
     endedAtMs: null,
   }
   state.seen.push(entry)
   if (state.seen.length > SEEN_MAX) state.seen.shift()
+  return entry
+}
+
+function remember(state: State, response: ServerResponse, arrived: Arrived) {
+  const entry = remembered(state, arrived)
   response.on('close', () => {
     entry.outcome = response.writableFinished ? 'answered' : 'client-gone'
+    if (response.headersSent) entry.status = response.statusCode
     entry.endedAtMs = performance.now()
   })
 }
+
+/** Calls that come over a WebSocket are kept as all others are. */
+const socketHooks = (state: State): SocketHooks => ({
+  words: state.wordsFor,
+  asked(request, call) {
+    const entry = remembered(state, { request, call, words: state.wordsFor(request.url ?? '') })
+    return (outcome) => {
+      entry.outcome = outcome
+      entry.status = 101
+      entry.endedAtMs = performance.now()
+    }
+  },
+})
 
 function flakyAnswer(state: State, call: Call): Answer | null {
   const { flakyCalls } = call.directives

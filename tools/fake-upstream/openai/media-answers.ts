@@ -6,7 +6,7 @@ import { countOf, formField, listOf, textOf, type Call, type Json } from '../cal
 const CREATED_SECONDS = 1_700_000_000
 const TOKENS_PER_IMAGE = 100
 /** A PNG of one pixel. */
-const PIXEL =
+export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const AUDIO_TYPES = new Map([
   ['mp3', 'audio/mpeg'],

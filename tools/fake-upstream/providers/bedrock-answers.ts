@@ -37,7 +37,7 @@ export function converseAnswer(call: Call): Answer {
   return jsonAnswer({ output, stopReason, ...usage, metrics: { latencyMs: 5 } })
 }
 
-/** `POST /model/{id}/invoke` and `…/invoke-with-response-stream`: Anthropic's own words, and Titan. */
+/** `POST /model/{id}/invoke[-with-response-stream]`: Anthropic's own words, and vectors. */
 export function invokeAnswer(call: Call): Answer {
   const refusal = signatureProblem(call)
   if (refusal !== null) return refusal
@@ -47,6 +47,7 @@ export function invokeAnswer(call: Call): Answer {
     const count = call.directives.promptTokens ?? 2
     return jsonAnswer({ embedding: [0.5, -0.25, 0], inputTextTokenCount: count })
   }
+  if (/cohere\.embed/.test(model)) return cohereVectors(json)
   if (json.anthropic_version !== 'bedrock-2023-05-31') {
     return invalid('anthropic_version: Field required')
   }
@@ -63,6 +64,14 @@ export function invokeAnswer(call: Call): Answer {
     json: { ...rest, model, ...(isStream ? { stream: true } : {}) },
   })
   return answer.kind === 'stream' ? { ...answer, layout: claudeLayout } : answer
+}
+
+/** Counted in a header only. */
+function cohereVectors({ texts, input_type: use }: Json): Answer {
+  if (use === undefined) return invalid('#: required key [input_type] not found')
+  const embeddings = listOf(texts).map((_text, index) => [0.5, -0.25, index])
+  const head = { id: 'fixed', response_type: 'embeddings_floats', texts }
+  return jsonAnswer({ ...head, embeddings })
 }
 
 function problemOf(json: Json): string | null {

@@ -1,12 +1,45 @@
 import type { Answer } from '../answer.ts'
 import type { Call } from '../call.ts'
+import {
+  baiduChatAnswer,
+  baiduEmbeddingAnswer,
+  baiduRankAnswer,
+  baiduTokenAnswer,
+} from '../native/baidu-answers.ts'
+import { tencentAnswer } from '../native/tencent-answers.ts'
 import { converseAnswer, invokeAnswer } from './bedrock-answers.ts'
 import { cohereChatAnswer, cohereEmbedAnswer, cohereRankAnswer } from './cohere-answers.ts'
+import { cozeChatAnswer } from './coze-answers.ts'
+import {
+  dashscopeDrawAnswer,
+  dashscopeEmbeddingAnswer,
+  dashscopeFileAnswer,
+  dashscopeRankAnswer,
+  dashscopeStatusAnswer,
+  dashscopeTaskAnswer,
+} from './dashscope-answers.ts'
+import { deeplTranslateAnswer, deeplUsageAnswer } from './deepl-answers.ts'
 import { ollamaChatAnswer, ollamaEmbedAnswer } from './ollama-answers.ts'
-import { checkedCloudflare, checkedDashscope, checkedZhipu } from './openai-like-checks.ts'
+import {
+  checkedCloudflare,
+  checkedDashscope,
+  checkedZhipu,
+  minimaxAnswer,
+  zhipuPictureAnswer,
+  zhipuSpeechAnswer,
+} from './openai-like-checks.ts'
+import {
+  replicateCancelAnswer,
+  replicateCreateAnswer,
+  replicateFileAnswer,
+  replicateGetAnswer,
+  replicateStreamAnswer,
+} from './replicate-answers.ts'
 import {
   vertexClaudeAnswer,
+  vertexContentAnswer,
   vertexGeminiAnswer,
+  vertexPredictAnswer,
   vertexSharedAnswer,
   vertexTokenAnswer,
 } from './vertex-answers.ts'
@@ -18,13 +51,37 @@ export const providerEndpoints: [suffix: RegExp, answer: (call: Call) => Answer]
   [/\/vertex-token$/, vertexTokenAnswer],
   [/\/publishers\/google\/models\/[^/]+:(?:stream)?generateContent$/i, vertexGeminiAnswer],
   [/\/publishers\/anthropic\/models\/[^/]+:(?:stream)?rawPredict$/i, vertexClaudeAnswer],
+  [/\/publishers\/google\/models\/[^/]+:predict$/, vertexPredictAnswer],
+  [/\/publishers\/google\/models\/[^/]+:embedContent$/, vertexContentAnswer],
   [/\/endpoints\/openapi\/chat\/completions$/, vertexSharedAnswer],
   [/\/api\/chat$/, ollamaChatAnswer],
   [/\/api\/embed$/, ollamaEmbedAnswer],
   [/\/v2\/rerank$/, cohereRankAnswer],
   [/\/v2\/chat$/, cohereChatAnswer],
   [/\/v2\/embed$/, cohereEmbedAnswer],
+  [/\/v3\/chat$/, cozeChatAnswer],
+  [/\/v2\/translate$/, deeplTranslateAnswer],
+  [/\/v2\/usage$/, deeplUsageAnswer],
+  [/\/text\/chatcompletion_v2$/, minimaxAnswer],
+  [/\/predictions$/, replicateCreateAnswer],
+  [/\/predictions\/[\w-]+$/, replicateGetAnswer],
+  [/\/predictions\/[\w-]+\/cancel$/, replicateCancelAnswer],
+  [/\/v1\/stream\/[\w-]+$/, replicateStreamAnswer],
+  [/\/v1\/files\/\d+\.png$/, replicateFileAnswer],
   [/\/api\/paas\/v4\/chat\/completions$/, checkedZhipu],
+  [/\/api\/paas\/v4\/images\/generations$/, zhipuPictureAnswer],
+  [/\/api\/paas\/v4\/audio\/speech$/, zhipuSpeechAnswer],
   [/\/compatible-mode\/v1\/chat\/completions$/, checkedDashscope],
+  [/\/compatible-mode\/v1\/embeddings$/, dashscopeEmbeddingAnswer],
+  [/\/services\/rerank\/text-rerank\/text-rerank$/, dashscopeRankAnswer],
+  [/\/services\/aigc\/text2image\/image-synthesis$/, dashscopeTaskAnswer],
+  [/\/services\/aigc\/multimodal-generation\/generation$/, dashscopeDrawAnswer],
+  [/\/api\/v1\/tasks\/[\w-]+$/, dashscopeStatusAnswer],
+  [/^\/dashscope-result\/1\.png$/, dashscopeFileAnswer],
   [/\/client\/v4\/accounts\//, checkedCloudflare],
+  [/^\/$/, tencentAnswer],
+  [/\/oauth\/2\.0\/token$/, baiduTokenAnswer],
+  [/\/wenxinworkshop\/chat\/[^/]+$/, baiduChatAnswer],
+  [/\/wenxinworkshop\/embeddings\/[^/]+$/, baiduEmbeddingAnswer],
+  [/\/wenxinworkshop\/reranker\/[^/]+$/, baiduRankAnswer],
 ]

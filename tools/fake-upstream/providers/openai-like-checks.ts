@@ -1,7 +1,8 @@
-import { errorAnswer, type Answer } from '../answer.ts'
+import { DONE, bytesAnswer, errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { chatAnswer } from '../chat-answers.ts'
-import type { Call } from '../call.ts'
+import { listOf, objectOf, type Call } from '../call.ts'
 import { embeddingsAnswer } from '../other-answers.ts'
+import { produceChat } from '../produced-text.ts'
 import { providerErrorAnswer } from './errors.ts'
 
 /** What providers refuse that otherwise speak as OpenAI does. */
@@ -21,11 +22,36 @@ export function checkedZhipu(call: Call): Answer {
   return chatAnswer(call)
 }
 
+const ZHIPU_VOICES = new Set('tongtong xiaochen chuichui jam kazi douji luodo'.split(' '))
+const ZHIPU_FORMATS = new Set(['wav', 'pcm'])
+
+/** Zhipu's pictures: one, at an address, with what its filter found. */
+export function zhipuPictureAnswer({ json }: Call): Answer {
+  if (typeof json.prompt !== 'string') return refusal('1214', 'prompt is required')
+  return jsonAnswer({
+    created: 1_700_000_000,
+    data: [{ url: 'https://aigc-files.bigmodel.example/api/cogview/1.png' }],
+    content_filter: [{ role: 'assistant', level: 3 }],
+  })
+}
+
+/** Zhipu's speech: its own voices, and no packed recordings. */
+export function zhipuSpeechAnswer({ json }: Call): Answer {
+  if (!ZHIPU_VOICES.has(String(json.voice))) return refusal('1214', 'voice is not supported')
+  const { response_format: format } = json
+  const isKnown = format === undefined || ZHIPU_FORMATS.has(String(format))
+  if (!isKnown) return refusal('1214', 'response_format must be wav or pcm')
+  return bytesAnswer('audio/wav', Buffer.alloc(256, 1))
+}
+
 /** DashScope: `top_p` below 1, and no names of models that it does not have. */
 export function checkedDashscope(call: Call): Answer {
   const { top_p: topP } = call.json
   if (typeof topP === 'number' && topP >= 1) {
     return refusal('invalid_parameter_error', 'Range of top_p should be (0.0, 1.0)')
+  }
+  if (call.model.startsWith('qwq') && call.json.stream !== true) {
+    return refusal('invalid_parameter_error', 'This model only support stream mode')
   }
   if (call.model.endsWith('-internet')) {
     return errorAnswer(404, {
@@ -44,4 +70,26 @@ export function checkedCloudflare(call: Call): Answer {
   if (task === 'embeddings') return embeddingsAnswer(call)
   const message = 'Could not route to the account, perhaps your object identifier is invalid?'
   return providerErrorAnswer(call.path, 404, message) ?? refusal('7003', message)
+}
+
+/** MiniMax: a word on how it went in every answer, and the whole text again at a stream's end. */
+export function minimaxAnswer(call: Call): Answer {
+  const answer = chatAnswer(call)
+  const base = { base_resp: { status_code: 0, status_msg: '' } }
+  if (answer.kind === 'whole') {
+    const body = { ...objectOf(JSON.parse(answer.body.toString())), ...base }
+    return { ...answer, body: Buffer.from(JSON.stringify(body)) }
+  }
+  const chunks = answer.events
+    .filter(({ data }) => data !== DONE)
+    .map(({ data }) => objectOf(JSON.parse(data)))
+  const { pieces } = produceChat(call)
+  const message = { role: 'assistant', content: pieces.join('') }
+  const repeated = chunks.map((chunk) => {
+    const choices = listOf(chunk.choices).map(objectOf)
+    if (!choices.some((choice) => typeof choice.finish_reason === 'string')) return chunk
+    const whole = choices.map(({ delta: _delta, ...choice }) => ({ ...choice, message }))
+    return { ...chunk, ...base, object: 'chat.completion', choices: whole }
+  })
+  return { ...answer, events: repeated.map((chunk) => ({ data: JSON.stringify(chunk) })) }
 }

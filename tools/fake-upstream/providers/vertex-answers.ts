@@ -1,7 +1,7 @@
 import { createVerify, generateKeyPairSync } from 'node:crypto'
-import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
+import { errorAnswer, jsonAnswer, range, type Answer } from '../answer.ts'
 import { chatAnswer } from '../chat-answers.ts'
-import { objectOf, type Call, type Json } from '../call.ts'
+import { countOf, listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { anthropicAnswer } from '../native/anthropic-answers.ts'
 import { geminiAnswer, geminiErrorAnswer } from '../native/gemini-answers.ts'
 
@@ -100,4 +100,74 @@ export function vertexClaudeAnswer(call: Call): Answer {
 export function vertexSharedAnswer(call: Call): Answer {
   if (accessProblem(call) === null) return chatAnswer(call)
   return errorAnswer(401, { message: 'not authenticated', type: 'unauthenticated', code: null })
+}
+
+const TOKENS_PER_TEXT = 3
+const PICTURES_MAX = 4
+const RATIOS = new Set(['1:1', '3:4', '4:3', '9:16', '16:9'])
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** `…/publishers/google/models/{m}:predict`: vectors of texts, and Imagen's pictures. */
+export function vertexPredictAnswer(call: Call): Answer {
+  const problem = accessProblem(call)
+  if (problem !== null) return problem
+  const { instances, parameters, ...others } = call.json
+  const [stranger] = Object.keys(others)
+  if (stranger !== undefined) {
+    return geminiErrorAnswer(400, `Invalid JSON payload received. Unknown name "${stranger}"`)
+  }
+  const given = listOf(instances).map(objectOf)
+  return call.model.startsWith('imagen')
+    ? picturesOf(call, given, objectOf(parameters))
+    : vectorsOf(call, given)
+}
+
+function vectorsOf({ model, directives }: Call, instances: Json[]): Answer {
+  if (instances.some(({ content }) => typeof content !== 'string')) {
+    return geminiErrorAnswer(400, 'The text content is empty.')
+  }
+  if (model.startsWith('gemini-embedding') && instances.length > 1) {
+    return geminiErrorAnswer(400, 'Only a single instance is supported.')
+  }
+  const statistics = {
+    truncated: false,
+    token_count: directives.promptTokens ?? TOKENS_PER_TEXT,
+  }
+  const predictions = instances.map(({ content }) => ({
+    embeddings: {
+      values: [0.5, -0.25, String(content).length],
+      ...(directives.usage === 'never' ? {} : { statistics }),
+    },
+  }))
+  return jsonAnswer({ predictions, metadata: { billableCharacterCount: 7 } })
+}
+
+function picturesOf({ model }: Call, [instance]: Json[], parameters: Json): Answer {
+  if (textOf(instance?.prompt) === undefined) return geminiErrorAnswer(400, 'prompt is empty')
+  const count = countOf(parameters.sampleCount) ?? 1
+  if (count > PICTURES_MAX) return geminiErrorAnswer(400, 'sampleCount must be between 1 and 4')
+  const { aspectRatio: ratio } = parameters
+  if (ratio !== undefined && !RATIOS.has(String(ratio))) {
+    return geminiErrorAnswer(400, 'aspectRatio is not supported')
+  }
+  if (model.includes('filtered')) {
+    const raiFilteredReason = 'The prompt may go against the guidelines. Support codes: 42'
+    return jsonAnswer({ predictions: [{ raiFilteredReason }] })
+  }
+  const picture = { bytesBase64Encoded: PIXEL, mimeType: 'image/png' }
+  return jsonAnswer({ predictions: range(count).map(() => picture) })
+}
+
+/** `…/publishers/google/models/{m}:embedContent`: later models, one text. */
+export function vertexContentAnswer(call: Call): Answer {
+  const problem = accessProblem(call)
+  if (problem !== null) return problem
+  const [part] = listOf(objectOf(call.json.content).parts).map(objectOf)
+  if (textOf(part?.text) === undefined) return geminiErrorAnswer(400, 'content is empty')
+  return jsonAnswer({
+    embedding: { values: [0.5, -0.25, String(part?.text).length] },
+    usageMetadata: { promptTokenCount: TOKENS_PER_TEXT, totalTokenCount: TOKENS_PER_TEXT },
+    truncated: false,
+  })
 }

@@ -80,15 +80,87 @@ test('packed, as OpenAI’s own client asks for them', async () => {
   expect([0, 4, 8].map((at) => bytes.readFloatLE(at))).toEqual([0.5, -0.25, 0])
 })
 
-test('Titan on Bedrock takes one text; more are refused by name', async () => {
+test('Titan on Bedrock takes one text: several are asked for one after the other', async () => {
   const model = await aServed(33, 'amazon.titan-embed-text-v2:0')
   const one = await post(setup, client, { model, input: 'one' }, PATH)
   expect(lastBody()).toEqual({ inputText: 'one' })
   expect(one.json).toMatchObject({ data: [{ embedding: [0.5, -0.25, 0] }] })
   expect((await bookedCall(setup, requestIdOf(one))).quota).toBe(2)
-  const two = await post(setup, client, { model, input: ['one', 'two'] }, PATH)
-  expect(two.status).toBe(400)
-  expect(JSON.stringify(two.json)).toContain('input')
+  const two = await post(setup, client, { model, input: ['one', 'two'], dimensions: 256 }, PATH)
+  // Each is signed for itself, or it would have been refused.
+  expect(setup.upstream.seen().map(({ body }) => body)).toEqual([
+    { inputText: 'one', dimensions: 256 },
+    { inputText: 'two', dimensions: 256 },
+  ])
+  expect(two.json).toMatchObject({ data: [{ index: 0 }, { index: 1 }] })
+  expect((await bookedCall(setup, requestIdOf(two))).quota).toBe(4)
+})
+
+test('Cohere on Bedrock says nothing of tokens, which are counted here', async () => {
+  const model = await aServed(33, 'us.cohere.embed-v4:0')
+  const answer = await post(setup, client, { model, input: ['one', 'two'], dimensions: 256 }, PATH)
+  expect(lastBody()).toEqual({
+    texts: ['one', 'two'],
+    input_type: 'search_document',
+    output_dimension: 256,
+  })
+  expect(answer.json).toMatchObject({ data: [{ embedding: [0.5, -0.25, 0] }, { index: 1 }] })
+  const { detail } = await bookedCall(setup, requestIdOf(answer))
+  expect(detail['usage_source']).toBe('counted')
+})
+
+test('Vertex: several texts at once, or one after the other where a model takes one', async () => {
+  const input = ['one', 'three']
+  const vectors = [{ embedding: [0.5, -0.25, 3] }, { embedding: [0.5, -0.25, 5] }]
+  for (const [base, calls] of [
+    ['text-embedding-005', 1],
+    ['gemini-embedding-001', 2],
+    ['gemini-embedding-2', 2],
+  ] as const) {
+    const model = await aServed(42, base)
+    const answer = await post(setup, client, { model, input, dimensions: 3 }, PATH)
+    const asked = setup.upstream.seen().filter(({ url }) => url.includes(model))
+    expect(asked).toHaveLength(calls)
+    expect(answer.json).toMatchObject({ data: vectors, usage: { prompt_tokens: 6 } })
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(6)
+  }
+})
+
+test('Vertex: what is sent is what its reference says', async () => {
+  const model = await aServed(42, 'text-embedding-005')
+  const packed = { model, input: 'one', dimensions: 3, encoding_format: 'base64', user: 'me' }
+  const answer = await post(setup, client, packed, PATH)
+  expect(lastBody()).toEqual({
+    instances: [{ content: 'one' }],
+    parameters: { outputDimensionality: 3 },
+  })
+  // What an embedding answer looks like.
+  const [first] = (answer.json as unknown as { data: { embedding: string }[] }).data
+  expect(Buffer.from(String(first?.embedding), 'base64').readFloatLE(8)).toBe(3)
+  const path = `/v1beta/models/${model}:batchEmbedContents`
+  const contents = { requests: [{ content: { parts: [{ text: 'four' }] } }] }
+  const batch = await post(setup, client, contents, { path })
+  expect(batch.json).toEqual({ embeddings: [{ values: [0.5, -0.25, 4] }] })
+})
+
+test('Vertex: figures that it leaves out are counted here', async () => {
+  const model = await aServed(42, 'usage-missing+text-embedding-005')
+  const answer = await post(setup, client, { model, input: 'one' }, PATH)
+  const { detail } = await bookedCall(setup, requestIdOf(answer))
+  expect(detail['usage_source']).toBe('counted')
+})
+
+test('DashScope takes ten texts: more go in several calls, and come back as one answer', async () => {
+  const model = await aServed(17, 'text-embedding-v4')
+  const input = Array.from({ length: 23 }, (_, index) => `text ${index}`)
+  const answer = await post(setup, client, { model, input }, PATH)
+  expect(answer.status).toBe(200)
+  const asked = setup.upstream.seen().map(({ body }) => body as { input: string[] })
+  expect(asked.map((body) => body.input.length)).toEqual([10, 10, 3])
+  // What an embedding answer looks like.
+  const { data } = answer.json as unknown as { data: { index: number }[] }
+  expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index))
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(23 * 6)
 })
 
 test('lists of token numbers are refused: they mean nothing to other providers', async () => {
@@ -106,7 +178,7 @@ test('a client of Gemini embeds at a provider with words of its own', async () =
 })
 
 test('what a provider does not do is said, for nothing', async () => {
-  const model = await aServed(42, 'gemini-embedding-001')
+  const model = await aServed(42, 'claude-sonnet-4-5')
   const answer = await post(setup, client, { model, input: 'one' }, PATH)
   expect(answer.status).toBeGreaterThanOrEqual(400)
   await expectNothingCharged(setup, client)

@@ -25,6 +25,8 @@ interface FollowedChunk extends StreamChunk {
   report: EventReport
 }
 
+const NOTHING = { texts: [], error: undefined, value: null }
+
 /**
  * Follows a stream whose end is told twice: by the reason why the model stopped, without which no
  * answer is whole, and by a last event or the orderly end of the input.
@@ -42,9 +44,12 @@ export class FollowedStream implements StreamFollower {
   }
 
   read({ data }: SseEvent): FollowedChunk {
-    const value = data === null ? undefined : parseJson(data.toString('utf8'))
+    const text = data === null ? '' : data.toString('utf8')
+    // None of these dialects has it, but what stands before a provider may add it.
+    if (text === '[DONE]') return { ...NOTHING, kind: 'done', report: { isEnd: true } }
+    const value = parseJson(text)
     if (!isRecord(value)) {
-      return { kind: 'malformed', texts: [], error: undefined, value: null, report: {} }
+      return { ...NOTHING, kind: 'malformed', report: {} }
     }
     const report = this.inspect(value)
     const kind = report.error === undefined ? (report.kind ?? 'delta') : 'error'

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { MediaPart, TextPart, ToolResultPart } from '../canonical/chat-request.ts'
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 
@@ -27,3 +28,10 @@ export const resultText = ({ parts, isError }: ToolResultPart): string =>
 /** What of a tool's result is not text. */
 export const mediaOf = (parts: readonly (TextPart | MediaPart)[]): MediaPart[] =>
   parts.filter((part) => part.kind === 'media')
+
+/**
+ * An id for a call whose provider names none, and which clients need to say what a result belongs
+ * to. `seed`: what makes the call this one and no other.
+ */
+export const madeId = (seed: string): string =>
+  `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`

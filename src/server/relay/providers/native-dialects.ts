@@ -1,5 +1,13 @@
 import type { UpstreamDialect } from '../dialect/dialect.ts'
 import {
+  baiduEvents,
+  inspectBaidu,
+  lookAtBaidu,
+  readBaiduAnswer,
+  textsOfBaidu,
+} from './baidu/read-answer.ts'
+import { writeBaiduRequest } from './baidu/write-request.ts'
+import {
   ConverseStreamReader,
   inspectConverse,
   lookAtConverse,
@@ -10,6 +18,20 @@ import { writeConverseRequest } from './bedrock/write-request.ts'
 import { CohereStreamReader, readCohereAnswer } from './cohere/read-answer.ts'
 import { inspectCohere, lookAtCohere, textsOfCohere } from './cohere/stream.ts'
 import { writeCohereRequest } from './cohere/write-request.ts'
+import {
+  CozeStreamReader,
+  inspectCoze,
+  lookAtCoze,
+  readCozeAnswer,
+  textsOfCoze,
+} from './coze/read-answer.ts'
+import { writeCozeRequest } from './coze/write-request.ts'
+import {
+  lookAtTranslation,
+  readTranslation,
+  textsOfTranslation,
+  writeDeeplRequest,
+} from './deepl/translation.ts'
 import { FollowedStream } from './followed-stream.ts'
 import {
   inspectOllama,
@@ -19,9 +41,43 @@ import {
   textsOfOllama,
 } from './ollama/read-answer.ts'
 import { writeOllamaRequest } from './ollama/write-request.ts'
+import { OneCallStreamReader } from './one-call-answer.ts'
+import {
+  inspectReplicate,
+  lookAtPrediction,
+  readPrediction,
+  ReplicateStreamReader,
+  textsOfPrediction,
+} from './replicate/read-answer.ts'
+import { writeReplicateRequest } from './replicate/write-request.ts'
+import {
+  inspectSpark,
+  lookAtSpark,
+  readSparkAnswer,
+  sparkEvents,
+  textsOfSpark,
+} from './spark/read-answer.ts'
+import { writeSparkRequest } from './spark/write-request.ts'
+import {
+  inspectTencent,
+  lookAtTencent,
+  readTencentAnswer,
+  TencentStreamReader,
+  textsOfTencent,
+} from './tencent/read-answer.ts'
+import { writeTencentRequest } from './tencent/write-request.ts'
 
 /** Dialects that only upstreams speak: one row each. */
 export const nativeDialects = {
+  baidu: {
+    name: 'baidu',
+    writeRequest: writeBaiduRequest,
+    look: lookAtBaidu,
+    textsOf: textsOfBaidu,
+    readAnswer: readBaiduAnswer,
+    follow: (tokensMax) => new FollowedStream((event) => inspectBaidu(event, tokensMax)),
+    streamReader: () => new OneCallStreamReader(baiduEvents),
+  },
   cohere: {
     name: 'cohere',
     writeRequest: writeCohereRequest,
@@ -40,6 +96,25 @@ export const nativeDialects = {
     follow: (tokensMax) => new FollowedStream((event) => inspectConverse(event, tokensMax)),
     streamReader: () => new ConverseStreamReader(),
   },
+  coze: {
+    name: 'coze',
+    writeRequest: writeCozeRequest,
+    look: lookAtCoze,
+    textsOf: textsOfCoze,
+    readAnswer: readCozeAnswer,
+    follow: (tokensMax) => new FollowedStream((event) => inspectCoze(event, tokensMax)),
+    streamReader: () => new CozeStreamReader(),
+  },
+  deepl: {
+    name: 'deepl',
+    writeRequest: writeDeeplRequest,
+    look: lookAtTranslation,
+    textsOf: textsOfTranslation,
+    readAnswer: readTranslation,
+    // It never streams: whatever came as events would be nothing of its own.
+    follow: () => new FollowedStream((event) => ({ error: event })),
+    streamReader: () => ({ read: () => [] }),
+  },
   ollama: {
     name: 'ollama',
     writeRequest: writeOllamaRequest,
@@ -48,5 +123,32 @@ export const nativeDialects = {
     readAnswer: readOllamaAnswer,
     follow: (tokensMax) => new FollowedStream((line) => inspectOllama(line, tokensMax)),
     streamReader: () => new OllamaStreamReader(),
+  },
+  replicate: {
+    name: 'replicate',
+    writeRequest: writeReplicateRequest,
+    look: lookAtPrediction,
+    textsOf: textsOfPrediction,
+    readAnswer: readPrediction,
+    follow: (tokensMax) => new FollowedStream((event) => inspectReplicate(event, tokensMax)),
+    streamReader: () => new ReplicateStreamReader(),
+  },
+  spark: {
+    name: 'spark',
+    writeRequest: writeSparkRequest,
+    look: lookAtSpark,
+    textsOf: textsOfSpark,
+    readAnswer: readSparkAnswer,
+    follow: (tokensMax) => new FollowedStream((frame) => inspectSpark(frame, tokensMax)),
+    streamReader: () => new OneCallStreamReader(sparkEvents),
+  },
+  tencent: {
+    name: 'tencent',
+    writeRequest: writeTencentRequest,
+    look: lookAtTencent,
+    textsOf: textsOfTencent,
+    readAnswer: readTencentAnswer,
+    follow: (tokensMax) => new FollowedStream((event) => inspectTencent(event, tokensMax)),
+    streamReader: () => new TencentStreamReader(),
   },
 } satisfies Record<string, UpstreamDialect>

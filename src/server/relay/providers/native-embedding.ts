@@ -1,9 +1,11 @@
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { baiduEmbedding } from './baidu/embedding.ts'
 import { bedrockEmbedding } from './bedrock/embedding.ts'
 import { cohereEmbedding } from './cohere/embedding.ts'
 import type { EmbeddingRequest } from './embedding-vectors.ts'
 import { ollamaEmbedding } from './ollama/embedding.ts'
+import { tencentEmbedding } from './tencent/embedding.ts'
 
 /** How an upstream with words of its own embeds: texts in, a vector for each out, in their order. */
 export interface NativeEmbedding {
@@ -15,5 +17,7 @@ export interface NativeEmbedding {
 export function nativeEmbedding(upstream: UpstreamName): NativeEmbedding | null {
   if (upstream === 'ollama') return ollamaEmbedding
   if (upstream === 'converse') return bedrockEmbedding
+  if (upstream === 'tencent') return tencentEmbedding
+  if (upstream === 'baidu') return baiduEmbedding
   return upstream === 'cohere' ? cohereEmbedding : null
 }

@@ -1,24 +1,56 @@
 import type { Protocol } from '../../../contract/channel-types.ts'
-import type { Provider, ProviderChannel, ProviderRow } from '../dialect/provider.ts'
-import { bedrockSeal, bedrockUrl, claudeEdits, isClaude } from './bedrock/address.ts'
+import type { Provider, ProviderChannel, ProviderRow, Task } from '../dialect/provider.ts'
+import { baiduRankingEdits, baiduSeal, baiduUrl, isBaiduRanking } from './baidu/address.ts'
+import { withFreshToken } from './baidu/fresh-token.ts'
+import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './bedrock/address.ts'
 import { claudeWire, converseWire } from './bedrock/wires.ts'
 import { cloudflareUrl } from './cloudflare/address.ts'
 import { cohereHeaders, cohereUrl, isRanking, rankingEdits } from './cohere/address.ts'
-import { dashscopeEdits, dashscopeHeaders, dashscopeUrl } from './dashscope/address.ts'
+import { cozeEdits, cozeUrl, cozeVia } from './coze/address.ts'
+import {
+  dashscopeEdits,
+  dashscopeHeaders,
+  dashscopeUrl,
+  dashscopeVia,
+} from './dashscope/address.ts'
+import { deeplHeaders, deeplUrl, deeplWire } from './deepl/address.ts'
+import { namedEvents } from './named-events.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
 import { ndjson } from './ollama/ndjson.ts'
+import { replicateHeaders, replicateUrl } from './replicate/address.ts'
+import { pictureEdits } from './replicate/pictures.ts'
+import { replicateVia } from './replicate/prediction.ts'
+import { sparkSeal, sparkUrl } from './spark/address.ts'
+import { sparkVia } from './spark/frames-call.ts'
+import { sparkEdits } from './spark/write-request.ts'
+import { tencentHeaders, tencentSeal, tencentUrl } from './tencent/address.ts'
 import {
+  isEmbedding,
   isShared,
   isVertexClaude,
   vertexClaudeEdits,
   vertexSeal,
   vertexUrl,
+  vertexVia,
 } from './vertex/address.ts'
+import { vertexEmbeddingEdits } from './vertex/embedding.ts'
+import { imagenEdits } from './vertex/pictures.ts'
 import { zhipuEdits, zhipuUrl } from './zhipu/address.ts'
 
 const bearer = ({ key }: ProviderChannel): Record<string, string> => ({
   authorization: `Bearer ${key}`,
 })
+
+const baidu: Provider = {
+  dialect: 'baidu',
+  url: baiduUrl,
+  headers: () => ({}),
+  asksForUsage: () => false,
+  seal: baiduSeal,
+  via: withFreshToken,
+}
+
+const baiduRanking: Provider = { ...baidu, dialect: 'openai', edits: baiduRankingEdits }
 
 const converse: Provider = {
   dialect: 'converse',
@@ -27,6 +59,7 @@ const converse: Provider = {
   asksForUsage: () => false,
   wire: converseWire,
   seal: bedrockSeal,
+  via: bedrockVia,
 }
 
 const bedrockClaude: Provider = {
@@ -53,12 +86,31 @@ const cohere: Provider = {
 /** The common shape of rankings is Cohere's own. */
 const cohereRanking: Provider = { ...cohere, dialect: 'openai', edits: rankingEdits }
 
+const coze: Provider = {
+  dialect: 'coze',
+  url: cozeUrl,
+  headers: bearer,
+  asksForUsage: () => false,
+  wire: namedEvents,
+  edits: cozeEdits,
+  via: cozeVia,
+}
+
 const dashscope: Provider = {
   dialect: 'openai',
   url: dashscopeUrl,
   headers: dashscopeHeaders,
   asksForUsage: () => true,
   edits: dashscopeEdits,
+  via: dashscopeVia,
+}
+
+const deepl: Provider = {
+  dialect: 'deepl',
+  url: deeplUrl,
+  headers: deeplHeaders,
+  asksForUsage: () => false,
+  wire: deeplWire,
 }
 
 const ollama: Provider = {
@@ -68,6 +120,18 @@ const ollama: Provider = {
   asksForUsage: () => false,
   wire: ndjson,
 }
+
+const replicate: Provider = {
+  dialect: 'replicate',
+  url: replicateUrl,
+  headers: replicateHeaders,
+  asksForUsage: () => false,
+  wire: namedEvents,
+  via: replicateVia,
+}
+
+/** Asked and answered in OpenAI's words, which its edits and its walk turn into Replicate's. */
+const replicatePictures: Provider = { ...replicate, dialect: 'openai', edits: pictureEdits }
 
 const vertexGemini: Provider = {
   dialect: 'gemini',
@@ -86,9 +150,39 @@ const vertexClaude: Provider = {
 /** Models of other makers, under names like `meta/llama-3.3-70b-instruct-maas`. */
 const vertexShared: Provider = { ...vertexGemini, dialect: 'openai', asksForUsage: () => true }
 
-function vertex(model: string): Provider {
+/** Asked and answered in OpenAI's words, which edits and a walk turn into Vertex's. */
+const vertexEmbedding: Provider = {
+  ...vertexGemini,
+  dialect: 'openai',
+  edits: vertexEmbeddingEdits,
+  via: vertexVia,
+}
+
+const vertexPictures: Provider = { ...vertexEmbedding, edits: imagenEdits }
+
+function vertex(model: string, task: Task): Provider {
+  if (task === 'images') return vertexPictures
+  if (isEmbedding(task)) return vertexEmbedding
   if (isVertexClaude(model)) return vertexClaude
   return isShared(model) ? vertexShared : vertexGemini
+}
+
+const spark: Provider = {
+  dialect: 'spark',
+  url: sparkUrl,
+  headers: () => ({}),
+  asksForUsage: () => false,
+  edits: sparkEdits,
+  seal: sparkSeal,
+  via: () => sparkVia,
+}
+
+const tencent: Provider = {
+  dialect: 'tencent',
+  url: tencentUrl,
+  headers: tencentHeaders,
+  asksForUsage: () => false,
+  seal: tencentSeal,
 }
 
 const zhipu: Provider = {
@@ -101,11 +195,17 @@ const zhipu: Provider = {
 
 /** Providers with addresses, words or signatures of their own, by the protocol of their type. */
 export const nativeProviders: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
+  baidu: (model) => (isBaiduRanking(model) ? baiduRanking : baidu),
   bedrock: (model) => (isClaude(model) ? bedrockClaude : converse),
   cloudflare,
   cohere: (model) => (isRanking(model) ? cohereRanking : cohere),
+  coze,
   dashscope,
+  deepl,
   ollama,
+  replicate: (_model, task) => (task === 'images' ? replicatePictures : replicate),
+  tencent,
   vertex,
+  xunfei: spark,
   zhipu,
 }

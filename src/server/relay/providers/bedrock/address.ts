@@ -2,7 +2,9 @@ import { splitKey } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { isTitan, titanWalk } from './embedding.ts'
 import { signedHeaders } from './sigv4.ts'
 
 /**
@@ -116,10 +118,10 @@ export const betaList = (header: string): string =>
 
 export function bedrockSeal(
   channel: ProviderChannel,
-  { url, method, headers, body }: UpstreamRequest,
+  _request: UpstreamRequest,
   nowSeconds: () => number,
 ): Seal {
-  return () => {
+  return (_egress, { url, method, headers, body }) => {
     const key = keyOf(channel)
     // `bedrockUrl` has found it whole.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }
@@ -132,5 +134,9 @@ export function bedrockSeal(
     return { kind: 'sealed', headers: signed }
   }
 }
+
+/** Titan is asked for one text after the other. */
+export const bedrockVia = (_channel: ProviderChannel, { model }: ProviderCall): Via | null =>
+  isTitan(model) ? inSteps(titanWalk) : null
 
 const NOTHING = Buffer.alloc(0)

@@ -1,7 +1,9 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
+import type { Walk } from '../../transport/upstream-steps.ts'
 import { present } from '../members.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
+import { fetchEach, jsonAnswer, sumOfCounts, takenOut, unusable } from '../rewritten.ts'
 
 /**
  * Source: Amazon Bedrock user guide, "Amazon Titan Text Embeddings" and "Cohere Embed". Titan takes
@@ -9,15 +11,38 @@ import type { NativeEmbedding } from '../native-embedding.ts'
  */
 export const bedrockEmbedding: NativeEmbedding = {
   request({ texts, dimensions }, model): JsonRecord {
-    if (/cohere\.embed/.test(model)) {
+    if (!isTitan(model)) {
       return { texts, input_type: 'search_document', ...present({ output_dimension: dimensions }) }
     }
-    const [text] = texts
-    if (texts.length !== 1) throw unsupportedField('input')
-    return { inputText: text, ...present({ dimensions }) }
+    if (texts.length > TEXTS_MAX) throw unsupportedField('input')
+    const [inputText] = texts
+    const input = texts.length === 1 ? { inputText } : { [TEXTS]: texts }
+    return { ...input, ...present({ dimensions }) }
   },
   vectors({ embedding, embeddings }) {
     if (Array.isArray(embedding)) return [embedding]
     return arrayOr(isRecord(embeddings) ? embeddings.float : embeddings)
   },
 }
+
+export const isTitan = (model: string): boolean => /(?:^|\.)amazon\.titan-embed/.test(model)
+
+/** Several texts for Titan: for the walk, and not sent. */
+const TEXTS = 'inputTexts'
+/** As many calls as one of ours may become. */
+const TEXTS_MAX = 256
+
+export const titanWalk: Walk = async (steps, request) => {
+  const { value: texts, sent } = takenOut(request, TEXTS)
+  if (!Array.isArray(texts)) return steps.fetch(request)
+  const bodies = texts.map((inputText: unknown) => ({ ...sent, inputText }))
+  const fetched = await fetchEach(steps, request, bodies)
+  if ('refused' in fetched) return fetched.refused
+  const embeddings = fetched.answers.flatMap(({ embedding }) => bedrockVectors(embedding))
+  if (embeddings.length !== texts.length) return unusable('a text has no vector')
+  const counts = fetched.answers.map((answer) => answer.inputTextTokenCount)
+  return jsonAnswer({ embeddings, ...present({ inputTextTokenCount: sumOfCounts(counts) }) })
+}
+
+const bedrockVectors = (embedding: unknown): unknown[] =>
+  Array.isArray(embedding) ? [embedding] : []

@@ -1,7 +1,13 @@
 import { channelType } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
-import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
+import type { Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { bailianEdits, bailianVia } from '../bailian/chat.ts'
+import { embeddingWalk } from './embedding.ts'
+import { drawsAtOnce, pictureEdits, pictureWalk } from './pictures.ts'
+import { rankingEdits, rankingWalk } from './ranking.ts'
 
 /**
  * DashScope's compatible mode is OpenAI's dialect and answers for the models of its older protocol.
@@ -14,38 +20,71 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   batchEmbedContents: '/embeddings',
 }
 
-export function dashscopeUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
-  const path = PATHS[task]
+const RANKING = 'rerank/text-rerank/text-rerank'
+const DRAWING = 'aigc/multimodal-generation/generation'
+const DRAWING_TASK = 'aigc/text2image/image-synthesis'
+
+export function dashscopeUrl(channel: ProviderChannel, call: ProviderCall): string | null {
   const base = channel.baseUrl || channelType(channel.type).baseUrl
-  if (path === undefined || base === '') return null
+  if (base === '') return null
+  const service = serviceOf(call)
+  // What the compatible mode lacks is beside it.
+  if (service !== null) {
+    return `${base.replace(/\/(?:compatible-mode|api)(?:\/v\d+)?$/, '')}/api/v1/services/${service}`
+  }
+  const path = PATHS[call.task]
+  if (path === undefined) return null
   return (/\/v\d+$/.test(base) ? base : `${base}/compatible-mode/v1`) + path
 }
 
-export function dashscopeHeaders({ key, config }: ProviderChannel): Record<string, string> {
+/** DashScope's own calls, for what its compatible mode has not; null: it has. */
+function serviceOf({ task, model }: ProviderCall): string | null {
+  if (task === 'rerank') return RANKING
+  if (task !== 'images') return null
+  return drawsAtOnce(model) ? DRAWING : DRAWING_TASK
+}
+
+export function dashscopeHeaders(
+  { key, config }: ProviderChannel,
+  { task, model }: ProviderCall,
+): Record<string, string> {
   const plugin = config?.plugin
   return {
     authorization: `Bearer ${key}`,
     ...(typeof plugin === 'string' && plugin !== '' ? { 'X-DashScope-Plugin': plugin } : {}),
+    ...(task === 'images' && !drawsAtOnce(model) ? { 'X-DashScope-Async': 'enable' } : {}),
+  }
+}
+
+export function dashscopeVia(channel: ProviderChannel, call: ProviderCall): Via | null {
+  switch (call.task) {
+    case 'rerank':
+      return inSteps(rankingWalk)
+    case 'images':
+      return inSteps(pictureWalk)
+    case 'embeddings':
+    case 'embedContent':
+    case 'batchEmbedContents':
+      return inSteps(embeddingWalk)
+    default:
+      return bailianVia(channel, call)
   }
 }
 
 /** How other gateways' users ask for an answer with a search of the web. */
 const SEARCHES = /-internet$/
-const TOP_P_MAX = 0.9999
 
-export function dashscopeEdits(body: ScannedBody, { task, model }: ProviderCall): MemberEdit[] {
+export function dashscopeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
+  const { task, model } = call
+  if (task === 'rerank') return rankingEdits(body)
+  if (task === 'images') return pictureEdits(body, call)
   if (task !== 'chat') return []
-  const topP = memberValue(body, 'top_p')
-  const edits: MemberEdit[] = []
+  const edits = bailianEdits(body, call)
   if (SEARCHES.test(model)) {
     edits.push(
       { set: 'model', json: JSON.stringify(model.replace(SEARCHES, '')) },
       { set: 'enable_search', json: 'true' },
     )
-  }
-  // One itself is refused.
-  if (typeof topP === 'number' && topP >= 1) {
-    edits.push({ set: 'top_p', json: String(TOP_P_MAX) })
   }
   return edits
 }

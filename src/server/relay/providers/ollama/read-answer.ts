@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type {
   AnswerPart,
   ChatAnswer,
@@ -17,7 +16,7 @@ import {
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { textOr } from '../members.ts'
+import { madeId, textOr } from '../members.ts'
 
 /**
  * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in
@@ -66,10 +65,6 @@ function callsOf({ message, created_at }: JsonRecord, before: number): CallPart[
     }
   })
 }
-
-/** Most versions name no ids, and clients need one to say which call a result belongs to. */
-const madeId = (seed: string): string =>
-  `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`
 
 const FINISHES: Readonly<Record<string, FinishReason>> = { length: 'length' }
 

@@ -1,8 +1,8 @@
-import { createHash, createSign } from 'node:crypto'
+import { createSign } from 'node:crypto'
 import { callHttp, HttpCallFailed, jsonMembers } from '../../../egress/http-call.ts'
 import type { Egress } from '../../../egress/egress.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
-import type { Sealed } from '../../transport/upstream-call.ts'
+import { KeptTokens, type AccessToken, type FetchedToken } from '../kept-tokens.ts'
 import { textOr } from '../members.ts'
 
 /*
@@ -10,12 +10,8 @@ import { textOr } from '../members.ts'
  * claim with its key, a user's credentials hold a refresh token. Source: Google's OAuth 2.0
  * documentation, "Using OAuth 2.0 for server to server applications" and "Refreshing an access
  * token".
- *
- * Tokens live an hour and are kept until five minutes before their end, by the hash of what they
- * were made from. Whoever needs one that is being fetched waits for it: a burst of calls asks once.
+ * They live an hour.
  */
-
-export type AccessToken = { kind: 'token'; value: string } | Exclude<Sealed, { kind: 'sealed' }>
 
 interface Means {
   egress: Egress
@@ -28,52 +24,16 @@ const LIFE_SECONDS = 3600
 const EARLY_SECONDS = 300
 const TIMEOUT_MS = 15_000
 const ANSWER_BYTES_MAX = 64 * 1024
-/** Credentials whose tokens are kept; the oldest goes first. */
-const KEPT_MAX = 1000
 
-interface Kept {
-  token: Promise<AccessToken>
-  /** Until when it is good; while it is fetched, not known. */
-  untilSeconds: number
-}
+const kept = new KeptTokens(EARLY_SECONDS)
 
-const kept = new Map<string, Kept>()
+export const accessToken = (credentials: string, means: Means): Promise<AccessToken> =>
+  kept.take(credentials, means.nowSeconds, () => fetchToken(credentials, means))
 
-export function accessToken(credentials: string, means: Means): Promise<AccessToken> {
-  const key = createHash('sha256').update(credentials).digest('base64')
-  const known = kept.get(key)
-  if (known !== undefined && means.nowSeconds < known.untilSeconds) return known.token
-  const entry: Kept = {
-    untilSeconds: Number.POSITIVE_INFINITY,
-    token: fetchToken(credentials, means).then(
-      ({ token, lifeSeconds }) => {
-        entry.untilSeconds = means.nowSeconds + lifeSeconds - EARLY_SECONDS
-        // What was refused is asked for again by the next call.
-        if (token.kind !== 'token' && kept.get(key) === entry) kept.delete(key)
-        return token
-      },
-      (error: unknown) => {
-        kept.delete(key)
-        throw error
-      },
-    ),
-  }
-  const oldest = kept.size >= KEPT_MAX ? kept.keys().next() : null
-  if (oldest !== null && !oldest.done) kept.delete(oldest.value)
-  kept.delete(key)
-  kept.set(key, entry)
-  return entry.token
-}
-
-interface Fetched {
-  token: AccessToken
-  lifeSeconds: number
-}
-
-const without = (token: AccessToken): Fetched => ({ token, lifeSeconds: 0 })
+const without = (token: AccessToken): FetchedToken => ({ token, lifeSeconds: 0 })
 
 /** Google's own words for what is wrong with the credentials, as one that signs in would get them. */
-const refused = (status: number, message: string): Fetched =>
+const refused = (status: number, message: string): FetchedToken =>
   without({
     kind: 'refused',
     status,
@@ -82,7 +42,10 @@ const refused = (status: number, message: string): Fetched =>
     ),
   })
 
-async function fetchToken(credentials: string, { egress, nowSeconds }: Means): Promise<Fetched> {
+async function fetchToken(
+  credentials: string,
+  { egress, nowSeconds }: Means,
+): Promise<FetchedToken> {
   const members = jsonMembers(credentials)
   const asked = members === null ? null : questionOf(members, nowSeconds)
   if (asked === null) return refused(401, 'the credentials are of no kind that is known here')

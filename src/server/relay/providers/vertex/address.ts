@@ -1,10 +1,13 @@
 import { splitKey } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { betaList } from '../bedrock/address.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
 import { accessToken } from './access-token.ts'
+import { embeddingAction, vertexEmbeddingWalk } from './embedding.ts'
+import { imagenWalk, isImagen } from './pictures.ts'
 
 /**
  * Where models of Vertex AI are, and in whose words they answer. Sources: Vertex AI REST reference,
@@ -35,7 +38,8 @@ export const isShared = (model: string): boolean =>
 
 export function vertexUrl(channel: ProviderChannel, call: ProviderCall): string | null {
   const key = keyOf(channel)
-  if (key === null || call.task !== 'chat') return null
+  const action = actionOf(call)
+  if (key === null || action === null) return null
   const { region, project } = key
   const base = channel.baseUrl || `https://${hostOf(region)}`
   const place = `projects/${project}/locations/${region}`
@@ -43,7 +47,7 @@ export function vertexUrl(channel: ProviderChannel, call: ProviderCall): string 
   const publisher = isVertexClaude(call.model) ? 'anthropic' : 'google'
   const model = encodeURIComponent(bareName(call.model))
   if (model === '' || model === '.' || model === '..') return null
-  return `${base}/v1/${place}/publishers/${publisher}/models/${model}:${actionOf(call)}`
+  return `${base}/v1/${place}/publishers/${publisher}/models/${model}:${action}`
 }
 
 /** Some places are no region, and have hosts of their own. */
@@ -53,10 +57,23 @@ function hostOf(region: string): string {
   return `${region}-aiplatform.googleapis.com`
 }
 
-function actionOf({ model, isStream }: ProviderCall): string {
+/** Null: this model has no such call. */
+function actionOf({ task, model, isStream }: ProviderCall): string | null {
+  if (task === 'images') return isImagen(model) ? 'predict' : null
+  if (isEmbedding(task)) {
+    return isVertexClaude(model) || isShared(model) ? null : embeddingAction(model)
+  }
+  if (task !== 'chat') return null
   if (isVertexClaude(model)) return isStream ? 'streamRawPredict' : 'rawPredict'
   return isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
 }
+
+export const isEmbedding = (task: Task): boolean =>
+  task === 'embeddings' || task === 'embedContent' || task === 'batchEmbedContents'
+
+/** Vectors and pictures are asked for, and answered, in OpenAI's words. */
+export const vertexVia = (_channel: ProviderChannel, call: ProviderCall): Via =>
+  inSteps(call.task === 'images' ? imagenWalk : vertexEmbeddingWalk(call))
 
 const DATED_CLAUDE = /^(claude-.+)-(\d{8})$/
 /** Two versions of one name. */

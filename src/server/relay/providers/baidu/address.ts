@@ -1,0 +1,89 @@
+import { channelType, splitKey } from '../../../../contract/channel-types.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import { baiduToken } from './access-token.ts'
+
+/**
+ * The first Qianfan has an address for every model. Source: Baidu AI Cloud, Qianfan ModelBuilder,
+ * API reference: the pages of the models, "Embeddings", "Reranker".
+ */
+const BASE = '/rpc/2.0/ai_custom/v1/wenxinworkshop'
+
+/** Models whose address is not their name in small letters. */
+const CHAT_PATHS: Readonly<Record<string, string>> = {
+  'ernie-4.0': 'completions_pro',
+  'ernie-4.0-8k': 'completions_pro',
+  'ernie-bot-4': 'completions_pro',
+  'ernie-bot': 'completions',
+  'ernie-3.5-8k': 'completions',
+  'ernie-bot-turbo': 'eb-instant',
+  'ernie-lite-8k-0922': 'eb-instant',
+  'ernie-speed': 'ernie_speed',
+  'ernie-speed-8k': 'ernie_speed',
+  'ernie-bot-8k': 'ernie_bot_8k',
+  'ernie-lite-8k-0308': 'ernie-lite-8k',
+  'bloomz-7b': 'bloomz_7b1',
+}
+
+const EMBEDS = /^(?:embedding-|bge-|tao-8k)/
+const RANKS = /^bce-reranker/
+
+/** Models that rank, and do nothing else. */
+export const isBaiduRanking = (model: string): boolean => RANKS.test(model.toLowerCase())
+
+/** One that embeds has underscores for dashes, but for the oldest. */
+const embeddingPath = (name: string): string =>
+  name.startsWith('embedding-') ? name : name.replaceAll('-', '_')
+
+function pathOf(task: Task, model: string): string | null {
+  const name = model.toLowerCase()
+  switch (task) {
+    case 'chat':
+      return EMBEDS.test(name) || RANKS.test(name) ? null : `chat/${placeOf(name)}`
+    case 'embeddings':
+    case 'embedContent':
+    case 'batchEmbedContents':
+      return EMBEDS.test(name) ? `embeddings/${encodeURIComponent(embeddingPath(name))}` : null
+    case 'rerank':
+      return RANKS.test(name) ? `reranker/${encodeURIComponent(name.replaceAll('-', '_'))}` : null
+    default:
+      return null
+  }
+}
+
+const placeOf = (name: string): string =>
+  Object.hasOwn(CHAT_PATHS, name) ? (CHAT_PATHS[name] ?? '') : encodeURIComponent(name)
+
+const baseOf = ({ type, baseUrl }: ProviderChannel): string => baseUrl || channelType(type).baseUrl
+
+export function baiduUrl(channel: ProviderChannel, { task, model }: ProviderCall): string | null {
+  const path = pathOf(task, model)
+  if (path === null || /\/\.{0,2}$/.test(path)) return null
+  return splitKey(channel.type, channel.key) === null ? null : `${baseOf(channel)}${BASE}/${path}`
+}
+
+/** The address names the model, and documents are not given back. */
+export const baiduRankingEdits = (_body: ScannedBody): MemberEdit[] => [
+  { remove: 'model' },
+  { remove: 'return_documents' },
+]
+
+/** A token in the address stands for the two keys. */
+export function baiduSeal(
+  channel: ProviderChannel,
+  _request: UpstreamRequest,
+  nowSeconds: () => number,
+): Seal {
+  return async (egress) => {
+    const token = await baiduToken(channel.key, {
+      egress,
+      base: baseOf(channel),
+      nowSeconds: nowSeconds(),
+    })
+    if (token.kind !== 'token') return token
+    const query = new URLSearchParams({ access_token: token.value }).toString()
+    return { kind: 'sealed', headers: {}, query }
+  }
+}

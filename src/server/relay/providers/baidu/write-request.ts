@@ -1,0 +1,148 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  Message,
+  ToolResultPart,
+  UserPart,
+} from '../../canonical/chat-request.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { joinedText, mediaOf, present, resultText } from '../members.ts'
+import { demandedTool, functionOf, shownTools } from '../one-call.ts'
+
+const STOPS_MAX = 4
+const STOP_LENGTH_MAX = 20
+const TEMPERATURE_MIN = 0.01
+const COMPLETION_TOKENS_MIN = 2
+
+/**
+ * The request as the first Qianfan takes it; its address names the model. Source: Baidu AI Cloud,
+ * Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and its sisters.
+ */
+export function writeBaiduRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  const system = request.system.map(({ text }) => text).join('\n\n')
+  const { temperature, maxCompletionTokens, stop, output } = request
+  return {
+    messages: messagesOf(request.messages),
+    stream: to.isStream,
+    ...toolsOf(request),
+    ...present({
+      system: system === '' ? null : system,
+      temperature:
+        temperature === null ? null : Math.min(Math.max(temperature, TEMPERATURE_MIN), 1),
+      top_p: request.topP,
+      penalty_score: penaltyOf(request),
+      max_output_tokens:
+        maxCompletionTokens === null ? null : Math.max(maxCompletionTokens, COMPLETION_TOKENS_MIN),
+      stop: stop.length === 0 ? null : stop,
+      response_format: output === null ? null : 'json_object',
+      user_id: request.userId,
+    }),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  const { stop, output, thinking } = request
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.topK !== null) throw cannotSay(request, 'topK')
+  if (request.seed !== null) throw cannotSay(request, 'seed')
+  if (output?.kind === 'schema') throw cannotSay(request, 'output')
+  if (thinking !== null && thinking.kind !== 'off') throw cannotSay(request, 'thinking')
+  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
+  if (stop.length > STOPS_MAX || stop.some((text) => text.length > STOP_LENGTH_MAX)) {
+    throw cannotSay(request, 'stop')
+  }
+}
+
+/** Baidu's penalty is a factor from 1, which changes nothing, to 2; OpenAI's is none at 0. */
+function penaltyOf(request: ChatRequest): number | null {
+  const penalty = request.frequencyPenalty ?? 0
+  if (penalty === 0) return null
+  if (penalty < 1) throw cannotSay(request, 'frequencyPenalty')
+  return penalty
+}
+
+function toolsOf(request: ChatRequest): JsonRecord {
+  const shown = shownTools(request)
+  if (shown.length === 0) return {}
+  const name = demandedTool(request)
+  const choice = name === null ? null : { type: 'function', function: { name } }
+  return { functions: shown.map(functionOf), ...present({ tool_choice: choice }) }
+}
+
+/**
+ * Each call and its result are turns of their own: users and functions ask, the model answers. So
+ * results are told with their calls.
+ */
+function messagesOf(messages: readonly Message[]): JsonRecord[] {
+  const turns = turnsOf(messages)
+  return turns.flatMap((turn, index) => {
+    if (turn.role === 'user') return writeUser(turn.parts, callIdsOf(turns[index - 1]))
+    return writeAssistant(turn.parts, resultsOf(turns[index + 1]))
+  })
+}
+
+const callIdsOf = (turn: Message | undefined): readonly string[] =>
+  turn?.role === 'assistant'
+    ? turn.parts.flatMap((part) => (part.kind === 'toolCall' ? [part.id] : []))
+    : []
+
+const resultsOf = (turn: Message | undefined): readonly ToolResultPart[] =>
+  turn?.role === 'user' ? turn.parts.filter((part) => part.kind === 'toolResult') : []
+
+function writeAssistant(
+  parts: readonly AssistantPart[],
+  results: readonly ToolResultPart[],
+): JsonRecord[] {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const text = joinedText(parts)
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  if (calls.length === 0) return [{ role: 'assistant', content: text }]
+  return calls.flatMap(({ id, name, argumentsJson }, index) => [
+    {
+      role: 'assistant',
+      content: index === 0 ? text : '',
+      function_call: { name, arguments: argumentsJson || '{}' },
+    },
+    ...results.filter(({ callId }) => callId === id).map((result) => writeResult(result, name)),
+  ])
+}
+
+const writeResult = (result: ToolResultPart, name: string): JsonRecord => ({
+  role: 'function',
+  name,
+  content: contentOfResult(resultText(result)),
+})
+
+/** `told`: calls whose results stand beside them already. */
+function writeUser(parts: readonly UserPart[], told: readonly string[]): JsonRecord[] {
+  const results = parts.filter((part) => part.kind === 'toolResult')
+  const rest = parts.filter((part) => part.kind !== 'toolResult')
+  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest].map((part) => {
+    if (part.kind === 'text') return part.text
+    if (part.source.from === 'text') return part.source.text
+    throw unsupportedField(part.at)
+  })
+  return [
+    ...results
+      .filter(({ callId }) => !told.includes(callId))
+      .map((result) => writeResult(result, result.name ?? '')),
+    ...(said.length === 0 ? [] : [{ role: 'user', content: said.join('\n\n') }]),
+  ]
+}
+
+/** A result must be JSON. */
+function contentOfResult(text: string): string {
+  try {
+    JSON.parse(text)
+    return text
+  } catch {
+    return JSON.stringify({ result: text })
+  }
+}

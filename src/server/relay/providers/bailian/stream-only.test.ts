@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { StepFailed } from '../../transport/upstream-steps.ts'
+import { gatheredCompletion, streamsOnly } from './stream-only.ts'
+
+/** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
+
+const chunk = (delta: object, finish: string | null = null): string =>
+  event({ choices: [{ index: 0, delta, finish_reason: finish }] })
+const event = (members: object): string => {
+  const head = { id: 'c-1', object: 'chat.completion.chunk', created: 7, model: 'qwq-plus' }
+  return `data: ${JSON.stringify({ ...head, ...members })}\n\n`
+}
+const USAGE = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }
+const END = `${event({ choices: [], usage: USAGE })}data: [DONE]\n\n`
+const gathered = (text: string) => gatheredCompletion(Buffer.from(text))
+
+test('what it thinks and says', () => {
+  const text =
+    chunk({ role: 'assistant', reasoning_content: 'Hm' }) +
+    chunk({ content: '', reasoning_content: '.' }) +
+    chunk({ content: 'Forty' }) +
+    chunk({ content: '-two.' }) +
+    chunk({}, 'length')
+  expect(gathered(text + END)).toEqual({
+    id: 'c-1',
+    object: 'chat.completion',
+    created: 7,
+    model: 'qwq-plus',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Forty-two.', reasoning_content: 'Hm.' },
+        finish_reason: 'length',
+      },
+    ],
+    usage: USAGE,
+  })
+})
+
+test('what it calls', () => {
+  const call = (index: number, members: object) => ({ tool_calls: [{ index, ...members }] })
+  const text =
+    chunk(call(0, { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x"' } })) +
+    chunk(call(0, { function: { arguments: ':1}' } })) +
+    chunk(call(1, { id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } })) +
+    chunk({}, 'tool_calls')
+  expect(gathered(text + END)).toMatchObject({
+    choices: [
+      {
+        message: {
+          tool_calls: [
+            { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+            { id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } },
+          ],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  })
+})
+
+test('an error in its middle is the answer, and half an answer is none', () => {
+  const error = { message: 'busy', code: 'limit_requests' }
+  expect(gathered(chunk({ content: 'Forty' }) + event({ error }))).toEqual({ error })
+  expect(() => gathered(chunk({ content: 'Forty' }))).toThrow(StepFailed)
+})
+
+test.each([
+  ['qwq-plus', true],
+  ['qvq-max', true],
+  ['qwen3-omni-flash', true],
+  ['qwen-plus', false],
+])('%s streams only: %s', (model, only) => {
+  expect(streamsOnly(model)).toBe(only)
+})

@@ -1,0 +1,107 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaFamily,
+  MediaPart,
+  Message,
+  TextPart,
+  UserPart,
+} from '../../canonical/chat-request.ts'
+import { mediaFamily } from '../../canonical/media.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { joinedText } from '../members.ts'
+
+/** Who talks with the bot when nobody says. */
+const SOMEBODY = 'gatehouse'
+/** Other gateways' users write a bot's id so. */
+const PREFIX = /^bot-/
+
+/**
+ * The request as Coze takes it. Source: Coze's developer guide, "Chat (v3)". A model is a bot,
+ * whose own settings say how it samples, how long it answers and what it may use: figures that
+ * clients send for that have no place here and are left behind.
+ */
+export function writeCozeRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  return {
+    bot_id: to.model.replace(PREFIX, ''),
+    user_id: request.userId ?? SOMEBODY,
+    // Without a stream there is no answer, only word that one is being made; see cozeVia.
+    stream: true,
+    auto_save_history: false,
+    additional_messages: messagesOf(request),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.output !== null) throw cannotSay(request, 'output')
+  if (request.tools.length > 0 && request.toolChoice?.kind !== 'none') {
+    throw cannotSay(request, 'tools')
+  }
+}
+
+/** A bot has its own instructions; a client's are the first thing that the user says. */
+function messagesOf(request: ChatRequest): JsonRecord[] {
+  const first = request.system.map(({ text }) => text).join('\n\n')
+  return [
+    ...(first === '' ? [] : [question(first)]),
+    ...turnsOf(request.messages).map((turn) => writeTurn(turn, request)),
+  ]
+}
+
+const question = (text: string): JsonRecord => ({
+  role: 'user',
+  type: 'question',
+  content: text,
+  content_type: 'text',
+})
+
+function writeTurn(turn: Message, request: ChatRequest): JsonRecord {
+  if (turn.role === 'user') return writeUser(turn.parts, request)
+  return {
+    role: 'assistant',
+    type: 'answer',
+    content: saidBy(turn.parts, request),
+    content_type: 'text',
+  }
+}
+
+function saidBy(parts: readonly AssistantPart[], request: ChatRequest): string {
+  if (parts.some(({ kind }) => kind === 'toolCall')) throw cannotSay(request, 'tools')
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  return joinedText(parts)
+}
+
+function writeUser(parts: readonly UserPart[], request: ChatRequest): JsonRecord {
+  const said: (TextPart | MediaPart)[] = []
+  for (const part of parts) {
+    if (part.kind === 'toolResult') throw cannotSay(request, 'tools')
+    said.push(part)
+  }
+  if (said.every((part) => part.kind === 'text')) return question(joinedText(said))
+  const objects = said.map(objectOf)
+  return { ...question(JSON.stringify(objects)), content_type: 'object_string' }
+}
+
+const OBJECTS: Readonly<Partial<Record<MediaFamily, string>>> = {
+  image: 'image',
+  audio: 'audio',
+  document: 'file',
+}
+
+/** Pictures and files by their address only: bytes would have to be uploaded first. */
+function objectOf(part: TextPart | MediaPart): JsonRecord {
+  if (part.kind === 'text') return { type: 'text', text: part.text }
+  const { at, source } = part
+  if (source.from === 'text') return { type: 'text', text: source.text }
+  const type = OBJECTS[mediaFamily(source)]
+  if (source.from !== 'url' || type === undefined) throw unsupportedField(at)
+  return { type, file_url: source.url }
+}

@@ -1,0 +1,119 @@
+import type { ChatAnswer } from '../../canonical/chat-answer.ts'
+import type { ChatRequest, UserPart } from '../../canonical/chat-request.ts'
+import { missingField, unsupportedField } from '../../canonical/reading.ts'
+import {
+  checkedFigures,
+  NO_USAGE,
+  usageOfParts,
+  usageRefused,
+  type UsageReading,
+} from '../../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText, Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { joinedText, textOr } from '../members.ts'
+
+/**
+ * A translation as a chat: the last thing the user says comes back in the language that the model
+ * names. Source: DeepL's API reference, "Translate text". Neither figures for sampling and length
+ * nor what was said before mean anything to a translator; they are left behind.
+ */
+export function writeDeeplRequest(request: ChatRequest, to: Target): JsonRecord {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.output !== null) throw cannotSay(request, 'output')
+  if (request.tools.length > 0 && request.toolChoice?.kind !== 'none') {
+    throw cannotSay(request, 'tools')
+  }
+  const { language, formality } = languageOf(to.model)
+  return {
+    text: [lastWords(request)],
+    target_lang: language,
+    // What DeepL bills is characters, and it says how many only when it is asked.
+    show_billed_characters: true,
+    ...(formality === null ? {} : { formality: `prefer_${formality}` }),
+  }
+}
+
+function lastWords({ messages }: ChatRequest): string {
+  const last = messages.findLast(({ role }) => role === 'user')
+  const parts = (last?.parts ?? []).filter((part): part is UserPart => part.kind !== 'thinking')
+  const media = parts.find((part) => part.kind === 'media')
+  if (media?.kind === 'media') throw unsupportedField(media.at)
+  const text = joinedText(parts)
+  if (text === '') throw missingField('messages')
+  return text
+}
+
+/** `EN-GB`, `PT-BR`, `ZH-HANS`: what may follow a language. */
+const REGION = /^(?:[a-z]{2}|hans|hant|419)$/i
+const FORMALITY = /^(?:more|less)$/i
+
+/**
+ * `deepl-ja`, `deepl-en-gb`, `deepl-de-more`: a language, perhaps with its region, and perhaps how
+ * formal the translation is to be.
+ */
+export function languageOf(model: string): { language: string; formality: string | null } {
+  const [name = '', language = name, ...rest] = model.split('-')
+  const region = rest.find((word) => REGION.test(word)) ?? null
+  const formality = rest.find((word) => FORMALITY.test(word))?.toLowerCase() ?? null
+  const code = region === null ? language : `${language}-${region}`
+  return { language: code.toUpperCase(), formality }
+}
+
+const translationsIn = (answer: JsonRecord): JsonRecord[] =>
+  arrayOr(answer.translations).map(recordOr)
+
+export function lookAtTranslation(bytes: Buffer, tokensMax: number): AnswerReading {
+  const answer = parseJson(bytes.toString('utf8'))
+  if (!isRecord(answer)) return { kind: 'malformed' }
+  if (!Array.isArray(answer.translations)) {
+    const isRefusal = typeof answer.message === 'string' || isRecord(answer.error)
+    return isRefusal ? { kind: 'error', error: answer.error ?? answer } : { kind: 'malformed' }
+  }
+  return { kind: 'ok', usage: readCharacters(answer, tokensMax) }
+}
+
+/** Characters stand for prompt tokens, and nothing else costs anything. */
+function readCharacters(answer: JsonRecord, tokensMax: number): UsageReading {
+  let freshTokens = 0
+  for (const { billed_characters: billed } of translationsIn(answer)) {
+    if (billed === undefined || billed === null) return NO_USAGE
+    const figures = checkedFigures({ billed }, () => tokensMax)
+    if (typeof figures === 'string') return usageRefused(figures)
+    freshTokens += figures.billed ?? 0
+  }
+  return usageOfParts({ ...NOTHING_USED, freshTokens }, tokensMax)
+}
+
+const NOTHING_USED = {
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
+  answerTokens: 0,
+  thoughtTokens: 0,
+  thoughtInsideTokens: 0,
+  extras: {},
+}
+
+/** For an upstream that does not say what it bills: its words, counted as a prompt would be. */
+export const textsOfTranslation = (answer: JsonRecord): DeltaText[] =>
+  translationsIn(answer).flatMap(({ text }) =>
+    textOr(text) === '' ? [] : [{ lane: 0, text: textOr(text) }],
+  )
+
+export function readTranslation(answer: JsonRecord): ChatAnswer {
+  const text = translationsIn(answer)
+    .map((translation) => textOr(translation.text))
+    .join('')
+  return {
+    id: '',
+    choices: [
+      {
+        parts: text === '' ? [] : [{ kind: 'text', text }],
+        finish: { reason: 'stop', stopSequence: null },
+      },
+    ],
+    usage: null,
+  }
+}

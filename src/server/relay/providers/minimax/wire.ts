@@ -1,0 +1,44 @@
+import { eventOf, serverSentEvents, type EventReader, type Wire } from '../../dialect/wire.ts'
+import { arrayOr, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
+import type { SseEvent } from '../../openai/sse.ts'
+
+/**
+ * MiniMax ends a stream with an event that is a whole answer: all of the text once more, as
+ * `message`, and the figures. Clients of OpenAI's dialect look for a `delta` in every choice, and
+ * stumble over one without; they get an empty one. Source: MiniMax's API reference,
+ * "ChatCompletion v2".
+ */
+export const minimaxWire: Wire = { ...serverSentEvents, reader: () => new MinimaxReader() }
+
+class MinimaxReader implements EventReader {
+  private readonly events = serverSentEvents.reader()
+
+  push(chunk: Buffer): SseEvent[] {
+    return this.events.push(chunk).map(withDelta)
+  }
+
+  end(): SseEvent | null {
+    const event = this.events.end()
+    return event === null ? null : withDelta(event)
+  }
+
+  get fault(): string | null {
+    return this.events.fault
+  }
+}
+
+const MESSAGE = '"message"'
+
+function withDelta(event: SseEvent): SseEvent {
+  if (event.data === null || !event.data.includes(MESSAGE)) return event
+  const value = parseJson(event.data.toString('utf8'))
+  if (!isRecord(value) || !Array.isArray(value.choices)) return event
+  const repaired = { ...value, choices: arrayOr(value.choices).map(choiceWithDelta) }
+  return eventOf(Buffer.from(JSON.stringify(repaired)), event.name, event.isTerminated)
+}
+
+function choiceWithDelta(choice: unknown): unknown {
+  if (!isRecord(choice) || isRecord(choice.delta) || !isRecord(choice.message)) return choice
+  const { message: _message, ...rest }: JsonRecord = choice
+  return { ...rest, delta: {} }
+}

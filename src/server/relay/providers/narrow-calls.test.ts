@@ -1,0 +1,430 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { anAdmin } from '../../test/factories.ts'
+import { PIXEL } from '../../../../tools/fake-upstream/openai/media-answers.ts'
+import { speakers, type Wish } from '../../test/dialect-clients.ts'
+import { forEachDatabase } from '../../test/for-each-database.ts'
+import {
+  aClient,
+  aRoute,
+  bookedCall,
+  eventually,
+  expectAllWell,
+  expectNothingCharged,
+  openCall,
+  post,
+  requestIdOf,
+  startCall,
+  startRelay,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+
+/**
+ * Providers that answer questions and little else: bots, predictions, translations. The upstream
+ * refuses what they would refuse.
+ */
+
+const ANSWER = 'The answer is forty-two.'
+const QUESTION = 'What is the answer?'
+const IMAGES = '/v1/images/generations'
+
+interface Narrow {
+  label: string
+  type: number
+  config: string
+  /** A name that the provider's rules know, for the number of a test. */
+  model(made: number): string
+  /** What a call for `QUESTION` uses. */
+  prompt: number
+  completion: number
+  streams: boolean
+}
+
+const narrow: readonly Narrow[] = [
+  {
+    label: 'Coze',
+    type: 34,
+    config: '{"user_id":"7012"}',
+    model: (made) => `bot-73${made}`,
+    prompt: 11,
+    completion: 7,
+    streams: true,
+  },
+  {
+    label: 'Replicate',
+    type: 46,
+    config: '',
+    model: (made) => `meta/llama-${made}`,
+    prompt: 11,
+    completion: 7,
+    streams: true,
+  },
+  {
+    label: 'DeepL',
+    type: 38,
+    config: '',
+    model: (made) => `translator${made}-ja`,
+    prompt: QUESTION.length,
+    completion: 0,
+    streams: false,
+  },
+]
+
+let made = 0
+
+forEachDatabase('providers that only chat', (open) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  beforeAll(async () => {
+    setup = await startRelay(open)
+  })
+  afterAll(async () => {
+    await expectAllWell(setup)
+    await setup.close()
+  })
+  beforeEach(async () => {
+    client = await aClient(setup)
+    setup.upstream.seen()
+  })
+
+  /** A model of a new channel; `words` steer the upstream. */
+  async function aServed({ type, config, model }: Narrow, words = ''): Promise<string> {
+    made += 1
+    const name = model(made)
+    await aRoute(setup, name, { type, key: 'sk-upstream-key', config, words })
+    return name
+  }
+
+  const bodyOf = (model: string, isStream: boolean, wish: Wish = {}) =>
+    speakers.openai.body(model, { words: QUESTION, ...wish }, isStream)
+
+  async function streamed(body: unknown) {
+    const answer = await openCall(setup, client, body)
+    await answer.ended
+    return { answer, said: speakers.openai.streamed(answer.text()) }
+  }
+
+  describe.each(narrow)('$label', (to) => {
+    const figures = { prompt_tokens: to.prompt, completion_tokens: to.completion }
+
+    test('answers, whole and streamed, and is charged what it says', async () => {
+      const model = await aServed(to)
+      const whole = await post(setup, client, bodyOf(model, false))
+      expect(whole.status).toBe(200)
+      expect(speakers.openai.whole(Object(whole.json))).toMatchObject({
+        text: ANSWER,
+        finish: 'stop',
+        prompt: to.prompt,
+        completion: to.completion,
+      })
+      const { answer, said } = await streamed(bodyOf(model, true))
+      expect(said).toMatchObject({ text: ANSWER, finish: 'stop', isComplete: true })
+      for (const asked of [whole, answer]) {
+        const { detail } = await bookedCall(setup, requestIdOf(asked))
+        expect(detail).toMatchObject({ ...figures, usage_source: 'upstream' })
+      }
+    })
+
+    test.each(['anthropic', 'gemini'] as const)('answers clients of %s', async (name) => {
+      const model = await aServed(to)
+      const { path, headers, body, whole } = speakers[name]
+      const input = { path: path(model, false), headers: { authorization: '', ...headers(client) } }
+      const answer = await post(setup, client, body(model, { words: QUESTION }, false), input)
+      expect(answer.status).toBe(200)
+      expect(whole(Object(answer.json))).toMatchObject({ text: ANSWER, finish: 'stop' })
+    })
+
+    test('a refusal is told, without the key, for nothing', async () => {
+      const model = await aServed(to, 'fail-400')
+      for (const isStream of [false, true]) {
+        const answer = await post(setup, client, bodyOf(model, isStream))
+        expect(answer.status).toBe(400)
+        expect(JSON.stringify(answer.json)).toContain('upstream says 400')
+        expect(JSON.stringify(answer.json)).not.toContain('sk-upstream-key')
+      }
+      await expectNothingCharged(setup, client)
+    })
+
+    test('an upstream that breaks off or answers nonsense is no answer, for nothing', async () => {
+      for (const [words, expected] of [
+        ['cut-after-1', 502],
+        ['html-200', 500],
+        ['fail-cut', 502],
+      ] as const) {
+        const model = await aServed(to, words)
+        const { status } = await post(setup, client, bodyOf(model, false))
+        expect([words, status]).toEqual([words, expected])
+      }
+      await expectNothingCharged(setup, client)
+    })
+
+    test('figures that do not come are counted here', async () => {
+      const model = await aServed(to, 'no-usage')
+      const whole = await post(setup, client, bodyOf(model, false))
+      const { answer } = await streamed(bodyOf(model, true))
+      for (const asked of [whole, answer]) {
+        const { detail } = await bookedCall(setup, requestIdOf(asked))
+        expect(detail['usage_source']).toBe('counted')
+        expect(detail['completion_tokens']).toBeGreaterThan(3)
+      }
+    })
+
+    test('tools, shapes and several answers are refused by name, for nothing', async () => {
+      const model = await aServed(to)
+      for (const [over, field] of [
+        [{ n: 2 }, 'n'],
+        [{ response_format: { type: 'json_object' } }, 'response_format'],
+        [{ tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools'],
+      ] as const) {
+        const answer = await post(setup, client, { ...bodyOf(model, false), ...over })
+        expect(answer.status).toBe(400)
+        expect(JSON.stringify(answer.json)).toContain(field)
+      }
+      expect(setup.upstream.seen()).toEqual([])
+      await expectNothingCharged(setup, client)
+    })
+
+    test('its channel can be tested', async () => {
+      const model = await aServed(to)
+      const { id } = await setup.database.read
+        .selectFrom('channels')
+        .select('id')
+        .where('models', '=', model)
+        .executeTakeFirstOrThrow()
+      const admin = await anAdmin(setup)
+      const answer = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+      expect(answer.json).toMatchObject({ success: true })
+    })
+  })
+
+  describe.each(narrow.filter(({ streams }) => streams))('a stream of $label', (to) => {
+    test('with an error in its middle tells it, and what came is charged', async () => {
+      const model = await aServed(to, 'error-mid-stream')
+      const { answer, said } = await streamed(bodyOf(model, true))
+      expect(said.isComplete).toBe(false)
+      expect(said.error).toContain('failed in the middle')
+      expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
+    })
+
+    test('that breaks off is no whole answer, and what came is charged', async () => {
+      const model = await aServed(to, 'cut-after-4')
+      const { answer, said } = await streamed(bodyOf(model, true))
+      expect(said.isComplete).toBe(false)
+      expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
+    })
+
+    test('that comes byte by byte is the same', async () => {
+      const model = await aServed(to, 'one-byte')
+      const { said } = await streamed(bodyOf(model, true))
+      expect(said).toMatchObject({ text: ANSWER, isComplete: true })
+    })
+  })
+
+  const [coze, replicate] = narrow as readonly [Narrow, Narrow, Narrow]
+
+  test('Coze: a bot, its user, and both sides of the conversation', async () => {
+    const model = await aServed(coze)
+    const body = {
+      model,
+      temperature: 0.5,
+      max_tokens: 9,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'One?' },
+        { role: 'assistant', content: 'One.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Two?' },
+            { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } },
+          ],
+        },
+      ],
+    }
+    expect((await post(setup, client, body)).status).toBe(200)
+    const [seen] = setup.upstream.seen()
+    expect(seen?.url).toBe('/v3/chat')
+    expect(seen?.headers).toMatchObject({
+      authorization: 'Bearer sk-upstream-key',
+      accept: 'text/event-stream',
+    })
+    const said = (content: string, role = 'user', type = 'question') => ({
+      role,
+      type,
+      content,
+      content_type: 'text',
+    })
+    expect(seen?.body).toEqual({
+      bot_id: model.replace('bot-', ''),
+      user_id: '7012',
+      stream: true,
+      auto_save_history: false,
+      additional_messages: [
+        said('Be brief.'),
+        said('One?'),
+        said('One.', 'assistant', 'answer'),
+        {
+          role: 'user',
+          type: 'question',
+          content:
+            '[{"type":"text","text":"Two?"},' +
+            '{"type":"image","file_url":"https://pictures.example/a.png"}]',
+          content_type: 'object_string',
+        },
+      ],
+    })
+  })
+
+  test('Coze: a key that is refused in a good answer is a refused key', async () => {
+    made += 1
+    const model = `bot-99${made}`
+    const config = JSON.stringify({ user_id: '7', header_override: { Authorization: '' } })
+    await aRoute(setup, model, { type: 34, config })
+    for (const isStream of [false, true]) {
+      const answer = await post(setup, client, bodyOf(model, isStream))
+      expect(answer.status).toBe(401)
+      expect(JSON.stringify(answer.json)).toContain('authentication is invalid')
+    }
+    await expectNothingCharged(setup, client)
+  })
+
+  test('Replicate: input by the names of its models, waiting as long as it may', async () => {
+    const model = await aServed(replicate)
+    const wish: Wish = { system: 'Be brief.', temperature: 0.5, maxTokens: 64, stop: ['END'] }
+    await post(setup, client, bodyOf(model, false, wish))
+    const [seen, ...others] = setup.upstream.seen()
+    expect(others).toEqual([])
+    expect(seen?.url).toBe(`/v1/models/${model}/predictions`)
+    expect(seen?.headers['prefer']).toBe('wait=60')
+    expect(seen?.body).toEqual({
+      input: {
+        prompt: QUESTION,
+        system_prompt: 'Be brief.',
+        max_tokens: 64,
+        temperature: 0.5,
+        stop_sequences: 'END',
+      },
+    })
+  })
+
+  test('Replicate: what is not done in time is asked about', async () => {
+    const model = await aServed(replicate)
+    const body = bodyOf(model, false, { words: 'Answer slowly.' })
+    const answer = await post(setup, client, body)
+    expect(speakers.openai.whole(Object(answer.json)).text).toBe(ANSWER)
+    const seen = setup.upstream.seen()
+    expect(seen.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET'])
+    expect(seen[1]?.url).toMatch(/^\/v1\/predictions\/fixed\d+$/)
+    expect(seen[1]?.headers).not.toHaveProperty('prefer')
+  })
+
+  test('Replicate: a prediction that fails is no answer, for nothing', async () => {
+    const model = await aServed(replicate)
+    const answer = await post(setup, client, bodyOf(model, false, { words: 'Do the impossible.' }))
+    expect(answer.status).toBe(502)
+    expect(JSON.stringify(answer.json)).toContain('could not do it')
+    await expectNothingCharged(setup, client)
+  })
+
+  test('Replicate: a prediction that nobody waits for is cancelled, and its prompt charged', async () => {
+    const model = await aServed(replicate)
+    const gone = startCall(setup, client, bodyOf(model, false, { words: 'Answer slowly.' }))
+    const calls = setup.upstream.seen()
+    const called = (method: string, end: string) =>
+      eventually(() => {
+        calls.push(...setup.upstream.seen())
+        return calls.some((call) => call.method === method && call.url.endsWith(end))
+      }, `${method} …${end}`)
+    await called('POST', '/predictions')
+    gone.destroy()
+    await called('POST', '/cancel')
+    const row = await eventually(
+      () =>
+        setup.database.read
+          .selectFrom('ledger')
+          .selectAll()
+          .where('user_id', '=', client.userId)
+          .where('kind', '=', 'consume')
+          .executeTakeFirst(),
+      'the settlement',
+    )
+    expect(JSON.parse(row.detail)).toMatchObject({ completion_tokens: 0, usage_source: 'counted' })
+  })
+
+  test('Replicate draws, by the piece, and hands pictures over as the client wants them', async () => {
+    made += 1
+    const model = `black-forest-labs/flux-${made}`
+    await aRoute(setup, model, { type: 46, key: 'sk-upstream-key' })
+    const wish = { model, prompt: 'a cat', size: '1792x1024', n: 2, seed: 7 }
+    const byAddress = await post(setup, client, wish, { path: IMAGES })
+    expect(byAddress.json).toMatchObject({
+      data: [{ url: expect.stringMatching(/\/files\/0\.png$/) }, { url: expect.any(String) }],
+    })
+    const [seen] = setup.upstream.seen()
+    expect(seen?.body).toEqual({
+      input: {
+        prompt: 'a cat',
+        aspect_ratio: 'custom',
+        width: 1792,
+        height: 1024,
+        num_outputs: 2,
+        seed: 7,
+      },
+    })
+    const { detail } = await bookedCall(setup, requestIdOf(byAddress))
+    expect(detail).toMatchObject({ usage_source: 'upstream' })
+
+    const body = { model, prompt: 'a cat', size: '1024x1024', response_format: 'b64_json' }
+    const asBytes = await post(setup, client, body, { path: IMAGES })
+    expect(asBytes.json).toMatchObject({ created: 1_767_323_045, data: [{ b64_json: PIXEL }] })
+    expect(setup.upstream.seen()[0]?.body).toEqual({
+      input: { prompt: 'a cat', aspect_ratio: '1:1' },
+    })
+  })
+
+  test('Replicate: what OpenAI’s clients may ask of pictures and its models may not', async () => {
+    made += 1
+    const model = `black-forest-labs/flux-${made}`
+    await aRoute(setup, model, { type: 46 })
+    const body = { model, prompt: 'a cat', quality: 'hd' }
+    const answer = await post(setup, client, body, { path: IMAGES })
+    expect(answer.status).toBe(400)
+    expect(JSON.stringify(answer.json)).toContain('quality')
+    await expectNothingCharged(setup, client)
+  })
+
+  test('DeepL: the last words, to the language that the model names', async () => {
+    const model = 'deepl-en-gb-less'
+    await aRoute(setup, model, { type: 38, key: 'a-key:fx' })
+    const messages = [
+      { role: 'system', content: 'You translate.' },
+      { role: 'user', content: 'Eins' },
+      { role: 'assistant', content: 'One' },
+      { role: 'user', content: '五個字元 🎉' },
+    ]
+    const answer = await post(setup, client, { model, messages, temperature: 0 })
+    expect(answer.status).toBe(200)
+    const [seen] = setup.upstream.seen()
+    expect(seen?.url).toBe('/v2/translate')
+    expect(seen?.headers['authorization']).toBe('DeepL-Auth-Key a-key:fx')
+    expect(seen?.body).toEqual({
+      text: ['五個字元 🎉'],
+      target_lang: 'EN-GB',
+      show_billed_characters: true,
+      formality: 'prefer_less',
+    })
+    expect((await bookedCall(setup, requestIdOf(answer))).detail).toMatchObject({
+      prompt_tokens: 6,
+      completion_tokens: 0,
+    })
+  })
+
+  test('DeepL: an account whose characters are spent is one without money', async () => {
+    made += 1
+    const model = `spent${made}-ja`
+    await aRoute(setup, model, { type: 38, words: 'fail-456', priority: 9 })
+    expect((await post(setup, client, bodyOf(model, false))).status).toBe(402)
+    await aRoute(setup, model, { type: 38 })
+    expect((await post(setup, client, bodyOf(model, false))).status).toBe(200)
+  })
+})

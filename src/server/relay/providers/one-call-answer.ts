@@ -1,0 +1,69 @@
+import type { AnswerPart, ChatEvent, Finish } from '../canonical/chat-answer.ts'
+import type { DeltaText, StreamReader } from '../dialect/dialect.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+
+/** Answers of models that call one function at a time, whole or a piece of one. */
+export interface Said {
+  id: string
+  text: string
+  thought: string
+  /** Comes whole, also in a stream. */
+  call: { id: string; name: string; argumentsJson: string } | null
+}
+
+export function partsOfSaid({ text, thought, call }: Said): AnswerPart[] {
+  const parts: AnswerPart[] = []
+  if (thought !== '') {
+    parts.push({ kind: 'thinking', text: thought, signature: null, redacted: null })
+  }
+  if (text !== '') parts.push({ kind: 'text', text })
+  if (call !== null) parts.push({ kind: 'toolCall', ...call, signature: null })
+  return parts
+}
+
+const Lane = { text: 0, thinking: 1, call: 2 } as const
+
+export function textsOfSaid({ text, thought, call }: Said): DeltaText[] {
+  const texts: DeltaText[] = [
+    { lane: Lane.thinking, text: thought },
+    { lane: Lane.text, text },
+    { lane: Lane.call, text: call === null ? '' : call.name + call.argumentsJson },
+  ]
+  return texts.filter((piece) => piece.text !== '')
+}
+
+/** What a provider's events say: their pieces, and, of the last one, how the answer ended. */
+export interface OneCallEvents {
+  saidIn(event: JsonRecord): Said
+  /** Null: it goes on. */
+  finishOf(event: JsonRecord, hasCall: boolean): Finish | null
+}
+
+export class OneCallStreamReader implements StreamReader {
+  private readonly events: OneCallEvents
+  private hasStarted = false
+  private hasCall = false
+
+  constructor(events: OneCallEvents) {
+    this.events = events
+  }
+
+  read(event: JsonRecord): ChatEvent[] {
+    const { id, text, thought, call } = this.events.saidIn(event)
+    const pieces: ChatEvent[] = this.hasStarted ? [] : [{ kind: 'start', id }]
+    this.hasStarted = true
+    if (thought !== '') pieces.push({ kind: 'thinking', choice: 0, text: thought })
+    if (text !== '') pieces.push({ kind: 'text', choice: 0, text })
+    if (call !== null && !this.hasCall) {
+      this.hasCall = true
+      const { name, argumentsJson } = call
+      pieces.push(
+        { kind: 'toolCall', choice: 0, call: 0, id: call.id, name, signature: null },
+        { kind: 'toolArguments', choice: 0, call: 0, text: argumentsJson },
+      )
+    }
+    const finish = this.events.finishOf(event, this.hasCall)
+    if (finish !== null) pieces.push({ kind: 'finish', choice: 0, finish })
+    return pieces
+  }
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { finished } from '../dialect/finish.ts'
+import { minimaxWire } from './minimax/wire.ts'
+import { providerOf } from '../dialect/provider.ts'
+
+/** What imitators of OpenAI want otherwise, as their references say. */
+
+const CHANNEL = { key: 'k', baseUrl: '', apiVersion: '' }
+
+/** The body that goes out, of a request that is otherwise passed on. */
+function sent(type: number, model: string, request: object, over: { isStream?: boolean } = {}) {
+  const to = {
+    task: 'chat' as const,
+    model,
+    isStream: false,
+    clientQuery: new URLSearchParams(),
+    clientHeaders: {},
+    ownAddress: '',
+    ...over,
+  }
+  const provider = providerOf(type, model)
+  if (provider === null) throw new Error(`no provider for ${type}`)
+  const bytes = Buffer.from(JSON.stringify({ model, ...request }))
+  const { model: _model, ...rest } = JSON.parse(
+    finished(provider, { channel: { ...CHANNEL, type }, to }, bytes).toString(),
+  )
+  return rest
+}
+
+type Row = [number, string, object, object]
+
+describe.each<[string, Row[]]>([
+  [
+    'OpenAI',
+    [
+      [1, 'gpt-4o', { max_tokens: 9 }, { max_tokens: 9 }],
+      [1, 'gpt-5-mini', { max_tokens: 9 }, { max_completion_tokens: 9 }],
+      [1, 'o3', { max_tokens: null, temperature: 0 }, { temperature: 0 }],
+      [1, 'o4-mini', { max_tokens: 9, max_completion_tokens: 8 }, { max_completion_tokens: 8 }],
+      [3, 'gpt-5', { max_tokens: 9 }, { max_completion_tokens: 9 }],
+      [50, 'gpt-5', { max_tokens: 9 }, { max_tokens: 9 }],
+    ],
+  ],
+  [
+    'Mistral',
+    [
+      [28, 'm', { temperature: 0, safe_prompt: true }, { temperature: 0, safe_prompt: true }],
+      [28, 'm', { user: 'u', store: false, safety_identifier: 's', n: 1 }, { n: 1 }],
+      [28, 'm', { max_completion_tokens: 9, seed: 7 }, { max_tokens: 9, random_seed: 7 }],
+      [28, 'm', { tool_choice: 'required' }, { tool_choice: 'any' }],
+      [28, 'm', { tool_choice: 'auto' }, { tool_choice: 'auto' }],
+    ],
+  ],
+  [
+    'Bailian',
+    [
+      [49, 'qwen-plus', { top_p: 1 }, { top_p: 0.9999 }],
+      [49, 'qwen3-235b-a22b', {}, { enable_thinking: false }],
+      [49, 'qwen3-8b', { enable_thinking: true }, { enable_thinking: true }],
+      [49, 'qwen3-max', {}, {}],
+    ],
+  ],
+])('%s', (_label, rows) => {
+  test.each(rows)('%i, %s: %j goes out as %j', (type, model, request, expected) => {
+    expect(sent(type, model, request)).toEqual(expected)
+  })
+})
+
+test('DeepSeek gets back what it thought before it called a tool, and no other thought', () => {
+  const said = { role: 'assistant', content: 'One.' }
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const called = { role: 'assistant', content: '', reasoning_content: 'Hm.', tool_calls: [call] }
+  const messages = [{ ...said, reasoning_content: 'Hm.' }, called]
+  expect(sent(36, 'deepseek-v4-pro', { messages })).toEqual({ messages: [said, called] })
+  expect(sent(36, 'deepseek-v4-pro', { messages: [said] })).toEqual({ messages: [said] })
+})
+
+test('open models may think in a stream', () => {
+  expect(sent(49, 'qwen3-8b', {}, { isStream: true })).toEqual({})
+})
+
+test('Mistral gets ids of nine letters, the same for a call and its result', () => {
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
+  const talk = (first: string, second: string) => ({
+    messages: [
+      { role: 'user', content: 'Use them.' },
+      { role: 'assistant', content: null, tool_calls: [call(first), call(second)] },
+      { role: 'tool', tool_call_id: first, content: 'one' },
+      { role: 'tool', tool_call_id: second, content: 'two' },
+    ],
+  })
+  const fitting = talk('abcDEF123', 'abcDEF124')
+  expect(sent(28, 'm', fitting)).toEqual(fitting)
+  const { messages } = sent(28, 'm', talk('toolu_01A', 'call_9'))
+  const ids = messages[1].tool_calls.map(({ id }: { id: string }) => id)
+  expect(ids).toEqual([messages[2].tool_call_id, messages[3].tool_call_id])
+  expect(new Set(ids).size).toBe(2)
+  for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9]{9}$/)
+})
+
+test.each([
+  [1, true],
+  [26, false],
+  [28, false],
+  [44, true],
+])('whether type %i is asked for the usage of a stream: %s', (type, asks) => {
+  const call = {
+    task: 'chat' as const,
+    model: 'm',
+    isStream: true,
+    clientQuery: new URLSearchParams(),
+    clientHeaders: {},
+    ownAddress: '',
+  }
+  expect(providerOf(type, 'm')?.asksForUsage({ ...CHANNEL, type }, call)).toBe(asks)
+})
+
+test('MiniMax says all of it again at the end, which no client is made to read', () => {
+  const piece = { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' } }] }
+  const last = {
+    choices: [
+      { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi "message"' } },
+    ],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    base_resp: { status_code: 0, status_msg: '' },
+  }
+  const bytes = [piece, last].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')
+  const [first, second, ...others] = minimaxWire.reader().push(Buffer.from(bytes))
+  expect(others).toEqual([])
+  expect(first?.raw.toString()).toBe(`data: ${JSON.stringify(piece)}\n\n`)
+  expect(second?.raw.toString()).toBe(`data: ${second?.data}\n\n`)
+  expect(JSON.parse(String(second?.data))).toEqual({
+    ...last,
+    choices: [{ index: 0, finish_reason: 'stop', delta: {} }],
+  })
+})

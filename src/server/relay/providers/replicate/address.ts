@@ -1,0 +1,99 @@
+import { channelType } from '../../../../contract/channel-types.ts'
+import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { UpstreamRequest } from '../../transport/upstream-call.ts'
+
+/** Source: Replicate's HTTP API reference, "Create a prediction" and "Streaming output". */
+
+/** `owner/name`, or with the id of a version, which other people's models are called by. */
+const MODEL = /^([\w-][\w.-]*)\/([\w-][\w.-]*)(?::([0-9a-f]{16,64}))?$/
+
+/** The version that a name ends in; null: the model's own. */
+export const versionOf = (model: string): string | null => MODEL.exec(model)?.[3] ?? null
+
+/** Where the API begins, whichever part of it the channel's address names. */
+function rootOf(address: string): string {
+  const base = address.replace(/\/models$/, '')
+  return /\/v\d$/.test(base) ? base : `${base}/v1`
+}
+
+export function replicateUrl(
+  channel: ProviderChannel,
+  { task, model }: ProviderCall,
+): string | null {
+  const found = MODEL.exec(model)
+  const base = channel.baseUrl || channelType(channel.type).baseUrl
+  if (found === null || base === '' || (task !== 'chat' && task !== 'images')) return null
+  const [, owner = '', name = '', version] = found
+  const root = rootOf(base)
+  return version === undefined
+    ? `${root}/models/${owner}/${name}/predictions`
+    : `${root}/predictions`
+}
+
+/** Whoever waits for the whole answer lets Replicate wait for it too, a minute at most. */
+export const replicateHeaders = (
+  { key }: ProviderChannel,
+  { isStream }: ProviderCall,
+): Record<string, string> => ({
+  authorization: `Bearer ${key}`,
+  ...(isStream ? {} : { prefer: 'wait=60' }),
+})
+
+const ID = /^[\w-]{1,64}$/
+
+/** The request that asks how a prediction stands; null: it has no id to be asked by. */
+export function askAbout(request: UpstreamRequest, id: string): UpstreamRequest | null {
+  if (!ID.test(id)) return null
+  const url = request.url.replace(/(?:\/models\/[^/]+\/[^/]+)?\/predictions$/, `/predictions/${id}`)
+  return { ...request, url, method: 'GET', headers: withoutBody(request.headers), body: null }
+}
+
+/** The request that ends a prediction which nobody waits for any more. */
+export const cancelOf = (asking: UpstreamRequest): UpstreamRequest => ({
+  ...asking,
+  url: `${asking.url}/cancel`,
+  method: 'POST',
+})
+
+function withoutBody(headers: Record<string, string>): Record<string, string> {
+  const kept = Object.entries(headers).filter(
+    ([name]) => !/^(?:content-type|prefer|accept)$/i.test(name),
+  )
+  return { ...Object.fromEntries(kept), accept: 'application/json' }
+}
+
+const OWN_HOST = /(?:^|\.)replicate\.(?:com|net)$/
+const FILE_HOST = /(?:^|\.)replicate\.(?:delivery|com)$/
+
+/**
+ * The request for a stream whose address an answer names. Only the channel's own host is believed,
+ * and Replicate's if the channel calls Replicate itself: an answer is no way to send the channel's
+ * key elsewhere. Null: the stream cannot be had, and the prediction is asked about instead.
+ */
+export function streamOf(asking: UpstreamRequest, address: unknown): UpstreamRequest | null {
+  const own = new URL(asking.url)
+  const place = placeIn(address)
+  const isTheirs = place !== null && OWN_HOST.test(own.hostname) && isAt(place, OWN_HOST)
+  if (place === null || (place.origin !== own.origin && !isTheirs)) return null
+  const headers = { ...asking.headers, accept: 'text/event-stream', 'cache-control': 'no-store' }
+  return { ...asking, url: place.href, headers }
+}
+
+/** The request for a picture whose address an answer names, from Replicate or the channel's host. */
+export function fileOf(request: UpstreamRequest, address: string): UpstreamRequest | null {
+  const place = placeIn(address)
+  const isOwn = place?.origin === new URL(request.url).origin
+  if (place === null || (!isOwn && !isAt(place, FILE_HOST))) return null
+  // The key is nobody's business there.
+  const headers = { accept: '*/*', 'user-agent': 'Gatehouse' }
+  return { ...request, url: place.href, method: 'GET', headers, body: null }
+}
+
+function placeIn(address: unknown): URL | null {
+  if (typeof address !== 'string' || !URL.canParse(address)) return null
+  const place = new URL(address)
+  return place.username === '' && place.password === '' ? place : null
+}
+
+const isAt = (place: URL, hosts: RegExp): boolean =>
+  place.protocol === 'https:' && place.port === '' && hosts.test(place.hostname)

@@ -1,0 +1,120 @@
+import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import { parseJson, recordOr } from '../../json/json-value.ts'
+import type { UpstreamRequest, Via } from '../../transport/upstream-call.ts'
+import {
+  inSteps,
+  StepFailed,
+  type StepAnswer,
+  type Steps,
+  type Walk,
+} from '../../transport/upstream-steps.ts'
+import { textOr } from '../members.ts'
+import { namedEvents, namedEvent } from '../named-events.ts'
+import { recordIn } from '../rewritten.ts'
+import { askAbout, cancelOf, streamOf } from './address.ts'
+import { drawn } from './pictures.ts'
+import { isOver, PREDICTION } from './read-answer.ts'
+
+/**
+ * A prediction from its beginning to its end: it is created, and then followed by its stream or
+ * asked about until it is over. One that nobody waits for any more is cancelled, as it goes on
+ * costing money. Sources: Replicate's HTTP API reference, "Create a prediction", "Get a
+ * prediction", "Cancel a prediction"; "Streaming output".
+ */
+export function replicateVia(_channel: ProviderChannel, { task, isStream }: ProviderCall): Via {
+  if (task === 'images') return inSteps(drawn(finishedPrediction))
+  return inSteps(isStream ? streamedPrediction : finishedPrediction)
+}
+
+/** How long until a prediction is asked about again; the last figure goes on. */
+const PAUSES_MS = [250, 500, 1000, 2000, 3000]
+const PENDING_MAX_MS = 600_000
+/** Failures to learn how it stands that are passed over, one after the other. */
+const MISSES_MAX = 3
+
+/** A prediction whose result comes with its last answer. */
+const finishedPrediction: Walk = async (steps, request) => {
+  const created = await steps.fetch(request)
+  return isGood(created) ? untilOver(steps, request, created) : created
+}
+
+const isGood = ({ status }: StepAnswer): boolean => status >= 200 && status < 300
+
+/** The answer that says how it ended. */
+async function untilOver(
+  steps: Steps,
+  request: UpstreamRequest,
+  created: StepAnswer,
+): Promise<StepAnswer> {
+  const asking = askAbout(request, textOr(recordIn(created).id))
+  if (asking === null || isOver(recordIn(created))) return asGood(created)
+  return cancelledIfLeft(steps, asking, async () => {
+    let misses = 0
+    let waitedMs = 0
+    for (let question = 0; waitedMs < PENDING_MAX_MS; question += 1) {
+      const pauseMs = PAUSES_MS[Math.min(question, PAUSES_MS.length - 1)] ?? 0
+      await steps.wait(pauseMs)
+      waitedMs += pauseMs
+      const answer = await steps.fetch(asking)
+      if (isGood(answer) && isOver(recordIn(answer))) return asGood(answer)
+      misses = isGood(answer) ? 0 : misses + 1
+      if (misses === MISSES_MAX) return answer
+    }
+    steps.tell(cancelOf(asking))
+    throw new StepFailed('timeout')
+  })
+}
+
+/** Predictions are created with 201 or 202, and read with 200. */
+const asGood = (answer: StepAnswer): StepAnswer => ({ ...answer, status: 200 })
+
+async function cancelledIfLeft<T>(
+  steps: Steps,
+  asking: UpstreamRequest,
+  follow: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await follow()
+  } catch (error) {
+    if (steps.isAborted) steps.tell(cancelOf(asking))
+    throw error
+  }
+}
+
+/** A prediction whose text comes as it is written; its figures follow when it is over. */
+const streamedPrediction: Walk = async (steps, request) => {
+  const created = await steps.fetch(request)
+  if (!isGood(created)) return created
+  const { id, urls } = recordIn(created)
+  const asking = askAbout(request, textOr(id))
+  const stream = asking === null ? null : streamOf(asking, recordOr(urls).stream)
+  if (asking === null || stream === null) return untilOver(steps, request, created)
+
+  let isDone = false
+  const reader = namedEvents.reader()
+  await cancelledIfLeft(steps, asking, () =>
+    steps.pass(stream, (chunk) => {
+      isDone ||= reader.push(chunk).some(isLast)
+      return isDone
+    }),
+  )
+  if (isDone) await addFigures(steps, asking)
+  return null
+}
+
+const isLast = ({ data }: { data: Buffer | null }): boolean =>
+  data !== null && namedEvent(parseJson(data.toString('utf8'))).name === 'done'
+
+/** What a client waits for figures at most, when it has all of its text. */
+const FIGURES_MS = 5000
+
+/** A stream that has come whole is whole, whether its figures can be had or not. */
+async function addFigures(steps: Steps, asking: UpstreamRequest): Promise<void> {
+  const limits = { firstByteTimeoutMs: FIGURES_MS, idleTimeoutMs: FIGURES_MS }
+  const answer = await steps.fetch({ ...asking, ...limits }).catch(() => null)
+  if (answer === null || !isGood(answer)) return
+  const { metrics } = recordIn(answer)
+  steps.add(
+    Buffer.from(`event: ${PREDICTION}\ndata: ${JSON.stringify({ metrics: metrics ?? null })}\n\n`),
+  )
+}

@@ -1,0 +1,112 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  UserPart,
+} from '../../canonical/chat-request.ts'
+import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { missingField, unsupportedField } from '../../canonical/reading.ts'
+import { turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { joinedText, present } from '../members.ts'
+import { versionOf } from './address.ts'
+
+/** What models call the limit of their answer, and pictures that they are shown. */
+interface InputNames {
+  limit: string
+  pictures: string
+  /** Whether they take several. */
+  isList: boolean
+}
+
+/** By the owner of the model: each copies the names of its own API. */
+const NAMES: Readonly<Record<string, InputNames>> = {
+  openai: { limit: 'max_completion_tokens', pictures: 'image_input', isList: true },
+  google: { limit: 'max_output_tokens', pictures: 'images', isList: true },
+}
+const USUAL_NAMES: InputNames = { limit: 'max_tokens', pictures: 'image', isList: false }
+
+/**
+ * A chat as the input of a prediction. Sources: Replicate's HTTP API reference, "Create a
+ * prediction"; the input schemas of its official language models. These take one prompt, so a
+ * conversation is written down as one.
+ */
+export function writeReplicateRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  const names = NAMES[to.model.split('/')[0] ?? ''] ?? USUAL_NAMES
+  const version = versionOf(to.model)
+  const system = request.system.map(({ text }) => text).join('\n\n')
+  return {
+    ...(version === null ? {} : { version }),
+    input: {
+      prompt: promptOf(request),
+      ...(system === '' ? {} : { system_prompt: system }),
+      ...picturesOf(request, names),
+      ...present({
+        [names.limit]: request.maxCompletionTokens,
+        temperature: request.temperature,
+        top_p: request.topP,
+        top_k: request.topK,
+        seed: request.seed,
+        presence_penalty: request.presencePenalty,
+        frequency_penalty: request.frequencyPenalty,
+        stop_sequences: request.stop.length === 0 ? null : request.stop.join(','),
+      }),
+    },
+    ...(to.isStream ? { stream: true } : {}),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.output !== null) throw cannotSay(request, 'output')
+  if (request.thinking !== null) throw cannotSay(request, 'thinking')
+  if (request.tools.length > 0 && request.toolChoice?.kind !== 'none') {
+    throw cannotSay(request, 'tools')
+  }
+  // They are one text, separated by commas.
+  if (request.stop.some((stop) => stop.includes(','))) throw cannotSay(request, 'stop')
+}
+
+/** One question as it is; a conversation as a transcript that ends where the model goes on. */
+function promptOf(request: ChatRequest): string {
+  const turns = turnsOf(request.messages).map((turn) => ({
+    isUser: turn.role === 'user',
+    text: wordsOf(turn, request),
+  }))
+  const [only] = turns
+  if (only === undefined) throw missingField('messages')
+  if (turns.length === 1 && only.isUser) return only.text
+  const lines = turns.map(({ isUser, text }) => `${isUser ? 'User' : 'Assistant'}: ${text}`)
+  return [...lines, ...(turns.at(-1)?.isUser === true ? ['Assistant:'] : [])].join('\n\n')
+}
+
+function wordsOf({ role, parts }: Message, request: ChatRequest): string {
+  const said: readonly (UserPart | AssistantPart)[] = parts
+  if (said.some(({ kind }) => kind === 'toolCall' || kind === 'toolResult')) {
+    throw cannotSay(request, 'tools')
+  }
+  const media = role === 'assistant' ? said.find((part) => part.kind === 'media') : undefined
+  if (media?.kind === 'media') throw unsupportedField(media.at)
+  return joinedText(said)
+}
+
+function picturesOf({ messages }: ChatRequest, { pictures, isList }: InputNames): JsonRecord {
+  const shown = messages.flatMap(({ role, parts }) =>
+    role === 'user' ? parts.filter((part) => part.kind === 'media') : [],
+  )
+  const [first, second] = shown
+  if (first === undefined) return {}
+  if (!isList && second !== undefined) throw unsupportedField(second.at)
+  return { [pictures]: isList ? shown.map(addressOf) : addressOf(first) }
+}
+
+/** Files are given by their address, which may be one that holds the file itself. */
+function addressOf({ at, source }: MediaPart): string {
+  if (source.from === 'text' || mediaFamily(source) !== 'image') throw unsupportedField(at)
+  return source.from === 'url' ? source.url : dataUrl(source)
+}

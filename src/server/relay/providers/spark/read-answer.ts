@@ -1,0 +1,129 @@
+import type { ChatAnswer, Finish } from '../../canonical/chat-answer.ts'
+import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { readUsage } from '../../openai/usage.ts'
+import type { EventReport } from '../followed-stream.ts'
+import { madeId, textOr } from '../members.ts'
+import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
+import { statedError } from '../stated-error.ts'
+
+/**
+ * Spark's frames. A whole answer is its frames put together (`joinedFrames`), which is a frame too.
+ * Source: iFlytek Open Platform, Spark "Web API", with its list of errors.
+ */
+const LAST = 2
+
+const choicesOf = (frame: JsonRecord): JsonRecord => recordOr(recordOr(frame.payload).choices)
+
+const itemsOf = (frame: JsonRecord): JsonRecord[] => arrayOr(choicesOf(frame).text).map(recordOr)
+
+/** Nothing follows this frame: it is the last, or tells what went wrong. */
+export function isLastFrame(frame: JsonRecord): boolean {
+  const header = recordOr(frame.header)
+  return header.status === LAST || choicesOf(frame).status === LAST || !isFine(header.code)
+}
+
+const isFine = (code: unknown): boolean => code === 0 || code === undefined || code === null
+
+function saidIn(frame: JsonRecord): Said {
+  const items = itemsOf(frame)
+  const id = textOr(recordOr(frame.header).sid)
+  const called = recordOr(items.map((item) => item.function_call).find(isRecord))
+  const name = textOr(called.name)
+  const argumentsJson = textOr(called.arguments) || '{}'
+  return {
+    id,
+    text: items.map(({ content }) => textOr(content)).join(''),
+    thought: items.map(({ reasoning_content: thought }) => textOr(thought)).join(''),
+    call: name === '' ? null : { id: madeId(`${id}/${name}`), name, argumentsJson },
+  }
+}
+
+/** All frames of an answer as one. */
+export function joinedFrames(frames: readonly JsonRecord[]): JsonRecord {
+  const last = frames.at(-1) ?? {}
+  const { usage, choices } = recordOr(last.payload)
+  const text = frames.flatMap(itemsOf)
+  return { ...last, payload: { choices: { ...recordOr(choices), text }, usage } }
+}
+
+export function readSparkAnswer(answer: JsonRecord): ChatAnswer {
+  const said = saidIn(answer)
+  return {
+    id: said.id,
+    choices: [{ parts: partsOfSaid(said), finish: finishOf(said.call !== null) }],
+    usage: readSparkUsage(answer, USAGE_TOKENS_MAX).usage,
+  }
+}
+
+/** It does not say when an answer was cut at its limit. */
+const finishOf = (hasCall: boolean): Finish => ({
+  reason: hasCall ? 'toolCalls' : 'stop',
+  stopSequence: null,
+})
+
+const readSparkUsage = ({ payload }: JsonRecord, tokensMax: number): UsageReading =>
+  readUsage(recordOr(recordOr(payload).usage).text, tokensMax)
+
+const STATUSES: Readonly<Record<number, number>> = {
+  10_003: 400,
+  10_004: 400,
+  10_005: 400,
+  10_006: 429,
+  10_007: 429,
+  10_008: 503,
+  10_009: 503,
+  10_010: 503,
+  10_011: 503,
+  10_012: 500,
+  10_013: 400,
+  10_014: 400,
+  10_015: 403,
+  10_016: 403,
+  10_019: 400,
+  10_110: 503,
+  10_163: 400,
+  10_222: 503,
+  10_223: 503,
+  10_313: 401,
+  10_907: 400,
+  11_200: 403,
+  11_201: 429,
+  11_202: 429,
+  11_203: 429,
+}
+
+const OTHER_STATUS = 502
+
+function errorIn(frame: JsonRecord): unknown {
+  const { code, message } = recordOr(frame.header)
+  if (isFine(code)) return undefined
+  return statedError(STATUSES[Number(code)] ?? OTHER_STATUS, code, textOr(message))
+}
+
+export function lookAtSpark(bytes: Buffer, tokensMax: number): AnswerReading {
+  const answer = parseJson(bytes.toString('utf8'))
+  if (!isRecord(answer)) return { kind: 'malformed' }
+  const error = errorIn(answer)
+  if (error !== undefined) return { kind: 'error', error }
+  return { kind: 'ok', usage: readSparkUsage(answer, tokensMax) }
+}
+
+export const textsOfSpark = (answer: JsonRecord): DeltaText[] => textsOfSaid(saidIn(answer))
+
+/** What the relay needs to know of one frame; the figures come with the last. */
+export function inspectSpark(frame: JsonRecord, tokensMax: number): EventReport {
+  const error = errorIn(frame)
+  if (error !== undefined) return { error }
+  const texts = textsOfSpark(frame)
+  if (!isLastFrame(frame)) return { texts }
+  const usage = readSparkUsage(frame, tokensMax)
+  return { kind: 'last', texts, usage, isFinish: true, isEnd: true }
+}
+
+/** Frame by frame. */
+export const sparkEvents: OneCallEvents = {
+  saidIn,
+  finishOf: (frame, hasCall) => (isLastFrame(frame) ? finishOf(hasCall) : null),
+}

@@ -1,0 +1,144 @@
+import type { AssistantPart, ChatRequest, Message, UserPart } from '../../canonical/chat-request.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { toolNames, turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { joinedText, mediaOf, present, resultText, textOr } from '../members.ts'
+import { functionOf, shownTools } from '../one-call.ts'
+import { sparkKey, sparkVersion } from './address.ts'
+
+const TEMPERATURE_MIN = 0.01
+const CHOSEN_FROM_MAX = 6
+const USER_ID_LENGTH_MAX = 32
+
+/**
+ * The one frame that a call of Spark sends. Source: iFlytek Open Platform, Spark "Web API". It has
+ * no word for what a function gave back, so calls and results are told as what was said.
+ */
+export function writeSparkRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  const { temperature, userId } = request
+  const functions = shownTools(request).map(functionOf)
+  const system = request.system.map(({ text }) => text).join('\n\n')
+  return {
+    header: present({
+      uid: userId !== null && userId.length <= USER_ID_LENGTH_MAX ? userId : null,
+    }),
+    parameter: {
+      chat: present({
+        domain: sparkVersion('', to.model).domain,
+        temperature:
+          temperature === null ? null : Math.min(Math.max(temperature, TEMPERATURE_MIN), 1),
+        top_k: request.topK,
+        max_tokens: request.maxCompletionTokens,
+      }),
+    },
+    payload: {
+      message: {
+        text: [
+          ...(system === '' ? [] : [{ role: 'system', content: system }]),
+          ...messagesOf(request.messages),
+        ],
+      },
+      ...(functions.length === 0 ? {} : { functions: { text: functions } }),
+    },
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  const { topK, topP, thinking, toolChoice } = request
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  // 1 is what OpenAI takes when nothing is said.
+  if (topP !== null && topP !== 1) throw cannotSay(request, 'topP')
+  if (topK !== null && (topK < 1 || topK > CHOSEN_FROM_MAX)) throw cannotSay(request, 'topK')
+  if (request.seed !== null) throw cannotSay(request, 'seed')
+  if (request.stop.length > 0) throw cannotSay(request, 'stop')
+  if (request.output !== null) throw cannotSay(request, 'output')
+  if (thinking !== null && thinking.kind !== 'off') throw cannotSay(request, 'thinking')
+  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
+  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
+  const isDemanded = toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'
+  if (request.tools.length > 0 && isDemanded) throw cannotSay(request, 'toolChoice')
+}
+
+function messagesOf(messages: readonly Message[]): JsonRecord[] {
+  const names = toolNames(messages)
+  return turnsOf(messages).map((turn) =>
+    turn.role === 'assistant'
+      ? { role: 'assistant', content: assistantText(turn.parts) }
+      : { role: 'user', content: userText(turn.parts, names) },
+  )
+}
+
+function assistantText(parts: readonly AssistantPart[]): string {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const text = joinedText(parts)
+  const calls = parts.flatMap((part) =>
+    part.kind === 'toolCall' ? [`${part.name}(${part.argumentsJson})`] : [],
+  )
+  return [...(text === '' ? [] : [text]), ...calls].join('\n')
+}
+
+function userText(parts: readonly UserPart[], names: ReadonlyMap<string, string>): string {
+  const lines = parts.flatMap((part) => {
+    if (part.kind === 'text') return [part.text]
+    if (part.kind === 'media') return [mediaText(part)]
+    const name = names.get(part.callId) ?? part.name ?? ''
+    return [`${name}: ${resultText(part)}`, ...mediaOf(part.parts).map(mediaText)]
+  })
+  return lines.join('\n')
+}
+
+function mediaText({ at, source }: ReturnType<typeof mediaOf>[number]): string {
+  if (source.from === 'text') return source.text
+  throw unsupportedField(at)
+}
+
+/** Models that know no system: it is said at the beginning. */
+const WITHOUT_SYSTEM: ReadonlySet<string> = new Set([
+  'lite',
+  'general',
+  'generalv2',
+  'generalv3',
+  'pro-128k',
+])
+
+/** What only the channel knows: whose call it is, and which version answers. */
+export function sparkEdits(
+  body: ScannedBody,
+  { model }: ProviderCall,
+  channel: ProviderChannel,
+): MemberEdit[] {
+  const header = recordOr(memberValue(body, 'header'))
+  const chat = recordOr(recordOr(memberValue(body, 'parameter')).chat)
+  const { domain } = sparkVersion(channel.apiVersion, model)
+  const edits: MemberEdit[] = [
+    setting('header', { app_id: sparkKey(channel)?.appId ?? '', ...header }),
+    setting('parameter', { chat: { ...chat, domain } }),
+  ]
+  if (!WITHOUT_SYSTEM.has(domain)) return edits
+  const payload = recordOr(memberValue(body, 'payload'))
+  const text = withoutSystem(arrayOr(recordOr(payload.message).text).map(recordOr))
+  return [...edits, setting('payload', { ...payload, message: { text } })]
+}
+
+const setting = (set: string, value: JsonRecord): MemberEdit => ({
+  set,
+  json: JSON.stringify(value),
+})
+
+function withoutSystem(messages: readonly JsonRecord[]): readonly JsonRecord[] {
+  const [system, first, ...rest] = messages
+  if (system === undefined || system.role !== 'system') return messages
+  if (first === undefined || first.role !== 'user') {
+    return [{ role: 'user', content: system.content }, ...messages.slice(1)]
+  }
+  const content = `${textOr(system.content)}\n\n${textOr(first.content)}`
+  return [{ role: 'user', content }, ...rest]
+}

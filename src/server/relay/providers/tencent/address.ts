@@ -1,0 +1,73 @@
+import { channelType, splitKey } from '../../../../contract/channel-types.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import { tc3Authorization, type Tc3Key } from './tc3.ts'
+
+/**
+ * Hunyuan is one address; a header says what is asked of it. Source: Tencent Cloud API
+ * documentation, Hunyuan, "ChatCompletions", "GetEmbedding", "Common parameters".
+ */
+const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
+  chat: 'ChatCompletions',
+  embeddings: 'GetEmbedding',
+  embedContent: 'GetEmbedding',
+  batchEmbedContents: 'GetEmbedding',
+}
+
+const VERSION = '2023-09-01'
+const SERVICE = 'hunyuan'
+const HOST = 'hunyuan.tencentcloudapi.com'
+/** Regions and the international site have hosts of their own. */
+const OWN_HOST = /\.tencentcloudapi\.com$/
+
+/** The first part of a key names an application, which this version of the API no longer asks for. */
+function keyOf({ type, key }: ProviderChannel): Tc3Key | null {
+  const [, secretId, secretKey] = splitKey(type, key) ?? []
+  return secretId === undefined || secretKey === undefined ? null : { secretId, secretKey }
+}
+
+export function tencentUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
+  if (ACTIONS[task] === undefined || keyOf(channel) === null) return null
+  return `${channel.baseUrl || channelType(channel.type).baseUrl}/`
+}
+
+export const tencentHeaders = (
+  _channel: ProviderChannel,
+  { task }: ProviderCall,
+): Record<string, string> => ({
+  'x-tc-action': ACTIONS[task] ?? '',
+  'x-tc-version': VERSION,
+})
+
+/** Behind a reverse proxy Tencent is still called by its own name, and only that can be signed. */
+function signedHost(url: string): string {
+  const { host } = new URL(url)
+  return OWN_HOST.test(host) ? host : HOST
+}
+
+export function tencentSeal(
+  channel: ProviderChannel,
+  { url, headers, body }: UpstreamRequest,
+  nowSeconds: () => number,
+): Seal {
+  return () => {
+    const key = keyOf(channel)
+    // `tencentUrl` has found it whole.
+    if (key === null) return { kind: 'failed', reason: 'unreachable' }
+    const seconds = nowSeconds()
+    const authorization = tc3Authorization(
+      {
+        service: SERVICE,
+        host: signedHost(url),
+        action: headers['x-tc-action'] ?? '',
+        contentType: headers['content-type'] ?? 'application/json',
+        body: body ?? NOTHING,
+      },
+      key,
+      seconds,
+    )
+    return { kind: 'sealed', headers: { authorization, 'x-tc-timestamp': String(seconds) } }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)

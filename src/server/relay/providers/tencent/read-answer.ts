@@ -1,0 +1,119 @@
+import type { ChatAnswer, ChatEvent } from '../../canonical/chat-answer.ts'
+import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { answerTexts } from '../../openai/openai-chunk.ts'
+import { OpenaiStreamReader, readOpenaiAnswer } from '../../openai/read-answer.ts'
+import { readUsage } from '../../openai/usage.ts'
+import type { EventReport } from '../followed-stream.ts'
+import { textOr } from '../members.ts'
+import { statedError } from '../stated-error.ts'
+
+/**
+ * Hunyuan's answers are OpenAI's with other initials; a whole one stands within `Response`. Source:
+ * Tencent Cloud API documentation, Hunyuan, "ChatCompletions" and "Error codes".
+ */
+const unwrapped = (answer: JsonRecord): JsonRecord =>
+  isRecord(answer.Response) ? answer.Response : answer
+
+const DEPTH_MAX = 8
+
+/** `FinishReason` → `finish_reason`, all the way down; what is deeper is no part of an answer. */
+function renamed(value: unknown, depth = 0): unknown {
+  if (depth > DEPTH_MAX) return null
+  if (Array.isArray(value)) return value.map((item) => renamed(item, depth + 1))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [snake(name), renamed(member, depth + 1)]),
+  )
+}
+
+const snake = (name: string): string =>
+  name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+
+const inOpenai = ({ Id, Choices }: JsonRecord): JsonRecord => recordOr(renamed({ Id, Choices }))
+
+export const readTencentAnswer = (answer: JsonRecord): ChatAnswer => {
+  const sent = unwrapped(answer)
+  const usage = readTencentUsage(sent.Usage, USAGE_TOKENS_MAX).usage
+  return { ...readOpenaiAnswer(inOpenai(sent)), usage }
+}
+
+const readTencentUsage = (value: unknown, tokensMax: number): UsageReading =>
+  readUsage(renamed(value), tokensMax)
+
+/** Statuses of errors by the beginnings of their codes; the first that fits counts. */
+const STATUSES: readonly [start: string, status: number][] = [
+  ['AuthFailure', 401],
+  ['UnauthorizedOperation', 403],
+  ['RequestLimitExceeded', 429],
+  ['LimitExceeded', 429],
+  ['FailedOperation.EngineServerLimitExceeded', 429],
+  ['FailedOperation.EngineRequestTimeout', 504],
+  ['FailedOperation.ResourcePackExhausted', 402],
+  ['FailedOperation.FreeResourcePackExhausted', 402],
+  ['FailedOperation.ServiceStop', 402],
+  ['FailedOperation.ServiceNotActivated', 403],
+  ['FailedOperation.UserUnAuthError', 403],
+  ['InvalidParameterValue.Model', 404],
+  ['InvalidParameter', 400],
+  ['MissingParameter', 400],
+  ['UnknownParameter', 400],
+  ['UnsupportedOperation', 400],
+  ['OperationDenied', 400],
+  ['ResourceNotFound', 404],
+  ['ResourceInsufficient', 503],
+  ['ResourceUnavailable', 503],
+  ['ResourcesSoldOut', 503],
+  ['InternalError', 500],
+]
+
+const OTHER_STATUS = 502
+
+const statusOf = (code: string): number =>
+  STATUSES.find(([start]) => code.startsWith(start))?.[1] ?? OTHER_STATUS
+
+/** What went wrong; undefined: nothing. In a stream it has another name, and a number for a code. */
+function errorIn({ Error: told, ErrorMsg: toldInStream }: JsonRecord): unknown {
+  if (isRecord(told)) {
+    const code = textOr(told.Code)
+    return statedError(statusOf(code), code, textOr(told.Message))
+  }
+  if (!isRecord(toldInStream)) return undefined
+  const { Code: code, Msg: words } = toldInStream
+  const isNothing = code === 0 && textOr(words) === ''
+  return isNothing ? undefined : statedError(OTHER_STATUS, code, textOr(words))
+}
+
+export function lookAtTencent(bytes: Buffer, tokensMax: number): AnswerReading {
+  const answer = parseJson(bytes.toString('utf8'))
+  if (!isRecord(answer)) return { kind: 'malformed' }
+  const sent = unwrapped(answer)
+  const error = errorIn(sent)
+  if (error !== undefined) return { kind: 'error', error }
+  return { kind: 'ok', usage: readTencentUsage(sent.Usage, tokensMax) }
+}
+
+export const textsOfTencent = (answer: JsonRecord): DeltaText[] =>
+  answerTexts(inOpenai(unwrapped(answer)))
+
+/** What the relay needs to know of one event; every one has the figures so far. */
+export function inspectTencent(event: JsonRecord, tokensMax: number): EventReport {
+  const sent = unwrapped(event)
+  const error = errorIn(sent)
+  if (error !== undefined) return { error }
+  const choices = arrayOr(inOpenai(sent).choices).map(recordOr)
+  const texts = answerTexts({ choices: choices.map(({ delta }) => ({ message: delta })) })
+  const usage = readTencentUsage(sent.Usage, tokensMax)
+  if (!choices.some(({ finish_reason }) => textOr(finish_reason) !== '')) return { texts, usage }
+  return { kind: 'last', texts, usage, isFinish: true, isEnd: true }
+}
+
+/** Event by event. */
+export class TencentStreamReader implements StreamReader {
+  private readonly reader = new OpenaiStreamReader()
+
+  read(event: JsonRecord): ChatEvent[] {
+    return this.reader.read(inOpenai(unwrapped(event)))
+  }
+}

@@ -1,0 +1,145 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  TextPart,
+  Tool,
+} from '../../canonical/chat-request.ts'
+import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { joinedText, mediaOf, present, resultText } from '../members.ts'
+
+const SEED_MAX = 10_000
+
+/**
+ * The request as Hunyuan takes it. Source: Tencent Cloud API documentation, Hunyuan,
+ * "ChatCompletions" and its data types. A limit on the answer's length has no word there and is
+ * left behind: models end at one of their own.
+ */
+export function writeTencentRequest(request: ChatRequest, to: Target): JsonRecord {
+  refuseTheUnsayable(request)
+  return {
+    Model: to.model,
+    Messages: messagesOf(request),
+    Stream: to.isStream,
+    ...toolsOf(request),
+    ...present({
+      Temperature: request.temperature,
+      TopP: request.topP,
+      Seed: request.seed,
+      Stop: request.stop.length === 0 ? null : request.stop,
+      // Whether, not how much.
+      EnableThinking: request.thinking === null ? null : request.thinking.kind !== 'off',
+    }),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.topK !== null) throw cannotSay(request, 'topK')
+  if (request.output !== null) throw cannotSay(request, 'output')
+  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
+  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
+  const { seed } = request
+  if (seed !== null && (seed < 1 || seed > SEED_MAX)) throw cannotSay(request, 'seed')
+  if (request.tools.length > 0 && request.parallelTools === false) {
+    throw cannotSay(request, 'parallelTools')
+  }
+}
+
+/** One certain tool can be demanded, and by it "any" where there is only one. */
+function toolsOf(request: ChatRequest): JsonRecord {
+  const { tools, toolChoice } = request
+  if (tools.length === 0) return {}
+  const Tools = tools.map(writeTool)
+  switch (toolChoice?.kind) {
+    case undefined:
+      return { Tools }
+    case 'auto':
+    case 'none':
+      return { Tools, ToolChoice: toolChoice.kind }
+    case 'required':
+      if (tools.length > 1) throw cannotSay(request, 'toolChoice')
+      return { Tools, ToolChoice: 'custom', CustomTool: Tools[0] }
+    case 'tool': {
+      const demanded = tools.findIndex(({ name }) => name === toolChoice.name)
+      if (demanded < 0) throw cannotSay(request, 'toolChoice')
+      return { Tools, ToolChoice: 'custom', CustomTool: Tools[demanded] }
+    }
+    default:
+      return toolChoice satisfies never
+  }
+}
+
+/** The schema of the arguments is a text. */
+const writeTool = ({ name, description, schema }: Tool): JsonRecord => ({
+  Type: 'function',
+  Function: {
+    Name: name,
+    Parameters: JSON.stringify(schema ?? { type: 'object', properties: {} }),
+    ...present({ Description: description }),
+  },
+})
+
+function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
+  const first = system.map(({ text }) => text).join('\n\n')
+  return [
+    ...(first === '' ? [] : [{ Role: 'system', Content: first }]),
+    ...turnsOf(messages).flatMap(writeTurn),
+  ]
+}
+
+function writeTurn(turn: Message): JsonRecord[] {
+  if (turn.role === 'assistant') return [writeAssistant(turn.parts)]
+  const results = turn.parts.filter((part) => part.kind === 'toolResult')
+  const rest = turn.parts.filter((part) => part.kind !== 'toolResult')
+  // Pictures in a result follow as the user's.
+  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest]
+  return [
+    ...results.map((result) => ({
+      Role: 'tool',
+      ToolCallId: result.callId,
+      Content: resultText(result),
+    })),
+    ...(said.length === 0 ? [] : [{ Role: 'user', ...contentOf(said) }]),
+  ]
+}
+
+function contentOf(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
+  if (parts.every((part) => part.kind === 'text')) return { Content: joinedText(parts) }
+  return {
+    Contents: parts.map((part) =>
+      part.kind === 'text' ? { Type: 'text', Text: part.text } : writeMedia(part),
+    ),
+  }
+}
+
+function writeMedia({ at, source }: MediaPart): JsonRecord {
+  if (source.from === 'text') return { Type: 'text', Text: source.text }
+  if (mediaFamily(source) !== 'image') throw unsupportedField(at)
+  const Url = source.from === 'url' ? source.url : dataUrl(source)
+  return { Type: 'image_url', ImageUrl: { Url } }
+}
+
+function writeAssistant(parts: readonly AssistantPart[]): JsonRecord {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  const ToolCalls = calls.map(({ id, name, argumentsJson }, Index) => ({
+    Id: id,
+    Type: 'function',
+    Index,
+    Function: { Name: name, Arguments: argumentsJson === '' ? '{}' : argumentsJson },
+  }))
+  return {
+    Role: 'assistant',
+    Content: joinedText(parts),
+    ...(calls.length === 0 ? {} : { ToolCalls }),
+  }
+}

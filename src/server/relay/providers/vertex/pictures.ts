@@ -1,0 +1,111 @@
+import { unsupportedField } from '../../canonical/reading.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import type { Walk } from '../../transport/upstream-steps.ts'
+import { textOr } from '../members.ts'
+import {
+  jsonAnswer,
+  membersOf,
+  recordIn,
+  rewritten,
+  sentSeconds,
+  takenOut,
+  withBody,
+} from '../rewritten.ts'
+
+/**
+ * Pictures by Imagen, asked for as OpenAI's clients do. Source: Generative AI on Vertex AI,
+ * "Imagen API" and "Set the aspect ratio".
+ */
+
+export const isImagen = (model: string): boolean =>
+  /^(?:models\/|google\/)?(?:imagen-|imagegeneration@)/.test(model)
+
+/** What the client wants back: for the walk, and not sent. */
+const WANTED = 'response_format'
+/** Members that change nothing about a picture. */
+const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
+/** Words that ask for what is done anyhow. */
+const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', 'vivid', null])
+/** Shapes that Imagen draws. */
+const RATIOS: readonly [name: string, ratio: number][] = [
+  ['1:1', 1],
+  ['3:4', 3 / 4],
+  ['4:3', 4 / 3],
+  ['9:16', 9 / 16],
+  ['16:9', 16 / 9],
+]
+/** How far a shape may be from the one that was asked for, which others have no word for. */
+const RATIO_OFF_MAX = 0.15
+
+/** Members that OpenAI does not know go to the model as they are, among its parameters. */
+export function imagenEdits(body: ScannedBody): MemberEdit[] {
+  const asked = membersOf(body)
+  const { prompt, parameters: own, ...others } = asked
+  const parameters: JsonRecord = { sampleCount: 1 }
+  for (const [name, value] of Object.entries(others)) {
+    Object.assign(parameters, parameterOf(name, value))
+  }
+  return rewritten(asked, {
+    instances: [{ prompt }],
+    parameters: { ...parameters, ...recordOr(own) },
+    ...(asked[WANTED] === undefined ? {} : { [WANTED]: asked[WANTED] }),
+  })
+}
+
+function parameterOf(name: string, value: unknown): JsonRecord {
+  if (LEFT_BEHIND.has(name) || name === WANTED) return {}
+  switch (name) {
+    case 'n':
+      return value === null ? {} : { sampleCount: value }
+    case 'size':
+      return ratioOf(value)
+    case 'quality':
+    case 'style':
+    case 'background':
+    case 'moderation':
+      if (AS_USUAL.has(value)) return {}
+      throw unsupportedField(name)
+    case 'output_format':
+      return value === null ? {} : { outputOptions: { mimeType: `image/${String(value)}` } }
+    default:
+      return value === null ? {} : { [name]: value }
+  }
+}
+
+function ratioOf(size: unknown): JsonRecord {
+  if (size === null || size === 'auto') return {}
+  const [, width, height] = /^(\d{2,5})x(\d{2,5})$/.exec(String(size)) ?? []
+  if (width === undefined || height === undefined) throw unsupportedField('size')
+  const asked = Number(width) / Number(height)
+  const off = ([, ratio]: (typeof RATIOS)[number]): number => Math.abs(Math.log(asked / ratio))
+  const nearest = RATIOS.toSorted((one, other) => off(one) - off(other))[0]
+  if (nearest === undefined || off(nearest) > RATIO_OFF_MAX) throw unsupportedField('size')
+  return { aspectRatio: nearest[0] }
+}
+
+/** Pictures come as their bytes; who wants an address is given one that holds them. */
+export const imagenWalk: Walk = async (steps, request) => {
+  const { value: wanted, sent } = takenOut(request, WANTED)
+  const answer = await steps.fetch(withBody(request, sent))
+  if (answer.status !== 200) return answer
+  const predictions = arrayOr(recordIn(answer).predictions).map(recordOr)
+  const data = predictions.flatMap((prediction) => pictureOf(prediction, wanted === 'url'))
+  if (data.length > 0) return jsonAnswer({ created: sentSeconds(answer), data })
+  const reason = predictions.map(({ raiFilteredReason }) => textOr(raiFilteredReason)).find(Boolean)
+  const message = reason ?? 'no picture was made'
+  const error = { message, type: 'image_generation_user_error', code: 'content_filter' }
+  return jsonAnswer({ error }, 400)
+}
+
+function pictureOf(
+  { bytesBase64Encoded: bytes, mimeType, prompt }: JsonRecord,
+  isAddress: boolean,
+): JsonRecord[] {
+  if (typeof bytes !== 'string' || bytes === '') return []
+  const picture = isAddress
+    ? { url: `data:${textOr(mimeType) || 'image/png'};base64,${bytes}` }
+    : { b64_json: bytes }
+  return [{ ...picture, ...(typeof prompt === 'string' ? { revised_prompt: prompt } : {}) }]
+}

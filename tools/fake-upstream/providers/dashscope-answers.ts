@@ -1,0 +1,142 @@
+import { bytesAnswer, jsonAnswer, range, type Answer } from '../answer.ts'
+import { countOf, listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
+import { embeddingsAnswer } from '../other-answers.ts'
+
+/** DashScope's own calls, beside its compatible mode. */
+
+const TOKENS_PER_DOCUMENT = 6
+const TEXTS_MAX = 10
+const REQUEST_ID = '4a5b6c7d-0000-4000-8000-000000000000'
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+export const dashscopeErrorAnswer = (status: number, message: string, code?: string): Answer =>
+  jsonAnswer({ request_id: REQUEST_ID, code: code ?? `Code${status}`, message }, status)
+
+const invalid = (message: string): Answer => dashscopeErrorAnswer(400, message, 'InvalidParameter')
+
+/** A member that DashScope does not know; null: none. */
+function stranger(json: Json, known: string): string | null {
+  const names = new Set(known.split(' '))
+  return Object.keys(json).find((name) => !names.has(name)) ?? null
+}
+
+/** `POST …/services/rerank/text-rerank/text-rerank`. */
+export function dashscopeRankAnswer({ json, directives }: Call): Answer {
+  const { query, documents } = objectOf(json.input)
+  const wrong = stranger(json, 'model input parameters')
+  if (wrong !== null) return invalid(`unknown member ${wrong}`)
+  if (typeof query !== 'string') return invalid('Field required: input.query')
+  const texts = listOf(documents)
+  if (texts.length === 0 || texts.some((text) => typeof text !== 'string')) {
+    return invalid('Field required: input.documents')
+  }
+  const { top_n: top, return_documents: returns } = objectOf(json.parameters)
+  const results = texts.slice(0, countOf(top) ?? texts.length).map((text, index) => ({
+    index,
+    relevance_score: 1 / (index + 1),
+    ...(returns === true ? { document: { text } } : {}),
+  }))
+  const usage =
+    directives.usage === 'never'
+      ? {}
+      : { usage: { total_tokens: TOKENS_PER_DOCUMENT * texts.length } }
+  return jsonAnswer({ output: { results }, ...usage, request_id: REQUEST_ID })
+}
+
+/** What has become of tasks: how often each has been asked about, and of how many pictures. */
+const tasks = new Map<string, { questions: number; count: number; isFailing: boolean }>()
+const TASKS_MAX = 1000
+
+/** `POST …/services/aigc/text2image/image-synthesis`. */
+export function dashscopeTaskAnswer(call: Call): Answer {
+  const { json, headers, model } = call
+  if (headers['x-dashscope-async'] !== 'enable') {
+    return dashscopeErrorAnswer(
+      403,
+      'current user api does not support synchronous calls.',
+      'AccessDenied',
+    )
+  }
+  const wrong = pictureProblem(json)
+  if (wrong !== null) return invalid(wrong)
+  if (textOf(objectOf(json.input).prompt) === undefined) return invalid('prompt is required')
+  if (tasks.size >= TASKS_MAX) tasks.clear()
+  const id = `task-${tasks.size + 1}-${REQUEST_ID}`
+  const count = countOf(objectOf(json.parameters).n) ?? 1
+  tasks.set(id, { questions: 0, count, isFailing: model.includes('task-fails') })
+  return jsonAnswer({ output: { task_status: 'PENDING', task_id: id }, request_id: REQUEST_ID })
+}
+
+function pictureProblem(json: Json): string | null {
+  const wrong = stranger(json, 'model input parameters')
+  if (wrong !== null) return `unknown member ${wrong}`
+  const { size } = objectOf(json.parameters)
+  return size === undefined || /^\d+\*\d+$/.test(String(size)) ? null : 'size must be width*height'
+}
+
+/** `GET …/tasks/{id}`: running at first, then over. */
+export function dashscopeStatusAnswer(call: Call): Answer {
+  const id = call.path.split('/').at(-1) ?? ''
+  const task = tasks.get(id)
+  if (task === undefined) {
+    return jsonAnswer({ output: { task_id: id, task_status: 'UNKNOWN' }, request_id: REQUEST_ID })
+  }
+  task.questions += 1
+  const output = { task_id: id, ...taskState(call, task) }
+  const usage = 'results' in output ? { usage: { image_count: task.count } } : {}
+  return jsonAnswer({ output, ...usage, request_id: REQUEST_ID })
+}
+
+function taskState(
+  call: Call,
+  { questions, count, isFailing }: { questions: number; count: number; isFailing: boolean },
+): Json {
+  if (questions === 1) return { task_status: 'RUNNING' }
+  if (isFailing) {
+    return {
+      task_status: 'FAILED',
+      code: 'DataInspectionFailed',
+      message: 'Input data may be bad.',
+    }
+  }
+  return {
+    task_status: 'SUCCEEDED',
+    results: range(count).map(() => ({ url: pictureAddress(call) })),
+    task_metrics: { TOTAL: count, SUCCEEDED: count, FAILED: 0 },
+  }
+}
+
+const pictureAddress = ({ headers }: Call): string =>
+  `http://${headers.host}/dashscope-result/1.png`
+
+/** `GET /dashscope-result/1.png`: where pictures lie; whoever shows a key there is refused. */
+export function dashscopeFileAnswer({ authorization }: Call): Answer {
+  if (authorization !== '') return bytesAnswer('application/xml', '<Error/>', 400)
+  return bytesAnswer('image/png', PIXEL)
+}
+
+/** `POST …/services/aigc/multimodal-generation/generation`: newer models, at once. */
+export function dashscopeDrawAnswer(call: Call): Answer {
+  const wrong = pictureProblem(call.json)
+  if (wrong !== null) return invalid(wrong)
+  const [message] = listOf(objectOf(call.json.input).messages).map(objectOf)
+  const [part] = listOf(message?.content).map(objectOf)
+  if (textOf(part?.text) === undefined) return invalid('messages are required')
+  const image = pictureAddress(call)
+  const choice = { finish_reason: 'stop', message: { role: 'assistant', content: [{ image }] } }
+  return jsonAnswer({
+    output: { choices: [choice] },
+    usage: { image_count: 1, width: 1024, height: 1024 },
+    request_id: REQUEST_ID,
+  })
+}
+
+/** `POST /compatible-mode/v1/embeddings`: ten texts at once, and no more. */
+export function dashscopeEmbeddingAnswer(call: Call): Answer {
+  if (listOf(call.json.input).length <= TEXTS_MAX) return embeddingsAnswer(call)
+  const message = 'batch size is invalid, it should not be larger than 10.'
+  return jsonAnswer({ error: { message, type: 'InvalidParameter', code: 'InvalidParameter' } }, 400)
+}
