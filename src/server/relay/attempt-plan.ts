@@ -7,7 +7,13 @@ import type { Form } from './media/form.ts'
 import { dialects, upstreamDialects } from './dialect/dialects.ts'
 import { embeddingConversion } from './dialect/embedding.ts'
 import { finished, sealedBy } from './dialect/finish.ts'
-import { providerOf, type Provider, type ProviderCall } from './dialect/provider.ts'
+import {
+  providerOf,
+  type Provider,
+  type ProviderCall,
+  type ProviderChannel,
+  type Task,
+} from './dialect/provider.ts'
 import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
@@ -17,6 +23,7 @@ import { splice } from './json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
+import { responsesClient } from './responses/client.ts'
 import { overridden } from './transport/override-request.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
@@ -62,28 +69,33 @@ export function planAttempt(
 ): AttemptPlan | AppError {
   const { channel, modelName } = charge
   const { surface } = planned.asked
-  const provider = providerOf(channel.type, modelName)
-  const to = providerCall(parts, call, planned, modelName)
-  const url = provider?.url(channel, to) ?? null
-  if (provider === null || url === null) {
+  const provider = providerOf(channel.type, modelName, surface.task)
+  const place = placeOf(provider, channel, providerCall(parts, call, planned, modelName))
+  if (provider === null || place === null) {
+    const { label, retired } = channelType(channel.type)
+    const type = label[call.language]
+    if (retired) return new AppError('channel_retired', { type })
     // Every provider talks: where it cannot, the channel does not say where or as whom.
-    const label = channelType(channel.type).label
-    const isIncomplete = provider !== null && surface.task === 'chat'
+    const isIncomplete = provider !== null && CHATS.has(surface.task)
     return new AppError(isIncomplete ? 'channel_incomplete' : 'channel_protocol_unsupported', {
-      type: label[call.language],
+      type,
     })
   }
   try {
+    const { to } = place
     const body = withSystemPrompt(planned, channel.systemPrompt)
-    const { isStream, metering } = planned.figures
+    const { isStream } = planned.figures
+    const isSpliced = provider.dialect === surface.dialect && to.task === surface.task
+    const metering = isSpliced ? planned.figures.metering : undefined
     const wire = provider.wire ?? serverSentEvents
-    const asksForUsage = isStream && metering === undefined && provider.asksForUsage(channel, to)
-    const answering =
-      provider.dialect === surface.dialect
-        ? splicing(planned, body, charge, asksForUsage)
-        : converting(parts, call, planned, { body, charge, provider, asksForUsage })
+    const isMeteredStream = isStream && metering === undefined
+    const asksForUsage = isMeteredStream && provider.asksForUsage(channel, to)
+    const refusesUsage = isMeteredStream && !asksForUsage
+    const answering = isSpliced
+      ? splicing(planned, body, charge, { asksForUsage, refusesUsage })
+      : converting(parts, call, planned, { body, charge, provider, asksForUsage })
     const request: UpstreamRequest = {
-      url,
+      url: place.url,
       method: 'POST',
       headers: {
         'content-type': planned.form?.contentType ?? 'application/json',
@@ -92,12 +104,15 @@ export function planAttempt(
         'user-agent': USER_AGENT,
         ...provider.headers(channel, to),
       },
-      body: planned.form === null ? finished(provider, to, answering.sent) : answering.sent,
+      body:
+        planned.form === null
+          ? finished(provider, { channel, to }, answering.sent)
+          : answering.sent,
       firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
       idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
     }
     return {
-      request: sealedBy(provider, channel, overridden(request, channel), parts.app.clock),
+      request: sealedBy(provider, { channel, to }, overridden(request, channel), parts.app.clock),
       upstream: metering?.reading ?? upstreamDialects[provider.dialect],
       wire,
       convert: answering.convert,
@@ -108,6 +123,26 @@ export function planAttempt(
     if (error instanceof AppError) return error
     throw error
   }
+}
+
+const CHATS: ReadonlySet<Task> = new Set(['chat', 'responses'])
+
+interface UpstreamPlace {
+  to: ProviderCall
+  url: string
+}
+
+/**
+ * Where the channel is asked, and for what: a response can be had of whoever chats. Null: nowhere.
+ */
+function placeOf(
+  provider: Provider | null,
+  channel: ProviderChannel,
+  to: ProviderCall,
+): UpstreamPlace | null {
+  const url = provider?.url(channel, to) ?? null
+  if (url !== null) return { to, url }
+  return to.task === 'responses' ? placeOf(provider, channel, { ...to, task: 'chat' }) : null
 }
 
 /** Recordings and subtitles are not JSON. */
@@ -148,7 +183,7 @@ function splicing(
   { asked, figures, model, form }: PlannedCall,
   body: ScannedBody,
   { modelName }: Sending,
-  asksForUsage: boolean,
+  { asksForUsage, refusesUsage }: { asksForUsage: boolean; refusesUsage: boolean },
 ): Answering {
   const { surface, framing } = asked
   const { wantsUsage } = figures
@@ -156,6 +191,7 @@ function splicing(
     model: modelName,
     isRenamed: modelName !== model,
     asksForUsage: asksForUsage && !wantsUsage,
+    refusesUsage: refusesUsage && wantsUsage,
   })
   const client = figures.metering?.reading ?? dialects[surface.dialect]
   const changed = (): Buffer => form?.withModel(modelName) ?? splice(body, edits)
@@ -183,11 +219,12 @@ function converting(
   const { surface, framing } = asked
   const { modelName, requestedModel } = charge
   const { isStream } = figures
-  const client = dialects[surface.dialect]
   const upstream = upstreamDialects[provider.dialect]
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
+  const isResponse = surface.task === 'responses'
+  const client = isResponse ? responsesClient(value) : dialects[surface.dialect]
   const head: AnswerHead = {
-    id: `chatcmpl-${call.requestId}`,
+    id: `${isResponse ? 'resp_' : 'chatcmpl-'}${call.requestId}`,
     model: requestedModel,
     nowSeconds: app.clock.nowSeconds(),
   }
@@ -195,7 +232,7 @@ function converting(
     const { wantsUsage } = figures
     return convertedOutput(client, upstream, { framing, head: { ...head, wantsUsage } })
   }
-  if (surface.task === 'chat') {
+  if (CHATS.has(surface.task)) {
     const request = client.readRequest(value)
     return {
       sent: bytesOf(upstream.writeRequest(request, { model: modelName, isStream, asksForUsage })),

@@ -28,9 +28,9 @@ import { estimatePromptTokens } from './count/estimate.ts'
 
 /**
  * Faults of money that users of other gateways have reported, one test for each. Those of whole
- * areas have a test where the area is: B11 in bench/cuts/cut-streams.test.ts; B13 to B16, B27 and
- * B29 in usage-bugs.test.ts beside this file; B17, B18, B19 and B35 with the surfaces they are
- * about.
+ * areas have a test where the area is: B11 in bench/cuts/cut-streams.test.ts; B13 to B16 and B27
+ * to B29 in usage-bugs.test.ts beside this file; B26 with the balances of channels; B17, B18, B19
+ * and B35 with the surfaces they are about.
  */
 const COST = 18
 const insufficient = {

@@ -12,6 +12,7 @@ import {
   expectAllWell,
   expectNothingCharged,
   expectRefusal,
+  openCall,
   post,
   requestIdOf,
   startRelay,
@@ -23,6 +24,16 @@ import {
 /** Every limit here is one second; the tests of a group wait side by side. */
 
 const TIMED_OUT = { code: 'upstream_timeout', status: 504 } as const
+
+/** Half a recording: nobody takes it for the whole, and its text is charged. */
+async function expectHalfRecording(setup: RelaySetup): Promise<void> {
+  const model = await aServedModel(setup, 'hang-mid-stream')
+  const body = { model, input: 'hello, you', voice: 'a' }
+  const answer = await openCall(setup, await aClient(setup), body, { path: '/v1/audio/speech' })
+  expect(await answer.ended).toBe('broken')
+  expect(answer.bytes().length).toBeGreaterThan(0)
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(10)
+}
 
 describe.concurrent('an upstream that is silent for longer than it may be', () => {
   let setup: RelaySetup
@@ -63,6 +74,9 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
     expect(log.completion_tokens).toBeGreaterThan(0)
     expect(detail['usage_source']).toBe('counted')
   })
+
+  test('in the middle of a recording: it is broken off and charged', () =>
+    expectHalfRecording(setup))
 
   test.for(['hang', 'stall'])('is passed over for another: %s', async (words) => {
     const model = aModel()
@@ -126,6 +140,8 @@ describe.concurrent('a call that takes longer than the operator allows', () => {
     expect(log.completion_tokens).toBeGreaterThanOrEqual(delivered)
     expect(log.completion_tokens).toBeLessThanOrEqual(delivered + 2)
   })
+
+  test('with half a recording: it is broken off and charged', () => expectHalfRecording(setup))
 
   test('because its body never comes: 504, and the connection is closed', async () => {
     const client = await aClient(setup)

@@ -28,7 +28,7 @@ export async function relayJsonAsStream(
   })
   if ('kind' in measured) return measured
   const { body, used, source } = measured
-  const settled = await settleCall(parts, call, charge, { used, source })
+  const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
     outcome: 'answered',
@@ -36,14 +36,17 @@ export async function relayJsonAsStream(
     elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
     quota: charged,
   })
-  call.capture?.addWhole(body)
+  const answer = recordOr(parseJson(body.toString('utf8')))
+  // Of a stream its texts are kept. In another dialect these bytes were never the client's.
+  if (plan.attempt.convert === null) call.capture?.addWhole(body)
+  else call.capture?.addTexts(plan.attempt.upstream.textsOf(answer))
   if (call.isGone) return { kind: 'abandoned' }
   const output = plan.attempt.output()
   writeHead(call, 200, [
     ...streamHeaders(output.contentType),
     ...costHeaders(parts, call, charge, { quota: charged, remaining: settled?.userQuota ?? null }),
   ])
-  const whole = output.whole(recordOr(parseJson(body.toString('utf8'))))
+  const whole = output.whole(answer)
   const cost = plan.wantsCost ? [output.cost(charged)] : []
   call.response.end(Buffer.concat([whole, ...cost, output.end(used)]))
   return { kind: 'answered' }

@@ -11,7 +11,7 @@ import { providerOf, type ProviderCall } from './dialect/provider.ts'
 import { finished, sealedBy } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
-import { secretsOf, upstreamError } from './relay-error.ts'
+import { hiddenStatus, secretsOf, upstreamError, type UpstreamRefusal } from './relay-error.ts'
 import { apiVersionOf, configOf } from './routing/channel-map.ts'
 import { overridden } from './transport/override-request.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
@@ -66,8 +66,10 @@ export function createProbe(parts: RelayParts): Probe {
     const provider = providerOf(type, mapped)
     const url = provider?.url(from, to) ?? null
     if (provider === null || url === null) {
-      const params = { type: channelType(type).label.zh }
-      const code = provider === null ? 'channel_test_unsupported' : 'channel_incomplete'
+      const { label, retired } = channelType(type)
+      const params = { type: label.zh }
+      const unknown = retired ? 'channel_retired' : 'channel_test_unsupported'
+      const code = provider === null ? unknown : 'channel_incomplete'
       return { ok: false, code, params, elapsedMs: 0 }
     }
     const dialect = upstreamDialects[provider.dialect]
@@ -82,13 +84,13 @@ export function createProbe(parts: RelayParts): Probe {
         'user-agent': 'Gatehouse',
         ...provider.headers(from, to),
       },
-      body: finished(provider, to, body),
+      body: finished(provider, { channel: from, to }, body),
       firstByteTimeoutMs: TIMEOUT_MS,
       idleTimeoutMs: TIMEOUT_MS,
     }
     const answer = await ask(
       parts,
-      sealedBy(provider, from, overridden(request, from), parts.app.clock),
+      sealedBy(provider, { channel: from, to }, overridden(request, from), parts.app.clock),
       signal,
     )
     const failed = (detail: string) => ({
@@ -98,10 +100,11 @@ export function createProbe(parts: RelayParts): Probe {
       elapsedMs: elapsedMs(),
     })
     if (typeof answer === 'string') return failed(answer)
-    const { status } = answer
-    const reading = status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
+    const reading = answer.status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
     if (reading?.kind !== 'ok') {
-      const { message, type: word, code } = upstreamError(answer, 'zh', secretsOf(from))
+      const refusal = reading?.kind === 'error' ? hidden(reading.error, dialect) : answer
+      const { status } = refusal
+      const { message, type: word, code } = upstreamError(refusal, 'zh', secretsOf(from))
       return { ...failed(message), verdict: { status, type: word, code: String(code) } }
     }
     const text = dialect
@@ -111,6 +114,12 @@ export function createProbe(parts: RelayParts): Probe {
     return { ok: true, text: text.slice(0, SHOWN_MAX), elapsedMs: elapsedMs() }
   }
 }
+
+/** An error in a good answer, as it would have come by itself. */
+const hidden = (error: unknown, { name }: UpstreamDialect): UpstreamRefusal => ({
+  status: hiddenStatus(error, name),
+  body: Buffer.from(JSON.stringify({ error })),
+})
 
 function mappedModel(channel: ChannelRow, model: string): string {
   const mapping = parseJson(channel.model_mapping || '{}')

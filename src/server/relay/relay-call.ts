@@ -5,7 +5,6 @@ import type { FailedCall } from '../dashboard/failures.ts'
 import type { Egress } from '../egress/egress.ts'
 import { costOf, priceAt, ratioText, type Price } from '../ledger/price.ts'
 import { priceLines, type PriceLine } from '../ledger/price/price-lines.ts'
-import type { Settled } from '../ledger/ledger.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import type { CallCapture, Captures } from '../log/body/capture.ts'
 import type { Traces } from '../log/trace/traces.ts'
@@ -21,6 +20,7 @@ import type { TokenCounter } from './count/count-tokens.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import { dialects } from './dialect/dialects.ts'
+import { isGivenAway, type Ending } from './ending/ending.ts'
 import type { RelayError } from './relay-error.ts'
 
 /** What the parts of the relay share. */
@@ -156,13 +156,30 @@ export function settlementOf(
   }
 }
 
-/** Settles a call and stores what must be stored before its client has the last byte. */
+/** What a call came to in the end. */
+interface SettledCall {
+  /** Points. */
+  charged: number
+  /** What the user has left; null: nothing was booked. */
+  userQuota: number | null
+}
+
+const GIVEN_AWAY: SettledCall = { charged: 0, userQuota: null }
+
+/**
+ * Settles a call, or releases one that the operator gives away, and stores what must be stored
+ * before its client has the last byte. Null when it had been closed before.
+ */
 export async function settleCall(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  measured: { used: TokenUsage; source: UsageSource },
-): Promise<Settled | null> {
+  measured: { used: TokenUsage; source: UsageSource; ending: Ending },
+): Promise<SettledCall | null> {
+  if (isGivenAway(parts.app.config, measured)) {
+    await Promise.all([parts.app.ledger.release(call.requestId), charge.beforeEnd?.()])
+    return GIVEN_AWAY
+  }
   const settling = parts.app.ledger.settle(settlementOf(parts, call, charge, measured))
   if (charge.beforeEnd === null) return settling
   const [settled] = await Promise.all([settling, charge.beforeEnd()])

@@ -1,4 +1,5 @@
-import { errors, type ErrorSpec, type Language } from '../../contract/errors.ts'
+import type { ErrorSpec } from '../../contract/error-spec.ts'
+import { errors, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
 import { overrideSecrets, type Overrides } from '../channel/overrides.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
@@ -95,12 +96,16 @@ export function upstreamError(
   }
 }
 
+/** DeepL's own number for an account whose characters are spent. */
+const DEEPL_SPENT = 456
+
 /**
  * Gemini answers 400 where the key is wrong, or the account may not be used from here, which is not
  * the client's fault and may go better elsewhere. It says so by a name, not only in words. Source:
  * Google's API design guide, "ErrorInfo".
  */
 function truerStatus(status: number, error: Record<string, unknown> | null): number {
+  if (status === DEEPL_SPENT) return 402
   if (status !== 400 || error === null) return status
   const reasons = arrayOr(error['details']).map((detail) => recordOr(detail)['reason'])
   if (reasons.includes('API_KEY_INVALID')) return 401
@@ -146,15 +151,30 @@ const WORD_STATUSES: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
+/** Dialects whose errors carry a status as their `code`. */
+const NUMBERED: ReadonlySet<UpstreamName> = new Set(['gemini', 'converse'])
+
 /** The status that an error inside a good answer would have had by itself. */
 export function hiddenStatus(error: unknown, upstream: UpstreamName): number {
   if (!isRecord(error)) return HIDDEN_STATUS
-  const { code, type } = error
-  const isNumbered = upstream === 'gemini' || upstream === 'converse'
+  const { code, type, status } = error
+  if (STATED.has(upstream) && isErrorStatus(status)) return status
+  const isNumbered = NUMBERED.has(upstream)
   if (isNumbered && typeof code === 'number' && code >= 400 && code < 600) return code
   if (upstream !== 'anthropic' || typeof type !== 'string') return HIDDEN_STATUS
   return WORD_STATUSES[type] ?? HIDDEN_STATUS
 }
+
+/** Upstreams whose readers have found out the status (`statedError`). */
+const STATED: ReadonlySet<UpstreamName> = new Set<UpstreamName>([
+  'tencent',
+  'baidu',
+  'spark',
+  'coze',
+])
+
+const isErrorStatus = (status: unknown): status is number =>
+  typeof status === 'number' && status >= 400 && status < 600
 
 /** Replaces every occurrence of a secret, and addresses, which tell where the upstream is. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {

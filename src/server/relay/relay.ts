@@ -3,12 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
+import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
 import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
 import { UNKNOWN_PATH } from '../http/console-files.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { createFailureCounts } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
+import { createTraces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
 import { Slots } from '../slots.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
@@ -16,6 +18,8 @@ import { sendSubscription, sendUsage } from './billing.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
 import { createChannelHealth } from './routing/health.ts'
+import { createKeyTurns } from './routing/key-turns.ts'
+import { keyTrials } from './routing/key-status.ts'
 import { createLiveStatus } from './routing/live-status.ts'
 import { createTokenCounter } from './count/count-tokens.ts'
 import { listModels, retrieveModel } from './models.ts'
@@ -36,6 +40,9 @@ import { countTokens } from './count/count-call.ts'
 import { decodedName, dialectOfPath, surfaceOf } from './dialect/surfaces.ts'
 import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
 import { relayText } from './text-call.ts'
+import { forecastOf } from './trace/forecast.ts'
+import { keyHealth } from './trace/key-health.ts'
+import type { Routing } from './trace/route-routes.ts'
 
 /** The face that programs call. */
 export interface Relay {
@@ -43,6 +50,8 @@ export interface Relay {
   handle(request: IncomingMessage, response: ServerResponse): void
   /** Sends one small question through a channel, for tests of it. */
   probe: Probe
+  /** Where calls go, and why. */
+  routing: Routing
   /** The way out to upstreams. */
   egress: Egress
   /** Refuses new calls, lets running ones finish for so long, then breaks them off and settles them. */
@@ -75,6 +84,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     channels: createChannelMap(app.database, () => app.clock.monotonicMs()),
     health: createChannelHealth(app.clock),
     liveStatus: createLiveStatus(app),
+    keys: createKeyTurns(() => app.clock.nowSeconds(), trialDelaySeconds(0), keyTrials(app)),
     egress: createEgress({
       allowPrivate: app.config.EGRESS_ALLOW_PRIVATE,
       proxy: app.config.RELAY_PROXY,
@@ -82,6 +92,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     counter: createTokenCounter((error) => app.trace.warn({ err: error }, 'tokens were estimated')),
     random: () => randomInt(RANDOM_UNIT) / RANDOM_UNIT,
     captures: await createCaptures(app),
+    traces: createTraces(app),
     abortLater: createAbortQueue(),
   }
   const failures = createFailureCounts(app)
@@ -112,13 +123,17 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   return {
     handle,
     probe: createProbe(parts),
+    routing: {
+      forecast: (question, language) => forecastOf(parts, question, language),
+      keyHealth: (channel) => keyHealth(parts, channel),
+    },
     egress: parts.egress,
     async close(limitMs) {
       isClosing = true
       await untilEmpty(running, limitMs)
       for (const call of running.all()) call.breakOff('busy')
       await untilEmpty(running, SETTLE_LIMIT_MS)
-      await Promise.all([parts.captures.drain(), failures.close()])
+      await Promise.all([parts.captures.drain(), parts.traces.drain(), failures.close()])
       await parts.egress.close()
       await parts.counter.close()
     },
@@ -154,6 +169,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     isGone: false,
     capture: null,
     attempted: null,
+    trail: null,
     onGone: () => {},
     breakOff(reason) {
       // No upstream is at work: whatever goes on finds nobody waiting for it.

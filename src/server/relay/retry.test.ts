@@ -115,7 +115,7 @@ forEachDatabase('trying another channel', (open) => {
     })
 
     test('when a channel’s type is of a protocol that is not spoken', async () => {
-      const { model, client } = await failingFirst('', { type: 23, key: '1|id|secret' })
+      const { model, client } = await failingFirst('', { type: 43 })
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
 
@@ -290,7 +290,7 @@ forEachDatabase('trying another channel', (open) => {
   describe('gives everything back that was held', () => {
     test.each([
       ['a model without a price', {}, 403],
-      ['a type that is not spoken', { type: 23, key: '1|id|secret' }, 501],
+      ['a type that is not spoken', { type: 43 }, 501],
       ['an address that may not be reached', {}, 502],
       ['a refusal', { words: 'fail-400' }, 400],
       ['channels that all fail', { words: 'fail-503' }, 503],

@@ -15,11 +15,10 @@ import {
   type Charge,
   type RelayCall,
   type RelayParts,
-  type UsageSource,
 } from './relay-call.ts'
 import { costHeaders, streamHeaders } from './send-answer.ts'
 import type { EventReader, SseEvent } from './dialect/wire.ts'
-import { cleanError, endingError, isWhole } from './stream-end.ts'
+import { cleanError, endingError, endingOf, isWhole, measureStream } from './ending/stream-end.ts'
 import { callUpstream, type UpstreamCall, type UpstreamFailure } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import {
@@ -119,7 +118,8 @@ class StreamRelay {
       onFailure: (failure) => this.onFailure(failure),
     })
     const abort = (): void => parts.abortLater(() => this.upstream?.abort())
-    onEarlyEnd(call, abort, (reason) => {
+    const isFinished = parts.app.config.RELAY_CLIENT_GONE === 'finish'
+    onEarlyEnd(call, isFinished ? () => this.flow() : abort, (reason) => {
       this.brokenOff = reason
       abort()
     })
@@ -255,10 +255,7 @@ class StreamRelay {
     this.upstream?.pause()
     const { response } = this.call
     this.stuck = setTimeout(() => response.destroy(), this.plan.attempt.request.idleTimeoutMs)
-    response.once('drain', () => {
-      this.letGo()
-      this.upstream?.resume()
-    })
+    response.once('drain', () => this.flow())
   }
 
   /** Proxies on the way cut what is silent for a minute, and models may think for longer. */
@@ -266,6 +263,12 @@ class StreamRelay {
     const ping = this.output.ping()
     if (ping !== null && this.stuck === null) this.write([ping])
     else this.silence?.refresh()
+  }
+
+  /** The client takes what there is, or has gone: the upstream is read on. */
+  private flow(): void {
+    this.letGo()
+    this.upstream?.resume()
   }
 
   private letGo(): void {
@@ -326,8 +329,12 @@ class StreamRelay {
     // An event stream without a single event.
     if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
     const result = this.stream.outcome(ending)
-    const measured = await this.measure(result)
-    const settled = await settleCall(this.parts, this.call, this.charge, measured)
+    const { completion, stream } = this
+    const measured = await measureStream(stream, result, { ...this.plan, completion })
+    const settled = await settleCall(this.parts, this.call, this.charge, {
+      ...measured,
+      ending: endingOf(result, this.call.isGone),
+    })
     this.parts.metrics.relayed({
       outcome: this.call.isGone ? 'abandoned' : result,
       channelId: this.charge.channel.id,
@@ -349,24 +356,6 @@ class StreamRelay {
     this.call.capture?.addTexts(chunk.texts)
     const bytes = this.bytesOf(event, chunk)
     if (bytes !== null) this.write([bytes])
-  }
-
-  private async measure(result: StreamOutcome): Promise<{ used: TokenUsage; source: UsageSource }> {
-    const { usage } = this.stream.usage
-    // Usage in the middle of an answer that broke off covers only a part of it.
-    if (usage !== null && (result === 'clean' || this.stream.isDone)) {
-      return { used: usage, source: 'upstream' }
-    }
-    const { estimate } = this.plan.prompt
-    if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
-    return {
-      used: {
-        ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(this.stream) }),
-        promptTokens: usage?.promptTokens || (await this.plan.prompt.count()),
-        completionTokens: Math.max(usage?.completionTokens ?? 0, await this.completion.total()),
-      },
-      source: 'counted',
-    }
   }
 
   private sendEnd(result: StreamOutcome, used: TokenUsage, charged: number | null): void {
@@ -394,8 +383,4 @@ class StreamRelay {
     this.onEnd('end')
     return this.outcome.promise
   }
-}
-
-function extrasOf({ extras = {} }: StreamFollower): Pick<TokenUsage, 'extras'> {
-  return Object.keys(extras).length === 0 ? {} : { extras }
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../app-error.ts'
 import type { FailedCall } from '../dashboard/failures.ts'
-import { costOf, findPrice, reservationOf } from '../ledger/price.ts'
+import { COMPLETION_TOKENS_MAX, costOf, findPrice, reservationOf } from '../ledger/price.ts'
+import { obeyLimits } from '../limit/limit-answer.ts'
 import { allowsModel } from '../token/token.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
@@ -9,8 +10,11 @@ import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
 import { refusePin, type Caller } from './routing/caller.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
+import { mayUseOtherKey } from './routing/key-turns.ts'
 import type { AttemptResult } from './routing/health.ts'
-import { nextChannel, noChannel, routeOf, routeTo, waitError, type Route } from './routing/route.ts'
+import { nextChannel, noChannel, routeOf, routeTo, trialOf, waitError } from './routing/route.ts'
+import type { Route } from './routing/route.ts'
+import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
 import {
   credentialOf,
@@ -21,9 +25,12 @@ import {
 } from './relay-call.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
 import { ownError, shown, type RelayError } from './relay-error.ts'
+import { keepsResponses } from './responses/response-call.ts'
 import { earlierResponse, rememberResponse } from './responses/stored-responses.ts'
 import { relayStream } from './stream-answer.ts'
 import { readFigures, type FieldProblem, type RequestFigures } from './openai/surfaces.ts'
+import { keepTrace, noteNoChannel } from './trace/keep-trace.ts'
+import { trailOf } from './trace/trail.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
 
 /**
@@ -39,15 +46,19 @@ export async function relayText(
   const figures = figuresOf(read)
   if ('field' in figures) throw fieldRefusal(figures)
   const text: TextCall = { ...read, figures }
-  if (asked.surface.task === 'responses') await followResponse(parts, text)
+  if (asked.surface.task === 'responses') await followResponse(parts, call, text)
   await runAttempts(parts, call, text)
 }
 
 /** What goes on from a stored response goes where it is stored, and reads all that came before. */
-async function followResponse(parts: RelayParts, text: TextCall): Promise<void> {
-  const earlier = await earlierResponse(parts, text.caller, text.body)
+async function followResponse(parts: RelayParts, call: RelayCall, text: TextCall): Promise<void> {
+  const { body, caller, model, route } = text
+  const isKept = (): boolean =>
+    route.tiers.length === 0 ||
+    route.tiers.flat().some((channel) => keepsResponses(parts, call, channel, model))
+  const earlier = await earlierResponse(parts, caller, { body, isKept })
   if (earlier === null) return
-  text.route = await routeTo(parts, text, earlier.channel_id)
+  text.route = await routeTo(parts, text, earlier)
   text.earlierTokens = earlier.total_tokens
 }
 
@@ -68,7 +79,13 @@ export async function readTextCall(
     throw new AppError('token_model_not_allowed', { model: shown(model) })
   }
   refusePin(caller)
-  const route = await routeOf(parts, caller, model)
+  let route: Route
+  try {
+    route = await routeOf(parts, caller, model)
+  } catch (error) {
+    noteNoChannel(parts, call, { caller, model }, error)
+    throw error
+  }
   // Only a pinned channel lets a call without a model come this far.
   if (model === '') throw new AppError('relay_field_required', { field: 'model' })
   call.attempted.modelName = model
@@ -130,18 +147,20 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   let reserved: number | null = null
   let last: RelayError | null = null
   try {
-    const { paused } = text.route
-    let trial = paused.length === 0 ? null : await parts.liveStatus.trial(paused)
+    const { paused, tiers } = text.route
+    if (tiers.length === 0) trailOf(call).outcome = 'no_channel'
+    let trial = paused.length === 0 ? null : await trialOf(parts, paused)
     while (attempts < attemptsMax && !call.isGone) {
-      const isTrial = trial !== null
-      const channel = trial ?? nextChannel(parts, text, { tried, isFirst: attempts === 0 })
-      trial = null
+      const channel = trial ?? nextChannel(parts, call, text, { tried, isFirst: attempts === 0 })
       if (channel === null) break
+      const isTrial = trial !== null || channel.pause !== null
+      trial = null
       tried.add(channel.id)
       if (call.attempted !== null) call.attempted.channelId = channel.id
       const prepared = prepare(parts, call, text, channel)
       if (prepared instanceof AppError) {
         // Another channel may have a price for it, or the words.
+        trailOf(call).skip(channel, prepared.code === 'model_unpriced' ? 'price' : 'protocol')
         last ??= ownError(prepared, call.language)
         continue
       }
@@ -149,21 +168,30 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       if (call.isGone) break
       // A trial is our wish and not the client's: it takes none of its attempts.
       if (!isTrial) attempts += 1
-      const tell = parts.health.begin(channel, prepared.charge.modelName)
+      const beganMs = app.clock.monotonicMs()
+      const tell = parts.health.begin(channel, prepared.charge.modelName, beganMs)
       const outcome = await attempt(parts, call, text, { ...prepared, reserved })
       tell(resultOf(outcome))
+      if (isTrial || call.trail !== null || outcome.kind === 'failed') {
+        const elapsedMs = app.clock.monotonicMs() - beganMs
+        trailOf(call).attempt({ channel, outcome, isTrial, elapsedMs })
+      }
       if (outcome.kind !== 'failed') {
         reserved = null
-        if (isWell(outcome)) parts.liveStatus.answered(channel, byOf(call, text))
+        if (isWell(outcome)) parts.liveStatus.answered(channel, { ...byOf(call, text), isTrial })
         return
       }
       noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
       if (!outcome.mayRetry) break
+      if (mayUseOtherKey(channel, outcome, { tiers, tried, used: call.trail?.usedKeys })) {
+        tried.delete(channel.id)
+      }
     }
   } finally {
     // Whatever went wrong before an answer: the reservation goes back. Closed calls are left alone.
     if (reserved !== null) await app.ledger.release(call.requestId)
+    if (call.trail !== null) keepTrace(parts, call, text, call.trail)
   }
   if (call.isGone) return
   if (text.route.tiers.length === 0) throw noChannel(text.caller, text.model)
@@ -269,13 +297,19 @@ async function reserve(
   const { app, callers } = parts
   const { metering, maxCompletionTokens, extras } = text.figures
   const estimate = metering?.estimate ?? null
+  const preConsumedTokens = app.options.number('PreConsumedQuota')
+  const promptTokens =
+    estimate?.promptTokens ??
+    estimatePromptTokens(text.body, charge.modelName) + (text.earlierTokens ?? 0)
+  const completionTokens =
+    estimate?.completionTokens ??
+    Math.min(maxCompletionTokens ?? preConsumedTokens, COMPLETION_TOKENS_MAX)
   const amount =
     estimate === null
       ? reservationOf(charge.price, {
-          promptTokens:
-            estimatePromptTokens(text.body, charge.modelName) + (text.earlierTokens ?? 0),
+          promptTokens,
           maxCompletionTokens,
-          preConsumedTokens: app.options.number('PreConsumedQuota'),
+          preConsumedTokens,
           ...(extras === undefined ? {} : { extras }),
         })
       : costOf(charge.price, estimate)
@@ -284,6 +318,7 @@ async function reserve(
     userId: text.caller.user.id,
     tokenId: text.caller.token.id,
     amount,
+    tokens: promptTokens + completionTokens,
     nowSeconds: app.clock.nowSeconds(),
     node: app.node,
   }
@@ -291,9 +326,15 @@ async function reserve(
     app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
     throw new AppError('busy')
   })
+  if (typeof refusal === 'object') {
+    if (refusal !== null) {
+      const { tokens, nowSeconds } = operation
+      const zone = app.options.text('LimitTimeZone')
+      obeyLimits(call, refusal, { ask: { tokens, quota: amount }, nowSeconds, zone })
+    }
+    return amount
+  }
   switch (refusal) {
-    case null:
-      return amount
     case 'user_quota':
       throw new AppError('user_quota_insufficient')
     case 'token_quota':
@@ -315,6 +356,9 @@ function attempt(
   { charge, plan, reserved }: Prepared & { reserved: number },
 ): Promise<AttemptOutcome> {
   const prompt = promptOf(parts, text, charge)
+  if (text.figures.isRecording === true) {
+    return relayRecording(parts, call, charge, { plan, prompt, reserved })
+  }
   if (!text.figures.isStream) return relayWhole(parts, call, charge, { plan, prompt })
   return relayStream(parts, call, charge, {
     attempt: plan,

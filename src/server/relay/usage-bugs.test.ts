@@ -4,10 +4,12 @@ import { costOf, findPrice } from '../ledger/price.ts'
 import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
 import {
   aClient,
+  aRoute,
   aServedModel,
   bookedCall,
   chatBody,
   expectAllWell,
+  post,
   requestIdOf,
   startRelay,
   stream,
@@ -186,7 +188,7 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
   })
 })
 
-describe('B29', () => {
+describe('B28, B29', () => {
   let setup: RelaySetup
   beforeAll(async () => {
     setup = await startRelay()
@@ -204,5 +206,40 @@ describe('B29', () => {
     expect(answer.end).toBe('complete')
     expect(answer.text().length).toBeGreaterThan(bytes)
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
+  })
+
+  test('B28: calls side by side share nothing: each has its own figures, words and count', async () => {
+    const client = await aClient(setup)
+    const counted = ['gpt-4o', 'gpt-3.5-turbo'].map((name) => `${name}-b28+no-usage`)
+    await Promise.all(counted.map((model) => aRoute(setup, model)))
+    const count = async (model: string, words: string): Promise<unknown> => {
+      const messages = [{ role: 'user', content: words }]
+      const answer = await stream(setup, client, chatBody(model, { messages }))
+      return (await bookedCall(setup, requestIdOf(answer))).detail.prompt_tokens
+    }
+    const asked = Array.from({ length: 8 }, (_, index) =>
+      '天气 internationalization '.repeat(index),
+    )
+    const alone: unknown[] = []
+    for (const words of asked) for (const model of counted) alone.push(await count(model, words))
+    const together = Promise.all(
+      asked.flatMap((words) => counted.map((model) => count(model, words))),
+    )
+    const figures = [...asked.keys()].map(async (index) => {
+      const model = await aServedModel(setup, `prompt-${100 + index}+tokens-${1 + index}`)
+      const answer = await post(setup, client, chatBody(model))
+      const { detail } = await bookedCall(setup, requestIdOf(answer))
+      expect(answer.headers['x-gatehouse-quota']).toBe(String(101 + 2 * index))
+      expect(detail).toMatchObject({ prompt_tokens: 100 + index, completion_tokens: 1 + index })
+    })
+    const refusals = [400, 404, 409, 413, 415, 422].map(async (status) => {
+      const model = await aServedModel(setup, `fail-${status}`)
+      const answer = await post(setup, client, chatBody(model))
+      const { message, code } = Object(answer.json.error)
+      expect({ status: answer.status, code }).toEqual({ status, code: `code_${status}` })
+      expect(message).toContain(requestIdOf(answer))
+    })
+    await Promise.all([...figures, ...refusals])
+    expect(await together).toEqual(alone)
   })
 })

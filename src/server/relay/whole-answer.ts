@@ -56,6 +56,16 @@ export async function relayWhole(
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
   if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
   if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
+  return relayAnswer(parts, call, charge, { plan, prompt, answer })
+}
+
+/** Settles a whole answer with a good status, and only then answers the client. */
+export async function relayAnswer(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { plan, prompt, answer }: { plan: AttemptPlan; prompt: Prompt; answer: Answer },
+): Promise<AttemptOutcome> {
   const measured = await measureAnswer(parts, call, charge, {
     answer,
     prompt,
@@ -90,7 +100,8 @@ export async function measureAnswer(
   if (reading.kind === 'error') {
     // HTTP 200 with an error inside is a failure like any other.
     const status = hiddenStatus(reading.error, upstream.name)
-    return refused(call, charge, { ...answer, status, body })
+    const told = Buffer.from(JSON.stringify({ error: reading.error }))
+    return refused(call, charge, { ...answer, status, body: told })
   }
   const { usage } = reading.usage
   if (usage === null && prompt.estimate !== null) {
@@ -105,14 +116,14 @@ export async function measureAnswer(
     : { body, used: usage, source: 'upstream' }
 }
 
-const isGood = (status: number): boolean => status >= 200 && status < 300
+export const isGood = (status: number): boolean => status >= 200 && status < 300
 
 /**
  * The answer, or why there is none. A client that goes away gives up the upstream while it is
  * silent.
  */
 export function fetchWhole(
-  { egress, abortLater }: RelayParts,
+  { app, egress, abortLater }: RelayParts,
   call: RelayCall,
   request: UpstreamRequest,
 ): Promise<Answer | AttemptFailure> {
@@ -150,12 +161,15 @@ export function fetchWhole(
     },
   })
   const abort = (): void => abortLater(() => upstream.abort())
-  onEarlyEnd(call, abort, (why) => {
+  const isFinished = app.config.RELAY_CLIENT_GONE === 'finish'
+  onEarlyEnd(call, isFinished ? goOn : abort, (why) => {
     reason = why
     abort()
   })
   return promise
 }
+
+const goOn = (): void => {}
 
 /**
  * No answer. Nothing has reached the client, so another channel may be asked. What a client has
@@ -170,7 +184,7 @@ async function failed(
   if (failure === 'aborted') {
     const used = prompt.estimate ?? countedUsage(await prompt.count(), 0)
     const source = prompt.estimate === null ? 'counted' : 'estimated'
-    await settleCall(parts, call, charge, { used, source })
+    await settleCall(parts, call, charge, { used, source, ending: 'left' })
     return { kind: 'abandoned' }
   }
   return failedAttempt(call.language, failure)
@@ -255,7 +269,7 @@ async function settleAndSend(
   charge: Charge,
   { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
 ): Promise<void> {
-  const settled = await settleCall(parts, call, charge, { used, source })
+  const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
     outcome: 'answered',

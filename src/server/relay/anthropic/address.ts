@@ -18,6 +18,12 @@ export function anthropicUrl(channel: ProviderChannel, call: ProviderCall): stri
   return `${root}${path}${isBeta ? '?beta=true' : ''}`
 }
 
+/**
+ * Servers that speak as Anthropic does: some look for the key where Anthropic has it, others where
+ * everybody else does, as Claude Code can be told to send it.
+ */
+const COMPATIBLE = 52
+
 /** The version and the betas that a client of the same dialect was written for travel on. */
 export function anthropicHeaders(
   channel: ProviderChannel,
@@ -27,6 +33,7 @@ export function anthropicHeaders(
   const beta = clientHeaders['anthropic-beta']
   return {
     'x-api-key': channel.key,
+    ...(channel.type === COMPATIBLE ? { authorization: `Bearer ${channel.key}` } : {}),
     'anthropic-version': typeof version === 'string' ? version : DEFAULT_VERSION,
     ...(typeof beta === 'string' ? { 'anthropic-beta': beta } : {}),
   }

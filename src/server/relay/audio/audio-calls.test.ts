@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http'
 import OpenAI, { toFile } from 'openai'
 import OldOpenAI from 'openai-v4'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -8,16 +9,20 @@ import {
   aRoute,
   aServedModel,
   bookedCall,
+  eventually,
   expectAllWell,
   expectNothingCharged,
+  heldPoints,
   openCall,
   post,
   requestIdOf,
   startRelay,
+  startScriptedUpstream,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 const SPEECH = '/v1/audio/speech'
 const TRANSCRIPTIONS = '/v1/audio/transcriptions'
@@ -55,14 +60,7 @@ function formOf(fields: Record<string, string>, audio = wav(61)): { body: Buffer
 forEachDatabase('speech', (open) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay(open)
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 
   async function transcribe(
     fields: Record<string, string>,
@@ -89,6 +87,109 @@ forEachDatabase('speech', (open) => {
     const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
     expect(quota).toBe(Math.ceil(5 * 7.5))
     expect(detail).toMatchObject({ prompt_tokens: 5, completion_tokens: 0 })
+  })
+
+  describe('a recording goes on as it comes:', () => {
+    const SPOKEN = { input: 'hello, you', voice: 'a' }
+    const PIECE = Buffer.alloc(64 * 1024, 7)
+    const speak = (own: RelayClient, model: string, isPaused = false) =>
+      openCall(setup, own, { model, ...SPOKEN }, { path: SPEECH, isPaused })
+
+    /** An upstream whose recording a test writes. */
+    async function aRecorder() {
+      const opened = Promise.withResolvers<ServerResponse>()
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' })
+        opened.resolve(response)
+      })
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      return { model, opened: opened.promise, close: () => upstream.close() }
+    }
+
+    test('the first sound before the last is made, the last byte when it is paid for', async () => {
+      const own = await aClient(setup)
+      const { model, opened, close } = await aRecorder()
+      const speaking = speak(own, model)
+      const upstream = await opened
+      upstream.write(PIECE)
+      const answer = await speaking
+      await eventually(() => answer.bytes().length === PIECE.length - 1, 'the first sound')
+      expect(answer.headers).toMatchObject({ 'content-type': 'audio/mpeg' })
+      expect(answer.headers['x-gatehouse-quota']).toBe('10')
+      expect(await heldPoints(setup, own.userId)).toBe(10)
+      upstream.end(Buffer.from('end'))
+      expect(await answer.ended).toBe('complete')
+      expect(answer.bytes()).toEqual(Buffer.concat([PIECE, Buffer.from('end')]))
+      expect(await heldPoints(setup, own.userId)).toBe(0)
+      expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(10)
+      await close()
+    })
+
+    test('no faster than its client takes it', async () => {
+      const { model, opened, close } = await aRecorder()
+      const speaking = speak(client, model, true)
+      const upstream = await opened
+      let isFull = false
+      let written = 0
+      // Twice what sockets on the way can hold.
+      while (!isFull && written < 64 * 2 ** 20) {
+        written += PIECE.length
+        isFull = !upstream.write(PIECE) && !(await drained(upstream))
+      }
+      expect(isFull).toBe(true)
+      const answer = await speaking
+      upstream.end()
+      answer.response.resume()
+      expect(await answer.ended).toBe('complete')
+      await close()
+    })
+
+    const drained = (response: ServerResponse): Promise<boolean> =>
+      Promise.race([
+        new Promise<boolean>((resolve) => response.once('drain', () => resolve(true))),
+        new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300)),
+      ])
+
+    test('a client that leaves ends the upstream’s work and pays for the text', async () => {
+      const { model, opened, close } = await aRecorder()
+      const speaking = speak(client, model)
+      const upstream = await opened
+      upstream.write(PIECE)
+      const answer = await speaking
+      const stopped = new Promise((resolve) => upstream.once('close', resolve))
+      answer.leave()
+      await stopped
+      expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(10)
+      await close()
+    })
+
+    test('one that breaks is charged, and nobody takes it for the whole', async () => {
+      const { model, opened, close } = await aRecorder()
+      const speaking = speak(client, model)
+      const upstream = await opened
+      upstream.write(PIECE)
+      const answer = await speaking
+      await eventually(() => answer.bytes().length > 0, 'the first sound')
+      upstream.destroy()
+      expect(await answer.ended).toBe('broken')
+      const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+      expect({ quota, source: detail.usage_source }).toEqual({ quota: 10, source: 'estimated' })
+      await close()
+    })
+
+    test.each(['fail-cut', 'cut-after-0', 'fail-empty', 'error-200', 'html-200', 'fail-500'])(
+      'what is none leads to another channel: %s',
+      async (words) => {
+        const model = aModel()
+        await aRoute(setup, model, { words, priority: 9 })
+        await aRoute(setup, model)
+        const answer = await speak(client, model)
+        expect(await answer.ended).toBe('complete')
+        expect(answer.bytes().length).toBe(256)
+        expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(10)
+      },
+    )
   })
 
   test('of models that count tokens is estimated from the text, or counted in a stream', async () => {
@@ -230,14 +331,7 @@ const clients: [string, typeof OpenAI][] = [
 describe.each(clients)('openai %s', (_version, Client) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay()
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { sharesClient: true })
   const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
 
   test('reads aloud', async () => {

@@ -31,6 +31,7 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
   return {
     maxCompletionTokens: 0,
     isStream: format === 'sse',
+    isRecording: format !== 'sse',
     wantsUsage: false,
     metering: {
       estimate: isTokenPriced(model) ? tokensOf(input) : charactersOf(input),

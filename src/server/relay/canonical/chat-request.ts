@@ -9,8 +9,8 @@ import type { JsonRecord } from '../json/json-value.ts'
  * Null is always "the client did not say".
  */
 export interface ChatRequest {
-  /** Which dialect the client spoke; its names for fields are used in refusals. */
-  spokenIn: DialectName
+  /** In whose words the client spoke; its names for fields are used in refusals. */
+  spokenIn: SpokenName
   system: readonly TextPart[]
   messages: readonly Message[]
   tools: readonly Tool[]
@@ -38,8 +38,21 @@ export interface ChatRequest {
 
 export type DialectName = 'openai' | 'anthropic' | 'gemini'
 
+/** OpenAI has two sets of names for what clients can ask. */
+export type SpokenName = DialectName | 'responses'
+
 /** Whose words an upstream uses: a client's, or those that only upstreams have. */
-export type UpstreamName = DialectName | 'ollama' | 'cohere' | 'converse'
+export type UpstreamName =
+  | DialectName
+  | 'ollama'
+  | 'cohere'
+  | 'converse'
+  | 'coze'
+  | 'deepl'
+  | 'replicate'
+  | 'tencent'
+  | 'baidu'
+  | 'spark'
 
 export type Message =
   | { role: 'user'; parts: readonly UserPart[] }

@@ -29,3 +29,18 @@ export function unwrapSignature(value: string, dialect: DialectName): Signature 
 /** The seal, if this provider has made it; another's would be refused. */
 export const ownSignature = (signature: Signature | null, maker: DialectName): string | null =>
   signature?.by === maker ? signature.value : null
+
+/**
+ * A thought that Anthropic hides has no text, only bytes that it wants back. Clients of other
+ * dialects keep them as the seal of an empty thought.
+ */
+const HIDDEN = 'hidden:'
+
+export const sealOfHidden = (redacted: string, dialect: DialectName): string =>
+  wrapSignature({ by: 'anthropic', value: `${HIDDEN}${redacted}` }, dialect)
+
+/** The bytes of a hidden thought; null: the seal is of another kind. */
+export const hiddenThought = (signature: Signature | null): string | null =>
+  signature?.by === 'anthropic' && signature.value.startsWith(HIDDEN)
+    ? signature.value.slice(HIDDEN.length)
+    : null

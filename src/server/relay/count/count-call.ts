@@ -47,8 +47,9 @@ async function askProvider(
   const { surface } = text.asked
   const speaks = ({ type, modelMapping }: RoutableChannel): boolean =>
     providerOf(type, modelMapping.get(text.model) ?? text.model)?.dialect === surface.dialect
-  const channel = text.route.tiers.flat().find(speaks)
-  if (channel === undefined) return null
+  const found = text.route.tiers.flat().find(speaks)
+  if (found === undefined) return null
+  const channel = parts.keys.next(found, []) ?? found
   const figures = { maxCompletionTokens: null, isStream: false, wantsUsage: false }
   const modelName = channel.modelMapping.get(text.model) ?? text.model
   const plan = planAttempt(

@@ -58,7 +58,7 @@ export class CountThread {
   }
 
   private start(): Worker {
-    const worker = new Worker(new URL('../../worker-entry.js', import.meta.url), {
+    const worker = new Worker(new URL('../../code-cache/worker-entry.js', import.meta.url), {
       workerData: { module: this.script.href },
     })
     worker.unref()

@@ -70,6 +70,7 @@ describe('a client of OpenAI', () => {
     ['gemini', { reasoning_effort: 'none' }, 'reasoning_effort', 'gemini-2.5-pro'],
     ['gemini', { reasoning_effort: 'low' }, 'reasoning_effort', 'gemini-1.5-pro'],
     ['gemini', { verbosity: 'high' }, 'verbosity'],
+    ['gemini', { logprobs: true }, 'logprobs'],
   ]
   test.each(cases)('towards %s, %j: %s', (upstream, members, field, model) => {
     expect(refused('openai', upstream, { ...openai, ...members }, model)).toEqual([
@@ -178,6 +179,7 @@ describe('a client of Gemini', () => {
     ],
     ['openai', config({ responseModalities: ['IMAGE'] }), 'generationConfig.responseModalities'],
     ['openai', config({ speechConfig: {} }), 'generationConfig.speechConfig'],
+    ['openai', config({ responseLogprobs: true }), 'generationConfig.responseLogprobs'],
     ['openai', config({ responseMimeType: 'text/x.enum' }), 'generationConfig.responseMimeType'],
     ['openai', { tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
     ['openai', { cachedContent: 'cachedContents/1' }, 'cachedContent'],

@@ -1,23 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { errorText } from '../../../contract/errors.ts'
 import { GEMINI_SEAL } from '../../../../tools/fake-upstream/native/gemini-answers.ts'
 import { ANTHROPIC_SEAL } from '../../../../tools/fake-upstream/native/anthropic-answers.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import {
-  aClient,
   aModel,
   aRoute,
   bookedCall,
-  expectAllWell,
   expectNothingCharged,
   openCall,
   post,
   requestIdOf,
-  startRelay,
   type RelayClient,
   type RelayInput,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** What clients of Anthropic's and Gemini's dialect find here beside the answer to their question. */
 
@@ -25,17 +23,7 @@ type Json = Record<string, unknown>
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
+useRelay((now) => ({ setup, client } = now))
 
 async function aServed(type: number, words = '', over: Json = {}): Promise<string> {
   const model = aModel(words)
@@ -254,6 +242,16 @@ describe('Azure is called', () => {
       expect(quota).toBeGreaterThan(10)
     },
   )
+
+  test('without the question for usage that an old version refuses, also if the client asks it', async () => {
+    const model = await aServed(3, '', { config: '{"api_version":"2024-03-01-preview"}' })
+    const body = { model, ...hello, stream: true, stream_options: { include_usage: true } }
+    const answer = await openCall(setup, client, body)
+    await answer.ended
+    expect(answer.text()).toContain('[DONE]')
+    expect(lastSent()?.body).not.toHaveProperty('stream_options')
+    expect((await bookedCall(setup, requestIdOf(answer))).detail['usage_source']).toBe('counted')
+  })
 
   test('by the model itself in version v1', async () => {
     const model = await aServed(3, '', { config: '{"api_version":"v1"}' })

@@ -1,51 +1,84 @@
-import type { ChatRequest, DialectName } from '../canonical/chat-request.ts'
+import type { ChatRequest, SpokenName } from '../canonical/chat-request.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import type { AppError } from '../../app-error.ts'
 
 /** What a client calls a field of the canonical request, for refusals that it is to understand. */
 const NAMES = {
-  topK: { openai: 'top_k', anthropic: 'top_k', gemini: 'generationConfig.topK' },
-  stop: { openai: 'stop', anthropic: 'stop_sequences', gemini: 'generationConfig.stopSequences' },
-  seed: { openai: 'seed', anthropic: 'seed', gemini: 'generationConfig.seed' },
-  choices: { openai: 'n', anthropic: 'n', gemini: 'generationConfig.candidateCount' },
+  topK: {
+    openai: 'top_k',
+    responses: 'top_k',
+    anthropic: 'top_k',
+    gemini: 'generationConfig.topK',
+  },
+  topP: {
+    openai: 'top_p',
+    responses: 'top_p',
+    anthropic: 'top_p',
+    gemini: 'generationConfig.topP',
+  },
+  stop: {
+    openai: 'stop',
+    responses: 'stop',
+    anthropic: 'stop_sequences',
+    gemini: 'generationConfig.stopSequences',
+  },
+  seed: { openai: 'seed', responses: 'seed', anthropic: 'seed', gemini: 'generationConfig.seed' },
+  choices: {
+    openai: 'n',
+    responses: 'n',
+    anthropic: 'n',
+    gemini: 'generationConfig.candidateCount',
+  },
   presencePenalty: {
     openai: 'presence_penalty',
+    responses: 'presence_penalty',
     anthropic: 'presence_penalty',
     gemini: 'generationConfig.presencePenalty',
   },
   frequencyPenalty: {
     openai: 'frequency_penalty',
+    responses: 'frequency_penalty',
     anthropic: 'frequency_penalty',
     gemini: 'generationConfig.frequencyPenalty',
   },
   topLogprobs: {
     openai: 'logprobs',
+    responses: 'top_logprobs',
     anthropic: 'logprobs',
     gemini: 'generationConfig.responseLogprobs',
   },
   output: {
     openai: 'response_format',
+    responses: 'text.format',
     anthropic: 'output_config.format',
     gemini: 'generationConfig.responseMimeType',
   },
   thinking: {
     openai: 'reasoning_effort',
+    responses: 'reasoning.effort',
     anthropic: 'thinking',
     gemini: 'generationConfig.thinkingConfig',
   },
   temperature: {
     openai: 'temperature',
+    responses: 'temperature',
     anthropic: 'temperature',
     gemini: 'generationConfig.temperature',
   },
   parallelTools: {
     openai: 'parallel_tool_calls',
+    responses: 'parallel_tool_calls',
     anthropic: 'tool_choice.disable_parallel_tool_use',
     gemini: 'toolConfig',
   },
-  toolChoice: { openai: 'tool_choice', anthropic: 'tool_choice', gemini: 'toolConfig' },
-  tools: { openai: 'tools', anthropic: 'tools', gemini: 'tools' },
-} as const satisfies Record<string, Record<DialectName, string>>
+  toolChoice: {
+    openai: 'tool_choice',
+    responses: 'tool_choice',
+    anthropic: 'tool_choice',
+    gemini: 'toolConfig',
+  },
+  tools: { openai: 'tools', responses: 'tools', anthropic: 'tools', gemini: 'tools' },
+} as const satisfies Record<string, Record<SpokenName, string>>
 
 /** The refusal of a field that the upstream's dialect has no word for. */
 export const cannotSay = (request: ChatRequest, field: keyof typeof NAMES): AppError =>

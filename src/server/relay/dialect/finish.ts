@@ -6,22 +6,30 @@ import type { Provider, ProviderCall, ProviderChannel } from './provider.ts'
 
 /** The last touches of a provider to a request in its dialect. */
 
+/** A call, and the channel it goes to. */
+export interface Sent {
+  channel: ProviderChannel
+  to: ProviderCall
+}
+
 /** The body as this provider of its dialect wants it. */
-export function finished(provider: Provider, to: ProviderCall, bytes: Buffer): Buffer {
+export function finished(provider: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
   if (provider.edits === undefined) return bytes
   const body = scanBody(bytes)
   if (!body.ok) throw new Error(`a written body is broken: ${body.reason}`)
-  const edits = provider.edits(body, to)
+  const edits = provider.edits(body, to, channel)
   return edits.length === 0 ? bytes : splice(body, edits)
 }
 
-/** The request with what must happen to it right before it goes out. */
+/** The request with what must happen to it right before it goes out, and how it goes. */
 export function sealedBy(
   provider: Provider,
-  channel: ProviderChannel,
+  { channel, to }: Sent,
   request: UpstreamRequest,
   clock: Pick<Clock, 'nowSeconds'>,
 ): UpstreamRequest {
-  if (provider.seal === undefined) return request
-  return { ...request, seal: provider.seal(channel, request, () => clock.nowSeconds()) }
+  const via = provider.via?.(channel, to) ?? null
+  if (provider.seal === undefined) return via === null ? request : { ...request, via }
+  const seal = provider.seal(channel, request, () => clock.nowSeconds())
+  return { ...request, seal, ...(via === null ? {} : { via }) }
 }

@@ -4,6 +4,7 @@ import { AppError } from '../../app-error.ts'
 import { eventsOfAnswer } from '../canonical/chat-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { responsesClient } from '../responses/client.ts'
 import { dialects } from './dialects.ts'
 import { convertedOutput, splicedOutput } from './stream-output.ts'
 
@@ -16,13 +17,15 @@ const NAMES = (
   'code status promptFeedback blockReason inlineData mimeType thought thoughtSignature reasoning_content ' +
   'reasoning_details messages contents tools tool_choice system systemInstruction generationConfig ' +
   'input_tokens output_tokens prompt_tokens completion_tokens promptTokenCount source image_url url ' +
-  'tool_use_id tool_call_id thinkingConfig response_format json_schema schema stop max_tokens'
+  'tool_use_id tool_call_id thinkingConfig response_format json_schema schema stop max_tokens ' +
+  'input instructions call_id output summary encrypted_content reasoning effort format'
 ).split(' ')
 const WORDS = (
   'text image tool_use tool_result thinking redacted_thinking message_start content_block_start ' +
   'content_block_delta content_block_stop message_delta message_stop ping error user assistant model ' +
   'system tool function stop tool_calls STOP SAFETY text_delta input_json_delta signature_delta ' +
-  'thinking_delta data:image/png;base64,AA== https://a.example/b json_schema enabled auto any'
+  'thinking_delta data:image/png;base64,AA== https://a.example/b json_schema enabled auto any ' +
+  'message function_call function_call_output reasoning input_text output_text input_image high'
 ).split(' ')
 
 const { value } = fc.letrec((tie) => ({
@@ -39,6 +42,8 @@ const record = fc
   .map((object) => ({ ...object }) as JsonRecord)
 
 const all = Object.values(dialects)
+const names = Object.keys(dialects)
+const clients = [...all, responsesClient({})]
 const head = { id: 'id', model: 'm', nowSeconds: 1, wantsUsage: true }
 const used = countedUsage(1, 1)
 const eventOf = (sent: unknown) => {
@@ -54,7 +59,7 @@ describe.each(all)('$name', (dialect) => {
         dialect.textsOf(answer)
         dialect.wholeAsEvents(answer, true)
         const read = dialect.readAnswer(answer)
-        for (const other of all) {
+        for (const other of clients) {
           expect(() => JSON.stringify(other.writeAnswer(read, head))).not.toThrow(/./)
           const writer = other.streamWriter(head)
           for (const event of eventsOfAnswer(read)) writer.write(event)
@@ -69,7 +74,7 @@ describe.each(all)('$name', (dialect) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(record, value), { maxLength: 8 }), (stream) => {
         const follower = dialect.follow(1000)
-        const outputs = all.map((client) =>
+        const outputs = clients.map((client) =>
           client === dialect
             ? splicedOutput(client, { framing: 'events', wantsUsage: false })
             : convertedOutput(client, dialect, { framing: 'array', head }),
@@ -87,13 +92,16 @@ describe.each(all)('$name', (dialect) => {
       { numRuns: 300 },
     )
   })
+})
 
-  test('reads any request or refuses it, and so does whoever is to write it', () => {
+test.each(clients.map((client, index) => [names[index] ?? 'responses', client] as const))(
+  '%s: reads any request or refuses it, and so does whoever is to write it',
+  (_name, client) => {
     fc.assert(
       fc.property(record, (body) => {
         for (const other of all) {
           try {
-            const request = dialect.readRequest(body)
+            const request = client.readRequest(body)
             other.writeRequest(request, { model: 'm', isStream: true, asksForUsage: true })
           } catch (error) {
             // Anything else is thrown on, and fails the property.
@@ -104,5 +112,5 @@ describe.each(all)('$name', (dialect) => {
       }),
       { numRuns: 500 },
     )
-  })
-})
+  },
+)

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { anAdmin } from '../../test/factories.ts'
 import {
   aClient,
   aModel,
   aRoute,
   bookedCall,
-  expectAllWell,
   expectNothingCharged,
   openCall,
   post,
@@ -14,6 +13,7 @@ import {
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** Counting, embedding, listing and pricing across dialects. */
 
@@ -21,17 +21,7 @@ type Json = Record<string, unknown>
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
+useRelay((now) => ({ setup, client } = now))
 
 async function aServed(type: number, words = '', name = aModel(words)): Promise<string> {
   await aRoute(setup, name, { type })

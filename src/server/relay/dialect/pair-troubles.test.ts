@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { DialectName } from '../canonical/chat-request.ts'
+import type { DialectName, SpokenName } from '../canonical/chat-request.ts'
 import { speakers } from '../../test/dialect-clients.ts'
+import { responsesSpeaker } from '../../test/responses-client.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -27,7 +28,12 @@ const types: [type: number, label: string][] = [
   [14, 'Anthropic'],
   [24, 'Gemini'],
 ]
-const pairs = names.flatMap((name) => types.map(([type, label]) => ({ name, type, label })))
+const clients = { ...speakers, responses: responsesSpeaker }
+const spoken: SpokenName[] = [...names, 'responses']
+const pairs = spoken
+  .flatMap((name) => types.map(([type, label]) => ({ name, type, label })))
+  // OpenAI has responses of its own: responses/response-calls.test.ts.
+  .filter(({ name, type }) => name !== 'responses' || type !== 1)
 
 describe('while an upstream thinks', () => {
   test('its client hears a sign of life that it knows, or nothing', async () => {
@@ -68,9 +74,9 @@ forEachDatabase('troubles', (open) => {
     setup.upstream.seen()
   })
 
-  const headersOf = (name: DialectName): Record<string, string> => ({
+  const headersOf = (name: SpokenName): Record<string, string> => ({
     authorization: '',
-    ...speakers[name].headers(client),
+    ...clients[name].headers(client),
   })
 
   async function aServed(type: number, words: string): Promise<string> {
@@ -79,22 +85,22 @@ forEachDatabase('troubles', (open) => {
     return model
   }
 
-  const whole = (name: DialectName, model: string) =>
-    post(setup, client, speakers[name].body(model, {}, false), {
-      path: speakers[name].path(model, false),
+  const whole = (name: SpokenName, model: string) =>
+    post(setup, client, clients[name].body(model, {}, false), {
+      path: clients[name].path(model, false),
       headers: headersOf(name),
     })
 
-  const opened = (name: DialectName, model: string, headers: Record<string, string> = {}) =>
-    openCall(setup, client, speakers[name].body(model, {}, true), {
-      path: speakers[name].path(model, true),
+  const opened = (name: SpokenName, model: string, headers: Record<string, string> = {}) =>
+    openCall(setup, client, clients[name].body(model, {}, true), {
+      path: clients[name].path(model, true),
       headers: { ...headersOf(name), ...headers },
     })
 
-  async function streamed(name: DialectName, model: string, headers = {}) {
+  async function streamed(name: SpokenName, model: string, headers = {}) {
     const answer = await opened(name, model, headers)
     await answer.ended
-    return { answer, said: speakers[name].streamed(answer.text()) }
+    return { answer, said: clients[name].streamed(answer.text()) }
   }
 
   describe.each(pairs)('$name to $label', ({ name, type }) => {
@@ -115,7 +121,7 @@ forEachDatabase('troubles', (open) => {
         const isNumbered = words === 'error-200' && type !== 1
         if (!isNumbered) expect(answer.status).toBe(status)
         expect(answer.status).toBeGreaterThanOrEqual(400)
-        const { message } = speakers[name].error(body as unknown as Record<string, unknown>)
+        const { message } = clients[name].error(body as unknown as Record<string, unknown>)
         expect(message).toContain(requestIdOf(answer))
         expect(message).not.toContain('<html>')
       }

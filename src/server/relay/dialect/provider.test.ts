@@ -3,6 +3,15 @@ import { providerOf, type ProviderCall, type Task } from './provider.ts'
 
 /** Addresses, byte for byte, as the providers' references give them. */
 
+const CALL_HEAD = {
+  task: 'chat' as const,
+  model: 'm',
+  isStream: false,
+  clientQuery: new URLSearchParams(),
+  clientHeaders: {},
+  ownAddress: '',
+}
+
 function urlOf(
   type: number,
   baseUrl: string,
@@ -12,15 +21,7 @@ function urlOf(
   return (
     providerOf(type)?.url(
       { type, key: 'k', baseUrl, apiVersion: version },
-      {
-        task: 'chat',
-        model: 'm',
-        isStream: false,
-        clientQuery: new URLSearchParams(),
-        clientHeaders: {},
-        ownAddress: '',
-        ...call,
-      },
+      { ...CALL_HEAD, ...call },
     ) ?? null
   )
 }
@@ -39,6 +40,26 @@ describe('Anthropic', () => {
     ['', { task: 'embeddings' }, null],
   ])('%s %j: %s', (base, call, url) => {
     expect(urlOf(14, base, call)).toBe(url)
+  })
+})
+
+describe('what speaks as Anthropic does', () => {
+  test.each([
+    ['https://llm.example/anthropic', 'https://llm.example/anthropic/v1/messages'],
+    ['https://llm.example/v1', 'https://llm.example/v1/messages'],
+    ['', null],
+  ])('at %j: %s', (base, url) => {
+    expect(urlOf(52, base)).toBe(url)
+  })
+
+  test('finds its key where it may look for it; Anthropic itself where it does', () => {
+    const headersOf = (type: number) => {
+      const call = { ...CALL_HEAD, clientHeaders: {} }
+      return providerOf(type)?.headers({ type, key: 'k', baseUrl: '', apiVersion: '' }, call)
+    }
+    expect(headersOf(52)).toMatchObject({ 'x-api-key': 'k', authorization: 'Bearer k' })
+    expect(headersOf(14)).toMatchObject({ 'x-api-key': 'k' })
+    expect(headersOf(14)).not.toHaveProperty('authorization')
   })
 })
 
@@ -89,7 +110,6 @@ test.each<Task>(['countTokens'])('OpenAI has no %s', (task) => {
   expect(urlOf(1, '', { task })).toBeNull()
 })
 
-test('types that nobody here speaks with have no provider', () => {
-  expect(providerOf(15)).toBeNull()
-  expect(providerOf(18)).toBeNull()
+test('services that have ended, and what is passed on as it is, have no provider', () => {
+  for (const type of [11, 21, 43]) expect(providerOf(type)).toBeNull()
 })

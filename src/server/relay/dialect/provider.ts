@@ -1,4 +1,4 @@
-import { channelType, upstreamUrl, type Protocol } from '../../../contract/channel-types.ts'
+import { channelType, type Protocol } from '../../../contract/channel-types.ts'
 import { anthropicHeaders, anthropicUrl } from '../anthropic/address.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from '../azure/address.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
@@ -6,9 +6,9 @@ import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { openaiHeaders } from '../openai/address.ts'
 import { nativeProviders } from '../providers/native-providers.ts'
-import type { Seal, UpstreamRequest } from '../transport/upstream-call.ts'
+import { limitEdits, openaiFamily, takesOtherLimit } from '../providers/openai-family.ts'
+import type { Seal, UpstreamRequest, Via } from '../transport/upstream-call.ts'
 import type { Wire } from './wire.ts'
 
 /**
@@ -26,9 +26,11 @@ export interface Provider {
   /** How streams are laid out; absent: as server-sent events. */
   wire?: Wire
   /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
-  edits?(body: ScannedBody, call: ProviderCall): MemberEdit[]
+  edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
   /** What must happen to a request before it goes out; absent: nothing. */
   seal?(channel: ProviderChannel, request: UpstreamRequest, nowSeconds: () => number): Seal
+  /** How a call is made that takes more than one request; absent or null: as all others. */
+  via?(channel: ProviderChannel, call: ProviderCall): Via | null
 }
 
 /** What the relay can ask of an upstream. */
@@ -74,46 +76,22 @@ export interface ProviderCall {
   ownAddress: string
 }
 
-const OPENAI_PATHS: Readonly<Partial<Record<Task, string>>> = {
-  chat: '/v1/chat/completions',
-  completions: '/v1/completions',
-  embeddings: '/v1/embeddings',
-  // A client of another dialect, whose texts are put into one list.
-  embedContent: '/v1/embeddings',
-  batchEmbedContents: '/v1/embeddings',
-  moderations: '/v1/moderations',
-  images: '/v1/images/generations',
-  imageEdits: '/v1/images/edits',
-  speech: '/v1/audio/speech',
-  transcriptions: '/v1/audio/transcriptions',
-  translations: '/v1/audio/translations',
-  rerank: '/v1/rerank',
-  responses: '/v1/responses',
+/** Of some protocols, the model, the task or the type decides how it is spoken with. */
+export type ProviderRow = Provider | ((model: string, task: Task, type: number) => Provider)
+
+const azure: Provider = {
+  dialect: 'openai',
+  url: azureUrl,
+  headers: azureHeaders,
+  asksForUsage: azureAsksForUsage,
 }
 
-/** Dialects that refuse `stream_options`. */
-const WITHOUT_STREAM_OPTIONS: ReadonlySet<number> = new Set([26])
-
-/** Of some protocols, the model decides how it is spoken with. */
-export type ProviderRow = Provider | ((model: string) => Provider)
+const thinkingAzure: Provider = { ...azure, edits: limitEdits }
 
 const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   ...nativeProviders,
-  openai: {
-    dialect: 'openai',
-    url({ type, baseUrl }, { task, model }) {
-      const path = OPENAI_PATHS[task]
-      return path === undefined ? null : upstreamUrl(type, baseUrl, path, model)
-    },
-    headers: openaiHeaders,
-    asksForUsage: ({ type }) => !WITHOUT_STREAM_OPTIONS.has(type),
-  },
-  azure: {
-    dialect: 'openai',
-    url: azureUrl,
-    headers: azureHeaders,
-    asksForUsage: azureAsksForUsage,
-  },
+  openai: openaiFamily,
+  azure: (model) => (takesOtherLimit(model) ? thinkingAzure : azure),
   anthropic: {
     dialect: 'anthropic',
     url: anthropicUrl,
@@ -129,7 +107,7 @@ const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
 }
 
 /** Null: nobody here speaks with channels of this type yet. */
-export function providerOf(type: number, model = ''): Provider | null {
+export function providerOf(type: number, model = '', task: Task = 'chat'): Provider | null {
   const row = providers[channelType(type).protocol]
-  return typeof row === 'function' ? row(model) : (row ?? null)
+  return typeof row === 'function' ? row(model, task, type) : (row ?? null)
 }

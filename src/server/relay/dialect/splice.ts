@@ -14,7 +14,11 @@ export function systemPromptEdit(
   body: ScannedBody,
   systemPrompt: string,
 ): MemberEdit[] {
-  if (systemPrompt === '' || surface.task !== 'chat') return []
+  if (systemPrompt === '') return []
+  if (surface.task === 'responses') {
+    return [{ set: 'instructions', json: JSON.stringify(systemPrompt) }]
+  }
+  if (surface.task !== 'chat') return []
   switch (surface.dialect) {
     case 'openai':
       return [withSystemPrompt(body, systemPrompt)]
@@ -33,7 +37,7 @@ export function systemPromptEdit(
 export function dialectEdits(
   surface: Surface,
   body: ScannedBody,
-  to: { model: string; isRenamed: boolean; asksForUsage: boolean },
+  to: { model: string; isRenamed: boolean; asksForUsage: boolean; refusesUsage: boolean },
 ): MemberEdit[] {
   switch (surface.dialect) {
     case 'openai':
@@ -42,6 +46,8 @@ export function dialectEdits(
         ...(to.asksForUsage
           ? [{ set: 'include_usage', inside: 'stream_options', json: 'true' }]
           : []),
+        // An answer without its figures is better than none.
+        ...(to.refusesUsage ? [{ remove: 'stream_options' }] : []),
       ]
     case 'anthropic':
       return [

@@ -13,11 +13,10 @@ import type {
 } from '../canonical/chat-request.ts'
 import { familyOf } from '../canonical/chat-request.ts'
 import { invalidField, unsupportedField, type Members } from '../canonical/reading.ts'
-import { unwrapSignature } from '../canonical/signature.ts'
+import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
 import { jsonSchemaOf } from './schema.ts'
-import { hiddenThought } from './seals.ts'
 
 /**
  * A generateContent request in the canonical form. Source: Gemini API reference, "Generating

@@ -6,11 +6,10 @@ import type {
   FinishReason,
 } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
-import { wrapSignature } from '../canonical/signature.ts'
+import { sealOfHidden, wrapSignature } from '../canonical/signature.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
-import { sealOfHidden } from './seals.ts'
 import { writeGeminiUsage } from './usage.ts'
 
 /** A GenerateContentResponse, whole or streamed, for clients of Gemini's dialect. */
@@ -52,7 +51,7 @@ function writePart(part: AnswerPart): JsonRecord[] {
     case 'thinking':
       return part.redacted === null
         ? [{ text: part.text, thought: true, ...sealed(part.signature) }]
-        : [{ text: '', thought: true, thoughtSignature: sealOfHidden(part.redacted) }]
+        : [{ text: '', thought: true, thoughtSignature: sealOfHidden(part.redacted, 'gemini') }]
     case 'toolCall':
       return [callPart(part, part.argumentsJson)]
     default:
@@ -100,7 +99,7 @@ export class GeminiStreamWriter implements StreamWriter {
       case 'signature':
         return this.part(event.choice, { text: '', thought: true, ...sealed(event.signature) })
       case 'redacted': {
-        const thoughtSignature = sealOfHidden(event.redacted)
+        const thoughtSignature = sealOfHidden(event.redacted, 'gemini')
         return this.part(event.choice, { text: '', thought: true, thoughtSignature })
       }
       case 'image': {

@@ -33,6 +33,8 @@ export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord
   const { system, tools, output } = request
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   if (request.parallelTools === false && tools.length > 0) throw cannotSay(request, 'parallelTools')
+  // They come in a shape that no other client knows.
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const config = present({
     temperature: request.temperature,
     topP: request.topP,
@@ -43,8 +45,6 @@ export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord
     seed: request.seed,
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
-    responseLogprobs: request.topLogprobs === null ? null : true,
-    logprobs: request.topLogprobs === 0 ? null : request.topLogprobs,
     ...formatOf(output),
     thinkingConfig: geminiThinking(request, to.model),
   })

@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from 'openai'
 import OldOpenAI from 'openai-v4'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -9,32 +9,24 @@ import {
   aServedModel,
   bookedCall,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   heldPoints,
   post,
   requestIdOf,
   startCall,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 const path = '/v1/images/generations'
 
 forEachDatabase('pictures', (open) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay(open)
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 
   async function charged(body: Record<string, unknown>, input = path) {
     const answer = await post(setup, client, { prompt: 'a cat', ...body }, { path: input })
@@ -188,14 +180,7 @@ const clients: [string, typeof OpenAI][] = [
 describe.each(clients)('openai %s', (_version, Client) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay()
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { sharesClient: true })
   const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
 
   test('draws', async () => {

@@ -26,6 +26,8 @@ export interface RequestFigures {
   isStream: boolean
   /** The client wants the usage chunk itself. */
   wantsUsage: boolean
+  /** The answer is no text, and goes on as it comes. */
+  isRecording?: boolean
   /** How the call is measured, where that is not by its text alone. */
   metering?: Metering
   /** What may be used beside the tokens, held back with them. */

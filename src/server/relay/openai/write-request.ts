@@ -36,7 +36,9 @@ const USER_ID_MAX = 64
 export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord {
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   if (request.topK !== null && OWN_MODEL.test(to.model)) throw cannotSay(request, 'topK')
-  const { topLogprobs, maxCompletionTokens } = request
+  // They come in a shape that no other client knows.
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  const { maxCompletionTokens } = request
   return {
     model: to.model,
     messages: [...systemOf(request), ...turnsOf(request.messages).flatMap(writeTurn(to))],
@@ -55,7 +57,6 @@ export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord
     }),
     ...(request.stop.length === 0 ? {} : { stop: request.stop }),
     ...(request.choices === 1 ? {} : { n: request.choices }),
-    ...(topLogprobs === null ? {} : { logprobs: true, top_logprobs: topLogprobs }),
     ...(to.isStream ? { stream: true } : {}),
     ...(to.asksForUsage ? { stream_options: { include_usage: true } } : {}),
   }

@@ -1,6 +1,7 @@
 import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Settlement } from '../../ledger/operations.ts'
+import { obeyLimits } from '../../limit/limit-answer.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
 import {
@@ -58,7 +59,7 @@ export async function relayProxy(
 }
 
 async function channelOf(
-  { channels }: RelayParts,
+  { channels, keys }: RelayParts,
   { user, token, pinnedChannel }: Caller,
   { channelId }: ProxyCall,
 ): Promise<RoutableChannel> {
@@ -71,7 +72,7 @@ async function channelOf(
     throw new AppError('channel_pin_unknown')
   }
   if (!channel.isEnabled) throw new AppError('channel_pin_disabled')
-  return channel
+  return keys.next(channel, []) ?? channel
 }
 
 function requestOf(
@@ -98,15 +99,21 @@ async function reserve(
   call: RelayCall,
   { user, token }: Caller,
 ): Promise<void> {
+  const quota = app.options.number('ProxyCallQuota')
+  const nowSeconds = app.clock.nowSeconds()
   const refusal = await app.ledger.reserve({
     requestId: call.requestId,
     userId: user.id,
     tokenId: token.id,
-    amount: app.options.number('ProxyCallQuota'),
-    nowSeconds: app.clock.nowSeconds(),
+    amount: quota,
+    nowSeconds,
     node: app.node,
   })
   if (refusal === null) return
+  if (typeof refusal === 'object') {
+    const zone = app.options.text('LimitTimeZone')
+    return obeyLimits(call, refusal, { ask: { tokens: 0, quota }, nowSeconds, zone })
+  }
   const isUser = refusal === 'user_quota' || refusal === 'user_unavailable'
   throw new AppError(isUser ? 'user_quota_insufficient' : 'token_quota_insufficient')
 }

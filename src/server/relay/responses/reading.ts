@@ -11,6 +11,7 @@ import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
+import { responseAsEvents, responseErrorPiece } from './client.ts'
 
 /**
  * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
@@ -111,23 +112,11 @@ function responseReading(onResponse: OnResponse): Metering['reading'] {
         },
       })
     },
-    wholeAsEvents(response) {
-      const type = `response.${endingOf(response.status)}`
-      const created = { type: 'response.created', sequence_number: 0, response }
-      const ended = { type, sequence_number: 1, response }
-      return [created, ended].map((event) => ({ name: event.type, data: JSON.stringify(event) }))
-    },
+    wholeAsEvents: responseAsEvents,
     end: null,
-    errorPiece(error, requestId) {
-      const { data } = dialects.openai.errorPiece(error, requestId)
-      const { message, code, param } = recordOr(recordOr(parseJson(data)).error)
-      return { name: 'error', data: JSON.stringify({ type: 'error', code, message, param }) }
-    },
+    errorPiece: responseErrorPiece,
   }
 }
-
-const endingOf = (status: unknown): string =>
-  status === 'incomplete' || status === 'failed' ? status : 'completed'
 
 function tell(response: JsonRecord, onResponse: OnResponse): void {
   const total = recordOr(response.usage).total_tokens

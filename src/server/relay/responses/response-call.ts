@@ -11,6 +11,7 @@ import {
 import { ownError } from '../relay-error.ts'
 import { refusePin } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
+import { withKey } from '../routing/route.ts'
 import { failedAttempt } from '../attempt.ts'
 import { decodedBody, fetchWhole, refusedAnswer } from '../whole-answer.ts'
 import { deleteResponse } from './response-store.ts'
@@ -51,7 +52,8 @@ export async function relayStoredResponse(
   if (call.query.get('stream') === 'true')
     throw new AppError('relay_field_unsupported', { field: 'stream' })
   const known = await knownResponse(parts, caller, responseId)
-  const channel = (await parts.channels.current()).find(known.channel_id)
+  const found = (await parts.channels.current()).find(known.channel_id)
+  const channel = found && withKey(found, known.key_id)
   const url = channel?.isEnabled === true ? urlOf(parts, call, channel, known.model) : null
   if (channel === undefined || url === null)
     throw new AppError('response_unknown', { id: responseId })
@@ -99,6 +101,14 @@ interface UpstreamPlace {
   query: string
   headers: Record<string, string>
 }
+
+/** Whether the channel keeps responses, so that one can be gone on from. */
+export const keepsResponses = (
+  parts: RelayParts,
+  call: RelayCall,
+  channel: RoutableChannel,
+  model: string,
+): boolean => urlOf(parts, call, channel, model) !== null
 
 /** Where the channel keeps its responses. */
 function urlOf(

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import OldOpenAI from 'openai-v4'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
@@ -10,18 +10,17 @@ import {
   aServedModel,
   bookedCall,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   heldPoints,
   openCall,
   post,
   requestIdOf,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 import { deleteExpiredResponses } from './response-store.ts'
 
 const path = '/v1/responses'
@@ -29,14 +28,7 @@ const path = '/v1/responses'
 forEachDatabase('the Responses API', (open) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay(open)
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 
   const ask = (body: Record<string, unknown>, own = client) =>
     post(setup, own, { input: 'What is the answer?', ...body }, { path })
@@ -339,14 +331,9 @@ describe.each(clients)('openai %s', (_version, Client) => {
   let setup: RelaySetup
   let client: RelayClient
   let model: string
+  useRelay((now) => ({ setup, client } = now), { sharesClient: true })
   beforeAll(async () => {
-    setup = await startRelay()
-    client = await aClient(setup)
     model = await aServedModel(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
   })
   const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
 

@@ -4,6 +4,8 @@ import type { Queries } from '../../db/database.ts'
 export interface KnownResponse {
   response_id: string
   channel_id: number
+  /** With which of the channel's keys; '': it had one. */
+  key_id: string
   model: string
   total_tokens: number
 }
@@ -15,7 +17,7 @@ export async function findResponse(
 ): Promise<KnownResponse | null> {
   const row = await db
     .selectFrom('response_channels')
-    .select(['response_id', 'channel_id', 'model', 'total_tokens'])
+    .select(['response_id', 'channel_id', 'key_id', 'model', 'total_tokens'])
     .where('user_id', '=', userId)
     .where('response_id', '=', responseId)
     .where('expires_at', '>', nowSeconds)

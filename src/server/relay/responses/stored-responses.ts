@@ -1,6 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import { allowsModel } from '../../token/token.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { unsupportedField } from '../canonical/reading.ts'
 import type { RequestFigures } from '../openai/surfaces.ts'
 import type { RelayParts } from '../relay-call.ts'
 import type { Caller } from '../routing/caller.ts'
@@ -46,10 +47,12 @@ export async function knownResponse(
 export async function earlierResponse(
   parts: RelayParts,
   caller: Caller,
-  body: ScannedBody,
+  { body, isKept }: { body: ScannedBody; isKept: () => boolean },
 ): Promise<KnownResponse | null> {
   const id = memberValue(body, 'previous_response_id') ?? null
   if (id === null) return null
+  // Of channels that keep nothing the client is to hear that, not that its response is unknown.
+  if (!isKept()) throw unsupportedField('previous_response_id')
   if (typeof id !== 'string')
     throw new AppError('relay_field_invalid', { field: 'previous_response_id' })
   return knownResponse(parts, caller, id)
@@ -70,6 +73,7 @@ export async function rememberResponse(
       response_id: id,
       user_id: caller.user.id,
       channel_id: channel.id,
+      key_id: channel.keyId,
       model,
       total_tokens: totalTokens,
       expires_at: nowSeconds + KEPT_SECONDS,

@@ -1,4 +1,4 @@
-import { NO_OVERRIDES, type Overrides } from '../../channel/overrides.ts'
+import { NO_OVERRIDES, overriddenHeaders, type Overrides } from '../../channel/overrides.ts'
 import { scanBody } from '../json/body-scan.ts'
 import { splice, type MemberEdit } from '../json/body-splice.ts'
 import type { UpstreamRequest } from './upstream-call.ts'
@@ -12,27 +12,13 @@ export function overridden(
   { overrides, key }: { overrides: Overrides; key: string },
 ): UpstreamRequest {
   if (overrides === NO_OVERRIDES) return request
-  const { proxy, headers, params } = overrides
+  const { proxy, params } = overrides
   return {
     ...request,
     ...(proxy === undefined ? {} : { proxy }),
-    headers: overriddenHeaders(request.headers, headers, key),
+    headers: overriddenHeaders(request.headers, overrides, key),
     body: overriddenBody(request.body, params),
   }
-}
-
-function overriddenHeaders(
-  headers: Record<string, string>,
-  others: Overrides['headers'],
-  key: string,
-): Record<string, string> {
-  const names = Object.keys(others)
-  if (names.length === 0) return headers
-  const kept = Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase()))
-  const set = Object.entries(others)
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => [name, value.replaceAll('{api_key}', () => key)])
-  return Object.fromEntries([...kept, ...set])
 }
 
 function overriddenBody(body: Buffer | null, params: Overrides['params']): Buffer | null {

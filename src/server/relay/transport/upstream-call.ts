@@ -15,13 +15,23 @@ export interface UpstreamRequest {
   proxy?: string
   /** Signs the request, or fetches the credential it needs, right before it goes out. */
   seal?: Seal
+  /** How the call is made where one request and its answer are not all; absent: they are. */
+  via?: Via
 }
 
-export type Seal = (egress: Egress) => Sealed | Promise<Sealed>
+/** Makes a call in a way of its own; it owes the listener what `callUpstream` does. */
+export type Via = (
+  egress: Egress,
+  request: UpstreamRequest,
+  listener: UpstreamListener,
+) => UpstreamCall
+
+/** `request`: what goes out, which in a call of several steps is not always the first. */
+export type Seal = (egress: Egress, request: UpstreamRequest) => Sealed | Promise<Sealed>
 
 export type Sealed =
-  /** Headers beside those of the request. */
-  | { kind: 'sealed'; headers: Record<string, string> }
+  /** Headers beside those of the request, and a query for an address that has none. */
+  | { kind: 'sealed'; headers: Record<string, string>; query?: string }
   /** There is no credential: what was said instead is the answer to the call. */
   | { kind: 'refused'; status: number; body: Buffer }
   | { kind: 'failed'; reason: 'unreachable' | 'timeout' }
@@ -84,6 +94,16 @@ export function callUpstream(
   request: UpstreamRequest,
   listener: UpstreamListener,
 ): UpstreamCall {
+  if (request.via === undefined) return callOnce(egress, request, listener)
+  const { via, ...plain } = request
+  return via(egress, plain, listener)
+}
+
+function callOnce(
+  egress: Egress,
+  request: UpstreamRequest,
+  listener: UpstreamListener,
+): UpstreamCall {
   let controller: Dispatcher.DispatchController | null = null
   let isAborted = false
   let hasHead = false
@@ -96,12 +116,12 @@ export function callUpstream(
     listener.onFailure(failureOf(error, { isAborted, isSent, hasHead }), error)
   }
 
-  const dispatch = (sent: Record<string, string>): void => {
+  const dispatch = (sent: Record<string, string>, query = ''): void => {
     const { origin, path } = placeOf(request.url)
     egress.dispatcher(origin, request.proxy).dispatch(
       {
         origin,
-        path,
+        path: path + query,
         method: request.method,
         headers: sent,
         body: request.body,
@@ -150,10 +170,12 @@ export function callUpstream(
   }
 
   const sealAndDispatch = async (seal: Seal): Promise<void> => {
-    const sealed = await seal(throughProxy(egress, request.proxy))
+    const sealed = await seal(throughProxy(egress, request.proxy), request)
     if (isAborted) return
-    if (sealed.kind === 'sealed') dispatch({ ...request.headers, ...sealed.headers })
-    else if (sealed.kind === 'refused') answerInstead(sealed.status, sealed.body)
+    if (sealed.kind === 'sealed') {
+      const query = sealed.query === undefined ? '' : `?${sealed.query}`
+      dispatch({ ...request.headers, ...sealed.headers }, query)
+    } else if (sealed.kind === 'refused') answerInstead(sealed.status, sealed.body)
     else fail(sealed.reason === 'timeout' ? TIMED_OUT : new Error('no credential can be had'))
   }
 

@@ -1,0 +1,241 @@
+import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import { failedAttempt, type AttemptFailure, type AttemptOutcome } from '../attempt.ts'
+import type { AttemptPlan } from '../attempt-plan.ts'
+import type { Ending } from '../ending/ending.ts'
+import {
+  onEarlyEnd,
+  settleCall,
+  settlementOf,
+  writeHead,
+  type BreakReason,
+  type Charge,
+  type RelayCall,
+  type RelayParts,
+} from '../relay-call.ts'
+import { costHeaders } from '../send-answer.ts'
+import {
+  callUpstream,
+  type UpstreamCall,
+  type UpstreamFailure,
+} from '../transport/upstream-call.ts'
+import {
+  ANSWER_BYTES_MAX,
+  ERROR_BODY_BYTES_MAX,
+  isGood,
+  refusedAnswer,
+  relayAnswer,
+  type Prompt,
+} from '../whole-answer.ts'
+
+/**
+ * A recording that goes on as it comes: nothing of it says what it cost, which is known from the
+ * request. Kept here is one piece at a time. What looks like words in place of sound is read whole
+ * first, because it may be an error in a good status, and until the first sound another channel may
+ * be asked. The last byte waits until the call is settled.
+ */
+export interface RecordingPlan {
+  plan: AttemptPlan
+  prompt: Prompt
+  /** Points held back for this call. */
+  reserved: number
+}
+
+export function relayRecording(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  recording: RecordingPlan,
+): Promise<AttemptOutcome> {
+  return new RecordingRelay(parts, call, charge, recording).run()
+}
+
+/** JSON or a page, behind blanks perhaps. */
+const WORDS = /^\s*[{<]/
+
+class RecordingRelay {
+  private readonly parts: RelayParts
+  private readonly call: RelayCall
+  private readonly charge: Charge
+  private readonly recording: RecordingPlan
+  private readonly outcome = Promise.withResolvers<AttemptOutcome>()
+
+  private upstream: UpstreamCall | null = null
+  private status = 0
+  private headers: Record<string, string | string[] | undefined> = {}
+  /** What is read whole; null: it is passed on. */
+  private words: Buffer[] | null = null
+  private hasBegun = false
+  private isEnding = false
+  private length = 0
+  private lastByte: Buffer = NOTHING
+  private brokenOff: BreakReason | null = null
+  /** Runs while the client takes nothing. */
+  private stuck: NodeJS.Timeout | null = null
+  private sentMs = 0
+
+  constructor(parts: RelayParts, call: RelayCall, charge: Charge, recording: RecordingPlan) {
+    this.parts = parts
+    this.call = call
+    this.charge = charge
+    this.recording = recording
+  }
+
+  run(): Promise<AttemptOutcome> {
+    const { parts, call } = this
+    const { request } = this.recording.plan
+    this.sentMs = parts.app.clock.monotonicMs()
+    this.upstream = callUpstream(parts.egress, request, {
+      onHead: (status, headers) => this.onHead(status, headers),
+      onData: (chunk) => this.onData(chunk),
+      onEnd: () => this.onEnd(),
+      onFailure: (failure) => this.onFailure(failure),
+    })
+    const abort = (): void => parts.abortLater(() => this.upstream?.abort())
+    const isFinished = parts.app.config.RELAY_CLIENT_GONE === 'finish'
+    onEarlyEnd(call, isFinished ? () => this.flow() : abort, (reason) => {
+      this.brokenOff = reason
+      abort()
+    })
+    return this.outcome.promise
+  }
+
+  private onHead(status: number, headers: Record<string, string | string[] | undefined>): void {
+    this.call.upstreamMs += this.parts.app.clock.monotonicMs() - this.sentMs
+    this.status = status
+    this.headers = headers
+    const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
+    if (!isGood(status) || isPacked) this.words = []
+  }
+
+  private onData(chunk: Buffer): void {
+    if (this.isEnding || chunk.length === 0) return
+    this.length += chunk.length
+    const isFirst = this.length === chunk.length
+    if (isFirst && WORDS.test(chunk.toString('latin1', 0, 64))) this.words = []
+    if (this.words === null) {
+      this.begin()
+      this.pass(chunk)
+      return
+    }
+    const limit = isGood(this.status) ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
+    if (this.length <= limit) {
+      this.words.push(chunk)
+      return
+    }
+    this.upstream?.abort()
+    if (isGood(this.status)) this.fail('unreadable')
+    else this.onEnd()
+  }
+
+  /** Commits to this channel: the head goes out, and with it the right to try another. */
+  private begin(): void {
+    if (this.hasBegun) return
+    this.hasBegun = true
+    const { parts, call, charge, recording } = this
+    const settlement = settlementOf(parts, call, charge, { used: this.used, source: 'estimated' })
+    // The settlement does not depend on it: it is for a process that dies before.
+    parts.app.ledger.checkpoint(settlement).catch((error: unknown) => {
+      parts.app.trace.warn({ err: error, requestId: call.requestId }, 'no checkpoint')
+    })
+    if (call.isGone) return
+    const length = this.headers['content-length']
+    writeHead(call, 200, [
+      'Content-Type',
+      this.mediaType,
+      ...(typeof length === 'string' ? ['Content-Length', length] : []),
+      ...costHeaders(parts, call, charge, { quota: recording.reserved, remaining: null }),
+    ])
+  }
+
+  private get used(): TokenUsage {
+    return this.recording.prompt.estimate ?? countedUsage(0, 0)
+  }
+
+  private get mediaType(): string {
+    const type = this.headers['content-type']
+    return typeof type === 'string' ? type : 'application/octet-stream'
+  }
+
+  /** Everything but the last byte, which leaves when the call is settled. */
+  private pass(chunk: Buffer): void {
+    const { call, lastByte } = this
+    this.lastByte = Buffer.from(chunk.subarray(-1))
+    const piece = Buffer.concat([lastByte, chunk.subarray(0, -1)])
+    if (piece.length === 0 || call.isGone) return
+    if (call.response.write(piece) || this.stuck !== null) return
+    this.upstream?.pause()
+    const { idleTimeoutMs } = this.recording.plan.request
+    this.stuck = setTimeout(() => call.response.destroy(), idleTimeoutMs)
+    call.response.once('drain', () => this.flow())
+  }
+
+  /** The client takes what there is, or has gone: the upstream is read on. */
+  private flow(): void {
+    this.letGo()
+    this.upstream?.resume()
+  }
+
+  private letGo(): void {
+    if (this.stuck !== null) clearTimeout(this.stuck)
+    this.stuck = null
+  }
+
+  private onEnd(): void {
+    if (this.isEnding) return
+    if (this.words === null && !this.hasBegun) {
+      this.fail('unreadable')
+      return
+    }
+    this.conclude(this.words === null ? this.finish('whole') : this.finishWords(this.words))
+  }
+
+  private onFailure(failure: UpstreamFailure): void {
+    if (this.isEnding) return
+    const isLeft = failure === 'aborted' && this.brokenOff === null
+    if (this.words !== null && !isGood(this.status)) {
+      // Its status says what went wrong, even if its words did not all arrive.
+      this.conclude(this.finishWords(this.words))
+    } else if (isLeft || this.hasBegun) this.conclude(this.finish(isLeft ? 'left' : 'broken'))
+    else this.fail(this.brokenOff ?? failure)
+  }
+
+  private conclude(finishing: Promise<AttemptOutcome>): void {
+    this.isEnding = true
+    this.letGo()
+    finishing.then(this.outcome.resolve, this.outcome.reject)
+  }
+
+  /** Before anything has reached the client. */
+  private fail(failure: AttemptFailure): void {
+    this.isEnding = true
+    this.outcome.resolve(failedAttempt(this.call.language, failure))
+  }
+
+  private finishWords(words: readonly Buffer[]): Promise<AttemptOutcome> {
+    const { parts, call, charge, recording } = this
+    const answer = { status: this.status, headers: this.headers, body: Buffer.concat(words) }
+    if (!isGood(this.status)) return refusedAnswer(call, charge, answer)
+    return relayAnswer(parts, call, charge, { ...recording, answer })
+  }
+
+  private async finish(ending: Ending): Promise<AttemptOutcome> {
+    const { parts, call, charge } = this
+    const measured = { used: this.used, source: 'estimated' as const, ending }
+    const settled = await settleCall(parts, call, charge, measured)
+    const outcome = ending === 'whole' ? 'answered' : 'truncated'
+    parts.metrics.relayed({
+      outcome: call.isGone ? 'abandoned' : outcome,
+      channelId: charge.channel.id,
+      elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
+      quota: settled?.charged ?? 0,
+    })
+    call.capture?.addUnreadable(this.mediaType, this.length)
+    if (call.isGone) return { kind: 'abandoned' }
+    if (ending === 'whole') call.response.end(this.lastByte)
+    // Nobody is to take it for complete.
+    else call.response.destroy()
+    return { kind: 'answered', isBroken: ending !== 'whole' && this.brokenOff === null }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)

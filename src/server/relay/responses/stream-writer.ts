@@ -1,0 +1,365 @@
+import type { ChatEvent, Finish } from '../canonical/chat-answer.ts'
+import type { Signature } from '../canonical/chat-request.ts'
+import { dataUrl } from '../canonical/media.ts'
+import { sealOfHidden, wrapSignature } from '../canonical/signature.ts'
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { AnswerHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
+import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+
+/**
+ * A response, piece by piece. Its output is a list of items: messages, thoughts, calls. Source:
+ * OpenAI's API reference, "Streaming events" of responses.
+ */
+export class ResponseWriter implements StreamWriter {
+  private readonly head: AnswerHead
+  private readonly echo: JsonRecord
+  private readonly output: JsonRecord[] = []
+  private sequence = 0
+  private hasBegun = false
+  private message: OpenMessage | null = null
+  private thought: OpenThought | null = null
+  /** Calls whose arguments are still coming, by their number: they may come side by side. */
+  private readonly calls = new Map<number, OpenCall>()
+  private finish: Finish = { reason: 'stop', stopSequence: null }
+
+  /** `echo`: the members of the request that a response repeats. */
+  constructor(head: AnswerHead, echo: JsonRecord) {
+    this.head = head
+    this.echo = echo
+  }
+
+  write(event: ChatEvent): StreamPiece[] {
+    // Another answer than the first has no place here.
+    if ('choice' in event && event.choice > 0) return []
+    if (event.kind === 'ping') return []
+    const pieces = this.begin()
+    switch (event.kind) {
+      case 'start':
+        break
+      case 'text':
+      case 'refusal':
+        pieces.push(...this.say(event.kind, event.text))
+        break
+      case 'image':
+        pieces.push(...this.say('text', `![image](${dataUrl(event)})`))
+        break
+      case 'thinking':
+        pieces.push(...this.think(event.text))
+        break
+      case 'signature':
+        pieces.push(...this.seal(wrapSignature(event.signature, 'openai')))
+        break
+      case 'redacted':
+        pieces.push(...this.closeTexts(), ...this.seal(sealOfHidden(event.redacted, 'openai')))
+        break
+      case 'toolCall':
+        pieces.push(...this.call(event))
+        break
+      case 'toolArguments':
+        pieces.push(...this.callText(event.call, event.text))
+        break
+      case 'finish':
+        this.finish = event.finish
+        break
+      default:
+        event satisfies never
+    }
+    return pieces
+  }
+
+  end(usage: TokenUsage): StreamPiece[] {
+    const pieces = [...this.begin(), ...this.closeAll()]
+    const response = this.response(usage)
+    return [...pieces, this.piece(`response.${String(response.status)}`, { response })]
+  }
+
+  /** The response as it is when all has been said. */
+  response(usage: TokenUsage | null): JsonRecord {
+    this.closeAll()
+    const reason = REASONS[this.finish.reason]
+    return {
+      ...this.shape(reason === null ? 'completed' : 'incomplete'),
+      incomplete_details: reason === null ? null : { reason },
+      output: this.output,
+      usage: usage === null ? null : usageOf(usage),
+    }
+  }
+
+  private shape(status: string): JsonRecord {
+    const { id, model, nowSeconds } = this.head
+    return {
+      id,
+      object: 'response',
+      created_at: nowSeconds,
+      status,
+      error: null,
+      incomplete_details: null,
+      model,
+      output: [],
+      usage: null,
+      ...this.echo,
+    }
+  }
+
+  private piece(type: string, members: JsonRecord): StreamPiece {
+    const data = JSON.stringify({ type, sequence_number: this.sequence, ...members })
+    this.sequence += 1
+    return { name: type, data }
+  }
+
+  private begin(): StreamPiece[] {
+    if (this.hasBegun) return []
+    this.hasBegun = true
+    const response = this.shape('in_progress')
+    return ['response.created', 'response.in_progress'].map((type) =>
+      this.piece(type, { response }),
+    )
+  }
+
+  /** A new item at the end of the list. */
+  private open(prefix: string): Place {
+    const index = this.output.push({}) - 1
+    return { id: `${prefix}_${this.head.id.replace(/^resp_/, '')}_${index}`, index }
+  }
+
+  private added(index: number, item: JsonRecord): StreamPiece {
+    this.output[index] = item
+    return this.piece('response.output_item.added', { output_index: index, item })
+  }
+
+  private done(index: number, item: JsonRecord): StreamPiece {
+    this.output[index] = item
+    return this.piece('response.output_item.done', { output_index: index, item })
+  }
+
+  private say(kind: PartKind, text: string): StreamPiece[] {
+    const pieces = this.closeThought()
+    if (this.message === null) {
+      const place = this.open('msg')
+      this.message = { ...place, content: [], kind: null, text: '' }
+      pieces.push(this.added(place.index, messageItem(this.message, 'in_progress')))
+    }
+    const { message } = this
+    if (message.kind !== kind) {
+      pieces.push(...this.closePart(message))
+      message.kind = kind
+      const part = partOf(kind, '')
+      pieces.push(this.piece('response.content_part.added', { ...partPlace(message), part }))
+    }
+    message.text += text
+    const logprobs = kind === 'text' ? { logprobs: [] } : {}
+    pieces.push(
+      this.piece(`response.${WORDS[kind]}.delta`, {
+        ...partPlace(message),
+        delta: text,
+        ...logprobs,
+      }),
+    )
+    return pieces
+  }
+
+  private closePart(message: OpenMessage): StreamPiece[] {
+    const { kind, text } = message
+    if (kind === null) return []
+    const place = partPlace(message)
+    const part = partOf(kind, text)
+    const whole = kind === 'text' ? { text, logprobs: [] } : { refusal: text }
+    message.content.push(part)
+    message.kind = null
+    message.text = ''
+    return [
+      this.piece(`response.${WORDS[kind]}.done`, { ...place, ...whole }),
+      this.piece('response.content_part.done', { ...place, part }),
+    ]
+  }
+
+  private closeMessage(status = 'completed'): StreamPiece[] {
+    const { message } = this
+    if (message === null) return []
+    this.message = null
+    const pieces = this.closePart(message)
+    return [...pieces, this.done(message.index, messageItem(message, status))]
+  }
+
+  private think(text: string): StreamPiece[] {
+    const pieces = this.closeMessage()
+    if (this.thought === null) {
+      this.thought = { ...this.open('rs'), text: '' }
+      const { index } = this.thought
+      pieces.push(this.added(index, thoughtItem(this.thought, null)))
+      const part = { type: 'summary_text', text: '' }
+      const place = summaryPlace(this.thought)
+      pieces.push(this.piece('response.reasoning_summary_part.added', { ...place, part }))
+    }
+    this.thought.text += text
+    const place = summaryPlace(this.thought)
+    pieces.push(this.piece('response.reasoning_summary_text.delta', { ...place, delta: text }))
+    return pieces
+  }
+
+  private closeThought(seal: string | null = null): StreamPiece[] {
+    const { thought } = this
+    if (thought === null) return []
+    this.thought = null
+    const place = summaryPlace(thought)
+    const { text } = thought
+    const part = { type: 'summary_text', text }
+    return [
+      this.piece('response.reasoning_summary_text.done', { ...place, text }),
+      this.piece('response.reasoning_summary_part.done', { ...place, part }),
+      this.done(thought.index, thoughtItem(thought, seal)),
+    ]
+  }
+
+  /** Seals the thought that is open; one that nobody shows is an item of its own. */
+  private seal(seal: string): StreamPiece[] {
+    if (this.thought !== null) return this.closeThought(seal)
+    const pieces = this.closeMessage()
+    const hidden: OpenThought = { ...this.open('rs'), text: '' }
+    const added = this.added(hidden.index, thoughtItem(hidden, null))
+    return [...pieces, added, this.done(hidden.index, thoughtItem(hidden, seal))]
+  }
+
+  private call(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
+    const { call, id, name, signature } = event
+    const pieces = [...this.closeTexts(), ...this.closeWholeCalls(), ...this.sealCall(signature)]
+    const opened: OpenCall = { ...this.open('fc'), callId: id, name, text: '' }
+    this.calls.set(call, opened)
+    return [...pieces, this.added(opened.index, callItem(opened, 'in_progress'))]
+  }
+
+  /** The API seals thoughts, not calls: the call's seal stands on an empty one before it. */
+  private sealCall(signature: Signature | null): StreamPiece[] {
+    return signature === null ? [] : this.seal(wrapSignature(signature, 'openai'))
+  }
+
+  private callText(number: number, text: string): StreamPiece[] {
+    const call = this.calls.get(number)
+    if (call === undefined || text === '') return []
+    call.text += text
+    const place = { item_id: call.id, output_index: call.index }
+    return [this.piece('response.function_call_arguments.delta', { ...place, delta: text })]
+  }
+
+  private closeCall(number: number, call: OpenCall, status = 'completed'): StreamPiece[] {
+    this.calls.delete(number)
+    const { id, index, name, text } = call
+    const place = { item_id: id, output_index: index }
+    return [
+      this.piece('response.function_call_arguments.done', { ...place, name, arguments: text }),
+      this.done(index, callItem(call, status)),
+    ]
+  }
+
+  /** Arguments that are a whole object have come to their end. */
+  private closeWholeCalls(): StreamPiece[] {
+    return [...this.calls].flatMap(([number, call]) =>
+      isRecord(parseJson(call.text)) ? this.closeCall(number, call) : [],
+    )
+  }
+
+  private closeTexts(): StreamPiece[] {
+    return [...this.closeThought(), ...this.closeMessage()]
+  }
+
+  private closeAll(): StreamPiece[] {
+    const status = REASONS[this.finish.reason] === null ? 'completed' : 'incomplete'
+    return [
+      ...this.closeThought(),
+      ...this.closeMessage(status),
+      ...[...this.calls].flatMap(([number, call]) => this.closeCall(number, call, status)),
+    ]
+  }
+}
+
+interface Place {
+  id: string
+  /** In the list of items. */
+  index: number
+}
+
+type PartKind = 'text' | 'refusal'
+
+interface OpenMessage extends Place {
+  /** Parts that are complete. */
+  content: JsonRecord[]
+  /** Of the part that is open; null: none is. */
+  kind: PartKind | null
+  text: string
+}
+
+interface OpenThought extends Place {
+  text: string
+}
+
+interface OpenCall extends Place {
+  callId: string
+  name: string
+  text: string
+}
+
+/** Why a response is not complete; null: it is. */
+const REASONS = {
+  stop: null,
+  toolCalls: null,
+  length: 'max_output_tokens',
+  filtered: 'content_filter',
+} as const satisfies Record<Finish['reason'], string | null>
+
+const WORDS = { text: 'output_text', refusal: 'refusal' } as const
+
+const partOf = (kind: PartKind, text: string): JsonRecord =>
+  kind === 'text'
+    ? { type: 'output_text', text, annotations: [], logprobs: [] }
+    : { type: 'refusal', refusal: text }
+
+const partPlace = ({ id, index, content }: OpenMessage): JsonRecord => ({
+  item_id: id,
+  output_index: index,
+  content_index: content.length,
+})
+
+const summaryPlace = ({ id, index }: OpenThought): JsonRecord => ({
+  item_id: id,
+  output_index: index,
+  summary_index: 0,
+})
+
+const messageItem = ({ id, content }: OpenMessage, status: string): JsonRecord => ({
+  id,
+  type: 'message',
+  status,
+  role: 'assistant',
+  content: [...content],
+})
+
+const thoughtItem = ({ id, text }: OpenThought, seal: string | null): JsonRecord => ({
+  id,
+  type: 'reasoning',
+  summary: text === '' ? [] : [{ type: 'summary_text', text }],
+  ...(seal === null ? {} : { encrypted_content: seal }),
+})
+
+const callItem = ({ id, callId, name, text }: OpenCall, status: string): JsonRecord => ({
+  id,
+  type: 'function_call',
+  status,
+  call_id: callId,
+  name,
+  arguments: text,
+})
+
+function usageOf(usage: TokenUsage): JsonRecord {
+  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage
+  const written = usage.cacheWriteTokens + usage.cacheWriteHourTokens
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: {
+      cached_tokens: cachedTokens,
+      ...(written === 0 ? {} : { cache_write_tokens: written }),
+    },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: promptTokens + completionTokens,
+  }
+}

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createEgress, type Egress } from '../../egress/egress.ts'
+import { eventually, startScriptedUpstream, type ScriptedUpstream } from '../../test/relay-setup.ts'
+import { callUpstream, type UpstreamCall, type UpstreamRequest } from './upstream-call.ts'
+import { inSteps, type StepAnswer, type Walk } from './upstream-steps.ts'
+
+/** Calls of several requests, over HTTP: what whoever waits for the answer gets to see of them. */
+
+let upstream: ScriptedUpstream
+let egress: Egress
+const asked: string[] = []
+beforeAll(async () => {
+  egress = createEgress({ allowPrivate: true })
+  upstream = await startScriptedUpstream((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    if (request.url === '/cut') response.destroy()
+    else if (request.url === '/hang') response.flushHeaders()
+    else response.writeHead(request.url === '/no' ? 404 : 201).end(`answer to ${request.url}`)
+  })
+})
+afterAll(async () => {
+  await egress.close()
+  await upstream.close()
+})
+beforeEach(() => {
+  asked.length = 0
+})
+
+const to = (path: string): UpstreamRequest => ({
+  url: `${upstream.url}${path}`,
+  method: 'POST',
+  headers: {},
+  body: null,
+  firstByteTimeoutMs: 5000,
+  idleTimeoutMs: 5000,
+})
+
+const answerOf = (text: string): StepAnswer => ({
+  status: 200,
+  headers: { 'content-type': 'text/plain' },
+  body: Buffer.from(text),
+})
+
+/** Makes a call by this walk; what was heard of it, in order. */
+function called(walk: Walk): { heard: Promise<string[]>; call: UpstreamCall } {
+  const { promise: heard, resolve } = Promise.withResolvers<string[]>()
+  const seen: string[] = []
+  const call = callUpstream(
+    egress,
+    { ...to('/first'), via: inSteps(walk) },
+    {
+      onHead: (status) => seen.push(String(status)),
+      onData: (chunk) => seen.push(chunk.toString()),
+      onEnd: () => resolve([...seen, 'end']),
+      onFailure: (failure) => resolve([...seen, failure]),
+    },
+  )
+  expect(seen).toEqual([])
+  return { heard, call }
+}
+
+test('one request after the other, and what the last one is made into', async () => {
+  const { heard } = called(async (steps, request) => {
+    const first = await steps.fetch(request)
+    await steps.wait(1)
+    const second = await steps.fetch(to('/no'))
+    return answerOf(`${first.status} ${first.body}, ${second.status}`)
+  })
+  expect(await heard).toEqual(['200', '201 answer to /first, 404', 'end'])
+  expect(asked).toEqual(['POST /first', 'POST /no'])
+})
+
+test('an answer that is passed on ends where its walk says, and can be added to', async () => {
+  const { heard } = called(async (steps, request) => {
+    await steps.pass(request, () => true)
+    steps.add(Buffer.from('and more'))
+    return null
+  })
+  expect(await heard).toEqual(['201', 'answer to /first', 'and more', 'end'])
+})
+
+describe('what goes wrong', () => {
+  test.each<[string, Walk, string[]]>([
+    ['a step without an answer', (steps) => steps.fetch(to('/cut')), ['unreachable']],
+    [
+      'a fault of the walk itself',
+      () => Promise.reject(new Error('a walk that stumbles')),
+      ['unreachable'],
+    ],
+    [
+      'an answer that breaks off when a part of it has been passed on',
+      async (steps, request) => {
+        await steps.pass(request, () => true)
+        return steps.fetch(to('/cut'))
+      },
+      ['201', 'answer to /first', 'cut'],
+    ],
+  ])('%s fails the call', async (_what, walk, expected) => {
+    expect(await called(walk).heard).toEqual(expected)
+  })
+})
+
+describe('a call that is given up', () => {
+  test('at its very beginning never reaches the upstream', async () => {
+    const { heard, call } = called((steps, request) => steps.fetch(request))
+    call.abort()
+    expect(await heard).toEqual(['unsent'])
+  })
+
+  test('while the upstream is silent, or between two questions: the walk hears of it', async () => {
+    for (const [path, walk] of [
+      ['/hang', (steps) => steps.fetch(to('/hang'))],
+      [
+        '/first',
+        async (steps, request) => {
+          await steps.fetch(request)
+          await steps.wait(60_000)
+          return null
+        },
+      ],
+    ] as [string, Walk][]) {
+      const { heard, call } = called(async (steps, request) => {
+        try {
+          return await walk(steps, request)
+        } finally {
+          expect(steps.isAborted).toBe(true)
+          steps.tell(to('/cancel'))
+        }
+      })
+      await eventually(() => asked.includes(`POST ${path}`), path)
+      call.abort()
+      expect(await heard).toEqual(['aborted'])
+      await eventually(() => asked.includes('POST /cancel'), 'the last word')
+      asked.length = 0
+    }
+  })
+})

@@ -1,0 +1,214 @@
+import type { Egress } from '../../egress/egress.ts'
+import {
+  callUpstream,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamListener,
+  type UpstreamRequest,
+  type Via,
+} from './upstream-call.ts'
+
+/**
+ * A call that takes several requests: one that starts the work, some that ask whether it is done,
+ * one that fetches or streams the result. A provider says what follows what as a walk; whoever
+ * waits for the answer sees one call.
+ *
+ * Whatever fails on the way, or is given up, fails the call: a walk is told by an exception and
+ * need not look.
+ */
+export interface Steps {
+  /** A whole answer, whatever its status. Throws when there is none. */
+  fetch(request: UpstreamRequest): Promise<StepAnswer>
+  /** Throws when the call is given up meanwhile. */
+  wait(ms: number): Promise<void>
+  /**
+   * Passes an answer on as it comes. It is over at its end, or as soon as `isLast` says so of a
+   * chunk; what follows that is left unread.
+   */
+  pass(request: UpstreamRequest, isLast: (chunk: Buffer) => boolean): Promise<void>
+  /** Adds to what has been passed on. */
+  add(bytes: Buffer): void
+  /** Sends a request that nobody waits for. */
+  tell(request: UpstreamRequest): void
+  /** Whoever waited for the answer does no longer. */
+  readonly isAborted: boolean
+}
+
+export interface StepAnswer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+}
+
+/** Answers the call's answer; null: it has been passed on. */
+export type Walk = (steps: Steps, request: UpstreamRequest) => Promise<StepAnswer | null>
+
+/** Ends a walk. */
+export class StepFailed extends Error {
+  readonly failure: UpstreamFailure
+
+  constructor(failure: UpstreamFailure) {
+    super(`a step failed: ${failure}`)
+    this.failure = failure
+  }
+}
+
+/** Bytes of one step's answer; pictures are fetched by it. */
+const STEP_BYTES_MAX = 64 * 1024 * 1024
+
+/** Makes the call by this walk. */
+export const inSteps =
+  (walk: Walk): Via =>
+  (egress, request, listener) => {
+    const steps = new StepsUnderWay(egress, listener)
+    walk(steps, request).then(
+      (answer) => steps.end(answer),
+      (error: unknown) => steps.fail(error),
+    )
+    return steps
+  }
+
+class StepsUnderWay implements Steps, UpstreamCall {
+  isAborted = false
+
+  private readonly egress: Egress
+  private readonly listener: UpstreamListener
+  private current: UpstreamCall | null = null
+  /** Ends the wait that is under way. */
+  private wake: (() => void) | null = null
+  private hasHead = false
+  /** An answer has come: the upstream is at work. */
+  private hasBegun = false
+
+  constructor(egress: Egress, listener: UpstreamListener) {
+    this.egress = egress
+    this.listener = listener
+  }
+
+  fetch(request: UpstreamRequest): Promise<StepAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<StepAnswer>()
+    const chunks: Buffer[] = []
+    let head: Omit<StepAnswer, 'body'> = { status: 0, headers: {} }
+    let length = 0
+    this.call(request, {
+      onHead: (status, headers) => {
+        head = { status, headers }
+      },
+      onData: (chunk) => {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > STEP_BYTES_MAX) {
+          reject(new StepFailed('cut'))
+          this.current?.abort()
+        }
+      },
+      onEnd: () => {
+        this.hasBegun = true
+        resolve({ ...head, body: Buffer.concat(chunks) })
+      },
+      onFailure: (failure) => reject(new StepFailed(failure)),
+    })
+    return promise
+  }
+
+  wait(ms: number): Promise<void> {
+    this.current = null
+    if (this.isAborted) return Promise.reject(new StepFailed('aborted'))
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    this.wake = () => {
+      clearTimeout(timer)
+      reject(new StepFailed('aborted'))
+    }
+    return promise.finally(() => {
+      this.wake = null
+    })
+  }
+
+  pass(request: UpstreamRequest, isLast: (chunk: Buffer) => boolean): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let isOver = false
+    this.call(request, {
+      onHead: (status, headers) => {
+        this.hasHead = true
+        this.listener.onHead(status, headers)
+      },
+      onData: (chunk) => {
+        if (isOver) return
+        isOver = isLast(chunk)
+        this.listener.onData(chunk)
+        if (!isOver) return
+        resolve()
+        this.current?.abort()
+      },
+      onEnd: resolve,
+      onFailure: (failure) => reject(new StepFailed(failure)),
+    })
+    return promise
+  }
+
+  add(bytes: Buffer): void {
+    if (!this.isAborted) this.listener.onData(bytes)
+  }
+
+  tell(request: UpstreamRequest): void {
+    callUpstream(this.egress, request, UNHEARD)
+  }
+
+  end(answer: StepAnswer | null): void {
+    if (this.isAborted) {
+      this.fail(new StepFailed('aborted'))
+      return
+    }
+    if (answer !== null) {
+      this.listener.onHead(answer.status, answer.headers)
+      this.listener.onData(answer.body)
+      // Whoever listens may have given up at what it heard.
+      if (this.isAborted) {
+        this.fail(new StepFailed('aborted'))
+        return
+      }
+    }
+    this.listener.onEnd()
+  }
+
+  fail(error: unknown): void {
+    const cause = error instanceof Error ? error : new Error(String(error))
+    this.listener.onFailure(this.failureOf(cause), cause)
+  }
+
+  abort(): void {
+    if (this.isAborted) return
+    this.isAborted = true
+    this.wake?.()
+    this.current?.abort()
+  }
+
+  pause(): void {
+    this.current?.pause()
+  }
+
+  resume(): void {
+    this.current?.resume()
+  }
+
+  private call(request: UpstreamRequest, listener: UpstreamListener): void {
+    this.current = callUpstream(this.egress, request, listener)
+    if (this.isAborted) this.current.abort()
+  }
+
+  /** What a failure of one step is for the call as a whole. */
+  private failureOf(error: Error): UpstreamFailure {
+    const failure = error instanceof StepFailed ? error.failure : 'unreachable'
+    if (this.isAborted) return this.hasBegun || failure !== 'unsent' ? 'aborted' : 'unsent'
+    if (failure === 'timeout' || !this.hasHead) return failure
+    return 'cut'
+  }
+}
+
+const UNHEARD: UpstreamListener = {
+  onHead() {},
+  onData() {},
+  onEnd() {},
+  onFailure() {},
+}
