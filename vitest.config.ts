@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './tools/longest-first.ts'
 
 /**
  * Two projects, one after the other: `node` (server, contract, console rules, tools) with a worker
@@ -8,6 +9,7 @@ export default defineConfig({
   test: {
     allowOnly: false,
     globalSetup: ['tools/test-setup.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

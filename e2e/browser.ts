@@ -56,7 +56,14 @@ interface Executable {
  */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const args = [...ARGUMENTS, ...more]
-  return chromium.launch({ ...(await findExecutable()), headless: true, args })
+  const { executablePath, env = {} } = await findExecutable()
+  return chromium.launch({
+    executablePath,
+    headless: true,
+    args,
+    // In the C locale Chromium cannot write 新年.txt as a file name and calls the file `download`.
+    env: { ...definedEnvironment(), LC_ALL: 'C.UTF-8', ...env },
+  })
 }
 
 async function findExecutable(): Promise<Executable> {
@@ -79,7 +86,6 @@ async function unpackedChromium(): Promise<Executable> {
   return {
     executablePath: join(home, 'chromium'),
     env: {
-      ...definedEnvironment(),
       LD_LIBRARY_PATH: join(home, 'al2023', 'lib'),
       FONTCONFIG_PATH: join(home, 'fonts'),
     },

@@ -27,6 +27,7 @@ interface StoredChannel {
   priority: number
   weight: number
   key_set: boolean
+  key_count: number
   config_set: string[]
 }
 
@@ -437,6 +438,33 @@ describe('an existing channel', () => {
     await page.goto(`${gatehouse.url}/channel/edit/999999`)
     await expectText('没有找到该记录')
   })
+})
+
+test('several keys in one channel are told apart, added to and removed, and never shown', async () => {
+  const keys = page.getByRole('list', { name: '各个密钥' }).getByRole('listitem')
+  await openForm()
+  await field('名称').fill('多密钥')
+  await addModel('m')
+  await form().getByRole('switch').click()
+  await field('密钥').fill('sk-the-first-0001\nsk-the-second-0002')
+  await button('同一个渠道，轮流使用').click()
+  await expectText('一个渠道，含 2 个密钥')
+  await submit()
+  const { id, key_count } = await newest()
+  expect(key_count).toBe(2)
+  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await expect.poll(() => keys.count(), SOON).toBe(2)
+  expect(await keys.first().innerText()).toMatch(/…0001\s+使用中/)
+  expect(await page.content()).not.toContain('sk-the')
+  await button('追加到已有的密钥').click()
+  await field('密钥').fill('sk-the-third-0003')
+  await submit('保存')
+  expect(await newest()).toMatchObject({ id, key_count: 3 })
+  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await keys.first().getByRole('button', { name: '移除' }).click()
+  await page.getByRole('button', { name: '移除密钥' }).click()
+  await expect.poll(() => keys.count(), SOON).toBe(2)
+  expect(await keys.first().innerText()).toContain('…0002')
 })
 
 test('a type whose service has ended can be looked at, and not begun', async () => {

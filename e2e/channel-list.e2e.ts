@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
+import { violations } from './axe.ts'
 import { launchBrowser } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
@@ -76,6 +77,9 @@ const create = (channel: Record<string, unknown>) =>
       ...channel,
     }),
   })
+
+/** An upstream that wants to be left alone for ten minutes. */
+const busyAddress = (): string => `${upstream.url}/~fail-429-retry-600`
 
 async function openList(query = ''): Promise<void> {
   await page.goto(`${gatehouse.url}/channel${query}`)
@@ -286,6 +290,47 @@ describe('many channels', () => {
     const options = row('很多').getByLabel('「很多」的测试模型').locator('option')
     expect(await options.count()).toBe(200)
   })
+})
+
+test('a dry run tells where a call would go, and a request id where one went', async () => {
+  await create({ name: '常忙', models: 'trial-model', priority: 9, base_url: busyAddress() })
+  await create({ name: '可靠', models: 'trial-model' })
+  await ask('/api/option/', {
+    method: 'PUT',
+    body: JSON.stringify({ key: 'DefaultModelRatio', value: '1' }),
+  })
+  const { key } = await ask<{ key: string }>('/api/token/', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'trial', unlimited_quota: true }),
+  })
+  const answer = await fetch(`${gatehouse.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}` },
+    body: JSON.stringify({ model: 'trial-model', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  expect(answer.status).toBe(200)
+  await openList()
+  await page.getByRole('button', { name: '试算路由' }).click()
+  const panel = page.getByRole('complementary', { name: '路由' })
+  await panel.getByRole('textbox', { name: '模型' }).fill('trial-model')
+  await panel.getByRole('button', { name: '试算', exact: true }).last().click()
+  const considered = panel.getByRole('list', { name: '考虑过的渠道' }).getByRole('listitem')
+  await expect.poll(() => considered.allInnerTexts(), SOON).toHaveLength(2)
+  const [busy, good] = await considered.allInnerTexts()
+  expect(busy).toMatch(/常忙[^]*上游限流/)
+  expect(good).toMatch(/可靠[^]*100%[^]*可用/)
+  expect(await violations(page)).toEqual([])
+  await panel.getByRole('button', { name: '查看一次调用' }).click()
+  const requestId = answer.headers.get('x-oneapi-request-id') ?? ''
+  await panel.getByRole('textbox', { name: '请求 ID' }).fill(requestId)
+  await panel.getByRole('button', { name: '查看', exact: true }).click()
+  const attempts = panel.getByRole('list', { name: '各次尝试' }).getByRole('listitem')
+  await expect.poll(() => attempts.allInnerTexts(), SOON).toHaveLength(2)
+  expect(await attempts.first().innerText()).toMatch(/常忙[^]*拒绝 429/)
+  await page.goto(`${gatehouse.url}/log`)
+  await page.locator('tbody tr').first().click()
+  await expectText('路由过程')
+  await page.getByRole('list', { name: '各次尝试' }).getByText('可靠').waitFor()
 })
 
 test('a list that cannot be read says so, and is read again', async () => {

@@ -43,6 +43,23 @@ test('each browser gets what it can unpack, under the same name and type', async
   expect(new Set(texts).size).toBe(1)
 })
 
+test('what a page needs is named in it, and fetched once', async () => {
+  const { page, context, problems } = await visit.open('/robots.txt', visit.root)
+  const fetched: string[] = []
+  page.on('request', (request) => fetched.push(new URL(request.url()).pathname))
+  await page.goto(`${visit.gatehouse.url}/token/edit/1`)
+  await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
+  const named = await page.evaluate(() =>
+    [...document.querySelectorAll('script ~ link[fetchpriority=low]')].map(
+      (link) => new URL(link.getAttribute('href') ?? '', document.baseURI).pathname,
+    ),
+  )
+  expect(named.some((path) => path.startsWith('/assets/token-form-page-'))).toBe(true)
+  expect(fetched.filter((path, index) => fetched.indexOf(path) !== index)).toEqual([])
+  expect(problems).toEqual([])
+  await context.close()
+})
+
 test('a file of another build is not there', async () => {
   const answer = await fetch(`${visit.gatehouse.url}/assets/start-00000000.js`)
   expect(answer.status).toBe(404)

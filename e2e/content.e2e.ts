@@ -3,11 +3,13 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileMarkup } from './hostile-markup.ts'
-import { startVisit, type Visit } from './visit.ts'
+import { startVisit, type Visit, type VisitedPage } from './visit.ts'
 
 /** What operators write: home, about, notice and footer, kind and hostile. */
 
 let visit: Visit
+/** One window for all pages that only show something: what it has loaded it does not load again. */
+let visitor: VisitedPage
 const foreign = http.createServer((_request, response) => {
   response
     .setHeader('content-type', 'text/html; charset=utf-8')
@@ -19,21 +21,29 @@ const foreignUrl = () => `http://127.0.0.1:${(foreign.address() as AddressInfo).
 beforeAll(async () => {
   await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve))
   visit = await startVisit()
+  visitor = await visit.open('/about')
 })
 afterAll(async () => {
   await visit.stop()
   foreign.close()
 })
 
+async function openAgain(path: string): Promise<VisitedPage> {
+  // What an earlier visit stored would be shown until the server has said what is true now.
+  await visitor.page.evaluate(() => localStorage.clear())
+  visitor.problems.splice(0)
+  await visitor.page.goto(`${visit.gatehouse.url}${path}`)
+  return visitor
+}
+
 describe.each([
   { what: 'home', path: '/', key: 'HomePageContent', name: '首页' },
   { what: 'about', path: '/about', key: 'About', name: '关于' },
 ])('$what', ({ path, key, name }) => {
   test('nothing: the default page', async () => {
-    const { page, context, problems } = await visit.open(path)
+    const { page, problems } = await openAgain(path)
     await page.getByRole('heading', { level: 1, name: /Gatehouse|关于/ }).waitFor()
     expect(problems).toEqual([])
-    await context.close()
   })
 
   test('markdown and HTML', async () => {
@@ -41,7 +51,7 @@ describe.each([
       key,
       '## 你好\n\n一 **二** <u style="color: #0000ff">三</u>\n\n| a | b |\n|---|---|\n| 1 | 2 |',
     )
-    const { page, context, problems } = await visit.open(path)
+    const { page, problems } = await openAgain(path)
     await page.getByRole('heading', { level: 2, name: '你好' }).waitFor()
     expect(await page.locator('strong').textContent()).toBe('二')
     expect(await page.locator('u').evaluate((u) => getComputedStyle(u).color)).toBe(
@@ -49,12 +59,11 @@ describe.each([
     )
     expect(await page.getByRole('cell').allTextContents()).toEqual(['1', '2'])
     expect(problems).toEqual([])
-    await context.close()
   })
 
   test('a link becomes a sandboxed frame', async () => {
     await visit.setOption(key, foreignUrl())
-    const { page, context, problems } = await visit.open(path)
+    const { page, problems } = await openAgain(path)
     const frame = page.locator('iframe')
     await frame.contentFrame().getByText('别处').waitFor()
     expect(await frame.getAttribute('title')).toBe(name)
@@ -67,26 +76,23 @@ describe.each([
       'allow-scripts',
     ])
     expect(problems).toEqual([])
-    await context.close()
   })
 
   test.each(['javascript:alert(1)', 'http://example.com/', '//example.com', 'file:///etc/passwd'])(
     '%s becomes no frame',
     async (text) => {
       await visit.setOption(key, text)
-      const { page, context } = await visit.open(path)
+      const { page } = await openAgain(path)
       await page.locator('article').waitFor()
       expect(await page.locator('iframe').count()).toBe(0)
-      await context.close()
     },
   )
 
   test('our own address becomes no frame: it could leave the sandbox', async () => {
     await visit.setOption(key, `${visit.gatehouse.url}/token`)
-    const { page, context } = await visit.open(path)
+    const { page } = await openAgain(path)
     await page.locator('article').waitFor()
     expect(await page.locator('iframe').count()).toBe(0)
-    await context.close()
     await visit.setOption(key, '')
   })
 })
@@ -176,53 +182,44 @@ describe('the footer', () => {
     ],
   ])('cannot cover the page: %s', async (_what, html) => {
     await visit.setOption('Footer', html)
-    const { page, context, problems } = await visit.open('/about')
+    const { page, problems } = await openAgain('/about')
     await page.getByRole('contentinfo').getByText('x').first().waitFor({ state: 'attached' })
     await page.getByRole('heading', { level: 1 }).waitFor()
     expect(await reaches(page, 'header a')).toBe(true)
     expect(await reaches(page, 'main h1')).toBe(true)
     expect(problems).toEqual([])
-    await context.close()
     await visit.setOption('Footer', '')
   })
 
   test('says the name and version when nobody wrote one', async () => {
-    const { page, context } = await visit.open('/about')
+    const { page } = await openAgain('/about')
     const footer = page.getByRole('contentinfo')
     await expect.poll(() => footer.textContent()).toMatch(/Gatehouse v\d/)
-    await context.close()
   })
 })
 
 describe('hostile markup', () => {
-  let page: Page
-  let problems: string[] = []
-  let close: () => Promise<void>
-  let content = ''
-
   beforeAll(async () => {
-    const opened = await visit.open('/about')
-    page = opened.page
-    problems = opened.problems
-    close = () => opened.context.close()
+    const { page, context } = visitor
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (event) => {
         const { effectiveDirective, blockedURI } = event
         Object.assign(window, { violation: `${effectiveDirective} ${blockedURI}` })
       })
     })
-    await page.route('**/api/about', (route) =>
-      route.fulfill({ json: { success: true, message: '', data: content } }),
-    )
-    // Pictures that may be loaded come from nowhere in particular.
-    await page.route(/^https:/, (route) => route.fulfill({ status: 204, body: '' }))
+    // Pictures that may be loaded come from nowhere in particular. Not by `page.route`, which
+    // switches the cache off for everything else.
+    const session = await context.newCDPSession(page)
+    session.on('Fetch.requestPaused', ({ requestId }) => {
+      void session.send('Fetch.fulfillRequest', { requestId, responseCode: 204 })
+    })
+    await session.send('Fetch.enable', { patterns: [{ urlPattern: 'https:*' }] })
   })
-  afterAll(() => close())
+  afterAll(() => visit.setOption('About', ''))
 
   test.each(hostileMarkup)('$0', async (_what, markup) => {
-    content = markup
-    problems.length = 0
-    await page.goto(`${visit.gatehouse.url}/about`)
+    await visit.setOption('About', markup)
+    const { page, problems } = await openAgain('/about')
     await page.locator('article, iframe').first().waitFor({ state: 'attached' })
     // Whatever would happen by itself has happened by then.
     await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)))

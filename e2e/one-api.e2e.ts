@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildConsoleIfStale } from '../tools/build-console.ts'
 import { startOneApi, type OneApiServer } from '../tools/one-api/one-api-server.ts'
 import { launchBrowser } from './browser.ts'
 import { expectAt, expectSeen } from './expect-page.ts'
+import { settled, watchCalls } from './settled.ts'
 
 /** The console in front of a server of the family it grew out of, which has never heard of it. */
 
@@ -14,33 +15,46 @@ const WAIT_MS = 15_000
 let server: OneApiServer
 let browser: Browser
 
+/** A window of each person, signed in once: what it has loaded once it does not load again. */
+const windows: Partial<Record<string, BrowserContext>> = {}
+
 beforeAll(async () => {
   await buildConsoleIfStale(ROOT)
   server = await startOneApi(join(ROOT, 'dist/console'))
   browser = await launchBrowser()
+  for (const username of ['root', 'userone']) windows[username] = await signIn(username)
 })
 afterAll(async () => {
   await browser.close()
   await server.close()
 })
 
-interface Opened {
-  page: Page
-  problems: string[]
-}
-
-/** Signs in by the form, then goes to the path. */
-async function open(username: string, path: string): Promise<Opened> {
+/** By the form. */
+async function signIn(username: string): Promise<BrowserContext> {
   const context = await browser.newContext({ locale: 'zh-CN', reducedMotion: 'reduce' })
   context.setDefaultTimeout(WAIT_MS)
   const page = await context.newPage()
-  const problems: string[] = []
-  page.on('pageerror', (error) => problems.push(String(error)))
   await page.goto(`${server.url}/login`)
   await page.getByLabel('用户名或邮箱').fill(username)
   await page.getByLabel('密码', { exact: true }).fill('RootPass1')
   await page.getByRole('button', { name: '登录' }).click()
   await page.getByRole('heading', { name: '令牌' }).waitFor()
+  await page.close()
+  return context
+}
+
+interface Opened {
+  page: Page
+  problems: string[]
+}
+
+/** A path in the window of somebody who is signed in. */
+async function open(username: 'root' | 'userone', path: string): Promise<Opened> {
+  const page = await windows[username]?.newPage()
+  if (page === undefined) throw new Error(`${username} has no window`)
+  watchCalls(page)
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(String(error)))
   server.calls.length = 0
   await page.goto(server.url + path)
   return { page, problems }
@@ -75,13 +89,12 @@ describe('every page of root', () => {
     '/audit',
   ])('%s opens', async (path) => {
     const { page, problems } = await open('root', path)
-    await page.locator('h1').first().waitFor()
-    await page.waitForLoadState('networkidle')
+    await settled(page)
     expect(await page.getByText('页面出错').count()).toBe(0)
     expect(problems).toEqual([])
     expect(sentTo('GET', '/api/user/token')).toEqual([])
     expect(sentTo('GET', '/api/user/logout')).toEqual([])
-    await page.context().close()
+    await page.close()
   })
 })
 
@@ -95,7 +108,7 @@ test('rows with NULLs are shown, and can be edited', async () => {
   expect(await page.getByRole('textbox', { name: '名称', exact: true }).inputValue()).toBe(
     'ancient',
   )
-  await page.context().close()
+  await page.close()
 })
 
 test('an edit of a channel sends what was changed, lists as texts', async () => {
@@ -106,7 +119,7 @@ test('an edit of a channel sends what was changed, lists as texts', async () => 
   expect(sentTo('PUT', '/api/channel').map(({ body }) => body)).toEqual([
     { id: 5, name: 'renamed' },
   ])
-  await page.context().close()
+  await page.close()
 })
 
 test('an edit of a user sends the quota it saw', async () => {
@@ -116,7 +129,7 @@ test('an edit of a user sends the quota it saw', async () => {
   await page.getByRole('heading', { name: '管理用户' }).waitFor()
   const [sent] = sentTo('PUT', '/api/user')
   expect(sent?.body).toMatchObject({ id: 3, display_name: 'User One', quota: 0 })
-  await page.context().close()
+  await page.close()
 })
 
 test('a setting travels as text', async () => {
@@ -125,13 +138,13 @@ test('a setting travels as text', async () => {
   await page.getByRole('button', { name: '保存通用设置' }).click()
   await expect.poll(() => sentTo('PUT', '/api/option').length).toBe(1)
   expect(sentTo('PUT', '/api/option')[0]?.body).toEqual({ key: 'RetryTimes', value: '3' })
-  await page.context().close()
+  await page.close()
 })
 
 test('a type of log that nobody knows shows its number', async () => {
   const { page } = await open('root', '/log')
   await expectSeen(page.getByText('类型 9'))
-  await page.context().close()
+  await page.close()
 })
 
 test('own log rows, all with the id 0, are all there', async () => {
@@ -142,7 +155,7 @@ test('own log rows, all with the id 0, are all there', async () => {
   await first.getByRole('button').first().click()
   await page.getByRole('complementary').waitFor()
   expect(problems).toEqual([])
-  await page.context().close()
+  await page.close()
 })
 
 test('the statistics are quota alone where the server sums up no tokens', async () => {
@@ -150,7 +163,7 @@ test('the statistics are quota alone where the server sums up no tokens', async 
   await page.getByText('点击查看统计').click()
   await expect.poll(() => sentTo('GET', '/api/log/stat').length).toBeGreaterThan(0)
   await expect.poll(() => page.getByText('提示 tokens').count()).toBe(0)
-  await page.context().close()
+  await page.close()
 })
 
 test('an export is made from the pages, without the address that is not there', async () => {
@@ -162,7 +175,7 @@ test('an export is made from the pages, without the address that is not there', 
   ])
   expect(download.suggestedFilename()).toBe('logs.json')
   expect(server.calls.filter(({ path }) => path.includes('export'))).toEqual([])
-  await page.context().close()
+  await page.close()
 })
 
 describe('failures', () => {
@@ -176,7 +189,7 @@ describe('failures', () => {
     await row.getByRole('button', { name: '删除' }).click()
     await page.getByRole('button', { name: '删除令牌' }).click()
     await expectSeen(page.getByText('数据库忙'))
-    await page.context().close()
+    await page.close()
   })
 
   test.each([
@@ -189,7 +202,7 @@ describe('failures', () => {
     const row = page.getByRole('row').filter({ hasText: 'past' })
     await row.getByRole('button', { name: '禁用' }).click()
     await expectSeen(page.getByText(sentence))
-    await page.context().close()
+    await page.close()
   })
 
   test('401 alone leads to the sign-in page', async () => {
@@ -199,6 +212,7 @@ describe('failures', () => {
     await page.getByRole('button', { name: '刷新' }).click()
     await expectAt(page, '**/login?expired=true')
     await page.context().close()
+    windows['userone'] = await signIn('userone')
   })
 })
 
@@ -208,13 +222,13 @@ describe('the settings', () => {
     const tabs = page.getByRole('navigation', { name: '设置' }).getByRole('link')
     await tabs.filter({ hasText: '运营设置' }).waitFor()
     expect(await tabs.allTextContents()).toContain('系统设置')
-    await page.context().close()
+    await page.close()
   })
 
   test('an ordinary user has those of the person', async () => {
     const { page } = await open('userone', '/setting')
     await page.getByRole('heading', { name: '设置' }).waitFor()
     expect(await page.getByText('运营设置').count()).toBe(0)
-    await page.context().close()
+    await page.close()
   })
 })

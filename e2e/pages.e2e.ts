@@ -1,9 +1,10 @@
-import { AxeBuilder } from '@axe-core/playwright'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { violations } from './axe.ts'
 import { launchBrowser } from './browser.ts'
 import { ROOT_PAGES, VISITOR_PAGES } from './page-list.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+import { settled, watchCalls } from './settled.ts'
 
 /**
  * Every page, light and dark, on a phone and on a wide screen: readable by everyone, nothing
@@ -11,11 +12,10 @@ import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
  */
 
 const PASSWORD = 'RootPass1'
+/** Each page is loaded in the first scheme, then switched to the second where it stands. */
 const SCREENS = [
-  { width: 360, height: 740, scheme: 'light' },
-  { width: 360, height: 740, scheme: 'dark' },
-  { width: 1440, height: 900, scheme: 'light' },
-  { width: 1440, height: 900, scheme: 'dark' },
+  { width: 360, height: 740, schemes: ['light', 'dark'] },
+  { width: 1440, height: 900, schemes: ['dark', 'light'] },
 ] as const
 let browser: Browser
 let gatehouse: RunningGatehouse
@@ -54,14 +54,17 @@ afterAll(async () => {
   await gatehouse.stop()
 })
 
-async function open(
-  screen: (typeof SCREENS)[number],
-  isSignedIn: boolean,
-): Promise<{ context: BrowserContext; page: Page; problems: string[] }> {
-  const { width, height, scheme } = screen
+interface Window {
+  page: Page
+  problems: string[]
+}
+
+/** One window for all pages of a kind: what it has loaded once it does not load again. */
+async function openWindow(screen: (typeof SCREENS)[number], isSignedIn: boolean): Promise<Window> {
+  const { width, height, schemes } = screen
   const context = await browser.newContext({
     viewport: { width, height },
-    colorScheme: scheme,
+    colorScheme: schemes[0],
     locale: 'zh-CN',
     reducedMotion: 'reduce',
   })
@@ -74,6 +77,7 @@ async function open(
     })
   }
   const page = await context.newPage()
+  watchCalls(page)
   const problems: string[] = []
   // What the content policy forbids, whether or not the console complains of it.
   await page.exposeFunction('reportForbidden', (what: string) => problems.push(what))
@@ -87,32 +91,42 @@ async function open(
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text())
   })
-  return { context, page, problems }
+  return { page, problems }
 }
 
-/** What axe finds, in words that tell where. */
-async function violations(page: Page): Promise<string[]> {
-  const { violations: found } = await new AxeBuilder({ page }).analyze()
-  return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
-}
+const overflow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
-describe.each(SCREENS)('$width px, $scheme', (screen) => {
+describe.each(SCREENS)('$width px', (screen) => {
+  const windows: Partial<Record<string, Window>> = {}
+  beforeAll(async () => {
+    windows['a visitor'] = await openWindow(screen, false)
+    windows['root'] = await openWindow(screen, true)
+  })
+  afterAll(async () => {
+    for (const opened of Object.values(windows)) await opened?.page.context().close()
+  })
+
   test.each([
     ...VISITOR_PAGES.map(({ path }) => ({ path, who: 'a visitor' })),
     ...ROOT_PAGES.map(({ path }) => ({ path, who: 'root' })),
   ])('$path for $who', async ({ path, who }) => {
-    const { context, page, problems } = await open(screen, who === 'root')
-    try {
-      await page.goto(`${gatehouse.url}${path}`, { waitUntil: 'networkidle' })
-      await page.locator('h1').first().waitFor()
-      expect(await violations(page)).toEqual([])
-      expect(problems).toEqual([])
-      const overflow = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      )
-      expect(overflow).toBe(0)
-    } finally {
-      await context.close()
-    }
+    const opened = windows[who]
+    if (opened === undefined) throw new Error(`there is no window of ${who}`)
+    const { page, problems } = opened
+    problems.splice(0)
+    const [first, second] = screen.schemes
+    await page.emulateMedia({ colorScheme: first })
+    await page.goto(`${gatehouse.url}${path}`)
+    await settled(page)
+    expect({ [first]: await violations(page) }).toEqual({ [first]: [] })
+    expect(await overflow(page)).toBe(0)
+
+    await page.emulateMedia({ colorScheme: second })
+    await page.locator(`html[data-mantine-color-scheme=${second}]`).waitFor()
+    await settled(page)
+    expect({ [second]: await violations(page) }).toEqual({ [second]: [] })
+    expect(await overflow(page)).toBe(0)
+    expect(problems).toEqual([])
   })
 })

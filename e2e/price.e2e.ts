@@ -88,8 +88,8 @@ test('ratios that cannot be read', async () => {
     }),
   )
   await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
-  await page.getByText('模型倍率 JSON 格式错误').first().waitFor()
-  expect(await page.getByText('模型倍率 JSON 格式错误').count()).toBe(2)
+  // In its place and as a toast.
+  await expect.poll(() => page.getByText('模型倍率 JSON 格式错误').count()).toBe(2)
   await context.close()
 })
 

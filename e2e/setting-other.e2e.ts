@@ -53,7 +53,7 @@ const status = async () => Object((await visit.api('GET', '/api/status'))['data'
 async function save(name: string): Promise<void> {
   await group(name).getByRole('button', { name: /^保存/ }).click()
   await page.getByText('操作成功完成！').first().waitFor()
-  await page.getByText('操作成功完成！').first().waitFor({ state: 'detached' })
+  await quiet(page)
 }
 
 describe('the update check', () => {

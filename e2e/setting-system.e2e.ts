@@ -37,7 +37,7 @@ async function save(name: string): Promise<void> {
 }
 const saved = async () => {
   await page.getByText('操作成功完成！').first().waitFor()
-  await page.getByText('操作成功完成！').first().waitFor({ state: 'detached' })
+  await quiet(page)
 }
 
 test('the server address loses its last slash', async () => {

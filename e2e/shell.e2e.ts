@@ -97,12 +97,14 @@ test('an address that is no page says so', async () => {
 test('a page on its way holds its place with a word', async () => {
   const { page, context } = await visit.open('/about', user)
   await page.getByRole('heading', { name: '关于' }).waitFor()
+  const { promise: hasBeenSeen, resolve: letCome } = Promise.withResolvers<void>()
   await page.route('**/assets/topup-page-*.js', async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await hasBeenSeen
     await route.continue()
   })
   await page.getByRole('navigation', { name: '主菜单' }).getByRole('link', { name: '充值' }).click()
   await expectSeen(page.getByText('正在加载页面…'))
+  letCome()
   await expectSeen(page.getByRole('heading', { name: '充值' }))
   await context.close()
 })

@@ -88,19 +88,23 @@ describe('a new token', () => {
     })
   })
 
-  test('is held to models and networks', async () => {
+  test('is held to models, networks and limits', async () => {
     await goTo('/token/add')
     await page.getByLabel('名称 *').fill('bound')
     await page.getByLabel('模型', { exact: true }).fill('gpt-4o')
     await page.keyboard.press('Enter')
     await page.getByLabel('子网').fill('10.0.0.0/8, 2001:db8::/32')
+    await page.getByLabel('每分钟请求数').fill('60')
     await submit('创建')
     await row('bound').waitFor()
-    expect(await tokenOf('bound')).toMatchObject({
+    const bound = await tokenOf('bound')
+    expect(bound).toMatchObject({
       models: 'gpt-4o',
       subnet: '10.0.0.0/8,2001:db8::/32',
       remain_quota: 500_000,
     })
+    const { limits } = await world.ask<{ limits: unknown }>(amy, `GET /api/token/${bound?.id}`)
+    expect(limits).toMatchObject({ limits: { requests_per_minute: 60, calls_at_once: 0 } })
   })
 })
 
@@ -164,6 +168,26 @@ describe('an edit', () => {
     await submit('保存')
     await row('renamed').waitFor()
     expect(await tokenOf('renamed')).toMatchObject({ models: 'gpt-4o', remain_quota: 500_000 })
+  })
+
+  test('going elsewhere asks about what was typed, giving up does not', async () => {
+    await row('renamed').getByRole('link', { name: '编辑' }).click()
+    await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
+    await page.getByLabel('名称', { exact: true }).fill('not saved')
+    const elsewhere = page
+      .getByRole('navigation', { name: '主菜单' })
+      .getByRole('link', { name: '日志' })
+    await elsewhere.click()
+    const question = page.getByRole('dialog', { name: '离开此页？' })
+    await question.getByRole('button', { name: '留在此页' }).click()
+    expect(await page.getByLabel('名称', { exact: true }).inputValue()).toBe('not saved')
+    await elsewhere.click()
+    await question.getByRole('button', { name: '放弃修改并离开' }).click()
+    await page.getByRole('heading', { name: '使用日志' }).waitFor()
+    await page.goBack()
+    await page.getByLabel('名称', { exact: true }).fill('not saved either')
+    await submit('取消')
+    await row('renamed').waitFor()
   })
 
   test('a token that is gone says so', async () => {

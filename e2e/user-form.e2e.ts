@@ -114,6 +114,21 @@ describe('editing a user', () => {
     expect(await sees(page, '额度必须是不小于 0 的整数，例如 500000')).toBe(true)
   })
 
+  test('limits: one that is none is named, what is set is told to the user', async () => {
+    const { id } = await stored('alice')
+    await goTo(`/user/edit/${id}`)
+    await field('每月').fill('x')
+    await submit('保存')
+    expect(await sees(page, '限制必须是不小于 0 的整数，例如 60，留空则不限制')).toBe(true)
+    await field('每月').fill('1000000')
+    await field('同时进行的调用').fill('4')
+    expect(await sees(page, '1 处未保存：限制与预算')).toBe(true)
+    await submit('保存')
+    await page.waitForURL('**/user')
+    const { limits } = await world.ask<{ limits: unknown }>(world.root, `GET /api/user/${id}`)
+    expect(limits).toMatchObject({ limits: { calls_at_once: 4, quota_per_month: 1_000_000 } })
+  })
+
   test('somebody who is not there, and somebody an admin may not see, are told', async () => {
     await goTo('/user/edit/99999')
     expect(await sees(page.getByRole('alert'), '没有找到该记录')).toBe(true)

@@ -22,6 +22,7 @@ import { Loading } from '../ui/loading.tsx'
 import { Page } from '../ui/page.tsx'
 import { LoadError } from '../ui/states.tsx'
 import styles from './profile.module.css'
+import { OwnLimits } from './own-limits.tsx'
 import { type ProfileForm, profileErrors, toSelfUpdate } from './profile-form.ts'
 
 type ProfileFormApi = UseFormReturnType<ProfileForm>
@@ -159,6 +160,7 @@ function ProfileFields({ self }: { self: Self }) {
           ))}
         </span>
       </FactRow>
+      <OwnLimits />
       <SecretRow
         form={form}
         name="password"

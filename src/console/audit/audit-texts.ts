@@ -11,6 +11,7 @@ const actionNames: Record<AuditAction, string> = {
   'user.enable': mark('启用用户'),
   'user.delete': mark('删除用户'),
   'user.top_up': mark('为用户充值'),
+  'token.limit': mark('修改令牌限制'),
   'redemption.create': mark('添加兑换码'),
   'redemption.update': mark('编辑兑换码'),
   'redemption.delete': mark('删除兑换码'),

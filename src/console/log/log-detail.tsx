@@ -14,6 +14,7 @@ import { type Fact, FactList, PanelPart, SidePanel } from '../ui/float/side-pane
 import { Skeleton } from '../ui/states.tsx'
 import { elapsedText, TypeTag, typeText } from './log-columns.tsx'
 import { PriceTable } from './log-price-table.tsx'
+import { LogRoute } from './log-route.tsx'
 import styles from './log.module.css'
 
 const COST_DECIMALS = 6
@@ -23,10 +24,13 @@ function useDetail(log: Log, isAdmin: boolean) {
   const knowsMore = useHasFeature()('log-detail')
   return useQuery({
     queryKey: ['log', isAdmin, log.id],
-    queryFn: ({ signal }) =>
-      isAdmin
-        ? call('GET /api/log/:id', { params: { id: log.id } }, { signal, background: true })
-        : call('GET /api/log/self/:id', { params: { id: log.id } }, { signal, background: true }),
+    queryFn: async ({ signal }) => {
+      const how = { signal, background: true }
+      const params = { id: log.id }
+      if (isAdmin) return call('GET /api/log/:id', { params }, how)
+      // How a call came to its channel is not told to users.
+      return { ...(await call('GET /api/log/self/:id', { params }, how)), route: null }
+    },
     enabled: knowsMore && log.id > 0,
     // A row is never changed.
     staleTime: Infinity,
@@ -170,6 +174,7 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
   const costText = (quota: number) => quotaText(quota, COST_DECIMALS)
   const price = data?.price ?? null
   const isConsumption = log.type === LogType.consume
+  const knowsRoutes = useHasFeature()('channel-routes')
   const knowsBodies = useHasFeature()('log-bodies')
   return (
     <SidePanel title={log.model_name || typeText(log.type, t)} onClose={onClose}>
@@ -201,6 +206,9 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
             {t('这一条没有保存计价的细节。额度 {{quota}}', { quota: costText(log.quota) })}
           </p>
         </PanelPart>
+      )}
+      {isAdmin && isConsumption && knowsRoutes && data !== undefined && (
+        <LogRoute route={data.route ?? null} />
       )}
       {isConsumption && knowsBodies && error === null && <Bodies log={log} data={data} />}
     </SidePanel>

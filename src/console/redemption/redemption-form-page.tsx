@@ -1,8 +1,7 @@
 import '@mantine/core/styles/Input.layer.css'
 import { TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
-import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Redemption } from '../../contract/redemption-api.ts'
@@ -13,15 +12,14 @@ import {
 } from '../../contract/redemption.ts'
 import { call } from '../app/call.ts'
 import { downloadText } from '../ui/file/download.ts'
+import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
+import { StoredThing } from '../app/form/stored-thing.tsx'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
-import { type Change, Form, FormRow, SaveBar } from '../ui/form.tsx'
-import { Loading } from '../ui/loading.tsx'
-import { Page } from '../ui/page.tsx'
-import { LoadError } from '../ui/states.tsx'
+import { type Change, FormRow } from '../ui/form.tsx'
 import {
   codesFile,
   formErrors,
@@ -113,7 +111,6 @@ function Fields({ form, before }: { form: RedemptionFormApi; before: Redemption 
 
 function RedemptionFormPage({ before }: { before: Redemption | null }) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
   const isNew = before === null
   const [initial] = useState(isNew ? newRedemptionForm : toForm(before))
   const form = useForm<RedemptionForm>({
@@ -122,34 +119,30 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
     validate: (values) =>
       Object.fromEntries([...formErrors(values, isNew)].map(([field, text]) => [field, t(text)])),
   })
-  const { save, isBusy, failure } = useSave(before)
+  const { save, ...saving } = useSave(before)
   const { name, quota } = form.values
   const changes: Change[] = [
     { label: t('名称'), from: initial.name, to: name },
     { label: t('额度'), from: initial.quota, to: quota },
   ].filter(({ from, to }) => from !== to)
-  const title = isNew ? t('添加兑换码') : t('编辑兑换码')
   const submit = form.onSubmit(
     (values) => void save(values),
     // The first wrong field is named by a toast too: it may be out of sight.
     (errors) => toast.error(Object.values(errors)[0]),
   )
   return (
-    <Page title={title} facts={before?.name}>
-      <Form label={title} onSubmit={submit}>
-        <Fields form={form} before={before} />
-        <SaveBar
-          label={isNew ? t('创建') : t('保存')}
-          isBusy={isBusy}
-          failure={failure}
-          note={isNew ? t('创建后会下载兑换码，一行一个') : ''}
-          changes={isNew ? [] : changes}
-          needsChanges={!isNew}
-          cancelLabel={t('取消')}
-          onCancel={() => void navigate({ to: paths.redemption })}
-        />
-      </Form>
-    </Page>
+    <FormPage
+      title={isNew ? t('添加兑换码') : t('编辑兑换码')}
+      name={before?.name}
+      onSubmit={submit}
+      saving={saving}
+      isDirty={form.isDirty()}
+      changes={changes}
+      note={isNew ? t('创建后会下载兑换码，一行一个') : ''}
+      list={paths.redemption}
+    >
+      <Fields form={form} before={before} />
+    </FormPage>
   )
 }
 
@@ -160,24 +153,16 @@ export function RedemptionAddPage() {
 export function RedemptionEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
-  const { data, error, refetch } = useQuery({
-    queryKey: ['redemption', id],
-    queryFn: ({ signal }) =>
-      call('GET /api/redemption/:id', { params: { id: Number(id) } }, { signal }),
-    // What is edited has to be what is saved now.
-    gcTime: 0,
-    staleTime: Infinity,
-  })
-  if (error !== null) {
-    return (
-      <Page title={t('编辑兑换码')}>
-        <LoadError what={t('兑换码')} error={error} onRetry={() => void refetch()} />
-      </Page>
-    )
-  }
-  return data === undefined ? (
-    <Loading prompt={t('兑换码')} />
-  ) : (
-    <RedemptionFormPage before={data} key={data.id} />
+  return (
+    <StoredThing
+      title={t('编辑兑换码')}
+      what={t('兑换码')}
+      queryKey={['redemption', id]}
+      load={(wanted, signal) =>
+        call('GET /api/redemption/:id', { params: { id: wanted } }, { signal })
+      }
+    >
+      {(redemption) => <RedemptionFormPage before={redemption} key={redemption.id} />}
+    </StoredThing>
   )
 }

@@ -1,23 +1,25 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
 import { availableModelsQuery } from '../app/available-models.ts'
 import { call } from '../app/call.ts'
+import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
-import { useDollarText, useHasFeature } from '../app/status.ts'
+import { QuotaInput } from '../app/form/quota-input.tsx'
+import { StoredThing } from '../app/form/stored-thing.tsx'
+import { areLimitsChanged } from '../app/limit/limit-form.ts'
+import { LimitRows } from '../app/limit/limit-rows.tsx'
+import { useHasFeature } from '../app/status.ts'
 import { nowSeconds, stampText } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
-import { type Change, Form, FormRow, SaveBar } from '../ui/form.tsx'
-import { Loading } from '../ui/loading.tsx'
-import { Page } from '../ui/page.tsx'
-import { LoadError } from '../ui/states.tsx'
+import { type Change, FormRow } from '../ui/form.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
 import { Toggle } from '../ui/toggle.tsx'
 import {
@@ -120,28 +122,18 @@ function ExpiryRow({ form }: { form: TokenFormApi }) {
 
 function QuotaRow({ form }: { form: TokenFormApi }) {
   const { t } = useTranslation()
-  const dollarText = useDollarText()
-  const points = Number(form.values.quota)
-  const { isUnlimited } = form.values
+  const { quota, isUnlimited } = form.values
+  const { onBlur } = form.getInputProps('quota')
   return (
     <FormRow label={t('额度')} hint={t('用完即停')} error={errorOf(form, 'quota')}>
       {(field) => (
         <>
-          <TextInput
-            {...field}
-            inputMode="numeric"
-            autoComplete="off"
+          <QuotaInput
+            field={field}
+            value={quota}
+            onChange={(value) => form.setFieldValue('quota', value)}
+            onBlur={onBlur}
             disabled={isUnlimited}
-            rightSection={
-              Number.isFinite(points) && !isUnlimited ? (
-                <span className={styles['worth']}>
-                  {t('等价 {{amount}}', { amount: dollarText(points) })}
-                </span>
-              ) : null
-            }
-            rightSectionWidth="auto"
-            {...form.getInputProps('quota')}
-            error={field.error}
           />
           <Toggle
             label={t('无限额度，只受账户余额限制')}
@@ -214,19 +206,18 @@ function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
     ...(changed('models') ? [{ label: t('模型') }] : []),
     ...(changed('subnet') ? [{ label: t('子网') }] : []),
     ...(changed('capture') ? [{ label: t('记录请求与响应') }] : []),
+    ...(areLimitsChanged(initial.limits, now.limits) ? [{ label: t('限制与预算') }] : []),
   ]
 }
 
 function TokenFormPage({ before }: { before: Token | null }) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
-  const knowsCapture = useHasFeature()('token-capture')
+  const hasFeature = useHasFeature()
   const isNew = before === null
   const [initial] = useState(isNew ? newTokenForm : toForm(before))
   const form = useTokenForm(initial, isNew)
-  const { save, isBusy, failure } = useSave(before)
+  const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)
-  const title = isNew ? t('添加令牌') : t('编辑令牌')
 
   const submit = form.onSubmit(
     (values) => void save(values),
@@ -234,49 +225,54 @@ function TokenFormPage({ before }: { before: Token | null }) {
     (errors) => toast.error(Object.values(errors)[0]),
   )
   return (
-    <Page title={title} facts={before?.name}>
-      <Form label={title} onSubmit={submit}>
-        <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={isNew}>
-          {(field) => (
-            <TextInput
-              {...field}
-              ref={isNew ? focusFirst : null}
-              autoComplete="off"
-              maxLength={TOKEN_NAME_LENGTH_MAX}
-              placeholder={t('例如：编辑器插件')}
-              {...form.getInputProps('name')}
-              error={field.error}
-            />
-          )}
-        </FormRow>
-        <ExpiryRow form={form} />
-        <QuotaRow form={form} />
-        <ModelsRow form={form} />
-        <FormRow label={t('子网')} hint={t('留空不限制')} error={errorOf(form, 'subnet')}>
-          {(field) => (
-            <TextInput
-              {...field}
-              className={styles['mono'] ?? ''}
-              autoComplete="off"
-              placeholder="192.168.0.0/24, 2001:db8::/32"
-              {...form.getInputProps('subnet')}
-              error={field.error}
-            />
-          )}
-        </FormRow>
-        {knowsCapture && <CaptureRow form={form} />}
-        <SaveBar
-          label={isNew ? t('创建') : t('保存')}
-          isBusy={isBusy}
-          failure={failure}
-          note={isNew ? t('创建后密钥可在列表中复制') : ''}
-          changes={isNew ? [] : changes}
-          needsChanges={!isNew}
-          cancelLabel={t('取消')}
-          onCancel={() => void navigate({ to: paths.token })}
+    <FormPage
+      title={isNew ? t('添加令牌') : t('编辑令牌')}
+      name={before?.name}
+      onSubmit={submit}
+      saving={saving}
+      isDirty={form.isDirty()}
+      changes={changes}
+      note={isNew ? t('创建后密钥可在列表中复制') : ''}
+      list={paths.token}
+    >
+      <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={isNew}>
+        {(field) => (
+          <TextInput
+            {...field}
+            ref={isNew ? focusFirst : null}
+            autoComplete="off"
+            maxLength={TOKEN_NAME_LENGTH_MAX}
+            placeholder={t('例如：编辑器插件')}
+            {...form.getInputProps('name')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      <ExpiryRow form={form} />
+      <QuotaRow form={form} />
+      <ModelsRow form={form} />
+      <FormRow label={t('子网')} hint={t('留空不限制')} error={errorOf(form, 'subnet')}>
+        {(field) => (
+          <TextInput
+            {...field}
+            className={styles['mono'] ?? ''}
+            autoComplete="off"
+            placeholder="192.168.0.0/24, 2001:db8::/32"
+            {...form.getInputProps('subnet')}
+            error={field.error}
+          />
+        )}
+      </FormRow>
+      {hasFeature('token-capture') && <CaptureRow form={form} />}
+      {hasFeature('limits') && (
+        <LimitRows
+          value={form.values.limits}
+          onChange={(limits) => form.setFieldValue('limits', limits)}
+          standing={before?.limits}
+          isChecked={errorOf(form, 'limits') !== ''}
         />
-      </Form>
-    </Page>
+      )}
+    </FormPage>
   )
 }
 
@@ -287,23 +283,14 @@ export function TokenAddPage() {
 export function TokenEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
-  const { data, error, refetch } = useQuery({
-    queryKey: ['token', id],
-    queryFn: ({ signal }) => call('GET /api/token/:id', { params: { id: Number(id) } }, { signal }),
-    // What is edited has to be what is saved now.
-    gcTime: 0,
-    staleTime: Infinity,
-  })
-  if (error !== null) {
-    return (
-      <Page title={t('编辑令牌')}>
-        <LoadError what={t('令牌')} error={error} onRetry={() => void refetch()} />
-      </Page>
-    )
-  }
-  return data === undefined ? (
-    <Loading prompt={t('令牌')} />
-  ) : (
-    <TokenFormPage before={data} key={data.id} />
+  return (
+    <StoredThing
+      title={t('编辑令牌')}
+      what={t('令牌')}
+      queryKey={['token', id]}
+      load={(wanted, signal) => call('GET /api/token/:id', { params: { id: wanted } }, { signal })}
+    >
+      {(token) => <TokenFormPage before={token} key={token.id} />}
+    </StoredThing>
   )
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Token } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { noLimits, toLimits } from '../app/limit/limit-form.ts'
 import { parseStamp, stampText } from '../app/time.ts'
 import { curlText, environmentText, maskedKey } from './token-copies.ts'
 import { formErrors, newTokenForm, shouldReenable, toForm, toInput } from './token-form.ts'
@@ -35,7 +36,7 @@ describe('a token and its form', () => {
   ])('%s: saved unchanged, nothing changes', (_case, token) => {
     const { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture } = token
     const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
-    expect(toInput(toForm(token))).toEqual(kept)
+    expect(toInput(toForm(token))).toEqual({ ...kept, limits: toLimits(noLimits) })
   })
 
   test('takes what an old server leaves null', () => {
@@ -53,7 +54,13 @@ describe('a token and its form', () => {
       models: '',
       subnet: '',
       capture: 'off',
+      limits: toLimits(noLimits),
     })
+  })
+
+  test('limits are numbers of their own', () => {
+    const limits = { ...noLimits, calls_at_once: 'two' }
+    expect([...formErrors({ ...newTokenForm, name: 'a', limits }, true).keys()]).toEqual(['limits'])
   })
 
   test('the quota of an unlimited token need not make sense', () => {

@@ -2,7 +2,16 @@ import ipaddr from 'ipaddr.js'
 import type { CaptureMode } from '../../contract/log.ts'
 import type { Token, TokenInput } from '../../contract/token-api.ts'
 import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
+import {
+  areLimits,
+  limitProblem,
+  noLimits,
+  toLimitForm,
+  toLimits,
+  type LimitForm,
+} from '../app/limit/limit-form.ts'
 import { parseStamp, stampText } from '../app/time.ts'
 
 /** What the form holds: texts as typed, until they are sent. */
@@ -18,6 +27,7 @@ export interface TokenForm {
   subnet: string
   /** What is kept of its calls; a server that keeps nothing knows nothing of it. */
   capture: CaptureMode
+  limits: LimitForm
 }
 
 /** In the order of how much they keep. */
@@ -57,6 +67,7 @@ export const newTokenForm: TokenForm = {
   models: [],
   subnet: '',
   capture: 'off',
+  limits: noLimits,
 }
 
 const commaList = (text: string | null): string[] =>
@@ -75,6 +86,7 @@ export function toForm(token: Token): TokenForm {
     models: commaList(token.models),
     subnet: token.subnet ?? '',
     capture: token.capture ?? 'off',
+    limits: toLimitForm(token.limits),
   }
 }
 
@@ -83,22 +95,18 @@ function expirySeconds(expiry: string): number | null {
   return text === '' || text === String(NEVER_EXPIRES) ? NEVER_EXPIRES : parseStamp(text)
 }
 
-function quotaPoints(quota: string): number | null {
-  const points = Number(quota.trim())
-  return quota.trim() !== '' && Number.isSafeInteger(points) && points >= 0 ? points : null
-}
-
 /** Of a form without errors. */
 export function toInput(form: TokenForm): Required<TokenInput> {
   return {
     name: form.name.trim(),
     expired_time: expirySeconds(form.expiry) ?? NEVER_EXPIRES,
     // What stands in a disabled field does not matter, but it is sent and has to be a number.
-    remain_quota: quotaPoints(form.quota) ?? 0,
+    remain_quota: pointsOf(form.quota) ?? 0,
     unlimited_quota: form.isUnlimited,
     models: form.models.join(','),
     subnet: commaList(form.subnet).join(','),
     capture: form.capture,
+    limits: toLimits(form.limits),
   }
 }
 
@@ -115,7 +123,7 @@ export function formErrors(form: TokenForm, isNew: boolean): Map<keyof TokenForm
   if (expirySeconds(form.expiry) === null) {
     errors.set('expiry', { text: mark('过期时间格式错误，例如 2030-01-31 12:00:00') })
   }
-  if (!form.isUnlimited && quotaPoints(form.quota) === null) {
+  if (!form.isUnlimited && pointsOf(form.quota) === null) {
     errors.set('quota', { text: mark('额度必须是不小于 0 的整数，例如 500000') })
   }
   const bad = commaList(form.subnet).find((block) => !ipaddr.isValidCIDR(block))
@@ -125,6 +133,7 @@ export function formErrors(form: TokenForm, isNew: boolean): Map<keyof TokenForm
       values: { subnet: bad },
     })
   }
+  if (!areLimits(form.limits)) errors.set('limits', { text: limitProblem })
   return errors
 }
 

@@ -275,7 +275,11 @@ export function DataTable<Row extends { id: number }>(props: DataTableProps<Row>
   }
   const isEmpty = !list.isLoading && shown.length === 0
   return (
-    <section className={styles['surface']} data-refreshing={list.isRefreshing}>
+    <section
+      className={styles['surface']}
+      data-refreshing={list.isRefreshing}
+      data-first-load={list.isLoading}
+    >
       {isEmpty ? (
         empty
       ) : isPhone ? (

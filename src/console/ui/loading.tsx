@@ -1,9 +1,11 @@
 import { useTranslation } from 'react-i18next'
+import { useOnItsWay } from './on-its-way.ts'
 import styles from './states.module.css'
 
 /** Holds the place of something on its way, always at the same height. */
 export function Loading({ prompt }: { prompt?: string }) {
   const { t } = useTranslation()
+  useOnItsWay()
   return (
     <output className={styles['loading']} data-loading>
       {t('正在加载{{prompt}}…', { prompt: prompt ?? t('页面') })}

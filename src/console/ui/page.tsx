@@ -11,11 +11,14 @@ interface PageProps {
 }
 
 export function Page({ title, facts, actions, children }: PageProps) {
+  const hasBoth = facts !== undefined && actions !== undefined
   return (
     <div className={styles['page']}>
       <header className={styles['head']}>
         <h1>{title}</h1>
-        <p className={styles['facts']}>{facts}</p>
+        <p className={styles['facts']} data-beside-actions={hasBoth || undefined}>
+          {facts}
+        </p>
         {actions !== undefined && <div className={styles['actions']}>{actions}</div>}
       </header>
       {children}

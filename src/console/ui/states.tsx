@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useOnItsWay } from './on-its-way.ts'
 import styles from './states.module.css'
 
 /** Nothing here yet: one sentence, and the one action that ends the emptiness. */
@@ -35,6 +36,7 @@ export function LoadError({ what, error, onRetry }: LoadErrorProps) {
 
 /** Stands for a text that is on its way; `width` in pixels. */
 export function Skeleton({ width = 64 }: { width?: number }) {
+  useOnItsWay()
   // React types know no custom properties; this one is read by the class.
   const style = { '--skeleton-width': `${width}px` } as React.CSSProperties
   return <span className={styles['skeleton']} style={style} data-loading aria-hidden="true" />

@@ -4,22 +4,23 @@ import '@mantine/core/styles/PasswordInput.layer.css'
 import { PasswordInput, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { User } from '../../contract/user-api.ts'
 import { DISPLAY_NAME_LENGTH_MAX, USERNAME_LENGTH_MAX } from '../../contract/user.ts'
 import { call } from '../app/call.ts'
+import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
+import { StoredThing } from '../app/form/stored-thing.tsx'
+import { areLimitsChanged } from '../app/limit/limit-form.ts'
+import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { useQuotaText } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
-import { type Change, FactRow, Form, FormRow, SaveBar } from '../ui/form.tsx'
-import { Loading } from '../ui/loading.tsx'
-import { Page } from '../ui/page.tsx'
-import { LoadError } from '../ui/states.tsx'
+import { type Change, FactRow, FormRow } from '../ui/form.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
 import {
   formErrors,
@@ -163,12 +164,12 @@ function useChanges(form: UserFormApi, initial: UserForm): Change[] {
   return [
     ...texts.filter(({ from, to }) => from !== to),
     ...(now.password === '' ? [] : [{ label: t('密码') }]),
+    ...(areLimitsChanged(initial.limits, now.limits) ? [{ label: t('限制与预算') }] : []),
   ]
 }
 
 function UserFormPage({ before }: { before: User | null }) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
   const quotaText = useQuotaText()
   const isNew = before === null
   const [initial] = useState(isNew ? newUserForm : toForm(before))
@@ -178,37 +179,41 @@ function UserFormPage({ before }: { before: User | null }) {
     validate: (values) =>
       Object.fromEntries([...formErrors(values, before)].map(([field, text]) => [field, t(text)])),
   })
-  const { save, isBusy, failure } = useSave(before)
+  const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)
-  const title = isNew ? t('添加用户') : t('编辑用户')
   const submit = form.onSubmit(
     (values) => void save(values),
     // The first wrong field is named by a toast too: it may be out of sight.
     (errors) => toast.warning(Object.values(errors)[0]),
   )
   return (
-    <Page title={title} facts={before?.username}>
-      <Form label={title} onSubmit={submit}>
-        <NameRows form={form} isNew={isNew} />
-        {before !== null && (
-          <>
-            <StandingRows form={form} />
-            <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
-            <BoundRows user={before} />
-          </>
-        )}
-        <SaveBar
-          label={isNew ? t('创建') : t('保存')}
-          isBusy={isBusy}
-          failure={failure}
-          note={isNew ? t('新用户是普通用户，额度和分组可在创建后修改') : ''}
-          changes={isNew ? [] : changes}
-          needsChanges={!isNew}
-          cancelLabel={t('取消')}
-          onCancel={() => void navigate({ to: paths.user })}
-        />
-      </Form>
-    </Page>
+    <FormPage
+      title={isNew ? t('添加用户') : t('编辑用户')}
+      name={before?.username}
+      onSubmit={submit}
+      saving={saving}
+      isDirty={form.isDirty()}
+      changes={changes}
+      note={isNew ? t('新用户是普通用户，额度和分组可在创建后修改') : ''}
+      list={paths.user}
+    >
+      <NameRows form={form} isNew={isNew} />
+      {before !== null && (
+        <>
+          <StandingRows form={form} />
+          {before.limits !== undefined && (
+            <LimitRows
+              value={form.values.limits}
+              onChange={(limits) => form.setFieldValue('limits', limits)}
+              standing={before.limits}
+              isChecked={errorOf(form, 'limits') !== ''}
+            />
+          )}
+          <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
+          <BoundRows user={before} />
+        </>
+      )}
+    </FormPage>
   )
 }
 
@@ -219,23 +224,14 @@ export function UserAddPage() {
 export function UserEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
-  const { data, error, refetch } = useQuery({
-    queryKey: ['user', id],
-    queryFn: ({ signal }) => call('GET /api/user/:id', { params: { id: Number(id) } }, { signal }),
-    // What is edited has to be what is saved now.
-    gcTime: 0,
-    staleTime: Infinity,
-  })
-  if (error !== null) {
-    return (
-      <Page title={t('编辑用户')}>
-        <LoadError what={t('用户')} error={error} onRetry={() => void refetch()} />
-      </Page>
-    )
-  }
-  return data === undefined ? (
-    <Loading prompt={t('用户')} />
-  ) : (
-    <UserFormPage before={data} key={data.id} />
+  return (
+    <StoredThing
+      title={t('编辑用户')}
+      what={t('用户')}
+      queryKey={['user', id]}
+      load={(wanted, signal) => call('GET /api/user/:id', { params: { id: wanted } }, { signal })}
+    >
+      {(user) => <UserFormPage before={user} key={user.id} />}
+    </StoredThing>
   )
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { User } from '../../contract/user-api.ts'
+import { noLimits, toLimits } from '../app/limit/limit-form.ts'
 import { formErrors, newUserForm, toCreation, toForm, toUpdate } from './user-form.ts'
 
 const user: User = {
@@ -23,6 +24,9 @@ const user: User = {
   aff_code: 'abcd',
   inviter_id: 0,
 }
+const none = toLimits(noLimits)
+const ends = { day_ends_at: 3, week_ends_at: 2, month_ends_at: 1 }
+const standing = { limits: none, used: none, ...ends, time_zone: 'UTC' }
 const fieldsOf = (form: Partial<typeof newUserForm>, before: User | null) => [
   ...formErrors({ ...(before === null ? newUserForm : toForm(before)), ...form }, before).keys(),
 ]
@@ -40,6 +44,14 @@ test('an edit sends what the form has, the quota with the one that was seen, and
   expect(toUpdate({ ...form, password: 'password-1' }, user)).toMatchObject({
     password: 'password-1',
   })
+})
+
+test('limits are sent to a server that has told its own', () => {
+  const { limits } = toUpdate(toForm(user), { ...user, limits: standing })
+  expect(limits).toMatchObject({ calls_at_once: 0 })
+  expect(toUpdate(toForm(user), user)).not.toHaveProperty('limits')
+  const wrong = { ...noLimits, calls_at_once: '-' }
+  expect(fieldsOf({ limits: wrong }, user)).toEqual(['limits'])
 })
 
 test('a new user has a name, a display name and a password', () => {

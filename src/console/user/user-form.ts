@@ -2,6 +2,14 @@ import type { User } from '../../contract/user-api.ts'
 import { groupNames, PASSWORD_LENGTH_MIN } from '../../contract/user.ts'
 import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
+import {
+  areLimits,
+  limitProblem,
+  noLimits,
+  toLimitForm,
+  toLimits,
+  type LimitForm,
+} from '../app/limit/limit-form.ts'
 
 /** What the forms hold: texts as typed, until they are sent. */
 export interface UserForm {
@@ -12,6 +20,7 @@ export interface UserForm {
   groups: string[]
   /** Points. */
   quota: string
+  limits: LimitForm
 }
 
 export const newUserForm: UserForm = {
@@ -20,6 +29,7 @@ export const newUserForm: UserForm = {
   password: '',
   groups: [],
   quota: '',
+  limits: noLimits,
 }
 
 export const toForm = (user: User): UserForm => ({
@@ -28,6 +38,7 @@ export const toForm = (user: User): UserForm => ({
   password: '',
   groups: groupNames(user.group),
   quota: String(user.quota),
+  limits: toLimitForm(user.limits),
 })
 
 /** Of a form without errors. */
@@ -49,6 +60,8 @@ export const toUpdate = (form: UserForm, before: User) => ({
   group: form.groups.join(','),
   quota: pointsOf(form.quota) ?? before.quota,
   quota_was: before.quota,
+  // A server that knows none has sent none.
+  ...(before.limits === undefined ? {} : { limits: toLimits(form.limits) }),
 })
 
 /** What has to be mended, by field, in the order of the form; Chinese, translated where shown. */
@@ -65,5 +78,6 @@ export function formErrors(form: UserForm, before: User | null): Map<keyof UserF
   if (before !== null && !isUntouched && pointsOf(form.quota) === null) {
     errors.set('quota', mark('额度必须是不小于 0 的整数，例如 500000'))
   }
+  if (!areLimits(form.limits)) errors.set('limits', limitProblem)
   return errors
 }

@@ -1,0 +1,55 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useRef } from 'react'
+import { useTranslation } from 'react-i18next'
+import { type Change, Form, SaveBar } from '../../ui/form.tsx'
+import { Page } from '../../ui/page.tsx'
+import { LeaveQuestion } from './leave-question.tsx'
+
+interface FormPageProps {
+  title: string
+  /** The name of what is edited; absent: something new is made. */
+  name: string | undefined
+  actions?: ReactNode
+  onSubmit: () => void
+  saving: { isBusy: boolean; failure: string }
+  /** Anything typed that leaving would lose. */
+  isDirty: boolean
+  /** What differs from what is stored. */
+  changes: readonly Change[]
+  /** Shown while nothing is changed. */
+  note?: string
+  /** The list that giving up leads to. */
+  list: string
+  children: ReactNode
+}
+
+/** A page that makes or changes one thing of a list. */
+export function FormPage(props: FormPageProps) {
+  const { title, name, actions, onSubmit, saving, changes, note = '', list, children } = props
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  // Whoever presses 取消 has answered the question already.
+  const isGivenUp = useRef(false)
+  const isNew = name === undefined
+  return (
+    <Page title={title} facts={name} actions={actions}>
+      <Form label={title} onSubmit={onSubmit}>
+        {children}
+        <SaveBar
+          label={isNew ? t('创建') : t('保存')}
+          isBusy={saving.isBusy}
+          failure={saving.failure}
+          note={note}
+          changes={isNew ? [] : changes}
+          needsChanges={!isNew}
+          cancelLabel={t('取消')}
+          onCancel={() => {
+            isGivenUp.current = true
+            void navigate({ to: list })
+          }}
+        />
+      </Form>
+      <LeaveQuestion isNeeded={() => props.isDirty && !saving.isBusy && !isGivenUp.current} />
+    </Page>
+  )
+}
