@@ -8,6 +8,9 @@
  * streams   many concurrent event streams
  * console   accessibility, layout shift and answers to clicks, in a browser
  * cuts      streams cut at a random byte are charged for what was produced
+ * faults    many channels that fail, stall, cut, throttle and recover
+ * enumeration  whether guesses tell which accounts and codes exist
+ * dialects  what it costs that client and upstream speak different dialects
  * fuzz      random calls made from the API description
  */
 const benchmarks = new Map([
@@ -18,6 +21,9 @@ const benchmarks = new Map([
   ['streams', () => import('./streams.ts')],
   ['console', () => import('./console/console.ts')],
   ['cuts', () => import('./cuts/cut-streams.ts')],
+  ['faults', () => import('./faults/faults.ts')],
+  ['enumeration', () => import('./enumeration.ts')],
+  ['dialects', () => import('./dialects/dialects.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])
 

@@ -70,10 +70,12 @@ export async function main(args: string[]) {
 export async function crashRounds(options: {
   rounds: number
   database: DatabaseKind
+  /** Longest that a server lives under load. */
+  killAfterMaxMs?: number
   /** Hears of every round. */
   tell?: (line: string) => void
 }): Promise<CrashReport> {
-  const { rounds, database, tell = () => undefined } = options
+  const { rounds, database, killAfterMaxMs = KILL_AFTER_MAX_MS, tell = () => undefined } = options
   const quick = await startFastUpstream()
   const paced = await startFakeUpstream()
   const gatehouse = await createGatehouse({ database })
@@ -91,7 +93,7 @@ export async function crashRounds(options: {
     const keys = await prepare(gatehouse, { quick: quick.url, paced: `${paced.url}/~slow-chunk-5` })
     let lastLogId = 0
     while (report.rounds < rounds && report.problems.length === 0) {
-      const round = await loadAndKill(gatehouse, server, keys)
+      const round = await loadAndKill(gatehouse, server, { keys, killAfterMaxMs })
       server = await gatehouse.start()
       const billed = await gatehouse.billedCalls(lastLogId)
       lastLogId = billed.at(-1)?.id ?? lastLogId
@@ -147,7 +149,7 @@ type Round = {
 async function loadAndKill(
   { url }: GatehouseServer,
   server: ServerProcess,
-  keys: string[],
+  { keys, killAfterMaxMs }: { keys: string[]; killAfterMaxMs: number },
 ): Promise<Round> {
   const round: Round = { complete: new Map(), interrupted: 0, unexpected: [] }
   const target = new URL(url)
@@ -181,7 +183,7 @@ async function loadAndKill(
   // Counted from the first answer: a server that is still warming up has nothing to lose yet.
   const isAnswering = await firstAnswer(round)
   if (!isAnswering) round.unexpected.push(`no answer within ${FIRST_ANSWER_MS / 1000} s`)
-  await sleep(randomInt(KILL_AFTER_MIN_MS, KILL_AFTER_MAX_MS))
+  await sleep(randomInt(KILL_AFTER_MIN_MS, killAfterMaxMs))
   isDying = true
   await server.stop('SIGKILL')
   await allClosed

@@ -1,16 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { parseArgs } from 'node:util'
+import type { OpenTestDatabase } from '../src/server/test/for-each-database.ts'
 import { fuzzServer } from '../tools/fuzz/fuzz-server.ts'
+import { databaseKinds, freshDatabases } from './fresh-databases.ts'
 
 /** Calls at one server; its callers, codes and rows pile up until then. */
 const ROUND = 50_000
 
 /**
- * npm run bench -- fuzz [--calls 1000000] [--seed 1]
+ * npm run bench -- fuzz [--calls 1000000] [--seed 1] [--database sqlite,postgres]
  *
- * Random calls made from the API description, each answer held against it.
+ * Random calls made from the API description, each answer held against it; so many on each
+ * database.
  */
 export async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -18,36 +18,46 @@ export async function main(args: string[]): Promise<void> {
     options: {
       calls: { type: 'string', default: '1000000' },
       seed: { type: 'string', default: '1' },
+      database: { type: 'string', default: 'sqlite' },
     },
   })
-  const calls = Number(values.calls)
+  const wanted = { calls: Number(values.calls), seed: Number(values.seed) }
+  for (const kind of databaseKinds(values.database)) {
+    const databases = await freshDatabases(kind)
+    try {
+      const found = await rounds(databases.open, wanted, (line) => print(`${kind}: ${line}`))
+      if (found > 0) process.exitCode = 1
+    } finally {
+      await databases.remove()
+    }
+  }
+}
+
+/** Makes the calls, a fresh database every so often; answers how much was found wrong. */
+async function rounds(
+  open: OpenTestDatabase,
+  { calls, seed }: { calls: number; seed: number },
+  tell: (line: string) => void,
+): Promise<number> {
   const statuses: Record<string, number> = {}
   let done = 0
   let found = 0
   for (let round = 0; done < calls; round += 1) {
-    const seed = Number(values.seed) + round * 1000
-    const result = await fuzzRound(Math.min(ROUND, calls - done), seed)
+    const result = await fuzzServer(open, {
+      calls: Math.min(ROUND, calls - done),
+      seed: seed + round * 1000,
+    })
     done += result.calls
     found += result.findings.length + result.faults.length
     for (const [status, count] of Object.entries(result.statuses)) {
       statuses[status] = (statuses[status] ?? 0) + count
     }
-    for (const finding of result.findings) print(JSON.stringify(finding))
-    for (const fault of result.faults) print(fault)
-    print(`${done} calls, seed ${seed}, ${JSON.stringify(statuses)}, ${found} findings`)
+    for (const finding of result.findings) tell(JSON.stringify(finding))
+    for (const fault of result.faults) tell(fault)
+    tell(`${done} calls, ${JSON.stringify(statuses)}, ${found} findings`)
     if (result.calls === 0) break
   }
-  if (found > 0) process.exitCode = 1
-}
-
-async function fuzzRound(calls: number, seed: number) {
-  const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-fuzz-'))
-  const location = { engine: 'sqlite' as const, path: path.join(directory, 'gatehouse.db') }
-  try {
-    return await fuzzServer(() => Promise.resolve(location), { calls, seed })
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+  return found
 }
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)

@@ -25,6 +25,7 @@ export type GatehouseServer = {
 export type BilledCall = {
   id: number
   requestId: string
+  channelId: number
   quota: number
   promptTokens: number
   completionTokens: number
@@ -108,12 +109,13 @@ function runReconcile(env: Record<string, string>) {
   })
 }
 
-const BILLED = `SELECT id, request_id, quota, prompt_tokens, completion_tokens, is_stream
+const BILLED = `SELECT id, request_id, channel_id, quota, prompt_tokens, completion_tokens, is_stream
   FROM logs WHERE type = ${CONSUMPTION_LOG_TYPE} AND id > `
 
 type Row = {
   id: number | string
   request_id: string
+  channel_id: number | string
   quota: number | string
   prompt_tokens: number | string
   completion_tokens: number | string
@@ -145,6 +147,7 @@ function billedCall(row: Row): BilledCall {
   return {
     id: Number(row.id),
     requestId: row.request_id,
+    channelId: Number(row.channel_id),
     quota: Number(row.quota),
     promptTokens: Number(row.prompt_tokens),
     completionTokens: Number(row.completion_tokens),

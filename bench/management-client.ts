@@ -48,7 +48,14 @@ export async function createToken(session: Session, token: NewToken): Promise<st
   return `sk-${key}`
 }
 
-export type NewChannel = { name: string; base_url: string; models: string }
+export type NewChannel = {
+  name: string
+  base_url: string
+  models: string
+  /** Absent: OpenAI's type, and a key that any upstream takes. */
+  type?: number
+  key?: string
+}
 
 export async function createChannel(root: Session, channel: NewChannel) {
   await root.call('POST', '/api/channel/', {
