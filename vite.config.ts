@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { pageParts } from './tools/page-parts.ts'
 
 const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('package.json', import.meta.url), 'utf8'),
@@ -58,7 +59,7 @@ export default defineConfig(({ command }) => {
   if (command === 'build') process.env['NODE_ENV'] = 'production'
   return {
     base: './',
-    plugins: [react(), basePath(), compressed()],
+    plugins: [react(), basePath(), pageParts(import.meta.dirname), compressed()],
     define: { __CONSOLE_VERSION__: JSON.stringify(version) },
     html: { cspNonce: '%GATEHOUSE_NONCE%' },
     build: {

@@ -18,5 +18,5 @@ test('there is no page that nothing writes', () => {
 test('what providers can be asked for is told from their addresses', () => {
   const overview = pages.get('docs/providers/README.md') ?? ''
   expect(overview).toMatch(/\| 30 \| \[Ollama\]\(ollama\.md\) \|.*\| chat, embeddings \|/)
-  expect(overview).toMatch(/\| 42 \|.*\| chat \|/)
+  expect(overview).toMatch(/\| 46 \|.*\| chat, pictures \|/)
 })

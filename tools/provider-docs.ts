@@ -24,20 +24,23 @@ const NAMES: readonly [task: Task, label: string][] = [
   ['moderations', 'moderation'],
   ['responses', 'responses'],
 ]
-/** Some protocols ask the model where it is: one that each of them knows for the task. */
-const MODELS: Readonly<Partial<Record<Task, string>>> = {
-  embeddings: 'amazon.titan-embed-text-v2:0',
-  rerank: 'rerank-v3.5',
+/** Some protocols ask the model where it is: those that each of them knows for the task. */
+const MODELS: Readonly<Partial<Record<Task, readonly string[]>>> = {
+  embeddings: ['amazon.titan-embed-text-v2:0', 'bge-large-zh'],
+  rerank: ['rerank-v3.5', 'bce-reranker-base'],
+  images: ['google/imagen-4'],
 }
+/** Replicate knows models by their owners only. */
+const USUAL_MODELS = ['model', 'owner/name']
 const SAMPLES = { region: 'us-east-1', vertex_ai_project_id: 'project', vertex_ai_adc: '{}' }
 
 /** What channels of this type can be asked for. */
 function tasksOf(row: ChannelType): string[] {
   const { type } = row
-  const key = composeKey(type, { ...SAMPLES, ak: 'ak', sk: 'sk' }) || 'key'
+  const composed = composeKey(type, { ...SAMPLES, ak: 'ak', sk: 'sk' })
+  const key = composed || row.key.parts.join(row.key.separator)
   const baseUrl = row.baseUrl === '' ? 'https://example.com' : ''
-  return NAMES.filter(([task]) => {
-    const model = MODELS[task] ?? 'model'
+  const hasTask = (task: Task, model: string): boolean => {
     const channel = { type, key, baseUrl, apiVersion: '', config: { user_id: 'account' } }
     const call = {
       task,
@@ -47,8 +50,11 @@ function tasksOf(row: ChannelType): string[] {
       clientHeaders: {},
       ownAddress: '',
     }
-    return (providerOf(type, model)?.url(channel, call) ?? null) !== null
-  }).map(([, label]) => label)
+    return (providerOf(type, model, task)?.url(channel, call) ?? null) !== null
+  }
+  return NAMES.filter(([task]) =>
+    (MODELS[task] ?? USUAL_MODELS).some((model) => hasTask(task, model)),
+  ).map(([, label]) => label)
 }
 
 const slugOf = ({ label }: ChannelType): string =>
@@ -66,6 +72,11 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 const keyText = ({ key }: ChannelType): string =>
   key.parts.length === 1 ? 'one secret' : `\`${key.parts.join(key.separator)}\``
+
+function addressText({ baseUrl, baseUrlField }: ChannelType): string {
+  if (baseUrl !== '') return `\`${baseUrl}\`, or the channel's own`
+  return baseUrlField.mode === 'required' ? 'the channel’s own' : 'from the channel’s fields'
+}
 
 /** Whether an upstream of OpenAI's dialect has all of its tasks, nobody here can know. */
 function worksOf(row: ChannelType): string {
@@ -104,7 +115,7 @@ function pageOf(row: ChannelType, { source, chat, notes }: ProviderNotes): strin
 
 Written by \`npm run provider-docs\`. Channel type ${row.type}, protocol \`${row.protocol}\`.
 
-- Address: ${row.baseUrl === '' ? 'from the channel’s fields' : `\`${row.baseUrl}\`, or the channel's own`}
+- Address: ${addressText(row)}
 - Key: ${keyText(row)}${isComposed ? ', composed of the fields below' : ''}
 - Can be asked for: ${tasksOf(row).join(', ')}; chat whole and streamed
 - Source of the protocol: ${source}

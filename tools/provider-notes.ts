@@ -20,7 +20,11 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
   azure: {
     source: 'Azure OpenAI, REST API reference; API version lifecycle',
     chat: AS_OPENAI,
-    notes: ['A version of `v1` names the model in the body; others in the address, without dots.'],
+    notes: [
+      'A version of `v1` names the model in the body; others in the address, without dots.',
+      'Versions before `2024-09-01` refuse `stream_options`: it is left out, what a stream used is ' +
+        'counted here, and the stream has no figures, also for a client that asks for them.',
+    ],
   },
   anthropic: {
     source: 'Anthropic, API reference: Messages, Streaming messages',
@@ -31,7 +35,10 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       thinking: 'budgets or efforts, by model; seals are kept',
       usage: 'always; cache reads and writes apart',
     },
-    notes: ['`anthropic-version` and `anthropic-beta` of Anthropic’s clients travel on.'],
+    notes: [
+      '`anthropic-version` and `anthropic-beta` of Anthropic’s clients travel on.',
+      'A compatible server (type 52) gets the key in both places where one may look for it.',
+    ],
   },
   gemini: {
     source: 'Google, Gemini API reference: Generating content, Embeddings',
@@ -45,20 +52,30 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     notes: [],
   },
   zhipu: {
-    source: 'Zhipu, API reference: Chat completion, Embeddings (fourth version)',
+    source:
+      'Zhipu, API reference: Chat completion, Embeddings, Rerank, Images, Text to speech (fourth ' +
+      'version)',
     chat: AS_OPENAI,
     notes: [
       'The key is sent as it is, which the fourth version takes.',
       '`temperature` 0 becomes `do_sample: false`, above 1 becomes 1; `top_p` is at least 0.01.',
       'An address that ends in a version is taken as it is: plans for coding have their own.',
+      'Speech has voices and formats of Zhipu’s own, which a client must name.',
       'Models of the third version (`chatglm_…`) are gone and not spoken with.',
     ],
   },
   dashscope: {
-    source: 'Alibaba Cloud Model Studio: OpenAI compatible – Chat, Embedding',
+    source:
+      'Alibaba Cloud Model Studio: OpenAI compatible – Chat, Embedding; Text rerank; Qwen-Image; ' +
+      'Wan text-to-image V2; asynchronous tasks',
     chat: AS_OPENAI,
     notes: [
-      'Spoken with by the compatible mode, which answers for the same models with the same keys.',
+      'Spoken with by the compatible mode, which answers for the same models with the same keys; ' +
+        'rankings and pictures by calls of its own beside it, whichever of the two the address names.',
+      'More than ten texts to embed (25 of the first two versions) go in several calls.',
+      'Pictures of `qwen-image…`, `z-image…` and `wan2.6` come at once. The others are tasks, asked ' +
+        'about for ten minutes at most and cancelled when the client leaves. Whoever wants bytes ' +
+        'instead of addresses gets them from `*.aliyuncs.com` or the channel’s own host only.',
       'A model whose name ends in `-internet` is asked without that ending and searches the web.',
       '`top_p` of 1 becomes 0.9999, as 1 is refused.',
     ],
@@ -108,6 +125,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'A model is an id of Bedrock’s, an inference profile, or an ARN. Claude’s public names are ' +
         'understood too and reached by the profile of the region’s continent.',
       'The checksums of every message of a stream are verified.',
+      'Titan embeds one text a call: several are asked for one after the other, 256 at most.',
       'Temporary keys and Bedrock’s own API keys are not taken.',
     ],
   },
@@ -128,7 +146,125 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'tokens are kept until five minutes before they end; `token_uri` is called by the rules ' +
         'for outgoing calls.',
       'The region may be `global`, `us` or `eu`. Dated names of Claude get their `@` here.',
-      'Embeddings are not spoken with.',
+      'Texts are embedded by `predict`, those of `gemini-embedding-001` one after the other; later ' +
+        'models by `embedContent`. `imagen-…` draws: sizes become the nearest shape, and pictures ' +
+        'come as bytes, or as an address that holds them.',
+    ],
+  },
+  tencent: {
+    source:
+      'Tencent Cloud API documentation, Hunyuan: ChatCompletions, GetEmbedding, Error codes; ' +
+      'Signature v3',
+    chat: {
+      pictures: 'as data or by address, where the model sees',
+      tools: 'yes; one call at a time cannot be asked for; one certain tool can be demanded',
+      json: 'no',
+      thinking: 'on or off; thoughts in the answer are told',
+      usage: 'in every event',
+    },
+    notes: [
+      'Requests are signed by TC3-HMAC-SHA256, in the name of `hunyuan.tencentcloudapi.com` also ' +
+        'behind a reverse proxy. The first part of the key is not used.',
+      'A limit on the answer’s length has no word there and is left behind.',
+      'With a plain key of Hunyuan’s OpenAI-compatible address ' +
+        '(`https://api.hunyuan.cloud.tencent.com/v1`) choose the type OpenAI compatible.',
+    ],
+  },
+  baidu: {
+    source:
+      'Baidu AI Cloud, Qianfan ModelBuilder, API reference: ERNIE models, Embeddings, Reranker, ' +
+      'Get an access token, Error codes',
+    chat: {
+      pictures: 'no',
+      tools: 'one call a turn; several results are told one after the other',
+      json: 'without a schema',
+      thinking: 'no; what is thought about a call is told',
+      usage: 'in the last event',
+    },
+    notes: [
+      'An access token is fetched with the two keys, by the rules for outgoing calls and through ' +
+        'the channel’s proxy. It is kept until its last hour; one that Baidu refuses is changed ' +
+        'for another within the call.',
+      '`temperature` is held between 0.01 and 1, `max_tokens` is at least 2; a ' +
+        '`frequency_penalty` from 1 to 2 is `penalty_score`.',
+      'Models named `Embedding-…`, `bge-…` and `tao-8k` embed, `bce-reranker…` rank; a model not ' +
+        'known here is called by its name in small letters.',
+    ],
+  },
+  xunfei: {
+    source: 'iFlytek Open Platform, Spark: Web API, General URL authentication; RFC 6455',
+    chat: {
+      pictures: 'no',
+      tools: 'one call a turn; that one must be called cannot be said',
+      json: 'no',
+      thinking: 'no; thoughts in the answer are told',
+      usage: 'in the last frame',
+    },
+    notes: [
+      'Spoken with over a WebSocket for each call, at `wss://spark-api.xf-yun.com` or the ' +
+        'channel’s own address: by the rules for outgoing calls, through the channel’s proxy, ' +
+        'with the same deadlines as all calls.',
+      'The version in the channel’s form decides which model answers. Without one the model’s ' +
+        'name does: those of iFlytek’s list, else what follows the first dash (`SparkDesk-v3.5`).',
+      'The protocol has no word for what a tool gave back: calls and results are told as what ' +
+        'was said. Models before Max know no system prompt: it begins the first question.',
+      '`top_p`, stop texts, seeds and penalties cannot be said; `temperature` is held between ' +
+        '0.01 and 1.',
+    ],
+  },
+  coze: {
+    source: 'Coze, developer guide: Chat (v3), Streaming response, Error codes',
+    chat: {
+      pictures: 'by address, also sound and files; bytes are refused',
+      tools: 'no: a bot has its own',
+      json: 'no',
+      thinking: 'thoughts in the answer are told',
+      usage: 'at the end; counted here when it does not come',
+    },
+    notes: [
+      'A model is a bot’s id, or `bot-` and its id. Instructions come as the user’s first message.',
+      'Limits, figures for sampling and stop texts are the bot’s own; a client’s are left behind.',
+      'Whole answers are put together from a stream, and conversations are not kept at Coze.',
+      'Bots of mainland China live at `https://api.coze.cn`: the channel’s address.',
+    ],
+  },
+  replicate: {
+    source:
+      'Replicate, HTTP API reference: Create, Get and Cancel a prediction; Streaming output; input ' +
+      'schemas of the official models',
+    chat: {
+      pictures: 'one, as data or by address; several for models of OpenAI and Google',
+      tools: 'no',
+      json: 'no',
+      thinking: 'no',
+      usage: 'of models that are sold by the token; otherwise counted here',
+    },
+    notes: [
+      'A model is `owner/name`, or `owner/name:version` for other people’s models.',
+      'A conversation is written down as one prompt, as these models take one.',
+      'A prediction that is not over in time is asked about, for ten minutes at most, and cancelled ' +
+        'when the client leaves.',
+      'Streams are followed, and pictures fetched for clients that want bytes, at Replicate’s own ' +
+        'hosts and the channel’s only. Addresses of pictures end after an hour.',
+      'Members of a picture request that OpenAI does not know go to the model as they are.',
+    ],
+  },
+  deepl: {
+    source: 'DeepL, API reference: Translate text, Authentication, Retrieve supported languages',
+    chat: {
+      pictures: 'no',
+      tools: 'no',
+      json: 'no',
+      thinking: 'no',
+      usage: 'characters of the text, as prompt tokens; the translation costs nothing',
+    },
+    notes: [
+      'A model names the language: `deepl-ja`, `deepl-en-gb`; `-more` or `-less` behind it, how ' +
+        'formal the translation is to be.',
+      'The last message of the user is translated. What was said before, limits and figures for ' +
+        'sampling mean nothing to a translator and are left behind.',
+      'Keys that end in `:fx` go to the address of the free plan, all others to the paid one.',
+      'An account whose characters are spent (456) counts as one without money (402).',
     ],
   },
 }

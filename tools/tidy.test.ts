@@ -34,11 +34,6 @@ const EXCEPTIONS: Exception[] = [
     reason: 'flat on purpose: one look shows every noun that crosses the wire',
   },
   {
-    rule: 'file-size',
-    path: 'src/contract/errors.ts',
-    reason: 'one table: every refusal with its sentences, to be read and searched as a whole',
-  },
-  {
     rule: 'purity',
     path: 'src/server/egress/egress.ts',
     reason: 'the one way out of the process; everything else asks it',

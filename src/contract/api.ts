@@ -3,11 +3,13 @@ import { auditApi } from './audit-api.ts'
 import { channelApi } from './channel-api.ts'
 import { dashboardApi } from './dashboard-api.ts'
 import type { Endpoint } from './endpoint.ts'
+import { limitApi } from './limit-api.ts'
 import { logApi } from './log-api.ts'
 import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
 import { releaseApi } from './release-api.ts'
 import { redemptionApi } from './redemption-api.ts'
+import { routeApi } from './route-api.ts'
 import { statusApi } from './status-api.ts'
 import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
@@ -18,7 +20,9 @@ const api = {
   user: userApi,
   account: accountApi,
   token: tokenApi,
+  limit: limitApi,
   channel: channelApi,
+  route: routeApi,
   redemption: redemptionApi,
   log: logApi,
   dashboard: dashboardApi,

@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS = [
   'user.enable',
   'user.delete',
   'user.top_up',
+  'token.limit',
   'redemption.create',
   'redemption.update',
   'redemption.delete',

@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { errors, errorText, languageOf, type ErrorCode, type ErrorSpec } from './errors.ts'
+import type { ErrorSpec } from './error-spec.ts'
+import { errors, errorText, languageOf, type ErrorCode } from './errors.ts'
 
 // Object.keys of a constant yields its own keys.
 const codes = Object.keys(errors) as ErrorCode[]
@@ -31,6 +33,13 @@ describe.each(codes)('%s', (code) => {
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(600)
   })
+})
+
+test('every table counts, and no name stands in two', async () => {
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('-errors.ts'))
+  const tables: object[] = await Promise.all(files.map((name) => import(`./${name}`)))
+  const names = tables.flatMap((table) => Object.values(table).flatMap(Object.keys))
+  expect(names.toSorted()).toEqual(codes.toSorted())
 })
 
 test('a place without a value stays, and a value is not read as a place again', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { del, get } from './endpoint.ts'
+import { RouteTrace } from './route-api.ts'
 import { ById, EpochSeconds, Keyword, LenientNumber, NullableNumber, NullableText } from './wire.ts'
 
 /** Flag that may be NULL in an adopted database. */
@@ -83,6 +84,8 @@ export const PriceFactors = z.object({
 export type PriceFactors = z.infer<typeof PriceFactors>
 
 const LogDetail = Log.extend({ price: PriceFactors.nullable() })
+/** `route`: how the call came to its channel; null: the first choice answered, as mostly. */
+const LogDetailOfAll = LogDetail.extend({ route: RouteTrace.nullable() })
 
 const ModelText = z.string().max(256).default('')
 
@@ -203,6 +206,6 @@ export const logApi = {
     query: z.object(OwnFilter),
     data: Sums,
   }),
-  find: get('/api/log/:id', { access: 'admin', params: ById, data: LogDetail }),
+  find: get('/api/log/:id', { access: 'admin', params: ById, data: LogDetailOfAll }),
   findSelf: get('/api/log/self/:id', { access: 'user', params: ById, data: LogDetail }),
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { del, get, post, put } from './endpoint.ts'
+import { LimitInput, LimitStanding } from './limit-api.ts'
 import { CAPTURE_MODES } from './log.ts'
 import { TOKEN_ORDERS } from './token.ts'
 import {
@@ -37,6 +38,8 @@ export const Token = z.object({
   subnet: NullableText,
   /** What is kept of its calls' requests and answers; absent in lists. Ours. */
   capture: z.enum(CAPTURE_MODES).optional(),
+  /** Its limits and what is used of them; absent in lists. Ours. */
+  limits: LimitStanding.optional(),
 })
 export type Token = z.infer<typeof Token>
 
@@ -50,6 +53,8 @@ export const TokenInput = z.object({
   subnet: optional(Text),
   /** Absent: as it is, on creation `off`. Ours. */
   capture: optional(z.enum(CAPTURE_MODES)),
+  /** Replaces all of them; absent: as they are. Ours. */
+  limits: optional(LimitInput),
 })
 export type TokenInput = z.infer<typeof TokenInput>
 

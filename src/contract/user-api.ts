@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { del, get, post, put } from './endpoint.ts'
+import { LimitInput, LimitStanding } from './limit-api.ts'
 import { USER_ORDERS } from './user.ts'
 import {
   ById,
@@ -40,6 +41,8 @@ const User = z.object({
   group: NullableText,
   aff_code: NullableText,
   inviter_id: NullableNumber,
+  /** Its limits and what is used of them; only where one user is looked at. Ours. */
+  limits: LimitStanding.optional(),
 })
 export type User = z.infer<typeof User>
 
@@ -96,6 +99,8 @@ const UserUpdate = z.object({
    * survives.
    */
   quota_was: optional(Quota),
+  /** Replaces all of them; absent: as they are. Ours. */
+  limits: optional(LimitInput),
 })
 
 /** Characters of the reason given with a top-up. */

@@ -57,3 +57,16 @@ test('a flood is refused, and what waits is done', async () => {
   expect(background.run('later', work)).toBe(true)
   await background.idle()
 })
+
+test('what may wait does, unless somebody waits for it', async () => {
+  const { background } = aBackground()
+  const done: string[] = []
+  background.later('soon', 5, async () => void done.push('soon'))
+  await expect.poll(() => done).toEqual(['soon'])
+  background.later('in an hour', 3_600_000, async () => {
+    done.push('at once')
+    background.later('and what follows', 3_600_000, async () => void done.push('that too'))
+  })
+  await background.idle()
+  expect(done).toEqual(['soon', 'at once', 'that too'])
+})

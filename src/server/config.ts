@@ -153,6 +153,21 @@ export const settings = {
     'seconds of silence after which a client of a stream gets a sign of life; 0 is never',
     '15',
   ),
+  RELAY_CLIENT_GONE: setting(
+    oneOf(['stop', 'finish']),
+    'what an upstream is told when the client leaves: `stop`, or `finish`, which is charged in full',
+    'stop',
+  ),
+  RELAY_BROKEN_ANSWER: setting(
+    oneOf(['charge', 'free']),
+    'whether what came of an answer that the upstream broke off is charged',
+    'charge',
+  ),
+  RELAY_MISSING_USAGE: setting(
+    oneOf(['count', 'free']),
+    'whether text is counted here, and charged, when the upstream does not say what was used',
+    'count',
+  ),
   RELAY_PROXY: setting(url, 'HTTP proxy for calls to upstreams'),
   SHUTDOWN_TIMEOUT: setting(wholeNumber(0, 3600), 'seconds that streams get after SIGTERM', '60'),
   LOG_LEVEL: setting(

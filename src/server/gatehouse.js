@@ -5,7 +5,7 @@
 // JavaScript, because what is here must run before any TypeScript does: the version check, so that
 // an old Node says one clear line, and the code cache.
 import process from 'node:process'
-import { prepareCode, useCodeCache } from './code-cache.js'
+import { prepareCode, useCodeCache } from './code-cache/code-cache.js'
 
 const NODE_MAJOR_MIN = 24
 

@@ -27,11 +27,13 @@ import { allowConsoles } from './http/console-origins.ts'
 import { API_BODY_BYTES_MAX } from './http/body-limit.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
+import { hasTwoHosts } from './http/host-header.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
+import { limitRoutes } from './limit/limit-routes.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
@@ -41,6 +43,7 @@ import { createMetrics } from './metrics.ts'
 import { createLiveOptions } from './option/live-options.ts'
 import { optionRoutes } from './option/option-routes.ts'
 import { createRelay, isRelayPath, type Relay } from './relay/relay.ts'
+import { routeRoutes } from './relay/trace/route-routes.ts'
 import { releaseRoutes } from './release/release-routes.ts'
 import { redemptionRoutes } from './redemption/redemption-routes.ts'
 import { oauthRoutes } from './sign-in/oauth-routes.ts'
@@ -114,7 +117,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const recovery = await startRecovery(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
-  const stopReminders = startQuotaReminders(app)
+  startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
   const metrics = createMetrics(() => ledger.pending)
   const relay = await createRelay(app, metrics)
@@ -162,7 +165,6 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await logUpkeep.stop()
       await recovery.stop()
-      stopReminders()
       statusDigest.stop()
       await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
       await app.egress.close()
@@ -184,11 +186,13 @@ const allRoutes = (
   ...ownAccountRoutes(app),
   ...userRoutes(app),
   ...tokenRoutes(app),
+  ...limitRoutes(app),
   ...channelRoutes(app, {
     probe: relay.probe,
     egress: relay.egress,
     stopping,
   }),
+  ...routeRoutes(app, relay.routing),
   ...redemptionRoutes(app),
   ...logRoutes(app, cleanup),
   ...dashboardRoutes(app),
@@ -238,6 +242,11 @@ function httpServer(
 ): http.Server {
   const base = config.BASE_PATH.slice(0, -1)
   const server = http.createServer((request, response) => {
+    if (hasTwoHosts(request.rawHeaders)) {
+      // As the parser answers a request without any.
+      response.writeHead(400, { Connection: 'close' }).end()
+      return
+    }
     if (base !== '' && request.url?.startsWith(`${base}/`) === true) {
       request.url = request.url.slice(base.length)
     }

@@ -90,16 +90,19 @@ async function makeCall(
   },
 ): Promise<number> {
   const { operation, call, kind, headers } = made
-  const answer = await request(url + call.path, {
+  const answer = await answerTo(url + call.path, {
     dispatcher,
     // undici knows methods by name; the description's are among them.
     method: call.method as 'GET',
     headers,
     ...(call.body === undefined ? {} : { body: call.body }),
   })
-  const text = await answer.body.text()
-  const status = answer.statusCode
   result.calls += 1
+  if (answer instanceof Error) {
+    result.findings.push({ call, caller: kind, status: 0, problem: String(answer) })
+    return 0
+  }
+  const { status, text } = answer
   result.statuses[status] = (result.statuses[status] ?? 0) + 1
   const judged = judge(operation, status, text)
   if (judged === 'succeeded') result.succeeded.add(call.operation)
@@ -107,6 +110,19 @@ async function makeCall(
     result.findings.push({ call, caller: kind, status, problem: judged })
   }
   return status
+}
+
+/** What came back, or why nothing did. */
+async function answerTo(
+  address: string,
+  options: Parameters<typeof request>[1],
+): Promise<{ status: number; text: string } | Error> {
+  try {
+    const answer = await request(address, options)
+    return { status: answer.statusCode, text: await answer.body.text() }
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
 }
 
 /** `succeeded`, `refused`, or what is wrong with the answer. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import type { ExplainedDifference } from './sent-upstream.ts'
 
 /** One scenario: calls in order, each with the answer a real One API server gave. */
 export type Recording = { name: string; title: string; steps: Step[] }
@@ -55,6 +56,11 @@ export function loadRecording(name: string): Recording {
 
 export function loadKnownDifferences(): KnownDifference[] {
   return readJson<KnownDifference[]>('known-differences.json')
+}
+
+/** In what our calls to upstreams differ from those of `upstreams.json`, each with its reason. */
+export function loadUpstreamDifferences(): ExplainedDifference[] {
+  return readJson<ExplainedDifference[]>('upstream-differences.json')
 }
 
 function readJson<T>(file: string): T {

@@ -93,38 +93,38 @@ function mentionsIn({ program }: SourceFile): Map<string, number> {
   return mentions
 }
 
-const ERRORS = 'src/contract/errors.ts'
+/** Where the sentences of refusals stand: one table an area. */
+const ERROR_TABLE = /^src\/contract\/[\w-]+-errors\.ts$/
 
 function unusedErrors(tree: Tree): Violation[] {
-  const table = tree.get(ERRORS)
-  if (!table) return []
+  const isTable = (path: string) => ERROR_TABLE.test(path)
   const said = new Set<string>()
   for (const { path, isTest, program } of tree.values()) {
-    if (path === ERRORS || isTest || !path.startsWith('src/')) continue
+    if (isTable(path) || isTest || !path.startsWith('src/')) continue
     walk(program, (node) => {
       if (node.type === 'Literal' && typeof node.value === 'string') said.add(node.value)
       if (node.type === 'Identifier') said.add(node.name)
     })
   }
-  return errorCodes(table)
+  return [...tree.values()]
+    .filter(({ path }) => isTable(path))
+    .flatMap((table) => errorCodes(table).map((item) => ({ ...item, path: table.path })))
     .filter(({ code }) => !said.has(code))
-    .map(({ code, line }) => ({
+    .map(({ code, line, path }) => ({
       rule: 'unused-error',
-      path: ERRORS,
+      path,
       line,
       message: `nothing refuses with ${code}; delete it or use it.`,
     }))
 }
 
-/** The keys of `export const errors = { … }`. */
+/** The keys of `export const tokenErrors = { … }`. */
 function errorCodes(table: SourceFile): { code: string; line: number }[] {
   const codes: { code: string; line: number }[] = []
   walk(table.program, (node, parents) => {
     if (node.type !== 'Property' || node.key.type !== 'Identifier') return
-    const declarator = parents.findLast((parent) => parent.type === 'VariableDeclarator')
     const isTop = parents.filter((parent) => parent.type === 'ObjectExpression').length === 1
-    if (!isTop || declarator?.id.type !== 'Identifier' || declarator.id.name !== 'errors') return
-    codes.push({ code: node.key.name, line: table.lineOf(node.start) })
+    if (isTop) codes.push({ code: node.key.name, line: table.lineOf(node.start) })
   })
   return codes
 }

@@ -269,8 +269,8 @@ describe('dead code', () => {
   test('an error code that nobody uses is found', () => {
     const files = {
       ...program,
-      'src/server/a.ts': `import { errors } from '../contract/errors.ts'; export const a = 'used'`,
-      'src/contract/errors.ts': `export const errors = { used: { status: 1 }, unused: { status: 2 } }`,
+      'src/server/a.ts': `import { aErrors } from '../contract/a-errors.ts'; export const a = 'used'`,
+      'src/contract/a-errors.ts': `export const aErrors = { used: { status: 1 }, unused: { status: 2 } }`,
     }
     expect(deadCode(treeOf(files)).map(({ message }) => message)).toEqual([
       'nothing refuses with unused; delete it or use it.',

@@ -65,22 +65,26 @@ const hasAddress = (user: StoredUser, email: string): boolean =>
 const mayReset = ({ config }: App, user: StoredUser): boolean =>
   user.status === UserStatus.enabled && (!isRoot(user.role) || isRoot(config.OPTIONS_MIN_ROLE))
 
+/**
+ * An address that nobody has, or one that an adopted database holds twice, gets a code too, which
+ * nobody is told: so much work either way, and afterwards a row to compare guesses with.
+ */
 async function mailResetLink(app: App, email: string, language: Language): Promise<void> {
   const owners = (await findUsersByEmail(app.database.read, email)).filter((user) =>
     mayReset(app, user),
   )
-  // An adopted database may hold an address twice; nobody knows whose password is meant.
-  const [user] = owners
-  if (!user?.email || owners.length > 1) return
+  const [user] = owners.length === 1 ? owners : []
+  // As it is stored: what was typed may only look the same.
+  const address = user?.email || email
   const code = newLinkCode()
   const codeHash = await hashMailCode(app, code)
-  await keepMailCode(app, { purpose: 'reset', email: user.email, codeHash, userId: user.id })
-  // To the address as it is stored: what was typed may only look the same.
+  await keepMailCode(app, { purpose: 'reset', email: address, codeHash, userId: user?.id ?? 0 })
+  if (user === undefined) return
   await mail(
     app,
-    user.email,
+    address,
     resetLetter(systemName(app), language, {
-      url: consoleAddress(app, '/user/reset', { email: user.email, token: code }),
+      url: consoleAddress(app, '/user/reset', { email: address, token: code }),
       username: user.username,
     }),
   )

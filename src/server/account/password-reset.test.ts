@@ -163,13 +163,20 @@ forEachDatabase('resetting a password', (open) => {
       ['a deleted user', { status: UserStatus.deleted }],
       // Admins may set the mail server, so they could read what is mailed to root.
       ['root', { role: Role.root }],
-    ])('to %s no mail goes, and the answer is the same', async (_what, over) => {
+    ])('to %s no mail goes, and all else is the same', async (_what, over) => {
       const email = newAddress()
       if (Object.keys(over).length > 0) await aUser(server, { email, ...over })
       const before = mailbox.mails.length
       expect((await ask(email)).json).toEqual({ success: true, message: '' })
       await server.app.background.idle()
       expect(mailbox.mails).toHaveLength(before)
+      // Guesses at a code are compared with one, at the same cost.
+      const codes = await server.database.read
+        .selectFrom('mail_codes')
+        .select(['user_id', 'attempts_left'])
+        .where('address', '=', email.toLowerCase())
+        .execute()
+      expect(codes).toEqual([{ user_id: 0, attempts_left: 5 }])
     })
 
     test('an address that two accounts have is nobody’s', async () => {

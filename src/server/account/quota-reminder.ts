@@ -49,12 +49,12 @@ const COLLECT_MS = 500
 /** Users looked at in one statement. */
 const LOOK_UP_MAX = 500
 
-/** Listens to settled calls and to changed balances. Answers how to stop. */
-export function startQuotaReminders(app: App): () => void {
+/** Listens to settled calls and to changed balances. */
+export function startQuotaReminders(app: App): void {
   const { options, ledger, database, background } = app
   /** Points charged by user; a balance that somebody changed is looked at too, but for no mail. */
   const waiting = new Map<number, { charged: number; mayMail: boolean }>()
-  let timer: NodeJS.Timeout | undefined
+  let isCollecting = false
 
   function look(userId: number, charged: number, mayMail: boolean): void {
     const known = waiting.get(userId)
@@ -62,15 +62,18 @@ export function startQuotaReminders(app: App): () => void {
       charged: charged + (known?.charged ?? 0),
       mayMail: mayMail || known?.mayMail === true,
     })
-    timer ??= setTimeout(takeBatch, COLLECT_MS).unref()
+    if (!isCollecting) collect()
   }
 
-  function takeBatch(): void {
-    timer = undefined
-    const batch = [...waiting].slice(0, LOOK_UP_MAX)
-    for (const [userId] of batch) waiting.delete(userId)
-    background.run('quota reminders', () => remind(app, new Map(batch)))
-    if (waiting.size > 0) timer = setTimeout(takeBatch, COLLECT_MS).unref()
+  function collect(): void {
+    isCollecting = true
+    background.later('quota reminders', COLLECT_MS, () => {
+      const batch = [...waiting].slice(0, LOOK_UP_MAX)
+      for (const [userId] of batch) waiting.delete(userId)
+      isCollecting = waiting.size > 0
+      if (isCollecting) collect()
+      return remind(app, new Map(batch))
+    })
   }
 
   ledger.onSettled((userId, { charged, userQuota }: Settled) => {
@@ -81,7 +84,6 @@ export function startQuotaReminders(app: App): () => void {
     const [, id] = /^user:(\d+)$/.exec(message) ?? []
     if (id !== undefined && canMail(app)) look(Number(id), 0, false)
   })
-  return () => clearTimeout(timer)
 }
 
 async function remind(

@@ -93,7 +93,7 @@ function changesOf(tables: FoundTables, engine: BareDatabase['engine']): string[
     ...(engine === 'postgres'
       ? ['group and model_mapping columns become text, so that long lists fit']
       : []),
-    'tables of our own, channels.test_model and indexes on logs are added',
+    'tables and columns of our own, and indexes on logs, are added',
     'every user, token and channel gets an opening row in the ledger; no balance moves',
     'consumption is summed up by hour and day from the log rows',
   ]

@@ -157,6 +157,11 @@ const CHANNEL = 'gatehouse'
 /** Connections for short work and for long reads; a process needs no more. */
 const POOL_SIZE = 8
 const HEAVY_POOL_SIZE = 2
+/**
+ * Of these so many stay open. Opening one (a process of the server, the exchange of the password)
+ * takes longer than most of what is asked then.
+ */
+const POOL_KEPT = 3
 const BATCH_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 10_000
 
@@ -185,8 +190,8 @@ function exactNumber(text: string): number {
 }
 
 async function openPostgres(url: string, progress: Progress): Promise<Database> {
-  const pool = poolOf(url, { max: POOL_SIZE })
-  const heavyPool = poolOf(url, { max: HEAVY_POOL_SIZE })
+  const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT })
+  const heavyPool = poolOf(url, { max: HEAVY_POOL_SIZE, min: HEAVY_POOL_SIZE })
   // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
   // the plans of the ledger's function stay made. A batch that hangs on a dead network is given up
   // and tried again.

@@ -24,6 +24,8 @@ export interface UserRow {
   group: string
   aff_code: string | null
   inviter_id: number | null
+  /** Has a row in `limits`. */
+  limited: Generated<boolean | null>
 }
 
 export interface TokenRow {
@@ -40,6 +42,8 @@ export interface TokenRow {
   used_quota: number
   models: string | null
   subnet: string | null
+  /** Has a row in `limits`. */
+  limited: Generated<boolean | null>
 }
 
 export interface ChannelRow {
@@ -184,6 +188,28 @@ export interface FailureRow {
   failures: number
 }
 
+/** What a user or a token may use, and what it uses; maxima of 0 are none. */
+export interface LimitRow {
+  /** `user` or `token`. */
+  subject: string
+  id: number
+  requests_per_minute: number
+  tokens_per_minute: number
+  calls_at_once: number
+  quota_per_day: number
+  quota_per_week: number
+  quota_per_month: number
+  running: Generated<number>
+  held_tokens: Generated<number>
+  held_quota: Generated<number>
+  day_start: Generated<number>
+  day_used: Generated<number>
+  week_start: Generated<number>
+  week_used: Generated<number>
+  month_start: Generated<number>
+  month_used: Generated<number>
+}
+
 export interface UsageSums {
   requests: number
   quota: number
@@ -209,6 +235,13 @@ interface ChannelPauseRow {
   paused_at: number
   trials: number
   next_trial_at: number
+}
+
+/** A key, of a channel that has several, which is set aside. */
+interface ChannelKeyPauseRow extends ChannelPauseRow {
+  key_id: string
+  /** What the upstream answered. */
+  status: number
 }
 
 /** A change of status by the program that root has not been told of yet. */
@@ -266,13 +299,25 @@ export interface Schema {
     user_id: number
     response_id: string
     channel_id: number
+    key_id: string
     model: string
     total_tokens: number
     expires_at: number
   }
   usage_sums: UsageSums & { subject: string; model_name: string; name: string; start: number }
   channel_pauses: ChannelPauseRow
+  channel_key_pauses: ChannelKeyPauseRow
+  route_traces: { request_id: string; created_at: number; trace: string }
   channel_notices: ChannelNoticeRow
+  limits: LimitRow
+  limit_seconds: { subject: string; id: number; second: number; requests: number; tokens: number }
+  limit_holds: {
+    request_id: string
+    user_id: number
+    token_id: number
+    tokens: number
+    quota: number
+  }
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 
@@ -283,4 +328,5 @@ export const BOOLEAN_COLUMNS: ReadonlySet<string> = new Set([
   'is_stream',
   'system_prompt_reset',
   'must_change_password',
+  'limited',
 ])

@@ -11,6 +11,13 @@ export function beginsWith(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(column)}) LIKE lower(${pattern}) ESCAPE '\\'`
 }
 
+/** Whether one of a column's lines is exactly this text. */
+export function hasLine(column: string, line: string): RawBuilder<boolean> {
+  const lines = sql`'\n' || ${sql.ref(column)} || '\n'`
+  // Not LIKE, which on SQLite takes capitals for small letters.
+  return sql<boolean>`replace(${lines}, ${`\n${line}\n`}, '') <> ${lines}`
+}
+
 const UNIQUE_SQLITE = /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)$/
 const UNIQUE_POSTGRES = '23505'
 

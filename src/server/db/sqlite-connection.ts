@@ -21,9 +21,10 @@ type Request = WorkerRequest extends infer R
 /** What a thread allocates dies with its batch; a small nursery keeps it in the processor's cache. */
 const YOUNG_GENERATION_MB = 8
 
-/** Talks to one SQLite worker thread. */
+/** Talks to one SQLite worker thread, which starts when it is first needed: it costs 10 MiB. */
 export class SqliteConnection {
-  readonly #worker: Worker
+  readonly #settings: WorkerSettings
+  #worker: Worker | null = null
   readonly #waiting = new Slots<{
     resolve: (value: never) => void
     reject: (error: Error) => void
@@ -35,15 +36,23 @@ export class SqliteConnection {
   #locked = false
 
   constructor(settings: WorkerSettings) {
-    this.#worker = new Worker(new URL('../worker-entry.js', import.meta.url), {
-      workerData: { module: new URL('./sqlite-worker.ts', import.meta.url).href, settings },
+    this.#settings = settings
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('../code-cache/worker-entry.js', import.meta.url), {
+      workerData: {
+        module: new URL('./sqlite-worker.ts', import.meta.url).href,
+        settings: this.#settings,
+      },
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
-    this.#worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))
-    this.#worker.on('error', (error: unknown) => {
+    worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))
+    worker.on('error', (error: unknown) => {
       this.#failAll(error instanceof Error ? error : new Error(String(error)))
     })
-    this.#worker.on('exit', () => this.#failAll(new Error('the database thread has ended')))
+    worker.on('exit', () => this.#failAll(new Error('the database thread has ended')))
+    return worker
   }
 
   #settle(reply: WorkerAnswer): void {
@@ -63,6 +72,7 @@ export class SqliteConnection {
     if (this.#ended !== null) return Promise.reject(this.#ended)
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const id = this.#waiting.add({ resolve, reject })
+    this.#worker ??= this.#start()
     this.#worker.postMessage({ ...request, id })
     return promise
   }
@@ -107,7 +117,12 @@ export class SqliteConnection {
   }
 
   async close(): Promise<void> {
+    const worker = this.#worker
+    if (worker === null) {
+      this.#ended = new Error('the database is closed')
+      return
+    }
     await this.#send({ kind: 'close' })
-    await this.#worker.terminate()
+    await worker.terminate()
   }
 }

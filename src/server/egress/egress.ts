@@ -10,8 +10,9 @@ import { addressClass } from './address-class.ts'
  */
 export interface Egress {
   /**
-   * Where to dispatch calls for an origin (`https://host:port`). Throws `EgressRefused` for a
-   * literal address that is not allowed. `proxy`: address of an HTTP proxy to take instead of the
+   * Where to dispatch calls for an origin (`https://host:port`; `wss:` and `ws:` for the calls that
+   * become WebSockets, which only HTTP/1.1 does). Throws `EgressRefused` for a literal address that
+   * is not allowed. `proxy`: address of an HTTP proxy to take instead of the
    * usual way; it resolves names itself, its own name is resolved and classified here.
    */
   dispatcher(origin: string, proxy?: string): Dispatcher
@@ -95,10 +96,11 @@ export function createEgress(settings: EgressSettings): Egress {
       }
       if (proxyOfCall !== undefined) return throughProxy(proxyOfCall)
       if (proxy !== null) return proxy
-      const pool = new Pool(origin, {
+      const pool = new Pool(origin.replace(/^ws/, 'http'), {
         connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
         keepAliveTimeout: KEEP_ALIVE_MS,
         pipelining: 1,
+        ...(origin.startsWith('ws') ? { allowH2: false } : {}),
       })
       if (pools.size >= POOLS_MAX) dropOldest(pools)
       pools.set(origin, pool)
@@ -125,7 +127,7 @@ export function createEgress(settings: EgressSettings): Egress {
     },
     async close() {
       await Promise.all([...pools.values(), ...proxies.values()].map((kept) => kept.destroy()))
-      await proxy?.close()
+      await proxy?.destroy()
     },
   }
 }

@@ -113,6 +113,7 @@ function inputOf({ people, ids }: World): Record<string, { body?: unknown; query
     'POST /api/user/manage': { body: { username: people.user.username, action: 'enable' } },
     'POST /api/token/': { body: { name: 'new' } },
     'PUT /api/token/?status_only': { body: { id: ids.token, status: 1 } },
+    'PUT /api/limit/token/:id': { body: { calls_at_once: 3 } },
     'PUT /api/token/': { body: { id: ids.token, name: 'renamed', unlimited_quota: true } },
     // A line given twice, so that there is something to report.
     'POST /api/channel/': { body: { name: 'new', key: `${CANARY}-in\n${CANARY}-in` } },
@@ -159,7 +160,7 @@ const BARE = new Set(['GET /api/channel/update_balance/:id'])
 
 const idFor = ({ path }: Endpoint, { ids }: World): number => {
   if (path.startsWith('/api/user')) return ids.user
-  if (path.startsWith('/api/token')) return ids.token
+  if (/^\/api\/(token|limit)\//.test(path)) return ids.token
   if (path.startsWith('/api/redemption')) return ids.redemption
   return path.startsWith('/api/channel') ? ids.channel : ids.log
 }

@@ -22,6 +22,8 @@ export interface CallContext {
   address: string
   request: FastifyRequest
   reply: FastifyReply
+  /** Throws what a call like this one would be refused with by now. For answers that take long. */
+  checkAgain(): Promise<void>
 }
 
 type WithActor<E extends Endpoint> = E['options']['access'] extends 'anyone'

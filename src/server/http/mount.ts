@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
 import type { Access, Endpoint } from '../../contract/endpoint.ts'
-import { errors, languageOf, type ErrorSpec } from '../../contract/errors.ts'
+import type { ErrorSpec } from '../../contract/error-spec.ts'
+import { errors, languageOf } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import { sha256 } from '../secrets.ts'
@@ -98,6 +99,7 @@ async function answerCall(
       address,
       request,
       reply,
+      checkAgain: async () => void (await actorOf(app, endpoint, request)),
     }
     const input = parseInput(endpoint, request)
     const answer = await handle({ ...context, ...input })

@@ -13,11 +13,12 @@ import { createLogPages, type LogRows } from './log-paging.ts'
 import { searchLogs } from './log-search-store.ts'
 import { logSums, type LogSums } from './log-statistics-store.ts'
 import { findLog, findPriceDetail, type StoredLog } from './log-store.ts'
+import { readTrace } from './trace/traces.ts'
 
 export const logRoutes = (app: App, cleanup: LogCleanup): Route[] => [
   ...listRoutes(app),
   ...detailRoutes(app),
-  ...cleanupRoutes(app, cleanup),
+  ...cleanupRoutes(cleanup),
   ...exportRoutes(app),
 ]
 
@@ -89,7 +90,8 @@ function detailRoutes(app: App): Route[] {
     serve(logApi.find, async (call) => {
       const row = await findLog(database.read, call.params.id, null)
       if (row === undefined) throw new AppError('not_found')
-      const data = await detail(row)
+      const [told, route] = await Promise.all([detail(row), readTrace(app, row.request_id ?? '')])
+      const data = { ...told, route }
       if (data.has_body && row.user_id !== call.actor.id) await noteReading(call, row)
       return { data }
     }),
@@ -101,19 +103,12 @@ function detailRoutes(app: App): Route[] {
   ]
 }
 
-function cleanupRoutes({ database, clock }: App, cleanup: LogCleanup): Route[] {
+function cleanupRoutes(cleanup: LogCleanup): Route[] {
   return [
     serve(logApi.remove, async (call) => {
       const target = call.query.target_timestamp
       if (target === 0) throw new AppError('log_target_missing')
-      const { deleted, isRunning } = await cleanup.start(target)
-      await recordAudit(database.write, call, {
-        nowSeconds: clock.nowSeconds(),
-        action: 'log.delete',
-        target: { id: 0, name: '' },
-        before: null,
-        after: { target_timestamp: target, deleted, running: isRunning },
-      })
+      const { deleted, isRunning } = await cleanup.start(target, call)
       return isRunning ? { data: deleted, running: true } : { data: deleted }
     }),
     serve(logApi.cleanup, async () => {

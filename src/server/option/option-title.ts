@@ -48,6 +48,7 @@ export const optionTitles: Record<OptionKey, { zh: string; en: string }> = {
   QuotaForInviter: { zh: '邀请人奖励额度', en: 'Reward for inviting' },
   QuotaForInvitee: { zh: '受邀人奖励额度', en: 'Reward for being invited' },
   QuotaRemindThreshold: { zh: '额度提醒阈值', en: 'Low-quota threshold' },
+  LimitTimeZone: { zh: '预算时区', en: 'Budget time zone' },
   PreConsumedQuota: { zh: '请求预扣费额度', en: 'Pre-consumed quota' },
   ModelRatio: { zh: '模型倍率', en: 'Model ratio' },
   CompletionRatio: { zh: '补全倍率', en: 'Completion ratio' },

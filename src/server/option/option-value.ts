@@ -1,4 +1,5 @@
 import { isReadable, length } from '../../contract/text.ts'
+import { isTimeZone } from '../limit/limit-period.ts'
 import { duplicateRatioName, parseRatios } from './ratio-text.ts'
 
 /** What a value may look like, by kind. Values travel and are stored as text. */
@@ -141,6 +142,16 @@ export const choice = (value: string, names: readonly string[]): OptionSpec => (
   default: value,
   check: (text) =>
     unless(names.includes(text), `只能是 ${names.join('、')}`, `it is one of ${names.join(', ')}`),
+})
+
+export const timeZone = (value: string): OptionSpec => ({
+  default: value,
+  check: (text) =>
+    unless(
+      isTimeZone(text),
+      '需要 IANA 时区名称，例如 Asia/Shanghai 或 UTC',
+      'it is the IANA name of a time zone, such as Asia/Shanghai or UTC',
+    ),
 })
 
 /** A ratio map as JSON text. `defaults` is read when it is first asked for. */

@@ -11,6 +11,7 @@ import {
   picture,
   ratios,
   secret,
+  timeZone,
   whole,
   type OptionSpec,
 } from './option-value.ts'
@@ -74,6 +75,8 @@ export const options = {
   QuotaForInvitee: whole(0, 0, POINTS_MAX),
   QuotaRemindThreshold: whole(1000, 0, POINTS_MAX),
   PreConsumedQuota: whole(500, 0, 10_000_000),
+  /** In which zone days, weeks and months of budgets begin. Ours. */
+  LimitTimeZone: timeZone('UTC'),
   ModelRatio: ratios(() => ratioMapJson(defaultRatios().ModelRatio)),
   CompletionRatio: ratios(() => ratioMapJson(defaultRatios().CompletionRatio)),
   GroupRatio: ratios(() => ratioMapJson(defaultRatios().GroupRatio)),

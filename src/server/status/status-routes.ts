@@ -15,6 +15,9 @@ const FEATURES = [
   'log-cleanup',
   'dashboard',
   'token-capture',
+  'channel-keys',
+  'channel-routes',
+  'limits',
 ]
 
 /** What visitors and ordinary users may know of the installation. */

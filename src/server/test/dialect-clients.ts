@@ -35,7 +35,7 @@ export interface Said {
   seal: string
 }
 
-type Json = Record<string, unknown>
+export type Json = Record<string, unknown>
 
 export interface Speaker {
   path(model: string, isStream: boolean): string
@@ -48,7 +48,7 @@ export interface Speaker {
   error(answer: Json): { message: string; type: string }
 }
 
-const NOTHING: Said = {
+export const NOTHING: Said = {
   text: '',
   thought: '',
   calls: [],
@@ -61,17 +61,17 @@ const NOTHING: Said = {
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : [])
-const json = (value: unknown): Json => (value ?? {}) as Json
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-const count = (value: unknown): number => (typeof value === 'number' ? value : 0)
+export const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : [])
+export const json = (value: unknown): Json => (value ?? {}) as Json
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const count = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
-const ARGS = { city: 'forty-two' }
+export const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+export const ARGS = { city: 'forty-two' }
 const callId = (dialect: string, index: number): string => `${dialect}_call_${index}`
 
 /** The events of a stream with their names, as an event source would report them. */
-function events(body: string): { name: string; data: string }[] {
+export function events(body: string): { name: string; data: string }[] {
   const found: { name: string; data: string }[] = []
   createParser({
     onEvent: ({ event = '', data }) => found.push({ name: event, data }),

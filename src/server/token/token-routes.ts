@@ -1,12 +1,15 @@
 import type { CaptureMode } from '../../contract/log.ts'
-import { tokenApi } from '../../contract/token-api.ts'
+import { tokenApi, type TokenInput } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
+import type { Queries } from '../db/database.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { openToken, setTokenQuota } from '../ledger/balances.ts'
 import { findCaptureMode, saveCaptureMode } from '../log/body/body-store.ts'
 import { captureMessage } from '../log/body/capture.ts'
+import { standingOf, wholeLimits } from '../limit/limit-routes.ts'
+import { deleteTokenLimits, saveLimits } from '../limit/limit-store.ts'
 import { newTokenKey } from '../secrets.ts'
 import { enableRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
 import {
@@ -37,7 +40,7 @@ function lookUpRoutes(app: App): Route[] {
       return { data: rows }
     }),
     serve(tokenApi.find, async ({ actor, params }) => ({
-      data: await withCapture(app, await ownToken(app, actor.id, params.id)),
+      data: await withRest(app, await ownToken(app, actor.id, params.id)),
     })),
   ]
 }
@@ -63,7 +66,7 @@ function changeRoutes(app: App): Route[] {
         })
         const { id, remain_quota } = created
         await openToken(trx, { tokenId: id, userId: actor.id, quota: remain_quota, nowSeconds })
-        if (body.capture !== undefined) await saveCaptureMode(trx, id, body.capture)
+        await saveRest(trx, id, body)
         return created
       })
       await announceCapture(app, token.id, body.capture)
@@ -99,24 +102,41 @@ function changeRoutes(app: App): Route[] {
           was: body.remain_quota_was,
           nowSeconds: clock.nowSeconds(),
         })
-        if (body.capture !== undefined) await saveCaptureMode(trx, token.id, body.capture)
+        await saveRest(trx, token.id, body)
       })
       await database.announce(`token:${token.id}`)
       await announceCapture(app, token.id, body.capture)
       return { data: await ownToken(app, actor.id, token.id) }
     }),
     serve(tokenApi.remove, async ({ actor, params }) => {
-      if (!(await deleteToken(database.write, actor.id, params.id))) throw new AppError('not_found')
+      await database.write.transaction().execute((trx) => deleteWhole(trx, actor.id, params.id))
       await database.announce(`token:${params.id}`)
     }),
   ]
 }
 
-/** One token alone also tells what is kept of its calls. */
-const withCapture = async ({ database }: App, token: StoredToken) => ({
+/** Deletes a token with its limits. */
+async function deleteWhole(trx: Queries, userId: number, id: number): Promise<void> {
+  if (!(await deleteToken(trx, userId, id))) throw new AppError('not_found')
+  await deleteTokenLimits(trx, id)
+}
+
+/** One token alone also tells what is kept of its calls, and its limits. */
+const withRest = async (app: App, token: StoredToken) => ({
   ...token,
-  capture: await findCaptureMode(database.read, token.id),
+  capture: await findCaptureMode(app.database.read, token.id),
+  limits: await standingOf(app, { subject: 'token', id: token.id }),
 })
+
+/** What a token has beside its row, as far as the body names it. */
+async function saveRest(
+  trx: Queries,
+  id: number,
+  { capture, limits }: Pick<TokenInput, 'capture' | 'limits'>,
+): Promise<void> {
+  if (capture !== undefined) await saveCaptureMode(trx, id, capture)
+  if (limits !== undefined) await saveLimits(trx, { subject: 'token', id }, wholeLimits(limits))
+}
 
 async function announceCapture(
   { database }: App,

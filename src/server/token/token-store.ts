@@ -69,6 +69,28 @@ export async function findToken(
   return row === undefined ? null : clean(row)
 }
 
+/** Whoever's it is; for administrators. */
+export async function findTokenById(db: Queries, id: number): Promise<StoredToken | null> {
+  const row = await db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? null : clean(row)
+}
+
+/** The newest of an owner's tokens with this name. */
+export async function findTokenByName(
+  db: Queries,
+  userId: number,
+  name: string,
+): Promise<StoredToken | null> {
+  const row = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('name', '=', name)
+    .orderBy('id', 'desc')
+    .executeTakeFirst()
+  return row === undefined ? null : clean(row)
+}
+
 /** Whose token this is, and what it may do; for the relay. */
 export async function findTokenByKey(db: Queries, key: string): Promise<StoredToken | null> {
   const row = await db.selectFrom('tokens').selectAll().where('key', '=', key).executeTakeFirst()
@@ -95,6 +117,7 @@ export async function insertToken(db: Queries, token: NewToken): Promise<StoredT
     status: TokenStatus.enabled,
     accessed_time: token.created_time,
     used_quota: 0,
+    limited: null,
   }
   await db.insertInto('tokens').values(row).execute()
   return row

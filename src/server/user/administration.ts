@@ -1,4 +1,5 @@
 import type { AuditAction } from '../../contract/audit.ts'
+import type { Limits, LimitInput } from '../../contract/limit-api.ts'
 import { LogType } from '../../contract/log.ts'
 import { groupNames, UserStatus, type ManageAction } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
@@ -7,6 +8,8 @@ import { recordAudit } from '../audit/audit-store.ts'
 import type { Queries } from '../db/database.ts'
 import type { Actor } from '../http/handler.ts'
 import { creditUser, setUserQuota } from '../ledger/balances.ts'
+import { wholeLimits } from '../limit/limit-routes.ts'
+import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
 import { changeUser, markUserDeleted } from './change-user.ts'
@@ -44,6 +47,7 @@ interface UserUpdate {
   group?: string | undefined
   quota?: number | undefined
   quota_was?: number | undefined
+  limits?: LimitInput | undefined
 }
 
 /** Changes the members that are there; an empty name or password, and 0, mean unchanged. */
@@ -68,11 +72,12 @@ export async function updateUserByAdmin(
     refuse(rankRefusal(actor, target, wanted))
     await changeUser(trx, target.id, changes)
     const quota = await adjustQuota(trx, app, { call, target, wanted })
+    const limits = await changeLimits(trx, target, wanted)
     await endWeakenedSessions(trx, call, { target, changes })
     await record(trx, app, call, {
       action: 'user.update',
-      target,
-      after: { ...changes, ...(quota === null ? {} : { quota }) },
+      target: { ...target, ...limits?.before },
+      after: { ...changes, ...(quota === null ? {} : { quota }), ...limits?.after },
     })
   })
   await app.database.announce(`user:${wanted.id}`)
@@ -106,6 +111,19 @@ async function adjustQuota(
     requestId: call.requestId,
   })
   return moved.after
+}
+
+/** Null: they are as they were. */
+async function changeLimits(
+  trx: Queries,
+  { id }: StoredUser,
+  { limits }: UserUpdate,
+): Promise<{ before: Limits; after: Limits } | null> {
+  if (limits === undefined) return null
+  const before = await findLimits(trx, { subject: 'user', id })
+  const after = wholeLimits(limits)
+  await saveLimits(trx, { subject: 'user', id }, after)
+  return { before, after }
 }
 
 /** Who may do less than before, or has another password, signs in again. */
@@ -232,7 +250,7 @@ function record(
   trx: Queries,
   { clock }: App,
   call: AdminCall,
-  { action, target, after }: { action: AuditAction; target: StoredUser; after: UserChanges },
+  { action, target, after }: { action: AuditAction; target: StoredUser; after: object },
 ): Promise<void> {
   return recordAudit(trx, call, {
     nowSeconds: clock.nowSeconds(),

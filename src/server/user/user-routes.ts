@@ -4,6 +4,7 @@ import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
+import { standingOf } from '../limit/limit-routes.ts'
 import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
 import { createUser } from './create-user.ts'
 import { changedFields, fieldRefusal, groupRefusal, outranks, quotaRefusal } from './user.ts'
@@ -26,7 +27,10 @@ function lookUpRoutes(app: App): Route[] {
       return { data: rows }
     }),
     serve(userApi.find, async ({ actor, params }) => ({
-      data: await visibleUser(app, actor, params.id),
+      data: {
+        ...(await visibleUser(app, actor, params.id)),
+        limits: await standingOf(app, { subject: 'user', id: params.id }),
+      },
     })),
   ]
 }

@@ -77,12 +77,17 @@ export const findUsersByEmail = (db: Queries, email: string): Promise<StoredUser
     .orderBy('id')
     .execute()
 
-/** For signing in: the name first, an e-mail address only if nobody has that name. */
+/**
+ * For signing in: the name first, an e-mail address only if nobody has that name. Both are looked
+ * up in any case, so that the time does not tell which it is.
+ */
 export async function findUserByLogin(db: Queries, login: string): Promise<StoredUser | undefined> {
-  const byName = await findUserByName(db, login)
-  if (byName !== undefined || login === '') return byName
-  const byEmail = await findUsersByEmail(db, login)
-  return byEmail.find(({ status }) => status === UserStatus.enabled) ?? byEmail[0]
+  if (login === '') return undefined
+  const [byName, byEmail] = await Promise.all([
+    findUserByName(db, login),
+    findUsersByEmail(db, login),
+  ])
+  return byName ?? byEmail.find(({ status }) => status === UserStatus.enabled) ?? byEmail[0]
 }
 
 export async function countUsers(db: Queries): Promise<number> {

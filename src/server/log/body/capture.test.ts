@@ -4,6 +4,8 @@ import { aUser, anAdmin, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
+  aModel,
+  aRoute,
   aServedModel,
   bookedCall,
   chatBody,
@@ -102,6 +104,32 @@ forEachDatabase('capture', (open) => {
     const row = await read(requestIdOf(answer), client)
     expect(row.response).toBe(textOf(answer.text()))
     expect(row.response.length).toBeGreaterThan(0)
+  })
+
+  test('of a call that was converted, what its client sent and got', async () => {
+    const client = await aCapturing('full')
+    for (const words of ['', 'json-when-stream']) {
+      const converted = aModel(words)
+      await aRoute(setup, converted, { type: 14, words })
+      const body = chatBody(converted)
+      const whole = await post(setup, client, body)
+      const kept = await read(requestIdOf(whole), client)
+      expect(kept).toMatchObject({ request: JSON.stringify(body), response: whole.text })
+      const streamed = await stream(setup, client, body)
+      const { request, response } = await read(requestIdOf(streamed), client)
+      expect(request).toBe(JSON.stringify({ stream: true, ...body }))
+      expect(response).toBe(textOf(streamed.text()))
+      expect(response.length).toBeGreaterThan(0)
+    }
+  })
+
+  test('of a recording, what it is and how large', async () => {
+    const client = await aCapturing('full')
+    const body = { model, input: 'hello, you', voice: 'a' }
+    const answer = await post(setup, client, body, { path: '/v1/audio/speech' })
+    const { request, response } = await read(requestIdOf(answer), client)
+    expect(request).toBe(JSON.stringify(body))
+    expect(response).toBe('[audio/mpeg, 256 bytes]')
   })
 
   test('redacted: the same without secrets', async () => {

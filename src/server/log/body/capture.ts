@@ -67,6 +67,13 @@ export class CallCapture {
     this.whole = body.subarray(0, this.mode === 'metadata' ? 0 : bytesWanted(this.bytesMax))
   }
 
+  /** An answer that is no text: what it is, and how large. */
+  addUnreadable(mediaType: string, bytes: number): void {
+    const label = `[${mediaType}, ${bytes} bytes]`
+    this.bytes = this.mode === 'metadata' ? bytes : label.length
+    this.lanes.set(0, label)
+  }
+
   /** Pieces of a streamed answer. A lane is one of several texts that come side by side. */
   addTexts(pieces: readonly { lane: number; text: string }[]): void {
     for (const { lane, text } of pieces) {

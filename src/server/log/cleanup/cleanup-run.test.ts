@@ -47,6 +47,17 @@ forEachDatabase('log cleanup', (open) => {
       ({ created_at }) => created_at,
     )
 
+  const audited = async () =>
+    (
+      await server.database.read
+        .selectFrom('audit')
+        .select('new_values')
+        .where('action', '=', 'log.delete')
+        .where('actor_id', '=', admin.id)
+        .orderBy('id')
+        .execute()
+    ).map(({ new_values }) => JSON.parse(new_values ?? ''))
+
   async function expectStatisticsOfRows(): Promise<void> {
     const rows = await server.database.read
       .selectFrom('logs')
@@ -94,12 +105,10 @@ forEachDatabase('log cleanup', (open) => {
       .where('user_id', '=', user.id)
       .execute()
     expect(daily.reduce((sum, row) => sum + row.quota, 0)).toBe(70)
-    const audit = await server.database.read
-      .selectFrom('audit')
-      .select('new_values')
-      .where('action', '=', 'log.delete')
-      .executeTakeFirstOrThrow()
-    expect(audit.new_values).toContain(String(target))
+    expect(await audited()).toEqual([
+      { target_timestamp: target, deleted: 0, outcome: 'begun' },
+      { target_timestamp: target, deleted: 4, outcome: 'finished' },
+    ])
   })
 
   test('finds nothing twice, and takes the hours that go on after it', async () => {
@@ -142,25 +151,52 @@ forEachDatabase('log cleanup', (open) => {
       expect(await get('/api/log/cleanup')).toMatchObject({ running: true, target_timestamp: 5 })
     })
 
-    test('a run whose process died is finished by another', async () => {
+    /** A run that this admin asked a process for which has died since. */
+    async function aRunLeft(target: number): Promise<void> {
+      const seen = await findRun(server.database.read)
+      await replaceRun(server.database.write, seen?.text ?? null, {
+        isRunning: true,
+        target,
+        deleted: 7,
+        node: 'dead',
+        seenAt: server.clock.nowSeconds() - 1000,
+        author: {
+          actor: { id: admin.id, user: { username: admin.username } },
+          address: '192.0.2.1',
+          requestId: 'asked',
+        },
+      })
+    }
+
+    test('a run whose process died is finished by another, which says so in the audit', async () => {
       const now = server.clock.nowSeconds()
       const keptAt = now - 100
       await settled(now - 300)
       await settled(keptAt)
-      const seen = await findRun(server.database.read)
-      await replaceRun(server.database.write, seen?.text ?? null, {
-        isRunning: true,
-        target: now - 200,
-        deleted: 7,
-        node: 'dead',
-        seenAt: now - 1000,
-      })
+      await aRunLeft(now - 200)
       await another().tidy()
       expect(await rowsLeft()).not.toContain(now - 300)
       expect(await rowsLeft()).toContain(keptAt)
       const state = await another().state()
       expect(state).toMatchObject({ isRunning: false, node: 'another' })
       expect(state?.deleted).toBeGreaterThan(7)
+      expect(await audited()).toEqual([
+        { target_timestamp: now - 200, deleted: state?.deleted, outcome: 'finished' },
+      ])
+    })
+
+    test('a new run goes at least as far as the one that was left behind', async () => {
+      const now = server.clock.nowSeconds()
+      await settled(now - 300)
+      await aRunLeft(now - 200)
+      await remove(`?target_timestamp=${now - 1000}`)
+      expect(await rowsLeft()).not.toContain(now - 300)
+      await expectStatisticsOfRows()
+      expect(await audited()).toMatchObject([
+        { target_timestamp: now - 200, deleted: 7, outcome: 'taken over' },
+        { target_timestamp: now - 200, deleted: 0, outcome: 'begun' },
+        { target_timestamp: now - 200, outcome: 'finished' },
+      ])
     })
 
     test('retention deletes by days, and only once it is set', async () => {

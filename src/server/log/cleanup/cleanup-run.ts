@@ -1,6 +1,9 @@
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
+import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
+import type { Queries } from '../../db/database.ts'
 import { deleteBodiesBefore } from '../body/body-store.ts'
+import { deleteTracesBefore } from '../trace/trace-store.ts'
 import { dayAtOrAfter } from '../log-sums.ts'
 import { deleteSumsBefore } from '../log-sums-store.ts'
 import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
@@ -25,7 +28,7 @@ export interface LogCleanup {
    * Starts a run and waits for it for a while. Throws `log_cleanup_running` when there is one
    * already.
    */
-  start(target: number): Promise<{ deleted: number; isRunning: boolean }>
+  start(target: number, author: AuditAuthor): Promise<{ deleted: number; isRunning: boolean }>
   /** The run that is under way or was the last. */
   state(): Promise<CleanupRun | null>
   /** Goes on with a run whose process died, and deletes what is past its time. */
@@ -47,9 +50,17 @@ export function createLogCleanup(
   let work: Promise<void> = Promise.resolve()
 
   /** Makes the run this process's own. Null: another one has it. */
-  async function take(seen: StoredRun | null, run: CleanupRun): Promise<Runner | null> {
-    if (!(await replaceRun(database.write, seen?.text ?? null, run))) return null
-    return new Runner(app, run, stopper.signal)
+  async function take(
+    seen: StoredRun | null,
+    run: CleanupRun,
+    note: (trx: Queries) => Promise<void> = nothing,
+  ): Promise<Runner | null> {
+    const isTaken = await database.write.transaction().execute(async (trx) => {
+      if (!(await replaceRun(trx, seen?.text ?? null, run))) return false
+      await note(trx)
+      return true
+    })
+    return isTaken ? new Runner(app, run, stopper.signal) : null
   }
 
   function begin(runner: Runner): Promise<void> {
@@ -70,11 +81,24 @@ export function createLogCleanup(
   })
 
   return {
-    async start(asked) {
-      const target = boundedTarget(asked, clock.nowSeconds())
+    async start(asked, { actor, address, requestId }) {
+      const now = clock.nowSeconds()
       const seen = await findRun(database.write)
-      if (isAlive(seen?.run, clock.nowSeconds())) throw new AppError('log_cleanup_running')
-      const runner = await take(seen, fresh(target))
+      if (isAlive(seen?.run, now)) throw new AppError('log_cleanup_running')
+      // What a dead process had begun has left the sums already: it is finished with the rest.
+      const left = seen?.run.isRunning === true ? seen.run : null
+      const run: CleanupRun = {
+        ...fresh(Math.max(boundedTarget(asked, now), left?.target ?? 0)),
+        author: {
+          actor: { id: actor.id, user: { username: actor.user.username } },
+          address,
+          requestId,
+        },
+      }
+      const runner = await take(seen, run, async (trx) => {
+        if (left !== null) await noteRun(trx, left, { now, outcome: 'taken over' })
+        await noteRun(trx, run, { now, outcome: 'begun' })
+      })
       if (runner === null) throw new AppError('log_cleanup_running')
       const running = begin(runner)
       await Promise.race([running, delay(WAIT_MS)])
@@ -94,6 +118,7 @@ export function createLogCleanup(
       const runner = run === null ? null : await take(seen, run)
       if (runner !== null) await begin(runner)
       await deleteOldBodies(app, stopper.signal)
+      await deleteOldTraces(app, stopper.signal)
     },
     async stop() {
       stopper.abort()
@@ -134,9 +159,10 @@ class Runner {
       return count
     })
     await this.untilNothing(() => deleteBodiesBefore(write, target, ROWS_PER_CHUNK))
+    await this.untilNothing(() => deleteTracesBefore(write, target, ROWS_PER_CHUNK))
     if (this.signal.aborted) return
     this.run.isRunning = false
-    await this.tell()
+    await this.tell((trx, now) => noteRun(trx, this.run, { now, outcome: 'finished' }))
   }
 
   private async untilNothing(deleteSome: () => Promise<number>): Promise<void> {
@@ -147,15 +173,41 @@ class Runner {
   }
 
   /** Nobody else writes the row while this process keeps it fresh. */
-  private async tell(): Promise<void> {
+  private async tell(
+    note: (trx: Queries, nowSeconds: number) => Promise<void> = nothing,
+  ): Promise<void> {
     const { database, clock } = this.app
-    const seen = await findRun(database.write)
-    if (seen === null || seen.run.node !== this.run.node) {
-      throw new Error('another process has taken the log cleanup over')
-    }
     this.run.seenAt = clock.nowSeconds()
-    await replaceRun(database.write, seen.text, this.run)
+    await database.write.transaction().execute(async (trx) => {
+      const seen = await findRun(trx)
+      const isOurs = seen !== null && seen.run.node === this.run.node
+      if (!isOurs || !(await replaceRun(trx, seen.text, this.run))) {
+        throw new Error('another process has taken the log cleanup over')
+      }
+      await note(trx, this.run.seenAt)
+    })
   }
+}
+
+const nothing = (): Promise<void> => Promise.resolve()
+
+/**
+ * In the audit, if somebody asked for the run: that it has begun, before anything is gone, and how
+ * it ended, by whichever process.
+ */
+async function noteRun(
+  trx: Queries,
+  run: CleanupRun,
+  { now, outcome }: { now: number; outcome: 'begun' | 'finished' | 'taken over' },
+): Promise<void> {
+  if (run.author === undefined) return
+  await recordAudit(trx, run.author, {
+    nowSeconds: now,
+    action: 'log.delete',
+    target: { id: 0, name: '' },
+    before: null,
+    after: { target_timestamp: run.target, deleted: run.deleted, outcome },
+  })
 }
 
 async function deleteOldBodies(
@@ -170,4 +222,16 @@ async function deleteOldBodies(
   ) {
     await delay(PAUSE_MS)
   }
+}
+
+/** How long it is kept how calls went, whether or not they have a log row. */
+const TRACE_DAYS = 14
+
+async function deleteOldTraces(
+  { database, clock }: Pick<App, 'database' | 'clock'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const target = retentionTarget(TRACE_DAYS, clock.nowSeconds()) ?? 0
+  const deleteSome = () => deleteTracesBefore(database.write, target, ROWS_PER_CHUNK)
+  while (!signal.aborted && (await deleteSome()) > 0) await delay(PAUSE_MS)
 }

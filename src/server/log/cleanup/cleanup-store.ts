@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { LogType } from '../../../contract/log.ts'
+import type { AuditAuthor } from '../../audit/audit-store.ts'
 import type { Queries } from '../../db/database.ts'
 import { moveSetting } from '../../db/setting-store.ts'
 import { SECONDS_PER_HOUR } from '../../ledger/operations.ts'
@@ -22,6 +23,8 @@ export interface CleanupRun {
   node: string
   /** When it last told of itself, seconds. */
   seenAt: number
+  /** Who asked for it; nobody did for what is past its time. */
+  author?: AuditAuthor
 }
 
 export interface StoredRun {

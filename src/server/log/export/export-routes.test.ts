@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LogType } from '../../../contract/log.ts'
+import { Role, UserStatus } from '../../../contract/user.ts'
 import {
   aLogRow,
   anAdmin,
@@ -12,7 +13,15 @@ import {
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 
+interface Begun {
+  leave(): void
+  closed: Promise<void>
+  response: http.IncomingMessage
+}
+
 const ROWS = 1204
+/** A slow reader's rest between two pieces: it would take many seconds for the whole. */
+const SIP_MS = 20
 
 forEachDatabase('export', (open) => {
   let server: TestServer
@@ -176,24 +185,33 @@ forEachDatabase('export', (open) => {
   })
 
   /** Begins an export and takes nothing of it. */
-  function begin(as: TestUser): Promise<{ leave(): void; closed: Promise<void> }> {
+  function begin(as: TestUser, path = '/api/log/self/export/'): Promise<Begun> {
     return new Promise((resolve, reject) => {
       const request = http.get(
-        `${server.url}/api/log/self/export/`,
+        server.url + path,
         { headers: { cookie: as.cookie }, agent: false },
         (response) => {
           response.on('error', () => {})
           const closed = new Promise<void>((done) => response.once('close', () => done()))
-          resolve({ leave: () => void request.destroy(), closed })
+          resolve({ leave: () => void request.destroy(), closed, response })
         },
       )
       request.on('error', reject)
     })
   }
 
+  /** Takes what comes, slowly; whether it was the whole file. */
+  async function sip({ response, closed }: Begun): Promise<boolean> {
+    response.on('data', () => {
+      response.pause()
+      setTimeout(() => response.resume(), SIP_MS)
+    })
+    await closed
+    return response.complete
+  }
+
   test('one at a time for each user; a client that leaves ends its own', async () => {
     // More than the sockets of both sides hold.
-    const nowSeconds = server.clock.nowSeconds()
     await server.database.write
       .updateTable('logs')
       .set({ content: 'x'.repeat(20_000) })
@@ -209,7 +227,21 @@ forEachDatabase('export', (open) => {
     await expect
       .poll(async () => (await get('/api/log/self/export/?type=1', alice)).status)
       .toBe(200)
-    expect(nowSeconds).toBe(server.clock.nowSeconds())
+  })
+
+  test('an export breaks off when its caller is demoted, disabled or signs out', async () => {
+    const [demoted, disabled] = [await anAdmin(server), await anAdmin(server)]
+    const begun = await Promise.all([
+      begin(demoted, '/api/log/export/'),
+      begin(disabled, '/api/log/export/'),
+      begin(alice),
+    ])
+    const change = (user: TestUser, set: { role: number } | { status: number }) =>
+      server.database.write.updateTable('users').set(set).where('id', '=', user.id).execute()
+    await change(demoted, { role: Role.user })
+    await change(disabled, { status: UserStatus.disabled })
+    await server.call('GET', '/api/user/logout', { as: alice })
+    expect(await Promise.all(begun.map(sip))).toEqual([false, false, false])
   })
 
   test('an admin’s export of everybody’s rows is in the audit', async () => {

@@ -1,17 +1,19 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { logApi } from '../../../contract/log-api.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit } from '../../audit/audit-store.ts'
-import { serve, type Route } from '../../http/handler.ts'
+import { serve, type Actor, type CallContext, type Route } from '../../http/handler.ts'
 import type { LogFilterValues } from '../log-store.ts'
 import type { ExportFormat } from './export.ts'
 import { beginExport } from './export-stream.ts'
 
 /** Exports that one process makes at once. */
 const EXPORTS_MAX = 4
+/** How often an export under way asks whether its caller would still be let in. */
+const CHECK_MS = 500
 
 interface Query extends Omit<LogFilterValues, 'userId'> {
   format: ExportFormat
@@ -25,11 +27,7 @@ export function exportRoutes(app: App): Route[] {
   const busy = new Map<number, ServerResponse>()
 
   async function send(
-    {
-      actor,
-      request,
-      reply,
-    }: { actor: { id: number }; request: FastifyRequest; reply: FastifyReply },
+    { actor, request, reply, checkAgain }: Omit<CallContext, 'actor'> & { actor: Actor },
     { format, tz, bodies, ...filter }: Query,
     { userId, note }: { userId: number | null; note?: () => Promise<void> },
   ): Promise<void> {
@@ -55,6 +53,7 @@ export function exportRoutes(app: App): Route[] {
         .header('Content-Type', frame.contentType)
         .header('Content-Disposition', `attachment; filename="logs.${format}"`)
         .send(Readable.from(pieces))
+      void breakOffWhenRefused(reply.raw, checkAgain)
     } catch (error) {
       release()
       throw error
@@ -75,4 +74,22 @@ export function exportRoutes(app: App): Route[] {
     }),
     serve(logApi.exportSelf, async (call) => send(call, call.query, { userId: call.actor.id })),
   ]
+}
+
+/**
+ * Whoever is banned, demoted or signed out gets no further row: the connection breaks, so that what
+ * has arrived is not taken for the whole. By the clock, as a client may stop reading.
+ */
+async function breakOffWhenRefused(
+  response: ServerResponse,
+  checkAgain: () => Promise<void>,
+): Promise<void> {
+  while (!response.destroyed) {
+    await setTimeout(CHECK_MS, undefined, { ref: false })
+    try {
+      await checkAgain()
+    } catch {
+      response.destroy()
+    }
+  }
 }

@@ -1,5 +1,6 @@
 const BODY = '{"username":"x","password":"y"}'
 const POST = 'POST /api/user/login HTTP/1.1\r\nHost: a.example\r\n'
+const CALL = 'POST /v1/chat/completions HTTP/1.1\r\nHost: a.example\r\n'
 const GET = 'GET /api/status HTTP/1.1\r\nHost: a.example\r\n'
 
 /**
@@ -31,7 +32,9 @@ export const HEADS: readonly (readonly [what: string, bytes: string, statuses: n
   ['a header of 20 KB', `${GET}X-A: ${'b'.repeat(20_000)}\r\n\r\n`, [431]],
   ['two thousand headers', `${GET}${'X-A: b\r\n'.repeat(2000)}\r\n`, [200, 400, 431]],
   ['no host', 'GET /api/status HTTP/1.1\r\n\r\n', [400]],
-  ['two hosts, of which the first counts', `${GET}Host: b.example\r\n\r\n`, [200, 400]],
+  ['two hosts', `${GET}Host: b.example\r\n\r\n`, [400]],
+  ['one host twice', `${GET}hOST: a.example\r\n\r\n`, [400]],
+  ['two hosts of a call', `${CALL}Host: b.example\r\nContent-Length: 2\r\n\r\n{}`, [400]],
   ['another version', 'GET /api/status HTTP/3.7\r\nHost: a\r\n\r\n', [400]],
   ['no version, as of old', 'GET /api/status\r\n\r\n', [0, 200, 400]],
   ['an unknown method', 'PROPFINDX /api/status HTTP/1.1\r\nHost: a\r\n\r\n', [400]],

@@ -3,9 +3,9 @@ import fs from 'node:fs'
 import module from 'node:module'
 import path from 'node:path'
 
-const FOLDER = path.join(import.meta.dirname, '../../node_modules/.cache/gatehouse/code')
+const FOLDER = path.join(import.meta.dirname, '../../../node_modules/.cache/gatehouse/code')
 const STAMP = path.join(FOLDER, 'prepared')
-const SOURCES = [import.meta.dirname, path.join(import.meta.dirname, '../contract')]
+const SOURCES = ['..', '../../contract'].map((folder) => path.join(import.meta.dirname, folder))
 const PREPARE_LIMIT_MS = 60_000
 
 /**

@@ -3,5 +3,5 @@
 import { useCodeCache } from './code-cache.js'
 
 useCodeCache()
-const { startOnce } = await import('./commands/start-once.ts')
+const { startOnce } = await import('../commands/start-once.ts')
 await startOnce()

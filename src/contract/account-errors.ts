@@ -1,0 +1,266 @@
+import type { ErrorSpec } from './error-spec.ts'
+
+/** People: signing in, accounts, their mail, who may do what to whom. */
+export const accountErrors = {
+  // Signing in, users
+  password_login_closed: {
+    status: 403,
+    zh: '管理员关闭了密码登录',
+    en: 'Password sign-in is turned off',
+  },
+  wrong_credentials: {
+    status: 401,
+    zh: '用户名或密码错误，或该用户已被停用',
+    en: 'Wrong username or password, or the user is disabled',
+  },
+  too_many_attempts: {
+    status: 429,
+    zh: '该账户登录失败次数过多，请 {minutes} 分钟后再试',
+    en: 'Too many failed sign-ins for this account. Try again in {minutes} minutes',
+  },
+  old_password_wrong: {
+    status: 403,
+    zh: '原密码错误',
+    en: 'The current password is wrong',
+  },
+  password_is_default: {
+    status: 400,
+    zh: '新密码不能是默认密码',
+    en: 'The new password must differ from the default one',
+  },
+  username_too_long: {
+    status: 400,
+    zh: '用户名最多 {max} 个字符',
+    en: 'A username has at most {max} characters',
+  },
+  username_taken: {
+    status: 409,
+    zh: '用户名「{name}」已被使用',
+    en: 'The username “{name}” is taken',
+  },
+  display_name_too_long: {
+    status: 400,
+    zh: '显示名称最多 {max} 个字符',
+    en: 'A display name has at most {max} characters',
+  },
+  email_invalid: {
+    status: 400,
+    zh: '邮箱地址无效，例如 name@example.com，最多 {max} 个字符',
+    en: 'The e-mail address is not valid; write it like name@example.com, at most {max} characters',
+  },
+  password_too_short: {
+    status: 400,
+    zh: '密码至少 {min} 个字符',
+    en: 'A password has at least {min} characters',
+  },
+  password_too_long: {
+    status: 400,
+    zh: '密码最多 {max} 个字节',
+    en: 'A password has at most {max} bytes',
+  },
+  user_not_found: { status: 404, zh: '用户不存在', en: 'No such user' },
+  cannot_create_peer: {
+    status: 403,
+    zh: '不能创建权限不低于自己的用户',
+    en: 'You cannot create a user whose role is not below yours',
+  },
+  cannot_see_peer: {
+    status: 403,
+    zh: '不能查看权限不低于自己的用户',
+    en: 'You cannot view a user whose role is not below yours',
+  },
+  cannot_change_peer: {
+    status: 403,
+    zh: '不能修改权限不低于自己的用户',
+    en: 'You cannot change a user whose role is not below yours',
+  },
+  cannot_raise_to_peer: {
+    status: 403,
+    zh: '不能把用户提升到不低于自己的权限',
+    en: 'You cannot raise a user to a role that is not below yours',
+  },
+  cannot_disable_root: {
+    status: 403,
+    zh: '不能停用超级管理员',
+    en: 'The super administrator cannot be disabled',
+  },
+  cannot_delete_root: {
+    status: 403,
+    zh: '不能删除超级管理员',
+    en: 'The super administrator cannot be deleted',
+  },
+  cannot_demote_root: {
+    status: 403,
+    zh: '不能降级超级管理员',
+    en: 'The super administrator cannot be demoted',
+  },
+  only_root_promotes: {
+    status: 403,
+    zh: '只有超级管理员可以把用户提升为管理员',
+    en: 'Only the super administrator can promote users',
+  },
+  already_admin: {
+    status: 409,
+    zh: '该用户已经是管理员',
+    en: 'The user already is an administrator',
+  },
+  already_user: {
+    status: 409,
+    zh: '该用户已经是普通用户',
+    en: 'The user already is an ordinary user',
+  },
+  role_unknown: {
+    status: 400,
+    zh: '没有这样的角色：{role}',
+    en: 'There is no role {role}',
+  },
+  user_group_invalid: {
+    status: 400,
+    zh: '分组最多 {count} 个，每个名称最多 {max} 个字符',
+    en: 'A user has at most {count} groups, each name at most {max} characters',
+  },
+  balance_too_large: {
+    status: 400,
+    zh: '余额将超过上限 {max}',
+    en: 'The balance would exceed its limit of {max}',
+  },
+  quota_negative: { status: 400, zh: '额度不能为负数', en: 'Quota cannot be negative' },
+  // Signing in through others
+  oauth_state_invalid: {
+    status: 403,
+    real: true,
+    zh: '登录请求已失效或来自其他窗口，请重新发起',
+    en: 'The sign-in request has expired or belongs to another window. Please start again',
+  },
+  external_closed: {
+    status: 403,
+    zh: '管理员未开启通过{provider}登录',
+    en: 'Signing in with {provider} is turned off',
+  },
+  external_denied: {
+    status: 403,
+    zh: '{provider}没有授权本次登录',
+    en: '{provider} did not approve this sign-in',
+  },
+  external_unreachable: {
+    status: 502,
+    zh: '无法连接至{provider}服务器，请稍后重试',
+    en: '{provider} cannot be reached, please try again later',
+  },
+  external_refused: {
+    status: 401,
+    zh: '{provider}不接受本次登录，请重新发起；若一直如此，请联系管理员',
+    en: '{provider} did not accept this sign-in. Start again, and tell an administrator if it persists',
+  },
+  external_answer_invalid: {
+    status: 502,
+    zh: '{provider}返回的信息无法确认身份，请稍后重试',
+    en: 'The answer of {provider} does not tell who you are. Please try again later',
+  },
+  external_taken: {
+    status: 409,
+    zh: '该{provider}账户已被绑定',
+    en: 'This {provider} account is bound to another user',
+  },
+  external_root: {
+    status: 403,
+    zh: '超级管理员只能用密码登录，不能通过第三方账户登录或绑定',
+    en: 'The super administrator signs in with the password only, never through another account',
+  },
+  external_only_way_in: {
+    status: 409,
+    zh: '这是唯一的登录方式，请先设置密码或绑定其他账户',
+    en: 'This is your only way to sign in. Set a password or bind another account first',
+  },
+  register_closed: {
+    status: 403,
+    zh: '管理员关闭了新用户注册',
+    en: 'Registration is closed',
+  },
+  wechat_code_invalid: {
+    status: 401,
+    zh: '验证码错误或已过期',
+    en: 'The code is wrong or has expired',
+  },
+  wechat_code_attempts: {
+    status: 429,
+    zh: '验证码尝试次数过多，请稍后再试',
+    en: 'Too many wrong codes. Please try again later',
+  },
+  // Accounts and mail
+  username_invalid: {
+    status: 400,
+    zh: '用户名不能以空格开头或结尾，也不能包含不可见字符',
+    en: 'A username neither begins nor ends with a space and holds no invisible characters',
+  },
+  password_register_closed: {
+    status: 403,
+    zh: '管理员关闭了密码注册，请使用第三方账户注册',
+    en: 'Registering with a password is turned off. Please use another account to register',
+  },
+  email_code_needed: {
+    status: 400,
+    zh: '请输入邮箱地址和验证码',
+    en: 'Please enter your e-mail address and the code mailed to it',
+  },
+  email_code_wrong: {
+    status: 403,
+    zh: '验证码错误或已过期',
+    en: 'The code is wrong or has expired',
+  },
+  email_domain_not_allowed: {
+    status: 403,
+    zh: '不接受该域名的邮箱，可用的域名：{domains}',
+    en: 'Addresses of this domain are not accepted; these are: {domains}',
+  },
+  email_taken: {
+    status: 409,
+    zh: '该邮箱地址已被其他账户使用',
+    en: 'Another account has this e-mail address',
+  },
+  reset_link_invalid: {
+    status: 403,
+    zh: '重置链接无效或已过期，请重新申请',
+    en: 'The reset link is not valid or has expired. Please request another',
+  },
+  too_many_mails: {
+    status: 429,
+    zh: '发往该地址的邮件过多，请 {minutes} 分钟后再试',
+    en: 'Too many mails to this address. Try again in {minutes} minutes',
+  },
+  human_check_needed: {
+    status: 403,
+    zh: '请先完成人机验证',
+    en: 'Please complete the human check first',
+  },
+  human_check_failed: {
+    status: 403,
+    zh: '人机验证没有通过，请刷新页面重试',
+    en: 'The human check did not pass. Reload the page and try again',
+  },
+  human_check_unreachable: {
+    status: 502,
+    zh: '暂时无法进行人机验证，请稍后再试',
+    en: 'The human check cannot be reached. Please try again later',
+  },
+  mail_unset: {
+    status: 409,
+    zh: '管理员没有设置邮件服务器，无法发送邮件',
+    en: 'No mail server is set up, so no mail can be sent',
+  },
+  mail_failed: {
+    status: 502,
+    zh: '邮件没有发出：{problemZh}',
+    en: 'The mail was not sent: {problemEn}',
+  },
+  root_without_email: {
+    status: 409,
+    zh: '超级管理员没有绑定邮箱，也没有设置消息推送',
+    en: 'The super administrator has no e-mail address, and there is no message pusher',
+  },
+  push_failed: {
+    status: 502,
+    zh: '消息推送没有成功，请检查地址和凭证',
+    en: 'The message pusher did not take the message. Check its address and credential',
+  },
+} as const satisfies Record<string, ErrorSpec>

@@ -1,0 +1,88 @@
+import type { ErrorSpec } from './error-spec.ts'
+
+/** What is refused before anybody asks what a call is for. */
+export const callErrors = {
+  // Who is calling
+  not_signed_in: {
+    status: 401,
+    real: true,
+    zh: '未登录或登录已过期，请重新登录',
+    en: 'You are not signed in, or your session has expired. Please sign in again',
+  },
+  access_token_invalid: {
+    status: 401,
+    zh: '系统访问令牌无效，请在个人设置中重新生成',
+    en: 'The system access token is not valid. Generate a new one in your settings',
+  },
+  user_disabled: {
+    status: 403,
+    zh: '该用户已被停用，请联系管理员',
+    en: 'This user is disabled. Please contact an administrator',
+  },
+  role_too_low: {
+    status: 403,
+    zh: '权限不足，无法进行此操作',
+    en: 'Your role does not allow this',
+  },
+  password_change_required: {
+    status: 403,
+    zh: '请先修改默认密码，再进行其他操作',
+    en: 'Change the default password first',
+  },
+  cross_site: {
+    status: 403,
+    real: true,
+    zh: '请求来自其他网站，已被拒绝',
+    en: 'The request came from another site and was refused',
+  },
+  // How it is said
+  invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
+  invalid_field: {
+    status: 400,
+    zh: '参数 {field} 无效：{problemZh}',
+    en: 'Invalid value for {field}: {problemEn}',
+  },
+  text_unreadable: {
+    status: 400,
+    zh: '{field} 含有不可见的控制字符，请删除后重试',
+    en: '{field} holds invisible control characters; remove them and try again',
+  },
+  body_not_json: {
+    status: 400,
+    zh: '请求体不是有效的 JSON 对象',
+    en: 'The request body is not a valid JSON object',
+  },
+  body_empty: {
+    status: 400,
+    zh: '缺少请求体，需要 JSON 对象',
+    en: 'The request body is missing; it is a JSON object',
+  },
+  option_undecodable: {
+    status: 400,
+    real: true,
+    zh: '无效的参数：需要 {"key": "…", "value": "…"}，两者都是字符串',
+    en: 'Invalid parameter: expected {"key": "…", "value": "…"}, both strings',
+  },
+  body_too_large: {
+    status: 413,
+    real: true,
+    code: 'request_too_large',
+    zh: '请求体超过 {limit} MB 的上限',
+    en: 'The request body is larger than the limit of {limit} MB',
+  },
+  not_found: { status: 404, zh: '没有找到该记录', en: 'No such record' },
+  internal: {
+    status: 500,
+    real: true,
+    code: 'internal_error',
+    zh: '服务器内部错误，请联系管理员',
+    en: 'Internal server error, please contact the administrator',
+  },
+  busy: {
+    status: 503,
+    real: true,
+    code: 'overloaded',
+    zh: '服务器繁忙或正在停止，请稍后再试',
+    en: 'The server is busy or shutting down. Please try again shortly',
+  },
+} as const satisfies Record<string, ErrorSpec>

@@ -1,0 +1,169 @@
+import type { ErrorSpec } from './error-spec.ts'
+
+/** What callers of models are told. */
+export const relayErrors = {
+  token_missing: { status: 401, zh: '请求没有携带令牌', en: 'The call carries no token' },
+  token_unknown: { status: 401, zh: '令牌无效', en: 'The token is not valid' },
+  token_exhausted: {
+    status: 401,
+    zh: '令牌的额度已用尽',
+    en: 'The token has no quota left',
+  },
+  token_expired: { status: 401, zh: '令牌已过期', en: 'The token has expired' },
+  token_disabled: { status: 401, zh: '令牌已被禁用', en: 'The token is disabled' },
+  token_address_not_allowed: {
+    status: 403,
+    zh: '令牌不能从当前网络地址使用',
+    en: 'The token may not be used from this address',
+  },
+  token_owner_disabled: {
+    status: 403,
+    zh: '令牌所属的用户已被停用',
+    en: 'The owner of the token is disabled',
+  },
+  token_model_not_allowed: {
+    status: 403,
+    zh: '令牌无权使用模型 {model}',
+    en: 'The token may not use the model {model}',
+  },
+  channel_pin_not_allowed: {
+    status: 403,
+    zh: '只有管理员可以指定渠道',
+    en: 'Only administrators can pin a channel',
+  },
+  channel_pin_unknown: {
+    status: 400,
+    zh: '指定的渠道不存在',
+    en: 'The pinned channel does not exist',
+  },
+  channel_pin_disabled: {
+    status: 403,
+    zh: '指定的渠道已被禁用',
+    en: 'The pinned channel is disabled',
+  },
+  no_channel: {
+    status: 503,
+    zh: '分组 {group} 下没有可用于模型 {model} 的渠道',
+    en: 'No channel serves the model {model} in group {group}',
+  },
+  relay_body_invalid: {
+    status: 400,
+    zh: '请求体无法解析：{detail}（第 {offset} 字节）',
+    en: 'The request body cannot be read: {detail} (byte {offset})',
+  },
+  relay_field_required: {
+    status: 400,
+    code: 'invalid_text_request',
+    zh: '缺少参数 {field}',
+    en: 'The field {field} is required',
+  },
+  relay_field_invalid: {
+    status: 400,
+    code: 'invalid_text_request',
+    zh: '参数 {field} 无效',
+    en: 'The field {field} is invalid',
+  },
+  relay_calls_too_many: {
+    status: 429,
+    zh: '调用过于频繁，请稍后再试',
+    en: 'Too many calls, please try again later',
+  },
+  relay_model_unknown: {
+    status: 404,
+    code: 'model_not_found',
+    zh: '没有名为 {model} 的模型',
+    en: 'There is no model {model}',
+  },
+  relay_field_unsupported: {
+    status: 400,
+    code: 'unsupported_parameter',
+    zh: '可用于此模型的渠道不支持参数 {field}',
+    en: 'The channels that serve this model do not support the field {field}',
+  },
+  model_unpriced: {
+    status: 403,
+    code: 'model_unpriced',
+    zh: '模型 {model} 没有设置价格，请联系管理员在「模型倍率」中添加',
+    en: 'The model {model} has no price. Ask an administrator to add it to the model ratios',
+  },
+  response_unknown: {
+    status: 404,
+    code: 'response_not_found',
+    zh: '没有编号为 {id} 的响应，或它已过期',
+    en: 'There is no response {id}, or it has expired',
+  },
+  proxy_path_invalid: {
+    status: 400,
+    zh: '代理的路径无效',
+    en: 'The path to be proxied is invalid',
+  },
+  user_quota_insufficient: {
+    status: 403,
+    code: 'insufficient_user_quota',
+    zh: '账户余额不足',
+    en: 'Your account has not enough quota',
+  },
+  token_quota_insufficient: {
+    status: 403,
+    code: 'pre_consume_token_quota_failed',
+    zh: '令牌额度不足',
+    en: 'The token has not enough quota',
+  },
+  channel_incomplete: {
+    status: 503,
+    zh: '「{type}」渠道的密钥、区域、账户或地址不完整，请管理员补全',
+    en: 'A channel of type “{type}” lacks a usable key, region, account or address',
+  },
+  channel_retired: {
+    status: 503,
+    zh: '「{type}」的服务已经停止，请管理员改用其他类型的渠道',
+    en: 'The service of type “{type}” has ended; use a channel of another type',
+  },
+  channel_protocol_unsupported: {
+    status: 501,
+    code: 'api_not_implemented',
+    zh: '渠道类型「{type}」暂不支持此接口',
+    en: 'Channels of type “{type}” do not support this call yet',
+  },
+  not_implemented: {
+    status: 501,
+    code: 'api_not_implemented',
+    zh: '该接口尚未实现',
+    en: 'This API is not implemented',
+  },
+  upstream_busy: {
+    status: 429,
+    zh: '上游繁忙，请稍后再试',
+    en: 'The upstream is busy, please try again later',
+  },
+  upstream_unreachable: {
+    status: 502,
+    code: 'upstream_unreachable',
+    zh: '无法连接上游',
+    en: 'The upstream cannot be reached',
+  },
+  upstream_timeout: {
+    status: 504,
+    code: 'upstream_timeout',
+    zh: '上游在时限内没有回应',
+    en: 'The upstream did not answer in time',
+  },
+  upstream_answer_invalid: {
+    status: 500,
+    code: 'unmarshal_response_body_failed',
+    zh: '上游的回应无法解析',
+    en: 'The answer of the upstream cannot be read',
+  },
+  upstream_status: {
+    status: 502,
+    code: 'bad_response_status_code',
+    zh: '上游返回状态码 {status}',
+    en: 'The upstream answered with status {status}',
+  },
+  upstream_cut: {
+    status: 502,
+    code: 'upstream_cut',
+    zh: '上游中断了回应',
+    en: 'The upstream broke off its answer',
+  },
+} as const satisfies Record<string, ErrorSpec>

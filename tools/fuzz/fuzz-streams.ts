@@ -1,0 +1,216 @@
+import { createParser } from 'eventsource-parser'
+import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
+import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
+import type { StreamOutcome } from '../../src/server/relay/dialect/dialect.ts'
+import { dialects } from '../../src/server/relay/dialect/dialects.ts'
+import {
+  convertedOutput,
+  splicedOutput,
+  type StreamOutput,
+} from '../../src/server/relay/dialect/stream-output.ts'
+import { SseReader, type SseEvent } from '../../src/server/relay/openai/sse.ts'
+import { responsesClient } from '../../src/server/relay/responses/client.ts'
+import { createDice, type Dice } from './dice.ts'
+import { streamCases, type StreamCase } from './stream-corpus.ts'
+
+/**
+ * Streams as no upstream should send them, through the reader, the follower and the output of every
+ * dialect. What must hold for each, however it is cut into pieces:
+ *
+ * - nothing throws, and the bytes of all events are the bytes of the stream;
+ * - the cuts change neither the outcome, nor the figures, nor what the client gets;
+ * - figures are whole numbers within their bounds;
+ * - a client reads nothing but whole events, and takes only a whole stream for one.
+ */
+export interface StreamFinding {
+  dialect: DialectName
+  client: string
+  name: string
+  /** The stream, as it can be tried again. */
+  base64: string
+  cuts: readonly number[]
+  what: string
+}
+
+export interface StreamFuzz {
+  cases: number
+  outcomes: Record<string, number>
+  findings: StreamFinding[]
+}
+
+const NAMES = ['openai', 'anthropic', 'gemini'] as const satisfies readonly DialectName[]
+const TOKENS_MAX = 1_000_000
+const HEAD = { id: 'resp_1', model: 'asked', nowSeconds: 1, wantsUsage: true }
+const CLIENTS = [...NAMES, 'responses'] as const
+type ClientName = (typeof CLIENTS)[number]
+
+/** The event that tells a client of its whole answer; null: one like any other does. */
+const ENDS: Readonly<Record<ClientName, RegExp | null>> = {
+  openai: /^\[DONE\]$/,
+  anthropic: /^\s*\{\s*"type":\s*"message_stop"/,
+  gemini: null,
+  responses: /^\s*\{\s*"type":\s*"response\.(?:completed|incomplete)"/,
+}
+
+interface Read {
+  outcome: StreamOutcome
+  figures: string
+  sent: string
+}
+
+interface Way {
+  dialect: DialectName
+  client: ClientName
+}
+
+/**
+ * Every case of the corpus in every dialect for every client, cut at every byte in turn or at as
+ * many as half of the cases allow, then random ones, until so many have been tried.
+ */
+export function fuzzStreams({ cases, seed }: { cases: number; seed: number }): StreamFuzz {
+  const result: StreamFuzz = { cases: 0, outcomes: {}, findings: [] }
+  const dice = createDice(seed)
+  const corpus = NAMES.map((dialect) => ({ dialect, cases: streamCases(dialect) }))
+  const streams = corpus.reduce((sum, { cases: known }) => sum + known.length, 0)
+  // Half of all for the corpus, the rest for chance.
+  const cutsMax = Math.floor(cases / 2 / streams / CLIENTS.length)
+  for (const { dialect, cases: known } of corpus) {
+    for (const one of known) {
+      const cuts = cutsOf(one.bytes, cutsMax)
+      for (const client of CLIENTS) tryCuts(result, one, { dialect, client }, cuts)
+    }
+  }
+  while (result.cases < cases) {
+    const { dialect, cases: known } = dice.pick(corpus)
+    const bytes = mangled(dice, dice.pick(known).bytes, dice.pick(known).bytes)
+    const one = { name: 'random', bytes }
+    tryCuts(result, one, { dialect, client: dice.pick(CLIENTS) }, [randomCuts(dice, bytes.length)])
+  }
+  return result
+}
+
+/** All places at once, and each alone, or as many of them as there may be. */
+function cutsOf({ length }: Buffer, cutsMax: number): number[][] {
+  const all = Array.from({ length: Math.min(length, 4096) }, (_, index) => index)
+  const step = Math.max(1, Math.ceil(length / Math.max(1, cutsMax)))
+  return [all, ...all.filter((place) => place % step === 0).map((place) => [place])]
+}
+
+function randomCuts(dice: Dice, length: number): number[] {
+  return Array.from({ length: dice.below(12) }, () => dice.below(length + 1)).toSorted(
+    (one, other) => one - other,
+  )
+}
+
+/** The bytes with some missing, repeated, changed or taken from another stream. */
+function mangled(dice: Dice, bytes: Buffer, other: Buffer): Buffer {
+  let made = bytes.subarray(0, 4096)
+  for (let changes = 1 + dice.below(3); changes > 0; changes -= 1) {
+    const from = dice.below(made.length + 1)
+    const to = Math.min(made.length, from + dice.below(64))
+    const strange = dice.below(other.length + 1)
+    const put = dice.pick([
+      Buffer.alloc(0),
+      Buffer.concat([made.subarray(from, to), made.subarray(from, to)]),
+      Buffer.from([dice.below(256)]),
+      other.subarray(strange, strange + dice.below(256)),
+      Buffer.from(dice.pick(['\n', '\r', '\r\n\r\n', '\n\ndata: ', ':', '[DONE]', '{', 'null'])),
+    ])
+    made = Buffer.concat([made.subarray(0, from), put, made.subarray(to)])
+  }
+  return made
+}
+
+function tryCuts(result: StreamFuzz, one: StreamCase, way: Way, cuts: readonly number[][]): void {
+  let whole: Read | null = null
+  const tell = (what: string, places: readonly number[]): void => {
+    const { name, bytes } = one
+    result.findings.push({ ...way, name, base64: bytes.toString('base64'), cuts: places, what })
+  }
+  for (const places of [[], ...cuts]) {
+    result.cases += 1
+    try {
+      const read = readStream(way, piecesOf(one.bytes, places))
+      result.outcomes[read.outcome] = (result.outcomes[read.outcome] ?? 0) + 1
+      const fault = whole === null ? faultOf(way, read) : differenceOf(whole, read)
+      if (fault !== null) tell(fault, places)
+      whole ??= read
+    } catch (error) {
+      tell(String(error), places)
+    }
+  }
+}
+
+function piecesOf(bytes: Buffer, places: readonly number[]): Buffer[] {
+  return [0, ...places].map((place, index) => Buffer.from(bytes.subarray(place, places[index])))
+}
+
+function readStream({ dialect, client }: Way, pieces: readonly Buffer[]): Read {
+  const upstream = dialects[dialect]
+  const reader = new SseReader()
+  const follower = upstream.follow(TOKENS_MAX)
+  const output = outputOf({ dialect, client })
+  const sent: Buffer[] = []
+  const raw: Buffer[] = []
+  const take = (event: SseEvent): void => {
+    raw.push(event.raw)
+    if (event.data === null || follower.isOver) return
+    const chunk = follower.read(event)
+    follower.see(chunk, event.isTerminated)
+    if (chunk.kind === 'done' || chunk.kind === 'malformed' || chunk.kind === 'idle') return
+    const bytes = chunk.kind === 'error' ? output.error(ERROR, 'id') : output.take(event, chunk)
+    if (bytes !== null) sent.push(bytes)
+  }
+  for (const piece of pieces) reader.push(piece).forEach(take)
+  const last = reader.end()
+  if (last !== null) take(last)
+  if (!Buffer.concat(raw).equals(Buffer.concat([...pieces]))) throw new Error('bytes were lost')
+  const outcome = follower.outcome('end')
+  const { usage } = follower.usage
+  const isWhole = outcome === 'clean' || outcome === 'usage-missing'
+  if (isWhole) sent.push(output.end(usage ?? countedUsage(1, 1)))
+  return { outcome, figures: JSON.stringify(usage), sent: Buffer.concat(sent).toString('latin1') }
+}
+
+const ERROR = { status: 502, message: 'it broke', type: 'x', param: '', code: 'x' }
+
+function outputOf({ dialect, client }: Way): StreamOutput {
+  const upstream = dialects[dialect]
+  if (client === dialect) return splicedOutput(upstream, { framing: 'events', wantsUsage: true })
+  const speaker = client === 'responses' ? responsesClient({}) : dialects[client]
+  return convertedOutput(speaker, upstream, { framing: 'events', head: HEAD })
+}
+
+/** What is wrong with a stream that was read in one piece; null: nothing. */
+function faultOf({ client }: Way, { outcome, figures, sent }: Read): string | null {
+  for (const [name, value] of Object.entries(JSON.parse(figures) ?? {})) {
+    const isFigure = typeof value === 'number' && Number.isInteger(value) && value >= 0
+    if (name !== 'extras' && !(isFigure && value <= TOKENS_MAX))
+      return `${name} is ${String(value)}`
+  }
+  const heard: string[] = []
+  const parser = createParser({ onEvent: ({ data }) => heard.push(data) })
+  // Behind a CR at the very end a parser waits for more.
+  parser.feed(`${Buffer.from(sent, 'latin1').toString('utf8')}\n`)
+  const strange = heard.find((data) => data !== '[DONE]' && !isObject(data))
+  if (strange !== undefined) return `an event that is none: ${strange}`
+  const isWhole = outcome === 'clean' || outcome === 'usage-missing'
+  const end = ENDS[client]
+  const isTold = end !== null && heard.some((data) => end.test(data))
+  return end === null || isTold === isWhole ? null : `${outcome}, and its client hears otherwise`
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+function differenceOf(whole: Read, cut: Read): string | null {
+  if (whole.outcome !== cut.outcome) return `cut it is ${cut.outcome}, whole ${whole.outcome}`
+  if (whole.figures !== cut.figures) return `cut it used ${cut.figures}, whole ${whole.figures}`
+  return whole.sent === cut.sent ? null : 'cut, its client gets something else'
+}

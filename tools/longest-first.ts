@@ -1,0 +1,29 @@
+import { basename } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Test files that take longest, longest first, whatever their size. */
+const LONGEST = [
+  'pages.e2e.ts',
+  'channel-form.e2e.ts',
+  'content.e2e.ts',
+  'one-api.e2e.ts',
+  'setting-other.e2e.ts',
+]
+
+const rank = ({ moduleId }: TestSpecification): number => {
+  const index = LONGEST.indexOf(basename(moduleId))
+  return index === -1 ? LONGEST.length : index
+}
+
+/**
+ * On a machine that remembers no earlier run vitest begins with the biggest files. A small one that
+ * takes long would then run alone at the end.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- a sequencer, no array
+    const sorted = await super.sort(files)
+    const groups = Map.groupBy(sorted, ({ project }) => project.name)
+    return [...groups.values()].flatMap((group) => group.toSorted((a, b) => rank(a) - rank(b)))
+  }
+}

@@ -1,0 +1,81 @@
+import type { Difference } from './compare.ts'
+
+/**
+ * What a server sent to an upstream, beside what a recorded One API server sent for the same call:
+ * member by member, in both directions.
+ */
+export interface SentCall {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: unknown
+}
+
+/** Something in which our calls to upstreams differ on purpose. */
+export interface ExplainedDifference {
+  /** The channel types that it is about. */
+  types: number[]
+  /** Which of the two calls of a type; absent: both. */
+  step?: 'plain' | 'stream'
+  /** Where it differs, or a beginning of that. */
+  at: string
+  reason: string
+}
+
+/** Headers of the connection, and what each program calls itself. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(['transfer-encoding', 'user-agent'])
+
+/** Every place where the calls differ; calls are compared in their order. */
+export function sentDifferences(
+  recorded: readonly SentCall[],
+  sent: readonly SentCall[],
+): Difference[] {
+  if (recorded.length !== sent.length) {
+    return [{ at: 'calls', want: recorded.length, got: sent.length }]
+  }
+  return recorded.flatMap((want, index) => {
+    const got = sent[index]
+    return got === undefined ? [] : memberDifferences(leavesOf(want), leavesOf(got))
+  })
+}
+
+function memberDifferences(
+  want: ReadonlyMap<string, unknown>,
+  got: ReadonlyMap<string, unknown>,
+): Difference[] {
+  const places = [...new Set([...want.keys(), ...got.keys()])]
+  return places.flatMap((at) => {
+    const [wanted, given] = [want.get(at), got.get(at)]
+    return wanted === given ? [] : [{ at, want: wanted, got: given }]
+  })
+}
+
+function leavesOf({ method, url, headers, body }: SentCall): ReadonlyMap<string, unknown> {
+  const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name))
+  const leaves = new Map<string, unknown>()
+  collect({ method, url, headers: Object.fromEntries(kept), body }, '', leaves)
+  return leaves
+}
+
+/** Every scalar of a value under its path; empty lists and objects under their own. */
+function collect(value: unknown, at: string, leaves: Map<string, unknown>): void {
+  if (typeof value !== 'object' || value === null) {
+    leaves.set(at, value)
+    return
+  }
+  const members = Object.entries(value)
+  if (members.length === 0) leaves.set(at, Array.isArray(value) ? '[]' : '{}')
+  for (const [name, part] of members) {
+    const place = Array.isArray(value) ? `${at}[${name}]` : at === '' ? name : `${at}.${name}`
+    collect(part, place, leaves)
+  }
+}
+
+/** Whether this entry is about a difference of this type's call. */
+export function explains(
+  entry: ExplainedDifference,
+  { type, step, at }: { type: number; step: string; at: string },
+): boolean {
+  const isStep = entry.step === undefined || entry.step === step
+  return entry.types.includes(type) && isStep && at.startsWith(entry.at)
+}
