@@ -22,7 +22,7 @@ const benchmarks = new Map([
   ['console', () => import('./console/console.ts')],
   ['cuts', () => import('./cuts/cut-streams.ts')],
   ['faults', () => import('./faults/faults.ts')],
-  ['enumeration', () => import('./enumeration.ts')],
+  ['enumeration', () => import('./enumeration/enumeration.ts')],
   ['dialects', () => import('./dialects/dialects.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])

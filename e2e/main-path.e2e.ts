@@ -117,6 +117,8 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await page.getByRole('link', { name: '渠道' }).click()
     await page.getByRole('link', { name: '添加渠道' }).first().click()
     await page.waitForURL('**/channel/add')
+    // The list stands until the form's code has come.
+    await page.getByRole('heading', { name: '添加渠道' }).waitFor()
     await field('名称').fill('主力')
     await field('代理地址').fill(`${upstream.url}/`)
     await page.getByPlaceholder('上游发给您的密钥').fill('sk-upstream-secret')
@@ -144,6 +146,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await page.getByRole('link', { name: '令牌' }).click()
     await page.getByRole('link', { name: '添加令牌' }).first().click()
     await page.waitForURL('**/token/add')
+    await page.getByRole('heading', { name: '添加令牌' }).waitFor()
     await field('名称').fill('官方客户端')
     await page.getByRole('button', { name: '创建' }).click()
     await page.waitForURL('**/token')

@@ -109,6 +109,8 @@ test('an invitation is remembered and counts later', async () => {
   expect(await page.evaluate(() => localStorage.getItem('aff'))).toBe(code)
   await page.goto(`${visit.gatehouse.url}/login`)
   await page.getByRole('main').getByRole('link', { name: '注册' }).click()
+  // The sign-in page has a name and a password too, and stands until the other has come.
+  await page.getByRole('heading', { name: /^注册/ }).waitFor()
   await fill({ username: 'invited' })
   await submit()
   await expectAt(page, '**/login')

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ErrorSpec } from './error-spec.ts'
 import { errors, errorText, languageOf, type ErrorCode } from './errors.ts'
@@ -37,7 +38,9 @@ describe.each(codes)('%s', (code) => {
 
 test('every table counts, and no name stands in two', async () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('-errors.ts'))
-  const tables: object[] = await Promise.all(files.map((name) => import(`./${name}`)))
+  const tables: object[] = await Promise.all(
+    files.map((name) => import(join(import.meta.dirname, name))),
+  )
   const names = tables.flatMap((table) => Object.values(table).flatMap(Object.keys))
   expect(names.toSorted()).toEqual(codes.toSorted())
 })

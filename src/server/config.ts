@@ -225,6 +225,17 @@ export const settings = {
     'path that the console and the API are served under',
     '/',
   ),
+  GEMINI_SAFETY_SETTING: setting(
+    oneOf([
+      'OFF',
+      'BLOCK_NONE',
+      'BLOCK_ONLY_HIGH',
+      'BLOCK_MEDIUM_AND_ABOVE',
+      'BLOCK_LOW_AND_ABOVE',
+    ]),
+    'from what on Gemini holds an answer back, for clients that do not speak its dialect and so ' +
+      'cannot say (default: as Google has it)',
+  ),
   TEST_PROMPT: setting(
     text,
     'what a channel test asks',

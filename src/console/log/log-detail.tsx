@@ -207,10 +207,10 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
           </p>
         </PanelPart>
       )}
+      {isConsumption && knowsBodies && error === null && <Bodies log={log} data={data} />}
       {isAdmin && isConsumption && knowsRoutes && data !== undefined && (
         <LogRoute route={data.route ?? null} />
       )}
-      {isConsumption && knowsBodies && error === null && <Bodies log={log} data={data} />}
     </SidePanel>
   )
 }

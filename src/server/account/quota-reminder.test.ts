@@ -166,6 +166,8 @@ forEachDatabase('quota reminders', (open) => {
       return
     }
     const second = await startTestServer(() => Promise.resolve(location))
+    // Days have passed on the first one's clock.
+    second.clock.advanceSeconds(server.clock.nowSeconds() - second.clock.nowSeconds())
     await Promise.all([spend(300), spend(300, 300, second)])
     await Promise.all([spend(1), spend(1, 1, second)])
     await subjects(second)

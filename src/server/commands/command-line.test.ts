@@ -75,6 +75,15 @@ const signIn = async (url: string, password: string): Promise<unknown> => {
   return response.json()
 }
 
+async function setOption(url: string, token: string, option: object): Promise<unknown> {
+  const response = await fetch(`${url}api/option/`, {
+    method: 'PUT',
+    headers: { authorization: token },
+    body: JSON.stringify(option),
+  })
+  return response.json()
+}
+
 test('--version and --help answer and end', async () => {
   const version = await start(['--version']).ended
   expect(version).toMatchObject({ code: 0, out: `${packageVersion()}\n` })
@@ -125,12 +134,20 @@ test('on an address that others reach, root gets a random password that is print
   expect((await second.ended).out).not.toContain('shown once')
 })
 
-test('reset-root gives root a new password and allows password sign-in again', async () => {
+test('reset-root gives root a new password, ends its token, allows password sign-in again', async () => {
   const DATA_DIR = newFolder()
   const nobody = await start(['reset-root'], { DATA_DIR }).ended
   expect(nobody).toMatchObject({ code: 1, err: 'there is no root yet: start the server first\n' })
-  const first = await serve({ DATA_DIR, INITIAL_ROOT_PASSWORD: 'RootPass1' })
+  const token = 'f'.repeat(32)
+  const first = await serve({
+    DATA_DIR,
+    INITIAL_ROOT_PASSWORD: 'RootPass1',
+    INITIAL_ROOT_ACCESS_TOKEN: token,
+  })
   expect(await signIn(first.url, 'RootPass1')).toMatchObject({ success: true })
+  const closed = { key: 'PasswordLoginEnabled', value: 'false' }
+  expect(await setOption(first.url, token, closed)).toMatchObject({ success: true })
+  expect(await signIn(first.url, 'RootPass1')).toMatchObject({ success: false })
   first.program.kill('SIGTERM')
   await first.ended
   const short = await start(['reset-root', '--password', 'short'], { DATA_DIR }).ended
@@ -140,6 +157,7 @@ test('reset-root gives root a new password and allows password sign-in again', a
   const second = await serve({ DATA_DIR })
   expect(await signIn(second.url, 'RootPass1')).toMatchObject({ success: false })
   expect(await signIn(second.url, 'AnotherPass1')).toMatchObject({ success: true })
+  expect(await setOption(second.url, token, closed)).toMatchObject({ success: false })
 })
 
 test('reconcile finds the books of a fresh installation balanced', async () => {

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { saveOption } from '../option/option-store.ts'
 import { randomText } from '../secrets.ts'
 import { createPasswords } from '../user/password.ts'
-import { deleteSessionsOf } from '../user/session-store.ts'
+import { deleteAccessToken, deleteSessionsOf } from '../user/session-store.ts'
 import { fieldRefusal } from '../user/user.ts'
 import { findFirstRoot, updateUser } from '../user/user-store.ts'
 import { errorText } from '../../contract/errors.ts'
@@ -12,8 +12,9 @@ import { openConfigured } from './open.ts'
 const PASSWORD_LENGTH = 20
 
 /**
- * For an operator who is locked out: a new password for root, an enabled account, all its sessions
- * ended, and password sign-in turned on again.
+ * For an operator who is locked out, or who wants somebody else out: a new password for root, an
+ * enabled account, its sessions and its system access token ended, and password sign-in turned on
+ * again.
  */
 export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
   const password = given ?? randomText(PASSWORD_LENGTH)
@@ -41,6 +42,7 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
         role: Role.root,
       })
       await deleteSessionsOf(trx, root.id)
+      await deleteAccessToken(trx, root.id)
       await saveOption(trx, 'PasswordLoginEnabled', 'true')
     })
     await database.announce('everything')

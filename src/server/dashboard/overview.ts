@@ -108,8 +108,8 @@ function withSeries(
       .map(({ name }) => [name, new Map(starts.map((start) => [start, noFigures()]))]),
   )
   for (const row of hours) {
-    const own_ = series.get(row.name)
-    if (own_ !== undefined) addTo(own_, bucketOf(row.hour, buckets), row)
+    const itsBuckets = series.get(row.name)
+    if (itsBuckets !== undefined) addTo(itsBuckets, bucketOf(row.hour, buckets), row)
   }
   return names.map((named) => ({
     ...named,

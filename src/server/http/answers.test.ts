@@ -1,8 +1,12 @@
 import type { z } from 'zod'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { ChannelTypeNumber } from '../../contract/channel-types.ts'
 import { LogType } from '../../contract/log.ts'
+import type { RouteTrace } from '../../contract/route-api.ts'
 import { Role } from '../../contract/user.ts'
+import { heldKeys } from '../channel/key/channel-key.ts'
+import { insertTraces, type StoredTrace } from '../log/trace/trace-store.ts'
 import { isOptionKey, isSecretOption, options } from '../option/option.ts'
 import { randomText } from '../secrets.ts'
 import {
@@ -41,6 +45,8 @@ interface World {
   people: Record<'root' | 'admin' | 'user', TestUser>
   /** Ids that the paths of a noun find something under. */
   ids: { user: number; token: number; channel: number; log: number; redemption: number }
+  /** Names the channel's key. */
+  keyId: string
   /** Every secret of the installation that none of these people may read. */
   secrets: string[]
 }
@@ -65,7 +71,11 @@ async function createWorld(server: TestServer): Promise<World> {
     header_override: { 'X-Key': plant() },
     region: 'r',
   }
-  const channel = await aChannel(server, { key: plant(), config: JSON.stringify(config) })
+  const channelKey = { type: ChannelTypeNumber.openai, key: plant() }
+  const channel = await aChannel(server, { ...channelKey, config: JSON.stringify(config) })
+  const [{ id: keyId = '' } = {}] = heldKeys(channelKey)
+  // Found under the id that the paths of channels are called with.
+  await insertTraces(database.write, [aTrace(String(channel))])
   for (const key of Object.keys(options).filter(isOptionKey).filter(isSecretOption)) {
     await app.options.set(key, plant())
   }
@@ -100,11 +110,30 @@ async function createWorld(server: TestServer): Promise<World> {
   const subject = await aUser(server)
   const redemption = (await aRedemption(server, admin.id)).id
   const ids = { user: subject.id, token: token.id, channel, log: log.id, redemption }
-  return { server, people: { root, admin, user }, ids, secrets }
+  return { server, people: { root, admin, user }, ids, keyId, secrets }
+}
+
+function aTrace(requestId: string): StoredTrace {
+  const trace: RouteTrace = {
+    created_at: 1,
+    outcome: 'failed',
+    username: 'somebody',
+    token_name: 'own',
+    model: 'm',
+    group: 'default',
+    attempts: [],
+    channels: [],
+    omitted: 0,
+  }
+  return { request_id: requestId, created_at: 1, trace: JSON.stringify(trace) }
 }
 
 /** What a call needs to succeed; what is not here needs nothing. */
-function inputOf({ people, ids }: World): Record<string, { body?: unknown; query?: string }> {
+function inputOf({
+  people,
+  ids,
+  keyId,
+}: World): Record<string, { body?: unknown; query?: string }> {
   return {
     'POST /api/user/login': { body: { username: people.user.username, password: PASSWORD } },
     'PUT /api/user/self': { body: { display_name: 'x' } },
@@ -120,6 +149,8 @@ function inputOf({ people, ids }: World): Record<string, { body?: unknown; query
     'POST /api/channel/upstream_models': {
       body: { type: 1, key: 'k', base_url: 'http://127.0.0.1:9' },
     },
+    'POST /api/channel/route': { body: { model: 'gpt-4o-mini' } },
+    'PUT /api/channel/key/': { body: { id: ids.channel, key_id: keyId, action: 'resume' } },
     'PUT /api/channel/': { body: { id: ids.channel, name: 'renamed' } },
     'POST /api/user/register': { body: { username: randomText(8), password: PASSWORD } },
     'GET /api/verification': { query: 'email=new@example.test' },

@@ -147,7 +147,7 @@ forEachDatabase('clients of the One API family', (open) => {
 
   test('C6 status_only changes the status alone; a full update leaves it', async () => {
     const owner = await aUser(server)
-    const token = await aToken(server, owner.id, {
+    const { limited: _, ...token } = await aToken(server, owner.id, {
       remain_quota: 7,
       models: 'm',
       subnet: '10.0.0.0/8',

@@ -13,8 +13,8 @@ import { BODY_LIMIT } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
-import { inputProblem } from './input-problem.ts'
-import { withDeclaredNames } from './member-names.ts'
+import { inputProblem } from './input/input-problem.ts'
+import { withDeclaredNames } from './input/member-names.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
 /**

@@ -43,6 +43,13 @@ describe('a limit', () => {
     expect(await limit.waitSeconds('a')).toBeGreaterThan(0)
   })
 
+  test('takes one call back', async () => {
+    const limit = await ofThree()
+    for (let call = 0; call < 3; call += 1) await limit.take('a')
+    await limit.giveBack('a')
+    expect([await limit.take('a'), await limit.take('a')]).toEqual([true, false])
+  })
+
   test('forgets a key', async () => {
     const limit = await ofThree()
     for (let call = 0; call < 5; call += 1) await limit.take('a')

@@ -8,6 +8,8 @@ export interface RateLimit {
   /** Seconds until the key may call again; 0 when it may now. Counts nothing. */
   waitSeconds(key: string): Promise<number>
   forget(key: string): Promise<void>
+  /** Takes back one call that was let in: it turned out not to count. */
+  giveBack(key: string): Promise<void>
 }
 
 export interface RateLimitRule {
@@ -95,6 +97,7 @@ const UNLIMITED: RateLimit = {
   take: () => Promise.resolve(true),
   waitSeconds: () => Promise.resolve(0),
   forget: () => Promise.resolve(),
+  giveBack: () => Promise.resolve(),
 }
 
 function inMemory(rule: RateLimitRule): RateLimit {
@@ -156,6 +159,9 @@ function limitOf(limiter: RateLimiterMemory | RateLimiterPostgres, points: numbe
     },
     async forget(key) {
       await limiter.delete(key)
+    },
+    async giveBack(key) {
+      await limiter.reward(key)
     },
   }
 }

@@ -307,7 +307,7 @@ async function newHistory(books: Books): Promise<History> {
   return new History(books, [first, { ...first, tokenId }, last])
 }
 
-const RUNS = 40
+const RUNS = 25
 
 forEachBooks('any history of limited calls', (shared) => {
   test('lets in what fits, and frees all at the end', async () => {

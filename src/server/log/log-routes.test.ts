@@ -211,7 +211,7 @@ forEachDatabase('log routes', (open) => {
     test('tells how the call was priced', async () => {
       const row = await rowOf(await settled({ detail: JSON.stringify(factors) }))
       const answer = await get(`/api/log/${row.id}`)
-      expect(answer.data).toEqual({ ...row, price: { ...factors, debt: 0 } })
+      expect(answer.data).toEqual({ ...row, price: { ...factors, debt: 0 }, route: null })
     })
 
     test('and what the balance could not cover', async () => {

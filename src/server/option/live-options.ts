@@ -147,8 +147,12 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
         await saveOption(trx, key, value)
         await also?.(trx)
       })
-      await reload()
-      await database.announce(OPTIONS_CHANGED)
+      try {
+        await reload()
+      } finally {
+        // It is stored: the other processes must know, even if this one could not read it again.
+        await database.announce(OPTIONS_CHANGED)
+      }
     },
     reload,
   }

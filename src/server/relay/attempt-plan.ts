@@ -234,8 +234,10 @@ function converting(
   }
   if (CHATS.has(surface.task)) {
     const request = client.readRequest(value)
+    const safety = app.config.GEMINI_SAFETY_SETTING
+    const target = { model: modelName, isStream, asksForUsage, safety }
     return {
-      sent: bytesOf(upstream.writeRequest(request, { model: modelName, isStream, asksForUsage })),
+      sent: bytesOf(upstream.writeRequest(request, target)),
       convert: (answer, usage) =>
         client.writeAnswer({ ...upstream.readAnswer(answer), usage }, head),
       output,

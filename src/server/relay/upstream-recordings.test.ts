@@ -14,7 +14,9 @@ import { ROOT_PASSWORD } from '../test/test-app.ts'
 let setup: RelaySetup
 let ran: RanStep[]
 beforeAll(async () => {
-  setup = await startRelay(undefined, { OPTIONS_MIN_ROLE: '100' })
+  // As the recorded server has it when nobody says otherwise.
+  const settings = { OPTIONS_MIN_ROLE: '100', GEMINI_SAFETY_SETTING: 'BLOCK_NONE' }
+  setup = await startRelay(undefined, settings)
   // The recorded server booked a moment after its answer; ours has booked when it answers.
   const steps = loadRecording('upstreams').steps.map(({ wait: _wait, ...step }) => step)
   const variables = { upstream: setup.upstream.url, rootPassword: ROOT_PASSWORD }
@@ -66,6 +68,15 @@ test('every reason has its difference, in each type that it names', () => {
       .map((type) => `type ${type}: ${entry.at}: ${entry.reason}`),
   )
   expect(unused).toEqual([])
+})
+
+test('Gemini is told from where on to hold answers back', () => {
+  const step = ran.find(({ name }) => name === 'type 24, plain')
+  const threshold = 'BLOCK_NONE'
+  expect(callsIn(step?.got.upstream)[0]?.body).toHaveProperty('safetySettings[0]', {
+    category: 'HARM_CATEGORY_HARASSMENT',
+    threshold,
+  })
 })
 
 /** Our fake Cloudflare knows no account of the recorded name. */

@@ -12,7 +12,7 @@ import type { Queries } from '../db/database.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
 import { length } from '../../contract/text.ts'
 import { fieldRefusal } from '../user/user.ts'
-import { findUser, findUsersByEmail, type StoredUser } from '../user/user-store.ts'
+import { findUser, findUsersByEmail, lockUser, type StoredUser } from '../user/user-store.ts'
 import { named, type ExternalPerson } from './provider/external-provider.ts'
 import {
   adoptedOwner,
@@ -165,10 +165,15 @@ export async function bind(app: App, external: External, user: StoredUser): Prom
 export async function unbind(
   { database }: App,
   provider: ExternalProvider,
-  user: StoredUser,
+  userId: number,
 ): Promise<void> {
-  const others = shownProviders(user).filter((shown) => shown !== provider)
-  if (user.password === '' && others.length === 0) throw new AppError('external_only_way_in')
-  await database.write.transaction().execute((trx) => removeIdentity(trx, provider, user.id))
-  await database.announce(`user:${user.id}`)
+  await database.write.transaction().execute(async (trx) => {
+    // As the row is now: of two calls at once each would leave the other's binding.
+    const user = await lockUser(trx, userId)
+    if (user === undefined) throw new AppError('not_found')
+    const others = shownProviders(user).filter((shown) => shown !== provider)
+    if (user.password === '' && others.length === 0) throw new AppError('external_only_way_in')
+    await removeIdentity(trx, provider, userId)
+  })
+  await database.announce(`user:${userId}`)
 }

@@ -22,6 +22,7 @@ import {
   type Visitor,
 } from '../test/visitor.ts'
 import { findUser, updateUser } from '../user/user-store.ts'
+import { bindIdentity } from './identity-store.ts'
 
 forEachDatabase('signing in with GitHub and Lark', (open) => {
   let server: TestServer
@@ -272,6 +273,24 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       const cookie = cookieOf(await wholeTrip(), 'session') ?? ''
       const kept = await server.call('DELETE', '/api/oauth/github', { as: { cookie } })
       expect(kept.message).toContain('唯一的登录方式')
+    })
+
+    test('of the last two ways in one stays, also when both are unbound at once', async () => {
+      const user = await aUser(server)
+      const { write } = server.database
+      await updateUser(write, user.id, { password: '' })
+      for (const provider of ['github', 'lark'] as const) {
+        const identity = { provider, subject: `${user.id}`, label: user.username }
+        await write
+          .transaction()
+          .execute((trx) => bindIdentity(trx, identity, { userId: user.id, nowSeconds: 0 }))
+      }
+      const answers = await Promise.all(
+        ['github', 'lark'].map((provider) =>
+          server.call('DELETE', `/api/oauth/${provider}`, { as: user }),
+        ),
+      )
+      expect(answers.filter(({ json }) => json['success'] === true)).toHaveLength(1)
     })
   })
 

@@ -49,23 +49,24 @@ export function oauthRoutes(app: App): Route[] {
     serve(oauthApi.lark, ({ query, ...call }) => comeBack(app, call, providers.lark, query)),
     serve(oauthApi.oidc, ({ query, ...call }) => comeBack(app, call, providers.oidc, query)),
     ...wechatRoutes(app),
-    serve(oauthApi.unbind, async ({ actor, params }) => unbind(app, params.provider, actor.user)),
+    serve(oauthApi.unbind, async ({ actor, params }) => unbind(app, params.provider, actor.id)),
   ]
 }
 
 function wechatRoutes(app: App): Route[] {
   const { options, egress, rateLimits } = app
   const personWith = async (code: string): Promise<External> => {
-    if ((await rateLimits.wechatCode.waitSeconds(EVERYBODY)) > 0) {
-      throw new AppError('wechat_code_attempts')
-    }
+    // Counted before the helper is asked, so that guesses made at once count as well.
+    if (!(await rateLimits.wechatCode.take(EVERYBODY))) throw new AppError('wechat_code_attempts')
+    let isWrongCode = false
     try {
       const person = await exchanged(app, 'wechat', () => wechatPerson(options, egress, code))
       return { provider: 'wechat', person }
     } catch (error) {
-      const isWrongCode = error instanceof AppError && error.code === 'wechat_code_invalid'
-      if (isWrongCode) await rateLimits.wechatCode.take(EVERYBODY)
+      isWrongCode = error instanceof AppError && error.code === 'wechat_code_invalid'
       throw error
+    } finally {
+      if (!isWrongCode) await rateLimits.wechatCode.giveBack(EVERYBODY)
     }
   }
   return [

@@ -2,6 +2,7 @@ import { userApi } from '../../contract/user-api.ts'
 import { UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
+import { cookieScope } from '../http/console-origins.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { startSession } from '../sign-in/start-session.ts'
@@ -37,7 +38,8 @@ export const signInRoutes = (app: App): Route[] => {
     serve(userApi.logout, async ({ request, reply }) => {
       const cookie = request.cookies[SESSION_COOKIE]
       if (cookie !== undefined) await sessions.end(cookie)
-      reply.clearCookie(SESSION_COOKIE, { path: app.config.BASE_PATH })
+      // With the attributes it was set with, or a console on another site keeps it.
+      reply.clearCookie(SESSION_COOKIE, cookieScope(app, request))
     }),
   ]
 }

@@ -142,7 +142,8 @@ export async function withOneKey<C extends { id: number; type: number; key: stri
 ): Promise<{ channel: C; keyId: string }> {
   const keys = heldKeys(channel)
   const [first] = keys
-  if (first === undefined || keys.length === 1) return { channel, keyId: '' }
+  if (first === undefined) return { channel, keyId: '' }
+  if (keys.length === 1) return { channel: { ...channel, key: first.key }, keyId: '' }
   const pauses = await keyPausesOf(db, channel.id)
   const pausedAt = new Map(pauses.map((pause) => [pause.key_id, pause.paused_at]))
   const [best = first] = keys.toSorted(

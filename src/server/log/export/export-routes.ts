@@ -84,12 +84,9 @@ async function breakOffWhenRefused(
   response: ServerResponse,
   checkAgain: () => Promise<void>,
 ): Promise<void> {
-  while (!response.destroyed) {
+  for (;;) {
     await setTimeout(CHECK_MS, undefined, { ref: false })
-    try {
-      await checkAgain()
-    } catch {
-      response.destroy()
-    }
+    if (response.destroyed) return
+    await checkAgain().catch(() => response.destroy())
   }
 }

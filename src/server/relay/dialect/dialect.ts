@@ -67,6 +67,8 @@ export interface Target {
   isStream: boolean
   /** The upstream says what a stream used only when it is asked. */
   asksForUsage: boolean
+  /** From what on Gemini holds an answer back; absent: as Google has it. */
+  safety?: string | undefined
 }
 
 /** What an answer says of itself. */

@@ -257,6 +257,17 @@ test('OpenAI to Gemini', () => {
   })
 })
 
+test('OpenAI to Gemini: answers are held back from where the operator says', () => {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
+  expect(convert('openai', 'gemini', body)).not.toHaveProperty('safetySettings')
+  const { safetySettings } = convert('openai', 'gemini', body, { safety: 'BLOCK_NONE' })
+  expect(safetySettings).toHaveLength(4)
+  expect(safetySettings).toContainEqual({
+    category: 'HARM_CATEGORY_HARASSMENT',
+    threshold: 'BLOCK_NONE',
+  })
+})
+
 describe('OpenAI to Gemini: thinking', () => {
   test.each<[string, string, object | undefined]>([
     ['gemini-2.5-pro', 'high', { thinkingBudget: 26_214, includeThoughts: true }],

@@ -53,9 +53,20 @@ export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord
     contents: contentsOf(request.messages, to.model),
     ...(texts.length === 0 ? {} : { systemInstruction: { parts: texts } }),
     ...toolsOf(request),
+    ...safetyOf(to),
     ...(Object.keys(config).length === 0 ? {} : { generationConfig: config }),
   }
 }
+
+/** Source: Gemini API reference, "Safety settings": the kinds of harm that can be adjusted. */
+const HARMS = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'] as const
+
+const safetyOf = ({ safety: threshold }: Target): JsonRecord =>
+  threshold === undefined
+    ? {}
+    : {
+        safetySettings: HARMS.map((harm) => ({ category: `HARM_CATEGORY_${harm}`, threshold })),
+      }
 
 function formatOf(output: OutputFormat | null): JsonRecord {
   if (output === null) return {}

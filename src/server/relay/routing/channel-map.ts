@@ -173,8 +173,8 @@ function routablesOf(
     // Nearly every channel has one key, which needs no name.
     const keys = row.key.includes('\n') ? heldKeys(row) : []
     const [first] = keys
-    if (first === undefined || keys.length === 1) return channel
-    channel.key = first.key
+    if (first !== undefined) channel.key = first.key
+    if (keys.length < 2) return channel
     channel.keyed = keys.map(({ id, key }) => {
       const nextTrialSeconds = pauses.get(nameOf(row.id, id))
       const pause = nextTrialSeconds === undefined ? null : { nextTrialSeconds }

@@ -59,6 +59,8 @@ test('where all are set aside they are used, once in a call', () => {
   const made = channel([out(NOW + 9), out(NOW + 9)])
   expect([nameOf(turns.next(made, [])), nameOf(turns.next(made, []))]).toEqual(['k0', 'k1'])
   expect(turns.next(made, made.keyed.slice(0, 1))).toBeNull()
+  expect(turns.hasNext(made, [], () => true)).toBe(false)
+  expect(turns.hasLast(made, [], () => true)).toBe(true)
   expect(trials).toEqual([])
 })
 

@@ -10,8 +10,13 @@ export type Admits = (keyed: RoutableChannel) => boolean
  * they are used as if they were not: nothing is gained by refusing.
  */
 export interface KeyTurns {
-  /** `used`: keys that the call has tried already. One key is next if it is admitted. */
+  /**
+   * Whether a key is there that may be used; of a channel with one key, whether it is admitted.
+   * `used`: keys that the call has tried already.
+   */
   hasNext(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
+  /** The same where nobody else is left to ask. */
+  hasLast(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
   /** The channel with the key to use, or null: there is none. A channel with one key is that. */
   next(
     channel: RoutableChannel,
@@ -32,33 +37,46 @@ export function createKeyTurns(
   /** Where in the list the next call begins, by channel. Never loses an entry. */
   const turns = new Map<number, number>()
 
-  /** Place of the next key in the list; -1: none. */
+  /** Place of the next key in the list, one that is in use or due; -1: none. */
   function find(
     { id, keyed }: RoutableChannel,
     used: readonly RoutableChannel[],
     admits: Admits,
   ): number {
     const start = turns.get(id) ?? 0
-    let isAnyInUse = false
     for (let step = 0; step < keyed.length; step += 1) {
       const index = (start + step) % keyed.length
       const one = keyed[index]
       if (one === undefined) continue
-      isAnyInUse ||= one.pause === null
       if (isUsed(used, one)) continue
       const { pause } = one
       if (pause === null ? admits(one) : pause.nextTrialSeconds <= nowSeconds()) return index
     }
-    return isAnyInUse || used.some((one) => one.id === id) ? -1 : start % keyed.length
+    return -1
+  }
+
+  /** The same where nobody else is left: one that is set aside, if all are. */
+  function findLast(
+    channel: RoutableChannel,
+    used: readonly RoutableChannel[],
+    admits: Admits,
+  ): number {
+    const { id, keyed } = channel
+    const index = find(channel, used, admits)
+    const isOut = keyed.every(({ pause }) => pause !== null)
+    if (index >= 0 || !isOut || used.some((one) => one.id === id)) return index
+    return (turns.get(id) ?? 0) % keyed.length
   }
 
   return {
     hasNext: (channel, used, admits) =>
       channel.keyed.length === 0 ? admits(channel) : find(channel, used, admits) >= 0,
+    hasLast: (channel, used, admits) =>
+      channel.keyed.length === 0 ? admits(channel) : findLast(channel, used, admits) >= 0,
     next(channel, used, admits = all) {
       const { id, keyed } = channel
       if (keyed.length === 0) return channel
-      const index = find(channel, used, admits)
+      const index = findLast(channel, used, admits)
       const one = keyed[index]
       if (one === undefined) return null
       turns.set(id, (index + 1) % keyed.length)
@@ -75,7 +93,8 @@ export function createKeyTurns(
   }
 }
 
-const all: Admits = () => true
+/** For whoever asks for nothing more. */
+export const all: Admits = () => true
 
 const isUsed = (used: readonly RoutableChannel[], { id, keyId }: RoutableChannel): boolean =>
   used.some((one) => one.id === id && one.keyId === keyId)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { ChannelKey } from '../../../contract/route-api.ts'
-import { anAdmin, type TestUser } from '../../test/factories.ts'
+import { aChannel, anAdmin, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -25,6 +25,14 @@ const ANSWER = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
 })
+const RESPONSE = JSON.stringify({
+  id: 'resp_of_a_key',
+  object: 'response',
+  status: 'completed',
+  model: 'm',
+  output: [],
+  usage: { input_tokens: 5, output_tokens: 1, total_tokens: 6 },
+})
 const REVOKED = { status: 401, code: 'invalid_api_key' }
 
 forEachDatabase('a channel with several keys', (open) => {
@@ -43,7 +51,9 @@ forEachDatabase('a channel with several keys', (open) => {
       used.push(key)
       const opinion = opinions.get(key)
       if (opinion === undefined) {
-        response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
+        const isResponse = request.url?.endsWith('/responses') === true
+        const answer = isResponse ? RESPONSE : ANSWER
+        response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
         return
       }
       const { status, code = '', retryAfter } = opinion
@@ -202,13 +212,33 @@ forEachDatabase('a channel with several keys', (open) => {
 
   test('is used with what it has where channels are never disabled by the program', async () => {
     await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
-    const { id, keys, ask } = await aKeyedChannel(2)
+    const { id, model, keys, ask } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, REVOKED)
     await ask()
     expect(await states(id)).toEqual(['paused', 'paused'])
     expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+    // Another channel comes first, whatever its priority.
+    const place = { base_url: upstream.url, models: model, priority: -1 }
+    const other = await aChannel(setup, { ...place, key: 'sk-other' })
+    used = []
+    expect(await ask()).toBe(200)
+    expect(used).toEqual(['sk-other'])
+    await manage('DELETE', `/api/channel/${other}`)
     opinions.clear()
     expect(await ask()).toBe(200)
+  })
+
+  // It is stored with the account of that key, and no other knows it.
+  test('goes on from a stored response with the key that made it', async () => {
+    const { model, keys } = await aKeyedChannel(3)
+    const respond = async (members: object) =>
+      (await post(setup, client, { model, input: 'x', ...members }, { path: '/v1/responses' }))
+        .status
+    expect(await respond({})).toBe(200)
+    for (let index = 0; index < 2; index += 1) {
+      expect(await respond({ previous_response_id: 'resp_of_a_key' })).toBe(200)
+    }
+    expect(used).toEqual([keys[0], keys[0], keys[0]])
   })
 
   test('whatever is not about a key is not met twice', async () => {

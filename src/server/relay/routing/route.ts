@@ -4,7 +4,7 @@ import { ownError, shown, type RelayError } from '../relay-error.ts'
 import type { Caller } from './caller.ts'
 import type { PausedChannel } from './channel-map.ts'
 import { chooseChannel, sentModel, type RoutableChannel, type Tiers } from './choose-channel.ts'
-import type { Admits } from './key-turns.ts'
+import { all, type Admits } from './key-turns.ts'
 import { trailOf } from '../trace/trail.ts'
 
 /** Where a call may go, and where it goes next. */
@@ -71,7 +71,9 @@ export function nextChannel(
   const used = call.trail?.usedKeys ?? NONE
   if (isPinned || health.isCalm()) {
     const channel = chooseChannel(tiers, tried, random)
-    return channel === null ? null : keys.next(channel, used)
+    if (channel === null) return null
+    // Where all of its keys are set aside, others are looked for.
+    if (isPinned || keys.hasNext(channel, used, all)) return keys.next(channel, used)
   }
   const isWell: Admits = (one) => health.admits(one, sentModel(one, model))
   // What is known of its connections is known of all its keys.
@@ -94,7 +96,7 @@ export function nextChannel(
   if (channel !== null) return keys.next(channel, used, isWell)
   if (!isFirst) return null
   const isWilling: Admits = (one) => health.waitSeconds(one, sentModel(one, model)) === 0
-  const last = chooseChannel(tiers, tried, random, (one) => keys.hasNext(one, used, isWilling))
+  const last = chooseChannel(tiers, tried, random, (one) => keys.hasLast(one, used, isWilling))
   return last === null ? null : keys.next(last, used, isWilling)
 }
 

@@ -10,8 +10,11 @@ import type { ChannelMap } from '../routing/channel-map.ts'
 import { sentModel, type RoutableChannel, type Tiers } from '../routing/choose-channel.ts'
 import { waitOf } from '../routing/route.ts'
 import { disabledChannels } from './keep-trace.ts'
-import { candidate, CANDIDATES_MAX, candidatesOf } from './trace.ts'
+import { candidate, candidatesOf } from './trace.ts'
 import { refusalOf, whoAsks, type Asker } from './who-asks.ts'
+
+/** Channels that a forecast names. */
+const CANDIDATES_MAX = 100
 
 /** What would become of a call: who would be asked how likely, at what price, or why nobody. */
 export async function forecastOf(
@@ -130,13 +133,13 @@ function statesOf(tiers: Tiers, look: (channel: RoutableChannel) => Looked): Sta
   return states
 }
 
-/**
- * How often each is the first. Where none may be asked, one whose circuit is open is asked
- * nevertheless: a call is tried rather than refused.
- */
+/** A call is tried with these rather than refused. */
+const TRIED_AT_LAST: readonly string[] = ['circuit', 'keys']
+
+/** How often each is the first. */
 function sharesOf(tiers: Tiers, states: States): Map<number, number> {
-  for (const wanted of ['open', 'circuit'] as const) {
-    const able = tiers.map((tier) => tier.filter(({ id }) => states.get(id) === wanted))
+  for (const wanted of [['open'], TRIED_AT_LAST]) {
+    const able = tiers.map((tier) => tier.filter(({ id }) => wanted.includes(states.get(id) ?? '')))
     const first = able.find((tier) => tier.length > 0)
     if (first === undefined) continue
     const total = first.reduce((sum, { weight }) => sum + weight, 0)
@@ -192,11 +195,11 @@ function routeRefusal(
   { groups, model }: { groups: readonly string[]; model: string },
 ): AppError | null {
   const found = new Set(states.values())
-  if (found.has('open') || found.has('circuit')) return null
+  if ([...found].some((state) => state === 'open' || TRIED_AT_LAST.includes(state))) return null
   if (found.size === 0) {
     return new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
   }
-  if (found.has('throttled') || found.has('keys')) return new AppError('upstream_busy')
+  if (found.has('throttled')) return new AppError('upstream_busy')
   if (found.has('protocol')) return new AppError('route_protocol')
   return new AppError('model_unpriced', { model: shown(model) })
 }

@@ -4,8 +4,8 @@ import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel, Tiers } from '../routing/choose-channel.ts'
 import type { Trail } from './trail.ts'
 
-/** Channels that a trace names. */
-export const CANDIDATES_MAX = 50
+/** Channels that a trace names: many traces are kept. */
+const CANDIDATES_MAX = 20
 
 interface Traced {
   caller: Caller

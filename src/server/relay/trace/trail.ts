@@ -28,7 +28,7 @@ export class Trail {
   attempt({ channel, outcome, isTrial, elapsedMs }: Attempted): void {
     const { id: channel_id, name, keyId, key } = channel
     const isFailed = outcome.kind === 'failed'
-    if (!isFailed) this.outcome = 'answered'
+    if (outcome.kind === 'answered') this.outcome = 'answered'
     if (keyId !== '') this.usedKeys.push(channel)
     this.attempts.push({
       channel_id,

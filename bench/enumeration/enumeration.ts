@@ -1,14 +1,14 @@
 import os from 'node:os'
 import { parseArgs } from 'node:util'
 import { Agent, request } from 'undici'
-import { RedemptionStatus } from '../src/contract/redemption.ts'
-import { updateRedemption } from '../src/server/redemption/redemption-store.ts'
-import { aRedemption, aUser } from '../src/server/test/factories.ts'
-import { mailThrough, startMailbox } from '../src/server/test/mailbox.ts'
-import { startTestServer, type TestServer } from '../src/server/test/test-app.ts'
-import { databaseKinds, freshDatabases } from './fresh-databases.ts'
+import { RedemptionStatus } from '../../src/contract/redemption.ts'
+import { updateRedemption } from '../../src/server/redemption/redemption-store.ts'
+import { aRedemption, aUser } from '../../src/server/test/factories.ts'
+import { mailThrough, startMailbox } from '../../src/server/test/mailbox.ts'
+import { startTestServer, type TestServer } from '../../src/server/test/test-app.ts'
+import { databaseKinds, freshDatabases } from '../fresh-databases.ts'
 import { rankTest, type RankTest } from './rank-test.ts'
-import { describeMachine, machineClock, markdownTable, median, publish } from './report.ts'
+import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
 
 /** Accounts and codes that exist; as many names that do not. */
 const EXISTING = 50
@@ -42,7 +42,7 @@ interface Answer {
 }
 
 /**
- * npm run bench -- enumeration [--samples 1000] [--database sqlite,postgres]
+ * npm run bench -- enumeration [--samples 1000] [--database sqlite,postgres] [--only redeeming]
  *
  * Whether signing in, resetting, registering and redeeming tell, in words or by their time, which
  * accounts and codes exist.
@@ -53,6 +53,7 @@ export async function main(args: string[]): Promise<void> {
     options: {
       samples: { type: 'string', default: '1000' },
       database: { type: 'string', default: 'sqlite,postgres' },
+      only: { type: 'string', default: '' },
     },
   })
   const start = machineClock()
@@ -64,6 +65,7 @@ export async function main(args: string[]): Promise<void> {
     const mailbox = await startMailbox()
     try {
       for (const question of await questions(server, mailbox)) {
+        if (!question.what.includes(values.only)) continue
         const asked = await ask(server, question, Number(values.samples))
         answers.push({ what: question.what, database: kind, ...asked })
         process.stderr.write(`${kind}: ${question.what}\n`)
