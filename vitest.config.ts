@@ -32,6 +32,8 @@ export default defineConfig({
           include: ['e2e/**/*.e2e.ts'],
           maxWorkers: 2,
           testTimeout: 120_000,
+          // A page on a busy machine takes longer than the second that is waited otherwise.
+          expect: { poll: { timeout: 15_000 } },
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },

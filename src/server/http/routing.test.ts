@@ -207,6 +207,13 @@ forEachDatabase('stopping', (open) => {
     const key = Array.from({ length: 1000 }, (_, index) => `sk-${index}`).join('\n')
     const body = { key, models: 'a,b,c,d,e,f,g,h,i,j', group: 'a,b' }
     let isAnswered = false
+    const begun = Promise.withResolvers<void>()
+    const { app } = server
+    const found = app.addressOf
+    app.addressOf = (request) => {
+      begun.resolve()
+      return found(request)
+    }
     // A client of its own: the server's harness drops its connections when it closes.
     const long = fetch(`${server.url}/api/channel/`, {
       method: 'POST',
@@ -215,7 +222,7 @@ forEachDatabase('stopping', (open) => {
     }).finally(() => {
       isAnswered = true
     })
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await begun.promise
     expect(isAnswered).toBe(false)
     const [answer] = await Promise.all([long, server.close()])
     expect(answer.status).toBe(200)
