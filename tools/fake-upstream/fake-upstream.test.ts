@@ -180,7 +180,7 @@ describe('other surfaces', () => {
     })
     expect(await got('/v1/dashboard/billing/usage')).toEqual({ object: 'list', total_usage: 450 })
     expect((await post('/v1/audio/speech', { model: 'tts-1' })).body).toHaveLength(256)
-    expect((await post('/v1/text/chatcompletion_v2', {})).status).toBe(404)
+    expect((await post('/v1/text/nothing', {})).status).toBe(404)
   })
 
   test('reads the model and the format of a form', async () => {
