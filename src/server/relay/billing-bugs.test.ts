@@ -113,7 +113,7 @@ forEachDatabase('money is safe', (open) => {
     await ask(client.key, dead)
     const other = aModel()
     await aRoute(setup, other, { type: 14 })
-    await post(setup, client, { model: other, input: 'hi' }, { path: '/v1/responses' })
+    await post(setup, client, { model: other, input: 'hi', store: true }, { path: '/v1/responses' })
     await setup.app.options.set('DefaultModelRatio', '')
     expect((await ask(client.key, await aServedModel(setup))).status).toBe(403)
     await setup.app.options.set('DefaultModelRatio', '1')
