@@ -19,7 +19,9 @@ const START_LIMIT_MS = 120_000
 
 const folders: string[] = []
 afterAll(async () => {
-  for (const folder of folders) await rm(folder, { recursive: true, force: true })
+  // A server that has just ended may still be writing its code cache.
+  const settings = { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }
+  for (const folder of folders) await rm(folder, settings)
 })
 
 /** The files that a clone of this working tree would hold. */

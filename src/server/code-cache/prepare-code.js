@@ -1,5 +1,4 @@
-// Loads everything a server loads, once, so that the code cache is full afterwards. See code-
-// cache.js.
+// Loads everything a server loads, once, so that the code cache (code-cache.js) is full afterwards.
 import { useCodeCache } from './code-cache.js'
 
 useCodeCache()

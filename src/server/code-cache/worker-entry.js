@@ -1,5 +1,4 @@
-// Where every worker thread starts: the code cache first, then the thread's own module. See code-
-// cache.js.
+// Where every worker thread starts: the code cache (code-cache.js), then the thread's own module.
 import module from 'node:module'
 import { workerData } from 'node:worker_threads'
 import { useCodeCache } from './code-cache.js'
