@@ -206,13 +206,16 @@ describe('failures', () => {
   })
 
   test('401 alone leads to the sign-in page', async () => {
-    const { page } = await open('userone', '/token')
-    await page.getByRole('row').filter({ hasText: 'past' }).waitFor()
-    await page.context().clearCookies()
+    const context = await signIn('userone')
+    const page = await context.newPage()
+    watchCalls(page)
+    await page.goto(`${server.url}/token`)
+    // A call that is still under way would lead there before the button can be pressed.
+    await settled(page)
+    await context.clearCookies()
     await page.getByRole('button', { name: '刷新' }).click()
     await expectAt(page, '**/login?expired=true')
-    await page.context().close()
-    windows['userone'] = await signIn('userone')
+    await context.close()
   })
 })
 
