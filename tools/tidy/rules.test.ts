@@ -303,6 +303,17 @@ describe('habits', () => {
   ])('allowed: %s', (text) => {
     expect(found(badHabits, { [path]: text })).toEqual([])
   })
+
+  test('no function is written straight into a property of a call', () => {
+    const relay = 'src/server/relay/text-call.ts'
+    const rule = [`${relay} old-function`]
+    expect(found(badHabits, { [relay]: 'call.onGone = () => abort()' })).toEqual(rule)
+    expect(found(badHabits, { [relay]: 'call.onGone = function () {}' })).toEqual(rule)
+    expect(found(badHabits, { [relay]: 'const end = () => abort()\ncall.onGone = end' })).toEqual(
+      [],
+    )
+    expect(found(badHabits, { [path]: 'call.onGone = () => abort()' })).toEqual([])
+  })
 })
 
 test('documents name files that exist', () => {

@@ -116,10 +116,11 @@ class StepsUnderWay implements Steps, UpstreamCall {
     if (this.isAborted) return Promise.reject(new StepFailed('aborted'))
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms)
-    this.wake = () => {
+    const wake = (): void => {
       clearTimeout(timer)
       reject(new StepFailed('aborted'))
     }
+    this.wake = wake
     return promise.finally(() => {
       this.wake = null
     })
