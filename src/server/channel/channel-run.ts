@@ -92,8 +92,9 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     },
     async state() {
       const { node: worker, ...state } = await readRun(database, name, node)
-      // A run of ours that broke off says in the database that it goes on.
-      return worker === node ? { ...state, running: state.running && goesOn } : state
+      // The database says of a run of ours that broke off that it goes on, and of one that has just
+      // ended that it is over, while the next one would still be refused.
+      return worker === node ? { ...state, running: goesOn } : state
     },
   }
 }
