@@ -91,10 +91,12 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
       }
     },
     async state() {
+      // Asked before the database is: what it says of a run that is over then is its end.
+      const isOurs = goesOn
       const { node: worker, ...state } = await readRun(database, name, node)
       // The database says of a run of ours that broke off that it goes on, and of one that has just
       // ended that it is over, while the next one would still be refused.
-      return worker === node ? { ...state, running: goesOn } : state
+      return worker === node ? { ...state, running: isOurs } : state
     },
   }
 }
