@@ -1,4 +1,5 @@
 import { failedAttempt, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
+import { ClientFlow } from './client-flow.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
@@ -6,12 +7,10 @@ import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from '.
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './relay-error.ts'
 import {
-  onEarlyEnd,
   settleCall,
   settlementOf,
   stayForAnswer,
   writeHead,
-  type BreakReason,
   type Charge,
   type RelayCall,
   type RelayParts,
@@ -19,7 +18,7 @@ import {
 import { costHeaders, streamHeaders } from './send-answer.ts'
 import type { EventReader, SseEvent } from './dialect/wire.ts'
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './ending/stream-end.ts'
-import { callUpstream, type UpstreamCall, type UpstreamFailure } from './transport/upstream-call.ts'
+import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import {
   ANSWER_BYTES_MAX,
@@ -78,7 +77,7 @@ class StreamRelay {
   private readonly completion: CompletionCounter
   private readonly outcome = Promise.withResolvers<AttemptOutcome>()
 
-  private upstream: UpstreamCall | null = null
+  private readonly flow: ClientFlow
   private status = 0
   private headers: Record<string, string | string[] | undefined> = {}
   private isEventStream = false
@@ -87,10 +86,6 @@ class StreamRelay {
   private plainLength = 0
   private hasBegun = false
   private isEnding = false
-  /** Why we gave the upstream up before it was done. */
-  private brokenOff: BreakReason | null = null
-  /** Runs while the client takes nothing. */
-  private stuck: NodeJS.Timeout | null = null
   /** Runs while the client hears nothing. */
   private silence: NodeJS.Timeout | null = null
   private sentMs = 0
@@ -102,6 +97,7 @@ class StreamRelay {
     this.call = call
     this.charge = charge
     this.plan = plan
+    this.flow = new ClientFlow(call)
     this.reader = plan.attempt.wire.reader()
     this.stream = plan.attempt.upstream.follow(USAGE_TOKENS_MAX)
     this.output = plan.attempt.output()
@@ -109,20 +105,16 @@ class StreamRelay {
   }
 
   run(): Promise<AttemptOutcome> {
-    const { parts, call, plan } = this
+    const { parts, plan } = this
     this.sentMs = parts.app.clock.monotonicMs()
-    this.upstream = callUpstream(parts.egress, plan.attempt.request, {
+    const listener: UpstreamListener = {
       onHead: (status, headers) => this.onHead(status, headers),
       onData: (chunk) => this.onData(chunk),
       onEnd: () => this.onEnd('end'),
       onFailure: (failure) => this.onFailure(failure),
-    })
-    const abort = (): void => parts.abortLater(() => this.upstream?.abort())
-    const isFinished = parts.app.config.RELAY_CLIENT_GONE === 'finish'
-    onEarlyEnd(call, isFinished ? () => this.flow() : abort, (reason) => {
-      this.brokenOff = reason
-      abort()
-    })
+    }
+    const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
+    this.flow.start(parts, plan.attempt.request, listener, { finishes })
     return this.outcome.promise
   }
 
@@ -142,7 +134,7 @@ class StreamRelay {
   private onData(chunk: Buffer): void {
     if (this.isEnding) {
       // Whatever follows the end of the answer is not the client's.
-      this.upstream?.abort()
+      this.flow.abort()
       return
     }
     if (this.plainBody !== null) {
@@ -151,7 +143,7 @@ class StreamRelay {
     }
     this.forward(this.reader.push(chunk))
     if (this.reader.fault !== null) {
-      this.upstream?.abort()
+      this.flow.abort()
       this.onEnd('oversized')
       return
     }
@@ -171,7 +163,7 @@ class StreamRelay {
       this.plainBody?.push(chunk)
       return
     }
-    this.upstream?.abort()
+    this.flow.abort()
     if (this.status === 200) this.fail('unreadable')
     else this.onEnd('end')
   }
@@ -197,7 +189,7 @@ class StreamRelay {
       if (chunk.kind === 'usage' && bytes === null) continue
       if (chunk.kind === 'malformed') {
         this.write(out)
-        this.upstream?.abort()
+        this.flow.abort()
         this.onEnd('end')
         return
       }
@@ -218,7 +210,7 @@ class StreamRelay {
   /** An error before anything else: this channel has failed, and another may be asked. */
   private isRefusal(chunk: StreamChunk): boolean {
     if (chunk.kind !== 'error' && chunk.kind !== 'malformed') return false
-    this.upstream?.abort()
+    this.flow.abort()
     if (chunk.kind === 'error') {
       this.isEnding = true
       const body = Buffer.from(JSON.stringify({ error: chunk.error }))
@@ -251,29 +243,14 @@ class StreamRelay {
     const [first] = pieces
     const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
     this.silence?.refresh()
-    if (this.call.response.write(bytes) || this.stuck !== null) return
-    this.upstream?.pause()
-    const { response } = this.call
-    this.stuck = setTimeout(() => response.destroy(), this.plan.attempt.request.idleTimeoutMs)
-    response.once('drain', () => this.flow())
+    this.flow.write(bytes)
   }
 
   /** Proxies on the way cut what is silent for a minute, and models may think for longer. */
   private keepAlive(): void {
     const ping = this.output.ping()
-    if (ping !== null && this.stuck === null) this.write([ping])
+    if (ping !== null && !this.flow.isStuck) this.write([ping])
     else this.silence?.refresh()
-  }
-
-  /** The client takes what there is, or has gone: the upstream is read on. */
-  private flow(): void {
-    this.letGo()
-    this.upstream?.resume()
-  }
-
-  private letGo(): void {
-    if (this.stuck !== null) clearTimeout(this.stuck)
-    this.stuck = null
   }
 
   private checkpointIfDue(): void {
@@ -298,7 +275,7 @@ class StreamRelay {
   private onEnd(ending: StreamEnding): void {
     if (this.isEnding) return
     this.isEnding = true
-    this.letGo()
+    this.flow.letGo()
     if (this.silence !== null) clearTimeout(this.silence)
     this.finish(ending).then(
       (outcome) => this.outcome.resolve(outcome),
@@ -311,9 +288,9 @@ class StreamRelay {
     // An error's status says what went wrong, even if its words did not all arrive. A client that
     // left while the upstream was at work is charged for what it has caused.
     const isError = this.plainBody !== null && this.status !== 200
-    const isLeft = failure === 'aborted' && this.brokenOff === null
+    const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
-    else this.fail(this.brokenOff ?? failure)
+    else this.fail(this.flow.brokenOff ?? failure)
   }
 
   /** Before anything has reached the client. */
@@ -344,7 +321,7 @@ class StreamRelay {
     if (this.call.isGone) return { kind: 'abandoned' }
     this.begin()
     this.sendEnd(result, measured.used, settled?.charged ?? null)
-    return { kind: 'answered', isBroken: !isWhole(result) && this.brokenOff === null }
+    return { kind: 'answered', isBroken: !isWhole(result) && this.flow.brokenOff === null }
   }
 
   /** What the stream ended in without its blank line: readers drop it, but its figures count. */
@@ -362,7 +339,7 @@ class StreamRelay {
     const { response, language, requestId } = this.call
     const words: Buffer[] = []
     if (this.plan.wantsCost && charged !== null) words.push(this.output.cost(charged))
-    const error = endingError(result, { brokenOff: this.brokenOff, language })
+    const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
     if (isWhole(result)) words.push(this.output.end(used))
     else if (error !== null) words.push(this.output.error(error, requestId))
     response.end(Buffer.concat(words))

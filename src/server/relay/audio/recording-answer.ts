@@ -1,23 +1,18 @@
 import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import { failedAttempt, type AttemptFailure, type AttemptOutcome } from '../attempt.ts'
 import type { AttemptPlan } from '../attempt-plan.ts'
+import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../ending/ending.ts'
 import {
-  onEarlyEnd,
   settleCall,
   settlementOf,
   writeHead,
-  type BreakReason,
   type Charge,
   type RelayCall,
   type RelayParts,
 } from '../relay-call.ts'
 import { costHeaders } from '../send-answer.ts'
-import {
-  callUpstream,
-  type UpstreamCall,
-  type UpstreamFailure,
-} from '../transport/upstream-call.ts'
+import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
 import {
   ANSWER_BYTES_MAX,
   ERROR_BODY_BYTES_MAX,
@@ -59,7 +54,7 @@ class RecordingRelay {
   private readonly recording: RecordingPlan
   private readonly outcome = Promise.withResolvers<AttemptOutcome>()
 
-  private upstream: UpstreamCall | null = null
+  private readonly flow: ClientFlow
   private status = 0
   private headers: Record<string, string | string[] | undefined> = {}
   /** What is read whole; null: it is passed on. */
@@ -68,9 +63,6 @@ class RecordingRelay {
   private isEnding = false
   private length = 0
   private lastByte: Buffer = NOTHING
-  private brokenOff: BreakReason | null = null
-  /** Runs while the client takes nothing. */
-  private stuck: NodeJS.Timeout | null = null
   private sentMs = 0
 
   constructor(parts: RelayParts, call: RelayCall, charge: Charge, recording: RecordingPlan) {
@@ -78,24 +70,20 @@ class RecordingRelay {
     this.call = call
     this.charge = charge
     this.recording = recording
+    this.flow = new ClientFlow(call)
   }
 
   run(): Promise<AttemptOutcome> {
-    const { parts, call } = this
-    const { request } = this.recording.plan
+    const { parts } = this
     this.sentMs = parts.app.clock.monotonicMs()
-    this.upstream = callUpstream(parts.egress, request, {
+    const listener: UpstreamListener = {
       onHead: (status, headers) => this.onHead(status, headers),
       onData: (chunk) => this.onData(chunk),
       onEnd: () => this.onEnd(),
       onFailure: (failure) => this.onFailure(failure),
-    })
-    const abort = (): void => parts.abortLater(() => this.upstream?.abort())
-    const isFinished = parts.app.config.RELAY_CLIENT_GONE === 'finish'
-    onEarlyEnd(call, isFinished ? () => this.flow() : abort, (reason) => {
-      this.brokenOff = reason
-      abort()
-    })
+    }
+    const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
+    this.flow.start(parts, this.recording.plan.request, listener, { finishes })
     return this.outcome.promise
   }
 
@@ -122,7 +110,7 @@ class RecordingRelay {
       this.words.push(chunk)
       return
     }
-    this.upstream?.abort()
+    this.flow.abort()
     if (isGood(this.status)) this.fail('unreadable')
     else this.onEnd()
   }
@@ -161,23 +149,7 @@ class RecordingRelay {
     const { call, lastByte } = this
     this.lastByte = Buffer.from(chunk.subarray(-1))
     const piece = Buffer.concat([lastByte, chunk.subarray(0, -1)])
-    if (piece.length === 0 || call.isGone) return
-    if (call.response.write(piece) || this.stuck !== null) return
-    this.upstream?.pause()
-    const { idleTimeoutMs } = this.recording.plan.request
-    this.stuck = setTimeout(() => call.response.destroy(), idleTimeoutMs)
-    call.response.once('drain', () => this.flow())
-  }
-
-  /** The client takes what there is, or has gone: the upstream is read on. */
-  private flow(): void {
-    this.letGo()
-    this.upstream?.resume()
-  }
-
-  private letGo(): void {
-    if (this.stuck !== null) clearTimeout(this.stuck)
-    this.stuck = null
+    if (piece.length > 0 && !call.isGone) this.flow.write(piece)
   }
 
   private onEnd(): void {
@@ -191,17 +163,17 @@ class RecordingRelay {
 
   private onFailure(failure: UpstreamFailure): void {
     if (this.isEnding) return
-    const isLeft = failure === 'aborted' && this.brokenOff === null
+    const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.words !== null && !isGood(this.status)) {
       // Its status says what went wrong, even if its words did not all arrive.
       this.conclude(this.finishWords(this.words))
     } else if (isLeft || this.hasBegun) this.conclude(this.finish(isLeft ? 'left' : 'broken'))
-    else this.fail(this.brokenOff ?? failure)
+    else this.fail(this.flow.brokenOff ?? failure)
   }
 
   private conclude(finishing: Promise<AttemptOutcome>): void {
     this.isEnding = true
-    this.letGo()
+    this.flow.letGo()
     finishing.then(this.outcome.resolve, this.outcome.reject)
   }
 
@@ -234,7 +206,7 @@ class RecordingRelay {
     if (ending === 'whole') call.response.end(this.lastByte)
     // Nobody is to take it for complete.
     else call.response.destroy()
-    return { kind: 'answered', isBroken: ending !== 'whole' && this.brokenOff === null }
+    return { kind: 'answered', isBroken: ending !== 'whole' && this.flow.brokenOff === null }
   }
 }
 

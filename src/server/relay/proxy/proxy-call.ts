@@ -4,12 +4,11 @@ import type { Settlement } from '../../ledger/operations.ts'
 import { obeyLimits } from '../../limit/limit-answer.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
+import { ClientFlow } from '../client-flow.ts'
 import {
   credentialOf,
-  onEarlyEnd,
   sendError,
   writeHead,
-  type BreakReason,
   type RelayCall,
   type RelayParts,
 } from '../relay-call.ts'
@@ -17,12 +16,7 @@ import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { overridden } from '../transport/override-request.ts'
 import { readBody } from '../transport/request-body.ts'
-import {
-  callUpstream,
-  type UpstreamCall,
-  type UpstreamFailure,
-  type UpstreamRequest,
-} from '../transport/upstream-call.ts'
+import type { UpstreamFailure, UpstreamRequest } from '../transport/upstream-call.ts'
 import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy-place.ts'
 
 /**
@@ -132,34 +126,28 @@ class ProxyRelay {
   private readonly call: RelayCall
   private readonly proxied: Proxied
   private readonly outcome = Promise.withResolvers<void>()
-  private upstream: UpstreamCall | null = null
+  private readonly flow: ClientFlow
   /** What came while the call was being settled; null: it has been. */
   private waiting: Buffer[] | null = []
   private settling: Promise<void> | null = null
-  private brokenOff: BreakReason | null = null
 
   constructor(parts: RelayParts, call: RelayCall, proxied: Proxied) {
     this.parts = parts
     this.call = call
     this.proxied = proxied
+    this.flow = new ClientFlow(call)
   }
 
   run(request: UpstreamRequest): Promise<void> {
-    const { parts, call } = this
-    this.upstream = callUpstream(parts.egress, request, {
+    this.flow.start(this.parts, request, {
       onHead: (status, headers) => {
-        this.upstream?.pause()
+        this.flow.pause()
         this.settling = this.begin(status, headers)
-        this.settling.catch(() => this.upstream?.abort())
+        this.settling.catch(() => this.flow.abort())
       },
       onData: (chunk) => this.pass(chunk),
       onEnd: () => this.finish(null),
       onFailure: (failure) => this.finish(failure),
-    })
-    const abort = (): void => parts.abortLater(() => this.upstream?.abort())
-    onEarlyEnd(call, abort, (reason) => {
-      this.brokenOff = reason
-      abort()
     })
     return this.outcome.promise
   }
@@ -175,7 +163,7 @@ class ProxyRelay {
     writeHead(call, isRedirect ? 502 : status, answeredHeaders(headers))
     call.response.flushHeaders()
     for (const chunk of waiting ?? []) this.pass(chunk)
-    this.upstream?.resume()
+    if (!this.flow.isStuck) this.flow.readOn()
   }
 
   private pass(chunk: Buffer): void {
@@ -184,12 +172,11 @@ class ProxyRelay {
       this.waiting.push(chunk)
       return
     }
-    if (call.isGone || call.response.write(chunk)) return
-    this.upstream?.pause()
-    call.response.once('drain', () => this.upstream?.resume())
+    if (!call.isGone) this.flow.write(chunk)
   }
 
   private finish(failure: UpstreamFailure | null): void {
+    this.flow.letGo()
     this.conclude(failure).then(this.outcome.resolve, this.outcome.reject)
   }
 
@@ -197,7 +184,7 @@ class ProxyRelay {
     const { parts, call } = this
     if (this.settling !== null) await this.settling
     // What a client has caused that left while the upstream was at work is its own.
-    else if (failure === 'aborted' && this.brokenOff === null) {
+    else if (failure === 'aborted' && this.flow.brokenOff === null) {
       await parts.app.ledger.settle(settlementOf(parts, call, this.proxied))
     } else await parts.app.ledger.release(call.requestId)
     if (call.isGone) return
@@ -205,7 +192,7 @@ class ProxyRelay {
       call.response.end()
       return
     }
-    const failed = failedAttempt(call.language, this.brokenOff ?? failure)
+    const failed = failedAttempt(call.language, this.flow.brokenOff ?? failure)
     // Once the head is out this breaks the answer off, so that nobody takes it for complete.
     if (failed.kind === 'failed') sendError(call, failed.error)
   }
