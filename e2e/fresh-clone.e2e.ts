@@ -69,7 +69,9 @@ test(
     const env = plainEnvironment(home)
     await run('npm', ['ci', '--prefer-offline'], { cwd: clone, env, timeout: INSTALL_LIMIT_MS })
 
-    const server = spawn('npm', ['start'], { cwd: clone, env })
+    const told = { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }
+    const server = spawn('npm', ['start'], { cwd: clone, env: told })
+    const stripped = strippedFiles(server)
     const ended = new Promise((done) => server.once('exit', done))
     let address = ''
     try {
@@ -92,6 +94,8 @@ test(
       })
       const refused = await fetch(`${address}v1/models`)
       expect(refused.status).toBe(401)
+      // The compiler that strips types would stay in the server's memory for good.
+      expect(stripped).toEqual([])
     } finally {
       server.kill('SIGTERM')
       await ended
@@ -106,6 +110,18 @@ const isListening = (address: string): Promise<boolean> =>
     () => true,
     () => false,
   )
+
+/** Gains the files that the server itself had to strip of their types, as Node tells of them. */
+function strippedFiles(server: ReturnType<typeof spawn>): string[] {
+  const files: string[] = []
+  let rest = ''
+  server.stderr?.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n')
+    rest = lines.pop() ?? ''
+    files.push(...lines.filter((line) => line.includes('saving transpilation cache')))
+  })
+  return files
+}
 
 function addressOf(server: ReturnType<typeof spawn>): Promise<string> {
   return new Promise((found, fail) => {

@@ -21,9 +21,12 @@ export function useCodeCache() {
 /**
  * Fills the cache in a process of its own, so that not even the first start of new code keeps the
  * compiler in memory. Where nothing can be kept, this does nothing.
+ *
+ * @param {readonly string[]} engineOptions Those of this process: compiled code fits no other set.
  */
-export function prepareCode() {
-  if (isPrepared()) return
+export function prepareCode(engineOptions) {
+  const stamp = engineOptions.join(' ')
+  if (isPrepared(stamp)) return
   try {
     fs.mkdirSync(FOLDER, { recursive: true })
     fs.accessSync(FOLDER, fs.constants.W_OK)
@@ -31,16 +34,17 @@ export function prepareCode() {
     return
   }
   const program = path.join(import.meta.dirname, './prepare-code.js')
-  const { status } = spawnSync(process.execPath, [program], {
+  const { status } = spawnSync(process.execPath, [...engineOptions, program], {
     stdio: 'ignore',
     timeout: PREPARE_LIMIT_MS,
   })
-  if (status === 0) fs.writeFileSync(STAMP, '')
+  if (status === 0) fs.writeFileSync(STAMP, stamp)
 }
 
-function isPrepared() {
-  const stamp = fs.statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  return SOURCES.every((folder) => newestMs(folder) <= stamp)
+function isPrepared(stamp) {
+  const preparedMs = fs.statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs
+  if (preparedMs === undefined || fs.readFileSync(STAMP, 'utf8') !== stamp) return false
+  return SOURCES.every((folder) => newestMs(folder) <= preparedMs)
 }
 
 function newestMs(folder) {

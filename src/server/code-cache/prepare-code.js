@@ -2,5 +2,6 @@
 import { useCodeCache } from './code-cache.js'
 
 useCodeCache()
+await import('../commands/command-line.ts')
 const { startOnce } = await import('../commands/start-once.ts')
 await startOnce()
