@@ -71,6 +71,7 @@ const TokenUpdate = TokenInput.extend({
    */
   remain_quota_was: optional(Quota),
 })
+export type TokenUpdate = z.infer<typeof TokenUpdate>
 
 const TokenPage = z.object({
   p: LenientNumber,

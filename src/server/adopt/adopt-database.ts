@@ -9,11 +9,13 @@ import {
   countRows,
   endLargeWork,
   lockTables,
+  makeAbilities,
   raiseIdCounters,
   readMoment,
   readTables,
   saveFacts,
 } from './adopt-store.ts'
+import { cutWrongFigures } from './figure-store.ts'
 import {
   missingColumns,
   oneApiTableNames,
@@ -22,6 +24,8 @@ import {
   type FoundTables,
 } from './one-api-tables.ts'
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
+import { unknownColumns } from './relative.ts'
+import { restrictTokens, retireDeleted } from './relative-store.ts'
 
 /**
  * Takes over a database that One API has written. All of it is one transaction: whoever kills the
@@ -91,15 +95,44 @@ export async function adoptWithin(
   { tables, progress }: { tables: FoundTables; progress: Progress },
 ): Promise<void> {
   for (const missing of missingColumns(tables)) await addColumn(trx, engine, missing)
+  await mendRows(trx, engine, progress)
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
   progress(`making tables and indexes (${logRows} log rows)`)
   await migrateWithin(trx, engine, { runScript })
-  const { seconds } = await readMoment(trx, engine)
+  const served = await makeAbilities(trx)
+  if (served > 0) progress(`${served} channels had no abilities; they are made from their models`)
   progress('opening the books')
+  const { seconds } = await readMoment(trx, engine)
   await writeOpenings(trx, seconds)
   const lastLogId = await sumLogs(trx, { logRows, progress })
   await raiseIdCounters(trx, engine)
   await saveFacts(trx, { [ADOPTED_AT]: seconds, [ADOPTED_LOG_ID]: lastLogId })
+}
+
+/**
+ * The few values that cannot stay: figures that nobody can count with, and rows that a relative of
+ * One API has taken out of use in columns that are not read here.
+ */
+async function mendRows(
+  trx: Transaction<Schema>,
+  engine: BareDatabase['engine'],
+  progress: Progress,
+): Promise<void> {
+  const tables = await readTables(trx, engine)
+  const { seconds: nowSeconds } = await readMoment(trx, engine)
+  for (const table of oneApiTableNames) {
+    const cut = await cutWrongFigures(trx, table, { engine, tables })
+    if (cut > 0) progress(`${cut} ${table} had figures that cannot be counted with; they are cut`)
+  }
+  const unknown = unknownColumns(tables)
+  if (unknown.length > 0)
+    progress(`columns that are not One API's, left alone: ${unknown.join(', ')}`)
+  for (const [table, count] of await retireDeleted(trx, { tables, nowSeconds })) {
+    if (count > 0) progress(`${count} ${table} were deleted or over; they are out of use here too`)
+  }
+  const restricted = await restrictTokens(trx, tables)
+  if (restricted > 0)
+    progress(`${restricted} lists of models or addresses of tokens are carried over`)
 }
 
 /** Answers the highest id among the log rows. */

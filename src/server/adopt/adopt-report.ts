@@ -18,6 +18,7 @@ import {
   type FoundTables,
   type Origin,
 } from './one-api-tables.ts'
+import { unknownColumns } from './relative.ts'
 
 /** What adoption would find and do, for the operator to read before it happens. */
 export interface AdoptionReport {
@@ -77,6 +78,8 @@ async function rowsByTable(db: BareDatabase['db'], tables: FoundTables): Promise
   const others = [...tables.keys()].filter(
     (name) => !isOneApiTable(name) && !name.startsWith('sqlite_'),
   )
+  const columns = unknownColumns(tables)
+  if (columns.length > 0) lines.push(`  other columns, left alone: ${columns.join(', ')}`)
   if (others.length > 0) lines.push(`  other tables, left alone: ${others.toSorted().join(', ')}`)
   return lines
 }
@@ -109,6 +112,9 @@ async function oddRoots(db: BareDatabase['db']): Promise<Finding[]> {
   return [{ what, count: ids.length, samples: ids.slice(0, 5).map(String) }]
 }
 
+/** Up to here all programs of the family number providers alike. */
+const SHARED_TYPE_MAX = 40
+
 async function oddChannels(db: BareDatabase['db'], tables: FoundTables): Promise<Finding[]> {
   const { current, legacy } = channelTypeSections()
   const known = new Set([...current, ...legacy].map(({ type }) => type))
@@ -119,7 +125,12 @@ async function oddChannels(db: BareDatabase['db'], tables: FoundTables): Promise
     count: odd.length,
     samples: odd.slice(0, 5).map(({ id }) => String(id)),
   })
+  const isRelative = unknownColumns(tables).some((name) => name.startsWith('channels.'))
   return [
+    about(
+      'channels were made by a relative of One API, which numbers newer types otherwise: look at their types before the first call',
+      isRelative ? channels.filter(({ type }) => type > SHARED_TYPE_MAX) : [],
+    ),
     about(
       'channels have a type that is not known here; they are kept and serve nothing',
       channels.filter(({ type }) => !known.has(type)),

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
+import { allChannels, updateChannel } from '../channel/channel-store.ts'
 import type { Queries } from '../db/database.ts'
 import { nowSeconds, type Engine } from '../db/migrate.ts'
 import { oneApiTableNames, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
@@ -93,6 +94,18 @@ export async function endLargeWork(db: Queries, engine: Engine): Promise<void> {
   await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db)
 }
 
+/**
+ * Abilities follow from the channels. Where there are none at all, be it that a version had no such
+ * table or that a dump left it out, no channel would serve anything. Answers how many channels got
+ * theirs.
+ */
+export async function makeAbilities(trx: Queries): Promise<number> {
+  if ((await countRows(trx, 'abilities')) > 0) return 0
+  const channels = await allChannels(trx)
+  for (const channel of channels) await updateChannel(trx, channel, {})
+  return channels.length
+}
+
 /** The database's time, seconds, and the same as text for a file's name, UTC. */
 export async function readMoment(
   db: Queries,
@@ -156,7 +169,7 @@ async function raiseCounter(
   highest: RawBuilder<unknown>[],
 ): Promise<void> {
   await sql`
-    UPDATE id_counters SET next = max(next, ${sql.join(highest.map((id) => sql`${id} + 1`))})
+    UPDATE id_counters SET next = max(1, ${sql.join(highest.map((id) => sql`${id} + 1`))})
     WHERE name = ${name}`.execute(trx)
 }
 

@@ -2,7 +2,9 @@ import { sql, type RawBuilder } from 'kysely'
 import { Role, UserStatus } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
-import type { FoundTables, OneApiTable } from './one-api-tables.ts'
+import { hasWrongFigure } from './figure-store.ts'
+import { oneApiTableNames, type FoundTables, type OneApiTable } from './one-api-tables.ts'
+import { isMarkedDeleted } from './relative-store.ts'
 
 /** Rows of a One API database that work differently from what one would expect of them. */
 export interface Finding {
@@ -28,6 +30,44 @@ const SAMPLES = 5
 const SECONDS_PER_DAY = 86_400
 
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
+
+/** What no two rows may share. A database that lost its indexes may hold it twice. */
+const UNIQUE = [
+  ['users', 'username'],
+  ['users', 'access_token'],
+  ['users', 'aff_code'],
+  ['tokens', 'key'],
+  ['redemptions', 'key'],
+] as const
+
+/** What stops adopting, and what relatives of One API have that works otherwise here. */
+const structuralQuestions: Question[] = [
+  ...UNIQUE.map(([table, column]): Question => ({
+    what: `${table} share their ${column} with another; adopting stops until each has its own`,
+    table,
+    needs: [[table, column]],
+    where: sql`${sql.ref(column)} IN (SELECT ${sql.ref(column)} FROM ${sql.table(table)}
+        GROUP BY ${sql.ref(column)} HAVING count(*) > 1)`,
+  })),
+  ...(['users', 'tokens', 'channels', 'redemptions'] as const).map((table): Question => ({
+    what: `${table} are marked as deleted; they are taken out of use`,
+    table,
+    needs: [[table, 'deleted_at']],
+    where: isMarkedDeleted,
+  })),
+  {
+    what: 'tokens name a group of their own; here the group is that of their user',
+    table: 'tokens',
+    needs: [['tokens', 'group']],
+    where: sql`coalesce(CAST("group" AS text), '') <> ''`,
+  },
+  {
+    what: 'codes are good until a time; here they stay good once that time is not over yet',
+    table: 'redemptions',
+    needs: [['redemptions', 'expired_time']],
+    where: sql`coalesce(CAST(expired_time AS text), '0') NOT IN ('', '0')`,
+  },
+]
 
 /** `nowSeconds` bounds the times that can be right. */
 const questions = (nowSeconds: number): Question[] => [
@@ -100,15 +140,6 @@ const questions = (nowSeconds: number): Question[] => [
   },
 ]
 
-/** Points that are no whole numbers; only SQLite lets them in. */
-const FIGURES: [OneApiTable, string][] = [
-  ['users', 'quota'],
-  ['users', 'used_quota'],
-  ['tokens', 'remain_quota'],
-  ['tokens', 'used_quota'],
-  ['channels', 'used_quota'],
-]
-
 /** Answers what is odd in the database, nothing for what is not. */
 export async function findOddRows(
   db: Queries,
@@ -116,17 +147,17 @@ export async function findOddRows(
 ): Promise<Finding[]> {
   const { engine, tables, nowSeconds } = scope
   const findings: Finding[] = []
-  for (const question of questions(nowSeconds)) {
+  for (const question of [...structuralQuestions, ...questions(nowSeconds)]) {
     const needed: [OneApiTable, string][] = [[question.table, 'id'], ...question.needs]
     const has = ([table, column]: [OneApiTable, string]): boolean =>
       tables.get(table)?.has(column === 'id' && table === 'abilities' ? 'model' : column) === true
     if (!needed.every(has)) continue
     findings.push(await ask(db, question))
   }
-  for (const [table, column] of engine === 'sqlite' ? FIGURES : []) {
-    if (tables.get(table)?.has(column) !== true) continue
-    const where = sql`typeof(${sql.ref(column)}) NOT IN ('integer', 'null')`
-    const what = `${table} have a ${column} that is no whole number; neither program can use it`
+  for (const table of oneApiTableNames) {
+    const where = tables.has(table) ? hasWrongFigure(table, { engine, tables }) : null
+    if (where === null || table === 'abilities') continue
+    const what = `${table} have figures that are no whole numbers or out of range; they are cut`
     findings.push(await ask(db, { what, table, needs: [], where }))
   }
   return findings.filter(({ count }) => count > 0)

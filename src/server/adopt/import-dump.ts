@@ -6,7 +6,7 @@ import { adoptWithin, AdoptionError } from './adopt-database.ts'
 import { beginLargeWork, endLargeWork, readTables } from './adopt-store.ts'
 import { DumpError, type Repairs } from './dump/dump-value.ts'
 import { readDump } from './dump/read-dump.ts'
-import { insertDumped } from './import-store.ts'
+import { addRelativeColumns, insertDumped } from './import-store.ts'
 import { isOneApiTable, originOf } from './one-api-tables.ts'
 
 const ROWS_PER_LINE = 100_000
@@ -55,6 +55,7 @@ async function loadRows(
   const repairs: Repairs = { undecodable: 0, nuls: 0, misfits: 0 }
   const counts = new Map<string, number>()
   const dropped = new Set<string>()
+  const made = new Set<string>()
   const options = {
     isWanted: isOneApiTable,
     onOtherTable: (table: string) => progress(`table ${table} is not One API's and is left out`),
@@ -63,6 +64,8 @@ async function loadRows(
     for await (const dumped of readDump(chunks, options)) {
       const { table, rows } = dumped
       if (!isOneApiTable(table)) continue
+      const { columns } = dumped
+      await addRelativeColumns(trx, database.engine, { table, columns, made })
       const unknown = await insertDumped(trx, database.engine, { dumped, table, repairs })
       for (const name of unknown) dropped.add(`${table}.${name}`)
       const before = counts.get(table) ?? 0

@@ -3,7 +3,9 @@ import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
 import { columnValue, DumpError, type Repairs } from './dump/dump-value.ts'
 import type { DumpRows } from './dump/read-dump.ts'
+import { addColumn } from './adopt-store.ts'
 import { oneApiTables, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
+import { RELATIVE_COLUMNS } from './relative-store.ts'
 
 /** The columns of a dumped table that One API has; the positions of their values. */
 function wantedColumns(
@@ -18,10 +20,27 @@ function wantedColumns(
       `the dump is of another program: its table ${table} has no column ${lacking.name}`,
     )
   }
-  return oneApiTables[table].flatMap((column) => {
+  return [...oneApiTables[table], ...relativeColumns(table)].flatMap((column) => {
     const at = columns.indexOf(column.name)
     return at < 0 ? [] : [{ column, at }]
   })
+}
+
+const relativeColumns = (table: OneApiTable): OneApiColumn[] =>
+  (RELATIVE_COLUMNS[table] ?? []).map((name) => ({ name, kind: 'text' }))
+
+/** Makes room for what adoption reads of a relative's rows. */
+export async function addRelativeColumns(
+  trx: Queries,
+  engine: Engine,
+  { table, columns, made }: { table: OneApiTable; columns: readonly string[]; made: Set<string> },
+): Promise<void> {
+  for (const column of relativeColumns(table)) {
+    const name = `${table}.${column.name}`
+    if (!columns.includes(column.name) || made.has(name)) continue
+    await addColumn(trx, engine, { table, column })
+    made.add(name)
+  }
 }
 
 /** Inserts rows of a dump. Answers the dumped columns that had no place. */

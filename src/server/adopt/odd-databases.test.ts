@@ -172,6 +172,11 @@ describe.each(ENGINES)('on %s', (engine, open) => {
   test('options that do not fit do not stop the start; no retries and the old price stay', async () => {
     const database = await open()
     await database.run(`UPDATE options SET value = 'not json' WHERE "key" = 'GroupRatio'`)
+    // One API completes what is saved with its own list, and one ratio of that is below zero.
+    await database.run(`DELETE FROM options WHERE "key" IN ('ModelRatio', 'CompletionRatio');
+      INSERT INTO options VALUES
+        ('ModelRatio', '{"openrouter/auto":-500000,"mine":7.142857142857143,"odd":"x"}'),
+        ('CompletionRatio', '{"deepseek-reasoner":3.9818181818181815,"mine":99999999}')`)
     await database.run(`INSERT INTO options VALUES ('QuotaForInviter', 'many'), ('Unheard', 'x'),
       ('ChannelDisableThreshold', ''), ('Theme', 'dark')`)
     await adopt(database)
@@ -181,6 +186,15 @@ describe.each(ENGINES)('on %s', (engine, open) => {
     expect(options.ratios().otherwise).toBe('30')
     expect(options.number('QuotaForInviter')).toBe(0)
     expect(options.ratios().group.size).toBe(0)
+    // The prices that the operator set stay, whatever stands beside them.
+    const { model, completion } = options.ratios()
+    expect([model.get('mine'), model.has('odd')]).toEqual(['7.142857142857143', false])
+    expect(completion.get('deepseek-reasoner')).toBe('3.9818181818181815')
+    expect(completion.get('mine')).toBe('1000000')
+    // What the settings page was given can be saved again.
+    for (const { key, value } of options.listed().filter((option) => /^Mod|^Comp/.test(option.key)))
+      await options.set(key, value)
+    expect(options.ratios().model.get('mine')).toBe('7.142857142857143')
     await server.close()
     await expectListsAnswer(database)
   })

@@ -8,10 +8,16 @@ export const configuredAddress = (config: Config): DatabaseAddress =>
   config.SQL_DSN === undefined
     ? {
         engine: 'sqlite',
-        path: config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db'),
+        path: withoutParameters(config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db')),
         synchronous: config.SQLITE_SYNCHRONOUS,
       }
     : { engine: 'postgres', url: config.SQL_DSN }
+
+/**
+ * Unit files of the family write `one-api.db?_busy_timeout=5000`. Taken for a name, that would be a
+ * new file, and an empty installation beside the one that is meant.
+ */
+const withoutParameters = (file: string): string => file.replace(/\?.*$/, '')
 
 /**
  * The database that the settings name; one that One API has written is adopted, with a line for

@@ -61,13 +61,13 @@ function applies({ options: { whenQuery } }: Endpoint, request: FastifyRequest):
 }
 
 /**
- * Fastify parses the query into a plain object of texts; repeated members come as a list, the last
- * counts.
+ * Fastify parses the query into a plain object of texts; of a repeated member, which comes as a
+ * list, the first counts, as with One API.
  */
 function queryOf(request: FastifyRequest): Record<string, string> {
   const query: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.query ?? {})) {
-    query[name] = String(Array.isArray(value) ? value.at(-1) : value)
+    query[name] = String(Array.isArray(value) ? value[0] : value)
   }
   return query
 }

@@ -59,6 +59,15 @@ forEachDatabase('routing', (open) => {
     expect(answer.data).toEqual([])
   })
 
+  test('of a query member given twice the first counts', async () => {
+    const named = await aUser(server)
+    const find = async (query: string) =>
+      (await server.call('GET', `/api/user/search?${query}`, { as: root })).data
+    const [first, second] = [`keyword=${named.username}`, 'keyword=nobody-at-all']
+    expect(await find(`${first}&${second}`)).toMatchObject([{ id: named.id }])
+    expect(await find(`${second}&${first}`)).toEqual([])
+  })
+
   describe('what nobody declared', () => {
     test.each([
       '/api',

@@ -13,7 +13,7 @@ import { optionTitles } from './option-title.ts'
 import { loadOptions, saveOption } from './option-store.ts'
 import type { OptionSpec } from './option-value.ts'
 import { tiersInForce, type TierMap } from './price-tiers.ts'
-import { parseRatios } from './ratio-text.ts'
+import { ratiosInForce } from './ratio-text.ts'
 
 /** Ratio maps as they are in force: the operator's, then the built-in ones. */
 export interface Ratios {
@@ -111,7 +111,7 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
       ratioSnapshot ??= {
         model: withBuiltIn(text('ModelRatio'), defaultRatios().ModelRatio),
         completion: withBuiltIn(text('CompletionRatio'), defaultRatios().CompletionRatio),
-        group: ratioMap(text('GroupRatio')),
+        group: ratiosInForce(text('GroupRatio')),
         cache: withBuiltIn(text('CacheRatio'), defaultRatios().CacheRatio),
         cacheWrite: withBuiltIn(text('CreateCacheRatio'), defaultRatios().CreateCacheRatio),
         cacheWriteHour: withBuiltIn(text('CreateCache1hRatio'), defaultRatios().CreateCache1hRatio),
@@ -138,7 +138,7 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
     listed: () =>
       optionKeys()
         .filter((key) => !isSecretOption(key))
-        .map((key) => ({ key, value: text(key) })),
+        .map((key) => ({ key, value: shownText(key, text(key)) })),
     secretsSet: () => optionKeys().filter((key) => isSecretOption(key) && text(key) !== ''),
     async set(key, value, also) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
@@ -185,19 +185,21 @@ function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) =>
   }
 }
 
-const optionKeys = (): OptionKey[] => Object.keys(options).filter(isOptionKey)
-
-function ratioMap(json: string): RatioMap {
-  const parsed = parseRatios(json)
-  // What is stored was checked before; an adopted text that does not parse counts as empty and is
-  // reported.
-  return parsed instanceof Map ? parsed : new Map()
+/**
+ * What people are shown, and send back with a change of theirs: an adopted price list as it counts,
+ * or each change would be refused for the sake of an entry that they have not touched.
+ */
+function shownText(key: OptionKey, value: string): string {
+  const spec: OptionSpec = options[key]
+  return spec.mended === undefined || spec.check(value) === null ? value : spec.mended(value)
 }
+
+const optionKeys = (): OptionKey[] => Object.keys(options).filter(isOptionKey)
 
 /**
  * One API completes the operator's map with the built-in models when it loads; so must we, or
  * prices move.
  */
 function withBuiltIn(json: string, builtIn: RatioMap): RatioMap {
-  return new Map([...builtIn, ...ratioMap(json)])
+  return new Map([...builtIn, ...ratiosInForce(json)])
 }

@@ -2,9 +2,7 @@ import { expect, test } from 'vitest'
 import { anAdmin } from '../test/factories.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer } from '../test/test-app.ts'
-
-/** How soon every process has to act by a changed setting. */
-const LIMIT_MS = 1000
+import { expectWithinASecond } from '../test/within-a-second.ts'
 
 test('a setting changed through one process is in force in all of them within a second', async () => {
   const { url, drop } = await createTestDatabase()
@@ -19,10 +17,9 @@ test('a setting changed through one process is in force in all of them within a 
     await put('ModelRatio', '{"shared-model":3.5}')
     const nameIn = async () =>
       Object((await second.call('GET', '/api/status')).data).system_name as string
-    await expect.poll(nameIn, { timeout: LIMIT_MS, interval: 20 }).toBe('到处都是')
-    await expect
-      .poll(() => second.app.options.ratios().model.get('shared-model'), { timeout: LIMIT_MS })
-      .toBe('3.5')
+    const ratioIn = () => second.app.options.ratios().model.get('shared-model')
+    await expectWithinASecond(async () => expect(await nameIn()).toBe('到处都是'))
+    await expectWithinASecond(async () => expect(ratioIn()).toBe('3.5'))
   } finally {
     await first.close()
     await second.close()

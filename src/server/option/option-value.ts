@@ -1,6 +1,7 @@
 import { isReadable, length } from '../../contract/text.ts'
-import { isTimeZone } from '../limit/limit-period.ts'
-import { duplicateRatioName, parseRatios } from './ratio-text.ts'
+import { isTimeZone } from '../time-zone.ts'
+import { ratioMapJson } from './default-ratios.ts'
+import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
 
 /** What a value may look like, by kind. Values travel and are stored as text. */
 
@@ -12,6 +13,8 @@ export interface OptionSpec {
   /** Never sent; answered only as a name in `secrets_set`. */
   secret?: true
   check(value: string): Problem
+  /** The nearest value that can be saved, to one that cannot; itself where there is none. */
+  mended?(value: string): string
 }
 
 /** Characters. */
@@ -172,6 +175,10 @@ export const ratios = (defaults: () => string): OptionSpec => ({
       ) ??
       nameProblem(parsed)
     )
+  },
+  mended(text) {
+    const readable = ratiosInForce(text)
+    return readable.size === 0 ? text : ratioMapJson(readable)
   },
 })
 

@@ -9,7 +9,7 @@ import {
   type OptionKey,
 } from './option.ts'
 import type { OptionSpec } from './option-value.ts'
-import { duplicateRatioName, parseRatios } from './ratio-text.ts'
+import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
 
 const keys = Object.keys(options).filter(isOptionKey)
 const problem = (key: OptionKey, value: string) => {
@@ -99,6 +99,8 @@ describe('parseRatios', () => {
     ['{"a": 2.50, "b": 0.1, "c": 0.000075}', { a: '2.50', b: '0.1', c: '0.000075' }],
     ['{"a": 7.5e-2, "b": 1e3, "c": 1.5E+1}', { a: '0.075', b: '1000', c: '15' }],
     ['{"a": 0.123456789012345}', { a: '0.123456789012345' }],
+    // One API's own defaults.
+    ['{"deepseek-reasoner":3.9818181818181815}', { 'deepseek-reasoner': '3.9818181818181815' }],
     ['{"a": 0, "b": 1000000}', { a: '0', b: '1000000' }],
     ['{"constructor": 1, "__proto__": 2}', { constructor: '1', ['__proto__']: '2' }],
   ])('%s', (text, expected) => {
@@ -117,7 +119,7 @@ describe('parseRatios', () => {
     ['a nested map that repeats a name', '{"a":{"a":1}}'],
     ['a negative ratio', '{"a":-1}'],
     ['more than a million', '{"a":1000000.1}'],
-    ['more digits than arithmetic keeps', '{"a":0.1234567890123456}'],
+    ['more digits than a number has', '{"a":0.123456789012345678}'],
     ['a number that is none', '{"a":1e400}'],
     ['less than nothing', '{"a":-0}'],
     ['a number too small to be written out', '{"a":1e-400}'],
@@ -125,6 +127,34 @@ describe('parseRatios', () => {
   ])('refuses %s', (_what, text) => {
     expect(parseRatios(text)).not.toBeInstanceOf(Map)
     expect(parseRatios(text)).toMatchObject({ zh: expect.any(String), en: expect.any(String) })
+  })
+})
+
+/** One entry that does not fit must not move the prices of all others. */
+describe('ratios in force', () => {
+  test.each([
+    ['{"a": 2.50}', { a: '2.50' }],
+    ['{"a":0.30000000000000004,"b":2.50}', { a: '0.30000000000000004', b: '2.50' }],
+    ['{"a":0.123456789012345678,"b":1e3}', { a: '0.12345678901234568', b: '1000' }],
+    ['{"openrouter/auto":-500000,"b":2.50}', { b: '2.5' }],
+    ['{"a":99999999,"b":1e400,"c":1000000.1}', { a: '1000000', b: '1000000', c: '1000000' }],
+    ['{"a":-1,"b":"1","c":null,"d":[1],"e":{"f":2},"g":3}', { g: '3' }],
+    [
+      '{"a":1e-31,"b":1.23456789e-28,"c":-0,"d":5e-324}',
+      {
+        a: `0.${'0'.repeat(30)}`,
+        b: '0.000000000000000000000000000123',
+        c: '0',
+        d: `0.${'0'.repeat(30)}`,
+      },
+    ],
+    ['{"a":1,"a":"x","b":2}', { b: '2' }],
+    ['[1]', {}],
+    ['null', {}],
+    ['{"a":1', {}],
+    ['', {}],
+  ])('of %s', (text, expected) => {
+    expect(Object.fromEntries(ratiosInForce(text))).toEqual(expected)
   })
 })
 

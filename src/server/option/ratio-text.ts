@@ -1,6 +1,7 @@
 /** Ratio maps as the text of an option. */
 
-const RATIO_DIGITS_MAX = 15
+/** What a floating-point number needs at most: One API spells its ratios so. */
+const RATIO_DIGITS_MAX = 17
 const RATIO_DECIMALS_MAX = 30
 const RATIO_MAX = 1_000_000
 
@@ -11,7 +12,7 @@ export interface RatioProblem {
 
 /**
  * A ratio map from its JSON text, each ratio as the decimal text it was written in: arithmetic on
- * money never sees a floating-point number. Members with up to 15 significant digits, 0 to
+ * money never sees a floating-point number. Members with up to 17 significant digits, 0 to
  * 1,000,000; of a name that occurs twice the last one counts.
  */
 export function parseRatios(text: string): Map<string, string> | RatioProblem {
@@ -40,6 +41,42 @@ export function parseRatios(text: string): Map<string, string> | RatioProblem {
     if (problem !== null) return problem
   }
   return map
+}
+
+/**
+ * What counts of a text that is in force: all of it where it is one that we would save, else each
+ * entry that can be read. One API's own list has a ratio below zero in it, others may have one
+ * beyond our range; because of one such entry the others must not fall back to other prices. What
+ * has too many digits is rounded, what is too high is the highest there can be, and what is below
+ * zero or no number is no entry.
+ */
+export function ratiosInForce(text: string): Map<string, string> {
+  const exact = parseRatios(text)
+  if (exact instanceof Map) return exact
+  const map = new Map<string, string>()
+  for (const [name, value] of Object.entries(readObject(text))) {
+    const ratio = typeof value === 'number' ? nearestRatio(value) : null
+    if (ratio !== null && ratioProblem(name, Number(ratio), ratio) === null) map.set(name, ratio)
+  }
+  return map
+}
+
+function readObject(text: string): object {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Null: it says nothing about a price. */
+function nearestRatio(value: number): string | null {
+  if (!(value >= 0)) return null
+  if (value >= RATIO_MAX) return String(RATIO_MAX)
+  const rounded = plain(String(Number(value.toPrecision(RATIO_DIGITS_MAX))))
+  const [whole = '0', fraction = ''] = rounded.split('.')
+  return fraction === '' ? whole : `${whole}.${fraction.slice(0, RATIO_DECIMALS_MAX)}`
 }
 
 function ratioProblem(

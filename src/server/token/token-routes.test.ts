@@ -171,6 +171,19 @@ forEachDatabase('token routes', (open) => {
   })
 
   describe('PUT /api/token/', () => {
+    // One API lets calls overdraw a token, and its consoles send back all they were given.
+    test('an overdrawn token can be renamed; its quota stays or is raised', async () => {
+      const { id } = await aToken(server, user.id, { remain_quota: -500 })
+      const kept = await call('PUT', '/api/token/', { id, name: 'b', remain_quota: -500 })
+      expect(kept.data).toMatchObject({ name: 'b', remain_quota: -500 })
+      const seen = { id, name: 'c', remain_quota: -400, remain_quota_was: -400 }
+      expect((await call('PUT', '/api/token/', seen)).data).toMatchObject({ remain_quota: -500 })
+      const lower = await call('PUT', '/api/token/', { id, remain_quota: -501 })
+      expect(lower.json).toMatchObject({ success: false })
+      const raised = await call('PUT', '/api/token/', { id, remain_quota: 5 })
+      expect(raised.data).toMatchObject({ remain_quota: 5 })
+    })
+
     test('writes all six members, missing ones as zero, and leaves the status', async () => {
       const token = await aToken(server, user.id, {
         name: 'before',

@@ -1,5 +1,5 @@
 import type { CaptureMode } from '../../contract/log.ts'
-import { tokenApi, type TokenInput } from '../../contract/token-api.ts'
+import { tokenApi, type TokenInput, type TokenUpdate } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
@@ -11,7 +11,7 @@ import { captureMessage } from '../log/body/capture.ts'
 import { standingOf, wholeLimits } from '../limit/limit-routes.ts'
 import { deleteTokenLimits, saveLimits } from '../limit/limit-store.ts'
 import { newTokenKey } from '../secrets.ts'
-import { enableRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
+import { enableRefusal, tokenChangeRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
 import {
   deleteToken,
   findToken,
@@ -49,7 +49,8 @@ function changeRoutes(app: App): Route[] {
   const { database, clock } = app
   return [
     serve(tokenApi.create, async ({ actor, body }) => {
-      const fields = checkedFields(body)
+      const fields = wholeFields(body)
+      refuse(tokenFieldRefusal(fields))
       const nowSeconds = clock.nowSeconds()
       const token = await database.write.transaction().execute(async (trx) => {
         const created = await insertToken(trx, {
@@ -83,36 +84,46 @@ function changeRoutes(app: App): Route[] {
       return { data: { ...token, status: body.status } }
     }),
     serve(tokenApi.update, async ({ actor, body }) => {
-      const fields = checkedFields(body)
-      const token = await ownToken(app, actor.id, body.id)
-      if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
-      await database.write.transaction().execute(async (trx) => {
-        const changed = await updateToken(trx, actor.id, token.id, {
-          name: fields.name,
-          expired_time: fields.expired_time,
-          unlimited_quota: body.unlimited_quota ?? false,
-          models: body.models ?? '',
-          subnet: fields.subnet,
-        })
-        if (!changed) throw new AppError('not_found')
-        await setTokenQuota(trx, {
-          tokenId: token.id,
-          userId: actor.id,
-          target: fields.remain_quota,
-          was: body.remain_quota_was,
-          nowSeconds: clock.nowSeconds(),
-        })
-        await saveRest(trx, token.id, body)
-      })
-      await database.announce(`token:${token.id}`)
-      await announceCapture(app, token.id, body.capture)
-      return { data: await ownToken(app, actor.id, token.id) }
+      await updateWhole(app, actor.id, body)
+      await database.announce(`token:${body.id}`)
+      await announceCapture(app, body.id, body.capture)
+      return { data: await ownToken(app, actor.id, body.id) }
     }),
     serve(tokenApi.remove, async ({ actor, params }) => {
       await database.write.transaction().execute((trx) => deleteWhole(trx, actor.id, params.id))
       await database.announce(`token:${params.id}`)
     }),
   ]
+}
+
+/** Writes all that a token's form has; what is missing counts as empty. */
+async function updateWhole(app: App, userId: number, body: TokenUpdate): Promise<void> {
+  const { database, clock } = app
+  const fields = wholeFields(body)
+  const token = await ownToken(app, userId, body.id)
+  const seen = { ...token, remain_quota: body.remain_quota_was ?? token.remain_quota }
+  refuse(tokenChangeRefusal(seen, fields))
+  if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
+  await database.write.transaction().execute(async (trx) => {
+    const changed = await updateToken(trx, userId, token.id, {
+      name: fields.name,
+      expired_time: fields.expired_time,
+      unlimited_quota: body.unlimited_quota ?? false,
+      models: body.models ?? '',
+      subnet: fields.subnet,
+    })
+    if (!changed) throw new AppError('not_found')
+    if (fields.remain_quota !== seen.remain_quota) {
+      await setTokenQuota(trx, {
+        tokenId: token.id,
+        userId,
+        target: fields.remain_quota,
+        was: body.remain_quota_was,
+        nowSeconds: clock.nowSeconds(),
+      })
+    }
+    await saveRest(trx, token.id, body)
+  })
 }
 
 /** Deletes a token with its limits. */
@@ -152,16 +163,12 @@ async function ownToken({ database }: App, userId: number, id: number): Promise<
   return token
 }
 
-/** The fields of a body with the wire's zero values, or the first refusal. */
-function checkedFields(body: {
+/** The fields of a body with the wire's zero values. */
+const wholeFields = (body: {
   [K in keyof TokenFields]?: TokenFields[K] | undefined
-}): TokenFields {
-  const fields = {
-    name: body.name ?? '',
-    expired_time: body.expired_time ?? 0,
-    remain_quota: body.remain_quota ?? 0,
-    subnet: body.subnet ?? '',
-  }
-  refuse(tokenFieldRefusal(fields))
-  return fields
-}
+}): TokenFields => ({
+  name: body.name ?? '',
+  expired_time: body.expired_time ?? 0,
+  remain_quota: body.remain_quota ?? 0,
+  subnet: body.subnet ?? '',
+})

@@ -6,6 +6,7 @@ import {
   allowsModel,
   enableRefusal,
   statusOfRefusal,
+  tokenChangeRefusal,
   tokenFieldRefusal,
   tokenRefusal,
   type UsableToken,
@@ -104,6 +105,18 @@ describe('tokenFieldRefusal', () => {
   ])('%s', (_what, over, expected) => {
     expect(tokenFieldRefusal({ ...fields, ...over })?.code).toBe(expected)
   })
+})
+
+test.each([
+  ['what an adopted token has', {}, undefined],
+  ['another name that is too long', { name: 'm'.repeat(31) }, 'token_name_too_long'],
+  ['another quota below zero', { remain_quota: -499 }, 'token_quota_invalid'],
+  ['another block that is none', { subnet: 'home' }, 'token_subnet_invalid'],
+  ['what mends it', { name: 'm', remain_quota: 5, subnet: '10.0.0.0/8' }, undefined],
+])('tokenChangeRefusal: %s', (_what, over, expected) => {
+  const stored = { name: 'n'.repeat(31), remain_quota: -500, subnet: 'office' }
+  const fields = { ...stored, expired_time: NEVER_EXPIRES, ...over }
+  expect(tokenChangeRefusal(stored, fields)?.code).toBe(expected)
 })
 
 test.each<[string, Partial<UsableToken>, string | undefined]>([

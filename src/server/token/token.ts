@@ -109,6 +109,22 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
 }
 
 /**
+ * The first field that breaks a rule and differs from what is stored, or null. An adopted token may
+ * be overdrawn, or have a name that is too long today; whoever sends that back changes nothing.
+ */
+export function tokenChangeRefusal(
+  stored: { name: string | null; remain_quota: number; subnet: string | null },
+  fields: TokenFields,
+): Refusal | null {
+  return tokenFieldRefusal({
+    ...fields,
+    name: fields.name === stored.name ? '' : fields.name,
+    remain_quota: fields.remain_quota === stored.remain_quota ? 0 : fields.remain_quota,
+    subnet: fields.subnet === stored.subnet ? '' : fields.subnet,
+  })
+}
+
+/**
  * Why a stored token cannot be enabled as it is, or null: its own state says that it could not
  * work.
  */

@@ -200,6 +200,23 @@ forEachDatabase('user administration', (open) => {
       ])
     })
 
+    // One API lets calls overdraw a user, and its consoles send back the whole object.
+    test('an overdrawn user can be renamed, and stays overdrawn until points are given', async () => {
+      const move = (points: number) =>
+        server.database.write
+          .updateTable('users')
+          .set((eb) => ({ quota: eb('quota', '+', points) }))
+          .where('id', '=', user.id)
+          .execute()
+      await move(-1500)
+      expect((await update({ display_name: 'Shown', quota: -500 })).json['success']).toBe(true)
+      expect(await stored(user.id)).toMatchObject({ display_name: 'Shown', quota: -500 })
+      expect((await update({ quota: -400 })).json['success']).toBe(false)
+      expect((await update({ quota: 5 })).json['success']).toBe(true)
+      expect(await stored(user.id)).toMatchObject({ quota: 5 })
+      await move(1500)
+    })
+
     test('with the quota that was seen, what was spent meanwhile stays spent', async () => {
       const token = await aToken(server, user.id, { unlimited_quota: true })
       await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 300 })

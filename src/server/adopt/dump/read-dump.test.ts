@@ -139,6 +139,9 @@ test.each([
   ['cut off in a text', `${TABLE}INSERT INTO t VALUES (1,'x`, 'cut off'],
   ['cut off between rows', `${TABLE}INSERT INTO t VALUES (1,'x'),`, 'middle of its rows'],
   ['cut off before its end', `-- MariaDB dump 10.19\n${TABLE}`, 'its closing line is missing'],
+  ['of SQLite', 'PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;', 'is one of SQLite'],
+  ['of PostgreSQL', '--\n-- PostgreSQL database dump\n--\n', 'is one of PostgreSQL'],
+  ['with rows for COPY', 'COPY public.t (a) FROM stdin;\n1\n\\.\n', 'is one of PostgreSQL'],
   ['with a function for a value', 'INSERT INTO t (a) VALUES (now());', 'was expected'],
   [
     'of two installations',

@@ -101,6 +101,12 @@ function decoderOf(charset: string): (bytes: Buffer) => string {
   throw new DumpError(`the dump is in ${charset}; write it with --default-character-set=utf8mb4`)
 }
 
+/** Their texts read a backslash otherwise; what came in would not be what was there. */
+const notMysql = (program: string): DumpError =>
+  new DumpError(
+    `the dump is one of ${program}, which needs none: name the database itself by ${program === 'SQLite' ? 'SQLITE_PATH' : 'SQL_DSN'}`,
+  )
+
 class StatementReader {
   readonly scanner = new DumpScanner()
   table = ''
@@ -129,6 +135,7 @@ class StatementReader {
   #readComment(text: string): void {
     const charset = /^\/\*M?!\d*\s*SET\s+NAMES\s+'?(\w+)/i.exec(text)?.[1]
     if (charset !== undefined) this.#decodeBy(charset)
+    if (text.startsWith('-- PostgreSQL database dump')) throw notMysql('PostgreSQL')
     if (/^-- (MySQL|MariaDB) dump /.test(text)) this.#closing.isDue = true
     if (text.startsWith('-- Dump completed')) this.#closing.isThere = true
   }
@@ -167,6 +174,10 @@ class StatementReader {
       case 'SET':
         this.#set()
         break
+      case 'PRAGMA':
+        throw notMysql('SQLite')
+      case 'COPY':
+        throw notMysql('PostgreSQL')
       case 'DELIMITER':
         scanner.takeWord()
         this.#delimiter = scanner.restOfLine() || ';'

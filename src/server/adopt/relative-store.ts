@@ -1,0 +1,107 @@
+import { sql } from 'kysely'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { RedemptionStatus } from '../../contract/redemption.ts'
+import { TokenStatus } from '../../contract/token.ts'
+import { UserStatus } from '../../contract/user.ts'
+import type { Queries } from '../db/database.ts'
+import type { FoundTables, OneApiTable } from './one-api-tables.ts'
+import { subnetsOf } from './relative.ts'
+
+/**
+ * Programs that descend from One API have columns of their own. Most of them add to what a row
+ * says; a few take from it: the row is deleted, the token works for some models or addresses only,
+ * the code is no longer good. Those few are carried over, or what somebody shut would stand open.
+ */
+
+/** Columns that take from a row, by table. A dump brings them as texts. */
+export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> = {
+  users: ['deleted_at'],
+  tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips'],
+  channels: ['deleted_at'],
+  redemptions: ['deleted_at', 'expired_time'],
+}
+
+/** What a row that is marked as deleted becomes here. */
+const RETIRED = {
+  users: UserStatus.deleted,
+  tokens: TokenStatus.disabled,
+  channels: ChannelStatus.disabled,
+} as const
+
+const deletedAt = sql`coalesce(CAST(deleted_at AS text), '')`
+
+/** A time, in whatever form. NULL, 0 and the first days that databases know mean: the row lives. */
+export const isMarkedDeleted = sql<boolean>`(${deletedAt} NOT IN ('', '0')
+  AND ${deletedAt} NOT LIKE '0000-%' AND ${deletedAt} NOT LIKE '0001-%')`
+
+/** Seconds; what is written as a date is not read. */
+const expiry = sql<number>`CASE
+  WHEN coalesce(CAST(expired_time AS text), '') IN ('', '0') THEN 0
+  WHEN CAST(expired_time AS text) LIKE '%-%' THEN 0
+  ELSE CAST(CAST(expired_time AS text) AS bigint) END`
+
+/** Answers how many rows were taken out of use, by table. */
+export async function retireDeleted(
+  trx: Queries,
+  { tables, nowSeconds }: { tables: FoundTables; nowSeconds: number },
+): Promise<Map<OneApiTable, number>> {
+  const has = (table: OneApiTable, column: string): boolean =>
+    tables.get(table)?.has(column) === true
+  const counts = new Map<OneApiTable, number>()
+  for (const table of ['users', 'tokens', 'channels'] as const) {
+    if (!has(table, 'deleted_at')) continue
+    const status = sql.lit(RETIRED[table])
+    const { numAffectedRows = 0n } = await sql`
+      UPDATE ${sql.table(table)} SET status = ${status}
+      WHERE ${isMarkedDeleted} AND coalesce(status, 0) <> ${status}`.execute(trx)
+    counts.set(table, Number(numAffectedRows))
+  }
+  if (has('channels', 'deleted_at') && tables.has('abilities')) {
+    await sql`DELETE FROM abilities WHERE channel_id IN (
+      SELECT id FROM channels WHERE ${isMarkedDeleted})`.execute(trx)
+  }
+  const over = [
+    ...(has('redemptions', 'deleted_at') ? [isMarkedDeleted] : []),
+    // Codes that were good until a time that has come.
+    ...(has('redemptions', 'expired_time')
+      ? [sql`(${expiry} > 0 AND ${expiry} < ${sql.lit(nowSeconds)})`]
+      : []),
+  ]
+  if (over.length > 0) {
+    const { numAffectedRows = 0n } = await sql`
+      UPDATE redemptions SET status = ${sql.lit(RedemptionStatus.disabled)}
+      WHERE coalesce(status, 0) = ${sql.lit(RedemptionStatus.unused)}
+        AND (${sql.join(over, sql` OR `)})`.execute(trx)
+    counts.set('redemptions', Number(numAffectedRows))
+  }
+  return counts
+}
+
+/** Lists of models and addresses become those of our tokens. Answers how many tokens have one. */
+export async function restrictTokens(trx: Queries, tables: FoundTables): Promise<number> {
+  const has = (column: string): boolean => tables.get('tokens')?.has(column) === true
+  let count = 0n
+  if (has('model_limits_enabled') && has('model_limits')) {
+    const isOn = sql`CAST(model_limits_enabled AS text) IN ('1', 't', 'true')`
+    // Limited to no model at all; here an empty list means every model.
+    await sql`UPDATE tokens SET status = ${sql.lit(TokenStatus.disabled)}
+      WHERE ${isOn} AND coalesce(CAST(model_limits AS text), '') = ''`.execute(trx)
+    const { numAffectedRows = 0n } = await sql`
+      UPDATE tokens SET models = CAST(model_limits AS text)
+      WHERE ${isOn} AND coalesce(CAST(model_limits AS text), '') <> '' AND coalesce(models, '') = ''`.execute(
+      trx,
+    )
+    count += numAffectedRows
+  }
+  if (!has('allow_ips')) return Number(count)
+  const { rows } = await sql<{ id: number; addresses: string }>`
+    SELECT id, CAST(allow_ips AS text) AS addresses FROM tokens
+    WHERE coalesce(CAST(allow_ips AS text), '') <> '' AND coalesce(subnet, '') = ''`.execute(trx)
+  for (const { id, addresses } of rows) {
+    const subnet = subnetsOf(addresses)
+    if (subnet === '') continue
+    await trx.updateTable('tokens').set({ subnet }).where('id', '=', id).execute()
+    count += 1n
+  }
+  return Number(count)
+}
