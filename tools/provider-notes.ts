@@ -74,7 +74,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'rankings and pictures by calls of its own beside it, whichever of the two the address names.',
       'More than ten texts to embed (25 of the first two versions) go in several calls.',
       'Pictures of `qwen-image…`, `z-image…` and `wan2.6` come at once. The others are tasks, asked ' +
-        'about for ten minutes at most and cancelled when the client leaves. Whoever wants bytes ' +
+        'about for ten minutes at most and cancelled when nobody waits for them. Whoever wants bytes ' +
         'instead of addresses gets them from `*.aliyuncs.com` or the channel’s own host only.',
       'A model whose name ends in `-internet` is asked without that ending and searches the web.',
       '`top_p` of 1 becomes 0.9999, as 1 is refused.',
@@ -243,7 +243,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'A model is `owner/name`, or `owner/name:version` for other people’s models.',
       'A conversation is written down as one prompt, as these models take one.',
       'A prediction that is not over in time is asked about, for ten minutes at most, and cancelled ' +
-        'when the client leaves.',
+        'when nobody waits for it.',
       'Streams are followed, and pictures fetched for clients that want bytes, at Replicate’s own ' +
         'hosts and the channel’s only. Addresses of pictures end after an hour.',
       'Members of a picture request that OpenAI does not know go to the model as they are.',

@@ -1,7 +1,11 @@
 import os from 'node:os'
 import { parseArgs } from 'node:util'
 import type { ChatAnswer, ChatEvent } from '../../src/server/relay/canonical/chat-answer.ts'
-import type { ChatRequest, DialectName } from '../../src/server/relay/canonical/chat-request.ts'
+import {
+  plainRequest,
+  type ChatRequest,
+  type DialectName,
+} from '../../src/server/relay/canonical/chat-request.ts'
 import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
 import type { ClientDialect } from '../../src/server/relay/dialect/dialect.ts'
 import { dialects } from '../../src/server/relay/dialect/dialects.ts'
@@ -82,9 +86,7 @@ const textPart = (text: string) => ({ kind: 'text' as const, text, cache: null }
 
 /** A conversation of ordinary length with a tool, its call and its result. */
 const REQUEST: ChatRequest = {
-  spokenIn: 'openai',
-  system: [textPart(WORDS.repeat(8))],
-  messages: [
+  ...plainRequest([
     { role: 'user', parts: [textPart(WORDS.repeat(4))] },
     {
       role: 'assistant',
@@ -113,7 +115,8 @@ const REQUEST: ChatRequest = {
         textPart(WORDS.repeat(4)),
       ],
     },
-  ],
+  ]),
+  system: [textPart(WORDS.repeat(8))],
   tools: [
     {
       name: 'get_weather',
@@ -128,20 +131,8 @@ const REQUEST: ChatRequest = {
     },
   ],
   toolChoice: { kind: 'auto' },
-  parallelTools: null,
-  output: null,
   maxCompletionTokens: 1000,
-  stop: [],
   temperature: 0.5,
-  topP: null,
-  topK: null,
-  presencePenalty: null,
-  frequencyPenalty: null,
-  seed: null,
-  choices: 1,
-  thinking: null,
-  topLogprobs: null,
-  userId: null,
 }
 
 const USED = countedUsage(700, CHUNKS)

@@ -28,7 +28,8 @@ test('four at once, the rest in their order', async () => {
       await gate.promise
     })
   }
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  // Each begins by an immediate of its own, all of them before this one.
+  await new Promise((resolve) => setImmediate(resolve))
   expect(begun).toEqual([0, 1, 2, 3])
   gate.resolve()
   await background.idle()
@@ -62,7 +63,7 @@ test('what may wait does, unless somebody waits for it', async () => {
   const { background } = aBackground()
   const done: string[] = []
   background.later('soon', 5, async () => void done.push('soon'))
-  await expect.poll(() => done).toEqual(['soon'])
+  await expect.poll(() => done, { timeout: 15_000 }).toEqual(['soon'])
   background.later('in an hour', 3_600_000, async () => {
     done.push('at once')
     background.later('and what follows', 3_600_000, async () => void done.push('that too'))

@@ -4,9 +4,7 @@ import { anAccessToken, aToken, aUser, PASSWORD, type TestUser } from '../test/f
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { mailThrough, startMailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
-
-/** What every process must know within this time, whoever was told. */
-const SOON_MS = 1000
+import { expectWithinASecond } from '../test/within-a-second.ts'
 
 /**
  * On PostgreSQL two processes share the database; SQLite has one, which is then both. What ends on
@@ -56,7 +54,7 @@ forEachDatabase('what is taken away', (open) => {
   }
 
   async function expectSoon(expected: Partial<Awaited<ReturnType<typeof ways>>>): Promise<void> {
-    await expect.poll(ways, { timeout: SOON_MS, interval: 20 }).toMatchObject(expected)
+    await expectWithinASecond(async () => expect(await ways()).toMatchObject(expected))
   }
 
   const manage = (action: string) =>

@@ -3,12 +3,15 @@ import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstre
 import { aChannel, anAdmin } from '../test/factories.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { startHeldUpstream, type HeldUpstream } from '../test/held-upstream.ts'
 
 /** Two processes on one database: what one does, the other knows and does not do again. */
 describe('a run over channels and two servers on one PostgreSQL database', () => {
   let first: TestServer
   let second: TestServer
   let upstream: FakeUpstream
+  /** A run lasts until it is released. */
+  let held: HeldUpstream
   let cookie: string
   let drop: () => Promise<void>
 
@@ -19,11 +22,13 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     first = await startTestServer(open)
     second = await startTestServer(open)
     upstream = await startFakeUpstream()
+    held = await startHeldUpstream()
     cookie = (await anAdmin(first)).cookie
   })
   afterAll(async () => {
     await second.close()
     await upstream.close()
+    await held.close()
     await drop()
   })
 
@@ -40,20 +45,23 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
 
   test('a second run is refused on the other one, which sees how far the first has come', async () => {
     await aChannel(first, { base_url: upstream.url, models: 'quick' })
-    await aChannel(first, { base_url: upstream.url, models: 'slow-400' })
+    await aChannel(first, { base_url: held.url, models: 'held' })
     expect((await get(first, '/api/channel/test')).json['success']).toBe(true)
     expect((await get(second, '/api/channel/test')).message).toBe('渠道测试正在进行，请稍后再试')
     expect(await stateOf(second)).toMatchObject({ running: true, scope: 'all', total: 2 })
+    held.release()
     expect(await finished(second)).toMatchObject({ done: 2, total: 2, failed: 0 })
     expect((await get(second, '/api/channel/test?scope=disabled')).json['success']).toBe(true)
     expect(await finished(first)).toMatchObject({ scope: 'disabled', total: 0 })
   })
 
   test('of two that start at the same moment one begins', async () => {
+    held.hold()
     const answers = await Promise.all([
       get(first, '/api/channel/test'),
       get(second, '/api/channel/test'),
     ])
+    held.release()
     expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
     await finished(first)
     await finished(second)

@@ -3,6 +3,8 @@ import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstre
 import { ChannelStatus } from '../../contract/channel.ts'
 import { aChannel, anAdmin, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { startHeldUpstream } from '../test/held-upstream.ts'
+import { eventually } from '../test/relay-setup.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const { enabled, disabled, autoDisabled } = ChannelStatus
@@ -64,7 +66,9 @@ forEachDatabase('testing channels', (open) => {
         models: 'gpt-4o-mini',
         name: '主',
       })
+      const beganMs = performance.now()
       const answer = await get(`/api/channel/test/${id}`)
+      const elapsedMs = performance.now() - beganMs
       expect(answer.json).toEqual({
         success: true,
         // What the model replied: consoles of the family show it.
@@ -73,7 +77,8 @@ forEachDatabase('testing channels', (open) => {
         model: 'gpt-4o-mini',
         modelName: 'gpt-4o-mini',
       })
-      expect(Number(answer.json['time'])).toBeLessThan(5)
+      // Seconds, rounded to thousandths.
+      expect(Number(answer.json['time']) * 1000).toBeLessThan(elapsedMs + 1)
       expect(askedModels()).toEqual(['gpt-4o-mini'])
       const row = await channel(id)
       expect(row).toMatchObject({ test_time: server.clock.nowSeconds(), status: enabled })
@@ -216,25 +221,34 @@ forEachDatabase('testing channels', (open) => {
     })
 
     test('one run at a time', async () => {
-      await aChannel(server, { base_url: upstream.url, models: 'slow-200' })
+      const held = await startHeldUpstream()
+      await aChannel(server, { base_url: held.url, models: 'held' })
       const answers = await Promise.all([get('/api/channel/test'), get('/api/channel/test')])
       expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
       expect(answers.map(({ message }) => message)).toContain('渠道测试正在进行，请稍后再试')
       expect(await state()).toMatchObject({ running: true, done: 0, total: 1 })
+      held.release()
       await finished()
       expect((await get('/api/channel/test')).json['success']).toBe(true)
       await finished()
+      await held.close()
     })
 
     test('disables what is too slow, when that is wanted', async () => {
-      const slow = await aChannel(server, { base_url: upstream.url, models: 'slow-150' })
+      const held = await startHeldUpstream()
+      const slow = await aChannel(server, { base_url: held.url, models: 'too-slow' })
       const quick = await aChannel(server, { base_url: upstream.url, models: 'quick' })
       const run = async () => {
+        held.hold()
+        const before = held.asked()
         await get('/api/channel/test')
+        await eventually(() => held.asked() > before, 'the call')
+        server.clock.lapseSeconds(60)
+        held.release()
         await finished()
         return [(await channel(slow)).status, (await channel(quick)).status]
       }
-      await withOptions({ ChannelDisableThreshold: '0.1' }, async () => {
+      await withOptions({ ChannelDisableThreshold: '59.9' }, async () => {
         expect(await run()).toEqual([enabled, enabled])
       })
       await withOptions(
@@ -242,12 +256,13 @@ forEachDatabase('testing channels', (open) => {
         async () => expect(await run()).toEqual([enabled, enabled]),
       )
       await withOptions(
-        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '0.1' },
+        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '59.9' },
         async () => expect(await run()).toEqual([autoDisabled, enabled]),
       )
       const offered = (await get('/api/user/available_models')).data
       expect(offered).toContain('quick')
-      expect(offered).not.toContain('slow-150')
+      expect(offered).not.toContain('too-slow')
+      await held.close()
     })
 
     test('disables what its upstream does not accept any more, when that is wanted', async () => {
@@ -305,26 +320,34 @@ forEachDatabase('testing channels', (open) => {
     })
 
     test('a channel that a person disables meanwhile is left alone', async () => {
-      const id = await aChannel(server, { base_url: upstream.url, models: 'slow-300' })
+      const held = await startHeldUpstream()
+      const id = await aChannel(server, { base_url: held.url, models: 'held' })
       await withOptions(
-        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '0.1' },
+        { AutomaticDisableChannelEnabled: 'true', ChannelDisableThreshold: '59.9' },
         async () => {
           await get('/api/channel/test')
+          await eventually(() => held.asked() > 0, 'the call')
           await server.call('PUT', '/api/channel/', { as: admin, body: { id, status: disabled } })
+          server.clock.lapseSeconds(60)
+          held.release()
           await finished()
         },
       )
       expect(await channel(id)).toMatchObject({ status: disabled })
+      await held.close()
     })
 
     test('a channel deleted meanwhile does not stop the others', async () => {
-      await aChannel(server, { base_url: upstream.url, models: 'slow-200' })
+      const held = await startHeldUpstream()
+      await aChannel(server, { base_url: held.url, models: 'held' })
       const gone = await aChannel(server, { base_url: upstream.url, models: 'gone' })
       await aChannel(server, { base_url: upstream.url, models: 'last' })
       await get('/api/channel/test')
       await server.call('DELETE', `/api/channel/${gone}`, { as: admin })
+      held.release()
       expect(await finished()).toMatchObject({ done: 3, total: 3, failed: 0 })
-      expect(askedModels()).toEqual(['slow-200', 'last'])
+      expect([held.asked(), askedModels()]).toEqual([1, ['last']])
+      await held.close()
     })
   })
 })

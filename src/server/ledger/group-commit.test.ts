@@ -9,6 +9,7 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
+import { eventually } from '../test/relay-setup.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { LedgerOperation, LedgerResult } from './operations.ts'
 
@@ -18,12 +19,14 @@ interface Mishap {
   isUnreachable: boolean
   /** The batch commits, its answer is lost. */
   isMute: boolean
+  /** How many answers were lost so far. */
+  lost: number
   /** The storage refuses every batch with this call in it. */
   poison: string
 }
 
 function troubled({ database }: Books): { ledger: Ledger; mishap: Mishap; batches: number[] } {
-  const mishap: Mishap = { isUnreachable: false, isMute: false, poison: '' }
+  const mishap: Mishap = { isUnreachable: false, isMute: false, lost: 0, poison: '' }
   const batches: number[] = []
   const ledger = createLedger({
     async runLedger(operations): Promise<LedgerResult[]> {
@@ -34,8 +37,9 @@ function troubled({ database }: Books): { ledger: Ledger; mishap: Mishap; batche
         throw Object.assign(new Error('poisoned'), { code })
       }
       const results = await database.runLedger(operations)
-      if (mishap.isMute) throw new Error('Connection terminated unexpectedly')
-      return results
+      if (!mishap.isMute) return results
+      mishap.lost += 1
+      throw new Error('Connection terminated unexpectedly')
     },
   })
   return { ledger, mishap, batches }
@@ -49,8 +53,6 @@ const toReserve = (account: Account, requestId: string, amount: number) => {
   return operation
 }
 
-const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
 forEachBooks('a batch that fails', (shared) => {
   test('is tried again; nobody notices a short interruption', async () => {
     const { ledger, mishap, batches } = troubled(shared.books)
@@ -58,7 +60,7 @@ forEachBooks('a batch that fails', (shared) => {
     const requestId = newCallId()
     mishap.isUnreachable = true
     const answer = ledger.reserve(toReserve(account, requestId, 60))
-    await delay(30)
+    await eventually(() => batches.length > 0, 'the first attempt')
     mishap.isUnreachable = false
     expect(await answer).toBeNull()
     expect(batches.length).toBeGreaterThan(1)
@@ -75,8 +77,9 @@ forEachBooks('a batch that fails', (shared) => {
     const account = await anAccount(shared.books, { quota: 100, tokenQuota: 100 })
     const requestId = newCallId()
     const interrupted = async <T>(answer: Promise<T>): Promise<T> => {
+      const { lost } = mishap
       mishap.isMute = true
-      await delay(30)
+      await eventually(() => mishap.lost > lost, 'a commit whose answer is lost')
       mishap.isMute = false
       return answer
     }

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  addToken,
-  anAccount,
   figuresOf,
   forEachBooks,
   newCallId,
@@ -14,6 +12,14 @@ import {
   type Books,
 } from '../test/books.ts'
 import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
+import {
+  callMove,
+  expectAnyHistory,
+  of,
+  threeTokens,
+  USER_OF,
+  type History,
+} from '../test/random-histories.ts'
 import { creditUser, setTokenQuota, setUserQuota } from './balances.ts'
 import type { LedgerOperation, LedgerResult } from './operations.ts'
 import { recoverReservations } from './recover.ts'
@@ -35,8 +41,7 @@ interface Held {
 interface Model {
   users: { quota: number; used: number; calls: number }[]
   tokens: { isUnlimited: boolean; remain: number; used: number }[]
-  /** Which user each token belongs to: two of them share one. */
-  userOf: number[]
+  userOf: readonly number[]
   open: Map<string, Held>
   billed: Set<string>
 }
@@ -51,7 +56,7 @@ const newModel = (): Model => ({
     { isUnlimited: false, remain: 150, used: 0 },
     { isUnlimited: false, remain: 200, used: 0 },
   ],
-  userOf: [0, 0, 1],
+  userOf: USER_OF,
   open: new Map(),
   billed: new Set(),
 })
@@ -73,15 +78,7 @@ const CALLS = 8
 const account = fc.integer({ min: 0, max: 2 })
 const points = fc.integer({ min: 0, max: 200 })
 const move = fc.record<Move>({
-  kind: fc.constantFrom(
-    'reserve',
-    'reserve',
-    'reserve',
-    'settle',
-    'settle',
-    'checkpoint',
-    'release',
-  ),
+  kind: callMove,
   call: fc.integer({ min: 0, max: CALLS - 1 }),
   account,
   points,
@@ -107,12 +104,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('toggle' as const), account }) },
 )
-
-const of = <T>(list: readonly T[], index: number): T => {
-  const item = list[index]
-  if (item === undefined) throw new Error(`nothing at ${index}`)
-  return item
-}
 
 const idOf = (operation: LedgerOperation): string =>
   'settlement' in operation ? operation.settlement.requestId : operation.requestId
@@ -169,7 +160,7 @@ function expectedReserve(model: Model, id: string, how: Move & { node: string })
 }
 
 /** One random history on real books. */
-class History {
+class BookedHistory implements History<Step> {
   readonly #books: Books
   readonly #accounts: Account[]
   readonly #ids = Array.from({ length: CALLS }, newCallId)
@@ -235,7 +226,6 @@ class History {
     return { kind, settlement: settlement(by, { requestId, cost: amount, keepLog: call % 3 > 0 }) }
   }
 
-  /** The process is gone with all it knew; its successor closes what it had open. */
   async crash(): Promise<void> {
     this.#node = newCallId()
     const { database, ledger } = this.#books
@@ -302,36 +292,17 @@ class History {
   }
 }
 
-async function newHistory(books: Books): Promise<History> {
+async function newHistory(books: Books): Promise<BookedHistory> {
   const { users, tokens } = newModel()
-  const first = await anAccount(books, { quota: of(users, 0).quota })
-  const tokenQuota = of(tokens, 1).remain
-  const { userId } = first
-  const tokenId = await books.database.write
-    .transaction()
-    .execute((trx) => addToken(trx, { userId, tokenQuota }))
-  const last = await anAccount(books, {
-    quota: of(users, 1).quota,
-    tokenQuota: of(tokens, 2).remain,
+  const accounts = await threeTokens(books, {
+    quotas: [of(users, 0).quota, of(users, 1).quota],
+    tokenQuotas: [of(tokens, 1).remain, of(tokens, 2).remain],
   })
-  return new History(books, [first, { ...first, tokenId }, last])
+  return new BookedHistory(books, accounts)
 }
-
-const RUNS = 30
 
 forEachBooks('any history', (shared) => {
   test('leaves what the model says, and books that balance', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), async (steps) => {
-        const history = await newHistory(shared.books)
-        try {
-          for (const next of steps) await history.take(next)
-        } finally {
-          // The next history must not find open calls of this one.
-          await history.crash()
-        }
-      }),
-      { numRuns: RUNS, endOnFailure: true },
-    )
+    await expectAnyHistory(shared, newHistory, { step, stepsMax: 10, runs: 30 })
   }, 60_000)
 })

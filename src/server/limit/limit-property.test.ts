@@ -5,8 +5,6 @@ import type { Limits } from '../../contract/limit-api.ts'
 import type { LedgerResult } from '../ledger/operations.ts'
 import { recoverReservations } from '../ledger/recover.ts'
 import {
-  addToken,
-  anAccount,
   forEachBooks,
   newCallId,
   NOW_SECONDS,
@@ -16,7 +14,14 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
-import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
+import {
+  callMove,
+  expectAnyHistory,
+  of,
+  threeTokens,
+  USER_OF,
+  type History,
+} from '../test/random-histories.ts'
 import { budgetPeriods } from './limit-period.ts'
 import { findStanding, saveLimits } from './limit-store.ts'
 
@@ -44,8 +49,6 @@ interface Event {
   quota: number
 }
 
-/** Two tokens of one user and one of another. */
-const USER_OF = [0, 0, 1]
 const CALLS = 10
 
 type Step =
@@ -72,15 +75,7 @@ const limits: fc.Arbitrary<Limits> = fc.record({
   quota_per_month: fc.oneof(none, fc.integer({ min: 1, max: 900 })),
 })
 const move: fc.Arbitrary<Move> = fc.record({
-  kind: fc.constantFrom(
-    'reserve',
-    'reserve',
-    'reserve',
-    'settle',
-    'settle',
-    'checkpoint',
-    'release',
-  ),
+  kind: callMove,
   call: fc.integer({ min: 0, max: CALLS - 1 }),
   account: fc.integer({ min: 0, max: 2 }),
   tokens: fc.integer({ min: 0, max: 80 }),
@@ -113,13 +108,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-const of = <T>(list: readonly T[], index: number): T => {
-  const item = list[index]
-  if (item === undefined) throw new Error(`nothing at ${index}`)
-  return item
-}
-
-class History {
+class CountedHistory implements History<Step> {
   readonly #books: Books
   readonly #accounts: Account[]
   readonly #ids = Array.from({ length: CALLS }, newCallId)
@@ -269,7 +258,6 @@ class History {
     }
   }
 
-  /** The process is gone with all it knew; its successor closes what it had open. */
   async crash(): Promise<void> {
     this.#node = newCallId()
     const { database, ledger } = this.#books
@@ -297,33 +285,16 @@ class History {
   }
 }
 
-async function newHistory(books: Books): Promise<History> {
-  const first = await anAccount(books, { quota: 1_000_000 })
-  const { userId } = first
-  const tokenId = await books.database.write
-    .transaction()
-    .execute((trx) => addToken(trx, { userId, tokenQuota: 1_000_000 }))
-  const last = await anAccount(books, { quota: 1_000_000, tokenQuota: 1_000_000 })
-  return new History(books, [first, { ...first, tokenId }, last])
-}
+const AMPLE = 1_000_000
 
-const RUNS = 25
+async function newHistory(books: Books): Promise<CountedHistory> {
+  const ample = { quotas: [AMPLE, AMPLE], tokenQuotas: [AMPLE, AMPLE] } as const
+  return new CountedHistory(books, await threeTokens(books, ample))
+}
 
 forEachBooks('any history of limited calls', (shared) => {
   test('lets in what fits, and frees all at the end', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-        const history = await newHistory(shared.books)
-        try {
-          for (const next of steps) await history.take(next)
-        } finally {
-          // The next history must not find open calls of this one.
-          await history.crash()
-        }
-        await expectBooksBalanced(shared.books.database)
-      }),
-      { numRuns: RUNS, endOnFailure: true },
-    )
+    await expectAnyHistory(shared, newHistory, { step, stepsMax: 12, runs: 25 })
     const { running } = await shared.books.database.read
       .selectFrom('limits')
       .select(({ fn }) => fn.sum<number>('running').as('running'))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
 import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser } from '../test/factories.ts'
@@ -8,17 +8,16 @@ import {
   aServedModel,
   chatBody,
   eventually,
-  expectAllWell,
   expectRefusal,
   openCall,
   post,
   QUESTION,
   requestIdOf,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 import type { TestAnswer } from '../test/test-app.ts'
 
 const TOKEN = { ownerZh: '令牌', ownerEn: 'token' }
@@ -28,14 +27,10 @@ forEachDatabase('a relayed call with limits', (open) => {
   let setup: RelaySetup
   let model: string
   let admin: Awaited<ReturnType<typeof anAdmin>>
+  useRelaySetup((started) => (setup = started), { open })
   beforeAll(async () => {
-    setup = await startRelay(open)
     model = await aServedModel(setup)
     admin = await anAdmin(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
   })
 
   const limitToken = async (client: RelayClient, limits: object): Promise<TestAnswer> => {

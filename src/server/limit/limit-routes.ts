@@ -5,10 +5,11 @@ import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { findTokenById, type StoredToken } from '../token/token-store.ts'
+import { isTimeZone } from '../time-zone.ts'
 import { outranks } from '../user/user.ts'
 import { findUser } from '../user/user-store.ts'
 import type { LimitSubject } from './limit.ts'
-import { budgetPeriods, isTimeZone } from './limit-period.ts'
+import { budgetPeriods } from './limit-period.ts'
 import { findLimits, findStanding, saveLimits } from './limit-store.ts'
 
 /** Limits by themselves; those of one's own tokens, and of users, also stand in their forms. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { limitRefusal, minuteStanding, type LimitFacts } from './limit.ts'
-import { budgetPeriods, isTimeZone, zoneStamp } from './limit-period.ts'
+import { isTimeZone } from '../time-zone.ts'
+import { budgetPeriods, zoneStamp } from './limit-period.ts'
 
 const NOW = 1_800_000_000
 

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { Role } from '../../contract/user.ts'
 import { aUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { startHeldUpstream } from '../test/held-upstream.ts'
 import {
   aClient,
   aModel,
@@ -11,7 +12,6 @@ import {
   bookedCall,
   chatBody,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   heldPoints,
@@ -19,10 +19,10 @@ import {
   post,
   quotaOf,
   requestIdOf,
-  startRelay,
   stream,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 import { memberValue, scanBody } from './json/body-scan.ts'
 import { estimatePromptTokens } from './count/estimate.ts'
 
@@ -41,13 +41,9 @@ const insufficient = {
 
 forEachDatabase('money is safe', (open) => {
   let setup: RelaySetup
+  useRelaySetup((started) => (setup = started), { open })
   beforeAll(async () => {
-    setup = await startRelay(open)
     await setup.app.options.set('PreConsumedQuota', '0')
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
   })
 
   const ask = (key: string, model: string, over: Record<string, unknown> = {}) =>
@@ -122,7 +118,9 @@ forEachDatabase('money is safe', (open) => {
   }, 60_000)
 
   test('B6, B36: closing a call ten times books it once', async () => {
-    const model = await aServedModel(setup, 'slow-300')
+    const held = await startHeldUpstream()
+    const model = aModel()
+    await aRoute(setup, model, { base_url: held.url })
     const client = await aClient(setup, { quota: 5000 })
     const answer = ask(client.key, model)
     const reservation = () =>
@@ -136,8 +134,10 @@ forEachDatabase('money is safe', (open) => {
       Array.from({ length: 10 }, () => setup.app.ledger.release(request_id)),
     )
     expect(released.filter(Boolean)).toHaveLength(1)
+    held.release()
     await answer
     expect(await quotaOf(setup, client.userId)).toBe(5000)
+    await held.close()
   })
 
   test('B7, B32: counters are the sum of what was booked, of unlimited tokens too', async () => {

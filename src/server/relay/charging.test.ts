@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { TokenStatus } from '../../contract/token.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import {
@@ -10,7 +10,6 @@ import {
   chatBody,
   eventsOf,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   heldPoints,
@@ -19,11 +18,11 @@ import {
   quotaOf,
   requestIdOf,
   startCall,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 import { approximateTokens } from './count/estimate.ts'
 
 const PROMPT_ESTIMATE = approximateTokens(JSON.stringify(QUESTION).length)
@@ -32,13 +31,7 @@ const COST = 18
 
 forEachDatabase('a call is charged', (open) => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay(open)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelaySetup((started) => (setup = started), { open })
   beforeEach(() => setup.app.options.set('PreConsumedQuota', '500'))
 
   async function charged(model: string, client?: RelayClient, over: Record<string, unknown> = {}) {

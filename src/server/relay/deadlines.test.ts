@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   aClient,
   aModel,
@@ -9,7 +9,6 @@ import {
   chatBody,
   eventsOf,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   openCall,
@@ -20,6 +19,7 @@ import {
   textOf,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 
 /** Every limit here is one second; the tests of a group wait side by side. */
 
@@ -37,12 +37,8 @@ async function expectHalfRecording(setup: RelaySetup): Promise<void> {
 
 describe.concurrent('an upstream that is silent for longer than it may be', () => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay(undefined, { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_IDLE_TIMEOUT: '1' })
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
+  useRelaySetup((started) => (setup = started), {
+    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_IDLE_TIMEOUT: '1' },
   })
 
   test.for([
@@ -95,13 +91,7 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
 
 describe.concurrent('a call that takes longer than the operator allows', () => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay(undefined, { RELAY_TIMEOUT: '1' })
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelaySetup((started) => (setup = started), { settings: { RELAY_TIMEOUT: '1' } })
 
   test.for([
     ['hang', false],

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import OldOpenAI from 'openai-v4'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   aClient,
   aModel,
@@ -8,12 +8,11 @@ import {
   aServedModel,
   bookedCall,
   eventually,
-  expectAllWell,
   heldPoints,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelay } from '../test/use-relay.ts'
 
 /** The official clients, new and old, against the gateway as their users set them up. */
 
@@ -32,14 +31,9 @@ const WITH_TOOLS = { tools: [WEATHER], tool_choice: 'required' as const }
 let setup: RelaySetup
 let client: RelayClient
 let model: string
+useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 beforeAll(async () => {
-  setup = await startRelay()
-  client = await aClient(setup)
   model = await aServedModel(setup)
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
 })
 
 const clients: [string, typeof OpenAI][] = [

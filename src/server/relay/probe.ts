@@ -3,7 +3,7 @@ import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
 import { parseConfigObject } from '../channel/channel-config.ts'
 import { overridesOf } from '../channel/overrides.ts'
 import type { ChannelRow } from '../db/schema.ts'
-import type { ChatRequest } from './canonical/chat-request.ts'
+import { plainRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
 import type { UpstreamDialect } from './dialect/dialect.ts'
 import { upstreamDialects } from './dialect/dialects.ts'
@@ -133,28 +133,12 @@ const THINKING = /^(?:o\d|gpt-[5-9]|gemini-(?:2\.5|[3-9]))/
 
 function questionOf(dialect: UpstreamDialect, model: string, prompt: string): Buffer {
   const limit = THINKING.test(model) ? COMPLETION_TOKENS * 32 : COMPLETION_TOKENS
-  const question: ChatRequest = {
-    spokenIn: 'openai',
-    system: [],
-    messages: [{ role: 'user', parts: [{ kind: 'text', text: prompt, cache: null }] }],
-    tools: [],
-    toolChoice: null,
-    parallelTools: null,
-    output: null,
-    maxCompletionTokens: limit,
-    stop: [],
-    temperature: null,
-    topP: null,
-    topK: null,
-    presencePenalty: null,
-    frequencyPenalty: null,
-    seed: null,
-    choices: 1,
-    thinking: null,
-    topLogprobs: null,
-    userId: null,
-  }
-  const asked = dialect.writeRequest(question, { model, isStream: false, asksForUsage: false })
+  const text = { kind: 'text', text: prompt, cache: null } as const
+  const question = plainRequest([{ role: 'user', parts: [text] }])
+  const asked = dialect.writeRequest(
+    { ...question, maxCompletionTokens: limit },
+    { model, isStream: false, asksForUsage: false },
+  )
   return Buffer.from(JSON.stringify(asked))
 }
 

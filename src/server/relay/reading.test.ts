@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { knownModel } from '../channel/model-catalogue.ts'
 import {
@@ -7,24 +7,18 @@ import {
   aRoute,
   aServedModel,
   chatBody,
-  expectAllWell,
   expectRefusal,
   post,
   startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 
 /** The calls that read: models, and the balance as old clients ask for it. */
 
 let setup: RelaySetup
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
+useRelaySetup((started) => (setup = started))
 
 const get = (client: Pick<RelayClient, 'key'> | null, path: string) =>
   setup.call('GET', path, {

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { TokenStatus } from '../../contract/token.ts'
 import { aToken } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { startHeldUpstream } from '../test/held-upstream.ts'
 import { approximateTokens } from './count/estimate.ts'
 import {
   aClient,
@@ -10,7 +11,7 @@ import {
   aRoute,
   aServedModel,
   chatBody,
-  expectAllWell,
+  eventually,
   expectNothingCharged,
   expectRefusal,
   expectRefused,
@@ -21,6 +22,7 @@ import {
   startRelay,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 
 const CHAT = '/v1/chat/completions'
 const promptEstimate = approximateTokens(JSON.stringify(QUESTION).length)
@@ -29,13 +31,12 @@ const ENGLISH = { 'accept-language': 'en-US,en' }
 forEachDatabase('a call is refused', (open) => {
   let setup: RelaySetup
   let model: string
-  beforeAll(async () => {
-    setup = await startRelay(open, { TRUSTED_PROXIES: '127.0.0.1' })
-    model = await aServedModel(setup)
+  useRelaySetup((started) => (setup = started), {
+    open,
+    settings: { TRUSTED_PROXIES: '127.0.0.1' },
   })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
+  beforeAll(async () => {
+    model = await aServedModel(setup)
   })
   const nowSeconds = () => setup.clock.nowSeconds()
   const statusOf = async (tokenId: number) => {
@@ -140,20 +141,26 @@ forEachDatabase('a call is refused', (open) => {
 
     test('not because other calls hold all it has at the moment: its status stays', async () => {
       // A hold is no spending: the token works again as soon as the other call is over.
-      const slow = await aServedModel(setup, 'slow-chunk-100')
+      const held = await startHeldUpstream()
+      const slow = aModel()
+      await aRoute(setup, slow, { base_url: held.url })
       const client = await aClient(setup, {
         token: { unlimited_quota: false, remain_quota: 1000 + promptEstimate },
       })
       const body = chatBody(slow, { stream: true, max_tokens: 1000 })
-      const running = await openCall(setup, client, body)
-      expect(running.status).toBe(200)
+      const opening = openCall(setup, client, body)
+      await eventually(() => held.asked() > 0, 'the call')
       const refused = await post(setup, client, chatBody(model))
       expectRefusal(refused, {
         code: 'token_quota_insufficient',
         status: 403,
         wireCode: 'pre_consume_token_quota_failed',
       })
+      held.release()
+      const running = await opening
+      expect(running.status).toBe(200)
       expect(await running.ended).toBe('complete')
+      await held.close()
       expect(await statusOf(client.tokenId)).toBe(TokenStatus.enabled)
       const small = await post(setup, client, chatBody(model, { max_tokens: 5 }))
       expect(small.status).toBe(200)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import {
@@ -8,28 +8,21 @@ import {
   bookedCall,
   chatBody,
   eventsOf,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   expectRefused,
   heldPoints,
   post,
   requestIdOf,
-  startRelay,
   stream,
   textOf,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 
 forEachDatabase('trying another channel', (open) => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay(open)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelaySetup((started) => (setup = started), { open })
   beforeEach(() => setup.app.options.set('RetryTimes', '2'))
 
   /** A channel that fails in this way stands before one that works. */

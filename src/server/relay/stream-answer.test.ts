@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import {
@@ -11,18 +11,17 @@ import {
   chatBody,
   eventsOf,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   openCall,
   post,
   requestIdOf,
-  startRelay,
   stream,
   textOf,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelay } from '../test/use-relay.ts'
 
 const ANSWER = 'The answer is forty-two.'
 const WITH_USAGE = { stream_options: { include_usage: true } }
@@ -33,14 +32,7 @@ const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }
 forEachDatabase('a stream', (open) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay(open)
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 
   /** The bytes that the upstream itself answers. */
   async function direct(body: unknown): Promise<Buffer> {

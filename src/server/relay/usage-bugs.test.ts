@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { costOf, findPrice } from '../ledger/price.ts'
 import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
 import {
@@ -8,13 +8,12 @@ import {
   aServedModel,
   bookedCall,
   chatBody,
-  expectAllWell,
   post,
   requestIdOf,
-  startRelay,
   stream,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelaySetup } from '../test/use-relay.ts'
 import { readAnthropicUsage } from './anthropic/usage.ts'
 import { pictureFigures } from './images/pictures.ts'
 import { readGeminiUsage } from './gemini/usage.ts'
@@ -190,13 +189,7 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
 
 describe('B28, B29', () => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay()
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelaySetup((started) => (setup = started))
 
   test('B29: an event of megabytes arrives whole and is charged', async () => {
     const bytes = 8 * 1024 * 1024

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import {
@@ -10,7 +10,6 @@ import {
   aServedModel,
   bookedCall,
   chatBody,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   openCall,
@@ -18,11 +17,12 @@ import {
   QUESTION,
   quotaOf,
   requestIdOf,
-  startRelay,
+  someTurns,
   startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
+import { useRelay } from '../test/use-relay.ts'
 
 const REPORTED = { prompt_tokens: 11, completion_tokens: 7 }
 const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }
@@ -30,14 +30,7 @@ const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }
 forEachDatabase('a whole answer', (open) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay(open)
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 
   async function answered(words: string, over: Record<string, unknown> = {}) {
     const model = await aServedModel(setup, words)
@@ -113,8 +106,13 @@ forEachDatabase('a whole answer', (open) => {
     })
 
     test('the waiting for the upstream left out', async () => {
-      const { answer } = await answered('slow-400')
-      expect(Number(answer.headers['x-gatehouse-overhead-ms'])).toBeLessThan(390)
+      const model = await aServedModel(setup, 'slow-400')
+      const beganMs = performance.now()
+      const { headers } = await post(setup, client, chatBody(model))
+      const elapsedMs = performance.now() - beganMs
+      // A timer may be early by a moment.
+      const ownMs = elapsedMs - 398
+      expect(Number(headers['x-gatehouse-overhead-ms'])).toBeLessThanOrEqual(ownMs)
     })
 
     test('which channel it was, to admins', async () => {
@@ -194,7 +192,7 @@ forEachDatabase('a whole answer', (open) => {
       const upstream = await startScriptedUpstream((_request, response) => {
         response.writeHead(400, { 'content-type': 'application/json', 'content-length': 100 })
         response.write('{"error":{"message":"no')
-        setTimeout(() => response.socket?.resetAndDestroy(), 30)
+        void someTurns().then(() => response.socket?.resetAndDestroy())
       })
       for (const isStream of [false, true]) {
         const model = aModel()

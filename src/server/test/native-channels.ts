@@ -1,5 +1,6 @@
 import { BEDROCK_ACCOUNT } from '../../../tools/fake-upstream/providers/bedrock-checks.ts'
 import { vertexCredentials } from '../../../tools/fake-upstream/providers/vertex-answers.ts'
+import { aRoute, type RelaySetup } from './relay-setup.ts'
 
 /** A channel for each provider with addresses, words or signatures of its own. */
 export interface NativeChannel {
@@ -59,3 +60,23 @@ export const nativeChannels: readonly NativeChannel[] = [
   channel('Claude on Vertex', 42, { model: 'claude-sonnet-4-5', key: vertexKey }),
   channel('Llama on Vertex', 42, { model: 'meta/llama-3.3-70b-instruct-maas', key: vertexKey }),
 ]
+
+let lastModel = 0
+
+/**
+ * A model of a new channel of this type, with the key and the form that its provider wants. Its
+ * name begins as said and ends with the words that steer the upstream.
+ */
+export async function aNativeModel(
+  setup: RelaySetup,
+  { type, model }: Pick<NativeChannel, 'type' | 'model'>,
+  { words = '', url = setup.upstream.url }: { words?: string; url?: string } = {},
+): Promise<string> {
+  const row = nativeChannels.find((native) => native.type === type)
+  if (row === undefined) throw new Error(`no native channel of type ${type}`)
+  lastModel += 1
+  const name = `${model}-${lastModel}${words === '' ? '' : `+${words}`}`
+  const key = row.key(setup.upstream.url)
+  await aRoute(setup, name, { type, key, config: row.config, base_url: url })
+  return name
+}

@@ -9,7 +9,7 @@ import { errorText, type ErrorCode, type ErrorParams } from '../../contract/erro
 import type { ChannelFields } from '../channel/channel.ts'
 import type { NewToken } from '../token/token-store.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
-import { aChannel, aToken, aUser } from './factories.ts'
+import { aChannel, anAdmin, aToken, aUser } from './factories.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from './test-app.ts'
 
@@ -104,6 +104,16 @@ export async function aServedModel(setup: RelaySetup, words = ''): Promise<strin
   const model = aModel(words)
   await aRoute(setup, model)
   return model
+}
+
+/** What an admin is told who tests the channel of a model that no other channel has. */
+export async function channelTestOf(setup: RelaySetup, model: string): Promise<TestAnswer> {
+  const { id } = await setup.database.read
+    .selectFrom('channels')
+    .select('id')
+    .where('models', '=', model)
+    .executeTakeFirstOrThrow()
+  return setup.call('GET', `/api/channel/test/${id}`, { as: await anAdmin(setup) })
 }
 
 export const QUESTION = [{ role: 'user', content: 'What is the answer?' }]
@@ -339,6 +349,14 @@ export async function eventually<T>(
     if (performance.now() > end) throw new Error(`waited in vain for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
+}
+
+/**
+ * Lets this process take some turns, in which it reads what was sent to it before; a machine that
+ * stands still for a moment makes them no fewer.
+ */
+export async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 8; turn += 1) await new Promise((resolve) => setTimeout(resolve, 3))
 }
 
 /** An answer that refuses in the relay's shape: sentence, code and the request id of the header. */

@@ -26,6 +26,8 @@ export interface TestServer {
 
 export interface TestClock extends Clock {
   advanceSeconds(seconds: number): void
+  /** Makes all durations from before this longer; timers do not notice. */
+  lapseSeconds(seconds: number): void
 }
 
 /** Who calls: by cookie, by system access token, or nobody. */
@@ -116,11 +118,15 @@ export async function startTestServer(
 
 function createTestClock(): TestClock {
   let now = START_SECONDS
+  let lapsedMs = 0
   return {
     nowSeconds: () => now,
     nowMs: () => now * 1000,
     // Durations are of the real world: upstreams and timers are.
-    monotonicMs: () => performance.now(),
+    monotonicMs: () => performance.now() + lapsedMs,
+    lapseSeconds(seconds) {
+      lapsedMs += seconds * 1000
+    },
     advanceSeconds(seconds) {
       now += seconds
     },

@@ -8,27 +8,48 @@ import {
   type RelaySetup,
 } from './relay-setup.ts'
 
+interface RelayWish {
+  open?: OpenTestDatabase
+  /** Settings of the process. */
+  settings?: Record<string, string>
+}
+
 /**
  * A relay for the tests around this call, and a client of it: a fresh one for each test, or, with
- * `sharesClient`, one for all. `keep` is told both. Afterwards every point must be accounted for.
- * Without `open` the database is a SQLite file.
+ * `sharesClient`, one for all. `keep` is told both, and each test begins with an upstream that has
+ * seen nothing. Otherwise as `useRelaySetup`.
  */
 export function useRelay(
   keep: (now: { setup: RelaySetup; client: RelayClient }) => void,
-  { open, sharesClient = false }: { open?: OpenTestDatabase; sharesClient?: boolean } = {},
+  { sharesClient = false, ...wish }: RelayWish & { sharesClient?: boolean } = {},
 ): void {
-  let setup: RelaySetup
-  const keepClient = async (): Promise<void> => keep({ setup, client: await aClient(setup) })
-  beforeAll(async () => {
-    setup = await startRelay(open)
-    if (sharesClient) await keepClient()
-  })
+  const relay = startedAround(wish)
+  const keepClient = async (): Promise<void> =>
+    keep({ setup: relay(), client: await aClient(relay()) })
+  if (sharesClient) beforeAll(keepClient)
   beforeEach(async () => {
     if (!sharesClient) await keepClient()
-    setup.upstream.seen()
+    relay().upstream.seen()
+  })
+}
+
+/**
+ * A relay for the tests around this call, which make clients of their own; `keep` is told it.
+ * Afterwards every point must be accounted for. Without `open` the database is a SQLite file.
+ */
+export function useRelaySetup(keep: (setup: RelaySetup) => void, wish: RelayWish = {}): void {
+  const relay = startedAround(wish)
+  beforeAll(() => keep(relay()))
+}
+
+function startedAround({ open, settings }: RelayWish): () => RelaySetup {
+  let setup: RelaySetup
+  beforeAll(async () => {
+    setup = await startRelay(open, settings)
   })
   afterAll(async () => {
     await expectAllWell(setup)
     await setup.close()
   })
+  return () => setup
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { CaptureMode } from '../../../contract/log.ts'
 import { aUser, anAdmin, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
@@ -10,15 +10,14 @@ import {
   bookedCall,
   chatBody,
   eventually,
-  expectAllWell,
   post,
   requestIdOf,
-  startRelay,
   stream,
   textOf,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelaySetup } from '../../test/use-relay.ts'
 import { SESSION_COOKIE } from '../../http/sessions.ts'
 import { deleteBodiesBefore } from './body-store.ts'
 
@@ -29,14 +28,10 @@ forEachDatabase('capture', (open) => {
   let admin: TestUser
   let model: string
 
+  useRelaySetup((started) => (setup = started), { open })
   beforeAll(async () => {
-    setup = await startRelay(open)
     admin = await anAdmin(setup)
     model = await aServedModel(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
   })
 
   const cookieOf = async (userId: number) => ({

@@ -225,7 +225,9 @@ forEachDatabase('export', (open) => {
     first.leave()
     await first.closed
     await expect
-      .poll(async () => (await get('/api/log/self/export/?type=1', alice)).status)
+      .poll(async () => (await get('/api/log/self/export/?type=1', alice)).status, {
+        timeout: 15_000,
+      })
       .toBe(200)
   })
 

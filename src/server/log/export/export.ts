@@ -1,3 +1,5 @@
+import { zoneClock } from '../../time-zone.ts'
+
 /** How exported rows are written. Pure. */
 
 export type ExportFormat = 'json' | 'csv' | 'ndjson'
@@ -113,8 +115,9 @@ export function zoneOffsets(
   zone: string,
   range: { from: number; until: number },
 ): ZoneOffset[] | null {
-  const offsetAt = offsetReader(zone)
-  if (offsetAt === null) return null
+  const clock = zoneClock(zone)
+  if (clock === null) return null
+  const offsetAt = (at: number): number => clock(at * MS) / MS - at
   const offsets: ZoneOffset[] = [{ from: range.from, seconds: offsetAt(range.from) }]
   for (let at = range.from; at < range.until; at += STEP_SECONDS) {
     const end = Math.min(at + STEP_SECONDS, range.until)
@@ -136,37 +139,4 @@ function changeBetween(from: number, until: number, offsetAt: (at: number) => nu
     else low = middle
   }
   return high * MINUTE_SECONDS
-}
-
-function offsetReader(zone: string): ((at: number) => number) | null {
-  let format: Intl.DateTimeFormat
-  try {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
-  } catch {
-    return null
-  }
-  return (at) => {
-    const parts = new Map(
-      format.formatToParts(at * MS).map(({ type, value }) => [type, Number(value)]),
-    )
-    const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0
-    const local = Date.UTC(
-      part('year'),
-      part('month') - 1,
-      part('day'),
-      part('hour'),
-      part('minute'),
-      part('second'),
-    )
-    return local / MS - at
-  }
 }

@@ -8,10 +8,13 @@ import { findTrace, insertTraces, type StoredTrace } from './trace-store.ts'
  * storage has more important things to do then.
  */
 export interface Traces {
-  keep(requestId: string, trace: RouteTrace): void
+  /** `make` is only asked for a trace that is kept: it costs a look at every channel. */
+  keep(requestId: string, told: Told, make: () => RouteTrace): void
   /** Resolves when everything handed in is stored or given up. */
   drain(): Promise<void>
 }
+
+type Told = Pick<RouteTrace, 'created_at' | 'outcome'>
 
 /** Traces that are kept of a minute; of calls that were served, at most half of that. */
 const TRACES_PER_MINUTE = 3000
@@ -26,7 +29,7 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
   let dropped = 0
 
   /** Whether one more of this minute is kept; counts it either way. */
-  function isTaken({ created_at, outcome }: RouteTrace): boolean {
+  function isTaken({ created_at, outcome }: Told): boolean {
     const now = Math.floor(created_at / MINUTE_SECONDS)
     if (now !== minute) {
       if (dropped > 0) output.warn({ dropped }, 'too many calls went wrong: not all were traced')
@@ -54,10 +57,10 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
   }
 
   return {
-    keep(requestId, trace) {
-      if (!isTaken(trace)) return
-      const { created_at } = trace
-      waiting.push({ request_id: requestId, created_at, trace: JSON.stringify(trace) })
+    keep(requestId, told, make) {
+      if (!isTaken(told)) return
+      const { created_at } = told
+      waiting.push({ request_id: requestId, created_at, trace: JSON.stringify(make()) })
       // Not in the caller's own turn: its answer goes first, and others may join it.
       storing ??= new Promise<void>((resolve) => void setImmediate(resolve))
         .then(storeAll)

@@ -7,6 +7,7 @@ import type {
   StreamFollower,
   StreamOutcome,
 } from '../dialect/dialect.ts'
+import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
 import { joinedUsage, readAnthropicUsage } from './usage.ts'
@@ -55,7 +56,7 @@ export class AnthropicStream implements StreamFollower {
   private readonly tokensMax: number
   private figures: JsonRecord = {}
   private hasStopReason = false
-  private flaw: 'error-chunk' | 'malformed' | null = null
+  private flaw: StreamFlaw = null
 
   constructor(tokensMax: number) {
     this.tokensMax = tokensMax
@@ -101,11 +102,9 @@ export class AnthropicStream implements StreamFollower {
   }
 
   outcome(ending: StreamEnding): StreamOutcome {
-    if (this.flaw !== null) return this.flaw
+    const { flaw, usage } = this
     const isComplete = this.hasStopReason && (this.isDone || ending === 'end')
-    if (isComplete) return this.usage.usage === null ? 'usage-missing' : 'clean'
-    if (ending === 'stalled') return 'stalled'
-    return ending === 'oversized' ? 'malformed' : 'truncated'
+    return outcomeOf({ flaw, isComplete, usage }, ending)
   }
 
   private take(usage: unknown): void {

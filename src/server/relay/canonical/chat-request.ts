@@ -36,6 +36,29 @@ export interface ChatRequest {
   userId: string | null
 }
 
+/** One that says nothing beyond its messages: for whoever makes one up. */
+export const plainRequest = (messages: readonly Message[]): ChatRequest => ({
+  spokenIn: 'openai',
+  system: [],
+  messages,
+  tools: [],
+  toolChoice: null,
+  parallelTools: null,
+  output: null,
+  maxCompletionTokens: null,
+  stop: [],
+  temperature: null,
+  topP: null,
+  topK: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  seed: null,
+  choices: 1,
+  thinking: null,
+  topLogprobs: null,
+  userId: null,
+})
+
 export type DialectName = 'openai' | 'anthropic' | 'gemini'
 
 /** OpenAI has two sets of names for what clients can ask. */

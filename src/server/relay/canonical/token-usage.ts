@@ -102,6 +102,18 @@ export interface SeparateFigures {
   extras: UsedExtras
 }
 
+/** None of them, for vendors that tell some only. */
+export const NO_FIGURES: SeparateFigures = {
+  freshTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
+  answerTokens: 0,
+  thoughtTokens: 0,
+  thoughtInsideTokens: 0,
+  extras: {},
+}
+
 /** Puts separate figures together; refuses sums beyond what is plausible. */
 export function usageOfParts(parts: SeparateFigures, tokensMax: number): UsageReading {
   const promptTokens =
@@ -126,6 +138,22 @@ export function usageOfParts(parts: SeparateFigures, tokensMax: number): UsageRe
     fault: null,
     notes,
   }
+}
+
+/**
+ * The reading of a vendor that says how much was read and how much was written, and nothing else.
+ * `otherwise`: what it is taken for where one of the two is missing.
+ */
+export function usageOfTwo(
+  sent: Readonly<{ input: unknown; output: unknown }>,
+  tokensMax: number,
+  otherwise: UsageReading,
+): UsageReading {
+  const figures = checkedFigures(sent, () => tokensMax)
+  if (typeof figures === 'string') return usageRefused(figures)
+  const { input, output } = figures
+  if (input === null || output === null) return otherwise
+  return usageOfParts({ ...NO_FIGURES, freshTokens: input, answerTokens: output }, tokensMax)
 }
 
 /** What was counted here, for a call whose upstream does not say. */

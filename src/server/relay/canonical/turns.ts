@@ -1,4 +1,11 @@
-import type { AssistantPart, Message, UserPart } from './chat-request.ts'
+import type {
+  AssistantPart,
+  MediaPart,
+  Message,
+  TextPart,
+  ToolResultPart,
+  UserPart,
+} from './chat-request.ts'
 
 /**
  * The conversation with neighbours of one role joined, as providers want it that take turns. Of the
@@ -28,6 +35,21 @@ const resultsFirst = (parts: readonly UserPart[]): UserPart[] => [
   ...parts.filter((part) => part.kind === 'toolResult'),
   ...parts.filter((part) => part.kind !== 'toolResult'),
 ]
+
+/** For providers whose tools speak for themselves: their results, and what else the user says. */
+export function resultsApart(parts: readonly UserPart[]): {
+  results: ToolResultPart[]
+  /** Pictures in results are the user's: no provider takes them from a tool. */
+  said: (TextPart | MediaPart)[]
+} {
+  const results = parts.filter((part) => part.kind === 'toolResult')
+  const rest = parts.filter((part) => part.kind !== 'toolResult')
+  return { results, said: [...results.flatMap((result) => mediaOf(result.parts)), ...rest] }
+}
+
+/** What of a tool's result is not text. */
+export const mediaOf = (parts: readonly (TextPart | MediaPart)[]): MediaPart[] =>
+  parts.filter((part) => part.kind === 'media')
 
 /** Names of the tools that were called, by the id of the call. */
 export function toolNames(messages: readonly Message[]): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import { invalidField, Members, missingField, unsupportedField } from '../canonical/reading.ts'
+import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import { batchFor } from '../gemini/figures.ts'
 import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
@@ -23,10 +23,12 @@ export function embeddingConversion(
   upstream: UpstreamName,
   body: JsonRecord,
 ): EmbeddingConversion | null {
+  const isPacked = body.encoding_format === 'base64'
   if (task === 'embeddings' && upstream === 'gemini') {
     return {
       request: fromOpenai,
-      answer: (answer, used, model) => toOpenai(answer, used, model, body),
+      answer: (answer, used, model) =>
+        writeEmbeddingAnswer(vectorsOf(answer), used, { model, isPacked }),
     }
   }
   const inOpenai = asOpenai(task)
@@ -37,7 +39,6 @@ export function embeddingConversion(
     request: (sent, model) =>
       native.request(readEmbeddingRequest(inOpenai.request(sent, model)), model),
     answer: (answer, used, model) => {
-      const isPacked = body.encoding_format === 'base64'
       const vectors = native.vectors(answer)
       return inOpenai.answer(writeEmbeddingAnswer(vectors, used, { model, isPacked }), used, model)
     },
@@ -54,13 +55,7 @@ function asOpenai(task: Task): EmbeddingConversion | null {
 }
 
 function fromOpenai(body: JsonRecord, model: string): JsonRecord {
-  const request = new Members(body)
-  const input = request.any('input')
-  const texts = typeof input === 'string' ? [input] : request.texts('input')
-  if (texts.length === 0) throw missingField('input')
-  const dimensions = request.count('dimensions')
-  request.ignore('model', 'user', 'encoding_format')
-  request.done()
+  const { texts, dimensions } = readEmbeddingRequest(body)
   const size = dimensions === null ? {} : { outputDimensionality: dimensions }
   return {
     requests: batchFor(
@@ -70,26 +65,8 @@ function fromOpenai(body: JsonRecord, model: string): JsonRecord {
   }
 }
 
-const vectorOf = (embedding: unknown): readonly unknown[] => arrayOr(recordOr(embedding).values)
-
-function toOpenai(
-  answer: JsonRecord,
-  { promptTokens }: TokenUsage,
-  model: string,
-  body: JsonRecord,
-): JsonRecord {
-  const isPacked = body.encoding_format === 'base64'
-  const data = arrayOr(answer.embeddings).map((embedding, index) => {
-    const vector = vectorOf(embedding)
-    return { object: 'embedding', index, embedding: isPacked ? packed(vector) : vector }
-  })
-  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens }
-  return { object: 'list', data, model, usage }
-}
-
-/** Little-endian numbers of 32 bits, as OpenAI packs them. */
-const packed = (vector: readonly unknown[]): string =>
-  Buffer.from(new Float32Array(vector.map(Number)).buffer).toString('base64')
+const vectorsOf = ({ embeddings }: JsonRecord): unknown[] =>
+  arrayOr(embeddings).map((embedding) => arrayOr(recordOr(embedding).values))
 
 /** One request of Gemini's: its text and the size that is wanted. */
 function contentOf(request: Members): { text: string; dimensions: number | null } {

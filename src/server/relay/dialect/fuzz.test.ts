@@ -18,7 +18,9 @@ const NAMES = (
   'reasoning_details messages contents tools tool_choice system systemInstruction generationConfig ' +
   'input_tokens output_tokens prompt_tokens completion_tokens promptTokenCount source image_url url ' +
   'tool_use_id tool_call_id thinkingConfig response_format json_schema schema stop max_tokens ' +
-  'input instructions call_id output summary encrypted_content reasoning effort format'
+  'input instructions call_id output summary encrypted_content reasoning effort format ' +
+  // What JavaScript itself asks objects for.
+  'toString valueOf constructor length'
 ).split(' ')
 const WORDS = (
   'text image tool_use tool_result thinking redacted_thinking message_start content_block_start ' +

@@ -5,19 +5,17 @@ import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI, FunctionCallingConfigMode } from '@google/genai'
 import { generateText, jsonSchema, streamText, type LanguageModel } from 'ai'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PIXEL } from '../../test/dialect-clients.ts'
 import {
-  aClient,
   aModel,
   aRoute,
   eventually,
-  expectAllWell,
   heldPoints,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** The official clients of all three providers, with channels of all three. */
 
@@ -35,14 +33,7 @@ const types: [type: number, label: string][] = [
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-  client = await aClient(setup)
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
+useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
 async function aServed(type: number, words = ''): Promise<string> {
   const model = aModel()

@@ -1,18 +1,17 @@
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
 import { Ollama, type Tool } from 'ollama'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../../contract/user.ts'
 import {
   aClient,
   aModel,
   aRoute,
   bookedCall,
-  expectAllWell,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** Clients that build on a provider's own, or speak to servers of their own. */
 
@@ -25,16 +24,7 @@ const WEATHER = {
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-})
+useRelay((now) => ({ setup, client } = now))
 
 const ways: [label: string, type: number, useResponsesApi: boolean][] = [
   ['chat with a channel of OpenAI', 1, false],

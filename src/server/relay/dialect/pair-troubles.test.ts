@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DialectName, SpokenName } from '../canonical/chat-request.ts'
+import { callOf } from '../../test/dialect-call.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { responsesSpeaker } from '../../test/responses-client.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
@@ -44,11 +45,9 @@ describe('while an upstream thinks', () => {
       names.map(async (name) => {
         const model = aModel()
         await aRoute(setup, model, { words: 'slow-chunk-1400+chunks-2' })
-        const headers = { authorization: '', ...speakers[name].headers(client) }
-        const answer = await openCall(setup, client, speakers[name].body(model, {}, true), {
-          path: speakers[name].path(model, true),
-          headers,
-        })
+        const input = callOf(speakers[name], client, { model, isStream: true })
+        const body = speakers[name].body(model, {}, true)
+        const answer = await openCall(setup, client, body, input)
         await answer.ended
         expect(speakers[name].streamed(answer.text())).toMatchObject({ isComplete: true })
         return answer.text().match(/^(: ping|event: ping)$/gm)?.[0] ?? null
@@ -62,10 +61,8 @@ describe('while an upstream thinks', () => {
 
 /** Calls of one client of every dialect; whose they are is known when a test runs. */
 function callsOf(now: () => { setup: RelaySetup; client: RelayClient }) {
-  const input = (name: SpokenName, model: string, isStream: boolean, headers: object = {}) => ({
-    path: clients[name].path(model, isStream),
-    headers: { authorization: '', ...clients[name].headers(now().client), ...headers },
-  })
+  const input = (name: SpokenName, model: string, isStream: boolean) =>
+    callOf(clients[name], now().client, { model, isStream })
 
   async function aServed(type: number, words: string): Promise<string> {
     const model = aModel()
@@ -79,7 +76,8 @@ function callsOf(now: () => { setup: RelaySetup; client: RelayClient }) {
   const opened = (name: SpokenName, model: string, headers: Record<string, string> = {}) => {
     const { setup, client } = now()
     const body = clients[name].body(model, {}, true)
-    return openCall(setup, client, body, input(name, model, true, headers))
+    const plain = input(name, model, true)
+    return openCall(setup, client, body, { ...plain, headers: { ...plain.headers, ...headers } })
   }
 
   async function streamed(name: SpokenName, model: string, headers = {}) {

@@ -1,32 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SpokenName } from '../canonical/chat-request.ts'
+import { ask } from '../../test/dialect-call.ts'
 import { PIXEL, speakers, type Wish } from '../../test/dialect-clients.ts'
 import { responsesSpeaker } from '../../test/responses-client.ts'
 import {
-  aClient,
   aRoute,
   bookedCall,
-  expectAllWell,
-  openCall,
-  post,
   requestIdOf,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** Every client of every dialect with every kind of channel, over HTTP, whole and streamed. */
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-  client = await aClient(setup)
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
+useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
 const ANSWER = 'The answer is forty-two.'
 const clients = { ...speakers, responses: responsesSpeaker }
@@ -50,30 +40,6 @@ async function aModelAt(type: number, base: string, words = ''): Promise<string>
   const config = type === 3 ? '{"api_version":"2025-04-01-preview"}' : ''
   await aRoute(setup, model, { type, config })
   return model
-}
-
-async function ask(name: SpokenName, model: string, wish: Wish, isStream: boolean) {
-  const speaker = clients[name]
-  const input = { path: speaker.path(model, isStream), headers: withoutBearer(name) }
-  const body = speaker.body(model, wish, isStream)
-  setup.upstream.seen()
-  if (isStream) {
-    const answer = await openCall(setup, client, body, input)
-    await answer.ended
-    const said = speaker.streamed(answer.text())
-    return { status: answer.status, said, answer, isComplete: said.isComplete }
-  }
-  const answer = await post(setup, client, body, input)
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
-  // An answer is an object of its dialect.
-  const said = speaker.whole(answer.json as unknown as Record<string, unknown>)
-  return { status: answer.status, said, answer, isComplete: true }
-}
-
-/** The key where clients of the dialect put it, and nowhere else. */
-const withoutBearer = (name: SpokenName): Record<string, string> => {
-  const headers = clients[name].headers(client)
-  return 'authorization' in headers ? headers : { ...headers, authorization: '' }
 }
 
 const SCHEMA = {
@@ -119,9 +85,9 @@ describe.each(pairs)(
     describe.each([false, true])('streamed: %j', (isStream) => {
       test.each(cases)('%s', async (_what, wish, expected) => {
         const model = await aModelAt(type, base)
-        const { said, isComplete, answer } = await ask(name, model, wish, isStream)
-        expect(said).toMatchObject(expected)
-        expect(isComplete).toBe(true)
+        const question = { model, wish, isStream }
+        const { said, answer } = await ask({ setup, client }, clients[name], question)
+        expect(said).toMatchObject({ ...expected, isComplete: true })
         const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
         expect({ quota, source: detail['usage_source'] }).toEqual({ quota: 18, source: 'upstream' })
       })

@@ -1,16 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { providerOf, type ProviderCall, type Task } from './provider.ts'
+import { aProviderCall } from '../../test/provider-call.ts'
 
 /** Addresses, byte for byte, as the providers' references give them. */
-
-const CALL_HEAD = {
-  task: 'chat' as const,
-  model: 'm',
-  isStream: false,
-  clientQuery: new URLSearchParams(),
-  clientHeaders: {},
-  ownAddress: '',
-}
 
 function urlOf(
   type: number,
@@ -19,10 +11,8 @@ function urlOf(
 ) {
   const { version = '', ...call } = over
   return (
-    providerOf(type)?.url(
-      { type, key: 'k', baseUrl, apiVersion: version },
-      { ...CALL_HEAD, ...call },
-    ) ?? null
+    providerOf(type)?.url({ type, key: 'k', baseUrl, apiVersion: version }, aProviderCall(call)) ??
+    null
   )
 }
 
@@ -54,8 +44,8 @@ describe('what speaks as Anthropic does', () => {
 
   test('finds its key where it may look for it; Anthropic itself where it does', () => {
     const headersOf = (type: number) => {
-      const call = { ...CALL_HEAD, clientHeaders: {} }
-      return providerOf(type)?.headers({ type, key: 'k', baseUrl: '', apiVersion: '' }, call)
+      const channel = { type, key: 'k', baseUrl: '', apiVersion: '' }
+      return providerOf(type)?.headers(channel, aProviderCall())
     }
     expect(headersOf(52)).toMatchObject({ 'x-api-key': 'k', authorization: 'Bearer k' })
     expect(headersOf(14)).toMatchObject({ 'x-api-key': 'k' })

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { DialectName } from '../canonical/chat-request.ts'
+import {
+  ANTHROPIC_PICTURE_AND_CALLS,
+  GEMINI_PICTURE_AND_CALLS,
+  PICTURE_DATA,
+} from '../../test/picture-and-calls.ts'
 import { dialects } from './dialects.ts'
 
 /**
@@ -24,7 +29,6 @@ const WEATHER = {
   required: ['location'],
   additionalProperties: false,
 }
-const DATA = 'iVBORw0KGgo='
 
 const openai = {
   model: 'asked',
@@ -34,7 +38,10 @@ const openai = {
       role: 'user',
       content: [
         { type: 'text', text: 'What is in this image, and the weather?' },
-        { type: 'image_url', image_url: { url: `data:image/png;base64,${DATA}`, detail: 'low' } },
+        {
+          type: 'image_url',
+          image_url: { url: `data:image/png;base64,${PICTURE_DATA}`, detail: 'low' },
+        },
       ],
     },
     {
@@ -77,42 +84,7 @@ describe('OpenAI to Anthropic', () => {
     expect(convert('openai', 'anthropic', openai, { isStream: true })).toEqual({
       model: 'm',
       max_tokens: 500,
-      system: [
-        { type: 'text', text: 'You are helpful.' },
-        { type: 'text', text: 'Be brief.' },
-      ],
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'What is in this image, and the weather?' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
-          ],
-        },
-        {
-          role: 'assistant',
-          content: [
-            { type: 'text', text: 'I look.' },
-            { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { location: 'Paris' } },
-            { type: 'tool_use', id: 'call_2', name: 'get_weather', input: { location: 'Bogotá' } },
-          ],
-        },
-        {
-          role: 'user',
-          content: [
-            {
-              type: 'tool_result',
-              tool_use_id: 'call_1',
-              content: [{ type: 'text', text: '{"temp":14}' }],
-            },
-            {
-              type: 'tool_result',
-              tool_use_id: 'call_2',
-              content: [{ type: 'text', text: 'eighteen' }],
-            },
-          ],
-        },
-      ],
+      ...ANTHROPIC_PICTURE_AND_CALLS,
       tools: [{ name: 'get_weather', description: 'Weather', strict: true, input_schema: WEATHER }],
       tool_choice: { type: 'tool', name: 'get_weather' },
       temperature: 0.5,
@@ -213,31 +185,7 @@ describe('OpenAI to Anthropic', () => {
 test('OpenAI to Gemini', () => {
   const { user: _user, ...plain } = openai
   expect(convert('openai', 'gemini', { ...plain, n: 2, seed: 7 })).toEqual({
-    contents: [
-      {
-        role: 'user',
-        parts: [
-          { text: 'What is in this image, and the weather?' },
-          { inlineData: { mimeType: 'image/png', data: DATA } },
-        ],
-      },
-      {
-        role: 'model',
-        parts: [
-          { text: 'I look.' },
-          { functionCall: { name: 'get_weather', args: { location: 'Paris' } } },
-          { functionCall: { name: 'get_weather', args: { location: 'Bogotá' } } },
-        ],
-      },
-      {
-        role: 'user',
-        parts: [
-          { functionResponse: { name: 'get_weather', response: { temp: 14 } } },
-          { functionResponse: { name: 'get_weather', response: { result: 'eighteen' } } },
-        ],
-      },
-    ],
-    systemInstruction: { parts: [{ text: 'You are helpful.' }, { text: 'Be brief.' }] },
+    ...GEMINI_PICTURE_AND_CALLS,
     tools: [
       {
         functionDeclarations: [
@@ -329,7 +277,10 @@ const anthropic = {
           is_error: true,
           content: [
             { type: 'text', text: 'no such city' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
+            {
+              type: 'image',
+              source: { type: 'base64', media_type: 'image/png', data: PICTURE_DATA },
+            },
           ],
         },
       ],
@@ -373,7 +324,7 @@ test('Anthropic to OpenAI', () => {
       {
         role: 'user',
         content: [
-          { type: 'image_url', image_url: { url: `data:image/png;base64,${DATA}` } },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE_DATA}` } },
           { type: 'text', text: 'Here:' },
         ],
       },

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   aClient,
   aModel,
@@ -7,7 +7,6 @@ import {
   aServedModel,
   bookedCall,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   heldPoints,
   openCall,
@@ -15,12 +14,12 @@ import {
   QUESTION,
   requestIdOf,
   startCall,
-  startRelay,
   startScriptedUpstream,
   type OpenAnswer,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelaySetup } from '../../test/use-relay.ts'
 
 /**
  * The policy for answers that do not end well, as an operator can change it, on every surface whose
@@ -58,16 +57,12 @@ const PICTURE = { path: '/v1/images/generations', body: { prompt: 'a cat' } }
 
 describe('answers that do not end well, given away', () => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay(undefined, {
+  useRelaySetup((started) => (setup = started), {
+    settings: {
       RELAY_CLIENT_GONE: 'finish',
       RELAY_BROKEN_ANSWER: 'free',
       RELAY_MISSING_USAGE: 'free',
-    })
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
+    },
   })
 
   const opened = (

@@ -7,6 +7,7 @@ import type {
   StreamFollower,
   StreamOutcome,
 } from '../dialect/dialect.ts'
+import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
 import { readGeminiUsage } from './usage.ts'
@@ -73,7 +74,7 @@ export class GeminiStream implements StreamFollower {
   private readonly candidates = new Set<unknown>()
   private readonly finished = new Set<unknown>()
   private isBlocked = false
-  private flaw: 'error-chunk' | 'malformed' | null = null
+  private flaw: StreamFlaw = null
 
   constructor(tokensMax: number) {
     this.tokensMax = tokensMax
@@ -114,12 +115,8 @@ export class GeminiStream implements StreamFollower {
   }
 
   outcome(ending: StreamEnding): StreamOutcome {
-    if (this.flaw !== null) return this.flaw
+    const { flaw, usage } = this
     const isFinished = this.finished.size > 0 && this.finished.size === this.candidates.size
-    if (isFinished || this.isBlocked) {
-      return this.usage.usage === null ? 'usage-missing' : 'clean'
-    }
-    if (ending === 'stalled') return 'stalled'
-    return ending === 'oversized' ? 'malformed' : 'truncated'
+    return outcomeOf({ flaw, isComplete: isFinished || this.isBlocked, usage }, ending)
   }
 }

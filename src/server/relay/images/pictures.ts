@@ -1,9 +1,14 @@
-import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import {
+  checkedFigures,
+  countedUsage,
+  NO_USAGE,
+  type UsageReading,
+} from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
-import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 import { countMember, flagMember, invalid, missing, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
@@ -64,7 +69,7 @@ function readingOf(wish: Wish): Metering['reading'] {
         isLast: (type) => /^image_(?:generation|edit)\.completed$/.test(type),
         lastEvents: wish.count,
         usageOf(event) {
-          if (!String(event.type).endsWith('.completed')) return null
+          if (!wordOf(event.type).endsWith('.completed')) return null
           pictures += 1
           return withPictures(readUsage(event.usage, tokensMax), event.usage, { ...wish, pictures })
         },
@@ -123,9 +128,13 @@ function withPictures(
       : reading
   }
   const { usage } = reading
-  const textTokens = Number(detailsOf(sent).text_tokens ?? 0)
-  const drawn = usage.completionTokens - (Number.isInteger(textTokens) ? textTokens : 0)
-  const imageCompletionTokens = Math.max(0, drawn)
+  const texts = checkedFigures(
+    { tokens: detailsOf(sent).text_tokens },
+    () => usage.completionTokens,
+  )
+  // A figure that cannot be is none.
+  const textTokens = typeof texts === 'string' ? 0 : (texts.tokens ?? 0)
+  const imageCompletionTokens = usage.completionTokens - textTokens
   const extras = { ...usage.extras, imageCompletionTokens, ...ofPictures }
   return { ...reading, usage: { ...usage, extras } }
 }

@@ -14,6 +14,13 @@ export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value
 /** The array itself, or an empty one. */
 export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/**
+ * A text as it is, a number as it is written; '' for anything else. `String` throws at an object
+ * whose members are named like its methods.
+ */
+export const wordOf = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+
 /** The members that have a value: null and undefined are none. */
 export const present = (members: JsonRecord): JsonRecord =>
   Object.fromEntries(

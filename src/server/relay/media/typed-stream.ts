@@ -7,7 +7,8 @@ import type {
   StreamFollower,
   StreamOutcome,
 } from '../dialect/dialect.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
+import { isRecord, parseJson, wordOf, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
 
 /**
@@ -34,7 +35,7 @@ export class TypedStream implements StreamFollower {
 
   private readonly events: TypedEvents
   private lasts = 0
-  private flaw: 'error-chunk' | 'malformed' | null = null
+  private flaw: StreamFlaw = null
 
   constructor(events: TypedEvents) {
     this.events = events
@@ -47,7 +48,7 @@ export class TypedStream implements StreamFollower {
     if (text.trim() === '[DONE]') return { ...chunk, kind: 'done' }
     const value = parseJson(text)
     if (!isRecord(value)) return chunk
-    const type = String(value.type ?? '')
+    const type = wordOf(value.type)
     if (type === 'error' || (isRecord(value.error) && type === '')) {
       return { ...chunk, kind: 'error', error: value.error ?? value, value }
     }
@@ -83,12 +84,9 @@ export class TypedStream implements StreamFollower {
   }
 
   outcome(ending: StreamEnding): StreamOutcome {
-    if (this.flaw !== null) return this.flaw
+    const { flaw, usage } = this
     // Of several pictures the upstream may make fewer: an orderly end is an end.
-    if (this.isDone || (this.lasts > 0 && ending === 'end')) {
-      return this.usage.usage === null ? 'usage-missing' : 'clean'
-    }
-    if (ending === 'stalled') return 'stalled'
-    return ending === 'oversized' ? 'malformed' : 'truncated'
+    const isComplete = this.isDone || (this.lasts > 0 && ending === 'end')
+    return outcomeOf({ flaw, isComplete, usage }, ending)
   }
 }

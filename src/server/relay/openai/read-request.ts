@@ -1,22 +1,27 @@
-import {
-  EFFORTS,
-  type AssistantPart,
-  type CacheMark,
-  type ChatRequest,
-  type MediaPart,
-  type Message,
-  type OutputFormat,
-  type TextPart,
-  type Thinking,
-  type Tool,
-  type ToolCallPart,
-  type ToolChoice,
+import type {
+  AssistantPart,
+  CacheMark,
+  ChatRequest,
+  MediaPart,
+  Message,
+  OutputFormat,
+  TextPart,
+  Thinking,
+  Tool,
+  ToolCallPart,
 } from '../canonical/chat-request.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
 import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { readReasoning } from './reasoning.ts'
+import {
+  readFunction,
+  readRecording,
+  readSchema,
+  readToolChoice,
+  thinkingOfEffort,
+} from './request-members.ts'
 
 /**
  * A chat completions request in the canonical form. Source: OpenAI's API reference, "Create chat
@@ -31,7 +36,7 @@ export function readOpenaiRequest(body: JsonRecord): ChatRequest {
     system,
     messages,
     tools: request.objects('tools').map(readTool),
-    toolChoice: readToolChoice(request),
+    toolChoice: readToolChoice(request, (choice) => choice.object('function')),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: readLimit(request),
@@ -116,13 +121,6 @@ function readThinking(request: Members): Thinking | null {
   return tokens === null ? { kind: 'adaptive' } : { kind: 'budget', tokens }
 }
 
-function thinkingOfEffort(text: string, at: string): Thinking {
-  if (text === 'none') return { kind: 'off' }
-  const effort = EFFORTS.find((name) => name === text)
-  if (effort === undefined) throw invalidField(at)
-  return { kind: 'effort', effort }
-}
-
 function readFormat(request: Members): OutputFormat | null {
   const format = request.object('response_format')
   if (format === null) return null
@@ -131,39 +129,15 @@ function readFormat(request: Members): OutputFormat | null {
   if (type === 'json_object') return { kind: 'json' }
   const described = format.object('json_schema')
   if (type !== 'json_schema' || described === null) throw invalidField('response_format')
-  return {
-    kind: 'schema',
-    name: described.text('name') ?? 'answer',
-    description: described.text('description'),
-    schema: described.record('schema') ?? {},
-    isStrict: described.flag('strict'),
-  }
+  return readSchema(described)
 }
 
 function readTool(tool: Members): Tool {
   const described = tool.object('function')
   if (tool.text('type') !== 'function' || described === null) throw unsupportedField(tool.at)
-  const cache = readCache(tool)
-  const read: Tool = {
-    name: described.textOrThrow('name'),
-    description: described.text('description'),
-    schema: described.record('parameters'),
-    isStrict: described.flag('strict'),
-    cache,
-  }
-  described.done()
+  const read = readFunction(described, readCache(tool))
   tool.done()
   return read
-}
-
-function readToolChoice(request: Members): ToolChoice | null {
-  const value = request.any('tool_choice')
-  if (value === null) return null
-  if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
-  const choice = request.object('tool_choice')
-  const named = choice?.object('function') ?? null
-  if (choice === null || named === null) throw unsupportedField('tool_choice')
-  return { kind: 'tool', name: named.textOrThrow('name') }
 }
 
 function readMessages(request: Members): { system: TextPart[]; messages: Message[] } {
@@ -272,12 +246,8 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
       const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
       return { ...base, source, detail: image.text('detail') }
     }
-    case 'input_audio': {
-      const audio = part.object('input_audio')
-      if (audio === null) throw invalidField(part.at)
-      const mimeType = `audio/${audio.text('format') ?? 'wav'}`
-      return { ...base, source: { from: 'data', mimeType, data: audio.textOrThrow('data') } }
-    }
+    case 'input_audio':
+      return { ...base, source: readRecording(part) }
     case 'file': {
       const file = part.object('file')
       const data = file?.text('file_data') ?? null

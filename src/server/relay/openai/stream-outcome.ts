@@ -1,5 +1,6 @@
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { StreamEnding, StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
+import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { readChunk, type OpenaiChunk } from './openai-chunk.ts'
 import type { SseEvent } from './sse.ts'
 import { readUsage } from './usage.ts'
@@ -21,7 +22,7 @@ export class OpenaiStream implements StreamFollower {
   private readonly tokensMax: number
   private readonly choices = new Set<number>()
   private readonly finished = new Set<number>()
-  private flaw: 'error-chunk' | 'malformed' | null = null
+  private flaw: StreamFlaw = null
 
   /** `tokensMax` as in `readUsage`. */
   constructor(tokensMax: number) {
@@ -54,15 +55,13 @@ export class OpenaiStream implements StreamFollower {
   }
 
   outcome(ending: StreamEnding): StreamOutcome {
-    if (this.flaw !== null) return this.flaw
-    const hasUsage = this.usage.usage !== null
+    const { flaw, usage } = this
+    const hasUsage = usage.usage !== null
     const isFinished = this.finished.size > 0 && this.finished.size === this.choices.size
     const isComplete = isFinished
       ? this.isDone || hasUsage || ending === 'end'
       : this.isDone && hasUsage
-    if (isComplete) return hasUsage ? 'clean' : 'usage-missing'
-    if (ending === 'stalled') return 'stalled'
-    return ending === 'oversized' ? 'malformed' : 'truncated'
+    return outcomeOf({ flaw, isComplete, usage }, ending)
   }
 
   private follow(chunk: OpenaiChunk): void {

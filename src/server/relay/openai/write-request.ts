@@ -13,7 +13,7 @@ import {
 import { dataUrl, mediaFamily } from '../canonical/media.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
-import { turnsOf } from '../canonical/turns.ts'
+import { resultsApart, turnsOf } from '../canonical/turns.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
@@ -112,16 +112,12 @@ const writeTurn =
 
 /** Each result of a tool is a message of its own; pictures in them follow as the user's. */
 function writeUser(parts: readonly UserPart[]): JsonRecord[] {
-  const results = parts.filter((part) => part.kind === 'toolResult')
-  const pictures = results.flatMap((result) => result.parts.filter(isMedia))
-  const rest = [...pictures, ...parts.filter((part) => part.kind !== 'toolResult')]
+  const { results, said } = resultsApart(parts)
   return [
     ...results.map(writeResult),
-    ...(rest.length === 0 ? [] : [{ role: 'user', content: contentOf(rest) }]),
+    ...(said.length === 0 ? [] : [{ role: 'user', content: contentOf(said) }]),
   ]
 }
-
-const isMedia = (part: TextPart | MediaPart): part is MediaPart => part.kind === 'media'
 
 function writeResult({ callId, parts, isError }: ToolResultPart): JsonRecord {
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')

@@ -1,19 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { providerOf, type ProviderCall, type ProviderChannel } from '../dialect/provider.ts'
+import { aProviderCall } from '../../test/provider-call.ts'
 
 /** Addresses, byte for byte, as the providers' references give them. */
 
-const CALL: ProviderCall = {
-  task: 'chat',
-  model: 'm',
-  isStream: false,
-  clientQuery: new URLSearchParams(),
-  clientHeaders: {},
-  ownAddress: '',
-}
-
 function urlOf(type: number, channel: Partial<ProviderChannel>, call: Partial<ProviderCall> = {}) {
-  const to = { ...CALL, ...call }
+  const to = aProviderCall(call)
   const from = { type, key: 'k', baseUrl: '', apiVersion: '', ...channel }
   return providerOf(type, to.model)?.url(from, to) ?? null
 }

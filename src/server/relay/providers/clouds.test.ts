@@ -1,24 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BAIDU_ACCOUNT } from '../../../../tools/fake-upstream/native/baidu-answers.ts'
 import { SPARK_ACCOUNT } from '../../../../tools/fake-upstream/native/spark-frames.ts'
 import { TENCENT_ACCOUNT } from '../../../../tools/fake-upstream/native/tencent-answers.ts'
+import { ask as askAs, type Question } from '../../test/dialect-call.ts'
 import { speakers, type Wish } from '../../test/dialect-clients.ts'
-import { anAdmin } from '../../test/factories.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import {
   aClient,
   aRoute,
   bookedCall,
+  channelTestOf,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   openCall,
   post,
   requestIdOf,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /**
  * Channels of Tencent, Baidu and iFlytek, over HTTP and WebSocket. The upstream checks signatures,
@@ -71,17 +71,7 @@ const CALLED = [
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
+useRelay((now) => ({ setup, client } = now))
 
 let made = 0
 
@@ -93,29 +83,12 @@ async function aServed({ type, key, model: base }: Cloud, words = '', base_url?:
   return { model, id }
 }
 
-interface Asked {
-  model: string
-  wish?: Wish
-  isStream: boolean
+interface Asked extends Question {
   name?: DialectName
 }
 
-async function ask({ model, wish = {}, isStream, name = 'openai' }: Asked) {
-  const speaker = speakers[name]
-  const headers = { authorization: '', ...speaker.headers(client) }
-  const input = { path: speaker.path(model, isStream), headers }
-  const body = speaker.body(model, wish, isStream)
-  if (isStream) {
-    const answer = await openCall(setup, client, body, input)
-    await answer.ended
-    return { answer, said: speaker.streamed(answer.text()) }
-  }
-  const answer = await post(setup, client, body, input)
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
-  // An answer is an object of its dialect.
-  const said = speaker.whole(answer.json as unknown as Record<string, unknown>)
-  return { answer, said: { ...said, isComplete: true, error: '' } }
-}
+const ask = ({ name = 'openai', ...question }: Asked) =>
+  askAs({ setup, client }, speakers[name], question)
 
 describe.each(clouds)('$label', (cloud) => {
   test.each(names)('answers a client of %s, whole and streamed, and is charged', async (name) => {
@@ -180,9 +153,7 @@ describe.each(clouds)('$label', (cloud) => {
   })
 
   test('its channel can be tested; with keys of nobody it is refused, and they are not told', async () => {
-    const { id } = await aServed(cloud)
-    const admin = await anAdmin(setup)
-    const good = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+    const good = await channelTestOf(setup, (await aServed(cloud)).model)
     expect(good.json).toMatchObject({ success: true })
     const key = cloud.key.replace(/[^|]+$/, 'a-secret-that-nobody-knows')
     const { model } = await aServed({ ...cloud, key })

@@ -1,6 +1,6 @@
 import { Members, missingField } from '../canonical/reading.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import { recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /** What is asked of an embedding upstream, in OpenAI's words. */
 export interface EmbeddingRequest {
@@ -20,6 +20,10 @@ export function readEmbeddingRequest(body: JsonRecord): EmbeddingRequest {
   return { texts, dimensions }
 }
 
+/** In the order of the places that they name. */
+export const inPlace = (items: readonly unknown[], name: string): JsonRecord[] =>
+  items.map(recordOr).toSorted((one, other) => figureOr0(one[name]) - figureOr0(other[name]))
+
 /** Vectors in the order of their texts, as OpenAI answers them. */
 export function writeEmbeddingAnswer(
   vectors: readonly unknown[],
@@ -37,4 +41,6 @@ export function writeEmbeddingAnswer(
 
 /** Little-endian numbers of 32 bits, as OpenAI packs them. */
 const packed = (vector: readonly unknown[]): string =>
-  Buffer.from(new Float32Array(vector.map(Number)).buffer).toString('base64')
+  Buffer.from(new Float32Array(vector.map(figureOr0)).buffer).toString('base64')
+
+const figureOr0 = (value: unknown): number => (typeof value === 'number' ? value : 0)

@@ -1,42 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { nativeChannels } from '../../test/native-channels.ts'
+import { expect, test } from 'vitest'
+import { aNativeModel } from '../../test/native-channels.ts'
 import {
-  aClient,
-  aRoute,
   bookedCall,
-  expectAllWell,
   expectNothingCharged,
   post,
   requestIdOf,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** Texts into vectors at providers that do it in words of their own. */
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
+useRelay((now) => ({ setup, client } = now))
 
-let made = 0
-async function aServed(type: number, base: string): Promise<string> {
-  made += 1
-  const model = `${base}-${made}`
-  const { key, config } = nativeChannels.find((row) => row.type === type) ?? { key: () => '' }
-  await aRoute(setup, model, { type, key: key(setup.upstream.url), config: config ?? '' })
-  return model
-}
+const aServed = (type: number, model: string) => aNativeModel(setup, { type, model })
 
 const PATH = { path: '/v1/embeddings' }
 const lastBody = (): unknown => setup.upstream.seen().at(-1)?.body

@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BAIDU_ACCOUNT } from '../../../../tools/fake-upstream/native/baidu-answers.ts'
 import { SPARK_ACCOUNT } from '../../../../tools/fake-upstream/native/spark-frames.ts'
 import { TENCENT_ACCOUNT } from '../../../../tools/fake-upstream/native/tencent-answers.ts'
 import { channelType, channelTypesInListOrder } from '../../../contract/channel-types.ts'
-import { anAdmin } from '../../test/factories.ts'
 import { nativeChannels } from '../../test/native-channels.ts'
 import {
-  aClient,
   aRoute,
   bookedCall,
+  channelTestOf,
   chatBody,
-  expectAllWell,
   expectNothingCharged,
   expectRefused,
   post,
   requestIdOf,
-  startRelay,
   stream,
   textOf,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** Every channel type there is carries a chat, whole and streamed, or says why it cannot. */
 
@@ -102,17 +100,7 @@ const types = channelTypesInListOrder
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
+useRelay((now) => ({ setup, client } = now))
 
 test.each(types)('type %i carries a chat, whole and streamed', async (type) => {
   const { key, config, model: beginning, path, header } = carriedBy(type, setup.upstream.url)
@@ -139,12 +127,11 @@ describe.each(ended)('type %i, whose service has ended', (type) => {
     const { label, retired, notice } = channelType(type)
     expect({ retired, hasNotice: notice !== null }).toEqual({ retired: true, hasNotice: true })
     const model = `ended-${type}`
-    const id = await aRoute(setup, model, { type })
+    await aRoute(setup, model, { type })
     const answer = await post(setup, client, chatBody(model))
     expect(answer.status).toBe(503)
     expect(JSON.stringify(answer.json)).toContain(`「${label.zh}」的服务已经停止`)
-    const admin = await anAdmin(setup)
-    const tested = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+    const tested = await channelTestOf(setup, model)
     expect(tested.json).toMatchObject({ success: false })
     expect(JSON.stringify(tested.json)).toContain('的服务已经停止')
     expect(setup.upstream.seen()).toEqual([])

@@ -6,6 +6,7 @@ import type {
   StreamFollower,
   StreamOutcome,
 } from '../dialect/dialect.ts'
+import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
 
@@ -37,7 +38,7 @@ export class FollowedStream implements StreamFollower {
 
   private readonly inspect: (value: JsonRecord) => EventReport
   private hasFinished = false
-  private flaw: 'error-chunk' | 'malformed' | null = null
+  private flaw: StreamFlaw = null
 
   constructor(inspect: (value: JsonRecord) => EventReport) {
     this.inspect = inspect
@@ -73,10 +74,8 @@ export class FollowedStream implements StreamFollower {
   }
 
   outcome(ending: StreamEnding): StreamOutcome {
-    if (this.flaw !== null) return this.flaw
+    const { flaw, usage } = this
     const isComplete = this.hasFinished && (this.isDone || ending === 'end')
-    if (isComplete) return this.usage.usage === null ? 'usage-missing' : 'clean'
-    if (ending === 'stalled') return 'stalled'
-    return ending === 'oversized' ? 'malformed' : 'truncated'
+    return outcomeOf({ flaw, isComplete, usage }, ending)
   }
 }

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { Egress } from '../../egress/egress.ts'
+import { callHttp, HttpCallFailed, jsonMembers } from '../../egress/http-call.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 import type { Sealed } from '../transport/upstream-call.ts'
+import { textOr } from './members.ts'
 
 /*
  * Access tokens that are fetched with credentials and live for a while. They are kept until a while
@@ -85,3 +89,69 @@ export class KeptTokens {
 
 const hashOf = (credentials: string): string =>
   createHash('sha256').update(credentials).digest('base64')
+
+const TIMEOUT_MS = 15_000
+const ANSWER_BYTES_MAX = 64 * 1024
+/** Nobody's tokens live longer, whatever their server says. */
+const LIFE_SECONDS_MAX = 30 * 24 * 3600
+
+/** What a token server is asked, and what is made of its answer. */
+export interface TokenQuestion {
+  url: string
+  headers: Record<string, string>
+  body?: string
+  /** Of a token that does not say. */
+  usualLifeSeconds: number
+  /** A refusal as the provider itself would word it. */
+  refusal: (status: number, message: string) => JsonRecord
+}
+
+/** Asks a server for a token. Source: RFC 6749, sections 5.1 and 5.2. */
+export async function fetchToken(egress: Egress, asked: TokenQuestion): Promise<FetchedToken> {
+  const { url, headers, body, usualLifeSeconds, refusal } = asked
+  try {
+    const { status, text } = await callHttp(egress, {
+      url,
+      method: 'POST',
+      headers: { ...headers, accept: 'application/json' },
+      ...(body === undefined ? {} : { body }),
+      timeoutMs: TIMEOUT_MS,
+      bytesMax: ANSWER_BYTES_MAX,
+    })
+    const answer = jsonMembers(text) ?? {}
+    const value = textOr(answer.access_token)
+    if (status === 200 && value !== '') {
+      return {
+        token: { kind: 'token', value },
+        lifeSeconds: Math.min(lifeIn(answer) ?? usualLifeSeconds, LIFE_SECONDS_MAX),
+      }
+    }
+    const error = textOr(answer.error)
+    const words = textOr(answer.error_description) || error || 'no access token'
+    const truer = statusOf(status, error !== '')
+    return refusedToken(truer, refusal(truer, words))
+  } catch (error) {
+    if (!(error instanceof HttpCallFailed)) throw error
+    const reason = error.reason === 'timeout' ? 'timeout' : 'unreachable'
+    return { token: { kind: 'failed', reason }, lifeSeconds: 0 }
+  }
+}
+
+function lifeIn({ expires_in: life }: JsonRecord): number | null {
+  return typeof life === 'number' && life > 0 ? life : null
+}
+
+/**
+ * Wrong credentials are answered as a bad request, which would be the client's fault. A page, or
+ * anything else that does not say what is wrong, says nothing of the credentials.
+ */
+function statusOf(status: number, saysError: boolean): number {
+  if (status >= 500 || status === 429) return status
+  return saysError ? 401 : 502
+}
+
+/** There is no token, and this is the answer to the call. */
+export const refusedToken = (status: number, body: JsonRecord): FetchedToken => ({
+  token: { kind: 'refused', status, body: Buffer.from(JSON.stringify(body)) },
+  lifeSeconds: 0,
+})

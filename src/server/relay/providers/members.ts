@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { MediaPart, TextPart, ToolResultPart } from '../canonical/chat-request.ts'
+import type { ToolResultPart } from '../canonical/chat-request.ts'
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 
 /** Small things that the writers of these providers' requests have in common. */
-
-/** Members that have a value. */
-export const present = (members: JsonRecord): JsonRecord =>
-  Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
-  )
 
 /** The arguments of a call as an object; a text that is none calls without arguments. */
 export function argumentsOf(argumentsJson: string): JsonRecord {
@@ -24,10 +18,6 @@ export const joinedText = (parts: readonly { kind: string; text?: string }[]): s
 /** The words of a tool's result; an error says that it is one. */
 export const resultText = ({ parts, isError }: ToolResultPart): string =>
   (isError ? 'Error: ' : '') + joinedText(parts)
-
-/** What of a tool's result is not text. */
-export const mediaOf = (parts: readonly (TextPart | MediaPart)[]): MediaPart[] =>
-  parts.filter((part) => part.kind === 'media')
 
 /**
  * An id for a call whose provider names none, and which clients need to say what a result belongs

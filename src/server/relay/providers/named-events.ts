@@ -1,6 +1,7 @@
 import type { EventReader, Wire } from '../dialect/wire.ts'
 import { parseJson, recordOr } from '../json/json-value.ts'
 import { SseReader, type SseEvent } from '../openai/sse.ts'
+import { textOr } from './members.ts'
 
 /**
  * Server-sent events whose name says what they are: the name and the data become one JSON object,
@@ -21,7 +22,7 @@ export interface NamedEvent {
 /** What the reader has made of an event. */
 export function namedEvent(value: unknown): NamedEvent {
   const { name, data } = recordOr(value)
-  return { name: String(name ?? ''), data: String(data ?? '') }
+  return { name: textOr(name), data: textOr(data) }
 }
 
 /** All events of a whole stream; one that was left open does not count. */

@@ -1,23 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { anAdmin } from '../../test/factories.ts'
+import { describe, expect, test } from 'vitest'
 import { PIXEL } from '../../../../tools/fake-upstream/openai/media-answers.ts'
+import { ask } from '../../test/dialect-call.ts'
 import { speakers, type Wish } from '../../test/dialect-clients.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
-  aClient,
   aRoute,
   bookedCall,
+  channelTestOf,
   eventually,
-  expectAllWell,
   expectNothingCharged,
-  openCall,
   post,
   requestIdOf,
   startCall,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /**
  * Providers that answer questions and little else: bots, predictions, translations. The upstream
@@ -75,17 +73,7 @@ let made = 0
 forEachDatabase('providers that only chat', (open) => {
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay(open)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
-  beforeEach(async () => {
-    client = await aClient(setup)
-    setup.upstream.seen()
-  })
+  useRelay((now) => ({ setup, client } = now), { open })
 
   /** A model of a new channel; `words` steer the upstream. */
   async function aServed({ type, config, model }: Narrow, words = ''): Promise<string> {
@@ -98,11 +86,8 @@ forEachDatabase('providers that only chat', (open) => {
   const bodyOf = (model: string, isStream: boolean, wish: Wish = {}) =>
     speakers.openai.body(model, { words: QUESTION, ...wish }, isStream)
 
-  async function streamed(body: unknown) {
-    const answer = await openCall(setup, client, body)
-    await answer.ended
-    return { answer, said: speakers.openai.streamed(answer.text()) }
-  }
+  const streamed = (model: string) =>
+    ask({ setup, client }, speakers.openai, { model, wish: { words: QUESTION }, isStream: true })
 
   describe.each(narrow)('$label', (to) => {
     const figures = { prompt_tokens: to.prompt, completion_tokens: to.completion }
@@ -117,7 +102,7 @@ forEachDatabase('providers that only chat', (open) => {
         prompt: to.prompt,
         completion: to.completion,
       })
-      const { answer, said } = await streamed(bodyOf(model, true))
+      const { answer, said } = await streamed(model)
       expect(said).toMatchObject({ text: ANSWER, finish: 'stop', isComplete: true })
       for (const asked of [whole, answer]) {
         const { detail } = await bookedCall(setup, requestIdOf(asked))
@@ -127,11 +112,10 @@ forEachDatabase('providers that only chat', (open) => {
 
     test.each(['anthropic', 'gemini'] as const)('answers clients of %s', async (name) => {
       const model = await aServed(to)
-      const { path, headers, body, whole } = speakers[name]
-      const input = { path: path(model, false), headers: { authorization: '', ...headers(client) } }
-      const answer = await post(setup, client, body(model, { words: QUESTION }, false), input)
+      const question = { model, wish: { words: QUESTION }, isStream: false }
+      const { said, answer } = await ask({ setup, client }, speakers[name], question)
       expect(answer.status).toBe(200)
-      expect(whole(Object(answer.json))).toMatchObject({ text: ANSWER, finish: 'stop' })
+      expect(said).toMatchObject({ text: ANSWER, finish: 'stop' })
     })
 
     test('a refusal is told, without the key, for nothing', async () => {
@@ -161,7 +145,7 @@ forEachDatabase('providers that only chat', (open) => {
     test('figures that do not come are counted here', async () => {
       const model = await aServed(to, 'no-usage')
       const whole = await post(setup, client, bodyOf(model, false))
-      const { answer } = await streamed(bodyOf(model, true))
+      const { answer } = await streamed(model)
       for (const asked of [whole, answer]) {
         const { detail } = await bookedCall(setup, requestIdOf(asked))
         expect(detail['usage_source']).toBe('counted')
@@ -186,21 +170,14 @@ forEachDatabase('providers that only chat', (open) => {
 
     test('its channel can be tested', async () => {
       const model = await aServed(to)
-      const { id } = await setup.database.read
-        .selectFrom('channels')
-        .select('id')
-        .where('models', '=', model)
-        .executeTakeFirstOrThrow()
-      const admin = await anAdmin(setup)
-      const answer = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
-      expect(answer.json).toMatchObject({ success: true })
+      expect((await channelTestOf(setup, model)).json).toMatchObject({ success: true })
     })
   })
 
   describe.each(narrow.filter(({ streams }) => streams))('a stream of $label', (to) => {
     test('with an error in its middle tells it, and what came is charged', async () => {
       const model = await aServed(to, 'error-mid-stream')
-      const { answer, said } = await streamed(bodyOf(model, true))
+      const { answer, said } = await streamed(model)
       expect(said.isComplete).toBe(false)
       expect(said.error).toContain('failed in the middle')
       expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
@@ -208,14 +185,14 @@ forEachDatabase('providers that only chat', (open) => {
 
     test('that breaks off is no whole answer, and what came is charged', async () => {
       const model = await aServed(to, 'cut-after-4')
-      const { answer, said } = await streamed(bodyOf(model, true))
+      const { answer, said } = await streamed(model)
       expect(said.isComplete).toBe(false)
       expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
     })
 
     test('that comes byte by byte is the same', async () => {
       const model = await aServed(to, 'one-byte')
-      const { said } = await streamed(bodyOf(model, true))
+      const { said } = await streamed(model)
       expect(said).toMatchObject({ text: ANSWER, isComplete: true })
     })
   })

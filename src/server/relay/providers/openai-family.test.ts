@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { finished } from '../dialect/finish.ts'
 import { minimaxWire } from './minimax/wire.ts'
 import { providerOf } from '../dialect/provider.ts'
+import { aProviderCall } from '../../test/provider-call.ts'
 
 /** What imitators of OpenAI want otherwise, as their references say. */
 
@@ -9,15 +10,7 @@ const CHANNEL = { key: 'k', baseUrl: '', apiVersion: '' }
 
 /** The body that goes out, of a request that is otherwise passed on. */
 function sent(type: number, model: string, request: object, over: { isStream?: boolean } = {}) {
-  const to = {
-    task: 'chat' as const,
-    model,
-    isStream: false,
-    clientQuery: new URLSearchParams(),
-    clientHeaders: {},
-    ownAddress: '',
-    ...over,
-  }
+  const to = aProviderCall({ model, ...over })
   const provider = providerOf(type, model)
   if (provider === null) throw new Error(`no provider for ${type}`)
   const bytes = Buffer.from(JSON.stringify({ model, ...request }))
@@ -104,14 +97,7 @@ test.each([
   [28, false],
   [44, true],
 ])('whether type %i is asked for the usage of a stream: %s', (type, asks) => {
-  const call = {
-    task: 'chat' as const,
-    model: 'm',
-    isStream: true,
-    clientQuery: new URLSearchParams(),
-    clientHeaders: {},
-    ownAddress: '',
-  }
+  const call = aProviderCall({ isStream: true })
   expect(providerOf(type, 'm')?.asksForUsage({ ...CHANNEL, type }, call)).toBe(asks)
 })
 

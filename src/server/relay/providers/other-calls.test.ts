@@ -1,51 +1,26 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { nativeChannels } from '../../test/native-channels.ts'
+import { describe, expect, test } from 'vitest'
+import { aNativeModel } from '../../test/native-channels.ts'
 import {
-  aClient,
-  aRoute,
   bookedCall,
   eventually,
-  expectAllWell,
   expectNothingCharged,
   post,
   requestIdOf,
   startCall,
-  startRelay,
   startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** Rankings, pictures and speech at providers that have words or addresses of their own for them. */
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
+useRelay((now) => ({ setup, client } = now))
 
-let made = 0
-async function aServed(type: number, base: string, url = setup.upstream.url): Promise<string> {
-  made += 1
-  const model = `${base}-${made}`
-  const { key, config } = nativeChannels.find((row) => row.type === type) ?? { key: () => '' }
-  const base_url = url
-  await aRoute(setup, model, {
-    type,
-    key: key(setup.upstream.url),
-    config: config ?? '',
-    base_url,
-  })
-  return model
-}
+const aServed = (type: number, model: string, url = setup.upstream.url) =>
+  aNativeModel(setup, { type, model }, { url })
 
 const lastCall = () => setup.upstream.seen().at(-1)
 const bodies = () => setup.upstream.seen().map(({ body }) => body)

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { channelType } from '../../../contract/channel-types.ts'
 import { errorText } from '../../../contract/errors.ts'
-import { anAdmin } from '../../test/factories.ts'
-import { nativeChannels } from '../../test/native-channels.ts'
+import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import {
-  aClient,
   aRoute,
-  expectAllWell,
+  channelTestOf,
   expectNothingCharged,
   post,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 /** What providers with words of their own are sent, and what is refused because they have none. */
 
@@ -20,28 +18,13 @@ type Json = Record<string, unknown>
 
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
-beforeEach(async () => {
-  client = await aClient(setup)
-  setup.upstream.seen()
-})
-
-let made = 0
+useRelay((now) => ({ setup, client } = now))
 
 /** Sends a request to a channel of this label; answers what came of it, and what went out. */
 async function send(label: string, over: Json, input: Parameters<typeof post>[3] = {}) {
   const to = nativeChannels.find((row) => row.label === label)
   if (to === undefined) throw new Error(`no channel ${label}`)
-  made += 1
-  const model = `${to.model}-${made}`
-  const key = to.key(setup.upstream.url)
-  await aRoute(setup, model, { type: to.type, key, config: to.config })
+  const model = await aNativeModel(setup, to)
   const body = { model, messages: [{ role: 'user', content: 'Hi' }], ...over }
   const answer = await post(setup, client, body, input)
   const sent = setup.upstream.seen().at(-1)
@@ -239,7 +222,7 @@ describe('credentials that are refused', () => {
     [37, '@cf/without-an-account', {}],
     [42, 'gemini-2.0-pro', { key: 'us-east5|only-two' }],
   ])('type %i without what it needs says so, also when it is tested', async (type, model, over) => {
-    const id = await aRoute(setup, model, { type, ...over })
+    await aRoute(setup, model, { type, ...over })
     const { label } = channelType(type)
     const answer = await post(setup, client, { model, messages: TALK.slice(0, 2) })
     expect(answer.status).toBe(503)
@@ -247,8 +230,7 @@ describe('credentials that are refused', () => {
       errorText('channel_incomplete', 'zh', { type: label.zh }),
     )
     await expectNothingCharged(setup, client)
-    const admin = await anAdmin(setup)
-    const tested = await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+    const tested = await channelTestOf(setup, model)
     expect(tested.json).toMatchObject({ success: false })
     expect(JSON.stringify(tested.json)).toContain('不完整')
   })

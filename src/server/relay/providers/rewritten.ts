@@ -3,7 +3,7 @@ import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
-import type { StepAnswer, Steps, Walk } from '../transport/upstream-steps.ts'
+import { StepFailed, type StepAnswer, type Steps, type Walk } from '../transport/upstream-steps.ts'
 
 /**
  * For providers that are asked in OpenAI's words and take and answer others of their own: the
@@ -13,6 +13,11 @@ import type { StepAnswer, Steps, Walk } from '../transport/upstream-steps.ts'
 
 export const membersOf = (body: ScannedBody): JsonRecord =>
   recordOr(parseJson(body.bytes.toString('utf8')))
+
+/** The member that says what pictures are wanted as: for the walk, and not sent. */
+export const WANTED = 'response_format'
+/** Words about a picture that ask for what is done anyhow. */
+export const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', 'vivid', null])
 
 /** Turns a body with these members into one with those. */
 export function rewritten(asked: JsonRecord, sent: JsonRecord): MemberEdit[] {
@@ -73,6 +78,41 @@ export async function fetchEach(
     answers.push(recordIn(answer))
   }
   return { answers }
+}
+
+const DATA_URL = /^data:[^,]*;base64,/
+/** Of all of them together: no more than the relay takes of an answer. */
+const FILES_LENGTH_MAX = 120 * 1024 * 1024
+
+/**
+ * Pictures that an answer names by their addresses, as the client wants them: so, or as their
+ * bytes. `askFor`: the request for one; null: it lies where nobody here goes, which fails the call.
+ */
+export async function picturesAt(
+  steps: Steps,
+  addresses: readonly string[],
+  { wanted, askFor }: { wanted: unknown; askFor: (address: string) => UpstreamRequest | null },
+): Promise<JsonRecord[]> {
+  if (wanted !== 'b64_json') return addresses.map((url) => ({ url }))
+  const pictures: JsonRecord[] = []
+  let length = 0
+  for (const address of addresses) {
+    const inline = DATA_URL.exec(address)?.[0].length
+    const bytes =
+      inline === undefined ? await fileAt(steps, askFor(address)) : address.slice(inline)
+    length += bytes.length
+    if (length > FILES_LENGTH_MAX) throw new StepFailed('cut')
+    pictures.push({ b64_json: bytes })
+  }
+  return pictures
+}
+
+/** In base64. */
+async function fileAt(steps: Steps, asking: UpstreamRequest | null): Promise<string> {
+  if (asking === null) throw new StepFailed('unreachable')
+  const { status, body } = await steps.fetch(asking)
+  if (status !== 200) throw new StepFailed('cut')
+  return body.toString('base64')
 }
 
 export const inParts = <T>(values: readonly T[], size: number): T[][] =>

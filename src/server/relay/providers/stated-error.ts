@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../json/json-value.ts'
+import { wordOf, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * An error that its provider sends with status 200, and a code of its own for what kind it is.
@@ -7,6 +7,6 @@ import type { JsonRecord } from '../json/json-value.ts'
 export const statedError = (status: number, code: unknown, message: string): JsonRecord => ({
   status,
   type: 'upstream_error',
-  code: typeof code === 'number' ? code : String(code ?? ''),
-  message: message || String(code ?? ''),
+  code: typeof code === 'number' ? code : wordOf(code),
+  message: message || wordOf(code),
 })

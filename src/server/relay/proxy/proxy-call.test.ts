@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Role } from '../../../contract/user.ts'
+import { FIREHOSE_CHUNKS, startFirehose } from '../../test/firehose.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -12,6 +13,7 @@ import {
   openCall,
   post,
   requestIdOf,
+  someTurns,
   startRelay,
   startScriptedUpstream,
   type RelayClient,
@@ -44,7 +46,7 @@ forEachDatabase('a raw proxy channel', (open) => {
       } else if (request.url?.includes('cut')) {
         response.writeHead(200, { 'content-length': 100 })
         response.write('part')
-        setTimeout(() => response.destroy(), 20)
+        void someTurns().then(() => response.destroy())
       } else if (request.url?.includes('hang')) {
         response.writeHead(200)
         response.write('begun')
@@ -164,4 +166,23 @@ forEachDatabase('a raw proxy channel', (open) => {
     await expectNothingCharged(setup, own)
     await expectNothingCharged(setup, rich)
   })
+})
+
+test('a client that takes nothing for as long as an upstream may be silent is cut off', async () => {
+  const setup = await startRelay(undefined, { RELAY_IDLE_TIMEOUT: '1' })
+  await setup.app.options.set('ProxyCallQuota', '70')
+  const upstream = await startFirehose()
+  const base_url = upstream.url
+  const channel = await aChannel(setup, { type: PROXY_TYPE, base_url, models: '' })
+  const admin = await aClient(setup, { role: Role.admin })
+  const path = `/v1/oneapi/proxy/${channel}/flood`
+  const answer = await openCall(setup, admin, 'x', { path, isPaused: true })
+  await eventually(() => upstream.state.isLeft, 'the upstream to be left')
+  expect(upstream.state.written).toBeLessThan(FIREHOSE_CHUNKS / 2)
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(70)
+  answer.response.resume()
+  expect(await answer.ended).toBe('broken')
+  await upstream.close()
+  await expectAllWell(setup)
+  await setup.close()
 })

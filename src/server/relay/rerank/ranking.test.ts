@@ -1,30 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   aClient,
   aRoute,
   aServedModel,
   bookedCall,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   post,
   requestIdOf,
-  startRelay,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 const path = '/v1/rerank'
 let setup: RelaySetup
 let client: RelayClient
-beforeAll(async () => {
-  setup = await startRelay()
-  client = await aClient(setup)
-})
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
-})
+useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
 const documentsOf = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `text ${i}`)

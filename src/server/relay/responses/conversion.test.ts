@@ -1,22 +1,26 @@
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
-import { nativeChannels } from '../../test/native-channels.ts'
+import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import {
   aClient,
   aModel,
   aRoute,
   bookedCall,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   post,
   requestIdOf,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
+import {
+  ANTHROPIC_PICTURE_AND_CALLS,
+  GEMINI_PICTURE_AND_CALLS,
+  PICTURE_DATA,
+} from '../../test/picture-and-calls.ts'
 import { responsesSpeaker } from '../../test/responses-client.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
@@ -32,7 +36,6 @@ import { readResponsesRequest } from './read-request.ts'
 
 const to = { model: 'm', isStream: false, asksForUsage: false }
 const WEATHER = { type: 'object', properties: { location: { type: 'string' } } }
-const DATA = 'iVBORw0KGgo='
 
 const REQUEST = {
   model: 'asked',
@@ -43,7 +46,7 @@ const REQUEST = {
       role: 'user',
       content: [
         { type: 'input_text', text: 'What is in this image, and the weather?' },
-        { type: 'input_image', image_url: `data:image/png;base64,${DATA}`, detail: 'low' },
+        { type: 'input_image', image_url: `data:image/png;base64,${PICTURE_DATA}`, detail: 'low' },
       ],
     },
     { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] },
@@ -96,42 +99,12 @@ const REQUEST = {
 }
 
 describe('a conversation with a picture and calls side by side', () => {
-  const calls = ['Paris', 'Bogotá'].map((location) => ({ location }))
-
   test('as Anthropic takes it', () => {
     const written = dialects.anthropic.writeRequest(readResponsesRequest(REQUEST), to)
     expect(written).toEqual({
       model: 'm',
       max_tokens: 500,
-      system: [
-        { type: 'text', text: 'You are helpful.' },
-        { type: 'text', text: 'Be brief.' },
-      ],
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'What is in this image, and the weather?' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
-          ],
-        },
-        {
-          role: 'assistant',
-          content: [
-            { type: 'text', text: 'I look.' },
-            { type: 'tool_use', id: 'call_1', name: 'get_weather', input: calls[0] },
-            { type: 'tool_use', id: 'call_2', name: 'get_weather', input: calls[1] },
-          ],
-        },
-        {
-          role: 'user',
-          content: ['{"temp":14}', 'eighteen'].map((text, index) => ({
-            type: 'tool_result',
-            tool_use_id: `call_${index + 1}`,
-            content: [{ type: 'text', text }],
-          })),
-        },
-      ],
+      ...ANTHROPIC_PICTURE_AND_CALLS,
       tools: [{ name: 'get_weather', description: 'Weather', strict: true, input_schema: WEATHER }],
       tool_choice: { type: 'tool', name: 'get_weather' },
       temperature: 0.5,
@@ -143,31 +116,7 @@ describe('a conversation with a picture and calls side by side', () => {
   test('as Gemini takes it', () => {
     const written = dialects.gemini.writeRequest(readResponsesRequest(REQUEST), to)
     expect(written).toMatchObject({
-      systemInstruction: { parts: [{ text: 'You are helpful.' }, { text: 'Be brief.' }] },
-      contents: [
-        {
-          role: 'user',
-          parts: [
-            { text: 'What is in this image, and the weather?' },
-            { inlineData: { mimeType: 'image/png', data: DATA } },
-          ],
-        },
-        {
-          role: 'model',
-          parts: [
-            { text: 'I look.' },
-            { functionCall: { name: 'get_weather', args: calls[0] } },
-            { functionCall: { name: 'get_weather', args: calls[1] } },
-          ],
-        },
-        {
-          role: 'user',
-          parts: [
-            { functionResponse: { name: 'get_weather', response: { temp: 14 } } },
-            { functionResponse: { name: 'get_weather', response: { result: 'eighteen' } } },
-          ],
-        },
-      ],
+      ...GEMINI_PICTURE_AND_CALLS,
       generationConfig: { temperature: 0.5, topP: 0.9, maxOutputTokens: 500 },
     })
   })
@@ -397,14 +346,7 @@ describe('over HTTP', () => {
   const path = '/v1/responses'
   let setup: RelaySetup
   let client: RelayClient
-  beforeAll(async () => {
-    setup = await startRelay()
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
-  })
+  useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
   async function aServed(type: number, over: object = {}): Promise<string> {
     const model = aModel()
@@ -414,10 +356,8 @@ describe('over HTTP', () => {
 
   test.each(nativeChannels.map((row) => [row.label, row] as const))(
     '%s answers, whole and streamed',
-    async (label, row) => {
-      const model = `${row.model}-${label.length}-r`
-      const key = row.key(setup.upstream.url)
-      await aRoute(setup, model, { type: row.type, key, config: row.config })
+    async (_label, row) => {
+      const model = await aNativeModel(setup, row)
       const body = { model, input: 'What is the answer?', instructions: 'Be brief.' }
       const whole = await post(setup, client, body, { path })
       const events = await stream(setup, client, body, { path })

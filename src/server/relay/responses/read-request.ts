@@ -1,23 +1,28 @@
-import {
-  EFFORTS,
-  type AssistantPart,
-  type ChatRequest,
-  type MediaPart,
-  type Message,
-  type OutputFormat,
-  type TextPart,
-  type Thinking,
-  type ThinkingPart,
-  type Tool,
-  type ToolCallPart,
-  type ToolChoice,
-  type ToolResultPart,
-  type UserPart,
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  OutputFormat,
+  TextPart,
+  Thinking,
+  ThinkingPart,
+  Tool,
+  ToolCallPart,
+  ToolResultPart,
+  UserPart,
 } from '../canonical/chat-request.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
 import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import {
+  readFunction,
+  readRecording,
+  readSchema,
+  readToolChoice,
+  thinkingOfEffort,
+} from '../openai/request-members.ts'
 
 /**
  * A request of the Responses API in the canonical form, for channels that have no such call.
@@ -34,7 +39,7 @@ export function readResponsesRequest(body: JsonRecord): ChatRequest {
     system: [...(instructions === null ? [] : [textPart(instructions)]), ...system],
     messages,
     tools: request.objects('tools').map(readTool),
-    toolChoice: readToolChoice(request),
+    toolChoice: readToolChoice(request, namedFunction),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: request.count('max_output_tokens'),
@@ -211,12 +216,8 @@ function readMedia(part: Members, type: string): MediaPart {
       part.ignore('detail')
       return { ...base, source, title: part.text('filename') }
     }
-    case 'input_audio': {
-      const audio = part.object('input_audio')
-      if (audio === null) throw invalidField(part.at)
-      const mimeType = `audio/${audio.text('format') ?? 'wav'}`
-      return { ...base, source: { from: 'data', mimeType, data: audio.textOrThrow('data') } }
-    }
+    case 'input_audio':
+      return { ...base, source: readRecording(part) }
     default:
       throw unsupportedField(part.place('type'))
   }
@@ -225,25 +226,11 @@ function readMedia(part: Members, type: string): MediaPart {
 /** A function of the client's; what OpenAI runs itself, nobody runs here. */
 function readTool(tool: Members): Tool {
   if (tool.text('type') !== 'function') throw unsupportedField(tool.place('type'))
-  const read: Tool = {
-    name: tool.textOrThrow('name'),
-    description: tool.text('description'),
-    schema: tool.record('parameters'),
-    isStrict: tool.flag('strict'),
-    cache: null,
-  }
-  tool.done()
-  return read
+  return readFunction(tool, null)
 }
 
-function readToolChoice(request: Members): ToolChoice | null {
-  const value = request.any('tool_choice')
-  if (value === null) return null
-  if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
-  const choice = request.object('tool_choice')
-  if (choice?.text('type') !== 'function') throw unsupportedField('tool_choice')
-  return { kind: 'tool', name: choice.textOrThrow('name') }
-}
+const namedFunction = (choice: Members): Members | null =>
+  choice.text('type') === 'function' ? choice : null
 
 function readFormat(request: Members): OutputFormat | null {
   const text = request.object('text')
@@ -259,13 +246,7 @@ function readFormat(request: Members): OutputFormat | null {
     case 'json_object':
       return { kind: 'json' }
     case 'json_schema':
-      return {
-        kind: 'schema',
-        name: format.text('name') ?? 'answer',
-        description: format.text('description'),
-        schema: format.record('schema') ?? {},
-        isStrict: format.flag('strict'),
-      }
+      return readSchema(format)
     default:
       throw invalidField(format.place('type'))
   }
@@ -278,9 +259,5 @@ function readThinking(request: Members): Thinking | null {
   const asked = reasoning.text('effort')
   reasoning.ignore('summary', 'generate_summary')
   reasoning.done()
-  if (asked === null) return null
-  if (asked === 'none') return { kind: 'off' }
-  const effort = EFFORTS.find((name) => name === asked)
-  if (effort === undefined) throw invalidField('reasoning.effort')
-  return { kind: 'effort', effort }
+  return asked === null ? null : thinkingOfEffort(asked, 'reasoning.effort')
 }

@@ -5,7 +5,14 @@ import type { AnswerReading, DeltaText } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  wordOf,
+  type JsonRecord,
+} from '../json/json-value.ts'
 import { countMember, flagMember, invalid, missing } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
@@ -72,7 +79,7 @@ function refuseElsewhere(body: ScannedBody): void {
 function declaredTools(tools: unknown, calls: number): UsedExtras {
   const counts: Record<string, number> = {}
   for (const tool of arrayOr(tools)) {
-    const name = toolOfType(String(recordOr(tool).type ?? ''))
+    const name = toolOfType(wordOf(recordOr(tool).type))
     if (name !== null) counts[name] = calls
   }
   return Object.keys(counts).length === 0 ? {} : { tools: counts }
@@ -161,7 +168,7 @@ const ITEMS: ReadonlyMap<unknown, string> = new Map([
 /** Calls by tool; null: none was run. A container is paid for once, however often it is used. */
 function toolsRun(response: JsonRecord, reasoningTokens: number): Record<string, number> | null {
   const isPreview = arrayOr(response.tools).some((tool) =>
-    String(recordOr(tool).type ?? '').startsWith('web_search_preview'),
+    wordOf(recordOr(tool).type).startsWith('web_search_preview'),
   )
   const counts: Record<string, number> = {}
   const containers = new Set<unknown>()

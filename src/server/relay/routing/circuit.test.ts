@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { RelayError } from '../relay-error.ts'
+import type { RoutableChannel } from './choose-channel.ts'
 import { Circuit, FAILURES_TO_OPEN, OPEN_MS, OPEN_MS_MAX, PROBE_MS, WINDOW_MS } from './circuit.ts'
+import { createChannelHealth } from './health.ts'
 import { RETRY_AFTER_SECONDS_MAX, retryAfterSeconds } from './retry-after.ts'
 
 function failed(times: number, atMs = 0): Circuit {
@@ -92,6 +95,40 @@ describe('a circuit breaker', () => {
         expect(circuit.admits(nowMs + OPEN_MS_MAX + PROBE_MS)).toBe(true)
       }),
     )
+  })
+})
+
+describe('trouble with a channel that nobody asks any more', () => {
+  // Only what is looked at: the rest of a channel does not matter here.
+  const channel = { id: 1, keyId: '' } as unknown as RoutableChannel
+  const error: RelayError = { status: 503, message: '', type: '', param: '', code: '' }
+  const failure = { kind: 'failed', cause: 'status', mayRetry: true } as const
+
+  function healthAt(startMs: number) {
+    const clock = { ms: startMs }
+    const health = createChannelHealth({ nowMs: () => clock.ms, monotonicMs: () => clock.ms })
+    return { health, clock }
+  }
+
+  test('an open circuit is forgotten long after it would have let a call through', () => {
+    const { health, clock } = healthAt(WINDOW_MS)
+    for (let time = 0; time < FAILURES_TO_OPEN; time += 1) {
+      health.begin(channel, 'm', clock.ms)({ ...failure, error })
+    }
+    expect(health.admits(channel, 'm')).toBe(false)
+    clock.ms += OPEN_MS + OPEN_MS_MAX
+    expect(health.isCalm()).toBe(false)
+    clock.ms += WINDOW_MS
+    expect(health.isCalm()).toBe(true)
+  })
+
+  test('a time that it has named is forgotten when it is over', () => {
+    const { health, clock } = healthAt(WINDOW_MS)
+    health.begin(channel, 'm', clock.ms)({ ...failure, error: { ...error, retryAfter: '20' } })
+    expect(health.waitSeconds(channel, 'm')).toBe(20)
+    expect(health.isCalm()).toBe(false)
+    clock.ms += WINDOW_MS + 1
+    expect(health.isCalm()).toBe(true)
   })
 })
 

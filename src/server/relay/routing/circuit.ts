@@ -62,9 +62,10 @@ export class Circuit {
     this.probeUntilMs = 0
   }
 
-  /** Nothing of late: it can be forgotten. */
+  /** Nothing of late: it can be forgotten. An open one, when nobody has wanted to close it. */
   isIdle(nowMs: number): boolean {
-    return this.openedMs === null && nowMs - this.windowMs > WINDOW_MS
+    if (this.openedMs === null) return nowMs - this.windowMs > WINDOW_MS
+    return nowMs - Math.max(this.untilMs, this.probeUntilMs) > OPEN_MS_MAX
   }
 
   private open(nowMs: number): void {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
@@ -6,14 +6,13 @@ import {
   aModel,
   aRoute,
   chatBody,
-  expectAllWell,
   post,
-  startRelay,
   stream,
   textOf,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelaySetup } from '../../test/use-relay.ts'
 
 /** What becomes of three of six channels, one phase after the other. */
 const SCRIPT = [
@@ -28,14 +27,13 @@ const CALLS_A_PHASE = 60
 
 forEachDatabase('while upstreams fail, hang, cut, throttle and recover', (open) => {
   let setup: RelaySetup
+  useRelaySetup((started) => (setup = started), {
+    open,
+    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1' },
+  })
   beforeAll(async () => {
-    setup = await startRelay(open, { RELAY_FIRST_BYTE_TIMEOUT: '1' })
     await setup.app.options.set('AutomaticDisableChannelEnabled', 'true')
     await setup.app.options.set('RetryTimes', '3')
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
   })
 
   async function move(id: number, words: string): Promise<void> {

@@ -1,27 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
   aRoute,
   chatBody,
-  expectAllWell,
   expectRefusal,
   post,
-  startRelay,
   stream,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelaySetup } from '../../test/use-relay.ts'
 import { FAILURES_TO_OPEN } from './circuit.ts'
 
 forEachDatabase('calls keep away from channels in trouble', (open) => {
   let setup: RelaySetup
-  beforeAll(async () => {
-    setup = await startRelay(open, { RELAY_FIRST_BYTE_TIMEOUT: '1' })
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
+  useRelaySetup((started) => (setup = started), {
+    open,
+    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1' },
   })
 
   /** A channel that fails in this way stands before one that works. */
@@ -42,14 +38,14 @@ forEachDatabase('calls keep away from channels in trouble', (open) => {
   }
 
   test('nobody is asked before the time that it has named', async () => {
-    const { model, client, ask } = await failingFirst('fail-429-retry-1')
+    const { model, client, ask } = await failingFirst('fail-429-retry-60')
     expect((await ask()).status).toBe(200)
     expect((await ask()).status).toBe(200)
     expect((await stream(setup, client, chatBody(model))).status).toBe(200)
-    expect(addressesSeen()).toEqual(['~fail-429-retry-1', 'v1', 'v1', 'v1'])
-    await new Promise((resolve) => setTimeout(resolve, 1100))
+    expect(addressesSeen()).toEqual(['~fail-429-retry-60', 'v1', 'v1', 'v1'])
+    setup.clock.lapseSeconds(60)
     expect((await ask()).status).toBe(200)
-    expect(addressesSeen()).toEqual(['~fail-429-retry-1', 'v1'])
+    expect(addressesSeen()).toEqual(['~fail-429-retry-60', 'v1'])
   })
 
   // Each call that fails all the same has found out about one more of the four, the first of two.

@@ -37,6 +37,8 @@ export type AttemptResult =
 
 /** Troubles that are kept; the oldest go first. */
 const TROUBLES_MAX = 10_000
+/** As long as there are any, what is over is looked for so often. */
+const FORGET_EVERY_MS = 10_000
 
 interface Clocks {
   nowMs(): number
@@ -47,6 +49,7 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   const circuits = new Map<string, Circuit>()
   /** Until when, by channel and model. */
   const throttled = new Map<string, number>()
+  let forgotMs = clock.monotonicMs()
 
   const modelKey = (channel: RoutableChannel, model: string): string =>
     `${channel.id}${channel.keyId} ${model}`
@@ -70,9 +73,10 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
     return made
   }
 
-  /** What nobody has asked about since it was over. */
+  /** What nobody has asked about since it was over, as of a channel that is gone. */
   function forgetOld(): void {
     const nowMs = clock.monotonicMs()
+    forgotMs = nowMs
     for (const [key, circuit] of circuits) if (circuit.isIdle(nowMs)) circuits.delete(key)
     for (const [key, untilMs] of throttled) if (untilMs <= nowMs) throttled.delete(key)
   }
@@ -99,7 +103,12 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   }
 
   return {
-    isCalm: () => circuits.size === 0 && throttled.size === 0,
+    isCalm() {
+      if (circuits.size === 0 && throttled.size === 0) return true
+      if (clock.monotonicMs() - forgotMs < FORGET_EVERY_MS) return false
+      forgetOld()
+      return circuits.size === 0 && throttled.size === 0
+    },
     admits(channel, model) {
       if (waitMs(channel, model) > 0) return false
       const nowMs = clock.monotonicMs()

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { sendStatusDigest, startStatusDigest } from '../../channel/status-digest.ts'
 import { forEachDatabase, type DatabaseLocation } from '../../test/for-each-database.ts'
+import { startHeldUpstream } from '../../test/held-upstream.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../../test/mailbox.ts'
 import {
   aClient,
@@ -258,14 +259,23 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
 
     test('a key that was entered since is not blamed for the old one', async () => {
       const { app, database } = setup
-      const { failing, ask } = await failingFirst('slow-300+fail-key')
+      const { failing, ask } = await failingFirst('fail-key')
+      const answer = { error: { message: 'refused', code: 'invalid_api_key' } }
+      const held = await startHeldUpstream({ status: 401, answer })
+      await change(failing, { base_url: held.url })
       const asked = ask()
-      await eventually(() => setup.upstream.seen().length > 0, 'the call upstream')
+      await eventually(() => held.asked() > 0, 'the call upstream')
       const columns = { key: 'sk-new' }
       await database.write.updateTable('channels').set(columns).where('id', '=', failing).execute()
+      held.release()
       await asked
       await app.background.idle()
       expect(await statusOf(failing)).toBe(enabled)
+      // The new one is, once it is known here and refused as well.
+      await database.announce('channels')
+      await ask()
+      expect(await statusOf(failing)).toBe(autoDisabled)
+      await held.close()
     })
   })
 

@@ -19,10 +19,13 @@ export function keepTrace(parts: RelayParts, call: RelayCall, traced: Traced, tr
   const keep = async (): Promise<void> => {
     const { caller, model, route } = traced
     const { group, tiers } = route
-    const disabled = disabledChannels(await channels.current(), caller.groups, model)
+    const map = await channels.current()
     const nowSeconds = app.clock.nowSeconds()
-    const trace = traceOf(trail, { caller, model, group, tiers, disabled, nowSeconds })
-    traces.keep(call.requestId, trace)
+    const told = { created_at: nowSeconds, outcome: trail.outcome }
+    traces.keep(call.requestId, told, () => {
+      const disabled = disabledChannels(map, caller.groups, model)
+      return traceOf(trail, { caller, model, group, tiers, disabled, nowSeconds })
+    })
   }
   keep().catch((error: unknown) => {
     app.trace.warn({ err: error, requestId: call.requestId }, 'a call was not traced')

@@ -1,36 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { RouteForecast, RouteTrace } from '../../../contract/route-api.ts'
 import { createLogCleanup } from '../../log/cleanup/cleanup-run.ts'
+import { createTraces } from '../../log/trace/traces.ts'
 import { anAdmin, aToken, aUser, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
-  aClient,
   aModel,
   aRoute,
   chatBody,
   eventually,
-  expectAllWell,
   post,
   requestIdOf,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 forEachDatabase('which channel a call goes to, and why', (open) => {
   let setup: RelaySetup
   let admin: TestUser
   let client: RelayClient
+  useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
   beforeAll(async () => {
-    setup = await startRelay(open)
     admin = await anAdmin(setup)
-    client = await aClient(setup)
-  })
-  afterAll(async () => {
-    await expectAllWell(setup)
-    await setup.close()
   })
 
   const ask = (model: string) => post(setup, client, chatBody(model))
@@ -157,6 +151,26 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
         attempts: [],
         channels: [{ channel_id: off, tier: 0, state: 'auto_disabled' }],
       })
+    })
+
+    test('keeps no more of what a client calls a model than a sentence repeats', async () => {
+      const answer = await ask('x'.repeat(100_000))
+      expect((await traceOf(requestIdOf(answer))).model).toHaveLength(128)
+    })
+
+    test('is not even made when too many calls go wrong', async () => {
+      const trace = await traceOf(requestIdOf(await ask(aModel())))
+      const traces = createTraces(setup.app)
+      const told = { created_at: trace.created_at, outcome: 'answered' } as const
+      let made = 0
+      for (let call = 0; call < 2000; call += 1) {
+        traces.keep(`${trace.model}-${call}`, told, () => {
+          made += 1
+          return trace
+        })
+      }
+      await traces.drain()
+      expect(made).toBe(1500)
     })
 
     test('tells who was passed over, and until when', async () => {

@@ -1,5 +1,6 @@
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { RouteCandidate, RouteState, RouteTrace } from '../../../contract/route-api.ts'
+import { shown } from '../relay-error.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel, Tiers } from '../routing/choose-channel.ts'
 import type { Trail } from './trail.ts'
@@ -26,7 +27,7 @@ export function traceOf(trail: Trail, traced: Traced): RouteTrace {
     outcome: trail.outcome,
     username: caller.user.username,
     token_name: caller.token.name ?? '',
-    model,
+    model: shown(model),
     group,
     attempts: trail.attempts,
     channels: channels.slice(0, CANDIDATES_MAX),

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import net from 'node:net'
 import zlib from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { gzipBomb } from '../../../../tools/fake-upstream/bomb.ts'
 import { errorText } from '../../../contract/errors.ts'
 import {
@@ -10,16 +10,15 @@ import {
   aRoute,
   aServedModel,
   chatBody,
-  expectAllWell,
   expectNothingCharged,
   expectRefusal,
   openCall,
   post,
-  startRelay,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
 
 const MAX_MB = 2
 const MEBIBYTE = 1024 * 1024
@@ -27,14 +26,12 @@ const MEBIBYTE = 1024 * 1024
 let setup: RelaySetup
 let client: RelayClient
 let model: string
-beforeAll(async () => {
-  setup = await startRelay(undefined, { MAX_BODY_MB: String(MAX_MB) })
-  client = await aClient(setup)
-  model = await aServedModel(setup)
+useRelay((now) => ({ setup, client } = now), {
+  settings: { MAX_BODY_MB: String(MAX_MB) },
+  sharesClient: true,
 })
-afterAll(async () => {
-  await expectAllWell(setup)
-  await setup.close()
+beforeAll(async () => {
+  model = await aServedModel(setup)
 })
 
 /** Sends bytes as they are and reads the answer. */

@@ -100,6 +100,38 @@ describe('what goes wrong', () => {
   })
 })
 
+test('whoever listens may stumble: the call fails, and nothing else', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const request = { ...to('/first'), via: inSteps(() => Promise.resolve(answerOf('an answer'))) }
+  callUpstream(egress, request, {
+    onHead() {},
+    onData() {
+      throw new Error('a listener that stumbles')
+    },
+    onEnd: () => resolve('end'),
+    onFailure: (failure) => resolve(failure),
+  })
+  expect(await promise).toBe('cut')
+})
+
+test('what nobody waits for is not read for ever', async () => {
+  let isGone = false
+  const endless = await startScriptedUpstream((_request, response) => {
+    const write = (): void => {
+      if (!response.destroyed) response.write(Buffer.alloc(65_536), () => setImmediate(write))
+    }
+    response.on('close', () => (isGone = true))
+    write()
+  })
+  const { heard } = called(async (steps) => {
+    steps.tell({ ...to('/first'), url: endless.url })
+    return answerOf('done')
+  })
+  expect(await heard).toEqual(['200', 'done', 'end'])
+  await eventually(() => isGone, 'the end of the reading')
+  await endless.close()
+})
+
 describe('a call that is given up', () => {
   test('at its very beginning never reaches the upstream', async () => {
     const { heard, call } = called((steps, request) => steps.fetch(request))

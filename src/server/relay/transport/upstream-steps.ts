@@ -61,10 +61,9 @@ export const inSteps =
   (walk: Walk): Via =>
   (egress, request, listener) => {
     const steps = new StepsUnderWay(egress, listener)
-    walk(steps, request).then(
-      (answer) => steps.end(answer),
-      (error: unknown) => steps.fail(error),
-    )
+    walk(steps, request)
+      .then((answer) => steps.end(answer))
+      .catch((error: unknown) => steps.fail(error))
     return steps
   }
 
@@ -79,6 +78,8 @@ class StepsUnderWay implements Steps, UpstreamCall {
   private hasHead = false
   /** An answer has come: the upstream is at work. */
   private hasBegun = false
+  /** Whoever waits has been told how it ended. */
+  private isOver = false
 
   constructor(egress: Egress, listener: UpstreamListener) {
     this.egress = egress
@@ -153,7 +154,14 @@ class StepsUnderWay implements Steps, UpstreamCall {
   }
 
   tell(request: UpstreamRequest): void {
-    callUpstream(this.egress, request, UNHEARD)
+    let length = 0
+    const told = callUpstream(this.egress, request, {
+      ...UNHEARD,
+      onData(chunk) {
+        length += chunk.length
+        if (length > UNHEARD_BYTES_MAX) told.abort()
+      },
+    })
   }
 
   end(answer: StepAnswer | null): void {
@@ -162,6 +170,7 @@ class StepsUnderWay implements Steps, UpstreamCall {
       return
     }
     if (answer !== null) {
+      this.hasHead = true
       this.listener.onHead(answer.status, answer.headers)
       this.listener.onData(answer.body)
       // Whoever listens may have given up at what it heard.
@@ -170,10 +179,13 @@ class StepsUnderWay implements Steps, UpstreamCall {
         return
       }
     }
+    this.isOver = true
     this.listener.onEnd()
   }
 
   fail(error: unknown): void {
+    if (this.isOver) return
+    this.isOver = true
     const cause = error instanceof Error ? error : new Error(String(error))
     this.listener.onFailure(this.failureOf(cause), cause)
   }
@@ -206,6 +218,9 @@ class StepsUnderWay implements Steps, UpstreamCall {
     return 'cut'
   }
 }
+
+/** Of what nobody waits for; the connection of a longer answer is not worth keeping. */
+const UNHEARD_BYTES_MAX = 64 * 1024
 
 const UNHEARD: UpstreamListener = {
   onHead() {},

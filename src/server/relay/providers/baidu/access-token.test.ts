@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import {
-  startFakeUpstream,
-  type FakeUpstream,
-} from '../../../../../tools/fake-upstream/fake-upstream.ts'
+import { expect, test } from 'vitest'
+import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstream.ts'
 import { BAIDU_ACCOUNT } from '../../../../../tools/fake-upstream/native/baidu-answers.ts'
-import { createEgress, type Egress } from '../../../egress/egress.ts'
+import type { Egress } from '../../../egress/egress.ts'
 import { startScriptedUpstream } from '../../../test/relay-setup.ts'
+import { useUpstream } from '../../../test/use-upstream.ts'
 import { baiduToken, forgetBaiduToken } from './access-token.ts'
 
 let upstream: FakeUpstream
 let egress: Egress
-beforeAll(async () => {
-  upstream = await startFakeUpstream()
-  egress = createEgress({ allowPrivate: true })
-})
-afterAll(async () => {
-  await egress.close()
-  await upstream.close()
-})
-beforeEach(() => void upstream.seen())
+useUpstream((now) => ({ upstream, egress } = now))
 
 const NOW = 1_800_000_000
 const MONTH = 30 * 24 * 3600
@@ -67,7 +57,9 @@ test('keys that nobody knows are refused in Baidu’s words, and may try again',
 test.each([
   [503, '{"error":"busy"}', 503],
   [429, 'slow down', 429],
-  [200, '<html>hello</html>', 401],
+  [400, '{"error":"invalid_client"}', 401],
+  [200, '<html>hello</html>', 502],
+  [404, 'not found', 502],
 ])('a token server that answers %i %s: %i', async (status, body, expected) => {
   const server = await startScriptedUpstream((_request, response) => {
     response.writeHead(status).end(body)

@@ -1,5 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
+import { inPlace } from '../embedding-vectors.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "Embedding-V1". */
@@ -8,9 +9,5 @@ export const baiduEmbedding: NativeEmbedding = {
     if (dimensions !== null) throw unsupportedField('dimensions')
     return { input: texts }
   },
-  vectors: ({ data }) =>
-    arrayOr(data)
-      .map(recordOr)
-      .toSorted((a, b) => Number(a.index) - Number(b.index))
-      .map(({ embedding }) => embedding),
+  vectors: ({ data }) => inPlace(arrayOr(data), 'index').map(({ embedding }) => embedding),
 }

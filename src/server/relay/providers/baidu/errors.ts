@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../../json/json-value.ts'
+import { wordOf, type JsonRecord } from '../../json/json-value.ts'
 import { textOr } from '../members.ts'
 import { statedError } from '../stated-error.ts'
 
@@ -50,6 +50,5 @@ export const STALE_CODES: ReadonlySet<unknown> = new Set([13, 14, 100, 110, 111]
 /** Undefined: there is nothing wrong with this answer or event. */
 export function baiduErrorIn({ error_code: code, error_msg: words }: JsonRecord): unknown {
   if (code === undefined || code === null || code === 0) return undefined
-  const number = Number(code)
-  return statedError(STATUSES[number] ?? OTHER_STATUS, code, textOr(words))
+  return statedError(STATUSES[Number(wordOf(code))] ?? OTHER_STATUS, code, textOr(words))
 }

@@ -4,6 +4,7 @@ import { dialects, upstreamDialects } from '../../dialect/dialects.ts'
 import { providerOf, type Task } from '../../dialect/provider.ts'
 import { eventOf } from '../../dialect/wire.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
+import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
  * Words of the first Qianfan, by examples in the shapes that Baidu's reference shows:
@@ -35,14 +36,7 @@ test.each<[string, Task, string | null]>([
   ['ERNIE-4.0-8K', 'images', null],
 ])('%s, %s: %s', (model, task, path) => {
   const channel = { type: 15, key: 'ak|sk', baseUrl: '', apiVersion: '' }
-  const call = {
-    task,
-    model,
-    isStream: false,
-    clientQuery: new URLSearchParams(),
-    clientHeaders: {},
-    ownAddress: '',
-  }
+  const call = aProviderCall({ task, model })
   const url = providerOf(15, model, task)?.url(channel, call)
   expect(url).toBe(path === null ? null : BASE + path)
   expect(providerOf(15, model, task)?.url({ ...channel, key: 'ak' }, call)).toBeNull()

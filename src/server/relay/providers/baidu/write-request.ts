@@ -6,11 +6,11 @@ import type {
   UserPart,
 } from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { turnsOf } from '../../canonical/turns.ts'
+import { resultsApart, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
-import { joinedText, mediaOf, present, resultText } from '../members.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { joinedText, resultText } from '../members.ts'
 import { demandedTool, functionOf, shownTools } from '../one-call.ts'
 
 const STOPS_MAX = 4
@@ -122,9 +122,8 @@ const writeResult = (result: ToolResultPart, name: string): JsonRecord => ({
 
 /** `told`: calls whose results stand beside them already. */
 function writeUser(parts: readonly UserPart[], told: readonly string[]): JsonRecord[] {
-  const results = parts.filter((part) => part.kind === 'toolResult')
-  const rest = parts.filter((part) => part.kind !== 'toolResult')
-  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest].map((part) => {
+  const { results, said } = resultsApart(parts)
+  const texts = said.map((part) => {
     if (part.kind === 'text') return part.text
     if (part.source.from === 'text') return part.source.text
     throw unsupportedField(part.at)
@@ -133,7 +132,7 @@ function writeUser(parts: readonly UserPart[], told: readonly string[]): JsonRec
     ...results
       .filter(({ callId }) => !told.includes(callId))
       .map((result) => writeResult(result, result.name ?? '')),
-    ...(said.length === 0 ? [] : [{ role: 'user', content: said.join('\n\n') }]),
+    ...(texts.length === 0 ? [] : [{ role: 'user', content: texts.join('\n\n') }]),
   ]
 }
 

@@ -1,7 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
-import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, isRecord, present, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { present } from '../members.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 import { fetchEach, jsonAnswer, sumOfCounts, takenOut, unusable } from '../rewritten.ts'
 

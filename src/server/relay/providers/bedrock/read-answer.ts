@@ -7,6 +7,7 @@ import type {
 } from '../../canonical/chat-answer.ts'
 import {
   checkedFigures,
+  NO_FIGURES,
   NO_USAGE,
   usageOfParts,
   usageRefused,
@@ -97,14 +98,12 @@ function readConverseUsage(value: unknown, tokensMax: number): UsageReading {
   if (hourTokens > written) return usageRefused('inconsistent')
   return usageOfParts(
     {
+      ...NO_FIGURES,
       freshTokens: input,
       cachedTokens: figures.read ?? 0,
       cacheWriteTokens: written - hourTokens,
       cacheWriteHourTokens: hourTokens,
       answerTokens: output,
-      thoughtTokens: 0,
-      thoughtInsideTokens: 0,
-      extras: {},
     },
     tokensMax,
   )

@@ -12,8 +12,8 @@ import { unsupportedField } from '../../canonical/reading.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
-import { argumentsOf, present } from '../members.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { argumentsOf } from '../members.ts'
 
 const TEMPERATURE_MAX = 1
 const STOPS_MAX = 4

@@ -1,5 +1,4 @@
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { present } from '../members.ts'
+import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 
 /**

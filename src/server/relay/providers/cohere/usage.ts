@@ -1,5 +1,6 @@
 import {
   checkedFigures,
+  NO_FIGURES,
   NO_USAGE,
   usageOfParts,
   usageRefused,
@@ -31,17 +32,7 @@ export function readCohereUsage(value: unknown, tokensMax: number): UsageReading
   if (input === null) return usageRefused('shape')
   // What was billed may be less than what was read from the cache.
   const cachedTokens = Math.min(figures.cached ?? 0, input)
-  return usageOfParts(
-    {
-      freshTokens: input - cachedTokens,
-      cachedTokens,
-      cacheWriteTokens: 0,
-      cacheWriteHourTokens: 0,
-      answerTokens: output ?? 0,
-      thoughtTokens: 0,
-      thoughtInsideTokens: 0,
-      extras: {},
-    },
-    tokensMax,
-  )
+  const freshTokens = input - cachedTokens
+  const parts = { ...NO_FIGURES, freshTokens, cachedTokens, answerTokens: output ?? 0 }
+  return usageOfParts(parts, tokensMax)
 }

@@ -8,11 +8,11 @@ import type {
 } from '../../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { turnsOf } from '../../canonical/turns.ts'
+import { resultsApart, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
-import { joinedText, mediaOf, present, resultText } from '../members.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { joinedText, resultText } from '../members.ts'
 
 const STOPS_MAX = 5
 /** Tokens of thought that an effort stands for. */
@@ -108,10 +108,7 @@ function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
 
 function writeTurn(turn: Message): JsonRecord[] {
   if (turn.role === 'assistant') return [writeAssistant(turn.parts)]
-  const results = turn.parts.filter((part) => part.kind === 'toolResult')
-  const rest = turn.parts.filter((part) => part.kind !== 'toolResult')
-  // Pictures in a result follow as the user's.
-  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest]
+  const { results, said } = resultsApart(turn.parts)
   return [
     ...results.map(writeResult),
     ...(said.length === 0 ? [] : [{ role: 'user', content: contentOf(said) }]),

@@ -1,8 +1,7 @@
 import type { AnswerPart, ChatAnswer, ChatEvent, Finish } from '../../canonical/chat-answer.ts'
 import {
-  checkedFigures,
   NO_USAGE,
-  usageOfParts,
+  usageOfTwo,
   usageRefused,
   USAGE_TOKENS_MAX,
   type UsageReading,
@@ -162,20 +161,5 @@ function readCozeUsage(value: unknown, tokensMax: number): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
   const sent = { input: value.input_count, output: value.output_count }
-  const figures = checkedFigures(sent, () => tokensMax)
-  if (typeof figures === 'string') return usageRefused(figures)
-  if (figures.input === null || figures.output === null) return usageRefused('shape')
-  return usageOfParts(
-    {
-      freshTokens: figures.input,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWriteHourTokens: 0,
-      answerTokens: figures.output,
-      thoughtTokens: 0,
-      thoughtInsideTokens: 0,
-      extras: {},
-    },
-    tokensMax,
-  )
+  return usageOfTwo(sent, tokensMax, usageRefused('shape'))
 }

@@ -2,23 +2,22 @@ import { unsupportedField } from '../../canonical/reading.ts'
 import type { ProviderCall } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, present, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
+import type { StepAnswer, Steps, Walk } from '../../transport/upstream-steps.ts'
+import { followed } from '../followed-work.ts'
+import { textOr } from '../members.ts'
 import {
-  StepFailed,
-  type StepAnswer,
-  type Steps,
-  type Walk,
-} from '../../transport/upstream-steps.ts'
-import { present, textOr } from '../members.ts'
-import {
+  AS_USUAL,
   jsonAnswer,
   membersOf,
+  picturesAt,
   recordIn,
   rewritten,
   sentSeconds,
   takenOut,
   unusable,
+  WANTED,
   withBody,
 } from '../rewritten.ts'
 import { failedTask, inOpenaisWords } from './errors.ts'
@@ -32,12 +31,8 @@ import { failedTask, inOpenaisWords } from './errors.ts'
 export const drawsAtOnce = (model: string): boolean =>
   /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model)
 
-/** What the client wants back: for the walk, and not sent. */
-const WANTED = 'response_format'
 /** Members that change nothing about a picture. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('user stream partial_images'.split(' '))
-/** Words that ask for what is done anyhow. */
-const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', 'vivid', null])
 
 /** Members that OpenAI does not know go to the model as they are, among its parameters. */
 export function pictureEdits(body: ScannedBody, { model }: ProviderCall): MemberEdit[] {
@@ -68,7 +63,8 @@ function parameterOf(name: string, value: unknown): JsonRecord {
   switch (name) {
     case 'size':
       if (value === null || value === 'auto') return {}
-      return { size: String(value).replace('x', '*') }
+      if (typeof value !== 'string') throw unsupportedField('size')
+      return { size: value.replace('x', '*') }
     case 'quality':
     case 'background':
     case 'moderation':
@@ -93,49 +89,26 @@ export const pictureWalk: Walk = async (steps, request) => {
   if (isTask && made.task_status !== 'SUCCEEDED') return failedTask(made)
   const addresses = [...addressesOfTask(made), ...addressesInChoices(made)]
   if (addresses.length === 0) return noPicture(made)
-  const data = []
-  for (const url of addresses) {
-    data.push(wanted === 'b64_json' ? { b64_json: await bytesAt(steps, request, url) } : { url })
-  }
+  const askFor = (address: string): UpstreamRequest | null => fileOf(request, address)
+  const data = await picturesAt(steps, addresses, { wanted, askFor })
   return jsonAnswer({ created: sentSeconds(answer), data })
 }
 
-/** How long until a task is asked about again; the last figure goes on. */
-const PAUSES_MS = [250, 500, 1000, 2000, 3000]
-const PENDING_MAX_MS = 600_000
-/** Failures to learn how it stands that are passed over, one after the other. */
-const MISSES_MAX = 3
 const OVER: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED', 'UNKNOWN'])
 const TASK_ID = /^[\w-]{1,64}$/
 
-/** The answer that says how the task ended; one that nobody waits for any more is cancelled. */
-async function finishedTask(
+/** The answer that says how the task ended. */
+function finishedTask(
   steps: Steps,
   request: UpstreamRequest,
   { task_id: id }: JsonRecord,
-): Promise<StepAnswer> {
-  if (!TASK_ID.test(String(id))) return unusable('the task has no id')
-  const asking = askAbout(request, String(id))
-  const cancel = (): void => steps.tell({ ...asking, url: `${asking.url}/cancel`, method: 'POST' })
-  let misses = 0
-  let waitedMs = 0
-  try {
-    for (let question = 0; waitedMs < PENDING_MAX_MS; question += 1) {
-      const pauseMs = PAUSES_MS[Math.min(question, PAUSES_MS.length - 1)] ?? 0
-      await steps.wait(pauseMs)
-      waitedMs += pauseMs
-      const answer = await steps.fetch(asking)
-      const isGood = answer.status === 200
-      if (isGood && OVER.has(recordOr(recordIn(answer).output).task_status)) return answer
-      misses = isGood ? 0 : misses + 1
-      if (misses === MISSES_MAX) return answer
-    }
-  } catch (error) {
-    if (steps.isAborted) cancel()
-    throw error
-  }
-  cancel()
-  throw new StepFailed('timeout')
+): Promise<StepAnswer> | StepAnswer {
+  if (!TASK_ID.test(wordOf(id))) return unusable('the task has no id')
+  const asking = askAbout(request, wordOf(id))
+  const cancel: UpstreamRequest = { ...asking, url: `${asking.url}/cancel`, method: 'POST' }
+  const isOver = (answer: StepAnswer): boolean =>
+    OVER.has(recordOr(recordIn(answer).output).task_status)
+  return followed(steps, { asking, cancel, isOver })
 }
 
 /** Tasks are beside the services. */
@@ -175,24 +148,15 @@ function noPicture({ results }: JsonRecord): StepAnswer {
 const FILE_HOST = /\.aliyuncs\.com$/
 
 /**
- * A picture's bytes in base64. An answer is believed about Alibaba's own storage and the channel's
+ * The request for a picture. An answer is believed about Alibaba's own storage and the channel's
  * own host, and about nothing else; the key stays here.
  */
-async function bytesAt(steps: Steps, request: UpstreamRequest, address: string): Promise<string> {
+function fileOf(request: UpstreamRequest, address: string): UpstreamRequest | null {
   const place = URL.canParse(address) ? new URL(address) : null
   const isOwn = place?.origin === new URL(request.url).origin
   const isTheirs = place?.protocol === 'https:' && FILE_HOST.test(place.hostname)
-  if (place === null || place.username !== '' || !(isOwn || isTheirs))
-    throw new StepFailed('unreachable')
+  if (place === null || place.username !== '' || !(isOwn || isTheirs)) return null
   const headers = { accept: '*/*', 'user-agent': 'Gatehouse' }
   const { seal: _seal, ...plain } = request
-  const { status, body } = await steps.fetch({
-    ...plain,
-    url: place.href,
-    method: 'GET',
-    headers,
-    body: null,
-  })
-  if (status !== 200) throw new StepFailed('cut')
-  return body.toString('base64')
+  return { ...plain, url: place.href, method: 'GET', headers, body: null }
 }

@@ -1,9 +1,8 @@
 import { invalidField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, isRecord, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { present } from '../members.ts'
 import { jsonAnswer, membersOf, recordIn, rewritten } from '../rewritten.ts'
 import { inOpenaisWords } from './errors.ts'
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { providerOf } from '../../dialect/provider.ts'
 import { languageOf, lookAtTranslation, readTranslation } from './translation.ts'
+import { aProviderCall } from '../../../test/provider-call.ts'
 
 /** Answers as DeepL's API reference shows them, "Translate text". */
 
@@ -25,14 +26,7 @@ test.each([
   ['https://proxy.example', 'k:fx', 'https://proxy.example/v2/translate'],
   ['https://proxy.example/v2', 'k', 'https://proxy.example/v2/translate'],
 ])('the address of a channel at %j with the key %s', (baseUrl, key, url) => {
-  const call = {
-    task: 'chat' as const,
-    model: 'deepl-zh',
-    isStream: false,
-    clientQuery: new URLSearchParams(),
-    clientHeaders: {},
-    ownAddress: '',
-  }
+  const call = aProviderCall({ model: 'deepl-zh' })
   expect(providerOf(38)?.url({ type: 38, key, baseUrl, apiVersion: '' }, call)).toBe(url)
   const embedding = { ...call, task: 'embeddings' as const }
   expect(providerOf(38)?.url({ type: 38, key, baseUrl, apiVersion: '' }, embedding)).toBeNull()

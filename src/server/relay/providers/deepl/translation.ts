@@ -3,6 +3,7 @@ import type { ChatRequest, UserPart } from '../../canonical/chat-request.ts'
 import { missingField, unsupportedField } from '../../canonical/reading.ts'
 import {
   checkedFigures,
+  NO_FIGURES,
   NO_USAGE,
   usageOfParts,
   usageRefused,
@@ -83,17 +84,7 @@ function readCharacters(answer: JsonRecord, tokensMax: number): UsageReading {
     if (typeof figures === 'string') return usageRefused(figures)
     freshTokens += figures.billed ?? 0
   }
-  return usageOfParts({ ...NOTHING_USED, freshTokens }, tokensMax)
-}
-
-const NOTHING_USED = {
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteHourTokens: 0,
-  answerTokens: 0,
-  thoughtTokens: 0,
-  thoughtInsideTokens: 0,
-  extras: {},
+  return usageOfParts({ ...NO_FIGURES, freshTokens }, tokensMax)
 }
 
 /** For an upstream that does not say what it bills: its words, counted as a prompt would be. */

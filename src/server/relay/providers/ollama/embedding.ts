@@ -1,6 +1,5 @@
-import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, present, type JsonRecord } from '../../json/json-value.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
-import { present } from '../members.ts'
 
 /** Source: Ollama's API reference, "Generate embeddings". */
 export const ollamaEmbedding: NativeEmbedding = {

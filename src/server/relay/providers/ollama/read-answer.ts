@@ -7,6 +7,7 @@ import type {
 } from '../../canonical/chat-answer.ts'
 import {
   checkedFigures,
+  NO_FIGURES,
   NO_USAGE,
   usageOfParts,
   usageRefused,
@@ -84,19 +85,8 @@ function readOllamaUsage(answer: JsonRecord, tokensMax: number): UsageReading {
   if (typeof figures === 'string') return usageRefused(figures)
   if (figures.prompt === null) return figures.completion === null ? NO_USAGE : usageRefused('shape')
   if (figures.completion === null && !Array.isArray(answer.embeddings)) return usageRefused('shape')
-  return usageOfParts(
-    {
-      freshTokens: figures.prompt,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWriteHourTokens: 0,
-      answerTokens: figures.completion ?? 0,
-      thoughtTokens: 0,
-      thoughtInsideTokens: 0,
-      extras: {},
-    },
-    tokensMax,
-  )
+  const parts = { freshTokens: figures.prompt, answerTokens: figures.completion ?? 0 }
+  return usageOfParts({ ...NO_FIGURES, ...parts }, tokensMax)
 }
 
 export function lookAtOllama(bytes: Buffer, tokensMax: number): AnswerReading {

@@ -8,11 +8,11 @@ import type {
 } from '../../canonical/chat-request.ts'
 import { mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { toolNames, turnsOf } from '../../canonical/turns.ts'
+import { resultsApart, toolNames, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
-import { argumentsOf, joinedText, mediaOf, present, resultText } from '../members.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { argumentsOf, joinedText, resultText } from '../members.ts'
 
 /** Models that take how much they think as a word; others only whether. */
 const THINKS_BY_WORD = /gpt-oss/i
@@ -93,10 +93,7 @@ function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
 
 function writeTurn(turn: Message, names: ReadonlyMap<string, string>): JsonRecord[] {
   if (turn.role === 'assistant') return [writeAssistant(turn.parts)]
-  const results = turn.parts.filter((part) => part.kind === 'toolResult')
-  const rest = turn.parts.filter((part) => part.kind !== 'toolResult')
-  // Pictures in a result follow as the user's.
-  const said = [...results.flatMap((result) => mediaOf(result.parts)), ...rest]
+  const { results, said } = resultsApart(turn.parts)
   return [
     ...results.map((result) => writeResult(result, names)),
     ...(said.length === 0 ? [] : [writeUser(said)]),

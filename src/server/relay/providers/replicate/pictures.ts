@@ -2,11 +2,20 @@ import type { ProviderCall } from '../../dialect/provider.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { present, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
-import { StepFailed, type Steps, type Walk } from '../../transport/upstream-steps.ts'
-import { present, textOr } from '../members.ts'
-import { jsonAnswer, membersOf, recordIn, rewritten, takenOut, withBody } from '../rewritten.ts'
+import type { Walk } from '../../transport/upstream-steps.ts'
+import { textOr } from '../members.ts'
+import {
+  jsonAnswer,
+  membersOf,
+  picturesAt,
+  recordIn,
+  rewritten,
+  takenOut,
+  WANTED,
+  withBody,
+} from '../rewritten.ts'
 import { fileOf, versionOf } from './address.ts'
 import { failureOf } from './read-answer.ts'
 
@@ -15,9 +24,6 @@ import { failureOf } from './read-answer.ts'
  * reference, "Create image"; Replicate's HTTP API reference, "Create a prediction", and the input
  * schemas of its official picture models.
  */
-
-/** The member by which the walk learns what the client wants back; it is not sent. */
-const WANTED = 'response_format'
 
 /** Members that change nothing about a picture. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(['model', 'user', 'stream', 'partial_images', 'n'])
@@ -67,7 +73,7 @@ function inputOf(name: string, value: unknown): JsonRecord {
 
 function sizeOf(value: unknown): JsonRecord {
   if (value === null || value === 'auto') return {}
-  const found = /^(\d{2,5})x(\d{2,5})$/.exec(String(value))
+  const found = /^(\d{2,5})x(\d{2,5})$/.exec(wordOf(value))
   if (found === null) throw unsupportedField('size')
   const [width, height] = [Number(found[1]), Number(found[2])]
   const shared = divisorOf(width, height)
@@ -88,10 +94,8 @@ export const drawn =
     const failure = failureOf(prediction)
     if (failure !== undefined) return jsonAnswer({ error: failure })
     const addresses = addressesIn(prediction.output)
-    const data =
-      wanted === 'b64_json'
-        ? await fetchAll(steps, request, addresses)
-        : addresses.map((url) => ({ url }))
+    const askFor = (address: string): UpstreamRequest | null => fileOf(request, address)
+    const data = await picturesAt(steps, addresses, { wanted, askFor })
     return jsonAnswer({ created: createdSeconds(prediction), data })
   }
 
@@ -104,29 +108,4 @@ const MS_PER_SECOND = 1000
 function createdSeconds({ created_at: created }: JsonRecord): number {
   const ms = Date.parse(textOr(created))
   return Number.isNaN(ms) ? 0 : Math.floor(ms / MS_PER_SECOND)
-}
-
-const DATA_URL = /^data:[^,]*;base64,/
-
-async function fetchAll(
-  steps: Steps,
-  request: UpstreamRequest,
-  addresses: readonly string[],
-): Promise<JsonRecord[]> {
-  const pictures: JsonRecord[] = []
-  for (const address of addresses) {
-    pictures.push({ b64_json: await pictureAt(steps, request, address) })
-  }
-  return pictures
-}
-
-/** A picture's bytes in base64. What lies where nobody here goes fails the call. */
-async function pictureAt(steps: Steps, request: UpstreamRequest, address: string): Promise<string> {
-  const inline = DATA_URL.exec(address)
-  if (inline !== null) return address.slice(inline[0].length)
-  const asking = fileOf(request, address)
-  if (asking === null) throw new StepFailed('unreachable')
-  const { status, body } = await steps.fetch(asking)
-  if (status !== 200) throw new StepFailed('cut')
-  return body.toString('base64')
 }

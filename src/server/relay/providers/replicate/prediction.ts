@@ -1,13 +1,8 @@
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import { parseJson, recordOr } from '../../json/json-value.ts'
 import type { UpstreamRequest, Via } from '../../transport/upstream-call.ts'
-import {
-  inSteps,
-  StepFailed,
-  type StepAnswer,
-  type Steps,
-  type Walk,
-} from '../../transport/upstream-steps.ts'
+import { inSteps, type StepAnswer, type Steps, type Walk } from '../../transport/upstream-steps.ts'
+import { cancelledIfLeft, followed } from '../followed-work.ts'
 import { textOr } from '../members.ts'
 import { namedEvents, namedEvent } from '../named-events.ts'
 import { recordIn } from '../rewritten.ts'
@@ -17,20 +12,13 @@ import { isOver, PREDICTION } from './read-answer.ts'
 
 /**
  * A prediction from its beginning to its end: it is created, and then followed by its stream or
- * asked about until it is over. One that nobody waits for any more is cancelled, as it goes on
- * costing money. Sources: Replicate's HTTP API reference, "Create a prediction", "Get a
- * prediction", "Cancel a prediction"; "Streaming output".
+ * asked about until it is over. Sources: Replicate's HTTP API reference, "Create a prediction",
+ * "Get a prediction", "Cancel a prediction"; "Streaming output".
  */
 export function replicateVia(_channel: ProviderChannel, { task, isStream }: ProviderCall): Via {
   if (task === 'images') return inSteps(drawn(finishedPrediction))
   return inSteps(isStream ? streamedPrediction : finishedPrediction)
 }
-
-/** How long until a prediction is asked about again; the last figure goes on. */
-const PAUSES_MS = [250, 500, 1000, 2000, 3000]
-const PENDING_MAX_MS = 600_000
-/** Failures to learn how it stands that are passed over, one after the other. */
-const MISSES_MAX = 3
 
 /** A prediction whose result comes with its last answer. */
 const finishedPrediction: Walk = async (steps, request) => {
@@ -47,38 +35,10 @@ async function untilOver(
   created: StepAnswer,
 ): Promise<StepAnswer> {
   const asking = askAbout(request, textOr(recordIn(created).id))
-  if (asking === null || isOver(recordIn(created))) return asGood(created)
-  return cancelledIfLeft(steps, asking, async () => {
-    let misses = 0
-    let waitedMs = 0
-    for (let question = 0; waitedMs < PENDING_MAX_MS; question += 1) {
-      const pauseMs = PAUSES_MS[Math.min(question, PAUSES_MS.length - 1)] ?? 0
-      await steps.wait(pauseMs)
-      waitedMs += pauseMs
-      const answer = await steps.fetch(asking)
-      if (isGood(answer) && isOver(recordIn(answer))) return asGood(answer)
-      misses = isGood(answer) ? 0 : misses + 1
-      if (misses === MISSES_MAX) return answer
-    }
-    steps.tell(cancelOf(asking))
-    throw new StepFailed('timeout')
-  })
-}
-
-/** Predictions are created with 201 or 202, and read with 200. */
-const asGood = (answer: StepAnswer): StepAnswer => ({ ...answer, status: 200 })
-
-async function cancelledIfLeft<T>(
-  steps: Steps,
-  asking: UpstreamRequest,
-  follow: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await follow()
-  } catch (error) {
-    if (steps.isAborted) steps.tell(cancelOf(asking))
-    throw error
-  }
+  // Predictions are created with 201 or 202.
+  if (asking === null || isOver(recordIn(created))) return { ...created, status: 200 }
+  const isEnd = (answer: StepAnswer): boolean => isOver(recordIn(answer))
+  return followed(steps, { asking, cancel: cancelOf(asking), isOver: isEnd })
 }
 
 /** A prediction whose text comes as it is written; its figures follow when it is over. */
@@ -92,13 +52,15 @@ const streamedPrediction: Walk = async (steps, request) => {
 
   let isDone = false
   const reader = namedEvents.reader()
-  await cancelledIfLeft(steps, asking, () =>
+  const cancel = cancelOf(asking)
+  await cancelledIfLeft(steps, { cancel }, () =>
     steps.pass(stream, (chunk) => {
       isDone ||= reader.push(chunk).some(isLast)
       return isDone
     }),
   )
   if (isDone) await addFigures(steps, asking)
+  else steps.tell(cancel)
   return null
 }
 

@@ -1,9 +1,7 @@
 import type { ChatAnswer, ChatEvent, Finish } from '../../canonical/chat-answer.ts'
 import {
-  checkedFigures,
   NO_USAGE,
-  usageOfParts,
-  usageRefused,
+  usageOfTwo,
   USAGE_TOKENS_MAX,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
@@ -110,20 +108,5 @@ export class ReplicateStreamReader implements StreamReader {
 /** Models that are sold by the token say how many; others by the second, and nothing of tokens. */
 function readMetrics(value: unknown, tokensMax: number): UsageReading {
   const { input_token_count: input, output_token_count: output } = recordOr(value)
-  const figures = checkedFigures({ input, output }, () => tokensMax)
-  if (typeof figures === 'string') return usageRefused(figures)
-  if (figures.input === null || figures.output === null) return NO_USAGE
-  return usageOfParts(
-    {
-      freshTokens: figures.input,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWriteHourTokens: 0,
-      answerTokens: figures.output,
-      thoughtTokens: 0,
-      thoughtInsideTokens: 0,
-      extras: {},
-    },
-    tokensMax,
-  )
+  return usageOfTwo({ input, output }, tokensMax, NO_USAGE)
 }

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { upstreamDialects } from '../../dialect/dialects.ts'
-import { providerOf, type ProviderCall, type Task } from '../../dialect/provider.ts'
+import { providerOf, type Task } from '../../dialect/provider.ts'
 import { scanBody } from '../../json/body-scan.ts'
 import { splice } from '../../json/body-splice.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 import { namedEvents } from '../named-events.ts'
 import { askAbout, cancelOf, fileOf, streamOf } from './address.ts'
 import { pictureEdits } from './pictures.ts'
+import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
  * Predictions and streams as Replicate's documentation shows them: HTTP API reference, "Get a
@@ -15,14 +16,7 @@ import { pictureEdits } from './pictures.ts'
  */
 const { replicate } = upstreamDialects
 
-const callFor = (model: string, task: Task = 'chat'): ProviderCall => ({
-  task,
-  model,
-  isStream: false,
-  clientQuery: new URLSearchParams(),
-  clientHeaders: {},
-  ownAddress: '',
-})
+const callFor = (model: string, task: Task = 'chat') => aProviderCall({ task, model })
 const urlOf = (baseUrl: string, model: string, task: Task = 'chat') =>
   providerOf(46, model, task)?.url(
     { type: 46, key: 'k', baseUrl, apiVersion: '' },
@@ -215,6 +209,7 @@ describe('pictures', () => {
     [{ style: 'natural' }, 'style'],
     [{ background: 'transparent' }, 'background'],
     [{ size: 'large' }, 'size'],
+    [{ size: { toString: 1 } }, 'size'],
   ])('%j is refused by its name', (request, field) => {
     expect(() => sent(request)).toThrow(expect.objectContaining({ params: { field } }))
   })

@@ -10,8 +10,8 @@ import { missingField, unsupportedField } from '../../canonical/reading.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
-import { joinedText, present } from '../members.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { joinedText } from '../members.ts'
 import { versionOf } from './address.ts'
 
 /** What models call the limit of their answer, and pictures that they are shown. */

@@ -1,34 +1,27 @@
+import { createHash } from 'node:crypto'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  startFakeUpstream,
-  type FakeUpstream,
-} from '../../../../../tools/fake-upstream/fake-upstream.ts'
+import type { Duplex } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstream.ts'
 import { SPARK_ACCOUNT } from '../../../../../tools/fake-upstream/native/spark-frames.ts'
 import { createEgress, type Egress } from '../../../egress/egress.ts'
 import { eventually } from '../../../test/relay-setup.ts'
+import { useUpstream } from '../../../test/use-upstream.ts'
 import { upstreamDialects } from '../../dialect/dialects.ts'
 import { finished, sealedBy } from '../../dialect/finish.ts'
-import { providerOf, type ProviderCall, type ProviderChannel } from '../../dialect/provider.ts'
+import { providerOf, type ProviderChannel } from '../../dialect/provider.ts'
 import { dialects } from '../../dialect/dialects.ts'
 import { parseJson } from '../../json/json-value.ts'
 import { callUpstream, type UpstreamRequest } from '../../transport/upstream-call.ts'
 import { signedQuery } from './address.ts'
+import { aProviderCall } from '../../../test/provider-call.ts'
 
 /** Calls over a WebSocket, without the relay around them. */
 
 let upstream: FakeUpstream
 let egress: Egress
-beforeAll(async () => {
-  upstream = await startFakeUpstream()
-  egress = createEgress({ allowPrivate: true })
-})
-afterAll(async () => {
-  await egress.close()
-  await upstream.close()
-})
-beforeEach(() => void upstream.seen())
+useUpstream((now) => ({ upstream, egress } = now))
 
 const { appId, secret, key } = SPARK_ACCOUNT
 const NOW = 1_800_000_000
@@ -52,14 +45,7 @@ function requestFor({ model = 'Spark-Max', base, isStream = true, request }: Ove
     baseUrl: base ?? upstream.url,
     apiVersion: '',
   }
-  const to: ProviderCall = {
-    task: 'chat',
-    model,
-    isStream,
-    clientQuery: new URLSearchParams(),
-    clientHeaders: {},
-    ownAddress: '',
-  }
+  const to = aProviderCall({ model, isStream })
   const provider = providerOf(18, model)
   const url = provider?.url(channel, to) ?? null
   if (provider === null || url === null) throw new Error('no such provider')
@@ -189,6 +175,16 @@ describe('deadlines and ends', () => {
     const early = start({})
     early.call.abort()
     expect(await early.ended).toBe('unsent')
+    const connecting = start({})
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve()
+    connecting.call.abort()
+    expect(await connecting.ended).toBe('unsent')
+    const silent = await startSockets(() => {}, '')
+    const unanswered = start({ base: silent.base })
+    await eventually(() => silent.count() > 0, 'the wish for a socket')
+    unanswered.call.abort()
+    expect(await unanswered.ended).toBe('unsent')
+    silent.close()
     const late = start({ model: 'SparkDesk-v3.5-x+hang' })
     const [seen] = await eventually(() => {
       const calls = upstream.seen()
@@ -203,7 +199,7 @@ describe('deadlines and ends', () => {
     ['nothing comes', { words: 'slow-chunk-10', idleTimeoutMs: AMPLE_MS }, 'end', ANSWER],
     [
       'no time runs out',
-      { words: 'hang-mid-stream', idleTimeoutMs: 40 },
+      { words: 'hang-mid-stream', idleTimeoutMs: 150 },
       'timeout',
       'The answer is ',
     ],
@@ -212,13 +208,87 @@ describe('deadlines and ends', () => {
     const { call, heard, ended } = start({ model, request: { idleTimeoutMs }, isPaused: true })
     await eventually(() => heard.text !== '', 'the first frame')
     const before = heard.text
-    const waited = new Promise((resolve) => setTimeout(() => resolve('still waiting'), 80))
+    const waited = new Promise((resolve) => setTimeout(() => resolve('still waiting'), 250))
     expect(await Promise.race([ended, waited])).toBe('still waiting')
     if (words === 'slow-chunk-10') expect(heard.text).toBe(before)
     call.resume()
     expect(await ended).toBe(end)
     expect(textsIn(heard.text)).toBe(text)
   })
+})
+
+const AGREES = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+
+/** A server that agrees to everybody, or says something else, and then does this. */
+async function startSockets(onSocket: (socket: Duplex) => void, says = AGREES) {
+  const server = http.createServer()
+  const sockets: Duplex[] = []
+  server.on('upgrade', (request, socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    const accept = createHash('sha1')
+      .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64')
+    if (says !== '') socket.write(`${says}Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
+    onSocket(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  const { port } = server.address() as AddressInfo
+  return {
+    base: `http://127.0.0.1:${port}`,
+    count: () => sockets.length,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** A short text from a server, unmasked. */
+const frameOf = (text: string): Buffer =>
+  Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)])
+
+describe('a server that means no good', () => {
+  test('sends frames that say nothing, without end: the answer is too long', async () => {
+    const server = await startSockets((socket) => {
+      socket.write(Buffer.alloc(70_000 * 4, frameOf('{}')))
+    })
+    const request = { idleTimeoutMs: 1000 }
+    expect(await start({ base: server.base, isStream: false, request }).ended).toBe('cut')
+    server.close()
+  })
+
+  test('asks whether we are there, and does not hear: it is not told for ever', async () => {
+    const ping = Buffer.concat([Buffer.from([0x89, 125]), Buffer.alloc(125)])
+    const pings = Buffer.alloc(240_000 * ping.length, ping)
+    let heard = 0
+    const { promise: isGone, resolve: end } = Promise.withResolvers<void>()
+    const server = await startSockets((socket) => {
+      socket.pause()
+      socket.on('data', (chunk: Buffer) => (heard += chunk.length))
+      socket.on('end', () => end())
+      socket.write(pings)
+      socket.write(frameOf('{"header":{"status":2}}'), () => socket.resume())
+    })
+    expect(await start({ base: server.base }).ended).toBe('end')
+    await isGone
+    expect(heard).toBeLessThan(pings.length / 2)
+    server.close()
+  })
+})
+
+test('whoever listens may stumble: the call fails, and nothing else', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  callUpstream(egress, requestFor({}), {
+    onHead() {},
+    onData() {
+      throw new Error('a listener that stumbles')
+    },
+    onEnd: () => resolve('end'),
+    onFailure: (failure) => resolve(failure),
+  })
+  expect(await promise).toBe('cut')
 })
 
 describe('the rules for outgoing calls', () => {

@@ -31,6 +31,8 @@ const BAD_FRAME = new Error('a frame that is no JSON object')
 const TOO_MUCH = new Error('the answer is too long')
 /** Of a whole answer, with everything around its pieces. */
 const WHOLE_BYTES_MAX = 32 * 1024 * 1024
+/** What holding a frame takes beside its text. */
+const FRAME_BYTES = 512
 
 class FramesCall implements UpstreamCall {
   private readonly request: UpstreamRequest
@@ -100,6 +102,8 @@ class FramesCall implements UpstreamCall {
   }
 
   fail(error: Error): void {
+    // Giving up brings about other failures, and has said already what it is.
+    if (this.isAborted) return
     this.failAs(error === SILENT ? 'timeout' : this.hasAnswer ? 'cut' : 'unreachable', error)
   }
 
@@ -132,7 +136,7 @@ class FramesCall implements UpstreamCall {
   private keep(frame: JsonRecord, bytes: number): void {
     this.hasAnswer = true
     this.frames.push(frame)
-    this.framesLength += bytes
+    this.framesLength += bytes + FRAME_BYTES
     if (this.framesLength > WHOLE_BYTES_MAX) this.fail(TOO_MUCH)
   }
 

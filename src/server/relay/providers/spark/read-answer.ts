@@ -1,7 +1,14 @@
 import type { ChatAnswer, Finish } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  wordOf,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
 import type { EventReport } from '../followed-stream.ts'
 import { madeId, textOr } from '../members.ts'
@@ -99,7 +106,7 @@ const OTHER_STATUS = 502
 function errorIn(frame: JsonRecord): unknown {
   const { code, message } = recordOr(frame.header)
   if (isFine(code)) return undefined
-  return statedError(STATUSES[Number(code)] ?? OTHER_STATUS, code, textOr(message))
+  return statedError(STATUSES[Number(wordOf(code))] ?? OTHER_STATUS, code, textOr(message))
 }
 
 export function lookAtSpark(bytes: Buffer, tokensMax: number): AnswerReading {

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { dialects, upstreamDialects } from '../../dialect/dialects.ts'
 import { finished } from '../../dialect/finish.ts'
-import { providerOf, type ProviderCall, type ProviderChannel } from '../../dialect/provider.ts'
+import { providerOf, type ProviderChannel } from '../../dialect/provider.ts'
 import { eventOf } from '../../dialect/wire.ts'
 import { parseJson, type JsonRecord } from '../../json/json-value.ts'
 import { signedQuery } from './address.ts'
 import { joinedFrames } from './read-answer.ts'
+import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
  * Words of Spark, by examples in the shapes that iFlytek's reference shows: "Web API", "General URL
@@ -15,14 +16,7 @@ import { joinedFrames } from './read-answer.ts'
 const { spark } = upstreamDialects
 
 const CHANNEL: ProviderChannel = { type: 18, key: 'app|secret|key', baseUrl: '', apiVersion: '' }
-const CALL: ProviderCall = {
-  task: 'chat',
-  model: 'Spark-Max',
-  isStream: true,
-  clientQuery: new URLSearchParams(),
-  clientHeaders: {},
-  ownAddress: '',
-}
+const CALL = aProviderCall({ model: 'Spark-Max', isStream: true })
 
 test.each<[model: string, version: string, path: string | null, domain: string]>([
   ['Spark-Lite', '', '/v1.1/chat', 'lite'],

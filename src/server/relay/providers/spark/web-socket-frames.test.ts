@@ -46,6 +46,14 @@ describe('what comes', () => {
     expect(fault).toBeNull()
   })
 
+  test.each([
+    ['empty', [0x00, 0x00]],
+    ['of a byte', [0x00, 0x01, 0x61]],
+  ])('pieces that are %s weigh something: they do not go on for ever', (_what, piece) => {
+    const pieces = Buffer.alloc(300_000 * piece.length, Buffer.from(piece))
+    expect(read(HEL, pieces)).toEqual({ told: [], fault: 'too large' })
+  })
+
   test('however it was cut, it is the same', () => {
     const all = Buffer.concat([HELLO, HEL, PING, LO, CLOSE])
     const whole = read(all)

@@ -26,6 +26,8 @@ const MASKED = 0x80
 const CONTROL_BYTES_MAX = 125
 /** Nobody's answer is a message as long as this. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+/** What holding a piece of a message takes beside its bytes; pieces may be empty. */
+const PIECE_BYTES = 64
 const MASK_BYTES = 4
 
 export const NORMAL_CLOSURE = 1000
@@ -75,7 +77,7 @@ export class FrameReader {
   private needed = 2
   /** The pieces of a message that is not complete. */
   private pieces: Buffer[] | null = null
-  private piecesLength = 0
+  private heldByPieces = 0
   private isText = false
 
   /** The messages that this chunk completes. */
@@ -118,7 +120,7 @@ export class FrameReader {
     if (opcode >= Opcode.close && (!isFinal || length > CONTROL_BYTES_MAX)) {
       return this.broken('control frame')
     }
-    if (length + this.piecesLength > MESSAGE_BYTES_MAX) return this.broken('too large')
+    if (length + this.heldByPieces > MESSAGE_BYTES_MAX) return this.broken('too large')
     if (bytes.length < headLength + length) return this.wait(headLength + length)
     const payload = bytes.subarray(headLength, headLength + length)
     return { opcode, isFinal, payload, length: headLength + length }
@@ -151,10 +153,10 @@ export class FrameReader {
     const pieces = this.pieces ?? []
     pieces.push(payload)
     this.pieces = pieces
-    this.piecesLength += payload.length
+    this.heldByPieces += payload.length + PIECE_BYTES
     if (!isFinal) return null
     this.pieces = null
-    this.piecesLength = 0
+    this.heldByPieces = 0
     return this.isText ? { kind: 'text', data: Buffer.concat(pieces) } : null
   }
 

@@ -212,7 +212,12 @@ class Connection implements OpenSocket {
   }
 
   private onData(chunk: Buffer): void {
-    for (const message of this.reader.push(chunk)) this.onMessage(message)
+    try {
+      for (const message of this.reader.push(chunk)) this.onMessage(message)
+    } catch (error) {
+      // Nobody else would catch what whoever listens has stumbled over.
+      this.destroy(error instanceof Error ? error : new Error(String(error)))
+    }
     if (this.reader.fault !== null) this.destroy(new Error(`a bad frame: ${this.reader.fault}`))
   }
 
@@ -223,7 +228,8 @@ class Connection implements OpenSocket {
         this.listener.onText(message.data)
         return
       case 'ping':
-        this.socket.write(pongFrame(message.data))
+        // Who does not take what is sent is not told once more that we are there.
+        if (!this.socket.writableNeedDrain) this.socket.write(pongFrame(message.data))
         return
       case 'close':
         this.reason ??= new Error(`the server closed: ${message.code}`)

@@ -1,5 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { inPlace } from '../embedding-vectors.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 
 /**
@@ -12,8 +13,7 @@ export const tencentEmbedding: NativeEmbedding = {
     return { InputList: texts }
   },
   vectors: (answer) =>
-    arrayOr(recordOr(answer.Response ?? answer).Data)
-      .map(recordOr)
-      .toSorted((a, b) => Number(a.Index) - Number(b.Index))
-      .map(({ Embedding }) => Embedding),
+    inPlace(arrayOr(recordOr(answer.Response ?? answer).Data), 'Index').map(
+      ({ Embedding }) => Embedding,
+    ),
 }

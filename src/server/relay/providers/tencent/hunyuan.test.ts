@@ -6,6 +6,7 @@ import { sealedBy } from '../../dialect/finish.ts'
 import { eventOf } from '../../dialect/wire.ts'
 import { createEgress } from '../../../egress/egress.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
+import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
  * Words of Hunyuan, by examples in the shapes that Tencent Cloud's reference shows:
@@ -14,14 +15,7 @@ import type { JsonRecord } from '../../json/json-value.ts'
 const { tencent } = upstreamDialects
 
 const CHANNEL: ProviderChannel = { type: 23, key: 'app|id|secret', baseUrl: '', apiVersion: '' }
-const CALL: ProviderCall = {
-  task: 'chat',
-  model: 'hunyuan-turbo',
-  isStream: false,
-  clientQuery: new URLSearchParams(),
-  clientHeaders: {},
-  ownAddress: '',
-}
+const CALL = aProviderCall({ model: 'hunyuan-turbo' })
 
 test('one address for everything there is, and none for the rest', () => {
   const provider = providerOf(23)

@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  startFakeUpstream,
-  type FakeUpstream,
-} from '../../../../../tools/fake-upstream/fake-upstream.ts'
+import { describe, expect, test } from 'vitest'
+import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstream.ts'
 import { vertexCredentials } from '../../../../../tools/fake-upstream/providers/vertex-answers.ts'
 import { createEgress, type Egress } from '../../../egress/egress.ts'
 import { startScriptedUpstream } from '../../../test/relay-setup.ts'
+import { useUpstream } from '../../../test/use-upstream.ts'
 import { accessToken } from './access-token.ts'
 
 let upstream: FakeUpstream
 let egress: Egress
-beforeAll(async () => {
-  upstream = await startFakeUpstream()
-  egress = createEgress({ allowPrivate: true })
-})
-afterAll(async () => {
-  await egress.close()
-  await upstream.close()
-})
-beforeEach(() => void upstream.seen())
+useUpstream((now) => ({ upstream, egress } = now))
 
 const NOW = 1_800_000_000
 let made = 0
@@ -83,7 +73,9 @@ test('a user’s credentials ask with their refresh token', async () => {
 test.each([
   [503, '{"error":"backend"}', 503],
   [429, '{"error":"slow down"}', 429],
-  [200, '<html>hello</html>', 401],
+  [400, '{"error":"invalid_client"}', 401],
+  [200, '<html>hello</html>', 502],
+  [404, 'not found', 502],
 ])('a token server that answers %i %s: %i', async (status, body, expected) => {
   const server = await startScriptedUpstream((_request, response) => {
     response.writeHead(status).end(body)

@@ -1,8 +1,14 @@
 import { createSign } from 'node:crypto'
-import { callHttp, HttpCallFailed, jsonMembers } from '../../../egress/http-call.ts'
+import { jsonMembers } from '../../../egress/http-call.ts'
 import type { Egress } from '../../../egress/egress.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
-import { KeptTokens, type AccessToken, type FetchedToken } from '../kept-tokens.ts'
+import {
+  fetchToken,
+  KeptTokens,
+  refusedToken,
+  type AccessToken,
+  type FetchedToken,
+} from '../kept-tokens.ts'
 import { textOr } from '../members.ts'
 
 /*
@@ -22,59 +28,32 @@ const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const TOKEN_URI = 'https://oauth2.googleapis.com/token'
 const LIFE_SECONDS = 3600
 const EARLY_SECONDS = 300
-const TIMEOUT_MS = 15_000
-const ANSWER_BYTES_MAX = 64 * 1024
 
 const kept = new KeptTokens(EARLY_SECONDS)
 
 export const accessToken = (credentials: string, means: Means): Promise<AccessToken> =>
-  kept.take(credentials, means.nowSeconds, () => fetchToken(credentials, means))
-
-const without = (token: AccessToken): FetchedToken => ({ token, lifeSeconds: 0 })
+  kept.take(credentials, means.nowSeconds, () => fetchFor(credentials, means))
 
 /** Google's own words for what is wrong with the credentials, as one that signs in would get them. */
-const refused = (status: number, message: string): FetchedToken =>
-  without({
-    kind: 'refused',
-    status,
-    body: Buffer.from(
-      JSON.stringify({ error: { code: status, message, status: 'UNAUTHENTICATED' } }),
-    ),
-  })
+const refusal = (status: number, message: string): JsonRecord => ({
+  error: { code: status, message, ...(status === UNAUTHENTICATED ? NAMED : {}) },
+})
 
-async function fetchToken(
-  credentials: string,
-  { egress, nowSeconds }: Means,
-): Promise<FetchedToken> {
+const UNAUTHENTICATED = 401
+const NAMED = { status: 'UNAUTHENTICATED' }
+const UNKNOWN = 'the credentials are of no kind that is known here'
+
+async function fetchFor(credentials: string, { egress, nowSeconds }: Means): Promise<FetchedToken> {
   const members = jsonMembers(credentials)
   const asked = members === null ? null : questionOf(members, nowSeconds)
-  if (asked === null) return refused(401, 'the credentials are of no kind that is known here')
-  try {
-    const { status, text } = await callHttp(egress, {
-      url: asked.url,
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-      body: asked.form.toString(),
-      timeoutMs: TIMEOUT_MS,
-      bytesMax: ANSWER_BYTES_MAX,
-    })
-    const answer = jsonMembers(text) ?? {}
-    const value = textOr(answer.access_token)
-    if (status === 200 && value !== '') {
-      const life = answer.expires_in
-      const lifeSeconds = typeof life === 'number' && life > 0 ? life : LIFE_SECONDS
-      return { token: { kind: 'token', value }, lifeSeconds }
-    }
-    const words = textOr(answer.error_description) || textOr(answer.error) || 'no access token'
-    // A wrong key is answered as a bad request.
-    return refused(status >= 500 || status === 429 ? status : 401, words)
-  } catch (error) {
-    if (!(error instanceof HttpCallFailed)) throw error
-    return without({
-      kind: 'failed',
-      reason: error.reason === 'timeout' ? 'timeout' : 'unreachable',
-    })
-  }
+  if (asked === null) return refusedToken(UNAUTHENTICATED, refusal(UNAUTHENTICATED, UNKNOWN))
+  return fetchToken(egress, {
+    url: asked.url,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: asked.form.toString(),
+    usualLifeSeconds: LIFE_SECONDS,
+    refusal,
+  })
 }
 
 /** What to ask of whom; null: credentials of another kind, or broken ones. */

@@ -1,16 +1,18 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import { textOr } from '../members.ts'
 import {
+  AS_USUAL,
   jsonAnswer,
   membersOf,
   recordIn,
   rewritten,
   sentSeconds,
   takenOut,
+  WANTED,
   withBody,
 } from '../rewritten.ts'
 
@@ -22,12 +24,8 @@ import {
 export const isImagen = (model: string): boolean =>
   /^(?:models\/|google\/)?(?:imagen-|imagegeneration@)/.test(model)
 
-/** What the client wants back: for the walk, and not sent. */
-const WANTED = 'response_format'
 /** Members that change nothing about a picture. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
-/** Words that ask for what is done anyhow. */
-const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', 'vivid', null])
 /** Shapes that Imagen draws. */
 const RATIOS: readonly [name: string, ratio: number][] = [
   ['1:1', 1],
@@ -68,7 +66,7 @@ function parameterOf(name: string, value: unknown): JsonRecord {
       if (AS_USUAL.has(value)) return {}
       throw unsupportedField(name)
     case 'output_format':
-      return value === null ? {} : { outputOptions: { mimeType: `image/${String(value)}` } }
+      return value === null ? {} : { outputOptions: { mimeType: `image/${wordOf(value)}` } }
     default:
       return value === null ? {} : { [name]: value }
   }
@@ -76,7 +74,7 @@ function parameterOf(name: string, value: unknown): JsonRecord {
 
 function ratioOf(size: unknown): JsonRecord {
   if (size === null || size === 'auto') return {}
-  const [, width, height] = /^(\d{2,5})x(\d{2,5})$/.exec(String(size)) ?? []
+  const [, width, height] = /^(\d{2,5})x(\d{2,5})$/.exec(wordOf(size)) ?? []
   if (width === undefined || height === undefined) throw unsupportedField('size')
   const asked = Number(width) / Number(height)
   const off = ([, ratio]: (typeof RATIOS)[number]): number => Math.abs(Math.log(asked / ratio))

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { scanBody } from '../json/body-scan.ts'
+import { pictureFigures } from './pictures.ts'
+
+const body = scanBody(Buffer.from('{"model":"gpt-image-1","prompt":"a cat"}'))
+const figures = body.ok ? pictureFigures(body, 'gpt-image-1') : null
+const look = figures !== null && 'metering' in figures ? figures.metering?.reading.look : undefined
+
+// What is not text was drawn, and is charged as that.
+test.each([
+  [120, 880],
+  [0, 1000],
+  [-1_000_000_000, 1000],
+  [5000, 1000],
+  [1.5, 1000],
+  ['120', 1000],
+  [{ toString: 1 }, 1000],
+])('of 1000 completion tokens %j are text: %i were drawn', (text_tokens, drawn) => {
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 1000,
+    total_tokens: 1010,
+    output_tokens_details: { text_tokens },
+  }
+  const answer = Buffer.from(JSON.stringify({ created: 1, data: [{ b64_json: 'AA' }], usage }))
+  expect(look?.(answer, 20_000_000)).toMatchObject({
+    usage: { usage: { completionTokens: 1000, extras: { imageCompletionTokens: drawn } } },
+  })
+})

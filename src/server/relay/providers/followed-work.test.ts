@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createEgress, type Egress } from '../../egress/egress.ts'
+import { eventually, startScriptedUpstream, type ScriptedUpstream } from '../../test/relay-setup.ts'
+import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
+import { inSteps, type Steps, type Walk } from '../transport/upstream-steps.ts'
+import { followed } from './followed-work.ts'
+import { replicateVia } from './replicate/prediction.ts'
+import { jsonAnswer, picturesAt, recordIn } from './rewritten.ts'
+import { aProviderCall } from '../../test/provider-call.ts'
+
+/** Work that goes on at an upstream, over HTTP: how it is followed, and that it is never left. */
+
+let upstream: ScriptedUpstream
+let egress: Egress
+/** What was asked, and what is answered next to questions how the work stands: 0 cuts. */
+const asked: string[] = []
+let stands: (number | 'over')[] = []
+beforeAll(async () => {
+  egress = createEgress({ allowPrivate: true })
+  upstream = await startScriptedUpstream(({ method, url = '' }, response) => {
+    asked.push(`${method} ${url}`)
+    if (url === '/v1/models/a/b/predictions') {
+      const streamAt = `${upstream.url}/streams/1`
+      response.writeHead(201)
+      response.end(JSON.stringify({ id: 'p1', status: 'starting', urls: { stream: streamAt } }))
+      return
+    }
+    if (url === '/streams/1') {
+      response.writeHead(500).end('{"detail":"no stream"}')
+      return
+    }
+    const next = url === '/work' ? (stands.shift() ?? 200) : 200
+    if (next === 0) response.destroy()
+    else if (next === 'over') response.end('{"status":"over"}')
+    else response.writeHead(next).end('{"status":"under way"}')
+  })
+})
+afterAll(async () => {
+  await egress.close()
+  await upstream.close()
+})
+beforeEach(() => {
+  asked.length = 0
+})
+
+const to = (path: string): UpstreamRequest => ({
+  url: `${upstream.url}${path}`,
+  method: 'GET',
+  headers: {},
+  body: null,
+  firstByteTimeoutMs: 5000,
+  idleTimeoutMs: 5000,
+})
+
+/** Without the pauses between two questions. */
+const hasty = (steps: Steps): Steps => ({
+  fetch: (request) => steps.fetch(request),
+  wait: async () => {},
+  pass: (request, isLast) => steps.pass(request, isLast),
+  add: (bytes) => steps.add(bytes),
+  tell: (request) => steps.tell(request),
+  isAborted: false,
+})
+
+const follow: Walk = (steps) =>
+  followed(hasty(steps), {
+    asking: to('/work'),
+    cancel: { ...to('/work/cancel'), method: 'POST' },
+    isOver: (answer) => recordIn(answer).status === 'over',
+  })
+
+function outcome(request: UpstreamRequest): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let heard = ''
+  callUpstream(egress, request, {
+    onHead: (status) => (heard += `${status} `),
+    onData: (chunk) => (heard += chunk.toString()),
+    onEnd: () => resolve(heard),
+    onFailure: (failure) => resolve(heard + failure),
+  })
+  return promise
+}
+
+const cancels = (): number => asked.filter((one) => one.endsWith('/cancel')).length
+
+test.each<[string, (number | 'over')[]]>([
+  ['at once', ['over']],
+  ['after a while', [200, 200, 'over']],
+  ['after questions that were not answered well', [500, 0, 200, 0, 503, 'over']],
+])('work that is over %s', async (_when, answers) => {
+  stands = answers
+  expect(await outcome({ ...to('/'), via: inSteps(follow) })).toBe('200 {"status":"over"}')
+  expect(cancels()).toBe(0)
+})
+
+test.each<[string, (number | 'over')[], string]>([
+  ['connections fail', [0, 0, 0], 'unreachable'],
+  ['it is not told how it stands', [200, 500, 500, 502], '502 {"status":"under way"}'],
+  ['it never ends', [], 'timeout'],
+])('work that is left because %s is cancelled', async (_why, answers, expected) => {
+  stands = answers
+  expect(await outcome({ ...to('/'), via: inSteps(follow) })).toBe(expected)
+  await eventually(() => cancels() === 1, 'the cancelling')
+})
+
+test('a prediction whose stream cannot be had is cancelled', async () => {
+  const via = replicateVia(
+    { type: 46, key: 'k', baseUrl: upstream.url, apiVersion: '' },
+    aProviderCall({ model: 'a/b', isStream: true }),
+  )
+  const request: UpstreamRequest = { ...to('/v1/models/a/b/predictions'), method: 'POST' }
+  expect(await outcome({ ...request, via })).toContain('500 ')
+  await eventually(() => asked.at(-1) === 'POST /v1/predictions/p1/cancel', 'the cancelling')
+})
+
+describe('pictures of an answer', () => {
+  const fetched = (addresses: readonly string[]) =>
+    outcome({
+      ...to('/'),
+      via: inSteps(async (steps) => {
+        const askFor = (): UpstreamRequest => to('/file')
+        const data = await picturesAt(steps, addresses, { wanted: 'b64_json', askFor })
+        return jsonAnswer({ pictures: data.length })
+      }),
+    })
+
+  test('are fetched, or are in it already', async () => {
+    const addresses = [`${upstream.url}/file`, 'data:image/png;base64,AAAA']
+    expect(await fetched(addresses)).toBe('200 {"pictures":2}')
+    expect(asked).toEqual(['GET /file'])
+  })
+
+  test('are no more than an answer may hold', async () => {
+    const large = `data:image/png;base64,${'A'.repeat(40 * 1024 * 1024)}`
+    expect(await fetched([large, large, large, large])).toBe('cut')
+  })
+})

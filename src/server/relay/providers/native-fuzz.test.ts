@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../app-error.ts'
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import { dialects, upstreamDialects } from '../dialect/dialects.ts'
+import { convertedOutput } from '../dialect/stream-output.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { hiddenStatus } from '../relay-error.ts'
+
+/** Whatever a provider with words of its own sends, its reader tells what it is, or that it is none. */
+
+const NAMES = (
+  'id type role content index delta message text finish_reason usage error code status data name ' +
+  'done done_reason eval_count prompt_eval_count message tool_calls function arguments thinking ' +
+  'finish_reason billed_units tokens input_tokens output_tokens tool_plan meta ' +
+  'output stopReason inputTokens outputTokens cacheDetails ttl contentBlockIndex toolUse ' +
+  'answer thought chat input_count output_count last_error msg ' +
+  'translations billed_characters metrics input_token_count output_token_count ' +
+  'Response Error ErrorMsg Code Msg Message Choices Delta FinishReason Usage PromptTokens TotalTokens ' +
+  'error_code error_msg result function_call thoughts is_end is_truncated need_clear_history ' +
+  'header payload choices sid reasoning_content prompt_tokens completion_tokens total_tokens ' +
+  // What JavaScript itself asks objects for.
+  'toString valueOf constructor length'
+).split(' ')
+const WORDS = (
+  'text message_start content-start content-delta message-end tool-call-delta stop length COMPLETE ' +
+  'ERROR succeeded failed processing output done error prediction conversation.message.delta ' +
+  'conversation.chat.completed conversation.chat.failed answer {} {"usage":{"input_count":1e9}}'
+).split(' ')
+
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 6, depthSize: 'small' },
+    fc.constantFrom<unknown>(null, true, 0, 1, 2, 17, -1, 1.5, 1e308, '', ...WORDS),
+    tie('object'),
+    fc.array(tie('value'), { maxLength: 4 }),
+  ),
+  object: fc.dictionary(fc.constantFrom(...NAMES), tie('value'), { maxKeys: 8 }),
+}))
+const record = fc
+  .dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 10 })
+  .map((object) => ({ ...object }) as JsonRecord)
+
+const TOKENS_MAX = 1000
+const natives = Object.values(upstreamDialects).filter(({ name }) => !Object.hasOwn(dialects, name))
+const head = { id: 'id', model: 'm', nowSeconds: 1, wantsUsage: true }
+
+function expectPlausible(usage: TokenUsage | null): void {
+  if (usage === null) return
+  const { extras: _extras, ...figures } = usage
+  for (const figure of Object.values(figures)) {
+    expect(Number.isInteger(figure) && figure >= 0 && figure <= TOKENS_MAX).toBe(true)
+  }
+}
+
+test('there are such', () => {
+  expect(natives.length).toBeGreaterThan(5)
+})
+
+describe.each(natives)('$name', (dialect) => {
+  test('reads any answer', () => {
+    fc.assert(
+      fc.property(record, (answer) => {
+        const bytes = Buffer.from(JSON.stringify(answer))
+        const reading = dialect.look(bytes, TOKENS_MAX)
+        if (reading.kind === 'error') {
+          expect(hiddenStatus(reading.error, dialect.name)).toBeGreaterThanOrEqual(400)
+        }
+        if (reading.kind === 'ok') expectPlausible(reading.usage.usage)
+        dialect.textsOf(answer)
+        JSON.stringify(dialects.openai.writeAnswer(dialect.readAnswer(answer), head))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('follows any stream', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(record, value), { maxLength: 8 }), (stream) => {
+        const follower = dialect.follow(TOKENS_MAX)
+        const output = convertedOutput(dialects.openai, dialect, { framing: 'events', head })
+        for (const sent of stream) {
+          const data = Buffer.from(JSON.stringify(sent))
+          const event = { raw: data, data, name: '', isTerminated: true }
+          const chunk = follower.read(event)
+          follower.see(chunk)
+          output.take(event, chunk)
+          if (follower.isOver) break
+        }
+        expectPlausible(follower.usage.usage)
+        expect(follower.outcome('end')).toBeTypeOf('string')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('writes any question or refuses it by the name of what it has no word for', () => {
+    const asked = fc.record(
+      {
+        messages: fc.array(
+          fc.record({ role: fc.constantFrom('user', 'assistant', 'system'), content: value }),
+          { maxLength: 4 },
+        ),
+        tools: fc.constantFrom(undefined, [], [{ type: 'function', function: { name: 'f' } }]),
+        tool_choice: fc.constantFrom(undefined, 'auto', 'none', 'required'),
+        temperature: fc.constantFrom(undefined, 0, 2, -1, 1e308),
+        stop: fc.constantFrom(undefined, 'end', ['a', 'b']),
+        max_tokens: fc.constantFrom(undefined, 0, 1, 1000),
+      },
+      { requiredKeys: ['messages'] },
+    )
+    const to = { model: 'owner/m', isStream: true, asksForUsage: false }
+    fc.assert(
+      fc.property(asked, (body) => {
+        try {
+          dialect.writeRequest(dialects.openai.readRequest({ ...body }), to)
+        } catch (error) {
+          // Anything else is thrown on, and fails the property.
+          if (!(error instanceof AppError)) throw error
+          expect(error.code).toMatch(/^relay_field_/)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { scanBody } from '../json/body-scan.ts'
+import { responseFigures } from './reading.ts'
+
+// What JavaScript itself asks objects for must not be asked of somebody's JSON.
+const ODD = { toString: 1, valueOf: 1 }
+
+function figuresOf(members: object) {
+  const body = scanBody(Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', ...members })))
+  const figures = body.ok ? responseFigures(body) : null
+  if (figures === null || !('metering' in figures)) throw new Error('no figures')
+  return figures
+}
+
+test('a tool of a type that is no word costs nothing', () => {
+  const tools = [{ type: ODD }, { type: 'web_search' }]
+  expect(figuresOf({ tools }).extras).toEqual({ tools: { web_search: 1 } })
+})
+
+test('an event of a type that is no word is a part of the answer', () => {
+  const stream = figuresOf({}).metering?.reading.follow(1000)
+  const data = Buffer.from(JSON.stringify({ type: ODD }))
+  const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
+  expect(chunk?.kind).toBe('delta')
+})
+
+test('an answer that names odd tools is read', () => {
+  const tools = [{ type: ODD }]
+  const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+  const output = [{ type: 'web_search_call', status: 'completed' }]
+  const answer = Buffer.from(JSON.stringify({ object: 'response', tools, output, usage }))
+  expect(figuresOf({}).metering?.reading.look(answer, 1000)).toMatchObject({
+    usage: { usage: { promptTokens: 3, extras: { tools: { web_search: 1 } } } },
+  })
+})

@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import type { LedgerOperation } from '../ledger/operations.ts'
+import { addToken, anAccount, type Account, type Books, type BooksSuite } from './books.ts'
+import { expectBooksBalanced } from './expect-books-balanced.ts'
+
+/** What properties of random histories on real books share. */
+
+/** A history that grows by steps and compares itself with its model after each. */
+export interface History<Step> {
+  take(next: Step): Promise<void>
+  /** The process is gone with all it knew; its successor closes what it had open. */
+  crash(): Promise<void>
+}
+
+/** What may happen to a call; most are begun and settled. */
+export const callMove: fc.Arbitrary<LedgerOperation['kind']> = fc.constantFrom(
+  'reserve',
+  'reserve',
+  'reserve',
+  'settle',
+  'settle',
+  'checkpoint',
+  'release',
+)
+
+/** Which user each of `threeTokens` belongs to. */
+export const USER_OF: readonly number[] = [0, 0, 1]
+
+/** Two tokens of one user, the first of them unlimited, and one of another user. */
+export async function threeTokens(
+  books: Books,
+  { quotas, tokenQuotas }: Record<'quotas' | 'tokenQuotas', readonly [number, number]>,
+): Promise<Account[]> {
+  const first = await anAccount(books, { quota: quotas[0] })
+  const { userId } = first
+  const tokenId = await books.database.write
+    .transaction()
+    .execute((trx) => addToken(trx, { userId, tokenQuota: tokenQuotas[0] }))
+  const last = await anAccount(books, { quota: quotas[1], tokenQuota: tokenQuotas[1] })
+  return [first, { ...first, tokenId }, last]
+}
+
+/** The element at a place that a model knows to be there. */
+export function of<T>(list: readonly T[], index: number): T {
+  const item = list[index]
+  if (item === undefined) throw new Error(`nothing at ${index}`)
+  return item
+}
+
+/** Any history of at most so many steps holds what it says itself, and leaves books that balance. */
+export async function expectAnyHistory<Step>(
+  shared: BooksSuite,
+  begin: (books: Books) => Promise<History<Step>>,
+  { step, stepsMax, runs }: { step: fc.Arbitrary<Step>; stepsMax: number; runs: number },
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: stepsMax }), async (steps) => {
+      const history = await begin(shared.books)
+      try {
+        for (const next of steps) await history.take(next)
+      } finally {
+        // The next history must not find open calls of this one.
+        await history.crash()
+      }
+      await expectBooksBalanced(shared.books.database)
+    }),
+    { numRuns: runs, endOnFailure: true },
+  )
+}
