@@ -35,6 +35,11 @@ export const callErrors = {
     zh: '请求来自其他网站，已被拒绝',
     en: 'The request came from another site and was refused',
   },
+  too_many_pages: {
+    status: 429,
+    zh: '访问过于频繁，请过几分钟再刷新',
+    en: 'Too many visits from your address. Reload the page in a few minutes',
+  },
   // How it is said
   invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
   invalid_field: {

@@ -1,12 +1,14 @@
 import fastifyStatic from '@fastify/static'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { addressKey } from './client-address.ts'
 import { API_POLICY, consolePolicy } from './security-headers.ts'
 
+const ASSETS = 'assets/'
 const NONCE_PLACE = '%GATEHOUSE_NONCE%'
 const BASE_PLACE = '%GATEHOUSE_BASE%'
 /** Hashed file names never change their content. */
@@ -25,9 +27,8 @@ export async function serveConsole(
   app: App,
   folder: string,
 ): Promise<void> {
-  const indexFile = path.join(folder, 'index.html')
-  const index = fs.existsSync(indexFile) ? fs.readFileSync(indexFile, 'utf8') : null
-  if (index !== null) {
+  const page = new ConsolePage(folder)
+  if (page.text() !== null) {
     await server.register(fastifyStatic, {
       root: folder,
       serve: false,
@@ -42,22 +43,55 @@ export async function serveConsole(
       reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
       return reply.code(404).send(UNKNOWN_PATH)
     }
+    const file = fileOf(folder, url)
+    // One look at a page takes thirty of them, from an office of one address all at once.
+    if (file?.startsWith(ASSETS) === true) return sendFile(reply, file)
     if (!(await app.rateLimits.web.take(addressKey(app.addressOf(request.raw))))) {
-      return reply.code(429).send('')
+      return refuseVisitor(request, reply)
     }
+    const index = page.text()
     if (index === null) {
       return reply
         .code(503)
         .type('text/plain')
         .send('The console has not been built: npm run build')
     }
-    const file = fileOf(folder, url)
     if (file !== null) return sendFile(reply, file)
     // A file of another build: the page in its place would only confuse whoever asked for a script.
-    if (url.startsWith('/assets/'))
+    if (url.startsWith(`/${ASSETS}`))
       return reply.code(404).header('Cache-Control', 'no-store').send('')
     return sendPage(reply, index, app)
   })
+}
+
+/** The page that loads everything else, read again when a new build has replaced it. */
+class ConsolePage {
+  private readonly file: string
+  private readMs = 0
+  private content = ''
+
+  constructor(folder: string) {
+    this.file = path.join(folder, 'index.html')
+  }
+
+  /** Null while there is none. */
+  text(): string | null {
+    const changedMs = fs.statSync(this.file, { throwIfNoEntry: false })?.mtimeMs
+    if (changedMs === undefined) return null
+    if (changedMs !== this.readMs) {
+      this.content = fs.readFileSync(this.file, 'utf8')
+      this.readMs = changedMs
+    }
+    return this.content
+  }
+}
+
+/** The wire's empty answer; a person who looks at a page is told what to do. */
+function refuseVisitor(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.code(429).header('Cache-Control', 'no-store')
+  if (request.headers.accept?.includes('text/html') !== true) return reply.send('')
+  const language = languageOf(request.headers['accept-language'])
+  return reply.type('text/plain; charset=utf-8').send(errorText('too_many_pages', language))
 }
 
 /** The file of the built console that a path names, relative to its folder, or null. */
@@ -69,7 +103,7 @@ function fileOf(folder: string, url: string): string | null {
 }
 
 function sendFile(reply: FastifyReply, file: string): FastifyReply {
-  const hashed = file.startsWith('assets/')
+  const hashed = file.startsWith(ASSETS)
   reply.header('Cache-Control', hashed ? ASSET_LIFE : FILE_LIFE)
   return reply.sendFile(file)
 }

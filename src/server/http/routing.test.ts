@@ -1,3 +1,5 @@
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oauthApi } from '../../contract/oauth-api.ts'
 import { allEndpoints } from '../../contract/api.ts'
@@ -193,6 +195,36 @@ forEachDatabase('rate limits', (open) => {
       expect((await server.call('GET', '/api/status')).status).toBe(200)
     }
     expect(await server.call('GET', '/api/status')).toMatchObject({ status: 429, text: '' })
+    await server.close()
+  })
+
+  test('pages are counted, their parts are not; a person reads why there is none', async () => {
+    const server = await startTestServer(open, { GLOBAL_WEB_RATE_LIMIT: '2' })
+    const folder = server.app.config.DATA_DIR
+    mkdirSync(join(folder, 'assets'))
+    writeFileSync(join(folder, 'assets/part-1.js'), 'export {}')
+    const page = (headers: Record<string, string> = {}) => server.call('GET', '/', { headers })
+    const statuses: number[] = []
+    for (let count = 0; count < 4; count += 1) {
+      statuses.push((await server.call('GET', '/assets/part-1.js')).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200])
+    expect((await page()).status).toBe(200)
+    expect((await server.call('GET', '/assets/no-such-part.js')).status).toBe(404)
+    expect(await page()).toMatchObject({ status: 429, text: '' })
+    const read = await page({ accept: 'text/html,*/*', 'accept-language': 'en' })
+    expect(read).toMatchObject({ status: 429, text: expect.stringContaining('few minutes') })
+    expect(read.headers['content-type']).toBe('text/plain; charset=utf-8')
+    await server.close()
+  })
+
+  test('a page that a new build has replaced is the new one', async () => {
+    const server = await startTestServer(open)
+    const file = join(server.app.config.DATA_DIR, 'index.html')
+    expect((await server.call('GET', '/')).text).toContain('console')
+    writeFileSync(file, '<!doctype html><title>another build</title>')
+    utimesSync(file, 1_900_000_000, 1_900_000_000)
+    expect((await server.call('GET', '/token')).text).toContain('another build')
     await server.close()
   })
 
