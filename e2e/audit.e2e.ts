@@ -1,34 +1,33 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sees, SOON, startConsole, type Console } from './console-setup.ts'
+import { expectSeen, loadedRows } from './expect-page.ts'
+import { settled } from './settled.ts'
+import { startVisit, type Visit } from './visit.ts'
 
-let world: Console
+let visit: Visit
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsole()
-  ;({ page } = await world.open(world.root, '/audit'))
+  visit = await startVisit()
+  ;({ page } = await visit.open('/audit', visit.root))
 })
-afterAll(async () => {
-  await world.close()
-  expect(world.problems).toEqual([])
-})
+afterAll(() => visit.stop())
 
-const rows = () => page.locator('tbody tr')
+const rows = () => loadedRows(page)
 
 test('an empty audit says what will be there', async () => {
-  expect(await sees(page, '还没有记录。管理员的修改会出现在这里')).toBe(true)
+  await expectSeen(page.getByText('还没有记录。管理员的修改会出现在这里'))
 })
 
 test('what an admin does is there, with before and after', async () => {
-  const admin = await world.person('boss', 'admin')
-  await world.person('alice')
-  const [alice] = await world.ask<{ id: number }[]>(admin, 'GET /api/user/search?keyword=alice')
-  await world.ask(admin, 'PUT /api/user/', { id: alice?.id, quota: 500_000, password: 'newpass12' })
+  const admin = await visit.person('boss', 10)
+  await visit.person('alice')
+  const [alice] = await visit.ask<{ id: number }[]>(admin, 'GET /api/user/search?keyword=alice')
+  await visit.ask(admin, 'PUT /api/user/', { id: alice?.id, quota: 500_000, password: 'newpass12' })
   await page.getByRole('button', { name: '刷新' }).click()
-  await expect.poll(() => rows().count(), SOON).toBe(4)
+  await expect.poll(() => rows().count()).toBe(4)
   const newest = rows().first()
-  expect(await newest.innerText()).toContain('quota 0 → 500000')
+  await expect.poll(() => newest.innerText()).toContain('quota 0 → 500000')
   await newest.getByRole('button', { name: '编辑用户' }).click()
   const panel = page.getByRole('complementary')
   await panel.getByText(`alice #${alice?.id}`).waitFor()
@@ -36,31 +35,32 @@ test('what an admin does is there, with before and after', async () => {
   expect(cells.split(/\s+/)).toEqual(['quota', '0', '500000'])
   expect(await panel.innerText()).not.toContain('$2')
   await page.keyboard.press('Escape')
-  await expect.poll(() => panel.count(), SOON).toBe(0)
+  await expect.poll(() => panel.count()).toBe(0)
 })
 
 test('is filtered by who, whom and what, and the address keeps it', async () => {
   await page.getByLabel('操作者的用户名或 ID').fill('boss')
   await page.keyboard.press('Enter')
-  await expect.poll(() => rows().count(), SOON).toBe(1)
+  await expect.poll(() => rows().count()).toBe(1)
   await page.getByRole('button', { name: '清除筛选' }).click()
-  await expect.poll(() => rows().count(), SOON).toBe(4)
+  await expect.poll(() => rows().count()).toBe(4)
   await page.getByLabel('对象的名称或 ID').fill('boss')
   await page.keyboard.press('Enter')
-  await expect.poll(() => rows().count(), SOON).toBe(2)
+  await expect.poll(() => rows().count()).toBe(2)
   await page.reload()
-  await expect.poll(() => rows().count(), SOON).toBe(2)
+  await expect.poll(() => rows().count()).toBe(2)
   await page.getByLabel('对象类型').selectOption({ label: '渠道' })
-  expect(await sees(page, '没有符合筛选条件的记录')).toBe(true)
+  await expectSeen(page.getByText('没有符合筛选条件的记录'))
 })
 
 test('is root’s alone', async () => {
-  const admin = await world.person('second', 'admin')
-  const { page: theirs, context } = await world.open(admin, '/channel')
+  const admin = await visit.person('second', 10)
+  const { page: theirs, context } = await visit.open('/channel', admin)
+  await settled(theirs)
   await theirs.getByRole('link', { name: '渠道', exact: true }).waitFor()
   expect(await theirs.getByRole('link', { name: '审计', exact: true }).count()).toBe(0)
-  await theirs.goto(`${world.gatehouse.url}/audit`)
-  await theirs.locator('h1').first().waitFor()
+  await theirs.goto(`${visit.gatehouse.url}/audit`)
+  await theirs.getByRole('heading', { name: '无权访问' }).waitFor()
   expect(await theirs.getByRole('table').count()).toBe(0)
   await context.close()
 })

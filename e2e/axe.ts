@@ -10,21 +10,20 @@ const axePath = createRequire(require.resolve('@axe-core/playwright')).resolve(
 )
 const source = readFile(axePath, 'utf8')
 
-/** What `axe.run` answers, as far as we read it. */
-interface Results {
-  violations: readonly { id: string; nodes: readonly { target: readonly unknown[] }[] }[]
+/** What axe answers of a rule that a page breaks, as far as we read it. */
+interface Violation {
+  id: string
+  nodes: readonly { target: readonly unknown[] }[]
 }
+
+// Texts: who calls this need not know a page's names.
+const IS_THERE = "'axe' in window"
+const LOOK = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`
 
 /** What axe finds wrong with a page as it stands, by all its rules, in words that tell where. */
 export async function violations(page: Page): Promise<string[]> {
-  const isThere = await page.evaluate(() => 'axe' in window)
+  const isThere = await page.evaluate<boolean>(IS_THERE)
   if (!isThere) await page.evaluate(await source)
-  return page.evaluate(async () => {
-    // The script above has put it there.
-    const { axe } = window as unknown as {
-      axe: { run(where: Document, options: object): Promise<Results> }
-    }
-    const { violations: found } = await axe.run(document, { resultTypes: ['violations'] })
-    return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
-  })
+  const found = await page.evaluate<readonly Violation[]>(LOOK)
+  return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
 }

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   channelType,
@@ -6,12 +6,11 @@ import {
   type ChannelType,
 } from '../src/contract/channel-types.ts'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
-import { launchBrowser } from './browser.ts'
-import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+import { clipboard } from './expect-page.ts'
+import { settled } from './settled.ts'
+import { startVisit, type Visit } from './visit.ts'
 
 /** The channel form as the table of channel types describes it: every type, every special field. */
-
-const PASSWORD = 'RootPass1'
 
 interface StoredChannel {
   id: number
@@ -31,42 +30,19 @@ interface StoredChannel {
   config_set: string[]
 }
 
-let browser: Browser
-let context: BrowserContext
+let visit: Visit
 let page: Page
-let gatehouse: RunningGatehouse
+let problems: string[]
 let upstream: FakeUpstream
-const problems: string[] = []
-
-/** How long a page may take on a machine that is busy. */
-const SOON = { timeout: 10_000 }
 
 beforeAll(async () => {
   upstream = await startFakeUpstream()
-  gatehouse = await startGatehouse({ env: { INITIAL_ROOT_PASSWORD: PASSWORD } })
-  browser = await launchBrowser()
-  context = await browser.newContext({
-    locale: 'zh-CN',
-    viewport: { width: 1280, height: 1000 },
-    reducedMotion: 'reduce',
-  })
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gatehouse.url })
-  context.setDefaultTimeout(15_000)
-  page = await context.newPage()
-  page.on('pageerror', (error) => problems.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text())
-  })
-  await page.goto(`${gatehouse.url}/login`)
-  await page.getByLabel('用户名或邮箱').fill('root')
-  await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: '登录', exact: true }).click()
-  await page.waitForURL('**/token')
+  visit = await startVisit()
+  ;({ page, problems } = await visit.open('/channel', visit.root))
 })
 
 afterAll(async () => {
-  await browser.close()
-  await gatehouse.stop()
+  await visit.stop()
   await upstream.close()
   expect(problems).toEqual([])
 })
@@ -86,7 +62,7 @@ async function openForm(): Promise<void> {
   if (page.url().endsWith('/channel')) {
     await page.getByRole('link', { name: '添加渠道' }).first().click()
   } else {
-    await page.goto(`${gatehouse.url}/channel/add`)
+    await page.goto(`${visit.gatehouse.url}/channel/add`)
   }
   await button('创建').waitFor()
 }
@@ -94,20 +70,13 @@ async function openForm(): Promise<void> {
 async function pickType({ label }: Pick<ChannelType, 'label'>): Promise<void> {
   await field('类型').click()
   await page.getByRole('option', { name: label.zh, exact: true }).click()
+  await expect.poll(() => field('类型').inputValue()).toBe(label.zh)
 }
 
-/** Asks the management API with the browser's own session. */
-const ask = <T>(path: string, init: { method?: string; body?: string } = {}): Promise<T> =>
-  page.evaluate(
-    async ([address, given]) => {
-      const { data } = await (await fetch(address, given)).json()
-      return data
-    },
-    [path, init] as const,
-  )
+const create = (channel: object) => visit.ask(visit.root, 'POST /api/channel/', channel)
 
 const newest = async (): Promise<StoredChannel> => {
-  const [channel] = await ask<StoredChannel[]>('/api/channel/?p=0')
+  const [channel] = await visit.ask<StoredChannel[]>(visit.root, 'GET /api/channel/?p=0')
   if (channel === undefined) throw new Error('there is no channel')
   return channel
 }
@@ -133,40 +102,40 @@ describe.each(channelTypesInListOrder.filter(({ retired }) => !retired))(
       if (legacy) await expectText('这是早年的服务，可能已经停止')
 
       const hasAddress = baseUrlField.mode !== 'hidden'
-      expect(await field(baseUrlField.label.zh).count()).toBe(hasAddress ? 1 : 0)
+      await expect.poll(() => field(baseUrlField.label.zh).count()).toBe(hasAddress ? 1 : 0)
       if (hasAddress) {
         const address = field(baseUrlField.label.zh)
-        expect(await address.getAttribute('placeholder')).toBe(baseUrlField.placeholder)
+        await expect.poll(() => address.getAttribute('placeholder')).toBe(baseUrlField.placeholder)
         await address.fill('https://up.example.com/base/')
       }
       const composed: Record<string, string> = {}
       for (const { config, label, placeholder, secret } of fields) {
         const input = field(label.zh)
-        expect(await input.getAttribute('placeholder')).toBe(placeholder)
+        await expect.poll(() => input.getAttribute('placeholder')).toBe(placeholder)
         if (secret && config !== 'vertex_ai_adc') {
-          expect(await input.getAttribute('type')).toBe('password')
+          await expect.poll(() => input.getAttribute('type')).toBe('password')
         }
         composed[config] = config === 'vertex_ai_adc' ? '{"a":"b|c"}' : `a-${config}`
         await input.fill(composed[config])
       }
       const isTyped = !hiddenFields.includes('key')
-      expect(await rowLabel('密钥').count()).toBe(isTyped ? 1 : 0)
+      await expect.poll(() => rowLabel('密钥').count()).toBe(isTyped ? 1 : 0)
       if (isTyped) {
         const keyField = form().locator('input[type=password]').first()
-        expect(await keyField.getAttribute('placeholder')).toBe(key.placeholder.zh)
+        await expect.poll(() => keyField.getAttribute('placeholder')).toBe(key.placeholder.zh)
         const parts = key.parts.map((part) => `my-${part}`)
         await keyField.fill(parts.join(key.separator || ''))
         expect(await form().getByText('密钥的格式应为').count()).toBe(0)
       }
-      expect(await form().getByText('批量创建').count()).toBe(
-        isTyped && !hiddenFields.includes('batch') ? 1 : 0,
-      )
+      await expect
+        .poll(() => form().getByText('批量创建').count())
+        .toBe(isTyped && !hiddenFields.includes('batch') ? 1 : 0)
       for (const [hidden, label] of [
         ['models', '模型'],
         ['model_mapping', '模型重定向'],
         ['system_prompt', '系统提示词'],
       ] as const) {
-        expect(await rowLabel(label).count()).toBe(hiddenFields.includes(hidden) ? 0 : 1)
+        await expect.poll(() => rowLabel(label).count()).toBe(hiddenFields.includes(hidden) ? 0 : 1)
       }
       if (!hiddenFields.includes('models')) await addModel(`only-${row.type}`)
       await field('名称').fill(`类型 ${row.type}`)
@@ -225,13 +194,12 @@ describe('what has to be filled in', () => {
     await expectText('模型映射必须是合法的 JSON 格式')
     await field('模型重定向').fill('')
     await button('填入示例').click()
-    expect(JSON.parse(await field('模型重定向').inputValue())).toEqual({
-      'gpt-3.5-turbo-0301': 'gpt-3.5-turbo',
-      'gpt-4-0314': 'gpt-4',
-    })
+    await expect
+      .poll(async () => JSON.parse(await field('模型重定向').inputValue()))
+      .toEqual({ 'gpt-3.5-turbo-0301': 'gpt-3.5-turbo', 'gpt-4-0314': 'gpt-4' })
     await field('模型重定向').fill('{"a":"b"}')
     await button('整理格式').click()
-    expect(await field('模型重定向').inputValue()).toBe('{\n  "a": "b"\n}')
+    await expect.poll(() => field('模型重定向').inputValue()).toBe('{\n  "a": "b"\n}')
   })
 
   test('a group', async () => {
@@ -307,14 +275,15 @@ describe('defaults and numbers', () => {
 
   test('another type brings its own models, unless somebody has chosen some', async () => {
     await pickType(channelType(36))
-    await expect.poll(() => tags().allInnerTexts(), SOON).toContain('deepseek-chat')
+    await expect.poll(() => tags().allInnerTexts()).toContain('deepseek-chat')
     await pickType(channelType(25))
-    await expect.poll(() => tags().allInnerTexts(), SOON).not.toContain('deepseek-chat')
+    await expect.poll(() => tags().allInnerTexts()).not.toContain('deepseek-chat')
     await button('清除所有模型').click()
     await addModel('mine')
     await pickType(channelType(36))
+    await settled(page)
     // The second tag is the group's neighbour: only the chosen model stays.
-    expect(await tags().allInnerTexts()).toEqual(['default', 'mine'])
+    await expect.poll(() => tags().allInnerTexts()).toEqual(['default', 'mine'])
   })
 })
 
@@ -331,19 +300,19 @@ describe('models', () => {
       .waitFor()
     await button('清除所有模型').click()
     await addModel('a,b c')
-    expect(await tags().allInnerTexts()).toEqual(['default', 'a', 'b', 'c'])
+    await expect.poll(() => tags().allInnerTexts()).toEqual(['default', 'a', 'b', 'c'])
     await button('复制').click()
     await form().getByText('已复制').waitFor()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('a,b,c')
+    expect(await clipboard(page)).toBe('a,b,c')
 
-    expect(await button('从上游获取').getAttribute('title')).toBe('请先填写密钥')
+    await expect.poll(() => button('从上游获取').getAttribute('title')).toBe('请先填写密钥')
     await form().locator('input[type=password]').fill('sk-fetch')
     await field('代理地址').fill(upstream.url)
     await button('从上游获取').click()
     await expectText('上游提供 1 个模型，新填入 1 个')
     await expectText('上游没有其中的 3 个：a，b，c')
     await button('移除这些模型').click()
-    expect(await tags().allInnerTexts()).toEqual(['default', 'gpt-4o-mini'])
+    await expect.poll(() => tags().allInnerTexts()).toEqual(['default', 'gpt-4o-mini'])
     await field('代理地址').fill('http://127.0.0.1:9')
     await button('从上游获取').click()
     await expectText('无法连接上游')
@@ -363,21 +332,21 @@ describe('an existing channel', () => {
       priority: 7,
       weight: 3,
     }
-    await ask('/api/channel/', { method: 'POST', body: JSON.stringify(body) })
+    await create(body)
     id = (await newest()).id
-    await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+    await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
     await button('保存').waitFor()
   })
 
   test('shows no key, keeps it, and sends only what was changed', async () => {
-    expect(await form().locator('input[type=password]').inputValue()).toBe('')
-    expect(await page.content()).not.toContain('sk-secret')
     await expectText('已设置，留空表示不变')
-    expect(await button('保存').isDisabled()).toBe(true)
+    await settled(page)
+    await expect.poll(() => form().locator('input[type=password]').inputValue()).toBe('')
+    expect(await page.content()).not.toContain('sk-secret')
+    await expect.poll(() => button('保存').isDisabled()).toBe(true)
     await field('名称').fill('改名')
     await expectText('1 处未保存：名称')
-    await submit('保存')
-    await expectText('渠道更新成功！')
+    await Promise.all([expectText('渠道更新成功！'), submit('保存')])
     expect(await newest()).toMatchObject({
       id,
       name: '改名',
@@ -408,8 +377,9 @@ describe('an existing channel', () => {
       config: '{"header_override":"","param_override":{"temperature":0.7}}',
       config_set: ['header_override'],
     })
-    await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+    await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
     await button('移除 请求头覆盖').waitFor()
+    await settled(page)
     expect(await page.content()).not.toContain('blue-secret')
     await button('移除 请求头覆盖').click()
     await field('参数覆盖').fill('')
@@ -426,7 +396,7 @@ describe('an existing channel', () => {
   test('is copied as a new one, without its key', async () => {
     await page.getByRole('link', { name: '复制为新渠道' }).click()
     await button('创建').waitFor()
-    expect(await field('名称').inputValue()).toBe('已有 副本')
+    await expect.poll(() => field('名称').inputValue()).toBe('已有 副本')
     await form().locator('input[type=password]').fill('sk-copy')
     await submit()
     const copy = await newest()
@@ -435,7 +405,7 @@ describe('an existing channel', () => {
   })
 
   test('that is gone says so', async () => {
-    await page.goto(`${gatehouse.url}/channel/edit/999999`)
+    await page.goto(`${visit.gatehouse.url}/channel/edit/999999`)
     await expectText('没有找到该记录')
   })
 })
@@ -452,42 +422,42 @@ test('several keys in one channel are told apart, added to and removed, and neve
   await submit()
   const { id, key_count } = await newest()
   expect(key_count).toBe(2)
-  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
-  await expect.poll(() => keys.count(), SOON).toBe(2)
-  expect(await keys.first().innerText()).toMatch(/…0001\s+使用中/)
+  await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
+  await expect.poll(() => keys.count()).toBe(2)
+  await expect.poll(() => keys.first().innerText()).toMatch(/…0001\s+使用中/)
   expect(await page.content()).not.toContain('sk-the')
   await button('追加到已有的密钥').click()
   await field('密钥').fill('sk-the-third-0003')
   await submit('保存')
   expect(await newest()).toMatchObject({ id, key_count: 3 })
-  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
   await keys.first().getByRole('button', { name: '移除' }).click()
   await page.getByRole('button', { name: '移除密钥' }).click()
-  await expect.poll(() => keys.count(), SOON).toBe(2)
-  expect(await keys.first().innerText()).toContain('…0002')
+  await expect.poll(() => keys.count()).toBe(2)
+  await expect.poll(() => keys.first().innerText()).toContain('…0002')
 })
 
 test('a type whose service has ended can be looked at, and not begun', async () => {
   const body = { name: 'PaLM', type: 11, key: 'k', models: 'PaLM-2' }
-  await ask('/api/channel/', { method: 'POST', body: JSON.stringify(body) })
+  await create(body)
   const { id } = await newest()
-  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
   await expectText('这个类型的服务已经停止')
-  expect(await field('名称').isDisabled()).toBe(true)
-  expect(await button('保存').isDisabled()).toBe(true)
+  await expect.poll(() => field('名称').isDisabled()).toBe(true)
+  await expect.poll(() => button('保存').isDisabled()).toBe(true)
   await openForm()
   await field('类型').click()
   const option = page.getByRole('option', { name: 'PaLM2', exact: true })
-  expect(await option.getAttribute('data-combobox-disabled')).toBe('true')
+  await expect.poll(() => option.getAttribute('data-combobox-disabled')).toBe('true')
 })
 
 test('a type nobody knows keeps its number', async () => {
   const body = { name: '未知', type: 999, key: 'k', models: 'm', base_url: 'https://a.example' }
-  await ask('/api/channel/', { method: 'POST', body: JSON.stringify(body) })
+  await create(body)
   const { id } = await newest()
-  await page.goto(`${gatehouse.url}/channel/edit/${id}`)
+  await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
   await button('保存').waitFor()
-  expect(await field('类型').inputValue()).toBe('未知类型 999')
+  await expect.poll(() => field('类型').inputValue()).toBe('未知类型 999')
   await field('权重').fill('2')
   await submit('保存')
   expect(await newest()).toMatchObject({ type: 999, weight: 2 })

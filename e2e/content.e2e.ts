@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileMarkup } from './hostile-markup.ts'
+import { expectSandboxed } from './expect-page.ts'
+import { settled } from './settled.ts'
 import { startVisit, type Visit, type VisitedPage } from './visit.ts'
 
 /** What operators write: home, about, notice and footer, kind and hostile. */
@@ -53,11 +55,11 @@ describe.each([
     )
     const { page, problems } = await openAgain(path)
     await page.getByRole('heading', { level: 2, name: '你好' }).waitFor()
-    expect(await page.locator('strong').textContent()).toBe('二')
+    await expect.poll(() => page.locator('strong').textContent()).toBe('二')
     expect(await page.locator('u').evaluate((u) => getComputedStyle(u).color)).toBe(
       'rgb(0, 0, 255)',
     )
-    expect(await page.getByRole('cell').allTextContents()).toEqual(['1', '2'])
+    await expect.poll(() => page.getByRole('cell').allTextContents()).toEqual(['1', '2'])
     expect(problems).toEqual([])
   })
 
@@ -66,15 +68,8 @@ describe.each([
     const { page, problems } = await openAgain(path)
     const frame = page.locator('iframe')
     await frame.contentFrame().getByText('别处').waitFor()
-    expect(await frame.getAttribute('title')).toBe(name)
-    expect((await frame.getAttribute('sandbox'))?.split(' ').toSorted()).toEqual([
-      'allow-downloads',
-      'allow-forms',
-      'allow-modals',
-      'allow-popups',
-      'allow-same-origin',
-      'allow-scripts',
-    ])
+    await expect.poll(() => frame.getAttribute('title')).toBe(name)
+    await expectSandboxed(frame)
     expect(problems).toEqual([])
   })
 
@@ -103,15 +98,14 @@ describe('the notice', () => {
     const { page, context, problems } = await visit.open('/')
     const notice = page.getByRole('status').filter({ hasText: '今晚 维护' })
     await notice.waitFor()
-    expect(await notice.locator('strong').textContent()).toBe('维护')
+    await expect.poll(() => notice.locator('strong').textContent()).toBe('维护')
     // Not closed: it comes again.
     await page.reload()
     await notice.waitFor()
     await notice.getByRole('button', { name: '关闭' }).click()
     await notice.waitFor({ state: 'detached' })
     await page.reload()
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.waitForLoadState('networkidle')
+    await settled(page)
     expect(await notice.count()).toBe(0)
     // Another text is another notice.
     await visit.setOption('Notice', '维护结束')
@@ -133,7 +127,7 @@ test('a server of another version suggests a hard refresh', async () => {
   )
   await page.reload()
   await page.getByText('新版本可用：v9.9.9，请使用快捷键 Shift + F5 刷新页面').waitFor()
-  expect(await page.getByRole('contentinfo').textContent()).toContain('v9.9.9')
+  await expect.poll(() => page.getByRole('contentinfo').textContent()).toContain('v9.9.9')
   await context.close()
 })
 
@@ -142,7 +136,7 @@ test('a server that cannot be reached is told', async () => {
   await page.route('**/api/status', (route) => route.abort())
   await page.reload()
   await page.getByText('无法正常连接至服务器！').waitFor()
-  expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(true)
+  await expect.poll(() => page.getByRole('heading', { level: 1 }).isVisible()).toBe(true)
   await context.close()
 })
 
@@ -185,6 +179,7 @@ describe('the footer', () => {
     const { page, problems } = await openAgain('/about')
     await page.getByRole('contentinfo').getByText('x').first().waitFor({ state: 'attached' })
     await page.getByRole('heading', { level: 1 }).waitFor()
+    await settled(page)
     expect(await reaches(page, 'header a')).toBe(true)
     expect(await reaches(page, 'main h1')).toBe(true)
     expect(problems).toEqual([])

@@ -67,7 +67,7 @@ describe('under a sub-path', () => {
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     await page.goto(`${gatehouse.url}/login`)
     await signIn(page)
-    expect(new URL(page.url()).pathname).toBe('/x/token')
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/x/token')
     await makeToken(page, 'below')
     await page.reload()
     await page.getByRole('row').filter({ hasText: 'below' }).waitFor()

@@ -1,6 +1,11 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
+/*
+ * A page answers in its own time. What a test reads of one waits, by these or by `expect.poll`;
+ * that something is not there is asked after `settled` or after what proves that the page is done.
+ */
+
 /** Something is on the page now or soon. */
 export const expectSeen = (locator: Locator): Promise<void> =>
   expect(locator.first().waitFor()).resolves.toBeUndefined()
@@ -8,3 +13,30 @@ export const expectSeen = (locator: Locator): Promise<void> =>
 /** The page is at an address now or soon; `**` stands for what comes before. */
 export const expectAt = (page: Page, address: string): Promise<void> =>
   expect(page.waitForURL(address)).resolves.toBeUndefined()
+
+/** The rows of the table in view that have come: while they are on their way, others stand there. */
+export const loadedRows = (page: Page): Locator =>
+  page.locator('table[aria-busy=false] > tbody > tr')
+
+/** What stands above the columns of the table in view. */
+export const columnHeads = async (page: Page): Promise<string[]> => {
+  const heads = await page.getByRole('columnheader').allInnerTexts()
+  return heads.map((head) => head.trim())
+}
+
+/** What somebody would paste. */
+export const clipboard = (page: Page): Promise<string> =>
+  page.evaluate(() => navigator.clipboard.readText())
+
+/** A page of somebody else's in ours can do what chats and documents need, and no more. */
+export async function expectSandboxed(frame: Locator): Promise<void> {
+  const rights = await frame.getAttribute('sandbox')
+  expect(rights?.split(' ').toSorted()).toEqual([
+    'allow-downloads',
+    'allow-forms',
+    'allow-modals',
+    'allow-popups',
+    'allow-same-origin',
+    'allow-scripts',
+  ])
+}

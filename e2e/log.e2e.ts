@@ -1,111 +1,50 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, BrowserContext, Download, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startFakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
-import { launchBrowser } from './browser.ts'
-import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+import type { Download, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
+import { callModel, connectUpstream, makeKey } from './call-model.ts'
+import { loadedRows } from './expect-page.ts'
+import { settled } from './settled.ts'
+import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
 /** The log page: what was called, why it cost what it cost, what was said, and taking it along. */
 
-const PASSWORD = 'RootPass1'
 const MODEL = 'gpt-4o-mini'
 const CALLS = 12
 
-type Upstream = Awaited<ReturnType<typeof startFakeUpstream>>
-
-let browser: Browser
-let gatehouse: RunningGatehouse
-let upstream: Upstream
-let root = ''
-let user = ''
-let context: BrowserContext
+let visit: Visit
+let upstream: FakeUpstream
+let opened: VisitedPage
 let page: Page
-const problems: string[] = []
-
-async function api(method: string, path: string, cookie: string, body?: unknown) {
-  const answer = await fetch(`${gatehouse.url}${path}`, {
-    method,
-    headers: cookie === '' ? {} : { cookie },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return { answer, data: Object(text === '' ? {} : JSON.parse(text)).data }
-}
-
-async function signIn(username: string): Promise<string> {
-  const { answer } = await api('POST', '/api/user/login', '', { username, password: PASSWORD })
-  return answer.headers.get('set-cookie')?.split(';')[0] ?? ''
-}
-
-async function aToken(cookie: string, name: string, capture: string): Promise<string> {
-  const body = { name, unlimited_quota: true, expired_time: -1, capture }
-  return `sk-${(await api('POST', '/api/token/', cookie, body)).data.key}`
-}
-
-const ask = (key: string, content: string): Promise<Response> =>
-  fetch(`${gatehouse.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content }] }),
-  })
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream()
-  gatehouse = await startGatehouse({ env: { INITIAL_ROOT_PASSWORD: PASSWORD } })
-  root = await signIn('root')
-  await api('POST', '/api/user/', root, { username: 'alice', password: PASSWORD })
-  user = await signIn('alice')
-  await api('POST', '/api/channel/', root, {
-    name: 'a channel',
-    type: 1,
-    key: 'sk-nothing',
-    base_url: upstream.url,
-    models: MODEL,
-    group: 'default',
-  })
-  const key = await aToken(root, '记录', 'redacted')
-  for (let index = 0; index < CALLS; index += 1) await ask(key, `问题 ${index}，不要说出去`)
-  browser = await launchBrowser()
+  visit = await startVisit()
+  upstream = await connectUpstream(visit, [MODEL])
+  const key = await makeKey(visit, visit.root, { name: '记录', capture: 'redacted' })
+  for (let index = 0; index < CALLS; index += 1) {
+    await callModel(visit, key, { model: MODEL, content: `问题 ${index}，不要说出去` })
+  }
 })
 
 afterAll(async () => {
-  await browser.close()
-  await gatehouse.stop()
+  await visit.stop()
   await upstream.close()
 })
 
-beforeEach(async () => {
-  problems.length = 0
-  context = await browser.newContext({ locale: 'zh-CN', acceptDownloads: true })
-  context.setDefaultTimeout(15_000)
-})
-
 afterEach(async () => {
-  await context.close()
-  expect(problems).toEqual([])
+  await opened.context.close()
+  expect(opened.problems).toEqual([])
 })
 
-async function open(path: string, as: 'root' | 'alice' = 'root'): Promise<void> {
-  const [name = '', value = ''] = (as === 'root' ? root : user).split('=')
-  await context.addCookies([{ name, value, url: gatehouse.url }])
-  await context.addInitScript((who) => {
-    const role = who === 'root' ? 100 : 1
-    const signedIn = { id: 1, username: who, display_name: who, role, status: 1 }
-    localStorage.setItem('user', JSON.stringify(signedIn))
-  }, as as string)
-  page = await context.newPage()
-  page.on('pageerror', (error) => problems.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text())
-  })
-  await page.goto(`${gatehouse.url}${path}`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
+async function open(path: string, as: Person = visit.root): Promise<void> {
+  opened = await visit.open(path, as)
+  page = opened.page
 }
 
 const textOf = async (download: Download): Promise<string> =>
   readFile(await download.path(), 'utf8')
 
-const rows = () => page.locator('tbody tr')
+const rows = () => loadedRows(page)
 /** Of the filter that is in the address. */
 const shows = async (count: number): Promise<void> => {
   await expect.poll(() => rows().count()).toBe(count)
@@ -129,6 +68,7 @@ describe('an administrator', () => {
 
   test('reads why a call cost what it cost, and what was said', async () => {
     await open(`/log?token_name=${encodeURIComponent('记录')}`)
+    await shows(10)
     await rows().first().click()
     const panel = page.getByRole('complementary')
     await panel.getByText('为什么是这个价格').waitFor()
@@ -147,7 +87,7 @@ describe('an administrator', () => {
     await page.getByLabel('请求内容').fill('没有人说过')
     await page.keyboard.press('Enter')
     await page.getByText('没有符合筛选条件的记录').waitFor()
-    expect(new URL(page.url()).searchParams.get('request')).toBe('没有人说过')
+    await expect.poll(() => new URL(page.url()).searchParams.get('request')).toBe('没有人说过')
   })
 
   test('takes the filtered rows along as a table', async () => {
@@ -172,21 +112,19 @@ describe('an administrator', () => {
     await page.getByRole('button', { name: '导出', exact: true }).click()
     await page.getByRole('button', { name: '下载文件' }).click()
     await page.getByText('导出数据错误：太忙了').waitFor()
-    expect(await page.getByRole('button', { name: '下载文件' }).isEnabled()).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: '下载文件' }).isEnabled()).toBe(true)
     // The browser itself notes the status.
-    problems.length = 0
+    opened.problems.length = 0
   })
 
   // A One API server says nothing about itself and exports nothing.
   test('of a One API server exports page by page', async () => {
-    await context.route('**/api/status', async (route) => {
-      const answer = await route.fetch()
-      const { data, ...rest } = Object(await answer.json())
-      const { gatehouse: _ours, ...theirs } = data
-      await route.fulfill({ json: { ...rest, data: theirs } })
-    })
-    await context.route('**/api/log/export/**', (route) => route.abort())
-    await open('/log?type=2')
+    await open('/about')
+    await answerLikeOneApi(page)
+    await page.route('**/api/log/export/**', (route) => route.abort())
+    await page.goto(`${visit.gatehouse.url}/log?type=2`)
+    await shows(10)
+    await settled(page)
     expect(await page.getByLabel('请求内容').count()).toBe(0)
     await page.getByRole('button', { name: '导出', exact: true }).click()
     const saved = page.waitForEvent('download')
@@ -198,8 +136,9 @@ describe('an administrator', () => {
 })
 
 test('an ordinary user sees own rows only, and cannot delete any', async () => {
-  await open('/log', 'alice')
+  await open('/log', await visit.person('alice'))
   await page.getByText('还没有记录').waitFor()
+  await settled(page)
   expect(await page.getByRole('button', { name: '清理历史日志' }).count()).toBe(0)
   expect(await page.getByLabel('用户名').count()).toBe(0)
   await page.getByRole('button', { name: '导出', exact: true }).click()
@@ -221,5 +160,5 @@ test('an administrator deletes what is older than a moment', async () => {
   await page.getByRole('button', { name: '删除日志' }).click()
   await page.getByText(/已删除 \d+ 条日志/).waitFor()
   await page.getByText('还没有记录').waitFor()
-  expect(await gatehouse.reconcile()).toContain('0 differences')
+  expect(await visit.gatehouse.reconcile()).toContain('0 differences')
 })

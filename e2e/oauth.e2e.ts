@@ -77,9 +77,12 @@ test.each([
   ['使用 OIDC 登录', 'alice', /^alice$/],
 ])('%s: a new window comes back signed in, at home', async (button, choice, username) => {
   const provider = await goTo(button, choice)
-  await expectAt(provider, `${visit.gatehouse.url}/`)
-  await expectSeen(provider.getByText('登录成功！'))
-  expect(await userIn(provider)).toMatch(username)
+  // The sentence is soon gone.
+  await Promise.all([
+    expectSeen(provider.getByText('登录成功！')),
+    expectAt(provider, `${visit.gatehouse.url}/`),
+  ])
+  await expect.poll(() => userIn(provider)).toMatch(username)
   // The window that waited goes on by itself.
   await expectAt(page, '**/token')
 })

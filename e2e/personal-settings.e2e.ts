@@ -5,7 +5,7 @@ import {
   startWechatProvider,
   type WechatProvider,
 } from '../tools/sign-in-providers/wechat-provider.ts'
-import { expectAt, expectSeen } from './expect-page.ts'
+import { clipboard, expectAt, expectSeen } from './expect-page.ts'
 import { startVisit, type Person, type Visit } from './visit.ts'
 
 /** 设置 → 个人设置: who one is, what one may call, and what one may do about the own account. */
@@ -15,7 +15,6 @@ let mailbox: Mailbox
 let helper: WechatProvider
 let person: Person
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
   visit = await startVisit()
@@ -36,18 +35,13 @@ beforeAll(async () => {
   })
   person = await visit.person('personal')
   ;({ page } = await visit.open('/setting', person))
-  const origin = visit.gatehouse.url
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
-  page.on('pageerror', (error) => problems.push(String(error)))
   await expectSeen(page.getByRole('heading', { name: '账户', exact: true }))
 })
 afterAll(async () => {
   await visit.stop()
   await Promise.all([mailbox.close(), helper.close()])
-  expect(problems).toEqual([])
 })
 
-const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
 const callAs = async (headers: Record<string, string>) => {
   const answer = await fetch(`${visit.gatehouse.url}/api/user/self`, { headers })
@@ -65,7 +59,7 @@ test('the card shows who one is', async () => {
 test('a click takes the name of a model along', async () => {
   await press('gpt-4o-mini')
   await expectSeen(page.getByText('已复制：gpt-4o-mini'))
-  expect(await clipboard()).toBe('gpt-4o-mini')
+  expect(await clipboard(page)).toBe('gpt-4o-mini')
 })
 
 test('a system access token is made, shown, copied, and works', async () => {
@@ -73,8 +67,8 @@ test('a system access token is made, shown, copied, and works', async () => {
   await expectSeen(page.getByText('令牌已重置并复制到剪贴板'))
   const field = page.getByLabel('系统访问令牌')
   const token = await field.inputValue()
-  expect(await clipboard()).toBe(token)
-  expect(await field.getAttribute('readonly')).not.toBeNull()
+  expect(await clipboard(page)).toBe(token)
+  await expect.poll(() => field.getAttribute('readonly')).not.toBeNull()
   expect((await callAs({ authorization: token })).data).toMatchObject({ username: 'personal' })
   await press('生成系统访问令牌')
   await expect.poll(() => field.inputValue()).not.toBe(token)
@@ -84,7 +78,7 @@ test('a system access token is made, shown, copied, and works', async () => {
 test('the invite link leads to registering with the own code', async () => {
   await press('复制邀请链接')
   await expectSeen(page.getByText('邀请链接已复制到剪贴板'))
-  const link = new URL(await clipboard())
+  const link = new URL(await clipboard(page))
   expect(link.origin + link.pathname).toBe(`${visit.gatehouse.url}/register`)
   expect(link.searchParams.get('aff')).toMatch(/^[0-9A-Za-z]{4,}$/)
 })
@@ -99,7 +93,7 @@ test('without a clipboard it can be copied by hand', async () => {
   })
   await press('复制邀请链接')
   await expectSeen(page.getByText('无法复制到剪贴板，请手动复制'))
-  expect(await page.getByLabel('邀请链接').inputValue()).toContain('/register?aff=')
+  await expect.poll(() => page.getByLabel('邀请链接').inputValue()).toContain('/register?aff=')
 })
 
 describe('binding', () => {
@@ -110,9 +104,7 @@ describe('binding', () => {
     await expectSeen(dialog.getByText('请输入验证码'))
     await dialog.getByRole('textbox', { name: '邮箱地址' }).fill('personal@example.com')
     await dialog.getByRole('button', { name: '获取验证码' }).click()
-    const waiting = dialog.getByRole('button', { name: /^(30|29) 秒后可重发$/ })
-    await expectSeen(waiting)
-    expect(await waiting.isDisabled()).toBe(true)
+    await expectSeen(dialog.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true }))
     const { parsed } = await mailbox.next()
     const code = /验证码是：\s*(\S+)/.exec(parsed.text ?? '')?.[1] ?? ''
     await dialog.getByRole('textbox', { name: '验证码' }).fill('wrong')
@@ -173,10 +165,10 @@ describe('deleting the own account', () => {
     const { page: roots } = await visit.open('/setting', visit.root)
     const button = roots.getByRole('button', { name: '删除个人账户' })
     await expectSeen(button)
-    expect(await button.isDisabled()).toBe(true)
-    expect(await button.getAttribute('title')).toBe('超级管理员不能删除自己的账户')
+    await expect.poll(() => button.isDisabled()).toBe(true)
+    await expect.poll(() => button.getAttribute('title')).toBe('超级管理员不能删除自己的账户')
     const wechat = roots.getByRole('button', { name: '绑定微信账户' })
-    expect(await wechat.getAttribute('title')).toBe('超级管理员只能用密码登录')
+    await expect.poll(() => wechat.getAttribute('title')).toBe('超级管理员只能用密码登录')
     await roots.context().close()
   })
 })

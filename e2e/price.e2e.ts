@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
+import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
 /** 设置 → 模型价格, as an ordinary user sees it. */
 
@@ -36,7 +36,7 @@ test('ratio, twice the ratio in dollars with four decimals, and the completion b
     await page.getByRole('searchbox', { name: '搜索模型' }).fill(model)
     const row = rowOf(visited, model)
     await row.waitFor()
-    expect(await row.getByRole('cell').allTextContents()).toEqual([model, ...cells])
+    await expect.poll(() => row.getByRole('cell').allTextContents()).toEqual([model, ...cells])
   }
   expect(problems).toEqual([])
   await visited.context.close()
@@ -48,9 +48,9 @@ test('the price in a group', async () => {
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
   await page.getByLabel('分组', { exact: true }).selectOption('vip')
   await page.getByText('vip 分组：提示 / 补全').waitFor()
-  expect(await rowOf(visited, 'mine').getByRole('cell').last().textContent()).toBe(
-    '$1.2500 / $4.3750',
-  )
+  await expect
+    .poll(() => rowOf(visited, 'mine').getByRole('cell').last().textContent())
+    .toBe('$1.2500 / $4.3750')
   await visited.context.close()
 })
 
@@ -68,7 +68,7 @@ test('thousands of models: only those in view are drawn', async () => {
   await box.waitFor()
   const total = Number(await box.getByRole('table').getAttribute('aria-rowcount'))
   expect(total).toBeGreaterThan(1000)
-  expect(await box.getByRole('row').count()).toBeLessThan(80)
+  await expect.poll(() => box.getByRole('row').count()).toBeLessThan(80)
   await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
   await expect
     .poll(() => box.getByRole('row').last().getAttribute('aria-rowindex'))
@@ -90,18 +90,14 @@ test('ratios that cannot be read', async () => {
   await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
   // In its place and as a toast.
   await page.getByText('模型倍率 JSON 格式错误').nth(1).waitFor()
-  expect(await page.getByText('模型倍率 JSON 格式错误').count()).toBe(2)
+  await expect.poll(() => page.getByText('模型倍率 JSON 格式错误').count()).toBe(2)
   await context.close()
 })
 
 test('a One API server tells its ratios to root only, among its settings', async () => {
-  const status = (await visit.api('GET', '/api/status'))['data']
   const opened = await visit.open('/about', visit.root)
   const { page, context } = opened
-  const { gatehouse: _, ...foreign } = Object(status)
-  await page.route('**/api/status', (route) =>
-    route.fulfill({ json: { success: true, message: '', data: foreign } }),
-  )
+  await answerLikeOneApi(page)
   await page.route('**/api/option/', (route) =>
     route.fulfill({
       json: {
@@ -115,17 +111,12 @@ test('a One API server tells its ratios to root only, among its settings', async
       },
     }),
   )
-  await page.evaluate(() => localStorage.removeItem('status'))
   await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
   const row = rowOf(opened, 'foreign')
   await row.waitFor()
-  expect(await row.getByRole('cell').allTextContents()).toEqual([
-    'foreign',
-    '2',
-    '$4.0000',
-    '–',
-    '$4.0000 / –',
-  ])
+  await expect
+    .poll(() => row.getByRole('cell').allTextContents())
+    .toEqual(['foreign', '2', '$4.0000', '–', '$4.0000 / –'])
   await context.close()
 })
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
-import { expectAt, expectSeen } from './expect-page.ts'
+import { clipboard, expectAt, expectSeen } from './expect-page.ts'
 import { startVisit, type Visit } from './visit.ts'
 
 /** /reset and /user/reset: from a forgotten password to a new one, by a real mail. */
@@ -13,7 +13,6 @@ let mailbox: Mailbox
 let page: Page
 let link = ''
 let newPassword = ''
-const problems: string[] = []
 
 beforeAll(async () => {
   mailbox = await startMailbox()
@@ -25,14 +24,10 @@ beforeAll(async () => {
   const { user } = await visit.person('forgetful')
   await visit.api('PUT', '/api/user/', { id: user.id, email: EMAIL })
   ;({ page } = await visit.open('/reset'))
-  const origin = visit.gatehouse.url
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
-  page.on('pageerror', (error) => problems.push(String(error)))
 })
 afterAll(async () => {
   await visit.stop()
   await mailbox.close()
-  expect(problems).toEqual([])
 })
 
 test('asks for an address', async () => {
@@ -42,11 +37,11 @@ test('asks for an address', async () => {
 
 test('mails a link, and can be asked again after thirty seconds only', async () => {
   await page.getByLabel('邮箱地址').fill(EMAIL)
-  await page.getByRole('button', { name: '提交' }).click()
-  const waiting = page.getByRole('button', { name: /^重试（(30|29) 秒）$/ })
-  await expectSeen(waiting)
-  expect(await waiting.isDisabled()).toBe(true)
-  await expectSeen(page.getByText('重置邮件发送成功，请检查邮箱！'))
+  await Promise.all([
+    expectSeen(page.getByRole('button', { name: /^重试（(30|2\d) 秒）$/, disabled: true })),
+    expectSeen(page.getByText('重置邮件发送成功，请检查邮箱！')),
+    page.getByRole('button', { name: '提交' }).click(),
+  ])
   const { parsed } = await mailbox.next()
   link = /https?:\/\/\S+\/user\/reset\?\S+/.exec(parsed.text ?? '')?.[0] ?? ''
   expect(link).toContain(encodeURIComponent(EMAIL))
@@ -55,7 +50,7 @@ test('mails a link, and can be asked again after thirty seconds only', async () 
 test('the link does not stay in the address bar', async () => {
   await page.goto(link)
   await expectSeen(page.getByRole('heading', { name: '密码重置确认' }))
-  expect(await page.getByLabel('邮箱地址').inputValue()).toBe(EMAIL)
+  await expect.poll(() => page.getByLabel('邮箱地址').inputValue()).toBe(EMAIL)
   await expect.poll(() => page.url()).toBe(`${visit.gatehouse.url}/user/reset`)
 })
 
@@ -64,9 +59,9 @@ test('shows and copies the new password; the button is done', async () => {
   await expectSeen(page.getByText('新密码已复制到剪贴板'))
   newPassword = await page.getByLabel('新密码').inputValue()
   expect(newPassword.length).toBeGreaterThanOrEqual(12)
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(newPassword)
+  expect(await clipboard(page)).toBe(newPassword)
   const done = page.getByRole('button', { name: '密码重置完成' })
-  expect(await done.isDisabled()).toBe(true)
+  await expect.poll(() => done.isDisabled()).toBe(true)
 })
 
 test('signs in with it', async () => {
@@ -87,6 +82,6 @@ test('the link serves once', async () => {
 test('half a link is no link', async () => {
   const { page: half } = await visit.open('/user/reset?email=a@example.com')
   await expectSeen(half.getByText('链接不完整，请完整打开邮件中的链接，或重新申请重置'))
-  expect(await half.getByRole('button', { name: '提交' }).isDisabled()).toBe(true)
+  await expect.poll(() => half.getByRole('button', { name: '提交' }).isDisabled()).toBe(true)
   await half.context().close()
 })

@@ -1,33 +1,24 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { quiet, startVisit, type Visit } from './visit.ts'
+import { startSettings, type SettingsVisit } from './settings-visit.ts'
+import { quiet, type Visit } from './visit.ts'
 
 /** 设置 → 运营设置: every group, what it refuses, and the ratio table over its JSON. */
 
+let settings: SettingsVisit
 let visit: Visit
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  visit = await startVisit()
-  const opened = await visit.open('/setting?tab=operation', visit.root)
-  page = opened.page
-  page.on('pageerror', (error) => problems.push(String(error)))
-  await page.getByRole('heading', { name: '倍率' }).waitFor()
+  settings = await startSettings('operation')
+  ;({ visit, page } = settings)
 })
-afterAll(async () => {
-  await visit.stop()
-  expect(problems).toEqual([])
-})
+afterAll(() => visit.stop())
 
 afterEach(() => quiet(page))
 
-const group = (name: string) => page.getByRole('form', { name, exact: true })
-const option = async (key: string) => {
-  const { data } = await visit.api('GET', '/api/option/')
-  const row = [data].flat().find((item) => Object(item).key === key)
-  return Object(row).value as string
-}
+const group = (name: string) => settings.group(name)
+const option = (key: string) => settings.option(key)
 /** The API calls that the page makes meanwhile. */
 async function puts(act: () => Promise<void>): Promise<unknown[]> {
   const sent: unknown[] = []
@@ -46,10 +37,7 @@ describe('groups', () => {
     await form.getByLabel('失败重试次数').fill('3')
     await form.getByLabel('用近似的方式估算 token 数').click({ force: true })
     await form.getByText('2 处未保存：失败重试次数 2 → 3，用近似的方式估算 token 数 开').waitFor()
-    const sent = await puts(async () => {
-      await form.getByRole('button', { name: '保存通用设置' }).click()
-      await page.getByText('操作成功完成！').first().waitFor()
-    })
+    const sent = await puts(() => settings.save('通用'))
     expect(sent).toEqual([
       { key: 'RetryTimes', value: '3' },
       { key: 'ApproximateTokenEnabled', value: 'true' },
@@ -65,7 +53,7 @@ describe('groups', () => {
     await form.getByLabel('新用户初始额度').fill('1000000')
     await form.getByText('等价 $2.00').waitFor()
     await form.getByRole('button', { name: '放弃' }).click()
-    expect(await form.getByLabel('新用户初始额度').inputValue()).toBe('0')
+    await expect.poll(() => form.getByLabel('新用户初始额度').inputValue()).toBe('0')
   })
 
   test.each([
@@ -84,21 +72,21 @@ describe('groups', () => {
     const form = group(name)
     await form.getByLabel(field).fill(text)
     const sent = await puts(async () => {
-      await form.getByRole('button', { name: /^保存/ }).click()
+      await settings.press(name)
       await form.getByText(sentence).waitFor()
     })
     expect(sent).toEqual([])
-    expect(await form.getByLabel(field).getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => form.getByLabel(field).getAttribute('aria-invalid')).toBe('true')
     await quiet(page)
     await form.getByRole('button', { name: '放弃' }).click()
   })
 
   test('one dollar can be half a million and a bit', async () => {
     const form = group('通用')
-    expect(await form.getByLabel('单位美元额度').getAttribute('step')).toBe('0.01')
+    await expect.poll(() => form.getByLabel('单位美元额度').getAttribute('step')).toBe('0.01')
     await form.getByLabel('单位美元额度').fill('500000.55')
-    await form.getByRole('button', { name: '保存通用设置' }).click()
-    await expect.poll(() => option('QuotaPerUnit')).toBe('500000.55')
+    await settings.save('通用')
+    expect(await option('QuotaPerUnit')).toBe('500000.55')
     await visit.setOption('QuotaPerUnit', '500000')
   })
 
@@ -107,7 +95,7 @@ describe('groups', () => {
     expect(await menu.getByRole('link', { name: '聊天' }).count()).toBe(0)
     const form = group('通用')
     await form.getByLabel('聊天链接').fill('https://chat.example.com/')
-    await form.getByRole('button', { name: '保存通用设置' }).click()
+    await settings.save('通用')
     await menu.getByRole('link', { name: '聊天' }).waitFor()
     await visit.setOption('ChatLink', '')
   })
@@ -143,7 +131,7 @@ describe('clearing history', () => {
     await page.getByRole('button', { name: '清理历史日志' }).click()
     await page.getByRole('button', { name: '删除日志' }).click()
     await page.getByText('日志清理失败：数据库正忙').waitFor()
-    expect(await page.getByRole('button', { name: '删除日志' }).isVisible()).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: '删除日志' }).isVisible()).toBe(true)
     await page.keyboard.press('Escape')
     await page.unroute('**/api/log/?target_timestamp=*')
   })
@@ -167,9 +155,9 @@ describe('ratios', () => {
   ])('%s that are no JSON are named', async (label, sentence) => {
     const area = group('倍率').getByRole('textbox', { name: label, exact: true })
     await area.fill('{"gpt-4o": 1,}')
-    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await settings.press('倍率')
     await group('倍率').getByText(sentence).first().waitFor()
-    expect(await area.getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => area.getAttribute('aria-invalid')).toBe('true')
     await giveUp()
   })
 
@@ -185,25 +173,24 @@ describe('ratios', () => {
 
   test('a price becomes a ratio, a ratio a price, exactly', async () => {
     await search('gpt-4o-mini')
-    expect(await cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.075')
-    expect(await cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.15')
+    await expect.poll(() => cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.075')
+    await expect.poll(() => cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.15')
     await cell('提示 $/1M', 'gpt-4o-mini').fill('0.3')
     await cell('提示 $/1M', 'gpt-4o-mini').press('Enter')
-    expect(await cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.15')
+    await expect.poll(() => cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.15')
     await cell('模型倍率', 'gpt-4o-mini').fill('0.1')
     await cell('模型倍率', 'gpt-4o-mini').press('Tab')
-    expect(await cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.2')
+    await expect.poll(() => cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.2')
     await cell('补全 $/1M', 'gpt-4o-mini').fill('0.7')
     await cell('补全 $/1M', 'gpt-4o-mini').press('Enter')
-    expect(await cell('补全倍率', 'gpt-4o-mini').inputValue()).toBe('3.5')
+    await expect.poll(() => cell('补全倍率', 'gpt-4o-mini').inputValue()).toBe('3.5')
     const area = group('倍率').getByRole('textbox', { name: '补全倍率', exact: true })
-    expect(await area.inputValue()).toContain('"gpt-4o-mini": 3.5')
+    await expect.poll(() => area.inputValue()).toContain('"gpt-4o-mini": 3.5')
   })
 
   test('saved, they are what the next call costs, and the others are as they were', async () => {
     const before = await option('ModelRatio')
-    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
-    await page.getByText('操作成功完成！').first().waitFor()
+    await settings.save('倍率')
     expect(await option('ModelRatio')).toBe(
       before.replace('"gpt-4o-mini":0.075', '"gpt-4o-mini":0.1'),
     )
@@ -216,7 +203,7 @@ describe('ratios', () => {
     await cell('模型倍率', 'gpt-4o-mini').fill('-1')
     await cell('模型倍率', 'gpt-4o-mini').press('Enter')
     await page.getByText('「gpt-4o-mini」：需要 0 到 1000000 之间的数，例如 1.25').first().waitFor()
-    expect(await cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.1')
+    await expect.poll(() => cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.1')
   })
 
   test('models are added and removed', async () => {
@@ -230,11 +217,11 @@ describe('ratios', () => {
     await page.getByLabel('新模型的名称').fill('my-model')
     await page.getByLabel('提示价格，$/1M').fill('2.5')
     await page.getByLabel('提示价格，$/1M').press('Enter')
-    expect(await cell('模型倍率', 'my-model').inputValue()).toBe('1.25')
+    await expect.poll(() => cell('模型倍率', 'my-model').inputValue()).toBe('1.25')
     await page.getByRole('button', { name: '删除「my-model」' }).click()
     await page.getByText('没有名称含有「my-model」的模型').waitFor()
     const area = form.getByRole('textbox', { name: '模型倍率', exact: true })
-    expect(await area.inputValue()).not.toContain('my-model')
+    await expect.poll(() => area.inputValue()).not.toContain('my-model')
   })
 
   test('names that are easily mistaken for each other are pointed out', async () => {
@@ -250,7 +237,7 @@ describe('ratios', () => {
       .getByText('在同一份 JSON 中出现了不止一次，以最后一次为准')
       .first()
       .waitFor({ state: 'attached' })
-    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await settings.press('倍率')
     await group('倍率').getByText('「o1」出现了不止一次').first().waitFor()
     expect(await option('ModelRatio')).not.toContain('GPT-4o')
     await page.getByRole('button', { name: /处冲突/ }).click()
@@ -266,7 +253,7 @@ describe('ratios', () => {
     await area.fill(JSON.stringify(many))
     await page.getByText('2000 个', { exact: true }).waitFor()
     const box = page.getByRole('region', { name: '模型价格' })
-    expect(await box.getByRole('row').count()).toBeLessThan(80)
+    await expect.poll(() => box.getByRole('row').count()).toBeLessThan(80)
     await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
     await cell('模型倍率', 'many-1999').waitFor()
     await giveUp()
@@ -279,10 +266,8 @@ describe('ratios', () => {
     await page.getByLabel('新分组的名称').press('Enter')
     await cell('分组倍率', 'team').fill('0.75')
     await cell('分组倍率', 'team').press('Enter')
-    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
-    await expect
-      .poll(async () => JSON.parse(await option('GroupRatio')))
-      .toMatchObject({ team: 0.75 })
+    await settings.save('倍率')
+    expect(JSON.parse(await option('GroupRatio'))).toMatchObject({ team: 0.75 })
   })
 })
 
@@ -301,7 +286,7 @@ test('an ordinary user sees neither these tabs nor what is in them', async () =>
   const opened = await visit.open('/setting?tab=operation', user)
   await opened.page.getByText('只有管理员可以查看和修改这些设置').waitFor()
   const tabs = opened.page.getByRole('navigation', { name: '设置' }).getByRole('link')
-  expect(await tabs.allTextContents()).toEqual(['个人设置', '模型价格'])
+  await expect.poll(() => tabs.allTextContents()).toEqual(['个人设置', '模型价格'])
   await opened.context.close()
 })
 
@@ -309,12 +294,8 @@ test('an admin does', async () => {
   const opened = await visit.open('/setting', await visit.person('keeper', 10))
   const tabs = opened.page.getByRole('navigation', { name: '设置' }).getByRole('link')
   await tabs.first().waitFor()
-  expect(await tabs.allTextContents()).toEqual([
-    '个人设置',
-    '模型价格',
-    '运营设置',
-    '系统设置',
-    '其他设置',
-  ])
+  await expect
+    .poll(() => tabs.allTextContents())
+    .toEqual(['个人设置', '模型价格', '运营设置', '系统设置', '其他设置'])
   await opened.context.close()
 })

@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quiet, startVisit, type Visit } from './visit.ts'
+import { settled } from './settled.ts'
+import { startSettings, type SettingsVisit } from './settings-visit.ts'
+import { quiet, type Visit } from './visit.ts'
 
 /** 设置 → 其他设置: update check, notice, name, theme, logo, contents, footer. */
 
+let settings: SettingsVisit
 let visit: Visit
 let page: Page
 let folder = ''
@@ -26,14 +29,11 @@ const env = () => ({
 })
 
 async function start(): Promise<void> {
-  visit = await startVisit({ env: env() })
-  const opened = await visit.open('/setting?tab=other', visit.root)
-  page = opened.page
-  page.on('pageerror', (error) => problems.push(String(error)))
+  settings = await startSettings('other', env())
+  ;({ visit, page } = settings)
   page.on('console', (message) => {
     if (message.text().includes('Content Security Policy')) problems.push(message.text())
   })
-  await page.getByRole('heading', { name: '公告' }).waitFor()
 }
 
 beforeAll(async () => {
@@ -48,13 +48,8 @@ afterAll(async () => {
   expect(problems).toEqual([])
 })
 
-const group = (name: string) => page.getByRole('form', { name, exact: true })
+const group = (name: string) => settings.group(name)
 const status = async () => Object((await visit.api('GET', '/api/status'))['data'])
-async function save(name: string): Promise<void> {
-  await group(name).getByRole('button', { name: /^保存/ }).click()
-  await page.getByText('操作成功完成！').first().waitFor()
-  await quiet(page)
-}
 
 describe('the update check', () => {
   const check = () => page.getByRole('button', { name: '检查更新' }).click()
@@ -64,7 +59,7 @@ describe('the update check', () => {
     const told = page.getByText('检查更新失败：somebody/gateway 还没有发布任何版本')
     // Beside the button and as a toast.
     await told.nth(1).waitFor()
-    expect(await told.count()).toBe(2)
+    await expect.poll(() => told.count()).toBe(2)
   })
 
   test('a newer release is shown with its notes, which run nothing', async () => {
@@ -76,9 +71,10 @@ describe('the update check', () => {
     await check()
     await page.getByText('有新版本：v99.0.0').waitFor()
     await page.getByRole('heading', { name: '新版' }).waitFor()
-    expect(await page.getByRole('link', { name: '查看发布页' }).getAttribute('href')).toBe(
-      'https://example.com/v99',
-    )
+    await expect
+      .poll(() => page.getByRole('link', { name: '查看发布页' }).getAttribute('href'))
+      .toBe('https://example.com/v99')
+    await settled(page)
     expect(await page.evaluate(() => 'ran' in window)).toBe(false)
   })
 })
@@ -86,14 +82,16 @@ describe('the update check', () => {
 test('name and logo show at once', async () => {
   await group('个性化').getByLabel('系统名称').fill('我的网关')
   await group('个性化').getByLabel('Logo 图片地址').fill('./logo.png?2')
-  await group('个性化').getByRole('button', { name: /^保存/ }).click()
+  await settings.press('个性化')
   await group('个性化').getByText('需要图片的地址').first().waitFor()
   await quiet(page)
   await group('个性化').getByLabel('Logo 图片地址').fill('./favicon.png')
-  await save('个性化')
+  await settings.save('个性化')
   await page.getByRole('banner').getByText('我的网关').waitFor()
-  expect(await page.title()).toContain('我的网关')
-  expect(await page.locator('header img').first().getAttribute('src')).toBe('./favicon.png')
+  await expect.poll(() => page.title()).toContain('我的网关')
+  await expect
+    .poll(() => page.locator('header img').first().getAttribute('src'))
+    .toBe('./favicon.png')
   await visit.setOption('Logo', '')
 })
 
@@ -108,10 +106,10 @@ test('each theme is an accent, from the next start on', async () => {
   ] as const) {
     await group('个性化').getByText('重启服务后生效').waitFor()
     await group('个性化').getByLabel('主题').selectOption({ label })
-    await save('个性化')
+    await settings.save('个性化')
     const before = await accent()
     await page.reload()
-    await page.getByRole('heading', { name: '公告' }).waitFor()
+    await settled(page)
     expect(await accent()).toBe(before)
     await visit.stop()
     await start()
@@ -131,8 +129,8 @@ test('contents are kept as they were written', async () => {
     ['页脚', '页脚 HTML', '<b>自定义页脚</b>'],
   ] as const) {
     await group(name).getByLabel(label).fill(text)
-    await save(name)
-    expect(await group(name).getByLabel(label).inputValue()).toBe(text)
+    await settings.save(name)
+    await expect.poll(() => group(name).getByLabel(label).inputValue()).toBe(text)
   }
   expect((await visit.api('GET', '/api/notice'))['data']).toBe('今晚 **维护**')
   expect((await visit.api('GET', '/api/home_page_content'))['data']).toBe('# 欢迎\n\n<b>粗</b>')

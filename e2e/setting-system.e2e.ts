@@ -1,49 +1,34 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { quiet, startVisit, type Visit } from './visit.ts'
+import { settled } from './settled.ts'
+import { startSettings, type SettingsVisit } from './settings-visit.ts'
+import { quiet, type Visit } from './visit.ts'
 
 /** 设置 → 系统设置: switches with what they need, secrets that are only written, the allow-list. */
 
+let settings: SettingsVisit
 let visit: Visit
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  visit = await startVisit()
-  const opened = await visit.open('/setting?tab=system', visit.root)
-  page = opened.page
-  page.on('pageerror', (error) => problems.push(String(error)))
-  await page.getByRole('heading', { name: '登录与注册' }).waitFor()
+  settings = await startSettings('system')
+  ;({ visit, page } = settings)
 })
-afterAll(async () => {
-  await visit.stop()
-  expect(problems).toEqual([])
-})
+afterAll(() => visit.stop())
 
 afterEach(() => quiet(page))
 
-const group = (name: string) => page.getByRole('form', { name, exact: true })
-const option = async (key: string) => {
-  const { data } = await visit.api('GET', '/api/option/')
-  const row = [data].flat().find((item) => Object(item).key === key)
-  return Object(row).value as string
-}
+const group = (name: string) => settings.group(name)
+const option = (key: string) => settings.option(key)
 const secretsSet = async () => (await visit.api('GET', '/api/option/'))['secrets_set']
-async function save(name: string): Promise<void> {
-  await quiet(page)
-  await group(name)
-    .getByRole('button', { name: /^(保存|更新)/ })
-    .click()
-}
-const saved = async () => {
-  await page.getByText('操作成功完成！').first().waitFor()
-  await quiet(page)
+const reload = async () => {
+  await page.reload()
+  await settled(page)
 }
 
 test('the server address loses its last slash', async () => {
   await group('服务器').getByLabel('服务器地址').fill('https://gate.example.com/')
-  await save('服务器')
-  await saved()
+  await settings.save('服务器')
   expect(await option('ServerAddress')).toBe('https://gate.example.com')
 })
 
@@ -56,15 +41,14 @@ test('password sign-in is turned off only after a warning', async () => {
     )
     .waitFor()
   await page.getByRole('button', { name: '取消' }).click()
-  expect(await toggle.isChecked()).toBe(true)
+  await expect.poll(() => toggle.isChecked()).toBe(true)
   await toggle.click({ force: true })
   await page.getByRole('button', { name: '关闭密码登录' }).click()
-  expect(await toggle.isChecked()).toBe(false)
-  await save('登录与注册')
-  await saved()
+  await expect.poll(() => toggle.isChecked()).toBe(false)
+  await settings.save('登录与注册')
   expect(await option('PasswordLoginEnabled')).toBe('false')
   await visit.setOption('PasswordLoginEnabled', 'true')
-  await page.reload()
+  await reload()
 })
 
 test.each([
@@ -76,50 +60,46 @@ test.each([
 ])('%s: refused, and it says what is missing', async (label, missing) => {
   const form = group('登录与注册')
   await form.getByLabel(label).click({ force: true })
-  await save('登录与注册')
+  await settings.press('登录与注册')
   await form
     .getByText(new RegExp(`前，请先填写.*${missing}`))
     .first()
     .waitFor()
   await form.getByRole('button', { name: '放弃' }).click()
-  expect(await form.getByLabel(label).isChecked()).toBe(false)
+  await expect.poll(() => form.getByLabel(label).isChecked()).toBe(false)
 })
 
 test('a secret is written, said to be set, never shown, and cleared', async () => {
   const form = group('GitHub OAuth')
   const secret = form.getByLabel('Client Secret', { exact: true })
-  expect(await secret.getAttribute('placeholder')).toBe('尚未设置')
+  await expect.poll(() => secret.getAttribute('placeholder')).toBe('尚未设置')
   await form.getByLabel('Client ID', { exact: true }).fill('client-1')
   await secret.fill('very hidden')
-  await save('GitHub OAuth')
-  await saved()
+  await settings.save('GitHub OAuth')
   expect(await secretsSet()).toContain('GitHubClientSecret')
-  expect(await secret.inputValue()).toBe('')
-  expect(await secret.getAttribute('placeholder')).toBe('已设置，留空则不修改')
+  await expect.poll(() => secret.inputValue()).toBe('')
+  await expect.poll(() => secret.getAttribute('placeholder')).toBe('已设置，留空则不修改')
   expect(await page.content()).not.toContain('very hidden')
 
   await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').click({ force: true })
-  await save('登录与注册')
-  await saved()
+  await settings.save('登录与注册')
   expect(await option('GitHubOAuthEnabled')).toBe('true')
 
   await form.getByRole('button', { name: '清除' }).click()
-  await save('GitHub OAuth')
+  await settings.press('GitHub OAuth')
   await form.getByText('请先将其关闭再清空').first().waitFor()
   await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').click({ force: true })
-  await save('登录与注册')
-  await saved()
-  await save('GitHub OAuth')
-  await saved()
+  await settings.save('登录与注册')
+  await settings.save('GitHub OAuth')
   expect(await secretsSet()).not.toContain('GitHubClientSecret')
 })
 
 test('values and the switch that needs them can be saved together', async () => {
   const form = group('邮箱域名白名单')
   await visit.setOption('EmailDomainWhitelist', '')
-  await page.reload()
+  await reload()
   await form.getByLabel('启用邮箱域名白名单').click({ force: true })
-  await save('邮箱域名白名单')
+  await settings.press('邮箱域名白名单')
   await form
     .getByText(/前，请先填写.*允许的邮箱域名/)
     .first()
@@ -132,17 +112,16 @@ test('values and the switch that needs them can be saved together', async () => 
     await box.fill(domain)
     await add.click()
   }
-  await save('邮箱域名白名单')
-  await saved()
+  await settings.save('邮箱域名白名单')
   expect(await option('EmailDomainWhitelist')).toBe('example.com,example.org')
   expect(await option('EmailDomainRestrictionEnabled')).toBe('true')
 })
 
 test('the port is 587 until somebody says otherwise, and a port', async () => {
   const form = group('SMTP')
-  expect(await form.getByLabel('SMTP 端口').inputValue()).toBe('587')
+  await expect.poll(() => form.getByLabel('SMTP 端口').inputValue()).toBe('587')
   await form.getByLabel('SMTP 端口').fill('70000')
-  await save('SMTP')
+  await settings.press('SMTP')
   await form.getByText('需要 1 到 65535 之间的整数').waitFor()
   await form.getByRole('button', { name: '放弃' }).click()
 })
@@ -151,11 +130,13 @@ test('what came before a refusal is saved, the rest waits', async () => {
   const form = group('微信服务器')
   await form.getByLabel('微信服务器地址').fill('https://wechat.example.com/')
   await form.getByLabel('公众号二维码图片链接').fill('javascript:alert(1)')
-  await save('微信服务器')
+  await settings.press('微信服务器')
   await form.getByText('需要图片的地址').first().waitFor()
   expect(await option('WeChatServerAddress')).toBe('https://wechat.example.com')
   await form.getByText('1 处未保存').waitFor({ state: 'detached' })
-  expect(await form.getByLabel('公众号二维码图片链接').inputValue()).toBe('javascript:alert(1)')
+  await expect
+    .poll(() => form.getByLabel('公众号二维码图片链接').inputValue())
+    .toBe('javascript:alert(1)')
 })
 
 test('every group is there, and the list at the side leads to it', async () => {

@@ -1,20 +1,19 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sees, SOON, startConsole, type Console, type Person } from './console-setup.ts'
+import { expectSeen } from './expect-page.ts'
+import { settled } from './settled.ts'
+import { startVisit, type Person, type Visit } from './visit.ts'
 
-let world: Console
+let visit: Visit
 let user: Person
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsole()
-  user = await world.person('payer')
-  ;({ page } = await world.open(user, '/topup'))
+  visit = await startVisit()
+  user = await visit.person('payer')
+  ;({ page } = await visit.open('/topup', user))
 })
-afterAll(async () => {
-  await world.close()
-  expect(world.problems).toEqual([])
-})
+afterAll(() => visit.stop())
 
 const redeem = async (code: string) => {
   await page.getByLabel('兑换码').fill(code)
@@ -25,43 +24,43 @@ const balance = () => page.locator('section').filter({ hasText: '剩余额度' }
 
 test('nothing is no code', async () => {
   await redeem('   ')
-  expect(await sees(page, '请输入充值码！')).toBe(true)
+  await expectSeen(page.getByText('请输入充值码！'))
 })
 
 test('a code that is wrong, used or disabled is refused with one sentence', async () => {
   await redeem('0'.repeat(32))
-  expect(await sees(page, '兑换码无效，或已被使用')).toBe(true)
-  expect(await page.getByLabel('兑换码').inputValue()).toBe('0'.repeat(32))
+  await expectSeen(page.getByText('兑换码无效，或已被使用'))
+  await expect.poll(() => page.getByLabel('兑换码').inputValue()).toBe('0'.repeat(32))
 })
 
 test('a good code adds its quota, here and in the bar', async () => {
   const body = { name: 'gift', quota: 1_250_000, count: 1 }
-  const [code = ''] = await world.ask<string[]>(world.root, 'POST /api/redemption/', body)
-  expect(await balance()).toContain('$0.00')
+  const [code = ''] = await visit.ask<string[]>(visit.root, 'POST /api/redemption/', body)
+  await expect.poll(balance).toContain('$0.00')
   await redeem(` ${code} `)
-  expect(await sees(page, '充值成功！已增加 $2.50')).toBe(true)
-  await expect.poll(balance, SOON).toContain('$2.50')
+  await expectSeen(page.getByText('充值成功！已增加 $2.50'))
+  await expect.poll(balance).toContain('$2.50')
   await page.getByRole('link', { name: '余额 $2.50' }).waitFor()
-  expect(await page.getByLabel('兑换码').inputValue()).toBe('')
+  await expect.poll(() => page.getByLabel('兑换码').inputValue()).toBe('')
 })
 
 test('a server that cannot be reached is told', async () => {
   await page.route('**/api/user/topup', (route) => route.abort())
   await redeem('anything')
-  expect(await sees(page, '请求失败')).toBe(true)
+  await expectSeen(page.getByText('请求失败'))
   await page.unroute('**/api/user/topup')
 })
 
 test('without a link there is nowhere to pay', async () => {
   await topUp().click()
-  expect(await sees(page, '超级管理员未设置充值链接！')).toBe(true)
+  await expectSeen(page.getByText('超级管理员未设置充值链接！'))
 })
 
 test('the link is opened with who pays, and a number for the payment', async () => {
   const value = 'https://pay.example/buy?plan=a'
-  await world.ask(world.root, 'PUT /api/option/', { key: 'TopUpLink', value })
+  await visit.ask(visit.root, 'PUT /api/option/', { key: 'TopUpLink', value })
   await page.context().route('https://pay.example/**', (route) => route.fulfill({ body: 'paid' }))
-  const { id } = await world.ask<{ id: number }>(user, 'GET /api/user/self')
+  const { id } = await visit.ask<{ id: number }>(user, 'GET /api/user/self')
   await page.reload()
   const opened = async () => {
     const [popup] = await Promise.all([page.context().waitForEvent('page'), topUp().click()])
@@ -71,7 +70,8 @@ test('the link is opened with who pays, and a number for the payment', async () 
     await popup.close()
     return address.searchParams
   }
-  await page.getByLabel('兑换码').waitFor()
+  // Until the server has said where to pay, the page goes by what it was told before.
+  await settled(page)
   const query = await opened()
   expect(Object.fromEntries(query)).toEqual({
     plan: 'a',

@@ -1,22 +1,20 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sees, SOON, startConsole, type Console } from './console-setup.ts'
+import { expectSeen } from './expect-page.ts'
+import { startVisit, type Visit } from './visit.ts'
 
-let world: Console
+let visit: Visit
 let page: Page
 
 beforeAll(async () => {
-  world = await startConsole()
-  ;({ page } = await world.open(world.root, '/user/add'))
+  visit = await startVisit()
+  ;({ page } = await visit.open('/user/add', visit.root))
 })
-afterAll(async () => {
-  await world.close()
-  expect(world.problems).toEqual([])
-})
+afterAll(() => visit.stop())
 
 const field = (name: string) => page.getByLabel(name, { exact: true })
 const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
-const goTo = (path: string) => page.goto(world.gatehouse.url + path)
+const goTo = (path: string) => page.goto(visit.gatehouse.url + path)
 interface StoredUser {
   id: number
   username: string
@@ -26,7 +24,7 @@ interface StoredUser {
 }
 const stored = async (username: string): Promise<StoredUser> => {
   const call = `GET /api/user/search?keyword=${username}` as const
-  const [user] = await world.ask<StoredUser[]>(world.root, call)
+  const [user] = await visit.ask<StoredUser[]>(visit.root, call)
   if (user === undefined) throw new Error(`no ${username}`)
   return user
 }
@@ -35,21 +33,21 @@ describe('adding a user', () => {
   test('needs a name and a password of eight characters', async () => {
     await goTo('/user/add')
     await submit('创建')
-    expect(await sees(page, '请输入用户名')).toBe(true)
-    expect(await sees(page, '请输入密码')).toBe(true)
-    expect(await field('用户名 *').getAttribute('aria-invalid')).toBe('true')
+    await expectSeen(page.getByText('请输入用户名'))
+    await expectSeen(page.getByText('请输入密码'))
+    await expect.poll(() => field('用户名 *').getAttribute('aria-invalid')).toBe('true')
     await field('用户名 *').fill('alice')
     await field('密码 *').fill('1234567')
     await submit('创建')
-    expect(await sees(page, '密码长度不得小于 8 位！')).toBe(true)
-    expect(await world.ask(world.root, 'GET /api/user/search?keyword=alice')).toEqual([])
+    await expectSeen(page.getByText('密码长度不得小于 8 位！'))
+    expect(await visit.ask(visit.root, 'GET /api/user/search?keyword=alice')).toEqual([])
   })
 
   test('ends in the list, where the new one is', async () => {
     await field('密码 *').fill('12345678')
     await field('显示名称').fill('爱丽丝')
     await submit('创建')
-    expect(await sees(page, '用户账户创建成功！')).toBe(true)
+    await expectSeen(page.getByText('用户账户创建成功！'))
     await page.waitForURL('**/user')
     await page.getByRole('row').filter({ hasText: '爱丽丝' }).waitFor()
   })
@@ -60,8 +58,8 @@ describe('adding a user', () => {
     await field('密码 *').fill('12345678')
     await submit('创建')
     const form = page.getByRole('form', { name: '添加用户' })
-    expect(await sees(form.getByRole('alert'), '用户名「alice」已被使用')).toBe(true)
-    expect(await field('用户名 *').inputValue()).toBe('alice')
+    await expectSeen(form.getByRole('alert').getByText('用户名「alice」已被使用'))
+    await expect.poll(() => field('用户名 *').inputValue()).toBe('alice')
   })
 })
 
@@ -69,9 +67,9 @@ describe('editing a user', () => {
   test('shows what is stored and cannot be saved unchanged', async () => {
     const { id } = await stored('alice')
     await goTo(`/user/edit/${id}`)
-    await expect.poll(() => field('用户名').inputValue(), SOON).toBe('alice')
-    expect(await field('密码').inputValue()).toBe('')
-    expect(await page.getByRole('button', { name: '保存' }).isDisabled()).toBe(true)
+    await expect.poll(() => field('用户名').inputValue()).toBe('alice')
+    await expect.poll(() => field('密码').inputValue()).toBe('')
+    await expect.poll(() => page.getByRole('button', { name: '保存' }).isDisabled()).toBe(true)
   })
 
   test('changes group and quota; what was spent or added meanwhile stays', async () => {
@@ -79,11 +77,11 @@ describe('editing a user', () => {
     await field('显示名称').fill('Alice')
     await field('分组').fill('svip,')
     await field('剩余额度').fill(String(quota + 1_000_000))
-    expect(await sees(page, '等价 $2.00')).toBe(true)
-    expect(await sees(page, '剩余额度 0 → 1000000')).toBe(true)
-    await world.ask(world.root, 'POST /api/topup', { user_id: id, quota: 77 })
+    await expectSeen(page.getByText('等价 $2.00'))
+    await expectSeen(page.getByText('剩余额度 0 → 1000000'))
+    await visit.ask(visit.root, 'POST /api/topup', { user_id: id, quota: 77 })
     await submit('保存')
-    expect(await sees(page, '用户信息更新成功！')).toBe(true)
+    await expectSeen(page.getByText('用户信息更新成功！'))
     await page.waitForURL('**/user')
     expect(await stored('alice')).toMatchObject({
       display_name: 'Alice',
@@ -97,12 +95,12 @@ describe('editing a user', () => {
     await goTo(`/user/edit/${id}`)
     await field('分组').focus()
     for (const _tag of ['svip', 'default']) await page.keyboard.press('Backspace')
-    expect(await sees(page, '分组 default,svip → default')).toBe(true)
+    await expectSeen(page.getByText('分组 default,svip → default'))
     await submit('保存')
     await page.waitForURL('**/user')
     expect(await stored('alice')).toMatchObject({ group: 'default' })
     const body = JSON.stringify({ username: 'alice', password: '12345678' })
-    const login = await fetch(`${world.gatehouse.url}/api/user/login`, { method: 'POST', body })
+    const login = await fetch(`${visit.gatehouse.url}/api/user/login`, { method: 'POST', body })
     expect(await login.json()).toMatchObject({ success: true })
   })
 
@@ -111,7 +109,7 @@ describe('editing a user', () => {
     await goTo(`/user/edit/${id}`)
     await field('剩余额度').fill('1.5')
     await submit('保存')
-    expect(await sees(page, '额度必须是不小于 0 的整数，例如 500000')).toBe(true)
+    await expectSeen(page.getByText('额度必须是不小于 0 的整数，例如 500000'))
   })
 
   test('limits: one that is none is named, what is set is told to the user', async () => {
@@ -119,31 +117,31 @@ describe('editing a user', () => {
     await goTo(`/user/edit/${id}`)
     await field('每月').fill('x')
     await submit('保存')
-    expect(await sees(page, '限制必须是不小于 0 的整数，例如 60，留空则不限制')).toBe(true)
+    await expectSeen(page.getByText('限制必须是不小于 0 的整数，例如 60，留空则不限制'))
     await field('每月').fill('1000000')
     await field('同时进行的调用').fill('4')
-    expect(await sees(page, '1 处未保存：限制与预算')).toBe(true)
+    await expectSeen(page.getByText('1 处未保存：限制与预算'))
     await submit('保存')
     await page.waitForURL('**/user')
-    const { limits } = await world.ask<{ limits: unknown }>(world.root, `GET /api/user/${id}`)
+    const { limits } = await visit.ask<{ limits: unknown }>(visit.root, `GET /api/user/${id}`)
     expect(limits).toMatchObject({ limits: { calls_at_once: 4, quota_per_month: 1_000_000 } })
   })
 
   test('somebody who is not there, and somebody an admin may not see, are told', async () => {
     await goTo('/user/edit/99999')
-    expect(await sees(page.getByRole('alert'), '没有找到该记录')).toBe(true)
-    const admin = await world.person('boss', 'admin')
-    const other = await world.open(admin, '/user/edit/1')
-    expect(await sees(other.page.getByRole('alert'), '用户加载失败')).toBe(true)
+    await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
+    const admin = await visit.person('boss', 10)
+    const other = await visit.open('/user/edit/1', admin)
+    await expectSeen(other.page.getByRole('alert').getByText('用户加载失败'))
     await other.context.close()
   })
 })
 
 test('an ordinary user finds no way in', async () => {
-  const user = await world.person('plain')
+  const user = await visit.person('plain')
   for (const path of ['/user', '/user/add', '/redemption', '/audit']) {
-    const { page: theirs, context } = await world.open(user, path)
-    await theirs.locator('h1').first().waitFor()
+    const { page: theirs, context } = await visit.open(path, user)
+    await theirs.getByRole('heading', { name: '无权访问' }).waitFor()
     expect(await theirs.getByRole('table').count()).toBe(0)
     expect(await theirs.getByRole('textbox').count()).toBe(0)
     await context.close()

@@ -1,16 +1,15 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sees, SOON, startConsole, type Console } from './console-setup.ts'
+import { columnHeads, expectSeen, loadedRows } from './expect-page.ts'
+import { settled } from './settled.ts'
+import { startVisit, type Visit } from './visit.ts'
 
-let world: Console
+let visit: Visit
 
 beforeAll(async () => {
-  world = await startConsole()
+  visit = await startVisit()
 })
-afterAll(async () => {
-  await world.close()
-  expect(world.problems).toEqual([])
-})
+afterAll(() => visit.stop())
 
 const row = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
@@ -18,7 +17,9 @@ const action = (page: Page, name: string, label: string) =>
   row(page, name).getByRole('button', { name: label, exact: true })
 const done = (page: Page) => page.getByText('操作成功完成！').first().waitFor()
 const usernames = (page: Page) =>
-  page.locator('tbody tr td:nth-child(2)').evaluateAll((cells) => cells.map((c) => c.textContent))
+  loadedRows(page)
+    .locator('td:nth-child(2)')
+    .evaluateAll((cells) => cells.map((c) => c.textContent))
 
 /** Counts what the page asks of the list, to see that a row answers in place. */
 function countListCalls(page: Page): () => number {
@@ -37,37 +38,39 @@ describe('the list of users', () => {
       ['ben', 900],
       ['cat', 600],
     ] as const) {
-      await world.person(username)
-      const [{ id } = { id: 0 }] = await world.ask<{ id: number }[]>(
-        world.root,
+      await visit.person(username)
+      const [{ id } = { id: 0 }] = await visit.ask<{ id: number }[]>(
+        visit.root,
         `GET /api/user/search?keyword=${username}`,
       )
-      await world.ask(world.root, 'PUT /api/user/', { id, quota, group: 'vip,default' })
+      await visit.ask(visit.root, 'PUT /api/user/', { id, quota, group: 'vip,default' })
     }
-    ;({ page } = await world.open(world.root, '/user'))
+    ;({ page } = await visit.open('/user', visit.root))
     await row(page, 'cat').waitFor()
   })
   beforeEach(async () => {
-    await page.goto(`${world.gatehouse.url}/user`)
+    await page.goto(`${visit.gatehouse.url}/user`)
     await row(page, 'cat').waitFor()
   })
 
   test('is titled, counted, and has the columns of the specification', async () => {
     await page.getByRole('heading', { name: '管理用户' }).waitFor()
     await page.getByText('4 个', { exact: true }).waitFor()
-    const heads = await page.getByRole('columnheader').allInnerTexts()
-    expect(heads.map((head) => head.trim()).slice(0, -1)).toEqual([
-      'ID',
-      '用户名',
-      '显示名称',
-      '邮箱',
-      '分组',
-      '剩余额度',
-      '已用额度',
-      '请求次数',
-      '角色',
-      '状态',
-    ])
+    await expect
+      .poll(() => columnHeads(page))
+      .toEqual([
+        'ID',
+        '用户名',
+        '显示名称',
+        '邮箱',
+        '分组',
+        '剩余额度',
+        '已用额度',
+        '请求次数',
+        '角色',
+        '状态',
+        '操作',
+      ])
     const cells = await row(page, 'cat').getByRole('cell').allInnerTexts()
     expect(cells).toEqual(expect.arrayContaining(['普通用户', '已激活']))
     expect(cells[4]?.split(/\s+/)).toEqual(['vip', 'default'])
@@ -75,37 +78,39 @@ describe('the list of users', () => {
 
   test('is ordered by the server as chosen, and the address keeps it', async () => {
     await page.getByLabel('排序方式').selectOption({ label: '按剩余额度排序' })
-    await expect.poll(() => usernames(page), SOON).toEqual(['root', 'ben', 'cat', 'amy'])
-    expect(page.url()).toContain('order=quota')
+    await expect.poll(() => usernames(page)).toEqual(['root', 'ben', 'cat', 'amy'])
+    await expect.poll(() => page.url()).toContain('order=quota')
     await page.reload()
-    await expect.poll(() => usernames(page), SOON).toEqual(['root', 'ben', 'cat', 'amy'])
+    await expect.poll(() => usernames(page)).toEqual(['root', 'ben', 'cat', 'amy'])
   })
 
   test('a head sorts the loaded rows, a second click turns them round', async () => {
     const head = page.getByRole('button', { name: '用户名' })
     await head.click()
-    await expect.poll(() => usernames(page), SOON).toEqual(['amy', 'ben', 'cat', 'root'])
+    await expect.poll(() => usernames(page)).toEqual(['amy', 'ben', 'cat', 'root'])
     await head.click()
-    await expect.poll(() => usernames(page), SOON).toEqual(['root', 'cat', 'ben', 'amy'])
+    await expect.poll(() => usernames(page)).toEqual(['root', 'cat', 'ben', 'amy'])
   })
 
   test('is searched with a trimmed word; an empty one brings the list back', async () => {
     const search = page.getByRole('searchbox')
     await search.fill('  am ')
-    await expect.poll(() => usernames(page), SOON).toEqual(['amy'])
+    await expect.poll(() => usernames(page)).toEqual(['amy'])
     await search.fill('nobody at all')
-    expect(await sees(page, '没有找到与「nobody at all」相符的用户')).toBe(true)
+    await expectSeen(page.getByText('没有找到与「nobody at all」相符的用户'))
     await search.fill('')
-    await expect.poll(async () => (await usernames(page)).length, SOON).toBe(4)
+    await expect.poll(async () => (await usernames(page)).length).toBe(4)
   })
 
   test('nothing can be done to root, and the buttons say why', async () => {
     for (const label of ['提升', '降级', '禁用', '删除']) {
       const button = action(page, 'root', label)
-      expect(await button.isDisabled()).toBe(true)
-      expect(await button.getAttribute('title')).toBe('超级管理员不能被提升、降级、禁用或删除')
+      await expect.poll(() => button.isDisabled()).toBe(true)
+      await expect
+        .poll(() => button.getAttribute('title'))
+        .toBe('超级管理员不能被提升、降级、禁用或删除')
     }
-    expect(await row(page, 'root').getByRole('link', { name: '编辑' }).count()).toBe(1)
+    await expect.poll(() => row(page, 'root').getByRole('link', { name: '编辑' }).count()).toBe(1)
   })
 
   test('promoting, demoting, disabling and enabling answer in the row', async () => {
@@ -117,53 +122,52 @@ describe('the list of users', () => {
       ['启用', '已激活'],
     ] as const
     for (const [label, outcome] of turns) {
-      await action(page, 'amy', label).click()
+      await Promise.all([done(page), action(page, 'amy', label).click()])
       await row(page, 'amy').getByText(outcome, { exact: true }).waitFor()
     }
-    await done(page)
     expect(calls()).toBe(0)
   })
 
   test('deleting asks inside its popup first, then the row is gone', async () => {
-    await world.person('dan')
+    await visit.person('dan')
     await page.reload()
     await action(page, 'dan', '删除').click()
     const popup = page.getByRole('dialog')
-    expect(await sees(popup, '删除用户「dan」？该用户会立即无法登录，其令牌会立即失效')).toBe(true)
+    await expectSeen(popup.getByText('删除用户「dan」？该用户会立即无法登录，其令牌会立即失效'))
     await popup.getByRole('button', { name: '取消' }).click()
-    expect(await row(page, 'dan').count()).toBe(1)
+    await expect.poll(() => row(page, 'dan').count()).toBe(1)
     await action(page, 'dan', '删除').click()
     await popup.getByRole('button', { name: '删除用户' }).click()
     await done(page)
-    await expect.poll(() => row(page, 'dan').count(), SOON).toBe(0)
+    await expect.poll(() => row(page, 'dan').count()).toBe(0)
     // A name of 40 characters is shown in 15: twelve, and three dots.
     await page.getByRole('searchbox').fill('deleted_')
-    await expect
-      .poll(async () => (await usernames(page))[0], SOON)
-      .toMatch(/^deleted_[0-9a-f]{4}\.\.\.$/)
-    expect(await sees(page, '未知状态')).toBe(true)
+    await expect.poll(async () => (await usernames(page))[0]).toMatch(/^deleted_[0-9a-f]{4}\.\.\.$/)
+    await expectSeen(page.getByText('未知状态'))
   })
 
   test('somebody else’s deed since is refused in words', async () => {
-    const { ask, root } = world
+    const { ask, root } = visit
     await ask(root, 'POST /api/user/manage', { username: 'ben', action: 'promote' })
     await action(page, 'ben', '提升').click()
-    expect(await sees(page, '该用户已经是管理员')).toBe(true)
+    await expectSeen(page.getByText('该用户已经是管理员'))
     await ask(root, 'POST /api/user/manage', { username: 'ben', action: 'demote' })
   })
 })
 
 test('an admin manages those below and not its equals', async () => {
-  const admin = await world.person('boss', 'admin')
-  await world.person('peer', 'admin')
-  const { page, context } = await world.open(admin, '/user')
+  const admin = await visit.person('boss', 10)
+  await visit.person('peer', 10)
+  const { page, context } = await visit.open('/user', admin)
   await row(page, 'peer').waitFor()
   for (const label of ['禁用', '删除', '编辑']) {
     const button = action(page, 'peer', label)
-    expect(await button.isDisabled()).toBe(true)
-    expect(await button.getAttribute('title')).toBe('对方的权限与您相同或更高')
+    await expect.poll(() => button.isDisabled()).toBe(true)
+    await expect.poll(() => button.getAttribute('title')).toBe('对方的权限与您相同或更高')
   }
-  expect(await action(page, 'amy', '提升').getAttribute('title')).toBe('只有超级管理员可以提升用户')
+  await expect
+    .poll(() => action(page, 'amy', '提升').getAttribute('title'))
+    .toBe('只有超级管理员可以提升用户')
   await action(page, 'amy', '禁用').click()
   await row(page, 'amy').getByText('已封禁').waitFor()
   await context.close()
@@ -171,11 +175,11 @@ test('an admin manages those below and not its equals', async () => {
 
 describe('in a page that is open elsewhere', () => {
   test('a promotion opens the menu without signing in again', async () => {
-    const eve = await world.person('eve')
-    const { page, context } = await world.open(eve, '/token')
-    await page.getByRole('link', { name: '添加令牌' }).first().waitFor()
+    const eve = await visit.person('eve')
+    const { page, context } = await visit.open('/token', eve)
+    await settled(page)
     expect(await page.getByRole('link', { name: '用户', exact: true }).count()).toBe(0)
-    await world.ask(world.root, 'POST /api/user/manage', { username: 'eve', action: 'promote' })
+    await visit.ask(visit.root, 'POST /api/user/manage', { username: 'eve', action: 'promote' })
     await page.getByRole('link', { name: '充值', exact: true }).click()
     await page.getByRole('link', { name: '用户', exact: true }).click()
     await row(page, 'eve').waitFor()
@@ -183,14 +187,14 @@ describe('in a page that is open elsewhere', () => {
   })
 
   test('a ban ends the session when the window is looked at again', async () => {
-    const max = await world.person('max')
-    const { page, context } = await world.open(max, '/token')
+    const max = await visit.person('max')
+    const { page, context } = await visit.open('/token', max)
     await page.getByRole('link', { name: '添加令牌' }).first().waitFor()
-    await world.ask(world.root, 'POST /api/user/manage', { username: 'max', action: 'disable' })
+    await visit.ask(visit.root, 'POST /api/user/manage', { username: 'max', action: 'disable' })
     await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
     await page.waitForURL('**/login?expired=true')
-    expect(await sees(page, '未登录或登录已过期，请重新登录')).toBe(true)
-    expect(await page.evaluate(() => localStorage.getItem('user'))).toBeNull()
+    await expectSeen(page.getByText('未登录或登录已过期，请重新登录'))
+    await expect.poll(() => page.evaluate(() => localStorage.getItem('user'))).toBeNull()
     await context.close()
   })
 })

@@ -1,17 +1,22 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+import { settled, watchCalls } from './settled.ts'
 
 /** A server, a browser, and people who are signed in without going by way of the sign-in page. */
 export interface Visit {
   gatehouse: RunningGatehouse
   /** Calls the API as root; the envelope, or whatever JSON came. */
   api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
+  /** Calls the API with somebody's session; answers `data`, throws the refusal. */
+  ask<T = unknown>(as: Person, call: `${string} ${string}`, body?: unknown): Promise<T>
   setOption(key: string, value: string): Promise<void>
+  /** A window of its own, which may read and write the clipboard. */
   open(path: string, as?: Person, screen?: Screen): Promise<VisitedPage>
   /** An ordinary user or an admin, made for the occasion. */
   person(username: string, role?: 1 | 10): Promise<Person>
   root: Person
+  /** Ends everything. Throws when a script of any of its pages has failed. */
   stop(): Promise<void>
 }
 
@@ -19,6 +24,11 @@ export interface Person {
   /** As the console remembers who is signed in. */
   user: { id: number; username: string; display_name: string; role: number }
   cookie: string
+}
+
+interface ApiCall {
+  as?: Person
+  body?: unknown
 }
 
 export interface Screen {
@@ -35,7 +45,7 @@ export interface VisitedPage {
 }
 
 const PASSWORD = 'RootPass1'
-const WAIT_MS = 10_000
+const WAIT_MS = 15_000
 
 async function signIn(url: string, username: string, password: string): Promise<Person> {
   const answer = await fetch(`${url}/api/user/login`, {
@@ -57,32 +67,47 @@ export async function startVisit(
   const gatehouse = await startGatehouse({ ...settings, env })
   const browser: Browser = await launchBrowser()
   const root = await signIn(gatehouse.url, 'root', PASSWORD)
-  const api: Visit['api'] = async (method, path, body) => {
+  const faults: string[] = []
+  const api = async (method: string, path: string, { as = root, body }: ApiCall = {}) => {
     const answer = await fetch(`${gatehouse.url}${path}`, {
       method,
-      headers: { cookie: root.cookie },
+      headers: { cookie: as.cookie },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     // An API of JSON; a test that reads a member says what it expects.
     return (await answer.json()) as Record<string, unknown>
   }
+  const ask: Visit['ask'] = async <T>(as: Person, call: string, body?: unknown) => {
+    const [method = '', path = ''] = call.split(' ')
+    const { success, message, data } = await api(method, path, { as, body })
+    if (success !== true) throw new Error(`${call}: ${String(message)}`)
+    // What the API promises of this call, as the caller says.
+    return data as T
+  }
   return {
     gatehouse,
     root,
-    api,
+    api: (method, path, body) => api(method, path, { body }),
+    ask,
     async setOption(key, value) {
-      const { success, message } = await api('PUT', '/api/option/', { key, value })
-      if (success !== true) throw new Error(`${key} is not set: ${String(message)}`)
+      await ask(root, 'PUT /api/option/', { key, value })
     },
-    open: (path, as, screen) => openPage(browser, { url: gatehouse.url, path, as, screen }),
+    async open(path, as, screen) {
+      const opened = await openWindow(browser, { url: gatehouse.url, as, screen })
+      opened.page.on('pageerror', (error) => faults.push(`${path}: ${String(error)}`))
+      await opened.page.goto(`${gatehouse.url}${path}`)
+      return opened
+    },
     async person(username, role = 1) {
-      await api('POST', '/api/user/', { username, display_name: username, password: PASSWORD })
-      if (role > 1) await api('POST', '/api/user/manage', { username, action: 'promote' })
+      const body = { username, display_name: username, password: PASSWORD }
+      await ask(root, 'POST /api/user/', body)
+      if (role > 1) await ask(root, 'POST /api/user/manage', { username, action: 'promote' })
       return signIn(gatehouse.url, username, PASSWORD)
     },
     async stop() {
       await browser.close()
       await gatehouse.stop()
+      if (faults.length > 0) throw new Error(faults.join('\n'))
     },
   }
 }
@@ -99,14 +124,26 @@ export async function quiet(page: Page): Promise<void> {
   }
 }
 
-async function openPage(
+/** Lets a page think, from its next load on, that the server is one that knows nothing of us. */
+export async function answerLikeOneApi(page: Page): Promise<void> {
+  await settled(page)
+  await page.route('**/api/status', async (route) => {
+    const answer = await route.fetch()
+    const { data, ...rest } = Object(await answer.json())
+    const { gatehouse: _ours, ...theirs } = data
+    await route.fulfill({ json: { ...rest, data: theirs } })
+  })
+  // What an earlier page stored would be true until the server has said otherwise.
+  await page.evaluate(() => localStorage.removeItem('status'))
+}
+
+async function openWindow(
   browser: Browser,
   {
     url,
-    path,
     as,
     screen: { width = 1280, height = 1000, language = 'zh' } = {},
-  }: { url: string; path: string; as: Person | undefined; screen: Screen | undefined },
+  }: { url: string; as: Person | undefined; screen: Screen | undefined },
 ): Promise<VisitedPage> {
   const context = await browser.newContext({
     locale: 'zh-CN',
@@ -114,23 +151,29 @@ async function openPage(
     reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(WAIT_MS)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
   if (as !== undefined) {
     const [name = '', value = ''] = as.cookie.split('=')
     await context.addCookies([{ name, value, url }])
   }
   await context.addInitScript(
     ([user, chosen]) => {
-      if (user !== '') localStorage.setItem('user', user)
+      // A frame of another site has no storage for us.
+      if (window.parent !== window) return
+      // Once: what the page remembers later must not be overwritten by a reload.
+      if (sessionStorage.getItem('visited') !== null) return
+      sessionStorage.setItem('visited', 'true')
+      if (user !== '' && localStorage.getItem('user') === null) localStorage.setItem('user', user)
       localStorage.setItem('language', chosen)
     },
     [as === undefined ? '' : JSON.stringify(as.user), language] as const,
   )
   const page = await context.newPage()
+  watchCalls(page)
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text())
   })
-  await page.goto(`${url}${path}`)
   return { page, context, problems }
 }

@@ -5,8 +5,8 @@
 import { execFile } from 'node:child_process'
 import os from 'node:os'
 import { parseArgs, promisify } from 'node:util'
-import { AxeBuilder } from '@axe-core/playwright'
 import { chromium, type Browser, type BrowserContext } from 'playwright-core'
+import { violations } from '../../e2e/axe.ts'
 import { launchBrowser } from '../../e2e/browser.ts'
 import { ROOT_PAGES, VISITOR_PAGES, type PageAddress } from '../../e2e/page-list.ts'
 import { createGatehouse, ROOT_PASSWORD } from '../gatehouse-server.ts'
@@ -143,10 +143,10 @@ async function lookAtAll(browser: Browser, session: Session): Promise<Look[]> {
         await page.goto(session.url + path, { waitUntil: 'networkidle' })
         await page.waitForTimeout(SETTLE_MS)
         const shift = await page.evaluate<number>('window.shifted')
-        const { violations } = await new AxeBuilder({ page }).analyze()
-        looks.push({ page: name, width, scheme, violations: violations.length, shift })
-        if (violations.length > 0 || shift > 0) {
-          process.stdout.write(`${name}, ${width} ${scheme}: ${violations.length}, ${shift}\n`)
+        const found = await violations(page)
+        looks.push({ page: name, width, scheme, violations: found.length, shift })
+        if (found.length > 0 || shift > 0) {
+          process.stdout.write(`${name}, ${width} ${scheme}: ${found.join('; ')}, ${shift}\n`)
         }
       }
       await context.close()
@@ -261,7 +261,7 @@ function describe({ machine, rows, looks, clicks, scores }: Findings): string {
 }
 
 function lookText(looks: readonly Look[]): string {
-  const found = looks.reduce((sum, { violations }) => sum + violations, 0)
+  const found = looks.reduce((sum, look) => sum + look.violations, 0)
   const worst = Math.max(...looks.map(({ shift }) => shift))
   return `${looks.length} looks at pages (360 and 1440 px, light and dark): ${found} violations that
 axe finds, largest layout shift ${worst.toFixed(4)}.`

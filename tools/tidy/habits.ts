@@ -14,6 +14,7 @@ export function badHabits(tree: Tree): Violation[] {
     ...(file.isTest ? [] : bareCasts(file)),
     ...(file.isTest || !file.path.startsWith('src/') ? [] : bareNumbers(file)),
     ...(file.isTest || !file.path.startsWith('src/server/relay/') ? [] : oldFunctions(file)),
+    ...(file.path.startsWith('e2e/') ? hastyReads(file) : []),
   ])
 }
 
@@ -102,6 +103,30 @@ function oldFunctions(file: SourceFile): Violation[] {
       path: file.path,
       line: file.lineOf(node.start),
       message: 'give the function a name first, then assign it: written here it keeps its call.',
+    })
+  })
+  return found
+}
+
+/** What a page shows, asked once. */
+const READS =
+  /^(textContent|allTextContents|innerText|inputValue|isDisabled|isEnabled|isChecked|getAttribute)$/
+
+/** `expect(await button.isDisabled()).toBe(…)`: on a slow machine the page is not there yet. */
+function hastyReads(file: SourceFile): Violation[] {
+  const found: Violation[] = []
+  walk(file.program, (node, parents) => {
+    if (node.type !== 'CallExpression' || lastName(node.callee) !== 'expect') return
+    const [read] = node.arguments
+    if (read?.type !== 'AwaitExpression' || read.argument.type !== 'CallExpression') return
+    if (!READS.test(lastName(read.argument.callee) ?? '')) return
+    // That something is absent is asked once, after a proof that the page is there.
+    if (lastName(parents.at(-1) ?? node) === 'not') return
+    found.push({
+      rule: 'hasty-read',
+      path: file.path,
+      line: file.lineOf(node.start),
+      message: 'wait for what is expected: await expect.poll(() => …).',
     })
   })
   return found

@@ -314,6 +314,17 @@ describe('habits', () => {
     )
     expect(found(badHabits, { [path]: 'call.onGone = () => abort()' })).toEqual([])
   })
+
+  test('a page is not asked once for what it will show', () => {
+    const page = 'e2e/token.e2e.ts'
+    const rule = [`${page} hasty-read`]
+    expect(found(badHabits, { [page]: 'expect(await row.innerText()).toBe("a")' })).toEqual(rule)
+    const waiting = 'await expect.poll(() => row.innerText()).toBe("a")'
+    expect(found(badHabits, { [page]: waiting })).toEqual([])
+    const absent = 'expect(await row.innerText()).not.toContain("a")'
+    expect(found(badHabits, { [page]: absent })).toEqual([])
+    expect(found(badHabits, { [path]: 'expect(await row.innerText()).toBe("a")' })).toEqual([])
+  })
 })
 
 test('documents name files that exist', () => {

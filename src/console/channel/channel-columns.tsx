@@ -159,7 +159,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
       sortBy: (channel) => channel.id,
       align: 'end',
-      width: 56,
+      width: 68,
     },
     {
       id: 'name',
@@ -190,7 +190,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: t('状态'),
       cell: (channel) => <State channel={channel} t={t} />,
       sortBy: (channel) => channel.status,
-      width: 116,
+      width: 128,
     },
   ]
 }
@@ -248,10 +248,10 @@ export function channelBlock(texts: ChannelTexts): (channel: Channel) => Block {
       <div className={styles['blockFields']}>
         <span>{t('优先级')}</span>
         <Priority channel={channel} texts={texts} />
-        <span>{t('测试模型')}</span>
-        <TestModel channel={channel} texts={texts} />
         <span>{t('余额')}</span>
         <Balance channel={channel} texts={texts} />
+        <span>{t('测试模型')}</span>
+        <TestModel channel={channel} texts={texts} />
       </div>
     ),
   })

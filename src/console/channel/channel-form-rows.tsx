@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../contract/channel-api.ts'
 import { channelType, type ChannelTypeField } from '../../contract/channel-types.ts'
 import { call } from '../app/call.ts'
+import { NameRow } from '../app/form/name-row.tsx'
 import { localText } from '../app/i18n.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { SecretField } from '../ui/field/secret-field.tsx'
@@ -31,18 +32,13 @@ export function NameRows({ form, before }: RowsProps) {
   })
   return (
     <>
-      <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={before === null}>
-        {(field) => (
-          <TextInput
-            {...field}
-            ref={before === null ? focusFirst : null}
-            autoComplete="off"
-            placeholder={t('例如：OpenAI 主账号')}
-            {...form.getInputProps('name')}
-            error={field.error}
-          />
-        )}
-      </FormRow>
+      <NameRow
+        label={t('名称')}
+        isNew={before === null}
+        fieldRef={before === null ? focusFirst : null}
+        placeholder={t('例如：OpenAI 主账号')}
+        input={form.getInputProps('name')}
+      />
       <FormRow
         label={t('分组')}
         hint={t('这些分组的用户可以使用')}

@@ -32,11 +32,12 @@ export function Ranking({ overview, by }: RankingProps) {
           <thead>
             <tr>
               <th scope="col">{what}</th>
+              {/* What the rows are ordered by stands first: a phone shows no more at once. */}
+              <th scope="col">{t('额度')}</th>
+              <th scope="col">{t('占比')}</th>
               <th scope="col">{t('请求数')}</th>
               <th scope="col">{t('提示 tokens')}</th>
               <th scope="col">{t('补全 tokens')}</th>
-              <th scope="col">{t('额度')}</th>
-              <th scope="col">{t('占比')}</th>
             </tr>
           </thead>
           <tbody>
@@ -56,11 +57,11 @@ export function Ranking({ overview, by }: RankingProps) {
                     nameText(named.name)
                   )}
                 </th>
+                <td>{quotaText(named.quota, 4)}</td>
+                <td>{shareText(named.quota, totals.quota)}</td>
                 <td>{count(named.requests)}</td>
                 <td>{count(named.prompt_tokens)}</td>
                 <td>{count(named.completion_tokens)}</td>
-                <td>{quotaText(named.quota, 4)}</td>
-                <td>{shareText(named.quota, totals.quota)}</td>
               </tr>
             ))}
           </tbody>
@@ -70,5 +71,9 @@ export function Ranking({ overview, by }: RankingProps) {
   )
 }
 
-const shareText = (part: number, whole: number): string =>
-  whole === 0 ? '—' : `${((part / whole) * 100).toFixed(1)}%`
+/** One decimal; little is not nothing. */
+function shareText(part: number, whole: number): string {
+  if (whole === 0) return '—'
+  const percent = (part / whole) * 100
+  return percent > 0 && percent < 0.1 ? '<0.1%' : `${percent.toFixed(1)}%`
+}

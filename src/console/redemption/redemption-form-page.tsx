@@ -14,6 +14,7 @@ import { call } from '../app/call.ts'
 import { downloadText } from '../ui/file/download.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
+import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { toast } from '../app/toast.ts'
@@ -60,19 +61,14 @@ function Fields({ form, before }: { form: RedemptionFormApi; before: Redemption 
   const quota = form.getInputProps('quota')
   return (
     <>
-      <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={isNew}>
-        {(field) => (
-          <TextInput
-            {...field}
-            ref={isNew ? focusFirst : null}
-            autoComplete="off"
-            maxLength={REDEMPTION_NAME_LENGTH_MAX}
-            placeholder={t('例如：新年活动')}
-            {...form.getInputProps('name')}
-            error={field.error}
-          />
-        )}
-      </FormRow>
+      <NameRow
+        label={t('名称')}
+        isNew={isNew}
+        fieldRef={isNew ? focusFirst : null}
+        placeholder={t('例如：新年活动')}
+        lengthMax={REDEMPTION_NAME_LENGTH_MAX}
+        input={form.getInputProps('name')}
+      />
       <FormRow
         label={t('额度')}
         hint={isUsed ? t('已兑换，不能再修改') : t('每个兑换码')}

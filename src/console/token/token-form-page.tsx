@@ -10,6 +10,7 @@ import { availableModelsQuery } from '../app/available-models.ts'
 import { call } from '../app/call.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
+import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
@@ -235,19 +236,14 @@ function TokenFormPage({ before }: { before: Token | null }) {
       note={isNew ? t('创建后密钥可在列表中复制') : ''}
       list={paths.token}
     >
-      <FormRow label={t('名称')} error={errorOf(form, 'name')} isRequired={isNew}>
-        {(field) => (
-          <TextInput
-            {...field}
-            ref={isNew ? focusFirst : null}
-            autoComplete="off"
-            maxLength={TOKEN_NAME_LENGTH_MAX}
-            placeholder={t('例如：编辑器插件')}
-            {...form.getInputProps('name')}
-            error={field.error}
-          />
-        )}
-      </FormRow>
+      <NameRow
+        label={t('名称')}
+        isNew={isNew}
+        fieldRef={isNew ? focusFirst : null}
+        placeholder={t('例如：编辑器插件')}
+        lengthMax={TOKEN_NAME_LENGTH_MAX}
+        input={form.getInputProps('name')}
+      />
       <ExpiryRow form={form} />
       <QuotaRow form={form} />
       <ModelsRow form={form} />

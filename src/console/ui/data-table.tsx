@@ -3,6 +3,7 @@ import { type CSSProperties, type MouseEvent, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
+import { withCutTexts } from './scroll/cut-text.ts'
 import { LoadError, Skeleton } from './states.tsx'
 import styles from './data-table.module.css'
 
@@ -41,9 +42,13 @@ export interface TableList<Row> {
   rows: Row[]
   /** False: `rows` is everything loaded, and the table sorts it and cuts its page out. */
   rowsArePage: boolean
+  /** Pages known so far; without a total one more while the last loaded page is full. */
   pageCount: number
+  /** Rows in the list; null while unknown. */
   total: number | null
+  /** Nothing to show yet. */
   isLoading: boolean
+  /** What is shown is being replaced. */
   isRefreshing: boolean
   error: Error | null
   refresh: () => void
@@ -143,7 +148,7 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
   const { list, columns, rowActions, actionsWidth, shown, label, onOpen, isOpen } = props
   return (
     <div className={styles['scroll']} data-paged={list.pageCount > 1} style={tableStyle(props)}>
-      <table aria-label={label} aria-busy={list.isLoading || list.isRefreshing}>
+      <table aria-label={label} aria-busy={list.isLoading || list.isRefreshing} ref={withCutTexts}>
         <colgroup>
           {columns.map((column) => (
             <col key={column.id} style={{ width: column.width }} />
@@ -287,7 +292,7 @@ export function DataTable<Row extends { id: number }>(props: DataTableProps<Row>
       ) : (
         <Table {...props} shown={shown} />
       )}
-      <div className={styles['foot']}>
+      <div className={styles['foot']} data-alone={isEmpty}>
         {footer}
         <button type="button" className={styles['quiet']} onClick={list.refresh}>
           {t('刷新')}

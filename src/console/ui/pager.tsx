@@ -21,11 +21,11 @@ export function Pager(props: PagerProps) {
   const { t } = useTranslation()
   const { range } = usePagination({ total: pageCount, page: page + 1, siblings, boundaries: 1 })
   const first = page * pageSize + 1
-  const rows = shown === 0 ? '0' : `${first}–${first + shown - 1}`
+  const rows = `${first}–${first + shown - 1}`
   return (
     <nav className={styles['pager']} aria-label={t('分页')}>
       <span className={styles['range']}>
-        {isLoading ? '' : total === null ? rows : `${rows} / ${total}`}
+        {isLoading || shown === 0 ? '' : total === null ? rows : `${rows} / ${total}`}
       </span>
       {pageCount > 1 && (
         <>

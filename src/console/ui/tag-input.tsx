@@ -45,7 +45,7 @@ export function TagInput({ field, value, onChange, options, placeholder }: TagIn
         isDuplicate={(tag, tags) => tags.includes(tag)}
         acceptValueOnBlur
         clearable
-        clearButtonProps={{ 'aria-label': t('清空'), size: 'sm' }}
+        clearButtonProps={{ 'aria-label': t('清空'), size: 'sm', className: styles['clear'] ?? '' }}
         maxDropdownHeight={240}
         limit={200}
         placeholder={value.length === 0 ? placeholder : ''}

@@ -65,7 +65,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: 'ID',
       cell: (user) => <span className={styles['quiet']}>{user.id}</span>,
       sortBy: (user) => user.id,
-      width: 52,
+      width: 64,
     },
     {
       id: 'username',

@@ -12,6 +12,7 @@ import { DISPLAY_NAME_LENGTH_MAX, USERNAME_LENGTH_MAX } from '../../contract/use
 import { call } from '../app/call.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
+import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
@@ -52,18 +53,13 @@ function NameRows({ form, isNew }: { form: UserFormApi; isNew: boolean }) {
   const { t } = useTranslation()
   return (
     <>
-      <FormRow label={t('用户名')} error={errorOf(form, 'username')} isRequired={isNew}>
-        {(field) => (
-          <TextInput
-            {...field}
-            ref={isNew ? focusFirst : null}
-            autoComplete="off"
-            placeholder={t('最多 {{max}} 位', { max: USERNAME_LENGTH_MAX })}
-            {...form.getInputProps('username')}
-            error={field.error}
-          />
-        )}
-      </FormRow>
+      <NameRow
+        label={t('用户名')}
+        isNew={isNew}
+        fieldRef={isNew ? focusFirst : null}
+        placeholder={t('最多 {{max}} 位', { max: USERNAME_LENGTH_MAX })}
+        input={form.getInputProps('username')}
+      />
       <FormRow label={t('显示名称')} hint={isNew ? t('留空则与用户名相同') : undefined}>
         {(field) => (
           <TextInput

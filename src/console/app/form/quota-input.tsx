@@ -26,6 +26,7 @@ export function QuotaInput({ field, value, onChange, onBlur, disabled }: QuotaIn
       inputMode="numeric"
       autoComplete="off"
       disabled={disabled === true}
+      placeholder={disabled === true ? t('不限制') : ''}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       {...(onBlur === undefined ? {} : { onBlur })}

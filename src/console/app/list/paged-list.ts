@@ -1,6 +1,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo } from 'react'
 import { PAGE_SIZE } from '../../../contract/paging.ts'
+import type { TableList } from '../../ui/data-table.tsx'
 import type { ListState } from './list-state.ts'
 
 /**
@@ -28,24 +29,9 @@ export interface PagedListSource<Row> {
   compare?: (a: Row, b: Row) => number
 }
 
-export interface PagedList<Row> {
+/** What a table shows of the list, and what can be done to its rows. */
+export interface PagedList<Row> extends TableList<Row> {
   state: ListState
-  /**
-   * Rows to show, or all loaded rows when `rowsArePage` is false: then whoever shows them sorts and
-   * cuts.
-   */
-  rows: Row[]
-  rowsArePage: boolean
-  /** Pages known so far; without a total one more while the last loaded page is full. */
-  pageCount: number
-  /** Rows in the list; null while unknown. */
-  total: number | null
-  /** Nothing to show yet. */
-  isLoading: boolean
-  /** What is shown is being replaced. */
-  isRefreshing: boolean
-  error: Error | null
-  refresh: () => void
   /** Puts a changed row in place, without asking the server again. */
   update: (id: number, change: Partial<Row>) => void
   /** Takes a row away, then lets the following ones move up. */
@@ -56,15 +42,7 @@ interface Source<Row> extends PagedListSource<Row> {
   state: ListState
 }
 
-interface Rows<Row> {
-  rows: Row[]
-  rowsArePage: boolean
-  pageCount: number
-  total: number | null
-  isLoading: boolean
-  isRefreshing: boolean
-  error: Error | null
-}
+type Rows<Row> = Omit<TableList<Row>, 'state' | 'refresh'>
 
 // One empty list for all, so that tables see no change where there is none.
 const noRows: never[] = []

@@ -8,15 +8,23 @@ import { useMantineColorScheme } from '@mantine/core'
 import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
+import { paths } from '../../paths.ts'
 import { currentLanguage, setLanguage } from '../i18n.ts'
 import { type PageRoute, usePages } from '../routing/pages.ts'
 import { mayOpen, useSessionUser } from '../session.ts'
+import { useStatus } from '../status.ts'
 import { useSignOut } from './sign-out.ts'
 
 const [store, palette] = createSpotlight()
 
-/** Places the palette can go to: pages without a parameter that this person may open. */
-const isPlace = (page: PageRoute) => !page.path.includes('$') && page.path !== '/login'
+/**
+ * Places the palette can go to: pages without a parameter. What only visitors need (signing in,
+ * registering, coming back from elsewhere) is none for who is signed in, the chat one with a link.
+ */
+const isPlace = ({ path, access, inMenu }: PageRoute, hasChat: boolean): boolean =>
+  !path.includes('$') &&
+  (access !== 'anyone' || inMenu === true) &&
+  (path !== paths.chat || hasChat)
 
 export const openPalette = palette.open
 
@@ -25,11 +33,12 @@ export function Palette() {
   const navigate = useNavigate()
   const pages = usePages()
   const user = useSessionUser()
+  const { chat_link: chatLink } = useStatus()
   const signOut = useSignOut()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
 
   const places: SpotlightActionData[] = pages
-    .filter((page) => isPlace(page) && mayOpen(page.access, user))
+    .filter((page) => isPlace(page, Boolean(chatLink)) && mayOpen(page.access, user))
     .map((page) => ({
       id: page.path,
       label: t(page.title),

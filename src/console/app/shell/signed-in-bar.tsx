@@ -92,7 +92,7 @@ function PersonMenu({ user }: { user: SessionUser }) {
   const balance = useBalance()
   const initials = [...user.username].slice(0, 2).join('').toUpperCase()
   return (
-    <Menu position="bottom-end" width={200}>
+    <Menu position="bottom-end" width={200} classNames={{ item: styles['menuItem'] ?? '' }}>
       <Menu.Target>
         <button
           type="button"

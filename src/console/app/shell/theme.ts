@@ -109,6 +109,11 @@ export const theme = createTheme({
         },
       }),
     },
+    PasswordInput: {
+      vars: () => ({
+        root: { '--psi-button-size': 'var(--small-control-height)', '--psi-icon-size': '16px' },
+      }),
+    },
     Button: {
       // One loud button on a page: the others are as light as the text around them.
       styles: (_: unknown, props: { variant?: string }) => ({

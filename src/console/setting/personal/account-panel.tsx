@@ -99,7 +99,7 @@ function AccountFacts({ self }: { self: Self }) {
     { label: t('ID'), value: self.id },
     { label: t('剩余额度'), value: quotaText(self.quota) },
     { label: t('历史消耗'), value: quotaText(self.used_quota) },
-    { label: t('请求次数'), value: self.request_count },
+    { label: t('请求次数'), value: self.request_count.toLocaleString('en-US') },
   ]
   return (
     <>

@@ -67,7 +67,7 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
     id: 'price',
     head: t('平均价格，每 1M tokens'),
     align: 'end',
-    width: 170,
+    width: 190,
     cell: (row) => dollars(row.ratio),
   }
   if (isPhone === true) {
@@ -98,7 +98,7 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
       id: 'completion',
       head: t('补全价格，每 1M tokens'),
       align: 'end',
-      width: 170,
+      width: 210,
       cell: completionText,
     },
     {

@@ -1,4 +1,5 @@
 import type { CSSProperties, ReactNode } from 'react'
+import { withCutTexts } from './cut-text.ts'
 import { useRowWindow } from './window-rows.ts'
 import styles from './window-table.module.css'
 
@@ -47,7 +48,7 @@ export function WindowTable<Row>(props: WindowTableProps<Row>) {
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keys scroll it too
       tabIndex={0}
     >
-      <table aria-label={label} aria-rowcount={rows.length + 1}>
+      <table aria-label={label} aria-rowcount={rows.length + 1} ref={withCutTexts}>
         <colgroup>
           {columns.map(({ id, width }) => (
             <col key={id} style={{ width }} />
