@@ -125,7 +125,7 @@ export const settings = {
   ),
   GLOBAL_WEB_RATE_LIMIT: setting(
     wholeNumber(0, 1e9),
-    'console files per address and 3 minutes; 0 is off',
+    'console pages per address and 3 minutes, their parts not counted; 0 is off',
     '240',
   ),
   CRITICAL_RATE_LIMIT: setting(

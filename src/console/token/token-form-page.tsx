@@ -38,10 +38,10 @@ import styles from './token.module.css'
 /** Creates or updates, and gives a cured token back its status. */
 async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
   if (before === null) {
-    await call('POST /api/token/', { body: toInput(form) })
+    await call('POST /api/token/', { body: toInput(form, before) })
     return
   }
-  const body = { ...toInput(form), id: before.id, remain_quota_was: before.remain_quota }
+  const body = { ...toInput(form, before), id: before.id, remain_quota_was: before.remain_quota }
   const after = await call('PUT /api/token/', { body })
   if (shouldReenable(before, after, nowSeconds())) {
     await call('PUT /api/token/?status_only', {
@@ -60,13 +60,13 @@ function useSave(before: Token | null) {
   })
 }
 
-function useTokenForm(initial: TokenForm, isNew: boolean) {
+function useTokenForm(initial: TokenForm, before: Token | null) {
   const { t } = useTranslation()
   return useForm<TokenForm>({
     initialValues: initial,
     validateInputOnBlur: ['expiry', 'quota', 'subnet'],
     validate: (form) => {
-      const errors = formErrors(form, isNew)
+      const errors = formErrors(form, before)
       return Object.fromEntries(
         [...errors].map(([field, { text, values }]) => [field, t(text, values ?? {})]),
       )
@@ -216,7 +216,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
   const hasFeature = useHasFeature()
   const isNew = before === null
   const [initial] = useState(isNew ? newTokenForm : toForm(before))
-  const form = useTokenForm(initial, isNew)
+  const form = useTokenForm(initial, before)
   const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)
 

@@ -32,11 +32,16 @@ describe('a token and its form', () => {
     ['expires', aToken({ expired_time: now + 60 })],
     ['unlimited', aToken({ unlimited_quota: true, remain_quota: 0 })],
     ['its calls are kept', aToken({ capture: 'redacted' })],
+    ['overdrawn, as One API leaves one', aToken({ remain_quota: -120 })],
+    [
+      'unlimited, as relatives of One API write it',
+      aToken({ unlimited_quota: true, remain_quota: -1 }),
+    ],
     ['restricted', aToken({ models: 'gpt-4o,o3', subnet: '10.0.0.0/8,2001:db8::/32' })],
   ])('%s: saved unchanged, nothing changes', (_case, token) => {
     const { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture } = token
     const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
-    expect(toInput(toForm(token))).toEqual({ ...kept, limits: toLimits(noLimits) })
+    expect(toInput(toForm(token), token)).toEqual({ ...kept, limits: toLimits(noLimits) })
   })
 
   test('takes what an old server leaves null', () => {
@@ -46,7 +51,7 @@ describe('a token and its form', () => {
   })
 
   test('a new one: never expires, the default quota, no restriction', () => {
-    expect(toInput({ ...newTokenForm, name: ' a ' })).toEqual({
+    expect(toInput({ ...newTokenForm, name: ' a ' }, null)).toEqual({
       name: 'a',
       expired_time: -1,
       remain_quota: 500_000,
@@ -60,24 +65,24 @@ describe('a token and its form', () => {
 
   test('limits are numbers of their own', () => {
     const limits = { ...noLimits, calls_at_once: 'two' }
-    expect([...formErrors({ ...newTokenForm, name: 'a', limits }, true).keys()]).toEqual(['limits'])
+    expect([...formErrors({ ...newTokenForm, name: 'a', limits }, null).keys()]).toEqual(['limits'])
   })
 
   test('the quota of an unlimited token need not make sense', () => {
     const form = { ...newTokenForm, name: 'a', isUnlimited: true, quota: '' }
-    expect([...formErrors(form, true)]).toEqual([])
-    expect(toInput(form).remain_quota).toBe(0)
+    expect([...formErrors(form, null)]).toEqual([])
+    expect(toInput(form, null).remain_quota).toBe(0)
   })
 })
 
 describe('rules of the form', () => {
-  const wrong = (change: Partial<typeof newTokenForm>, isNew = true) => [
-    ...formErrors({ ...newTokenForm, name: 'a', ...change }, isNew).keys(),
+  const wrong = (change: Partial<typeof newTokenForm>, before: Token | null = null) => [
+    ...formErrors({ ...newTokenForm, name: 'a', ...change }, before).keys(),
   ]
 
   test('a name is required on creation only', () => {
     expect(wrong({ name: ' ' })).toEqual(['name'])
-    expect(wrong({ name: '' }, false)).toEqual([])
+    expect(wrong({ name: '' }, aToken())).toEqual([])
   })
 
   test.each([
@@ -96,6 +101,13 @@ describe('rules of the form', () => {
     expect(wrong({ expiry })).toEqual(['expiry'])
   })
 
+  test('an overdrawn token can be renamed, and its quota set right, not set lower', () => {
+    const overdrawn = aToken({ remain_quota: -120 })
+    expect(wrong({ ...toForm(overdrawn), name: 'other' }, overdrawn)).toEqual([])
+    expect(wrong({ ...toForm(overdrawn), quota: '10' }, overdrawn)).toEqual([])
+    expect(wrong({ ...toForm(overdrawn), quota: '-121' }, overdrawn)).toEqual(['quota'])
+  })
+
   test.each(['', '-5', '1.5', 'x', '1e400'])('quota %s is refused', (quota) => {
     expect(wrong({ quota })).toEqual(['quota'])
   })
@@ -108,7 +120,7 @@ describe('rules of the form', () => {
   )
 
   test('the wrong block of several is named', () => {
-    const errors = formErrors({ ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }, true)
+    const errors = formErrors({ ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }, null)
     expect(errors.get('subnet')?.values).toEqual({ subnet: '1.2.3.4/99' })
   })
 })

@@ -81,7 +81,7 @@ export function toForm(token: Token): TokenForm {
     name: token.name,
     expiry: token.expired_time === NEVER_EXPIRES ? '' : stampText(token.expired_time),
     // A server of the family keeps -1 with a token that has no limit.
-    quota: token.remain_quota < 0 ? '' : String(token.remain_quota),
+    quota: token.unlimited_quota && token.remain_quota < 0 ? '' : String(token.remain_quota),
     isUnlimited: token.unlimited_quota,
     models: commaList(token.models),
     subnet: token.subnet ?? '',
@@ -95,13 +95,13 @@ function expirySeconds(expiry: string): number | null {
   return text === '' || text === String(NEVER_EXPIRES) ? NEVER_EXPIRES : parseStamp(text)
 }
 
-/** Of a form without errors. */
-export function toInput(form: TokenForm): Required<TokenInput> {
+/** Of a form without errors. `before`: what is edited, null for a new token. */
+export function toInput(form: TokenForm, before: Token | null): Required<TokenInput> {
   return {
     name: form.name.trim(),
     expired_time: expirySeconds(form.expiry) ?? NEVER_EXPIRES,
-    // What stands in a disabled field does not matter, but it is sent and has to be a number.
-    remain_quota: pointsOf(form.quota) ?? 0,
+    // An overdrawn token and one without a limit keep what they have.
+    remain_quota: pointsOf(form.quota) ?? before?.remain_quota ?? 0,
     unlimited_quota: form.isUnlimited,
     models: form.models.join(','),
     subnet: commaList(form.subnet).join(','),
@@ -117,13 +117,15 @@ export interface FormError {
 }
 
 /** What has to be mended before the form can be sent, by field. */
-export function formErrors(form: TokenForm, isNew: boolean): Map<keyof TokenForm, FormError> {
+export function formErrors(form: TokenForm, before: Token | null): Map<keyof TokenForm, FormError> {
   const errors = new Map<keyof TokenForm, FormError>()
-  if (isNew && form.name.trim() === '') errors.set('name', { text: mark('请输入令牌名称') })
+  if (before === null && form.name.trim() === '')
+    errors.set('name', { text: mark('请输入令牌名称') })
   if (expirySeconds(form.expiry) === null) {
     errors.set('expiry', { text: mark('过期时间格式错误，例如 2030-01-31 12:00:00') })
   }
-  if (!form.isUnlimited && pointsOf(form.quota) === null) {
+  const isUntouched = before !== null && form.quota === String(before.remain_quota)
+  if (!form.isUnlimited && !isUntouched && pointsOf(form.quota) === null) {
     errors.set('quota', { text: mark('额度必须是不小于 0 的整数，例如 500000') })
   }
   const bad = commaList(form.subnet).find((block) => !ipaddr.isValidCIDR(block))
