@@ -173,6 +173,8 @@ test('a copy says so for three seconds', async () => {
 describe('by keyboard', () => {
   test('a slash goes to the search field, Ctrl+K to the palette', async () => {
     const { page, context } = await visit.open('/token', user)
+    // It comes after the page, and brings the shortcut with it.
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
     await page.keyboard.press('/')
     await page.getByRole('searchbox').and(page.locator(':focus')).waitFor()
