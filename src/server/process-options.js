@@ -4,7 +4,7 @@
  */
 const HEAP_OPTIONS = [
   '--no-allocation-site-pretenuring',
-  '--max-semi-space-size=16',
+  '--max-semi-space-size=8',
   '--heap-growing-percent=30',
 ]
 

@@ -34,8 +34,11 @@ export type WorkerAnswer =
 
 /** How many compiled statements are kept; kysely's texts repeat. */
 const STATEMENTS_MAX = 300
-/** Memory for pages, KiB (negative: that is how the pragma wants it). */
-const CACHE_KIB = -16_384
+/**
+ * Memory for pages, KiB (negative: that is how the pragma wants it). Who writes touches the ends of
+ * a few indexes, who reads may touch all of them.
+ */
+const CACHE_KIB = { writer: -8192, reader: -16_384 }
 
 // The parent passes exactly this.
 const { settings } = workerData as { settings: WorkerSettings }
@@ -46,7 +49,7 @@ if (!settings.readonly) {
   database.pragma(`synchronous = ${settings.synchronous}`)
   database.pragma('wal_autocheckpoint = 2000')
 }
-database.pragma(`cache_size = ${CACHE_KIB}`)
+database.pragma(`cache_size = ${settings.readonly ? CACHE_KIB.reader : CACHE_KIB.writer}`)
 database.pragma('temp_store = MEMORY')
 
 let durability = settings.synchronous
