@@ -152,3 +152,37 @@ forEachBooks('an operation that the storage refuses', (shared) => {
     expect(await ledger.release(ids[3] ?? '')).toBe(true)
   })
 })
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+forEachBooks('a batch', (shared) => {
+  /** One call in each turn of the event loop, as the events of sockets bring them. */
+  async function eachTurn(turns: number, submit: () => void): Promise<void> {
+    for (let turn = 0; turn < turns; turn += 1) {
+      const next = nextTurn()
+      submit()
+      await next
+    }
+  }
+
+  test('takes along what the next turns bring', async () => {
+    const { ledger, batches } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 100 })
+    const answers: Promise<unknown>[] = []
+    await eachTurn(5, () => answers.push(ledger.reserve(toReserve(account, newCallId(), 1))))
+    await Promise.all(answers)
+    expect(batches).toEqual([5])
+  })
+
+  test('waits neither for nothing nor without end', async () => {
+    const { ledger, batches } = troubled(shared.books)
+    const account = await anAccount(shared.books, { quota: 100 })
+    await ledger.reserve(toReserve(account, newCallId(), 1))
+    expect(batches).toEqual([1])
+    const answers: Promise<unknown>[] = []
+    await eachTurn(50, () => answers.push(ledger.reserve(toReserve(account, newCallId(), 1))))
+    await Promise.all(answers)
+    expect(batches.length).toBeGreaterThan(2)
+    expect(batches.reduce((sum, size) => sum + size, 0)).toBe(51)
+  })
+})

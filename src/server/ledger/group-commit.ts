@@ -2,7 +2,9 @@ import type { LedgerOperation, LedgerResult } from './operations.ts'
 
 /**
  * Collects operations into batches. Those that arrive while a batch is being written wait and go
- * together in the next one: the busier the gateway, the more calls share one fsync.
+ * together in the next one, with those that the next turns of the event loop bring, for as long as
+ * each brings more: the busier the gateway, the more calls share one transaction and one fsync. An
+ * operation that is alone waits for one turn.
  *
  * What happens when a batch fails:
  *
@@ -48,12 +50,12 @@ export class GroupCommit {
     this.pending += 1
     if (this.#writing) return
     this.#writing = true
-    // After the current round of socket events: what they bring shares the transaction.
-    setImmediate(() => void this.#writeAll())
+    void this.#writeAll()
   }
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
+      await this.#gather()
       const batch = this.#queue.splice(0, BATCH_MAX)
       await this.#write(batch)
     }
@@ -61,6 +63,14 @@ export class GroupCommit {
     const waiters = this.#idle
     this.#idle = []
     for (const wake of waiters) wake()
+  }
+
+  async #gather(): Promise<void> {
+    let before = 0
+    for (let turn = 0; turn < TURNS_MAX && this.#queue.length > before; turn += 1) {
+      before = this.#queue.length
+      await nextTurn()
+    }
   }
 
   async #write(batch: Waiting[]): Promise<void> {
@@ -129,6 +139,8 @@ interface Waiting {
 
 /** Operations in one transaction at most; keeps a batch short enough for the others to wait for it. */
 const BATCH_MAX = 512
+/** Under a load without pauses every turn brings something. */
+const TURNS_MAX = 10
 const ATTEMPTS_MAX = 3
 const RETRY_DELAY_MS = 50
 const OUTAGE_DELAY_MS = 500
@@ -146,3 +158,5 @@ function isRefusedByStorage(error: unknown): boolean {
 }
 
 const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
