@@ -16,17 +16,17 @@ const ALLOCATOR = { MALLOC_ARENA_MAX: '1' }
 
 /**
  * Engine and allocator read their options when a process starts. So the process becomes one that
- * has them: in place, with the same id, streams and arguments, in 25 ms. Options that the caller
- * gave come last and win. Where a process cannot be replaced (Windows), or would lose the channel
- * to its parent (`node --watch`), it goes on as it is.
+ * has them: in place, with the same id, streams and arguments, in 25 ms. Whoever starts it with
+ * options of their own has those and no others: a profiler, say, does not survive this. Where a
+ * process cannot be replaced (Windows), or would lose the channel to its parent, it goes on as it
+ * is.
  *
  * @param {NodeJS.Process} process
  */
 export function startAgainTuned({ argv, channel, env, execArgv, execPath, execve, platform }) {
-  const isLeft = execve === undefined || channel !== undefined || platform === 'win32'
-  if (isLeft || engineOptions(execArgv).length > 0) return
-  const options = [...HEAP_OPTIONS, ...execArgv]
-  execve(execPath, [execPath, ...options, ...argv.slice(1)], { ...ALLOCATOR, ...env })
+  const canBecome = execve !== undefined && channel === undefined && platform !== 'win32'
+  if (!canBecome || execArgv.length > 0) return
+  execve(execPath, [execPath, ...HEAP_OPTIONS, ...argv.slice(1)], { ...ALLOCATOR, ...env })
 }
 
 /**
