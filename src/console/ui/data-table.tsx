@@ -1,5 +1,5 @@
 import { useMediaQuery } from '@mantine/hooks'
-import { type CSSProperties, type MouseEvent, type ReactNode } from 'react'
+import { type CSSProperties, type MouseEvent, type ReactNode, useDeferredValue } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
@@ -265,10 +265,20 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
   )
 }
 
+/**
+ * Whether there is nothing to show yet. The first rows are many parts at once; they are drawn when
+ * nothing else waits, and in steps, so that a slow phone goes on answering touches meanwhile.
+ */
+const useFirstRows = ({ isLoading }: { isLoading: boolean }): boolean =>
+  useDeferredValue(isLoading, true) || isLoading
+
 /** The only table: rows on a wide screen, blocks on a phone, one foot with actions and pages. */
-export function DataTable<Row extends { id: number }>(props: DataTableProps<Row>) {
+export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>) {
   const { t } = useTranslation()
-  const { list, columns, pageSize, empty, footer, label, pager } = props
+  const isLoading = useFirstRows(given.list)
+  const list = { ...given.list, isLoading }
+  const props = { ...given, list }
+  const { columns, pageSize, empty, footer, label, pager } = props
   const shown = useRowsInView(props)
   const isPhone = useMediaQuery('(max-width: 760px)', undefined, { getInitialValueInEffect: false })
   if (list.error !== null && list.rows.length === 0) {

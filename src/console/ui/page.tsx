@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useDeferredValue } from 'react'
+import { useOnItsWay } from './on-its-way.ts'
 import styles from './page.module.css'
 
 interface PageProps {
@@ -10,8 +11,13 @@ interface PageProps {
   children: ReactNode
 }
 
+/**
+ * A page under its title. What is in it comes in steps, so that a slow phone goes on answering
+ * touches while a long form or a list is made.
+ */
 export function Page({ title, facts, actions, children }: PageProps) {
   const hasBoth = facts !== undefined && actions !== undefined
+  const isTime = useDeferredValue(true, false)
   return (
     <div className={styles['page']}>
       <header className={styles['head']}>
@@ -21,9 +27,14 @@ export function Page({ title, facts, actions, children }: PageProps) {
         </p>
         {actions !== undefined && <div className={styles['actions']}>{actions}</div>}
       </header>
-      {children}
+      {isTime ? children : <Coming />}
     </div>
   )
+}
+
+function Coming() {
+  useOnItsWay()
+  return <div data-loading />
 }
 
 /** A surface in a page, with or without a title of its own. */
