@@ -9,10 +9,10 @@ const HEAP_OPTIONS = [
 ]
 
 /**
- * glibc gives every thread a heap of its own by default, and keeps in each what was freed there:
- * 20 MiB with the dozen threads of an engine. Other allocators do not read it.
+ * glibc gives every thread a heap of its own by default, and keeps in each what was freed there: 15
+ * MiB with the dozen threads of an engine, of which two are busy. Other allocators do not read it.
  */
-const ALLOCATOR = { MALLOC_ARENA_MAX: '1' }
+const ALLOCATOR = { MALLOC_ARENA_MAX: '2' }
 
 /**
  * Engine and allocator read their options when a process starts. So the process becomes one that
