@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import {
+  FIXTURES_BY_ENGINE,
   oneApiRows,
   plainPostgres,
   plainSqlite,
@@ -14,11 +15,6 @@ import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 /** Databases of older versions, of long use, and of nobody we know. */
-
-const ENGINES: [string, () => PlainDatabase | Promise<PlainDatabase>][] = [
-  ['sqlite', sqliteFixture],
-  ['postgres', postgresFixture],
-]
 
 async function adopt({ location }: PlainDatabase): Promise<void> {
   await (await openDatabase(location)).close()
@@ -91,7 +87,7 @@ async function expectListsAnswer(database: PlainDatabase): Promise<void> {
   await server.close()
 }
 
-describe.each(ENGINES)('on %s', (engine, open) => {
+describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
   test('an older version gets the columns it lacks, and keeps what it has', async () => {
     const database = await open()
     await dropLaterColumns(database)

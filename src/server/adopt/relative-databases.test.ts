@@ -2,10 +2,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBare, openDatabase } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import {
+  FIXTURES_BY_ENGINE,
   newFolder,
   plainPostgres,
   plainSqlite,
-  postgresFixture,
   sqliteFixture,
   type PlainDatabase,
 } from '../test/one-api-databases.ts'
@@ -16,11 +16,6 @@ import { loadDumps } from './import-dump.ts'
 import { subnetsOf } from './relative.ts'
 
 /** Databases with figures beyond counting, and those of programs that descend from One API. */
-
-const ENGINES: [string, () => PlainDatabase | Promise<PlainDatabase>][] = [
-  ['sqlite', sqliteFixture],
-  ['postgres', postgresFixture],
-]
 
 const MOST = 2 ** 50
 
@@ -52,7 +47,7 @@ async function expectUserListAnswers({ location }: PlainDatabase): Promise<void>
   await server.close()
 }
 
-describe.each(ENGINES)('on %s', (_engine, open) => {
+describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
   // One row that cannot be counted with must not fail the lists of all.
   test('a row of nines is the most there can be, and every list answers', async () => {
     const database = await open()

@@ -166,3 +166,9 @@ export function dumpedRows(): Record<OneApiTableName, PlainRow[]> {
   }
   return tables
 }
+
+/** A copy of the fixture on each engine, by the engine's name. */
+export const FIXTURES_BY_ENGINE: [string, () => PlainDatabase | Promise<PlainDatabase>][] = [
+  ['sqlite', sqliteFixture],
+  ['postgres', postgresFixture],
+]

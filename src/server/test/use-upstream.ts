@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
 import { createEgress, type Egress } from '../egress/egress.ts'
+import { callUpstream, type UpstreamRequest } from '../relay/transport/upstream-call.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from './relay-setup.ts'
 
 /**
  * An upstream and a way out to it for the tests around this call, without a relay between them.
@@ -19,4 +21,56 @@ export function useUpstream(keep: (now: { upstream: FakeUpstream; egress: Egress
     await egress.close()
     await upstream.close()
   })
+}
+
+/**
+ * The same with an upstream that answers as its script says. `asked` gains each call as `GET /path`
+ * and is empty when a test begins.
+ */
+export function useScriptedUpstream(
+  script: Parameters<typeof startScriptedUpstream>[0],
+  keep: (now: { upstream: ScriptedUpstream; egress: Egress; asked: string[] }) => void,
+): void {
+  const asked: string[] = []
+  let upstream: ScriptedUpstream
+  let egress: Egress
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((request, response) => {
+      asked.push(`${request.method} ${request.url}`)
+      script(request, response)
+    })
+    egress = createEgress({ allowPrivate: true })
+    keep({ upstream, egress, asked })
+  })
+  beforeEach(() => {
+    asked.length = 0
+  })
+  afterAll(async () => {
+    await egress.close()
+    await upstream.close()
+  })
+}
+
+/** A call without a body whose upstream may take its time. */
+export const plainCall = (method: UpstreamRequest['method'], url: string): UpstreamRequest => ({
+  url,
+  method,
+  headers: {},
+  body: null,
+  firstByteTimeoutMs: 5000,
+  idleTimeoutMs: 5000,
+})
+
+/** How a call ends, `end` or its failure, whose listener throws at the first bytes. */
+export function endOfStumbling(egress: Egress, request: UpstreamRequest): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  callUpstream(egress, request, {
+    onHead() {},
+    onData() {
+      throw new Error('a listener that stumbles')
+    },
+    onEnd: () => resolve('end'),
+    onFailure: (failure) => resolve(failure),
+  })
+  return promise
 }

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
+import { randomJson } from '../../test/random-json.ts'
 import { eventsOfAnswer } from '../canonical/chat-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
-import type { JsonRecord } from '../json/json-value.ts'
 import { responsesClient } from '../responses/client.ts'
 import { dialects } from './dialects.ts'
 import { convertedOutput, splicedOutput } from './stream-output.ts'
 
 /** Whatever a server or a client sends, conversion answers or refuses; it never falls over. */
 
-const NAMES = (
+const NAMES =
   'id type role object model content parts text thinking signature data index delta message choices ' +
   'candidates finish_reason finishReason stop_reason tool_calls function name arguments input ' +
   'functionCall args functionResponse response content_block partial_json usage usageMetadata error ' +
@@ -21,27 +21,14 @@ const NAMES = (
   'input instructions call_id output summary encrypted_content reasoning effort format ' +
   // What JavaScript itself asks objects for.
   'toString valueOf constructor length'
-).split(' ')
-const WORDS = (
+const WORDS =
   'text image tool_use tool_result thinking redacted_thinking message_start content_block_start ' +
   'content_block_delta content_block_stop message_delta message_stop ping error user assistant model ' +
   'system tool function stop tool_calls STOP SAFETY text_delta input_json_delta signature_delta ' +
   'thinking_delta data:image/png;base64,AA== https://a.example/b json_schema enabled auto any ' +
   'message function_call function_call_output reasoning input_text output_text input_image high'
-).split(' ')
 
-const { value } = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 6, depthSize: 'small' },
-    fc.constantFrom<unknown>(null, true, 0, 1, -1, 1.5, 1e308, '', ...WORDS),
-    tie('object'),
-    fc.array(tie('value'), { maxLength: 4 }),
-  ),
-  object: fc.dictionary(fc.constantFrom(...NAMES), tie('value'), { maxKeys: 8 }),
-}))
-const record = fc
-  .dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 10 })
-  .map((object) => ({ ...object }) as JsonRecord)
+const { value, record } = randomJson(NAMES, WORDS)
 
 const all = Object.values(dialects)
 const names = Object.keys(dialects)

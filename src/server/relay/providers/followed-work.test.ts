@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createEgress, type Egress } from '../../egress/egress.ts'
-import { eventually, startScriptedUpstream, type ScriptedUpstream } from '../../test/relay-setup.ts'
+import { describe, expect, test } from 'vitest'
+import type { Egress } from '../../egress/egress.ts'
+import { eventually, type ScriptedUpstream } from '../../test/relay-setup.ts'
+import { plainCall, useScriptedUpstream } from '../../test/use-upstream.ts'
 import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
 import { inSteps, type Steps, type Walk } from '../transport/upstream-steps.ts'
 import { followed } from './followed-work.ts'
@@ -12,13 +13,11 @@ import { aProviderCall } from '../../test/provider-call.ts'
 
 let upstream: ScriptedUpstream
 let egress: Egress
-/** What was asked, and what is answered next to questions how the work stands: 0 cuts. */
-const asked: string[] = []
+let asked: string[]
+/** What is answered next to questions how the work stands: 0 cuts. */
 let stands: (number | 'over')[] = []
-beforeAll(async () => {
-  egress = createEgress({ allowPrivate: true })
-  upstream = await startScriptedUpstream(({ method, url = '' }, response) => {
-    asked.push(`${method} ${url}`)
+useScriptedUpstream(
+  ({ url = '' }, response) => {
     if (url === '/v1/models/a/b/predictions') {
       const streamAt = `${upstream.url}/streams/1`
       response.writeHead(201)
@@ -33,24 +32,11 @@ beforeAll(async () => {
     if (next === 0) response.destroy()
     else if (next === 'over') response.end('{"status":"over"}')
     else response.writeHead(next).end('{"status":"under way"}')
-  })
-})
-afterAll(async () => {
-  await egress.close()
-  await upstream.close()
-})
-beforeEach(() => {
-  asked.length = 0
-})
+  },
+  (started) => ({ upstream, egress, asked } = started),
+)
 
-const to = (path: string): UpstreamRequest => ({
-  url: `${upstream.url}${path}`,
-  method: 'GET',
-  headers: {},
-  body: null,
-  firstByteTimeoutMs: 5000,
-  idleTimeoutMs: 5000,
-})
+const to = (path: string): UpstreamRequest => plainCall('GET', `${upstream.url}${path}`)
 
 /** Without the pauses between two questions. */
 const hasty = (steps: Steps): Steps => ({

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
+import { randomJson } from '../../test/random-json.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { dialects, upstreamDialects } from '../dialect/dialects.ts'
 import { convertedOutput } from '../dialect/stream-output.ts'
-import type { JsonRecord } from '../json/json-value.ts'
 import { hiddenStatus } from '../relay-error.ts'
 
 /** Whatever a provider with words of its own sends, its reader tells what it is, or that it is none. */
 
-const NAMES = (
+const NAMES =
   'id type role content index delta message text finish_reason usage error code status data name ' +
   'done done_reason eval_count prompt_eval_count message tool_calls function arguments thinking ' +
   'finish_reason billed_units tokens input_tokens output_tokens tool_plan meta ' +
@@ -21,25 +21,12 @@ const NAMES = (
   'header payload choices sid reasoning_content prompt_tokens completion_tokens total_tokens ' +
   // What JavaScript itself asks objects for.
   'toString valueOf constructor length'
-).split(' ')
-const WORDS = (
+const WORDS =
   'text message_start content-start content-delta message-end tool-call-delta stop length COMPLETE ' +
   'ERROR succeeded failed processing output done error prediction conversation.message.delta ' +
   'conversation.chat.completed conversation.chat.failed answer {} {"usage":{"input_count":1e9}}'
-).split(' ')
 
-const { value } = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 6, depthSize: 'small' },
-    fc.constantFrom<unknown>(null, true, 0, 1, 2, 17, -1, 1.5, 1e308, '', ...WORDS),
-    tie('object'),
-    fc.array(tie('value'), { maxLength: 4 }),
-  ),
-  object: fc.dictionary(fc.constantFrom(...NAMES), tie('value'), { maxKeys: 8 }),
-}))
-const record = fc
-  .dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 10 })
-  .map((object) => ({ ...object }) as JsonRecord)
+const { value, record } = randomJson(NAMES, WORDS)
 
 const TOKENS_MAX = 1000
 const natives = Object.values(upstreamDialects).filter(({ name }) => !Object.hasOwn(dialects, name))

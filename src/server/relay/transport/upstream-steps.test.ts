@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createEgress, type Egress } from '../../egress/egress.ts'
+import { describe, expect, test } from 'vitest'
+import type { Egress } from '../../egress/egress.ts'
 import { eventually, startScriptedUpstream, type ScriptedUpstream } from '../../test/relay-setup.ts'
+import { endOfStumbling, plainCall, useScriptedUpstream } from '../../test/use-upstream.ts'
 import { callUpstream, type UpstreamCall, type UpstreamRequest } from './upstream-call.ts'
 import { inSteps, type StepAnswer, type Walk } from './upstream-steps.ts'
 
@@ -8,32 +9,17 @@ import { inSteps, type StepAnswer, type Walk } from './upstream-steps.ts'
 
 let upstream: ScriptedUpstream
 let egress: Egress
-const asked: string[] = []
-beforeAll(async () => {
-  egress = createEgress({ allowPrivate: true })
-  upstream = await startScriptedUpstream((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
-    if (request.url === '/cut') response.destroy()
-    else if (request.url === '/hang') response.flushHeaders()
-    else response.writeHead(request.url === '/no' ? 404 : 201).end(`answer to ${request.url}`)
-  })
-})
-afterAll(async () => {
-  await egress.close()
-  await upstream.close()
-})
-beforeEach(() => {
-  asked.length = 0
-})
+let asked: string[]
+useScriptedUpstream(
+  ({ url }, response) => {
+    if (url === '/cut') response.destroy()
+    else if (url === '/hang') response.flushHeaders()
+    else response.writeHead(url === '/no' ? 404 : 201).end(`answer to ${url}`)
+  },
+  (started) => ({ upstream, egress, asked } = started),
+)
 
-const to = (path: string): UpstreamRequest => ({
-  url: `${upstream.url}${path}`,
-  method: 'POST',
-  headers: {},
-  body: null,
-  firstByteTimeoutMs: 5000,
-  idleTimeoutMs: 5000,
-})
+const to = (path: string): UpstreamRequest => plainCall('POST', `${upstream.url}${path}`)
 
 const answerOf = (text: string): StepAnswer => ({
   status: 200,
@@ -101,17 +87,8 @@ describe('what goes wrong', () => {
 })
 
 test('whoever listens may stumble: the call fails, and nothing else', async () => {
-  const { promise, resolve } = Promise.withResolvers<string>()
   const request = { ...to('/first'), via: inSteps(() => Promise.resolve(answerOf('an answer'))) }
-  callUpstream(egress, request, {
-    onHead() {},
-    onData() {
-      throw new Error('a listener that stumbles')
-    },
-    onEnd: () => resolve('end'),
-    onFailure: (failure) => resolve(failure),
-  })
-  expect(await promise).toBe('cut')
+  expect(await endOfStumbling(egress, request)).toBe('cut')
 })
 
 test('what nobody waits for is not read for ever', async () => {

@@ -7,7 +7,7 @@ import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstr
 import { SPARK_ACCOUNT } from '../../../../../tools/fake-upstream/native/spark-frames.ts'
 import { createEgress, type Egress } from '../../../egress/egress.ts'
 import { eventually } from '../../../test/relay-setup.ts'
-import { useUpstream } from '../../../test/use-upstream.ts'
+import { endOfStumbling, useUpstream } from '../../../test/use-upstream.ts'
 import { upstreamDialects } from '../../dialect/dialects.ts'
 import { finished, sealedBy } from '../../dialect/finish.ts'
 import { providerOf, type ProviderChannel } from '../../dialect/provider.ts'
@@ -279,16 +279,7 @@ describe('a server that means no good', () => {
 })
 
 test('whoever listens may stumble: the call fails, and nothing else', async () => {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  callUpstream(egress, requestFor({}), {
-    onHead() {},
-    onData() {
-      throw new Error('a listener that stumbles')
-    },
-    onEnd: () => resolve('end'),
-    onFailure: (failure) => resolve(failure),
-  })
-  expect(await promise).toBe('cut')
+  expect(await endOfStumbling(egress, requestFor({}))).toBe('cut')
 })
 
 describe('the rules for outgoing calls', () => {

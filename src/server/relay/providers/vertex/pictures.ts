@@ -66,7 +66,9 @@ function parameterOf(name: string, value: unknown): JsonRecord {
       if (AS_USUAL.has(value)) return {}
       throw unsupportedField(name)
     case 'output_format':
-      return value === null ? {} : { outputOptions: { mimeType: `image/${wordOf(value)}` } }
+      if (value === null) return {}
+      if (typeof value !== 'string') throw unsupportedField(name)
+      return { outputOptions: { mimeType: `image/${value}` } }
     default:
       return value === null ? {} : { [name]: value }
   }
