@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
+import { packOperations, unpackResults, type PackedBatch } from '../ledger/packed-batch.ts'
 import { Slots } from '../slots.ts'
 import type { QueryAnswer, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-worker.ts'
 
@@ -87,8 +88,9 @@ export class SqliteConnection {
   }
 
   /** Runs ledger operations in one transaction. */
-  ledger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]> {
-    return this.#send({ kind: 'ledger', operations })
+  async ledger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]> {
+    const packed = packOperations(operations)
+    return unpackResults(await this.#send<PackedBatch>({ kind: 'ledger', operations: packed }))
   }
 
   /**

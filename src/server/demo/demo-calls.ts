@@ -1,6 +1,6 @@
 import type { PriceFactors } from '../../contract/log-api.ts'
 import { groupNames } from '../../contract/user.ts'
-import { costOf, findPrice, ratioText, type Price } from '../ledger/price.ts'
+import { costOf, findPrice, type Price } from '../ledger/price.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { channelsFor, type DemoChannel } from './demo-channels.ts'
 import { demoModels, type DemoModel } from './demo-models.ts'
@@ -130,7 +130,7 @@ function callOf(draft: Draft, { dice, ratios }: CallSetting): DemoCall {
     elapsedMs: Math.round(dice.spread(typicalMs, 0.25)),
     isStream: completionTokens > 0 && dice.percent(STREAM_PERCENT),
     detail: JSON.stringify(factorsOf(price, { used, requested: model.name, ratios })),
-    content: ratioText(price),
+    content: price.ratioText,
   }
 }
 

@@ -18,7 +18,7 @@ export function newRequestId(nowMs: number): string {
       `${date.getUTCFullYear()}${pad(date.getUTCMonth() + 1, 2)}${pad(date.getUTCDate(), 2)}` +
       `${pad(date.getUTCHours(), 2)}${pad(date.getUTCMinutes(), 2)}${pad(date.getUTCSeconds(), 2)}`
   }
-  const nanoseconds = Number(process.hrtime.bigint() % 1_000_000_000n)
+  const [, nanoseconds] = process.hrtime()
   return `${prefix}${pad(nanoseconds, 9)}${pad(randomInt(100_000_000), 8)}`
 }
 

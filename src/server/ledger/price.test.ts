@@ -4,14 +4,7 @@ import { QUOTA_MAX } from '../../contract/quota.ts'
 import { defaultRatios } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
-import {
-  costOf,
-  findPrice,
-  ratioText,
-  reservationOf,
-  type Price,
-  type PricedName,
-} from './price.ts'
+import { costOf, findPrice, reservationOf, type Price, type PricedName } from './price.ts'
 
 const none: ReadonlyMap<string, string> = new Map()
 
@@ -300,6 +293,6 @@ describe('the price of a name', () => {
 })
 
 test('the log row’s text shows two decimals, as log tools of the family expect', () => {
-  expect(ratioText(of('0.075', '4'))).toBe('倍率：0.07 × 1.00 × 4.00')
-  expect(ratioText(of('15', '1.33333333333333', '0.5'))).toBe('倍率：15.00 × 0.50 × 1.33')
+  expect(of('0.075', '4').ratioText).toBe('倍率：0.07 × 1.00 × 4.00')
+  expect(of('15', '1.33333333333333', '0.5').ratioText).toBe('倍率：15.00 × 0.50 × 1.33')
 })

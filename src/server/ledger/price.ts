@@ -40,6 +40,11 @@ export interface Price {
   /** Prices of longer prompts, longest first. */
   tiers: readonly Price[]
   group: string
+  /**
+   * Text of its log rows: model × group × completion, two decimals each, as log tools of the family
+   * expect; of a model that is sold by the call its price and the group.
+   */
+  ratioText: string
   /** Compiled factors. */
   factors: Factors
 }
@@ -124,12 +129,17 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
       completionRatio: product(ordinary.completionRatio, tier.completion),
       tierAbove: tier.above,
     }
-    return { ...dearer, tiers: [], factors: compile(dearer) }
+    return { ...dearer, tiers: [], ratioText: ratioText(dearer), factors: compile(dearer) }
   })
-  return { ...ordinary, tiers: tiers.toReversed(), factors: compile(ordinary) }
+  return {
+    ...ordinary,
+    tiers: tiers.toReversed(),
+    ratioText: ratioText(ordinary),
+    factors: compile(ordinary),
+  }
 }
 
-type UncompiledPrice = Omit<Price, 'factors' | 'tiers'>
+type UncompiledPrice = Omit<Price, 'factors' | 'ratioText' | 'tiers'>
 
 /** The price for a prompt of this length. */
 export const priceAt = (price: Price, promptTokens: number): Price =>
@@ -237,11 +247,7 @@ export function reservationOf(
 
 const twoDecimals = (ratio: string): string => Number(ratio).toFixed(2)
 
-/**
- * The log row's text: model × group × completion, two decimals each, as log tools of the family
- * expect; of a model that is sold by the call its price and the group.
- */
-export function ratioText(price: Price): string {
+function ratioText(price: UncompiledPrice): string {
   if (price.perCall !== null) return `价格：$${price.perCall} × ${twoDecimals(price.groupRatio)}`
   const ratios = [price.modelRatio, price.groupRatio, price.completionRatio]
   return `倍率：${ratios.map(twoDecimals).join(' × ')}`

@@ -3,7 +3,7 @@ import type { Language } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import type { FailedCall } from '../dashboard/failures.ts'
 import type { Egress } from '../egress/egress.ts'
-import { costOf, priceAt, ratioText, type Price } from '../ledger/price.ts'
+import { costOf, priceAt, type Price } from '../ledger/price.ts'
 import { priceLines, type PriceLine } from '../ledger/price/price-lines.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import type { CallCapture, Captures } from '../log/body/capture.ts'
@@ -148,7 +148,7 @@ export function settlementOf(
       usage_source: source,
       price_version: app.options.ratios().version,
     }),
-    content: ratioText(price),
+    content: price.ratioText,
     elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
     isStream,
     systemPromptReset: channel.systemPrompt !== '',

@@ -107,17 +107,23 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       call.isGone = true
       call.onGone()
     })
+    void run(call, slot)
+  }
+
+  async function run(call: RelayCall, slot: number): Promise<void> {
     const deadline = deadlineOf(app, call)
-    answer(parts, call, isClosing)
-      .catch((error: unknown) => renderFailure(parts, call, error))
-      .finally(() => {
-        running.take(slot)
-        clearTimeout(deadline)
-        if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
-        if (call.attempted !== null && response.statusCode >= HTTP_REFUSED) {
-          failures.add(call.attempted)
-        }
-      })
+    try {
+      await answer(parts, call, isClosing)
+    } catch (error) {
+      renderFailure(parts, call, error)
+    } finally {
+      running.take(slot)
+      clearTimeout(deadline)
+      if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
+      if (call.attempted !== null && call.response.statusCode >= HTTP_REFUSED) {
+        failures.add(call.attempted)
+      }
+    }
   }
 
   return {
@@ -185,12 +191,12 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
 
 const NO_QUERY = new URLSearchParams()
 /** Gemini's own surface in OpenAI's dialect. */
-const GEMINI_OPENAI = /^\/v1beta\/openai\//
+const GEMINI_OPENAI = '/v1beta/openai/'
 
 /** Without a slash at its end, and by the name that a surface has here. */
 function plainPath(path: string): string {
   const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  return plain.replace(GEMINI_OPENAI, '/v1/')
+  return plain.startsWith(GEMINI_OPENAI) ? `/v1/${plain.slice(GEMINI_OPENAI.length)}` : plain
 }
 
 /** The limit of a whole call, when the operator has set one. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import type { Ratios } from '../../option/live-options.ts'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
-import { costOf, findPrice, priceAt, ratioText, reservationOf, type Price } from '../price.ts'
+import { costOf, findPrice, priceAt, reservationOf, type Price } from '../price.ts'
 import { pointsOfLines, priceLines, type UsedExtras } from './price-lines.ts'
 
 const mapOf = (entries: Record<string, string>): ReadonlyMap<string, string> =>
@@ -75,7 +75,7 @@ describe('a call is sold', () => {
     expect(costOf(price, used(10_000, 10_000))).toBe(500)
     expect(costOf(price, used(10, 0, { calls: 3 }))).toBe(1500)
     expect(costOf(price, used(0, 0))).toBe(0)
-    expect(ratioText(price)).toBe('价格：$0.002 × 0.50')
+    expect(price.ratioText).toBe('价格：$0.002 × 0.50')
     expect(priceLines(price, used(7, 0))).toEqual([
       { kind: 'call', count: 1, ratios: ['0.002', '500000'], per: 1 },
     ])

@@ -123,12 +123,16 @@ function parseCredential(authorization: string | undefined): {
   key: string
   pinnedChannel: string | null
 } {
-  const credential = (authorization ?? '').replace(/^Bearer(\s+|$)/i, '').replace(/^sk-/, '')
   if (authorization === undefined) throw new AppError('token_missing')
-  const [key = '', channel] = credential.trim().split('-')
+  const bare = authorization.startsWith(USUAL_START)
+    ? authorization.slice(USUAL_START.length)
+    : authorization.replace(/^Bearer(\s+|$)/i, '').replace(/^sk-/, '')
+  const [key = '', channel] = bare.trim().split('-', 2)
   if (key === '') throw new AppError('token_unknown')
   return { key, pinnedChannel: channel === undefined || channel === '' ? null : channel }
 }
+
+const USUAL_START = 'Bearer sk-'
 
 /** A channel named behind the key is for admins. */
 export function refusePin(caller: Caller): void {

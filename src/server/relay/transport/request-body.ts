@@ -15,7 +15,7 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   if (encoding === undefined || raw.length === 0) return raw
   const inflated = await inflate(raw, encoding, bytesMax)
   if (inflated === 'too-large') {
-    throw new AppError('body_too_large', { limit: limitInMb(bytesMax) })
+    throw tooLarge(bytesMax)
   }
   if (typeof inflated === 'string') {
     const detail = `Content-Encoding ${encoding.slice(0, 32)}: ${inflated}`
@@ -24,15 +24,22 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   return inflated
 }
 
-const limitInMb = (bytesMax: number): number => Math.round(bytesMax / 1024 / 1024)
+const tooLarge = (bytesMax: number): AppError =>
+  new AppError('body_too_large', { limit: Math.round(bytesMax / 1024 / 1024) })
 
-function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+async function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > bytesMax) {
-    reject(new AppError('body_too_large', { limit: limitInMb(bytesMax) }))
-    return promise
-  }
+  if (declared > bytesMax) throw tooLarge(bytesMax)
+  // Most bodies come in one packet with their head and are there by now.
+  const body = request.complete ? (request.read() ?? EMPTY) : await collectLater(request, bytesMax)
+  if (body.length > bytesMax) throw tooLarge(bytesMax)
+  return body
+}
+
+const EMPTY = Buffer.alloc(0)
+
+function collectLater(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let length = 0
   let hasEnded = false
@@ -43,7 +50,7 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
       clearTimeout(timer)
       request.removeAllListeners('data')
       request.pause()
-      reject(new AppError('body_too_large', { limit: limitInMb(bytesMax) }))
+      reject(tooLarge(bytesMax))
       return
     }
     chunks.push(chunk)
