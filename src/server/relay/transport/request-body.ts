@@ -31,7 +31,8 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > bytesMax) throw tooLarge(bytesMax)
   // Most bodies come in one packet with their head and are there by now.
-  const body = request.complete ? (request.read() ?? EMPTY) : await collectLater(request, bytesMax)
+  const isThere = request.complete || (declared > 0 && request.readableLength === declared)
+  const body = isThere ? (request.read() ?? EMPTY) : await collectLater(request, bytesMax)
   if (body.length > bytesMax) throw tooLarge(bytesMax)
   return body
 }
