@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import { EgressRefused, type Egress } from '../egress/egress.ts'
 import {
   isMailAddress,
@@ -42,6 +41,8 @@ export async function sendMail(
   const socket = await egress.connect({ host, port }).catch((error: unknown) => {
     throw new MailFailed(error instanceof EgressRefused ? 'address' : 'connection', factsOf(error))
   })
+  // With what it needs itself it takes five megabytes, and many installations send no mail.
+  const { createTransport } = await import('nodemailer')
   const security = mailSecurity(port, socket.remoteAddress ?? '')
   const transport = createTransport({
     host,
