@@ -99,6 +99,9 @@ const makeFolderOf = (file: string): void => {
   fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 })
 }
 
+/** The upkeep of the log reads once an hour, people when they look at their statistics. */
+const HEAVY_IDLE_MS = 30_000
+
 async function openSqlite(
   file: string,
   synchronous: 'FULL' | 'NORMAL',
@@ -121,7 +124,10 @@ async function openSqlite(
     throw error
   }
   const reader = new SqliteConnection({ path: file, synchronous, readonly: true })
-  const heavyReader = new SqliteConnection({ path: file, synchronous, readonly: true })
+  const heavyReader = new SqliteConnection(
+    { path: file, synchronous, readonly: true },
+    { idleMs: HEAVY_IDLE_MS },
+  )
   const listeners: ((message: string) => void)[] = []
   return {
     engine: 'sqlite',

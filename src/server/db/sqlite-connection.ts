@@ -21,10 +21,17 @@ type Request = WorkerRequest extends infer R
 
 /** What a thread allocates dies with its batch; a small nursery keeps it in the processor's cache. */
 const YOUNG_GENERATION_MB = 8
+/** Waits for no answer: the number of no place in `Slots`. */
+const NOBODY = -1
 
-/** Talks to one SQLite worker thread, which starts when it is first needed: it costs 10 MiB. */
+/**
+ * Talks to one SQLite worker thread, which starts when it is first needed: it costs 10 MiB. One
+ * that is needed now and then gives them back after `idleMs` without work, and starts again.
+ */
 export class SqliteConnection {
   readonly #settings: WorkerSettings
+  readonly #idleMs: number | null
+  #idle: NodeJS.Timeout | null = null
   #worker: Worker | null = null
   readonly #waiting = new Slots<{
     resolve: (value: never) => void
@@ -36,8 +43,9 @@ export class SqliteConnection {
   readonly #queue: (() => void)[] = []
   #locked = false
 
-  constructor(settings: WorkerSettings) {
+  constructor(settings: WorkerSettings, { idleMs = null }: { idleMs?: number | null } = {}) {
     this.#settings = settings
+    this.#idleMs = idleMs
   }
 
   #start(): Worker {
@@ -49,11 +57,33 @@ export class SqliteConnection {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
     worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))
+    const fail = (error: Error): void => {
+      if (worker === this.#worker) this.#failAll(error)
+    }
     worker.on('error', (error: unknown) => {
-      this.#failAll(error instanceof Error ? error : new Error(String(error)))
+      fail(error instanceof Error ? error : new Error(String(error)))
     })
-    worker.on('exit', () => this.#failAll(new Error('the database thread has ended')))
+    worker.on('exit', () => fail(new Error('the database thread has ended')))
     return worker
+  }
+
+  #restAfterIdling(): void {
+    if (this.#idleMs === null) return
+    this.#idle ??= setTimeout(() => this.#rest(), this.#idleMs).unref()
+    this.#idle.refresh()
+  }
+
+  #rest(): void {
+    const worker = this.#worker
+    if (worker === null) return
+    // Between two statements of a transaction, or before the answer of one.
+    if (this.#locked || this.#waiting.size > 0) {
+      this.#restAfterIdling()
+      return
+    }
+    this.#worker = null
+    const request: WorkerRequest = { kind: 'close', id: NOBODY }
+    worker.postMessage(request)
   }
 
   #settle(reply: WorkerAnswer): void {
@@ -75,6 +105,7 @@ export class SqliteConnection {
     const id = this.#waiting.add({ resolve, reject })
     this.#worker ??= this.#start()
     this.#worker.postMessage({ ...request, id })
+    this.#restAfterIdling()
     return promise
   }
 
@@ -119,6 +150,7 @@ export class SqliteConnection {
   }
 
   async close(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle)
     const worker = this.#worker
     if (worker === null) {
       this.#ended = new Error('the database is closed')
