@@ -12,8 +12,8 @@ const SECONDS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 export function createMetrics(ledgerPending: () => number): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'gatehouse_' })
-  // Counted here and handed over when they are asked for: finding a counter by its labels takes more
-  // than a microsecond, in every call.
+  // Counted here and handed over when they are asked for: finding a counter by its labels takes
+  // more than a microsecond, in every call.
   const ended = new Map<string, Map<number, number>>()
   const calls = new Counter({
     name: 'gatehouse_relay_calls_total',

@@ -132,7 +132,7 @@ describe('arrows', () => {
 
   test('SQL and its packages stay in stores, database and ledger storage', () => {
     const text = `import { sql } from 'kysely'; const a = 'SELECT id FROM tokens'`
-    for (const path of ['token/token-store', 'db/ids', 'ledger/sqlite-batch']) {
+    for (const path of ['token/token-store', 'db/ids', 'ledger/batch/sqlite-batch']) {
       expect(found(wrongArrows, { [`src/server/${path}.ts`]: text })).toEqual([])
     }
     for (const path of ['token/token', 'ledger/price', 'app']) {

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
-import { packOperations, unpackResults, type PackedBatch } from '../ledger/packed-batch.ts'
+import { packOperations, unpackResults, type PackedBatch } from '../ledger/batch/packed-batch.ts'
 import { Slots } from '../slots.ts'
 import type { QueryAnswer, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-worker.ts'
 

@@ -1,8 +1,8 @@
 import Sqlite from 'better-sqlite3'
 import { parentPort, workerData } from 'node:worker_threads'
-import { createSqliteBatch } from '../ledger/sqlite-batch.ts'
+import { createSqliteBatch } from '../ledger/batch/sqlite-batch.ts'
 import type { LedgerOperation } from '../ledger/operations.ts'
-import { packResults, unpackOperations, type PackedBatch } from '../ledger/packed-batch.ts'
+import { packResults, unpackOperations, type PackedBatch } from '../ledger/batch/packed-batch.ts'
 
 /**
  * One SQLite connection in a thread of its own, so that SQL never blocks the event loop that
@@ -62,7 +62,7 @@ let durability = settings.synchronous
  */
 function setDurability(level: WorkerSettings['synchronous']): void {
   if (settings.readonly || level === durability) return
-  // A call that is alone changes it twice; `pragma`, which makes a statement, takes three times as long.
+  // A call that is alone changes it twice; `pragma`, which makes a statement, takes thrice as long.
   database.exec(`PRAGMA synchronous = ${level}`)
   durability = level
 }

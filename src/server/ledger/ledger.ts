@@ -1,11 +1,11 @@
 import type { Database } from '../db/database.ts'
 import type { LimitCheck } from '../limit/limit.ts'
-import { GroupCommit } from './group-commit.ts'
+import { GroupCommit } from './batch/group-commit.ts'
 import type { LedgerResult, ReserveOperation, ReserveRefusal, Settlement } from './operations.ts'
 
 /**
  * The ledger as the relay sees it: calls are reserved, settled and released, many at once, and
- * share their transactions (`group-commit.ts`).
+ * share their transactions (`batch/group-commit.ts`).
  *
  * A promise resolves after its batch has committed and not before; until then nothing may reach the
  * client that depends on it. While the storage is out of order, `reserve` and `checkpoint` reject

@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3'
-import { LogType } from '../../contract/log.ts'
+import { LogType } from '../../../contract/log.ts'
 
 /** The statements of the ledger's batches on SQLite, compiled once per connection. */
 

@@ -1,4 +1,4 @@
-import type { LedgerOperation, LedgerResult } from './operations.ts'
+import type { LedgerOperation, LedgerResult } from '../operations.ts'
 
 /**
  * Collects operations into batches. Those that arrive while a batch is being written wait and go

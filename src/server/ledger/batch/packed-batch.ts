@@ -1,4 +1,4 @@
-import type { LedgerOperation, LedgerResult, ReserveOperation, Settlement } from './operations.ts'
+import type { LedgerOperation, LedgerResult, ReserveOperation, Settlement } from '../operations.ts'
 
 /**
  * A batch on its way to the storage's thread and back: one flat list of values, an operation's
@@ -196,8 +196,8 @@ class Values {
     return this.#at < this.#list.length
   }
 
-  /** The list was written by the other half of this file. */
   next<T>(): T {
+    // The list was written by the other half of this file, in the same order.
     return this.#list[this.#at++] as T
   }
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { operationFault, type LedgerOperation, type LedgerResult } from './operations.ts'
+import { operationFault, type LedgerOperation, type LedgerResult } from '../operations.ts'
 
 /**
  * The ledger on PostgreSQL: a batch is one call of `gatehouse_ledger`, so one round trip and one

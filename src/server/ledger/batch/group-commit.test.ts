@@ -8,10 +8,10 @@ import {
   settlement,
   type Account,
   type Books,
-} from '../test/books.ts'
-import { eventually } from '../test/relay-setup.ts'
-import { createLedger, type Ledger } from './ledger.ts'
-import type { LedgerOperation, LedgerResult } from './operations.ts'
+} from '../../test/books.ts'
+import { eventually } from '../../test/relay-setup.ts'
+import { createLedger, type Ledger } from '../ledger.ts'
+import type { LedgerOperation, LedgerResult } from '../operations.ts'
 
 /** What befalls a batch on its way; the storage behind it is the real one. */
 interface Mishap {

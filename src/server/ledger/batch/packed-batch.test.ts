@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { LedgerOperation, LedgerResult, Settlement } from './operations.ts'
+import type { LedgerOperation, LedgerResult, Settlement } from '../operations.ts'
 import { packOperations, packResults, unpackOperations, unpackResults } from './packed-batch.ts'
 
 const figure = fc.oneof(fc.maxSafeNat(), fc.double())

@@ -1,6 +1,6 @@
 import type Sqlite from 'better-sqlite3'
-import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
-import { UserStatus } from '../../contract/user.ts'
+import { NEVER_EXPIRES, TokenStatus } from '../../../contract/token.ts'
+import { UserStatus } from '../../../contract/user.ts'
 import {
   operationFault,
   SECONDS_PER_DAY,
@@ -11,13 +11,13 @@ import {
   type ReserveOperation,
   type ReserveRefusal,
   type Settlement,
-} from './operations.ts'
+} from '../operations.ts'
 import {
   createSqliteLimits,
   limitedCall,
   mayBeLimited,
   type SqliteLimits,
-} from './limit/sqlite-limits.ts'
+} from '../limit/sqlite-limits.ts'
 import {
   prepareStatements,
   type OpenReservation,
