@@ -228,11 +228,11 @@ describe('ratios', () => {
     const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
     await area.fill('{"GPT-4o": 1, "gpt-4o": 2, "o1": 3, "o1": 4}')
     await search('')
-    await page.getByRole('button', { name: /处冲突/ }).click()
     await page
       .getByText('与另一个价格不同的名称只差大小写或空格，计费时按原样区分')
       .first()
       .waitFor({ state: 'attached' })
+    await page.getByRole('button', { name: /处冲突/ }).click()
     await page
       .getByText('在同一份 JSON 中出现了不止一次，以最后一次为准')
       .first()

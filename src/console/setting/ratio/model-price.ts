@@ -25,8 +25,10 @@ export interface ModelPrice {
   model: string
   completion: string
   cache: string
-  /** What is odd about the entry, as texts to translate; most have nothing. */
+  /** What is wrong with the entry, as texts to translate; most have nothing. */
   conflicts: string[]
+  /** Another name differs from this one in case or spaces only and has another price. */
+  hasNamesake: boolean
 }
 
 /** What a cell of the table changes. */
@@ -99,9 +101,6 @@ export function modelPrices(texts: PriceTexts): ModelPrice[] | null {
     const ofCompletion = completion.ratios.get(name) ?? ''
     const conflicts = [
       ...(repeated.has(name) ? [mark('在同一份 JSON 中出现了不止一次，以最后一次为准')] : []),
-      ...((alike.get(nameKey(name))?.size ?? 0) > 1
-        ? [mark('与另一个价格不同的名称只差大小写或空格，计费时按原样区分')]
-        : []),
       ...(own === '' ? [mark('没有模型倍率，这一项不会生效')] : []),
     ]
     return {
@@ -110,6 +109,7 @@ export function modelPrices(texts: PriceTexts): ModelPrice[] | null {
       completion: ofCompletion,
       cache: cache.ratios.get(name) ?? '',
       conflicts,
+      hasNamesake: (alike.get(nameKey(name))?.size ?? 0) > 1,
     }
   })
 }

@@ -76,13 +76,17 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
 
 function Name({ row }: { row: ModelPrice }) {
   const { t } = useTranslation()
-  const said = row.conflicts.map((text) => t(text)).join(t('；'))
+  const conflict = row.conflicts.map((text) => t(text)).join(t('；'))
+  const namesake = row.hasNamesake
+    ? t('与另一个价格不同的名称只差大小写或空格，计费时按原样区分')
+    : ''
+  const said = [conflict, namesake].filter((text) => text !== '').join(t('；'))
   return (
     <code className={styles['name']} title={said === '' ? row.name : `${row.name}: ${said}`}>
       {row.name}
       {said !== '' && (
-        <span className={styles['conflict']}>
-          {t('冲突')}
+        <span className={styles[conflict === '' ? 'namesake' : 'conflict']}>
+          {conflict === '' ? t('名称相近') : t('冲突')}
           <span className={styles['hidden']}>{said}</span>
         </span>
       )}

@@ -163,15 +163,22 @@ describe('model prices', () => {
     expect(modelPrices({ ...texts, completion: '{' })).toBeNull()
   })
 
-  test('conflicts: the same name in another case at another price, and what has no effect', () => {
-    const rows = modelPrices({ model: '{"A":1,"a":2,"B":1,"b":1}', completion: '{"c":2}' })
+  test('conflicts: what is there twice, and what has no effect', () => {
+    const rows = modelPrices({ model: '{"A":1,"A":2,"B":1}', completion: '{"c":2}' })
     const conflicts = rows?.map(({ name, conflicts: found }) => [name, found.length])
     expect(conflicts).toEqual([
       ['A', 1],
-      ['a', 1],
       ['B', 0],
-      ['b', 0],
       ['c', 1],
     ])
+  })
+
+  test('namesakes: the same name in another case at another price', () => {
+    const rows = modelPrices({ model: '{"A":1,"a":2,"B":1,"b":1}', completion: '{}' })
+    expect(rows?.filter(({ hasNamesake }) => hasNamesake).map(({ name }) => name)).toEqual([
+      'A',
+      'a',
+    ])
+    expect(rows?.flatMap(({ conflicts }) => conflicts)).toEqual([])
   })
 })
