@@ -61,6 +61,7 @@ test('is root’s alone', async () => {
   expect(await theirs.getByRole('link', { name: '审计', exact: true }).count()).toBe(0)
   await theirs.goto(`${visit.gatehouse.url}/audit`)
   await theirs.getByRole('heading', { name: '无权访问' }).waitFor()
+  await expectSeen(theirs.getByText('此页面仅限超级管理员使用'))
   expect(await theirs.getByRole('table').count()).toBe(0)
   await context.close()
 })

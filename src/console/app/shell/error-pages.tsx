@@ -2,6 +2,7 @@ import { Link, type ErrorComponentProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
+import type { PageAccess } from '../session.ts'
 import styles from './shell.module.css'
 
 function Message({ title, children }: { title: string; children: ReactNode }) {
@@ -23,11 +24,15 @@ export function NotFoundPage() {
   )
 }
 
-export function ForbiddenPage() {
+export function ForbiddenPage({ access }: { access: PageAccess }) {
   const { t } = useTranslation()
   return (
     <Message title={t('无权访问')}>
-      <p>{t('此页面仅限管理员使用。如需权限，请联系管理员')}</p>
+      <p>
+        {access === 'root'
+          ? t('此页面仅限超级管理员使用')
+          : t('此页面仅限管理员使用。如需权限，请联系管理员')}
+      </p>
       <Link to={paths.home}>{t('返回首页')}</Link>
     </Message>
   )

@@ -23,5 +23,5 @@ export function Gate({ access, children }: { access: PageAccess; children: React
   }, [user, needsSignIn, needsPassword, navigate])
 
   if (needsSignIn || needsPassword) return null
-  return mayOpen(access, user) ? children : <ForbiddenPage />
+  return mayOpen(access, user) ? children : <ForbiddenPage access={access} />
 }
