@@ -32,7 +32,7 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
   if (declared > bytesMax) throw tooLarge(bytesMax)
   // Most bodies come in one packet with their head and are there by now.
   const isThere = request.complete || (declared > 0 && request.readableLength === declared)
-  const body = isThere ? (request.read() ?? EMPTY) : await collectLater(request, bytesMax)
+  const body: Buffer = isThere ? (request.read() ?? EMPTY) : await collectLater(request, bytesMax)
   if (body.length > bytesMax) throw tooLarge(bytesMax)
   return body
 }
