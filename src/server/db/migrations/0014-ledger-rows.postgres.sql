@@ -1,49 +1,80 @@
+-- An operation of a batch: its members and those of its settlement side by side, `checkpoint` the
+-- text to keep.
+CREATE TYPE gatehouse_operation AS (
+  kind text,
+  "requestId" text,
+  "userId" bigint,
+  "tokenId" bigint,
+  amount bigint,
+  cost bigint,
+  tokens bigint,
+  "nowSeconds" bigint,
+  node text,
+  checkpoint text,
+  "channelId" bigint,
+  "promptTokens" bigint,
+  "completionTokens" bigint,
+  username text,
+  "tokenName" text,
+  "modelName" text,
+  detail text,
+  content text,
+  "elapsedMs" bigint,
+  "isStream" boolean,
+  "systemPromptReset" boolean,
+  "keepLog" boolean
+);
+
+-- A settled call: what was asked, and what it came to.
+CREATE TYPE gatehouse_settled AS (
+  op gatehouse_operation,
+  user_id bigint,
+  token_id bigint,
+  charged bigint,
+  taken bigint,
+  debt bigint,
+  token_debt bigint
+);
+
 -- The ledger's batches on PostgreSQL: one call is one transaction. The same algorithm as
--- sqlite-batch.ts; whoever changes one changes both.
+-- sqlite-batch.ts; whoever changes one changes both. This text replaces earlier ones.
+--
+-- Calls of users and tokens with limits are counted one by one by the functions of
+-- 0012-limits.postgres.sql; the others pay for it with a test of two flags.
 --
 -- Rows are read and written by set, so that the number of statements does not grow with the batch:
 -- reservations, users and tokens are locked and read into arrays; the operations then move those
 -- numbers in their order, in memory; what was moved is written at the end, sums once per row. What
--- was refused or found closed touches nothing.
+-- was refused or found closed touches nothing. Rows to be written are collected as rows: a list for
+-- each column costs a function scan each, in every statement.
 --
 -- Locks are taken in one order everywhere (reservations, users, tokens, channels, rollups; by key
 -- inside each), so that processes wait for one another and never in a circle. Channels and their
 -- rollup, which everybody writes, come last, just before the commit.
 --
--- `operations` is an array of flat objects: the members of an operation and of its settlement side
--- by side, `checkpoint` the text to keep. They have been checked before (operationFault). The
--- answer is an array of results in the order of the operations.
+-- `operations` is an array of `gatehouse_operation` as objects. They have been checked before
+-- (operationFault). The answer is an array of results in the order of the operations.
 --
 -- Two settings go with the function. Its plans are made once: making them anew for each size of
 -- batch would cost more than running them. And it looks rows up by their keys: a plan made while a
 -- table was empty must not go on reading all of it later.
-CREATE FUNCTION gatehouse_ledger(operations jsonb) RETURNS jsonb
+CREATE OR REPLACE FUNCTION gatehouse_ledger(operations jsonb) RETURNS jsonb
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $ledger$
 DECLARE
   -- One element per operation.
-  op_kind text[];
+  ops gatehouse_operation[];
   op_id text[];
   op_user bigint[];
   op_token bigint[];
-  op_amount bigint[];
-  op_now bigint[];
-  op_node text[];
-  op_checkpoint text[];
   op_channel bigint[];
-  op_prompt bigint[];
-  op_completion bigint[];
-  op_username text[];
-  op_token_name text[];
-  op_model text[];
-  op_detail text[];
-  op_content text[];
-  op_elapsed bigint[];
-  op_stream boolean[];
-  op_reset boolean[];
-  op_log boolean[];
+  any_settle boolean;
+  op gatehouse_operation;
+  -- What came of each, as JSON texts.
+  results text[] := '{}';
+  result text;
   -- One element per reservation: those found first, those opened here behind them. `held_found`:
   -- there is a row; `held_open`: there is to be one; `held_changed`: it differs from what is there.
   held_id text[];
@@ -64,6 +95,7 @@ DECLARE
   user_quota bigint[];
   user_used bigint[];
   user_calls bigint[];
+  user_limited boolean[];
   user_touched boolean[];
   -- One element per token.
   token_key bigint[];
@@ -73,17 +105,13 @@ DECLARE
   token_used bigint[];
   token_accessed bigint[];
   token_unlimited boolean[];
+  token_limited boolean[];
   token_touched boolean[];
-  -- One element per operation again: what came of it. `out_kind` is the result's kind, or why it
-  -- was refused.
-  out_kind text[];
-  out_user bigint[];
-  out_token bigint[];
-  out_charged bigint[];
-  out_taken bigint[];
-  out_debt bigint[];
-  out_token_debt bigint[];
-  out_left bigint[];
+  -- Rows to be written.
+  closed text[] := '{}';
+  opened reservations[] := '{}';
+  changed reservations[] := '{}';
+  settled gatehouse_settled[] := '{}';
   -- Positions in the arrays above, and figures of the operation under way.
   h integer;
   u integer;
@@ -92,28 +120,14 @@ DECLARE
   charged bigint;
   taken bigint;
   more bigint;
-  any_opened boolean := false;
-  any_changed boolean := false;
-  any_closed boolean := false;
-  any_settled boolean := false;
+  is_settled boolean;
+  limits jsonb;
 BEGIN
-  SELECT array_agg(x.kind), array_agg(x."requestId"), array_agg(x."userId"),
-    array_agg(x."tokenId"), array_agg(coalesce(x.amount, x.cost)), array_agg(x."nowSeconds"),
-    array_agg(x.node), array_agg(x.checkpoint), array_agg(x."channelId"),
-    array_agg(x."promptTokens"), array_agg(x."completionTokens"), array_agg(x.username),
-    array_agg(x."tokenName"), array_agg(x."modelName"), array_agg(x.detail), array_agg(x.content),
-    array_agg(x."elapsedMs"), array_agg(x."isStream"), array_agg(x."systemPromptReset"),
-    array_agg(x."keepLog")
-  INTO op_kind, op_id, op_user, op_token, op_amount, op_now, op_node, op_checkpoint, op_channel,
-    op_prompt, op_completion, op_username, op_token_name, op_model, op_detail, op_content,
-    op_elapsed, op_stream, op_reset, op_log
-  FROM jsonb_to_recordset(operations) AS x (
-    kind text, "requestId" text, "userId" bigint, "tokenId" bigint, amount bigint, cost bigint,
-    "nowSeconds" bigint, node text, checkpoint text, "channelId" bigint, "promptTokens" bigint,
-    "completionTokens" bigint, username text, "tokenName" text, "modelName" text, detail text,
-    content text, "elapsedMs" bigint, "isStream" boolean, "systemPromptReset" boolean,
-    "keepLog" boolean);
-  IF op_kind IS NULL THEN
+  SELECT array_agg(x), array_agg(x."requestId"), array_agg(x."userId"), array_agg(x."tokenId"),
+    array_agg(x."channelId"), bool_or(x.kind = 'settle')
+  INTO ops, op_id, op_user, op_token, op_channel, any_settle
+  FROM jsonb_populate_recordset(NULL::gatehouse_operation, operations) x;
+  IF ops IS NULL THEN
     RETURN '[]';
   END IF;
 
@@ -129,15 +143,16 @@ BEGIN
   ) r;
 
   -- A request id is billed once, whatever happened. Read under the lock of its reservation.
-  IF 'settle' = ANY (op_kind) THEN
+  IF any_settle THEN
     billed := ARRAY(SELECT l.request_id FROM ledger l WHERE l.request_id = ANY (op_id));
   END IF;
 
   -- What an adopted row leaves empty counts as 0, as One API reads it.
   SELECT array_agg(r.id), array_agg(r.status IS NOT DISTINCT FROM 1),
     array_agg(coalesce(r.quota, 0)), array_agg(coalesce(r.used_quota, 0)),
-    array_agg(coalesce(r.request_count, 0)), array_agg(false)
-  INTO user_key, user_enabled, user_quota, user_used, user_calls, user_touched
+    array_agg(coalesce(r.request_count, 0)), array_agg(coalesce(r.limited, false)),
+    array_agg(false)
+  INTO user_key, user_enabled, user_quota, user_used, user_calls, user_limited, user_touched
   FROM (
     SELECT * FROM users WHERE id = ANY (op_user || held_user) ORDER BY id FOR NO KEY UPDATE
   ) r;
@@ -145,53 +160,59 @@ BEGIN
   SELECT array_agg(r.id), array_agg(r.status IS NOT DISTINCT FROM 1),
     array_agg(coalesce(r.expired_time, 0)), array_agg(coalesce(r.remain_quota, 0)),
     array_agg(coalesce(r.used_quota, 0)), array_agg(coalesce(r.accessed_time, 0)),
-    array_agg(coalesce(r.unlimited_quota, false)), array_agg(false)
+    array_agg(coalesce(r.unlimited_quota, false)), array_agg(coalesce(r.limited, false)),
+    array_agg(false)
   INTO token_key, token_enabled, token_expires, token_remain, token_used, token_accessed,
-    token_unlimited, token_touched
+    token_unlimited, token_limited, token_touched
   FROM (
     SELECT * FROM tokens WHERE id = ANY (op_token || held_token) ORDER BY id FOR NO KEY UPDATE
   ) r;
 
-  out_kind := array_fill(NULL::text, ARRAY[cardinality(op_kind)]);
-  out_user := array_fill(0::bigint, ARRAY[cardinality(op_kind)]);
-  out_token := out_user;
-  out_charged := out_user;
-  out_taken := out_user;
-  out_debt := out_user;
-  out_token_debt := out_user;
-  out_left := out_user;
+  FOREACH op IN ARRAY ops LOOP
+    h := array_position(held_id, op."requestId");
 
-  FOR i IN 1 .. cardinality(op_kind) LOOP
-    amount := op_amount[i];
-    h := array_position(held_id, op_id[i]);
-
-    IF op_kind[i] = 'reserve' THEN
+    IF op.kind = 'reserve' THEN
+      amount := op.amount;
       IF h IS NOT NULL AND held_open[h] THEN
-        out_kind[i] := CASE WHEN held_node[h] = op_node[i] THEN 'reserved' ELSE 'invalid' END;
+        results := results || CASE WHEN held_node[h] = op.node THEN '{"kind":"reserved"}'
+          ELSE '{"kind":"invalid","message":"another process holds this name"}' END;
         CONTINUE;
       END IF;
-      u := array_position(user_key, op_user[i]);
+      u := array_position(user_key, op."userId");
       IF u IS NULL OR NOT user_enabled[u] THEN
-        out_kind[i] := 'user_unavailable';
+        results := results || '{"kind":"refused","reason":"user_unavailable"}'::text;
         CONTINUE;
       END IF;
-      t := array_position(token_key, op_token[i]);
+      t := array_position(token_key, op."tokenId");
       IF t IS NULL OR NOT token_enabled[t]
-        OR (token_expires[t] <> -1 AND token_expires[t] < op_now[i])
+        OR (token_expires[t] <> -1 AND token_expires[t] < op."nowSeconds")
       THEN
-        out_kind[i] := 'token_unavailable';
+        results := results || '{"kind":"refused","reason":"token_unavailable"}'::text;
         CONTINUE;
       END IF;
       IF user_quota[u] < amount THEN
-        out_kind[i] := 'user_quota';
+        results := results || '{"kind":"refused","reason":"user_quota"}'::text;
         CONTINUE;
+      END IF;
+      IF NOT token_unlimited[t] AND token_remain[t] < amount THEN
+        results := results || '{"kind":"refused","reason":"token_quota"}'::text;
+        CONTINUE;
+      END IF;
+      result := '{"kind":"reserved"}';
+      IF user_limited[u] OR token_limited[t] THEN
+        limits := gatehouse_limits_take(op."requestId",
+          CASE WHEN user_limited[u] THEN user_key[u] ELSE 0 END,
+          CASE WHEN token_limited[t] THEN token_key[t] ELSE 0 END,
+          coalesce(op.tokens, 0), amount, op."nowSeconds");
+        IF NOT (limits -> 'fits')::boolean THEN
+          results := results ||
+            jsonb_build_object('kind', 'limited', 'facts', limits -> 'facts')::text;
+          CONTINUE;
+        END IF;
+        result := jsonb_build_object('kind', 'reserved', 'facts', limits -> 'facts');
       END IF;
       taken := 0;
       IF NOT token_unlimited[t] THEN
-        IF token_remain[t] < amount THEN
-          out_kind[i] := 'token_quota';
-          CONTINUE;
-        END IF;
         taken := amount;
         token_remain[t] := token_remain[t] - taken;
         token_touched[t] := true;
@@ -200,34 +221,31 @@ BEGIN
       user_touched[u] := true;
       IF h IS NULL THEN
         h := coalesce(cardinality(held_id), 0) + 1;
-        held_id[h] := op_id[i];
+        held_id[h] := op."requestId";
         held_found[h] := false;
-        any_opened := true;
-      ELSE
-        -- Closed and opened again within the batch.
-        any_changed := true;
       END IF;
-      held_user[h] := op_user[i];
-      held_token[h] := op_token[i];
+      held_user[h] := op."userId";
+      held_token[h] := op."tokenId";
       held_amount[h] := amount;
       held_token_amount[h] := taken;
-      held_since[h] := op_now[i];
-      held_node[h] := op_node[i];
+      held_since[h] := op."nowSeconds";
+      held_node[h] := op.node;
       held_checkpoint[h] := '';
       held_open[h] := true;
       held_changed[h] := true;
-      out_kind[i] := 'reserved';
+      results := results || result;
       CONTINUE;
     END IF;
 
     IF h IS NULL OR NOT held_open[h] THEN
-      out_kind[i] := 'closed';
+      results := results || '{"kind":"closed"}'::text;
       CONTINUE;
     END IF;
     u := array_position(user_key, held_user[h]);
     t := array_position(token_key, held_token[h]);
+    amount := op.cost;
 
-    IF op_kind[i] = 'checkpoint' THEN
+    IF op.kind = 'checkpoint' THEN
       -- Holds back more when the answer has outgrown its reservation, as far as the balances go.
       IF u IS NOT NULL THEN
         more := greatest(0, least(amount - held_amount[h], user_quota[u]));
@@ -245,48 +263,54 @@ BEGIN
           held_token_amount[h] := held_token_amount[h] + more;
         END IF;
       END IF;
-      held_checkpoint[h] := op_checkpoint[i];
+      -- Whoever is gone may have had limits.
+      IF coalesce(user_limited[u], true) OR coalesce(token_limited[t], true) THEN
+        PERFORM gatehouse_limits_grow(
+          op."requestId", op."promptTokens" + op."completionTokens", amount);
+      END IF;
+      held_checkpoint[h] := op.checkpoint;
       held_changed[h] := true;
-      any_changed := true;
-      out_kind[i] := 'checkpointed';
+      results := results || '{"kind":"checkpointed"}'::text;
       CONTINUE;
     END IF;
 
     held_open[h] := false;
-    any_closed := true;
     charged := 0;
     taken := 0;
-    IF op_kind[i] = 'release' THEN
-      out_kind[i] := 'released';
-    ELSIF op_id[i] = ANY (billed) THEN
+    is_settled := false;
+    IF op.kind = 'release' THEN
+      result := '{"kind":"released"}';
+    ELSIF op."requestId" = ANY (billed) THEN
       -- Billed before under the same name: this reservation was one too many and goes back.
-      out_kind[i] := 'closed';
+      result := '{"kind":"closed"}';
     ELSE
+      is_settled := true;
       -- The reservation goes back first, then the cost is taken, down to zero and not below. Of a
       -- user who is gone only what was held back can be taken; a token that is gone or has become
       -- unlimited pays nothing.
       charged := least(amount, greatest(0, coalesce(user_quota[u], 0) + held_amount[h]));
-      IF t IS NOT NULL AND NOT token_unlimited[t] THEN
-        taken := least(charged, greatest(0, token_remain[t] + held_token_amount[h]));
-        out_token_debt[i] := charged - taken;
+      more := 0;
+      IF t IS NOT NULL THEN
+        IF NOT token_unlimited[t] THEN
+          taken := least(charged, greatest(0, token_remain[t] + held_token_amount[h]));
+          more := charged - taken;
+        END IF;
+        token_used[t] := token_used[t] + charged;
+        token_accessed[t] := op."nowSeconds";
       END IF;
       IF u IS NOT NULL THEN
         user_used[u] := user_used[u] + charged;
         user_calls[u] := user_calls[u] + 1;
-        out_left[i] := user_quota[u] + held_amount[h] - charged;
       END IF;
-      IF t IS NOT NULL THEN
-        token_used[t] := token_used[t] + charged;
-        token_accessed[t] := op_now[i];
-      END IF;
-      out_user[i] := held_user[h];
-      out_token[i] := held_token[h];
-      out_charged[i] := charged;
-      out_taken[i] := taken;
-      out_debt[i] := amount - charged;
-      out_kind[i] := 'settled';
-      billed := billed || op_id[i];
-      any_settled := true;
+      settled := settled || ROW(op, held_user[h], held_token[h], charged, taken, amount - charged,
+        more)::gatehouse_settled;
+      result := '{"kind":"settled","charged":' || charged || ',"debt":' || amount - charged
+        || ',"userQuota":' || coalesce(user_quota[u] + held_amount[h] - charged, 0) || '}';
+      billed := billed || op."requestId";
+    END IF;
+    IF coalesce(user_limited[u], true) OR coalesce(token_limited[t], true) THEN
+      PERFORM gatehouse_limits_close(op."requestId", op."promptTokens" + op."completionTokens",
+        charged, CASE WHEN is_settled THEN op."nowSeconds" END);
     END IF;
     IF u IS NOT NULL THEN
       user_quota[u] := user_quota[u] + held_amount[h] - charged;
@@ -296,33 +320,41 @@ BEGIN
       token_remain[t] := token_remain[t] + held_token_amount[h] - taken;
       token_touched[t] := true;
     END IF;
+    results := results || result;
   END LOOP;
 
-  IF any_closed THEN
-    DELETE FROM reservations WHERE request_id = ANY (ARRAY(
-      SELECT x.id FROM unnest(held_id, held_found, held_open) AS x (id, found, open)
-      WHERE x.found AND NOT x.open));
+  FOR i IN 1 .. coalesce(cardinality(held_id), 0) LOOP
+    IF NOT held_open[i] THEN
+      IF held_found[i] THEN
+        closed := closed || held_id[i];
+      END IF;
+    ELSIF NOT held_found[i] THEN
+      opened := opened || ROW(held_id[i], held_user[i], held_token[i], held_amount[i],
+        held_token_amount[i], held_since[i], held_node[i], held_checkpoint[i])::reservations;
+    ELSIF held_changed[i] THEN
+      changed := changed || ROW(held_id[i], held_user[i], held_token[i], held_amount[i],
+        held_token_amount[i], held_since[i], held_node[i], held_checkpoint[i])::reservations;
+    END IF;
+  END LOOP;
+  IF cardinality(closed) > 0 THEN
+    DELETE FROM reservations WHERE request_id = ANY (closed);
   END IF;
-  IF any_opened THEN
+  IF cardinality(opened) > 0 THEN
     -- A conflict means that another process opens the same name at this moment: the batch fails, is
     -- run again, and then finds it.
     INSERT INTO reservations
       (request_id, user_id, token_id, user_amount, token_amount, created_at, node, checkpoint)
-    SELECT x.id, x.user_id, x.token_id, x.amount, x.token_amount, x.since, x.node, x.checkpoint
-    FROM unnest(held_id, held_user, held_token, held_amount, held_token_amount, held_since,
-      held_node, held_checkpoint, held_found, held_open)
-      AS x (id, user_id, token_id, amount, token_amount, since, node, checkpoint, found, open)
-    WHERE x.open AND NOT x.found;
+    SELECT x.request_id, x.user_id, x.token_id, x.user_amount, x.token_amount, x.created_at,
+      x.node, x.checkpoint
+    FROM unnest(opened) x;
   END IF;
-  IF any_changed THEN
+  IF cardinality(changed) > 0 THEN
     UPDATE reservations r
-    SET user_id = x.user_id, token_id = x.token_id, user_amount = x.amount,
-      token_amount = x.token_amount, created_at = x.since, node = x.node, checkpoint = x.checkpoint
-    FROM unnest(held_id, held_user, held_token, held_amount, held_token_amount, held_since,
-      held_node, held_checkpoint, held_found, held_open, held_changed)
-      AS x (id, user_id, token_id, amount, token_amount, since, node, checkpoint, found, open,
-        changed)
-    WHERE r.request_id = x.id AND x.found AND x.open AND x.changed;
+    SET user_id = x.user_id, token_id = x.token_id, user_amount = x.user_amount,
+      token_amount = x.token_amount, created_at = x.created_at, node = x.node,
+      checkpoint = x.checkpoint
+    FROM unnest(changed) x
+    WHERE r.request_id = x.request_id;
   END IF;
 
   UPDATE users r SET quota = x.quota, used_quota = x.used, request_count = x.calls
@@ -334,37 +366,31 @@ BEGIN
     AS x (id, remain, used, accessed, touched)
   WHERE r.id = x.id AND x.touched;
 
-  IF any_settled THEN
+  IF cardinality(settled) > 0 THEN
     INSERT INTO ledger (created_at, kind, user_id, token_id, channel_id, user_amount, token_amount,
       debt, token_debt, prompt_tokens, completion_tokens, request_id, detail)
-    SELECT x.now, 'consume', x.user_id, x.token_id, x.channel, -x.charged, -x.taken, x.debt,
-      x.token_debt, x.prompt, x.completion, x.id, x.detail
-    FROM unnest(out_kind, out_user, out_token, out_charged, out_taken, out_debt, out_token_debt,
-      op_id, op_now, op_channel, op_prompt, op_completion, op_detail)
-      AS x (kind, user_id, token_id, charged, taken, debt, token_debt, id, now, channel, prompt,
-        completion, detail)
-    WHERE x.kind = 'settled';
+    SELECT (x.op)."nowSeconds", 'consume', x.user_id, x.token_id, (x.op)."channelId", -x.charged,
+      -x.taken, x.debt, x.token_debt, (x.op)."promptTokens", (x.op)."completionTokens",
+      (x.op)."requestId", (x.op).detail
+    FROM unnest(settled) x;
 
     INSERT INTO logs (user_id, created_at, type, content, username, token_name, model_name, quota,
       prompt_tokens, completion_tokens, channel_id, request_id, elapsed_time, is_stream,
       system_prompt_reset)
-    SELECT x.user_id, x.now, 2, x.content, x.username, x.token_name, x.model, x.charged, x.prompt,
-      x.completion, x.channel, x.id, x.elapsed, x.stream, x.reset
-    FROM unnest(out_kind, out_user, out_charged, op_id, op_now, op_channel, op_prompt,
-      op_completion, op_content, op_username, op_token_name, op_model, op_elapsed, op_stream,
-      op_reset, op_log)
-      AS x (kind, user_id, charged, id, now, channel, prompt, completion, content, username,
-        token_name, model, elapsed, stream, reset, log)
-    WHERE x.kind = 'settled' AND x.log;
+    SELECT x.user_id, (x.op)."nowSeconds", 2, (x.op).content, (x.op).username,
+      (x.op)."tokenName", (x.op)."modelName", x.charged, (x.op)."promptTokens",
+      (x.op)."completionTokens", (x.op)."channelId", (x.op)."requestId", (x.op)."elapsedMs",
+      (x.op)."isStream", (x.op)."systemPromptReset"
+    FROM unnest(settled) x
+    WHERE (x.op)."keepLog";
 
     INSERT INTO usage_hourly AS r (user_id, hour, model_name, token_name, username, requests,
       quota, prompt_tokens, completion_tokens)
-    SELECT x.user_id, x.now - x.now % 3600, x.model, x.token_name, x.username, count(*),
-      sum(x.charged), sum(x.prompt), sum(x.completion)
-    FROM unnest(out_kind, out_user, out_charged, op_now, op_prompt, op_completion, op_username,
-      op_token_name, op_model)
-      AS x (kind, user_id, charged, now, prompt, completion, username, token_name, model)
-    WHERE x.kind = 'settled' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    SELECT x.user_id, (x.op)."nowSeconds" - (x.op)."nowSeconds" % 3600, (x.op)."modelName",
+      (x.op)."tokenName", (x.op).username, count(*), sum(x.charged), sum((x.op)."promptTokens"),
+      sum((x.op)."completionTokens")
+    FROM unnest(settled) x
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
     ON CONFLICT (user_id, hour, model_name, token_name, username) DO UPDATE SET
       requests = r.requests + excluded.requests, quota = r.quota + excluded.quota,
       prompt_tokens = r.prompt_tokens + excluded.prompt_tokens,
@@ -372,11 +398,10 @@ BEGIN
 
     INSERT INTO usage_daily AS r (user_id, day, model_name, requests, quota, prompt_tokens,
       completion_tokens)
-    SELECT x.user_id, x.now - x.now % 86400, x.model, count(*), sum(x.charged), sum(x.prompt),
-      sum(x.completion)
-    FROM unnest(out_kind, out_user, out_charged, op_now, op_prompt, op_completion, op_model)
-      AS x (kind, user_id, charged, now, prompt, completion, model)
-    WHERE x.kind = 'settled' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    SELECT x.user_id, (x.op)."nowSeconds" - (x.op)."nowSeconds" % 86400, (x.op)."modelName",
+      count(*), sum(x.charged), sum((x.op)."promptTokens"), sum((x.op)."completionTokens")
+    FROM unnest(settled) x
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (user_id, day, model_name) DO UPDATE SET
       requests = r.requests + excluded.requests, quota = r.quota + excluded.quota,
       prompt_tokens = r.prompt_tokens + excluded.prompt_tokens,
@@ -385,36 +410,24 @@ BEGIN
     PERFORM 1 FROM channels WHERE id = ANY (op_channel) ORDER BY id FOR NO KEY UPDATE;
     UPDATE channels r SET used_quota = coalesce(r.used_quota, 0) + x.charged
     FROM (
-      SELECT y.channel, sum(y.charged)::bigint AS charged
-      FROM unnest(out_kind, op_channel, out_charged) AS y (kind, channel, charged)
-      WHERE y.kind = 'settled' GROUP BY y.channel
+      SELECT (y.op)."channelId" AS channel, sum(y.charged)::bigint AS charged
+      FROM unnest(settled) y GROUP BY 1
     ) x
     WHERE r.id = x.channel;
 
     INSERT INTO channel_usage_hourly AS r (hour, channel_id, model_name, requests, quota,
       prompt_tokens, completion_tokens)
-    SELECT x.now - x.now % 3600, x.channel, x.model, count(*), sum(x.charged), sum(x.prompt),
-      sum(x.completion)
-    FROM unnest(out_kind, out_charged, op_now, op_channel, op_prompt, op_completion, op_model)
-      AS x (kind, charged, now, channel, prompt, completion, model)
-    WHERE x.kind = 'settled' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    SELECT (x.op)."nowSeconds" - (x.op)."nowSeconds" % 3600, (x.op)."channelId",
+      (x.op)."modelName", count(*), sum(x.charged), sum((x.op)."promptTokens"),
+      sum((x.op)."completionTokens")
+    FROM unnest(settled) x
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (hour, channel_id, model_name) DO UPDATE SET
       requests = r.requests + excluded.requests, quota = r.quota + excluded.quota,
       prompt_tokens = r.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = r.completion_tokens + excluded.completion_tokens;
   END IF;
 
-  RETURN (
-    SELECT jsonb_agg(CASE
-      WHEN x.kind = 'settled' THEN jsonb_build_object(
-        'kind', x.kind, 'charged', x.charged, 'debt', x.debt, 'userQuota', x.remaining)
-      WHEN x.kind = 'invalid' THEN jsonb_build_object(
-        'kind', x.kind, 'message', 'another process holds this name')
-      WHEN x.kind IN ('reserved', 'checkpointed', 'released', 'closed') THEN
-        jsonb_build_object('kind', x.kind)
-      ELSE jsonb_build_object('kind', 'refused', 'reason', x.kind)
-    END ORDER BY x.position)
-    FROM unnest(out_kind, out_charged, out_debt, out_left) WITH ORDINALITY
-      AS x (kind, charged, debt, remaining, position));
+  RETURN '[' || array_to_string(results, ',') || ']';
 END
 $ledger$;
