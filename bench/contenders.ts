@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { createGatehouse, ROOT_PASSWORD, type DatabaseKind } from './gatehouse-server.ts'
@@ -27,7 +28,7 @@ export type Books = { isRight: boolean; summary: string }
 /** The servers by the names they have on the command line. */
 export const contenderMakers = new Map<string, (upstream: string) => Promise<Contender>>([
   ['proxy', bareProxy],
-  ['portkey', portkey],
+  ['portkey', (upstream) => portkey(upstream)],
   ['sqlite', (upstream) => gatehouse('sqlite', upstream)],
   ['postgres', (upstream) => gatehouse('postgres', upstream)],
 ])
@@ -75,12 +76,18 @@ async function bareProxy(upstream: string): Promise<Contender> {
   return relayServer('bare proxy', url, server, { authorization: 'Bearer sk-upstream' })
 }
 
-async function portkey(upstream: string): Promise<Contender> {
+/**
+ * Portkey, on the Node of this process or on another one: its makers ship it in an image with Node
+ * 20 (https://github.com/Portkey-AI/gateway/blob/main/Dockerfile).
+ */
+export async function portkey(upstream: string, node?: string): Promise<Contender> {
+  const name = node === undefined ? 'Portkey' : `Portkey on Node ${versionOf(node)}`
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const manifest = createRequire(import.meta.url).resolve('@portkey-ai/gateway/package.json')
   const server = await startServer({
-    name: 'Portkey',
+    name,
+    ...(node === undefined ? {} : { node }),
     args: [
       path.join(path.dirname(manifest), 'build/start-server.js'),
       `--port=${port}`,
@@ -90,11 +97,17 @@ async function portkey(upstream: string): Promise<Contender> {
     readyUrl: url,
     core: SERVER_CORE,
   })
-  return relayServer('Portkey', url, server, {
+  return relayServer(name, url, server, {
     authorization: 'Bearer sk-upstream',
     'x-portkey-provider': 'openai',
     'x-portkey-custom-host': `${upstream}/v1`,
   })
+}
+
+function versionOf(node: string): string {
+  const { status, stdout } = spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${node} is no Node`)
+  return stdout.trim()
 }
 
 function relayServer(

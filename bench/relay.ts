@@ -10,6 +10,7 @@ import {
   direct,
   LOAD_CORE,
   MODEL,
+  portkey,
   startUpstream,
   type Books,
   type Contender,
@@ -60,6 +61,7 @@ export async function main(args: string[]) {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '5' },
       only: { type: 'string', default: [...contenderMakers.keys()].join(',') },
+      'portkey-node': { type: 'string' },
     },
   })
   const loadBefore = os.loadavg()[0] ?? 0
@@ -76,6 +78,8 @@ export async function main(args: string[]) {
         )
       contenders.push(await make(upstream.url))
     }
+    const otherNode = values['portkey-node']
+    if (otherNode !== undefined) contenders.push(await portkey(upstream.url, otherNode))
     const rounds = Number(values.rounds)
     const measured = await measure(contenders, { rounds, seconds: Number(values.seconds) })
     const machine = describeMachine(clock, loadBefore)
@@ -141,7 +145,7 @@ function describe(measured: Measured[], machine: string): string {
   const base = (pick: (round: Round) => number) => median(directly?.rounds.map(pick) ?? [])
   const perSecond = (result: Measured | undefined) =>
     median(result?.rounds.map(({ parallel }) => parallel.perSecond) ?? [])
-  const peers = measured.filter(({ name }) => name === 'bare proxy' || name === 'Portkey')
+  const peers = measured.filter(({ name }) => /^(bare proxy|Portkey)/.test(name))
   const rows = measured.map((result) => {
     const sequential = (pick: (load: LoadResult) => number) =>
       median(result.rounds.map((round) => pick(round.sequential)))

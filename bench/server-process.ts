@@ -18,6 +18,8 @@ export type ServerOptions = {
   name: string
   /** Arguments of Node. */
   args: string[]
+  /** Which Node; absent means the one of this process. */
+  node?: string
   env: Record<string, string>
   /** An address that answers, whatever it says, when the server is ready. */
   readyUrl: string
@@ -51,7 +53,7 @@ export function pinned(core: number | null, command: string, args: string[]): [s
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const [command, args] = withOpenFiles(
     options.openFilesMin,
-    ...pinned(options.core, process.execPath, options.args),
+    ...pinned(options.core, options.node ?? process.execPath, options.args),
   )
   const output = options.outputFile === undefined ? 'ignore' : openSync(options.outputFile, 'a')
   const child = spawn(command, args, {
