@@ -36,7 +36,7 @@ const BODY = JSON.stringify({
   temperature: 0.5,
 })
 
-/** Until then the engine's compilers take a tenth of the processor, of whatever server. */
+/** Until then Gatehouse spends a tenth of its time compiling; the others get as long. */
 const FIRST_WARMUP_SECONDS = 10
 
 type Round = {

@@ -37,12 +37,12 @@ export async function sendMail(
   const { host, port, account, password, from } = settings
   // The library takes texts apart that look like several addresses.
   if (!isMailAddress(to)) throw new MailFailed('refused', { code: 'not one address' })
+  // With what it needs itself it takes five megabytes, and many installations send no mail.
+  const { createTransport } = await import('nodemailer')
   const signal = AbortSignal.timeout(timeoutMs)
   const socket = await egress.connect({ host, port }).catch((error: unknown) => {
     throw new MailFailed(error instanceof EgressRefused ? 'address' : 'connection', factsOf(error))
   })
-  // With what it needs itself it takes five megabytes, and many installations send no mail.
-  const { createTransport } = await import('nodemailer')
   const security = mailSecurity(port, socket.remoteAddress ?? '')
   const transport = createTransport({
     host,

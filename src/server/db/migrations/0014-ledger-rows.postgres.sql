@@ -108,6 +108,7 @@ DECLARE
   token_limited boolean[];
   token_touched boolean[];
   -- Rows to be written.
+  held reservations;
   closed text[] := '{}';
   opened reservations[] := '{}';
   changed reservations[] := '{}';
@@ -324,16 +325,16 @@ BEGIN
   END LOOP;
 
   FOR i IN 1 .. coalesce(cardinality(held_id), 0) LOOP
-    IF NOT held_open[i] THEN
-      IF held_found[i] THEN
-        closed := closed || held_id[i];
+    IF held_open[i] THEN
+      held := ROW(held_id[i], held_user[i], held_token[i], held_amount[i], held_token_amount[i],
+        held_since[i], held_node[i], held_checkpoint[i])::reservations;
+      IF NOT held_found[i] THEN
+        opened := opened || held;
+      ELSIF held_changed[i] THEN
+        changed := changed || held;
       END IF;
-    ELSIF NOT held_found[i] THEN
-      opened := opened || ROW(held_id[i], held_user[i], held_token[i], held_amount[i],
-        held_token_amount[i], held_since[i], held_node[i], held_checkpoint[i])::reservations;
-    ELSIF held_changed[i] THEN
-      changed := changed || ROW(held_id[i], held_user[i], held_token[i], held_amount[i],
-        held_token_amount[i], held_since[i], held_node[i], held_checkpoint[i])::reservations;
+    ELSIF held_found[i] THEN
+      closed := closed || held_id[i];
     END IF;
   END LOOP;
   IF cardinality(closed) > 0 THEN

@@ -14,9 +14,7 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   const encoding = request.headers['content-encoding']
   if (encoding === undefined || raw.length === 0) return raw
   const inflated = await inflate(raw, encoding, bytesMax)
-  if (inflated === 'too-large') {
-    throw tooLarge(bytesMax)
-  }
+  if (inflated === 'too-large') throw tooLarge(bytesMax)
   if (typeof inflated === 'string') {
     const detail = `Content-Encoding ${encoding.slice(0, 32)}: ${inflated}`
     throw new AppError('relay_body_invalid', { detail, offset: 0 })
