@@ -83,7 +83,7 @@ function Name({ row }: { row: ModelPrice }) {
   const said = [conflict, namesake].filter((text) => text !== '').join(t('；'))
   return (
     <code className={styles['name']} title={said === '' ? row.name : `${row.name}: ${said}`}>
-      {row.name}
+      <span className={styles['nameText']}>{row.name}</span>
       {said !== '' && (
         <span className={styles[conflict === '' ? 'namesake' : 'conflict']}>
           {conflict === '' ? t('名称相近') : t('冲突')}
