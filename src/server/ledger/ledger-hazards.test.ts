@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { takeId } from '../db/ids.ts'
 import {
@@ -275,6 +276,8 @@ forEachBooks('impossible operations', (shared) => {
   })
 })
 
+const CALLS = 200
+
 forEachBooks('texts of any kind', (shared) => {
   test.each([
     { name: 'U+0000', text: 'a\0b' },
@@ -306,6 +309,86 @@ forEachBooks('texts of any kind', (shared) => {
       .executeTakeFirstOrThrow()
     expect(log.model_name?.slice(0, 1)).toBe(text.slice(0, 1))
     expect(log.content?.length).toBe(text.length)
+  })
+
+  test('are kept to the character, whatever they are made of', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const pieces = [
+      '"',
+      '\\',
+      ',',
+      '(',
+      ')',
+      '{',
+      '}',
+      "'",
+      '\n',
+      '\t',
+      ' ',
+      '长',
+      '🦊',
+      'NULL',
+      '\0',
+    ]
+    const odd = fc.string({ unit: fc.constantFrom(...pieces), maxLength: 12 })
+    const names = fc.record({
+      username: odd,
+      tokenName: odd,
+      modelName: odd,
+      detail: odd,
+      content: odd,
+    })
+    const calls = fc.sample(fc.tuple(odd, names), CALLS)
+    const settlements = calls.map(([id, texts]) =>
+      settlement(account, { requestId: `${newCallId()}${id}`, cost: 1, ...texts }),
+    )
+    await runBatch(
+      books,
+      ...settlements.map(({ requestId }) => reservation(account, { requestId, amount: 1 })),
+    )
+    await runBatch(books, ...settlements.map(settle))
+    const rows = await books.database.write
+      .selectFrom('logs')
+      .innerJoin('ledger', 'ledger.request_id', 'logs.request_id')
+      .select(['logs.request_id', 'username', 'token_name', 'model_name', 'detail', 'content'])
+      .where('logs.user_id', '=', account.userId)
+      .orderBy('logs.id')
+      .execute()
+    const kept = (value: string) =>
+      books.database.engine === 'postgres' ? value.replaceAll('\0', '\u{FFFD}') : value
+    expect(rows).toEqual(
+      settlements.map(({ requestId, username, tokenName, modelName, detail, content }) => ({
+        request_id: kept(requestId),
+        username: kept(username),
+        token_name: kept(tokenName),
+        model_name: kept(modelName),
+        detail: kept(detail),
+        content: kept(content),
+      })),
+    )
+  })
+})
+
+forEachBooks('one call twice in a batch', (shared) => {
+  test('is moved on by each operation in turn', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 100 })
+    const requestId = newCallId()
+    const reserve = reservation(account, { requestId, amount: 10 })
+    const close = settle(settlement(account, { requestId, cost: 7 }))
+    const results = await runBatch(books, reserve, reserve, close, close, reserve, {
+      kind: 'release',
+      requestId,
+    })
+    expect(results.map(({ kind }) => kind)).toEqual([
+      'reserved',
+      'reserved',
+      'settled',
+      'closed',
+      'reserved',
+      'released',
+    ])
   })
 })
 

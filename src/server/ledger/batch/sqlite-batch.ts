@@ -35,7 +35,7 @@ import {
  *
  * The whole batch commits or none of it: a failed write rejects every caller in it, and a call
  * whose settle failed stays reserved until it is tried again or recovered.
- * `0014-ledger-rows.postgres.sql` holds the same algorithm for the other engine: whoever changes
+ * `0015-ledger-batch.postgres.sql` holds the same algorithm for the other engine: whoever changes
  * one changes both.
  */
 
