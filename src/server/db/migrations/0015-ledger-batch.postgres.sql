@@ -72,6 +72,10 @@ CREATE TYPE gatehouse_ledger_settled AS (
 -- only, so that it is empty when nothing is settled. The answer is an array of results in the order
 -- of the operations.
 --
+-- Every batch is as durable as the operator wants it, unlike on SQLite, where holding points back is
+-- not: this server can fall while the gateway goes on serving the call, and a settlement that finds
+-- no reservation is not booked.
+--
 -- Two settings go with the function. Its plans are made once: making them anew for each size of
 -- batch would cost more than running them. And it looks rows up by their keys: a plan made while a
 -- table was empty must not go on reading all of it later.
