@@ -19,8 +19,10 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
+import { readBody } from './request-body.ts'
 
 const MAX_MB = 2
+const LOOKED_UP_MS = 30
 const MEBIBYTE = 1024 * 1024
 
 let setup: RelaySetup
@@ -44,6 +46,54 @@ async function send(body: Buffer | string, headers: Record<string, string> = {})
 }
 
 const lastSent = (): Buffer => setup.upstream.seen().at(-1)?.bytes ?? Buffer.alloc(0)
+
+describe('a body that is there before it is read', () => {
+  /** A server that looks at a call only after a while, as when its token has to be looked up. */
+  let server: http.Server
+  beforeAll(async () => {
+    server = http.createServer((request, response) => {
+      setTimeout(() => {
+        void readBody(request, MAX_MB * MEBIBYTE).then((body) => response.end(body))
+      }, LOOKED_UP_MS)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return () => void server.close()
+  })
+
+  function echoed(head: string, body: Buffer): Promise<Buffer> {
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('the server has no port')
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    const socket = net.connect(address.port, '127.0.0.1')
+    const parts: Buffer[] = []
+    socket.on('data', (part: Buffer) => parts.push(part))
+    socket.on('error', reject)
+    socket.on('end', () => {
+      const answer = Buffer.concat(parts)
+      resolve(answer.subarray(answer.indexOf('\r\n\r\n') + 4))
+    })
+    const start = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n'
+    socket.write(Buffer.concat([Buffer.from(`${start}${head}\r\n\r\n`), body]))
+    return promise
+  }
+
+  // A socket is read 64 KiB at a time.
+  test.each([0, 1, 65_000, 65_400, 70_000, 131_000, 200_000, 1_000_000])(
+    'is read whole: %i bytes',
+    async (length) => {
+      const body = Buffer.from(Array.from({ length }, (_, index) => index % 251))
+      expect((await echoed(`Content-Length: ${length}`, body)).equals(body)).toBe(true)
+    },
+  )
+
+  test('is read whole when it came in pieces of its own', async () => {
+    const pieces = ['one, ', 'two, ', 'three']
+    const chunks = pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+    const body = Buffer.from(`${chunks.join('')}0\r\n\r\n`)
+    // The answer has a length: it is one piece.
+    expect((await echoed('Transfer-Encoding: chunked', body)).toString()).toBe(pieces.join(''))
+  })
+})
 
 describe('a packed body', () => {
   const packers: [string, (bytes: Buffer) => Buffer][] = [

@@ -30,12 +30,21 @@ async function collect(request: IncomingMessage, bytesMax: number): Promise<Buff
   if (declared > bytesMax) throw tooLarge(bytesMax)
   // Most bodies come in one packet with their head and are there by now.
   const isThere = request.complete || (declared > 0 && request.readableLength === declared)
-  const body: Buffer = isThere ? (request.read() ?? EMPTY) : await collectLater(request, bytesMax)
+  const body = isThere ? allThere(request) : await collectLater(request, bytesMax)
   if (body.length > bytesMax) throw tooLarge(bytesMax)
   return body
 }
 
-const EMPTY = Buffer.alloc(0)
+/** `read` gives one piece at a time, of which a body has as many as it took reads of the socket. */
+function allThere(request: IncomingMessage): Buffer {
+  const pieces: Buffer[] = []
+  for (let piece = pieceOf(request); piece !== null; piece = pieceOf(request)) pieces.push(piece)
+  const [first] = pieces
+  return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
+}
+
+/** Without an encoding a stream gives bytes. */
+const pieceOf = (request: IncomingMessage): Buffer | null => request.read() as Buffer | null
 
 function collectLater(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
