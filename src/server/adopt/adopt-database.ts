@@ -16,6 +16,7 @@ import {
   saveFacts,
 } from './adopt-store.ts'
 import { cutWrongFigures } from './figure-store.ts'
+import { replaceWrongIds } from './id-store.ts'
 import {
   missingColumns,
   oneApiTableNames,
@@ -26,6 +27,7 @@ import {
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
 import { unknownColumns } from './relative.ts'
 import { restrictTokens, retireDeleted } from './relative-store.ts'
+import { readBytesAsTexts } from './text-store.ts'
 
 /**
  * Takes over a database that One API has written. All of it is one transaction: whoever kills the
@@ -49,16 +51,16 @@ const LOGS_PER_CHUNK = 100_000
 
 /**
  * Adopts the database if One API has written it and it is not adopted yet. Throws `AdoptionError`
- * when tables of One API's names are there that are not One API's.
+ * when tables of One API's names or of ours are there that are another program's.
  */
 export async function adoptIfOneApi(database: AdoptedDatabase, adoption: Adoption): Promise<void> {
   const { db, engine } = database
-  if (!isToBeAdopted(await readTables(db, engine))) return
+  if (!isToBeAdopted(await readTables(db, engine), engine)) return
   await beginLargeWork(db, engine)
   await alone(db, engine, async (trx) => {
     const tables = await readTables(trx, engine)
     // Another process has just done it.
-    if (!isToBeAdopted(tables)) return
+    if (!isToBeAdopted(tables, engine)) return
     await lockAll(trx, engine, tables)
     adoption.progress(`adopting a database of ${versionHint(tables)}`)
     const { stamp } = await readMoment(trx, engine)
@@ -80,11 +82,9 @@ async function lockAll(
   throw new AdoptionError('another program is using the database; stop One API first')
 }
 
-function isToBeAdopted(tables: FoundTables): boolean {
-  const origin = originOf(tables)
-  if (origin.kind === 'foreign') {
-    throw new AdoptionError(`the database belongs to another program: ${origin.reason}`)
-  }
+function isToBeAdopted(tables: FoundTables, engine: BareDatabase['engine']): boolean {
+  const origin = originOf(tables, engine)
+  if (origin.kind === 'foreign') throw new AdoptionError(origin.reason)
   return origin.kind === 'one-api'
 }
 
@@ -110,8 +110,9 @@ export async function adoptWithin(
 }
 
 /**
- * The few values that cannot stay: figures that nobody can count with, and rows that a relative of
- * One API has taken out of use in columns that are not read here.
+ * The few values that cannot stay: ids and figures that nobody can count with, bytes where texts
+ * belong, and rows that a relative of One API has taken out of use in columns that are not read
+ * here.
  */
 async function mendRows(
   trx: Transaction<Schema>,
@@ -121,6 +122,13 @@ async function mendRows(
   const tables = await readTables(trx, engine)
   const { seconds: nowSeconds } = await readMoment(trx, engine)
   for (const table of oneApiTableNames) {
+    // Before figures are cut: ids are named in some of them.
+    const renumbered = await replaceWrongIds(trx, table, tables)
+    if (renumbered > 0) progress(`${renumbered} ${table} had ids out of range; they have new ones`)
+  }
+  for (const table of oneApiTableNames) {
+    const spelled = engine === 'sqlite' ? await readBytesAsTexts(trx, table, tables) : 0
+    if (spelled > 0) progress(`${spelled} ${table} had bytes for texts; they are texts now`)
     const cut = await cutWrongFigures(trx, table, { engine, tables })
     if (cut > 0) progress(`${cut} ${table} had figures that cannot be counted with; they are cut`)
   }

@@ -32,12 +32,12 @@ export async function reportAdoption({
   engine,
 }: Pick<BareDatabase, 'db' | 'engine'>): Promise<AdoptionReport> {
   const tables = await readTables(db, engine)
-  const origin = originOf(tables)
+  const origin = originOf(tables, engine)
   if (origin.kind === 'empty') return { origin, lines: ['The database is empty.'] }
   if (origin.kind === 'gatehouse')
     return { origin, lines: ['The database is Gatehouse’s already.'] }
   if (origin.kind === 'foreign') {
-    return { origin, lines: [`The database belongs to another program: ${origin.reason}.`] }
+    return { origin, lines: [`${capitalized(origin.reason)}.`] }
   }
   const { seconds } = await readMoment(db, engine)
   const odd = await findOddRows(db, { engine, tables, nowSeconds: seconds })
@@ -63,6 +63,9 @@ export async function reportAdoption({
     ],
   }
 }
+
+const capitalized = (sentence: string): string =>
+  sentence.charAt(0).toUpperCase() + sentence.slice(1)
 
 const describe = ({ what, count, samples }: Finding): string => {
   const rest = count > samples.length ? ', …' : ''
@@ -109,7 +112,7 @@ async function oddRoots(db: BareDatabase['db']): Promise<Finding[]> {
     ids.length === 0
       ? 'users are root; gatehouse reset-root needs one'
       : 'users are root: each may do everything'
-  return [{ what, count: ids.length, samples: ids.slice(0, 5).map(String) }]
+  return [{ what, count: ids.length, samples: ids.slice(0, 5) }]
 }
 
 /** Up to here all programs of the family number providers alike. */
@@ -120,10 +123,10 @@ async function oddChannels(db: BareDatabase['db'], tables: FoundTables): Promise
   const known = new Set([...current, ...legacy].map(({ type }) => type))
   const dead = new Set(legacy.map(({ type }) => type))
   const channels = await channelTraits(db, tables)
-  const about = (what: string, odd: { id: number }[]): Finding => ({
+  const about = (what: string, odd: { id: string }[]): Finding => ({
     what,
     count: odd.length,
-    samples: odd.slice(0, 5).map(({ id }) => String(id)),
+    samples: odd.slice(0, 5).map(({ id }) => id),
   })
   const isRelative = unknownColumns(tables).some((name) => name.startsWith('channels.'))
   return [
@@ -167,7 +170,7 @@ async function oddOptions(db: BareDatabase['db']): Promise<Finding[]> {
   }
   for (const { key, value } of stored) {
     if (!isOptionKey(key) || isSecretOption(key)) continue
-    const problem = options[key].check(value ?? '')
+    const problem = options[key].check(value)
     if (problem === null) continue
     findings.push({
       what: `option has a value that does not fit: ${problem.en}`,

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { allChannels, updateChannel } from '../channel/channel-store.ts'
 import type { Queries } from '../db/database.ts'
 import { nowSeconds, type Engine } from '../db/migrate.ts'
+import { hasIds, highestIds, mentionsOf } from './id-store.ts'
 import { oneApiTableNames, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
 
 /** What adoption reads of a database's structure, and what it adds to One API's own tables. */
@@ -128,33 +129,11 @@ export async function countRows(db: Queries, table: string): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Where ids of a table are named; rows of it that are gone may still be named there. */
-const MENTIONS: Partial<Record<OneApiTable, readonly [OneApiTable, string][]>> = {
-  users: [
-    ['tokens', 'user_id'],
-    ['redemptions', 'user_id'],
-    ['logs', 'user_id'],
-    ['users', 'inviter_id'],
-  ],
-  channels: [
-    ['abilities', 'channel_id'],
-    ['logs', 'channel_id'],
-  ],
-}
-
-/** An id beyond this is no id but rubbish; counting on from there would soon end. */
-const ID_MAX = 1_000_000_000_000
-
 /** Lets new ids start above every id that was ever given out, as far as anything tells. */
 export async function raiseIdCounters(trx: Queries, engine: Engine): Promise<void> {
   for (const table of oneApiTableNames) {
-    if (table === 'options' || table === 'abilities') continue
-    const places: readonly [OneApiTable, string][] = [[table, 'id'], ...(MENTIONS[table] ?? [])]
-    const highest = places.map(
-      ([name, column]) => sql<number>`
-        (SELECT coalesce(max(${sql.ref(column)}), 0) FROM ${sql.table(name)}
-          WHERE ${sql.ref(column)} < ${sql.lit(ID_MAX)})`,
-    )
+    if (!hasIds(table)) continue
+    const highest = highestIds([[table, 'id'], ...mentionsOf(table)])
     if (engine === 'sqlite') await raiseCounter(trx, table, highest)
     else await raiseSequence(trx, table, highest)
   }

@@ -3,8 +3,10 @@ import { Role, UserStatus } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
 import { hasWrongFigure } from './figure-store.ts'
+import { hasIds, hasWrongId } from './id-store.ts'
 import { oneApiTableNames, type FoundTables, type OneApiTable } from './one-api-tables.ts'
 import { isMarkedDeleted } from './relative-store.ts'
+import { hasBytes } from './text-store.ts'
 
 /** Rows of a One API database that work differently from what one would expect of them. */
 export interface Finding {
@@ -140,6 +142,33 @@ const questions = (nowSeconds: number): Question[] => [
   },
 ]
 
+/** Values that adopting changes. */
+function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
+  return oneApiTableNames.flatMap((table): Question[] => {
+    const figures = tables.has(table) ? hasWrongFigure(table, { engine, tables }) : null
+    const bytes = engine === 'sqlite' ? hasBytes(table, tables) : null
+    const subject = SUBJECTS[table]
+    const about = (what: string, where: RawBuilder<unknown> | null): Question[] =>
+      where === null
+        ? []
+        : [{ what: `${table} ${what}`, table, needs: [], where, ...(subject && { subject }) }]
+    return [
+      ...about(
+        'have ids out of range; they get new ones',
+        hasIds(table) && tables.has(table) ? hasWrongId : null,
+      ),
+      ...about('have bytes where texts belong; they become the texts they spell', bytes),
+      ...about('have figures that are no whole numbers or out of range; they are cut', figures),
+    ]
+  })
+}
+
+/** What rows of tables without ids are called. */
+const SUBJECTS: Partial<Record<OneApiTable, RawBuilder<unknown>>> = {
+  options: sql.ref('key'),
+  abilities: sql.ref('channel_id'),
+}
+
 /** Answers what is odd in the database, nothing for what is not. */
 export async function findOddRows(
   db: Queries,
@@ -154,12 +183,7 @@ export async function findOddRows(
     if (!needed.every(has)) continue
     findings.push(await ask(db, question))
   }
-  for (const table of oneApiTableNames) {
-    const where = tables.has(table) ? hasWrongFigure(table, { engine, tables }) : null
-    if (where === null || table === 'abilities') continue
-    const what = `${table} have figures that are no whole numbers or out of range; they are cut`
-    findings.push(await ask(db, { what, table, needs: [], where }))
-  }
+  for (const question of valueQuestions(engine, tables)) findings.push(await ask(db, question))
   return findings.filter(({ count }) => count > 0)
 }
 
@@ -176,31 +200,45 @@ async function ask(db: Queries, { what, table, subject, where }: Question): Prom
   }
 }
 
+// What follows is read as text: nothing is mended yet, and any value may stand there.
+const asText = (column: string) => sql<string | null>`CAST(${sql.ref(column)} AS text)`
+
 /** Ids of the users with the highest role, the oldest first. */
-export async function rootIds(db: Queries): Promise<number[]> {
+export async function rootIds(db: Queries): Promise<string[]> {
   const rows = await db
     .selectFrom('users')
-    .select('id')
+    .select(asText('id').as('found'))
     .where('role', '>=', Role.root)
     .where('status', '<>', UserStatus.deleted)
     .orderBy('id')
     .execute()
-  return rows.map(({ id }) => id)
+  return rows.map(({ found }) => found ?? '')
 }
 
 /** What is to be judged by reading it: types and model mappings of channels. */
 export async function channelTraits(
   db: Queries,
   tables: FoundTables,
-): Promise<{ id: number; type: number; mapping: string }[]> {
+): Promise<{ id: string; type: number; mapping: string }[]> {
   const hasMapping = tables.get('channels')?.has('model_mapping') === true
-  const mapping = hasMapping ? sql<string>`coalesce(model_mapping, '')` : sql<string>`''`
-  return db
+  const mapping = hasMapping ? asText('model_mapping') : sql<string>`''`
+  const rows = await db
     .selectFrom('channels')
-    .select(['id', 'type', mapping.as('mapping')])
+    .select([asText('id').as('found'), asText('type').as('kind'), mapping.as('mapping')])
     .orderBy('id')
     .execute()
+  return rows.map(({ found, kind, mapping: text }) => ({
+    id: found ?? '',
+    type: Number(kind),
+    mapping: text ?? '',
+  }))
 }
 
-export const storedOptions = (db: Queries): Promise<{ key: string; value: string | null }[]> =>
-  db.selectFrom('options').select(['key', 'value']).orderBy('key').execute()
+export async function storedOptions(db: Queries): Promise<{ key: string; value: string }[]> {
+  const rows = await db
+    .selectFrom('options')
+    .select([asText('key').as('named'), asText('value').as('held')])
+    .orderBy('key')
+    .execute()
+  return rows.map(({ named, held }) => ({ key: named ?? '', value: held ?? '' }))
+}

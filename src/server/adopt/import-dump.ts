@@ -6,8 +6,9 @@ import { adoptWithin, AdoptionError } from './adopt-database.ts'
 import { beginLargeWork, endLargeWork, readTables } from './adopt-store.ts'
 import { DumpError, type Repairs } from './dump/dump-value.ts'
 import { readDump } from './dump/read-dump.ts'
-import { addRelativeColumns, insertDumped } from './import-store.ts'
+import { addRelativeColumns, insertDumped, widenTexts } from './import-store.ts'
 import { isOneApiTable, originOf } from './one-api-tables.ts'
+import { highestLogId, rowsBesideEarlier } from './dump/second-log-store.ts'
 
 const ROWS_PER_LINE = 100_000
 
@@ -25,7 +26,7 @@ export async function loadDumps(
   const { db, engine, runScript } = database
   await beginLargeWork(db, engine)
   await alone(db, engine, async (trx) => {
-    const { kind } = originOf(await readTables(trx, engine))
+    const { kind } = originOf(await readTables(trx, engine), engine)
     if (kind !== 'empty') {
       throw new AdoptionError('the database is not empty; a dump is loaded into an empty one')
     }
@@ -33,6 +34,7 @@ export async function loadDumps(
     if (oneApiScript === undefined) throw new Error('the first migration is missing')
     // Without our indexes, which are made at the end in one go.
     await runScript(oneApiScript.script, trx)
+    await widenTexts(trx, engine)
     const users = await loadRows(trx, { database, dumps, progress })
     if (users === 0) throw new DumpError('the dump holds no users of One API')
     await adoptWithin(trx, database, { tables: await readTables(trx, engine), progress })
@@ -60,11 +62,17 @@ async function loadRows(
     isWanted: isOneApiTable,
     onOtherTable: (table: string) => progress(`table ${table} is not One API's and is left out`),
   }
+  let twice = 0
   for (const chunks of dumps) {
-    for await (const dumped of readDump(chunks, options)) {
-      const { table, rows } = dumped
+    const earlierLog = counts.has('logs') ? await highestLogId(trx) : 0
+    for await (const read of readDump(chunks, options)) {
+      const { table, columns } = read
       if (!isOneApiTable(table)) continue
-      const { columns } = dumped
+      const isSecondLog = table === 'logs' && earlierLog > 0
+      const dumped = isSecondLog ? await rowsBesideEarlier(trx, read, earlierLog) : read
+      const { rows } = dumped
+      twice += read.rows.length - rows.length
+      if (rows.length === 0) continue
       await addRelativeColumns(trx, database.engine, { table, columns, made })
       const unknown = await insertDumped(trx, database.engine, { dumped, table, repairs })
       for (const name of unknown) dropped.add(`${table}.${name}`)
@@ -77,6 +85,7 @@ async function loadRows(
     }
   }
   for (const [table, count] of counts) progress(`${table}: ${count} rows`)
+  if (twice > 0) progress(`${twice} log rows were in two dumps; they are loaded once`)
   if (dropped.size > 0) progress(`columns left out: ${[...dropped].toSorted().join(', ')}`)
   for (const line of linesOf(repairs)) progress(line)
   return counts.get('users') ?? 0

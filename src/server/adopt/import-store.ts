@@ -1,10 +1,15 @@
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
 import { columnValue, DumpError, type Repairs } from './dump/dump-value.ts'
 import type { DumpRows } from './dump/read-dump.ts'
 import { addColumn } from './adopt-store.ts'
-import { oneApiTables, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
+import {
+  oneApiTableNames,
+  oneApiTables,
+  type OneApiColumn,
+  type OneApiTable,
+} from './one-api-tables.ts'
 import { RELATIVE_COLUMNS } from './relative-store.ts'
 
 /** The columns of a dumped table that One API has; the positions of their values. */
@@ -40,6 +45,21 @@ export async function addRelativeColumns(
     if (!columns.includes(column.name) || made.has(name)) continue
     await addColumn(trx, engine, { table, column })
     made.add(name)
+  }
+}
+
+/**
+ * MySQL held longer texts in the columns of a relative than PostgreSQL lets into One API's. Done
+ * while the tables are empty.
+ */
+export async function widenTexts(trx: Queries, engine: Engine): Promise<void> {
+  // SQLite does not look at lengths.
+  if (engine === 'sqlite') return
+  for (const table of oneApiTableNames) {
+    const changes = oneApiTables[table]
+      .filter(({ kind }) => kind === 'text' || kind === 'char32' || kind === 'char48')
+      .map(({ name }) => sql`ALTER COLUMN ${sql.ref(name)} TYPE text`)
+    await sql`ALTER TABLE ${sql.table(table)} ${sql.join(changes)}`.execute(trx)
   }
 }
 

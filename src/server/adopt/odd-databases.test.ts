@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../db/database.ts'
+import { openBare, openDatabase } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import {
   FIXTURES_BY_ENGINE,
@@ -13,6 +13,7 @@ import {
 } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { reportAdoption } from './adopt-report.ts'
 
 /** Databases of older versions, of long use, and of nobody we know. */
 
@@ -175,11 +176,15 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
         ('CompletionRatio', '{"deepseek-reasoner":3.9818181818181815,"mine":99999999}')`)
     await database.run(`INSERT INTO options VALUES ('QuotaForInviter', 'many'), ('Unheard', 'x'),
       ('ChannelDisableThreshold', ''), ('Theme', 'dark')`)
+    await database.run(`DELETE FROM options WHERE "key" = 'RegisterEnabled';
+      INSERT INTO options VALUES ('RegisterEnabled', 'no')`)
     await adopt(database)
     const server = await startTestServer(() => Promise.resolve(database.location))
     const { options } = server.app
     expect(options.number('RetryTimes')).toBe(0)
     expect(options.ratios().otherwise).toBe('30')
+    // Where One API saw no `true`, registration was closed.
+    expect(options.flag('RegisterEnabled')).toBe(false)
     expect(options.number('QuotaForInviter')).toBe(0)
     expect(options.ratios().group.size).toBe(0)
     // The prices that the operator set stay, whatever stands beside them.
@@ -191,6 +196,9 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     for (const { key, value } of options.listed().filter((option) => /^Mod|^Comp/.test(option.key)))
       await options.set(key, value)
     expect(options.ratios().model.get('mine')).toBe('7.142857142857143')
+    await database.run(`INSERT INTO options VALUES ('DefaultModelRatio', 'abc')`)
+    await options.reload()
+    expect(options.ratios().otherwise).toBeUndefined()
     await server.close()
     await expectListsAnswer(database)
   })
@@ -209,14 +217,86 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     expect(await foreign.rows('SELECT * FROM users')).toEqual([])
   })
 
+  test('names of ours that another program has taken are named beforehand, and nothing changes', async () => {
+    const database = await open()
+    await database.run('CREATE TABLE sessions (token text)')
+    await database.run('ALTER TABLE users ADD COLUMN limited integer')
+    const before = await oneApiRows(database)
+    const sentence =
+      'nother program has taken names that Gatehouse needs: table sessions, column users.limited; rename them'
+    const bare = await openBare(database.location, { readonly: true })
+    const { origin, lines } = await reportAdoption(bare)
+    await bare.close()
+    expect([origin.kind, lines]).toEqual(['foreign', [expect.stringContaining(`A${sentence}`)]])
+    await expect(openDatabase(database.location)).rejects.toThrow(`a${sentence}`)
+    expect(await oneApiRows(database)).toEqual(before)
+    await database.run('ALTER TABLE sessions RENAME TO other_sessions')
+    await database.run('ALTER TABLE users RENAME COLUMN limited TO other_limited')
+    await adopt(database)
+    await expectListsAnswer(database)
+  })
+
+  test('a table of ours stands in the way in an empty database too', async () => {
+    const database = await emptyDatabase(engine)
+    await database.run('CREATE TABLE schema_migrations (version bigint, dirty boolean)')
+    await expect(openDatabase(database.location)).rejects.toThrow(
+      'names that Gatehouse needs: table schema_migrations;',
+    )
+  })
+
+  test('rows with ids beyond counting get others, wherever they are named', async () => {
+    const database = await open()
+    await database.run(`INSERT INTO users (id, username, password, quota)
+        VALUES (9223372036854775806, 'far', '', 7);
+      INSERT INTO tokens (id, user_id, "key", name, remain_quota)
+        VALUES (-9007199254740993, 9223372036854775806, 'far', 'far', 5);
+      INSERT INTO channels (id, type, "key", name, models) VALUES (9007199254740993, 1, 'k', 'far', 'm');
+      INSERT INTO abilities ("group", model, channel_id, enabled)
+        VALUES ('default', 'm', 9007199254740993, true);
+      INSERT INTO redemptions (id, user_id, "key") VALUES (9007199254740993, 1, 'far');
+      INSERT INTO logs (id, user_id, created_at, type, content, quota, channel_id)
+        VALUES (9223372036854775807, 9223372036854775806, 1700000000, 2, 'far', 3, 9007199254740993),
+          (9223372036854775806, 1, 1700000000, 2, 'near', 4, 1)`)
+    const bare = await openBare(database.location, { readonly: true })
+    const { lines } = await reportAdoption(bare)
+    await bare.close()
+    expect(lines).toContain(
+      '  2 logs have ids out of range; they get new ones (9223372036854775806, 9223372036854775807)',
+    )
+    await adopt(database)
+    await expectBalanced(database)
+    await expectListsAnswer(database)
+    expect(
+      await database.rows(`SELECT l.id, u.username, t.name AS token, c.name AS channel, a.model
+        FROM logs AS l JOIN users AS u ON u.id = l.user_id JOIN tokens AS t ON t.user_id = u.id
+        JOIN channels AS c ON c.id = l.channel_id JOIN abilities AS a ON a.channel_id = c.id
+        WHERE l.content = 'far'`),
+    ).toEqual([{ id: 29, username: 'far', token: 'far', channel: 'far', model: 'm' }])
+    expect(
+      await database.rows('SELECT sum(quota) AS spent FROM usage_daily WHERE user_id = 7'),
+    ).toEqual([{ spent: 3 }])
+  })
+
+  test('a balance of a channel that is no number does not fail the list of all', async () => {
+    const database = await open()
+    const [none, endless] = engine === 'sqlite' ? [`'n/a'`, '9e999'] : [`'NaN'`, `'Infinity'`]
+    await database.run(`UPDATE channels SET balance = ${none} WHERE id = 1;
+      UPDATE channels SET balance = ${endless} WHERE id = 2;
+      UPDATE channels SET balance = 12.75 WHERE id = 3`)
+    await adopt(database)
+    const rows = await database.rows('SELECT balance FROM channels WHERE id < 4 ORDER BY id')
+    expect(rows.map(({ balance }) => Number(balance))).toEqual([0, 2 ** 50, 12.75])
+    await expectListsAnswer(database)
+  })
+
   test('what fails in the middle leaves everything as it was', async () => {
     const database = await open()
-    // A table of one of our names, made by somebody else, stops the migration half way.
-    await database.run('CREATE TABLE usage_daily (day integer)')
+    // An index of one of our names, made by somebody else, stops the migration half way.
+    await database.run('CREATE INDEX gh_usage_hourly_hour ON users (quota)')
     const before = await oneApiRows(database)
-    await expect(openDatabase(database.location)).rejects.toThrow(/usage_daily/)
+    await expect(openDatabase(database.location)).rejects.toThrow(/gh_usage_hourly_hour/)
     expect(await oneApiRows(database)).toEqual(before)
-    await database.run('DROP TABLE usage_daily')
+    await database.run('DROP INDEX gh_usage_hourly_hour')
     await adopt(database)
     await expectBalanced(database)
   })
@@ -228,6 +308,28 @@ async function emptyDatabase(engine: string): Promise<PlainDatabase> {
   onTestFinished(drop)
   return plainPostgres(url)
 }
+
+test('bytes where a SQLite file should have texts become the texts they spell', async () => {
+  const database = sqliteFixture()
+  await database.run(`UPDATE users SET display_name = X'E4BDA0E5A5BD' WHERE id = 2;
+    UPDATE channels SET name = X'80', model_mapping = X'7B7D' WHERE id = 1;
+    UPDATE options SET value = CAST('ours' AS blob) WHERE "key" = 'SystemName';
+    UPDATE options SET value = CAST(value AS blob) WHERE "key" = 'ModelRatio';
+    UPDATE logs SET content = X'6869' WHERE id = 11`)
+  const bare = await openBare(database.location, { readonly: true })
+  const { lines } = await reportAdoption(bare)
+  await bare.close()
+  expect(lines).toContain(
+    '  2 options have bytes where texts belong; they become the texts they spell (ModelRatio, SystemName)',
+  )
+  await adopt(database)
+  expect(
+    await database.rows(`SELECT display_name, (SELECT hex(name) FROM channels WHERE id = 1) AS name,
+      (SELECT value FROM options WHERE "key" = 'SystemName') AS option,
+      (SELECT content FROM logs WHERE id = 11) AS content FROM users WHERE id = 2`),
+  ).toEqual([{ display_name: '你好', name: '80', option: 'ours', content: 'hi' }])
+  await expectListsAnswer(database)
+})
 
 test('bytes that are no text stay as they are in a SQLite file', async () => {
   const database = sqliteFixture()

@@ -1,3 +1,6 @@
+import type { Engine } from '../db/migrate.ts'
+import { takenNames } from './taken-names.ts'
+
 /**
  * The tables of the One API family as its last version has them. Older versions lack columns, and
  * what they have stays as it is.
@@ -57,6 +60,8 @@ export const oneApiTables: Record<OneApiTable, readonly OneApiColumn[]> = {
     column('priority', 'whole', '0'),
     column('config', 'text'),
     column('system_prompt', 'text'),
+    // Ours and its relatives', which mean the same by it; One API has none.
+    column('test_model', 'text'),
   ],
   tokens: [
     core('id', 'whole'),
@@ -147,12 +152,17 @@ export type Origin =
   | { kind: 'empty' }
   | { kind: 'gatehouse' }
   | { kind: 'one-api' }
-  /** It holds tables of these names that are not what One API has. */
+  /** It holds tables of One API's names or of ours that are another program's. A sentence. */
   | { kind: 'foreign'; reason: string }
 
 /** Whose database it is. Tables of other names are nobody's business. */
-export function originOf(tables: FoundTables): Origin {
+export function originOf(tables: FoundTables, engine: Engine): Origin {
   if (tables.has('schema_migrations') && tables.has('ledger')) return { kind: 'gatehouse' }
+  const taken = takenNames(tables, engine)
+  if (taken.length > 0) {
+    const reason = `another program has taken names that Gatehouse needs: ${taken.join(', ')}; rename them, or move them to another database, and start again`
+    return { kind: 'foreign', reason }
+  }
   const present = oneApiTableNames.filter((name) => tables.has(name))
   if (present.length === 0) return { kind: 'empty' }
   for (const name of present) {
@@ -160,14 +170,19 @@ export function originOf(tables: FoundTables): Origin {
       (wanted) => wanted.isCore === true && tables.get(name)?.has(wanted.name) !== true,
     )
     if (missing !== undefined) {
-      return { kind: 'foreign', reason: `its table ${name} has no column ${missing.name}` }
+      return belongsToAnother(`its table ${name} has no column ${missing.name}`)
     }
   }
   const absent = ESSENTIAL.find((name) => !tables.has(name))
   return absent === undefined
     ? { kind: 'one-api' }
-    : { kind: 'foreign', reason: `it has a table ${present[0]} but no table ${absent}` }
+    : belongsToAnother(`it has a table ${present[0]} but no table ${absent}`)
 }
+
+const belongsToAnother = (why: string): Origin => ({
+  kind: 'foreign',
+  reason: `the database belongs to another program: ${why}`,
+})
 
 /** Columns that an older version lacks, by table. Tables that are absent as a whole are not named. */
 export function missingColumns(

@@ -86,9 +86,15 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     await database.run(RELATIVE)
     const before = await report(database)
     expect(before).toMatch(/other columns, left alone: .*tokens\.model_limits/)
+    // It is read here too.
+    expect(before).not.toContain('channels.test_model')
     expect(before).toMatch(/1 tokens are marked as deleted.*\(11\)/)
     expect(before).toMatch(/1 tokens name a group of their own.*\(13\)/)
     expect(await adopt(database)).toContain('2 lists of models or addresses of tokens')
+    await database.run(`UPDATE channels SET test_model = '${'m'.repeat(256)}' WHERE id = 2`)
+    expect(await database.rows('SELECT test_model FROM channels WHERE id = 3')).toEqual([
+      { test_model: 'gpt-4o' },
+    ])
     await expectRetired(database)
   })
 })
@@ -106,6 +112,8 @@ const RELATIVE = `
   ALTER TABLE tokens ADD COLUMN allow_ips text DEFAULT '';
   ALTER TABLE tokens ADD COLUMN "group" text DEFAULT '';
   ALTER TABLE channels ADD COLUMN deleted_at bigint DEFAULT 0;
+  ALTER TABLE channels ADD COLUMN test_model varchar(50);
+  UPDATE channels SET test_model = 'gpt-4o' WHERE id = 3;
   ALTER TABLE redemptions ADD COLUMN deleted_at timestamp;
   ALTER TABLE redemptions ADD COLUMN expired_time bigint DEFAULT 0;
   UPDATE users SET deleted_at = '2026-01-02 03:04:05' WHERE id = 4;
@@ -193,7 +201,7 @@ CREATE TABLE channels (id bigint, type bigint, \`key\` text, status bigint, name
 INSERT INTO channels VALUES (1,43,_binary 'sk-\\'x',1,'c','m');
 INSERT INTO midjourneys VALUES (1);\r\n-- Dump completed on 2026-01-02  3:04:05\r\n`
 
-test.each([
+const NEW_DATABASES: [string, () => PlainDatabase | Promise<PlainDatabase>][] = [
   ['sqlite', () => plainSqlite(`${newFolder()}/new.db`)],
   [
     'postgres',
@@ -203,37 +211,124 @@ test.each([
       return plainPostgres(url)
     },
   ],
-])("a relative's dump comes into %s with what it has shut", async (_engine, open) => {
-  const database = await open()
-  const bare = await openBare(database.location)
-  const bytes = Buffer.from(DUMP)
-  await loadDumps(
-    bare,
-    [
-      (async function* () {
-        yield bytes
-      })(),
-    ],
-    () => {},
-  )
-  await bare.close()
-  await adopt(database)
-  expect(await database.rows('SELECT username, status, "group" FROM users ORDER BY id')).toEqual([
-    { username: 'root', status: 1, group: 'default' },
-    { username: '你好😀', status: 3, group: 'g'.repeat(64) },
-  ])
-  expect(
-    await database.rows('SELECT status, models, subnet, remain_quota FROM tokens ORDER BY id'),
-  ).toEqual([
-    { status: 1, models: 'gpt-4o', subnet: '192.0.2.7/32,2001:db8::1/128', remain_quota: 1000 },
-    { status: 2, models: null, subnet: '', remain_quota: 5 },
-  ])
-  expect(await database.rows('SELECT "key" FROM channels')).toEqual([{ key: "sk-'x" }])
-  // The dump has no such table, and without them nothing would be served.
-  expect(await database.rows('SELECT "group", model, enabled FROM abilities')).toEqual([
-    { group: 'default', model: 'm', enabled: 1 },
-  ])
-})
+]
+
+async function* bytesOf(dump: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(dump)
+}
+
+/** Answers what was said meanwhile. */
+async function load({ location }: PlainDatabase, ...dumps: string[]): Promise<string> {
+  const lines: string[] = []
+  const bare = await openBare(location)
+  try {
+    await loadDumps(bare, dumps.map(bytesOf), (line) => void lines.push(line))
+  } finally {
+    await bare.close()
+  }
+  return lines.join('\n')
+}
+
+test.each(NEW_DATABASES)(
+  "a relative's dump comes into %s with what it has shut",
+  async (_engine, open) => {
+    const database = await open()
+    await load(database, DUMP)
+    await adopt(database)
+    expect(await database.rows('SELECT username, status, "group" FROM users ORDER BY id')).toEqual([
+      { username: 'root', status: 1, group: 'default' },
+      { username: '你好😀', status: 3, group: 'g'.repeat(64) },
+    ])
+    expect(
+      await database.rows('SELECT status, models, subnet, remain_quota FROM tokens ORDER BY id'),
+    ).toEqual([
+      { status: 1, models: 'gpt-4o', subnet: '192.0.2.7/32,2001:db8::1/128', remain_quota: 1000 },
+      { status: 2, models: null, subnet: '', remain_quota: 5 },
+    ])
+    expect(await database.rows('SELECT "key" FROM channels')).toEqual([{ key: "sk-'x" }])
+    // The dump has no such table, and without them nothing would be served.
+    expect(await database.rows('SELECT "group", model, enabled FROM abilities')).toEqual([
+      { group: 'default', model: 'm', enabled: 1 },
+    ])
+  },
+)
+
+/** The least that a dump has to hold. */
+const SMALL = `
+INSERT INTO users (id, username, password, role, status, quota) VALUES (1,'root','',100,1,5);
+INSERT INTO channels (id, type, \`key\`, status, name, models, test_model)
+  VALUES (1,1,'k',1,'c','m','gpt-4o');
+`
+const LOGS = 'INSERT INTO logs (id, user_id, created_at, type, content, quota) VALUES'
+
+test.each(NEW_DATABASES)(
+  'texts longer than those of One API come into %s',
+  async (_engine, open) => {
+    const database = await open()
+    const [group, key, access, aff, code] = ['g', 'k', 'a', 'f', 'c'].map((letter) =>
+      letter.repeat(60),
+    )
+    await load(
+      database,
+      `${SMALL}
+    INSERT INTO abilities (\`group\`, model, channel_id, enabled) VALUES ('${group}','m',1,1);
+    INSERT INTO users (id, username, password, role, status, quota, access_token, aff_code)
+      VALUES (2,'two','',1,1,5,'${access}','${aff}');
+    INSERT INTO tokens (id, user_id, \`key\`, status, name, remain_quota) VALUES (1,1,'${key}',1,'t',5);
+    INSERT INTO redemptions (id, \`key\`, status, quota) VALUES (1,'${code}',1,5);`,
+    )
+    await adopt(database)
+    expect(
+      await database.rows(`SELECT access_token AS access, aff_code AS aff, a."group", t."key",
+      r."key" AS code, c.test_model FROM users AS u, abilities AS a, tokens AS t,
+      redemptions AS r, channels AS c WHERE u.id = 2`),
+    ).toEqual([{ access, aff, group, key, code, test_model: 'gpt-4o' }])
+  },
+)
+
+test.each(NEW_DATABASES)(
+  'figures beyond 64 bits come into %s as the most there can be',
+  async (_engine, open) => {
+    const database = await open()
+    const said = await load(
+      database,
+      `${SMALL}
+    INSERT INTO channels (id, type, \`key\`, status, name, models, weight, priority)
+      VALUES (2,1,'k',1,'c','m',18446744073709551615,'-99999999999999999999');
+    ${LOGS} (1,1,1700000000,5,'',1.5e20), (2,1,1700000000,5,'',1e30), (3,1,1700000000,5,'',1e17);`,
+    )
+    expect(said).toMatch(/1 channels had figures that cannot be counted with/)
+    await adopt(database)
+    expect(await database.rows('SELECT weight, priority FROM channels WHERE id = 2')).toEqual([
+      { weight: big(MOST), priority: big(-MOST) },
+    ])
+    expect(await database.rows('SELECT DISTINCT quota FROM logs')).toEqual([{ quota: big(MOST) }])
+  },
+)
+
+test.each(NEW_DATABASES)(
+  'the logs of two dumps stand beside each other in %s',
+  async (_engine, open) => {
+    const database = await open()
+    const said = await load(
+      database,
+      `${SMALL}${LOGS} (1,1,1700000000,2,'old',1), (2,NULL,1700000001,2,'in both',2);`,
+      `${LOGS} (1,1,1800000000,2,'new',4), (2,NULL,1700000001,2,'in both',2),
+      (3,1,1800000002,2,'newer',8);`,
+    )
+    expect(said).toContain('1 log rows were in two dumps; they are loaded once')
+    await adopt(database)
+    expect(await database.rows('SELECT id, content FROM logs ORDER BY id')).toEqual([
+      { id: 1, content: 'old' },
+      { id: 2, content: 'in both' },
+      { id: 3, content: 'new' },
+      { id: 5, content: 'newer' },
+    ])
+    expect(await database.rows('SELECT sum(quota) AS spent FROM usage_daily')).toEqual([
+      { spent: 15 },
+    ])
+  },
+)
 
 test.each([
   ['192.0.2.7', '192.0.2.7/32'],

@@ -4,7 +4,7 @@ import { defaultRatios, type RatioMap } from './default-ratios.ts'
 import {
   isOptionKey,
   isSecretOption,
-  missingPrerequisites,
+  missingPrerequisite,
   options,
   switchThatNeeds,
   type OptionKey,
@@ -106,6 +106,7 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
   return {
     text,
     number: (key) => Number(validText(key)),
+    // As One API reads them: what is no `true` is off.
     flag: (key) => text(key) === 'true',
     ratios() {
       ratioSnapshot ??= {
@@ -130,7 +131,7 @@ export async function createLiveOptions(database: Database): Promise<LiveOptions
         tool: withBuiltIn(text('ToolPrice'), defaultRatios().ToolPrice),
         tiers: tiersInForce(text('PriceTiers')),
         quotaPerUnit: validText('QuotaPerUnit'),
-        otherwise: text('DefaultModelRatio') || undefined,
+        otherwise: validText('DefaultModelRatio') || undefined,
         version,
       }
       return ratioSnapshot
@@ -167,12 +168,12 @@ function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) =>
   if (problem !== null) {
     throw new AppError('option_invalid', { ...named, problemZh: problem.zh, problemEn: problem.en })
   }
-  const missing = missingPrerequisites(key, value, current)
-  if (missing.length > 0) {
+  const missing = missingPrerequisite(key, value, current)
+  if (missing !== null) {
     throw new AppError('option_needs', {
       ...named,
-      missingZh: missing.map((name) => `「${optionTitles[name].zh}」（${name}）`).join('、'),
-      missingEn: missing.map((name) => `“${optionTitles[name].en}” (${name})`).join(', '),
+      missingZh: `「${optionTitles[missing].zh}」（${missing}）`,
+      missingEn: `“${optionTitles[missing].en}” (${missing})`,
     })
   }
   const user = switchThatNeeds(key, value, current)

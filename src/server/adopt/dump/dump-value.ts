@@ -61,12 +61,20 @@ function numberOf(value: Exclude<DumpValue, null>, repairs: Repairs): number {
 }
 
 function wholeOf(value: Exclude<DumpValue, null>, repairs: Repairs): number | bigint {
-  if (typeof value === 'bigint') return value
+  if (typeof value === 'bigint') return withinColumn(value)
   const number = numberOf(value, repairs)
-  if (Number.isInteger(number)) return number
+  if (Number.isSafeInteger(number)) return number
+  if (Number.isInteger(number)) return withinColumn(BigInt(number))
   repairs.misfits += 1
   return Math.trunc(number)
 }
+
+/** The most that a column holds on both databases; MySQL's unsigned ones hold twice as much. */
+const INT64_MAX = 2n ** 63n - 1n
+
+/** Adopting cuts what nobody can count with, and says so; here it only has to fit. */
+const withinColumn = (value: bigint): bigint =>
+  value > INT64_MAX ? INT64_MAX : value < -INT64_MAX ? -INT64_MAX : value
 
 const bigOf = (bytes: Buffer): bigint =>
   BigInt(bytes.length === 0 ? 0 : `0x${bytes.toString('hex')}`)

@@ -82,7 +82,8 @@ INSERT INTO \`t\` VALUES
 (2,'semi;colon -- no comment','y)'), -- a comment
   (3 , 'x' , 'z') ;
 INSERT IGNORE INTO \`one\`.\`t\` (\`b\`, \`a\`) VALUE ('later',4) ON DUPLICATE KEY UPDATE b = ';';
-REPLACE INTO t (a, b) SELECT 1, 2;
+REPLACE INTO other (a, b) SELECT 1, 2;
+INSERT INTO other SET a = 1;
 INSERT INTO other VALUES (now(), ')', "("), (1, point(1, 2), 'x');
 DELIMITER ;;
 CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN INSERT INTO t VALUES (9); END ;;
@@ -143,6 +144,12 @@ test.each([
   ['of PostgreSQL', '--\n-- PostgreSQL database dump\n--\n', 'is one of PostgreSQL'],
   ['with rows for COPY', 'COPY public.t (a) FROM stdin;\n1\n\\.\n', 'is one of PostgreSQL'],
   ['with a function for a value', 'INSERT INTO t (a) VALUES (now());', 'was expected'],
+  [
+    'with rows by SET',
+    "INSERT INTO t SET a = 1, b = 'x';",
+    'rows of t in an INSERT without VALUES',
+  ],
+  ['with rows by SELECT', 'REPLACE INTO t (a) SELECT 1;', 'rows of t in an INSERT without VALUES'],
   [
     'of two installations',
     'USE `one`;INSERT INTO t (a) VALUES (1);USE `two`;INSERT INTO t (a) VALUES (1);',

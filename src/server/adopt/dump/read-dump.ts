@@ -4,7 +4,8 @@ import { DumpError, type DumpValue } from './dump-value.ts'
 /**
  * Reads what `mysqldump` and `mariadb-dump` write, and what other tools write in that language:
  * `INSERT` and `REPLACE` with literal rows, the columns from the statement or from `CREATE TABLE`.
- * Everything else is skipped. Memory holds one batch of rows, however long a statement is.
+ * Rows that come otherwise are refused, everything else is skipped. Memory holds one batch of rows,
+ * however long a statement is.
  */
 export interface DumpRows {
   table: string
@@ -213,18 +214,24 @@ class StatementReader {
     const table = scanner.name()
     const columns = scanner.peek() === 0x28 ? this.#nameList() : this.#tables.get(table)
     scanner.skipSpace()
-    if (!/^VALUES?$/.test(scanner.peekWord())) {
-      // `INSERT … SELECT` and the like.
-      scanner.skipStatement(this.#delimiter)
-      return
-    }
-    scanner.takeWord()
-    if (this.#options.isWanted(table)) this.#choose(table)
+    const isWanted = this.#options.isWanted(table)
+    if (isWanted) this.#choose(table)
     else if (!this.#others.has(table)) {
       this.#others.add(table)
       this.#options.onOtherTable(table)
     }
-    if (columns === undefined && this.#options.isWanted(table)) {
+    if (!/^VALUES?$/.test(scanner.peekWord())) {
+      // `INSERT … SET`, `INSERT … SELECT`: skipped, such rows would be missed by nobody.
+      if (isWanted) {
+        throw new DumpError(
+          `the dump has rows of ${table} in an INSERT without VALUES; write it with mysqldump`,
+        )
+      }
+      scanner.skipStatement(this.#delimiter)
+      return
+    }
+    scanner.takeWord()
+    if (columns === undefined && isWanted) {
       throw new DumpError(
         `the columns of ${table} are not in the dump; write it with the definitions of its tables, or with --complete-insert`,
       )

@@ -1,4 +1,5 @@
 -- The seven tables of the One API family, column for column. IF NOT EXISTS: an adopted database already has them.
+-- channels.test_model is ours and its relatives'; an adopted database that lacks it got it before.
 CREATE TABLE IF NOT EXISTS channels (
   id bigserial PRIMARY KEY,
   type bigint DEFAULT 0,
@@ -19,7 +20,8 @@ CREATE TABLE IF NOT EXISTS channels (
   model_mapping text DEFAULT '',
   priority bigint DEFAULT 0,
   config text,
-  system_prompt text
+  system_prompt text,
+  test_model text
 );
 CREATE INDEX IF NOT EXISTS idx_channels_name ON channels (name);
 

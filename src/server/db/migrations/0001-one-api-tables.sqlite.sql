@@ -1,4 +1,5 @@
 -- The seven tables of the One API family, column for column. IF NOT EXISTS: an adopted file already has them.
+-- channels.test_model is ours and its relatives'; an adopted file that lacks it got it before.
 CREATE TABLE IF NOT EXISTS channels (
   id integer PRIMARY KEY,
   type integer DEFAULT 0,
@@ -19,7 +20,8 @@ CREATE TABLE IF NOT EXISTS channels (
   model_mapping text DEFAULT '',
   priority integer DEFAULT 0,
   config text,
-  system_prompt text
+  system_prompt text,
+  test_model text
 );
 CREATE INDEX IF NOT EXISTS idx_channels_name ON channels (name);
 

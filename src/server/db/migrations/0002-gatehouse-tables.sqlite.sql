@@ -1,5 +1,4 @@
 -- Gatehouse's own tables and the indexes of its lists.
-ALTER TABLE channels ADD COLUMN test_model text;
 
 -- Lists and filters read logs newest first by (created_at, id); each index ends so.
 CREATE INDEX IF NOT EXISTS gh_logs_time ON logs (created_at, id);
