@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { violations } from './axe.ts'
 import { callModel, makeKey } from './call-model.ts'
-import { columnHeads, loadedRows } from './expect-page.ts'
+import { columnHeads, hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { quiet, startVisit, type Visit } from './visit.ts'
 
@@ -95,6 +95,9 @@ describe('one channel', () => {
         '测试模型',
         '操作',
       ])
+    // Aligned as in the other lists: a number to know it by, not one to add up.
+    const id = page.getByRole('columnheader', { name: 'ID', exact: true })
+    await expect.poll(() => id.getAttribute('data-align')).toBeNull()
     const [, name, group, type, status, responseTime, balance] = await cells('主力')
     expect({ name, type, status, responseTime, balance }).toEqual({
       name: '主力',
@@ -105,6 +108,13 @@ describe('one channel', () => {
     })
     expect(group?.split(/\s+/)).toEqual(['default', 'vip'])
     await expect.poll(async () => (await cells('没有余额'))[6]).toBe('不支持')
+  })
+
+  test.each([1024, 1280, 1440])('nothing is hidden at %i px', async (width) => {
+    const opened = await visit.open('/channel', visit.root, { width, language: 'en' })
+    await settled(opened.page)
+    expect(await hiddenColumns(opened.page)).toEqual([])
+    await opened.context.close()
   })
 
   test('is tested, and says how long it took', async () => {

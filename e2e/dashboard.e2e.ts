@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { callModel, connectUpstream, makeKey } from './call-model.ts'
+import { expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
@@ -76,6 +77,16 @@ test('an ordinary user has own figures only, and none of others to choose', asyn
   await page.getByRole('link', { name: '查看令牌' }).waitFor()
   await settled(page)
   expect(await page.getByText('gpt-4o-mini').count()).toBe(0)
+})
+
+test('what fails to load is told by a toast too', async () => {
+  await open('/about')
+  await page.route('**/api/dashboard**', (route) => route.fulfill({ status: 429, body: '' }))
+  await page.goto(`${visit.gatehouse.url}/dashboard`)
+  await expectSeen(page.getByText('错误：请求次数过多，请稍后再试！'))
+  await expectSeen(page.getByRole('main').getByText('请求次数过多，请稍后再试！'))
+  // The browser itself notes the status.
+  opened.problems.length = 0
 })
 
 // A One API server has a week of one's own by model.

@@ -24,6 +24,21 @@ export const columnHeads = async (page: Page): Promise<string[]> => {
   return heads.map((head) => head.trim())
 }
 
+/** The columns of the table in view that a mouse does not reach: cut off, or under others. */
+export const hiddenColumns = (page: Page): Promise<string[]> =>
+  loadedRows(page)
+    .first()
+    .getByRole('cell')
+    .evaluateAll((cells) =>
+      cells
+        .filter((cell) => {
+          const { left, right, top, height } = cell.getBoundingClientRect()
+          const ends = [left + 1, (left + right) / 2, right - 1]
+          return ends.some((x) => !cell.contains(document.elementFromPoint(x, top + height / 2)))
+        })
+        .map((cell) => cell.textContent),
+    )
+
 /** What somebody would paste. */
 export const clipboard = (page: Page): Promise<string> =>
   page.evaluate(() => navigator.clipboard.readText())

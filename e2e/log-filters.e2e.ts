@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { callModel, connectUpstream, makeKey } from './call-model.ts'
 import { columnHeads, expectSeen, loadedRows } from './expect-page.ts'
+import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
 /** What the log page of an administrator shows before and after it is filtered. */
@@ -79,6 +80,22 @@ test('statistics are hidden again by another filter', async () => {
   await field('用户名').fill('root')
   await field('用户名').press('Enter')
   await expectSeen(page.getByText('点击查看统计'))
+})
+
+test.each([
+  ['导出', '下载文件', '**/api/log/export/**'],
+  ['清理历史日志', '删除日志', '**/api/log/?target_timestamp=*'],
+])('of a session that is gone %s says nothing: the sign-in page does', async (...names) => {
+  const [task, start, address] = names
+  const { page: other, context } = await visit.open('/log', visit.root)
+  await settled(other)
+  await context.route(address, (route) => route.fulfill({ status: 401, body: '' }))
+  await other.getByRole('button', { name: task, exact: true }).click()
+  await other.getByRole('button', { name: start, exact: true }).click()
+  await other.waitForURL('**/login?expired=true')
+  await settled(other)
+  expect(await other.locator('.mantine-Notification-root').count()).toBe(0)
+  await context.close()
 })
 
 test('a deletion needs a time, and says when it does not come through', async () => {

@@ -106,6 +106,14 @@ describe('binding', () => {
     await dialog.getByRole('button', { name: '获取验证码' }).click()
     await expectSeen(dialog.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true }))
     const { parsed } = await mailbox.next()
+    // Toasts lie behind the dialog.
+    await expectSeen(dialog.getByText('验证码发送成功，请检查你的邮箱！'))
+    await dialog.getByRole('button', { name: '关闭' }).click()
+    await press('绑定邮箱地址')
+    await expectSeen(
+      dialog.getByRole('button', { name: /^(30|[12]\d) 秒后可重发$/, disabled: true }),
+    )
+    await dialog.getByRole('textbox', { name: '邮箱地址' }).fill('personal@example.com')
     const code = /验证码是：\s*(\S+)/.exec(parsed.text ?? '')?.[1] ?? ''
     await dialog.getByRole('textbox', { name: '验证码' }).fill('wrong')
     await dialog.getByRole('button', { name: '确认绑定' }).click()

@@ -127,6 +127,7 @@ test('on a phone each model is two lines', async () => {
   })
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
   await page.getByText('补全 $8.7500，default 分组 $2.5000').waitFor()
+  await page.getByText('倍率 1.25', { exact: true }).waitFor()
   const overflow = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   )

@@ -48,6 +48,31 @@ describe('groups', () => {
       .toBe(true)
   })
 
+  test('what is typed while something is saved stays to be saved', async () => {
+    const form = group('通用')
+    let answer = () => {}
+    const held = new Promise<void>((done) => {
+      answer = done
+    })
+    await page.route('**/api/option/', async (route) => {
+      if (route.request().method() === 'PUT') await held
+      await route.continue()
+    })
+    const field = form.getByLabel('失败重试次数')
+    await field.fill('5')
+    await field.press('Enter')
+    await field.fill('7')
+    answer()
+    await page.getByText('操作成功完成！').first().waitFor()
+    await form.getByText('1 处未保存：失败重试次数 5 → 7').waitFor()
+    await expect.poll(() => field.inputValue()).toBe('7')
+    await page.unroute('**/api/option/')
+    await quiet(page)
+    await form.getByRole('button', { name: '放弃' }).click()
+    await visit.setOption('RetryTimes', '3')
+    await page.reload()
+  })
+
   test('a change that was given up is not sent', async () => {
     const form = group('额度')
     await form.getByLabel('新用户初始额度').fill('1000000')
@@ -75,6 +100,7 @@ describe('groups', () => {
       await settings.press(name)
       await form.getByText(sentence).waitFor()
     })
+    await page.getByRole('alert').filter({ hasText: field }).getByText(sentence).waitFor()
     expect(sent).toEqual([])
     await expect.poll(() => form.getByLabel(field).getAttribute('aria-invalid')).toBe('true')
     await quiet(page)

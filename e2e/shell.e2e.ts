@@ -53,6 +53,63 @@ describe('the menu', () => {
   })
 })
 
+describe('the bar holds a long name, a large balance and a chat', () => {
+  beforeAll(async () => {
+    await visit.setOption('SystemName', 'The gateway of a company with a very long name')
+    await visit.setOption('ChatLink', 'https://chat.example')
+    await visit.ask(visit.root, 'PUT /api/user/', { id: visit.root.user.id, quota: 5e14 })
+  })
+  afterAll(async () => {
+    await visit.setOption('SystemName', '')
+    await visit.setOption('ChatLink', '')
+  })
+
+  test.each([
+    { who: 'root', width: 1021, path: '/topup' },
+    { who: 'root', width: 1280, path: '/topup' },
+    { who: 'root', width: 1440, path: '/topup' },
+    { who: 'a visitor', width: 390, path: '/login' },
+  ])('of $who at $width px', async ({ who, width, path }) => {
+    const as = who === 'root' ? visit.root : undefined
+    const { page, context } = await visit.open(path, as, { width, language: 'en' })
+    await settled(page)
+    const bar = page.getByRole('banner')
+    const seen = await bar.evaluate((element) => ({
+      overflow: element.scrollWidth - element.clientWidth,
+      // Words that wrap make their line higher than the bar.
+      high: [...element.querySelectorAll('a, button, span, kbd')]
+        .filter((part) => part.scrollHeight > element.clientHeight)
+        .map((part) => part.textContent),
+      under: [...element.querySelectorAll('a, button')]
+        .filter((part) => {
+          const { left, right, top, height, width: wide } = part.getBoundingClientRect()
+          const at = document.elementFromPoint((left + right) / 2, top + height / 2)
+          return wide > 0 && !part.contains(at)
+        })
+        .map((part) => part.textContent),
+    }))
+    expect(seen).toEqual({ overflow: 0, high: [], under: [] })
+    await context.close()
+  })
+})
+
+test('a title shows after 50 ms, says why a button is off, and is a title again afterwards', async () => {
+  const { page, context, problems } = await visit.open('/user', visit.root)
+  await settled(page)
+  const button = page.getByRole('row').filter({ hasText: 'userone' }).getByText('降级')
+  const tooltip = page.getByRole('tooltip')
+  const why = '该用户已经是普通用户'
+  await button.hover({ force: true })
+  await page.waitForTimeout(200)
+  expect(await tooltip.allInnerTexts()).toEqual([why])
+  expect(await page.getByTitle(why).count()).toBe(0)
+  await page.mouse.move(0, 0)
+  await tooltip.waitFor({ state: 'hidden' })
+  await expect.poll(() => page.getByTitle(why).count()).toBe(1)
+  expect(problems).toEqual([])
+  await context.close()
+})
+
 describe('the guard', () => {
   test('sends a visitor to the sign-in page, and back afterwards', async () => {
     const { page, context } = await visit.open('/log?type=2')
@@ -167,6 +224,12 @@ test('a copy says so for three seconds', async () => {
   expect(await said.isVisible()).toBe(true)
   await page.clock.runFor(200)
   await said.waitFor({ state: 'detached' })
+  await page.evaluate(() => {
+    Object.defineProperty(navigator, 'clipboard', { value: undefined })
+    document.execCommand = () => false
+  })
+  await page.getByRole('button', { name: '复制', exact: true }).first().click()
+  await page.getByRole('button', { name: '无法复制，请手动复制' }).waitFor()
   await context.close()
 })
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clipboard, columnHeads, expectAt, expectSeen, loadedRows } from './expect-page.ts'
-import { startVisit, type Person, type Visit } from './visit.ts'
+import { quiet, startVisit, type Person, type Visit } from './visit.ts'
 
 let visit: Visit
 let amy: Person
@@ -56,9 +56,22 @@ describe('a new token', () => {
   })
 
   test('an expiry that is no date is named under its field', async () => {
+    await quiet(page)
+    await page.getByLabel('名称 *').fill('of no date')
     await page.getByLabel('过期时间').fill('2030-02-31')
-    await submit('创建')
-    await expectSeen(page.getByText('过期时间格式错误，例如 2030-01-31 12:00:00'))
+    // Leaving the field must not take the button away from under the pointer.
+    const where = await page.getByRole('button', { name: '创建', exact: true }).boundingBox()
+    const [x, y] = [(where?.x ?? 0) + 8, (where?.y ?? 0) + (where?.height ?? 0) - 4]
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.up()
+    const sentence = '过期时间格式错误，例如 2030-01-31 12:00:00'
+    await expectSeen(page.getByRole('alert').filter({ hasText: sentence }))
+    await expectSeen(page.getByRole('form').getByText(sentence))
+    await expect
+      .poll(() => page.getByLabel('过期时间').evaluate((field) => field.matches(':focus')))
+      .toBe(true)
+    await quiet(page)
   })
 
   test.each([
@@ -93,10 +106,10 @@ describe('a new token', () => {
   test('is held to models, networks and limits', async () => {
     await goTo('/token/add')
     await page.getByLabel('名称 *').fill('bound')
-    await page.getByLabel('模型', { exact: true }).fill('gpt-4o')
-    await page.keyboard.press('Enter')
     await page.getByLabel('子网').fill('10.0.0.0/8, 2001:db8::/32')
     await page.getByLabel('每分钟请求数').fill('60')
+    // Typed and not entered: the click that creates the token takes it along.
+    await page.getByLabel('模型', { exact: true }).fill('gpt-4o')
     await submit('创建')
     await row('bound').waitFor()
     const bound = await tokenOf('bound')
@@ -148,8 +161,20 @@ describe('the list', () => {
     })
     await action('bound', '复制').click()
     await expectSeen(page.getByText('无法复制到剪贴板，请手动复制'))
-    await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe(key)
-    expect(page.url()).not.toContain(key)
+    const box = page.getByRole('searchbox')
+    await expect.poll(() => box.inputValue()).toBe(key)
+    await box.press('Enter')
+    await box.press('End')
+    await box.press('Backspace')
+    await box.press('Enter')
+    // Longer than typing has to pause before it is searched for.
+    await page.waitForTimeout(500)
+    expect(page.url()).not.toContain('keyword')
+    await action('bound', '更多复制方式').click()
+    await page.getByRole('menuitem', { name: '复制为 curl 命令' }).click()
+    await expect.poll(() => box.inputValue()).toContain(`-H 'Authorization: Bearer ${key}' -H '`)
+    await box.fill('bou')
+    await expect.poll(() => page.url()).toContain('keyword=bou')
   })
 })
 

@@ -51,6 +51,28 @@ test('a server that cannot be reached is told', async () => {
   await page.unroute('**/api/user/topup')
 })
 
+test('a server that fails is told in words, by a toast and in its place', async () => {
+  const { page: other, context } = await visit.open('/about', user)
+  await settled(other)
+  await context.route('**/api/user/self', (route) => route.fulfill({ status: 500, body: '' }))
+  await other.goto(`${visit.gatehouse.url}/topup`)
+  await expectSeen(other.getByText('错误：服务器内部错误，请联系管理员！'))
+  await expectSeen(other.getByRole('main').getByText('服务器内部错误，请联系管理员！'))
+  await context.close()
+})
+
+test('a session that is gone leads to the sign-in page, which alone says so', async () => {
+  const { page: other, context } = await visit.open('/topup', user)
+  await settled(other)
+  await context.clearCookies()
+  await other.getByLabel('兑换码').fill('anything')
+  await other.getByRole('button', { name: '兑换', exact: true }).click()
+  await other.waitForURL('**/login?expired=true')
+  await settled(other)
+  expect(await other.getByText('请求失败').count()).toBe(0)
+  await context.close()
+})
+
 test('without a link there is nowhere to pay', async () => {
   await topUp().click()
   await expectSeen(page.getByText('超级管理员未设置充值链接！'))

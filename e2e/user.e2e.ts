@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { columnHeads, expectSeen, loadedRows } from './expect-page.ts'
+import { columnHeads, expectSeen, hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
@@ -74,6 +74,17 @@ describe('the list of users', () => {
     const cells = await row(page, 'cat').getByRole('cell').allInnerTexts()
     expect(cells).toEqual(expect.arrayContaining(['普通用户', '已激活']))
     expect(cells[4]?.split(/\s+/)).toEqual(['vip', 'default'])
+  })
+
+  test.each([
+    { width: 1024, language: 'zh' },
+    { width: 1024, language: 'en' },
+    { width: 1280, language: 'en' },
+  ] as const)('nothing is hidden at $width px in $language', async (screen) => {
+    const opened = await visit.open('/user', visit.root, screen)
+    await settled(opened.page)
+    expect(await hiddenColumns(opened.page)).toEqual([])
+    await opened.context.close()
   })
 
   test('is ordered by the server as chosen, and the address keeps it', async () => {

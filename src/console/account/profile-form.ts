@@ -43,3 +43,16 @@ export function toSelfUpdate(form: ProfileForm): Partial<Omit<ProfileForm, 'pass
   const old = form.old_password === '' ? {} : { old_password: form.old_password }
   return { ...names, password: form.password, ...old }
 }
+
+export const noSecrets = { password: '', password2: '', old_password: '' }
+
+/** The form once `sent` is saved: its secrets are taken out, what was typed meanwhile stays. */
+export function afterSaving(sent: ProfileForm, now: ProfileForm): ProfileForm {
+  const left = (name: keyof typeof noSecrets) => (now[name] === sent[name] ? '' : now[name])
+  return {
+    ...now,
+    password: left('password'),
+    password2: left('password2'),
+    old_password: left('old_password'),
+  }
+}

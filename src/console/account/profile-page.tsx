@@ -23,7 +23,13 @@ import { Page } from '../ui/page.tsx'
 import { LoadError } from '../ui/states.tsx'
 import styles from './profile.module.css'
 import { OwnLimits } from './own-limits.tsx'
-import { type ProfileForm, profileErrors, toSelfUpdate } from './profile-form.ts'
+import {
+  afterSaving,
+  noSecrets,
+  type ProfileForm,
+  profileErrors,
+  toSelfUpdate,
+} from './profile-form.ts'
 
 type ProfileFormApi = UseFormReturnType<ProfileForm>
 
@@ -125,9 +131,7 @@ function ProfileFields({ self }: { self: Self }) {
     initialValues: {
       username: self.username,
       display_name: self.display_name,
-      password: '',
-      password2: '',
-      old_password: '',
+      ...noSecrets,
     },
     validate: (values) => {
       const errors = profileErrors(values, { mustChange, hasExternalSignIn })
@@ -139,8 +143,8 @@ function ProfileFields({ self }: { self: Self }) {
     async (values) => {
       const isSaved = await save(values)
       if (!isSaved) return
-      form.setInitialValues({ ...values, password: '', password2: '', old_password: '' })
-      form.reset()
+      form.setInitialValues({ ...values, ...noSecrets })
+      form.setValues(afterSaving(values, form.getValues()))
     },
     (errors) => toast.warning(Object.values(errors)[0]),
   )

@@ -17,7 +17,7 @@ export function ResetPage() {
   const [email, setEmail] = useState('')
   const [problem, setProblem] = useState('')
   const [sentTo, setSentTo] = useState('')
-  const [secondsLeft, startCountdown] = useCountdown()
+  const [secondsLeft, startCountdown] = useCountdown('reset')
 
   async function send(event: FormEvent) {
     event.preventDefault()

@@ -51,7 +51,11 @@ const { call, callWhole, callRaw, callForFile } = createCalls({
   languageTag: () => 'en',
   report: (failure) => reported.push(failure),
   signedOut: (background) => signedOut.push(background),
-  sentences: { unreachable: () => 'unreachable', unreadable: () => 'unreadable' },
+  sentences: {
+    unreachable: () => 'unreachable',
+    unreadable: () => 'unreadable',
+    ofStatus: (status) => `our word for ${status}`,
+  },
 })
 
 const answers = (status: number, body: unknown, headers: Record<string, string> = {}) => {
@@ -147,13 +151,21 @@ describe('failures', () => {
   })
 
   test.each([
-    [429, '', 'HTTP 429'],
+    [429, '', 'our word for 429'],
     [500, { success: false, message: '内部错误' }, '内部错误'],
-    [502, '<html>bad gateway</html>', 'HTTP 502'],
+    [502, '<html>bad gateway</html>', 'our word for 502'],
   ])('status %i', async (status, body, message) => {
     answers(status, body)
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ status, message })
     expect(reported).toHaveLength(1)
+  })
+
+  test('a refusal where a file was asked for is no file', async () => {
+    answers(200, { success: false, message: '导出已关闭' })
+    const file = callForFile as (key: string) => Promise<Blob>
+    const failure = await failureOf(file('GET /api/log/export/'))
+    expect(failure).toMatchObject({ message: '导出已关闭', refused: true })
+    expect(reported).toEqual([failure])
   })
 
   test('a call in the background fails in silence', async () => {

@@ -80,7 +80,12 @@ export interface CallSurroundings {
   report: (failure: CallFailure) => void
   /** The session is gone. */
   signedOut: (background: boolean) => void
-  sentences: { unreachable: () => string; unreadable: () => string }
+  sentences: {
+    unreachable: () => string
+    unreadable: () => string
+    /** Stands for the sentence that a failed answer came without. */
+    ofStatus: (status: number) => string
+  }
 }
 
 type Values = Readonly<Record<string, unknown>>
@@ -130,8 +135,9 @@ export function createCalls(around: CallSurroundings) {
       throw new CallFailure(around.sentences.unreachable(), { status: 0 })
     })
     if (answer.ok) return answer
+    const { status } = answer
     const { message } = envelopeOf(await answer.text())
-    throw new CallFailure(message || `HTTP ${answer.status}`, { status: answer.status })
+    throw new CallFailure(message || around.sentences.ofStatus(status), { status })
   }
 
   /** Every failure passes here once on its way to the caller. */
@@ -196,10 +202,25 @@ export function createCalls(around: CallSurroundings) {
     key: K,
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
   ): Promise<Blob> {
-    return watched(options, async () => blobOf(await send(key, input, options), options.onBytes))
+    return watched(options, async () => {
+      const answer = await send(key, input, options)
+      const file = await blobOf(answer, options.onBytes)
+      await throwRefusalIn(file, answer.status)
+      return file
+    })
   }
 
   return { call, callWhole, callRaw, callForFile }
+}
+
+/** A refusal is one sentence: what is larger is a file, and need not be read. */
+const REFUSAL_BYTES_MAX = 65_536
+
+/** A refusal that came where a file was asked for. */
+async function throwRefusalIn(file: Blob, status: number): Promise<void> {
+  if (file.size > REFUSAL_BYTES_MAX) return
+  const { success, message } = envelopeOf(await file.text())
+  if (success === false) throw new CallFailure(message, { status, refused: true })
 }
 
 function blobOf(answer: Response, onBytes: CallOptions['onBytes']): Promise<Blob> {

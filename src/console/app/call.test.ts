@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { CallFailure } from './call-client.ts'
-import { failureToast } from './call.ts'
+import { failureToast, report } from './call.ts'
 import { startI18n } from './i18n.ts'
 import { showToastsWith, toast, type Toast } from './toast.ts'
 
@@ -26,4 +26,12 @@ test('toasts raised before their widgets have arrived are shown when they do', (
     { kind: 'error', message: 'early' },
     { kind: 'success', message: 'late' },
   ])
+})
+
+test('of a session that is gone no toast tells: the sign-in page does', () => {
+  const shown: Toast[] = []
+  showToastsWith((raised) => shown.push(raised))
+  report(new CallFailure('gone', { status: 401 }))
+  report(new CallFailure('not now', { status: 503 }))
+  expect(shown).toEqual([{ kind: 'error', message: '错误：not now' }])
 })

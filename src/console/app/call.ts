@@ -5,6 +5,15 @@ import { setSessionUser } from './session.ts'
 import { goToSignIn } from './routing/sign-in-again.ts'
 import { toast } from './toast.ts'
 
+/** What a status means, where the server says nothing about it. */
+function statusSentence(status: number): string {
+  if (status === 401) return t('未登录或登录已过期，请重新登录！')
+  if (status === 405) return t('本站仅作演示之用，无服务端！')
+  if (status === 429) return t('请求次数过多，请稍后再试！')
+  if (status === 500) return t('服务器内部错误，请联系管理员！')
+  return t('服务器没有正常回答（HTTP {{status}}）', { status })
+}
+
 /** What a failed call says, by its status. */
 export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; message: string } {
   const error = (message: string) => ({ kind: 'error' as const, message })
@@ -15,7 +24,9 @@ export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; me
   return error(t('错误：{{message}}', { message: failure.message }))
 }
 
-function report(failure: CallFailure): void {
+/** Raises the toast of a failed call; of a session that is gone the sign-in page tells. */
+export function report(failure: CallFailure): void {
+  if (failure.status === 401) return
   const { kind, message } = failureToast(failure)
   toast[kind](message)
 }
@@ -32,5 +43,6 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   sentences: {
     unreachable: () => t('无法连接服务器，请检查网络后重试'),
     unreadable: () => t('服务器的回答无法识别'),
+    ofStatus: statusSentence,
   },
 })

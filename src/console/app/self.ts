@@ -2,13 +2,23 @@ import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { Self } from '../../contract/user-api.ts'
-import { call } from './call.ts'
+import { CallFailure } from './call-client.ts'
+import { call, report } from './call.ts'
 import { sessionUser, setSessionUser } from './session.ts'
 
 /** The signed-in person as the server knows them now. */
 export const selfQuery = queryOptions({
   queryKey: ['self'],
-  queryFn: ({ signal }) => call('GET /api/user/self', {}, { signal, background: true }),
+  queryFn: async ({ signal, client, queryKey }) => {
+    try {
+      return await call('GET /api/user/self', {}, { signal, background: true })
+    } catch (error) {
+      // Pages wait for the first answer; later ones only bring it up to date.
+      const isWaitedFor = client.getQueryData(queryKey) === undefined
+      if (error instanceof CallFailure && isWaitedFor) report(error)
+      throw error
+    }
+  },
 })
 
 /** Asks again with every page and whenever the window is looked at, and remembers the answer. */

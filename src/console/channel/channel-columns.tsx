@@ -158,8 +158,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: 'ID',
       cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
       sortBy: (channel) => channel.id,
-      align: 'end',
-      width: 68,
+      width: 38,
     },
     {
       id: 'name',
@@ -170,27 +169,28 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
         </span>
       ),
       sortBy: (channel) => channel.name,
+      width: 120,
     },
     {
       id: 'group',
       head: t('分组'),
       cell: (channel) => <Groups channel={channel} />,
       sortBy: (channel) => channel.group ?? '',
-      width: 132,
+      width: 104,
     },
     {
       id: 'type',
       head: t('类型'),
       cell: (channel) => <TypeName type={channel.type} t={t} />,
       sortBy: (channel) => typeName(channel.type, t),
-      width: 160,
+      width: 108,
     },
     {
       id: 'status',
       head: t('状态'),
       cell: (channel) => <State channel={channel} t={t} />,
       sortBy: (channel) => channel.status,
-      width: 128,
+      width: 116,
     },
   ]
 }
@@ -204,7 +204,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <ResponseTime channel={channel} t={t} />,
       sortBy: (channel) => channel.response_time,
       align: 'end',
-      width: 84,
+      width: 72,
     },
     {
       id: 'balance',
@@ -212,7 +212,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <Balance channel={channel} texts={texts} />,
       sortBy: (channel) => channel.balance,
       align: 'end',
-      width: 88,
+      width: 76,
     },
     {
       id: 'priority',
@@ -220,14 +220,14 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <Priority channel={channel} texts={texts} />,
       sortBy: (channel) => channel.priority ?? 0,
       align: 'end',
-      width: 84,
+      width: 60,
     },
     {
       id: 'test_model',
       head: t('测试模型'),
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
-      width: 148,
+      width: 130,
     },
   ]
 }

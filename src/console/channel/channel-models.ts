@@ -18,7 +18,7 @@ export function toModelsByType(found: Readonly<Record<string, unknown>> | null):
 }
 
 async function loadModelsByType(signal: AbortSignal): Promise<ModelsByType> {
-  const models = toModelsByType(await call('GET /api/models', {}, { signal, background: true }))
+  const models = toModelsByType(await call('GET /api/models', {}, { signal }))
   writeStored('channel_models', JSON.stringify(models))
   return models
 }

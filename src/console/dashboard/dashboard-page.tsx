@@ -60,7 +60,7 @@ function useOverview(range: RangeName, by: DashboardDimension, isKnown: boolean)
   return useQuery({
     queryKey: ['dashboard', isKnown, range, by],
     queryFn: async ({ signal }): Promise<Overview> => {
-      const options = { signal, background: true }
+      const options = { signal }
       if (!isKnown) {
         return overviewOfWeek(await call('GET /api/user/dashboard', {}, options), nowSeconds())
       }

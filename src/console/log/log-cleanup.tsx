@@ -1,6 +1,7 @@
 import '@mantine/core/styles/Popover.layer.css'
 import { Button, Popover } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { TFunction } from 'i18next'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
@@ -25,6 +26,17 @@ function useRun(isWanted: boolean) {
     refetchInterval: ({ state }) => (state.data?.running === true ? POLL_MS : false),
   })
   return data?.running === true ? data : null
+}
+
+function toastFailure(error: unknown, t: TFunction): void {
+  const failure = error instanceof CallFailure ? error : null
+  // The sign-in page tells of a session that is gone.
+  if (failure?.status === 401) return
+  toast.error(
+    failure?.refused === true
+      ? t('日志清理失败：{{message}}', { message: failure.message })
+      : t('删除失败，请稍后再试'),
+  )
 }
 
 /** Deletes everybody's rows before a moment. For administrators. */
@@ -55,12 +67,7 @@ export function CleanupButton({ list }: { list: LogList }) {
       setIsOpen(false)
       list.table.refresh()
     } catch (error) {
-      const isSaid = error instanceof CallFailure && error.refused
-      toast.error(
-        isSaid
-          ? t('日志清理失败：{{message}}', { message: error.message })
-          : t('删除失败，请稍后再试'),
-      )
+      toastFailure(error, t)
     } finally {
       setIsBusy(false)
     }

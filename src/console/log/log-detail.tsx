@@ -25,7 +25,7 @@ function useDetail(log: Log, isAdmin: boolean) {
   return useQuery({
     queryKey: ['log', isAdmin, log.id],
     queryFn: async ({ signal }) => {
-      const how = { signal, background: true }
+      const how = { signal }
       const params = { id: log.id }
       if (isAdmin) return call('GET /api/log/:id', { params }, how)
       // How a call came to its channel is not told to users.

@@ -94,6 +94,14 @@ function progressText({ unit, count }: Progress, t: TFunction): string {
   return t('已下载 {{size}} MB', { size: (count / MEBIBYTE).toFixed(1) })
 }
 
+function toastFailure(error: unknown, t: TFunction): void {
+  const failure = error instanceof CallFailure ? error : null
+  // The sign-in page tells of a session that is gone.
+  if (failure?.status === 401) return
+  const reason = failure?.message ?? ''
+  toast.error(reason === '' ? t('下载失败') : t('导出数据错误：{{reason}}', { reason }))
+}
+
 function useExport(list: LogList) {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()
@@ -112,10 +120,7 @@ function useExport(list: LogList) {
         downloadBlob(`logs.${wanted.format}`, await makeFile(list, wanted, watch))
         return true
       } catch (error) {
-        if (!stopper.signal.aborted) {
-          const reason = error instanceof CallFailure ? error.message : ''
-          toast.error(reason === '' ? t('下载失败') : t('导出数据错误：{{reason}}', { reason }))
-        }
+        if (!stopper.signal.aborted) toastFailure(error, t)
         return false
       } finally {
         setProgress(null)

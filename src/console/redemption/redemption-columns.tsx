@@ -30,7 +30,7 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
       head: 'ID',
       cell: ({ id }) => <span className={styles['quiet']}>{id}</span>,
       sortBy: ({ id }) => id,
-      width: 80,
+      width: 60,
     },
     {
       id: 'name',
@@ -65,14 +65,14 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
       head: t('创建时间'),
       cell: (row) => <span className={styles['quiet']}>{stampText(row.created_time)}</span>,
       sortBy: (row) => row.created_time,
-      width: 180,
+      width: 164,
     },
     {
       id: 'redeemed_time',
       head: t('兑换时间'),
       cell: (row) => <span className={styles['quiet']}>{redeemedText(row, t)}</span>,
       sortBy: (row) => row.redeemed_time,
-      width: 180,
+      width: 164,
     },
   ]
 }

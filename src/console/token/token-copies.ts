@@ -24,3 +24,6 @@ export function curlText(token: Token, base: string): string {
     `  -d '${body.replaceAll("'", `'\\''`)}'`,
   ].join(' \\\n')
 }
+
+/** The same for a field of one line: a shell reads it as it reads the lines. */
+export const oneLine = (text: string): string => text.trim().replaceAll(/(?: \\)?\n\s*/g, ' ')

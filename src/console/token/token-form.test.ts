@@ -3,7 +3,7 @@ import type { Token } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { noLimits, toLimits } from '../app/limit/limit-form.ts'
 import { parseStamp, stampText } from '../app/time.ts'
-import { curlText, environmentText, maskedKey } from './token-copies.ts'
+import { curlText, environmentText, maskedKey, oneLine } from './token-copies.ts'
 import { formErrors, newTokenForm, shouldReenable, toForm, toInput } from './token-form.ts'
 import { orders } from './token-order.ts'
 
@@ -97,7 +97,16 @@ describe('rules of the form', () => {
     expect(wrong({ expiry })).toEqual([])
   })
 
-  test.each(['soon', '2030-02-31', '2030-13-01', '12:00', '0'])('expiry %s is not', (expiry) => {
+  test.each([
+    'soon',
+    '2030-02-31',
+    '2030-13-01',
+    '12:00',
+    '0',
+    // On the wire they would mean never.
+    stampText(0),
+    stampText(-1),
+  ])('expiry %s is not', (expiry) => {
     expect(wrong({ expiry })).toEqual(['expiry'])
   })
 
@@ -175,6 +184,15 @@ describe('copies', () => {
     expect(text).toContain("'Authorization: Bearer sk-k'")
     expect(curlText(aToken(), '')).toContain('"model":"gpt-4o-mini"')
   })
+})
+
+test('what is copied by hand from a field of one line still runs', () => {
+  expect(oneLine(curlText(aToken(), 'https://gate.example'))).toMatch(
+    /^curl https:\/\/gate\.example\/v1\/chat\/completions -H '[^\n]+' -d '[^\n]+'$/,
+  )
+  expect(oneLine(environmentText(aToken(), 'https://gate.example'))).toMatch(
+    /^OPENAI_API_KEY=\S+ OPENAI_BASE_URL=https:\/\/gate\.example\/v1$/,
+  )
 })
 
 test('stamps are read as they are written', () => {

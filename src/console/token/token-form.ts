@@ -92,7 +92,10 @@ export function toForm(token: Token): TokenForm {
 
 function expirySeconds(expiry: string): number | null {
   const text = expiry.trim()
-  return text === '' || text === String(NEVER_EXPIRES) ? NEVER_EXPIRES : parseStamp(text)
+  if (text === '' || text === String(NEVER_EXPIRES)) return NEVER_EXPIRES
+  const seconds = parseStamp(text)
+  // On the wire 0 and -1 mean never, and no moment before 1970 is meant by anybody.
+  return seconds !== null && seconds > 0 ? seconds : null
 }
 
 /** Of a form without errors. `before`: what is edited, null for a new token. */

@@ -21,7 +21,7 @@ import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
-import { curlText, environmentText, fullKey } from './token-copies.ts'
+import { curlText, environmentText, fullKey, oneLine } from './token-copies.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
 
 function useTokenList() {
@@ -129,8 +129,8 @@ export function TokenListPage() {
   const add = <LinkButton to={paths.tokenAdd}>{t('添加令牌')}</LinkButton>
 
   function showUncopied(text: string) {
-    box.fill(text)
-    toast.warning(t('无法复制到剪贴板，请手动复制，已将令牌填入搜索框'))
+    box.fill(oneLine(text))
+    toast.warning(t('无法复制到剪贴板，请手动复制，内容已填入搜索框'))
   }
   const rowActions = (token: Token) => (
     <RowActions token={token} list={list} onUncopied={showUncopied} />

@@ -59,7 +59,9 @@ function useRedeem(onDone: () => void) {
       onDone()
       await client.invalidateQueries({ queryKey: selfQuery.queryKey })
     } catch (error) {
-      if (!(error instanceof CallFailure && error.refused)) toast.error(t('请求失败'))
+      // A refusal has said why, and of a session that is gone the sign-in page tells.
+      const isSaid = error instanceof CallFailure && (error.refused || error.status === 401)
+      if (!isSaid) toast.error(t('请求失败'))
     } finally {
       setIsBusy(false)
     }

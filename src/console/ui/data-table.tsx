@@ -17,7 +17,7 @@ export interface Column<Row> {
   align?: 'end'
   /**
    * Pixels, so that columns stay where they are from page to page; those without share what is
-   * left.
+   * left, and where all have one, all grow alike.
    */
   width?: number
 }
@@ -67,7 +67,7 @@ interface DataTableProps<Row> {
   columns: readonly Column<Row>[]
   block: (row: Row) => Block
   rowActions?: (row: Row) => ReactNode
-  /** Pixels of the column of actions. */
+  /** Pixels of the column of actions on one line; on two where the window has no room for one. */
   actionsWidth?: number
   /** A click on the row opens it; something in the row has to do the same by keyboard. */
   onOpen?: (row: Row) => void
@@ -109,18 +109,31 @@ function Head<Row>({ column, list }: { column: Column<Row>; list: TableList<Row>
 /** Pixels a column without a width has at least; a narrower window scrolls the table sideways. */
 const SHARED_WIDTH = 200
 
+const widthOf = <Row,>(columns: readonly Column<Row>[]): number =>
+  columns.reduce((sum, { width = SHARED_WIDTH }) => sum + width, 0)
+
+/** The actions stay as they are when the columns grow. */
+function columnStyle<Row>({ width }: Column<Row>, columns: readonly Column<Row>[]): CSSProperties {
+  if (width === undefined || columns.some((column) => column.width === undefined)) return { width }
+  const share = width / widthOf(columns)
+  return { width: `max(${width}px, (100cqw - var(--actions-one-line)) * ${share})` }
+}
+
 function tableStyle<Row>({
   columns,
   pageSize,
   actionsWidth = 0,
 }: DataTableProps<Row>): CSSProperties {
-  const widths = columns.map((column) => column.width ?? SHARED_WIDTH)
-  const minWidth = widths.reduce((sum, width) => sum + width, actionsWidth)
-  // React types know no custom properties; these are read by the classes.
-  return { '--rows': pageSize, '--min-width': `${minWidth}px` } as CSSProperties
+  return {
+    '--rows': pageSize,
+    '--columns': `${widthOf(columns)}px`,
+    '--actions-one-line': `${actionsWidth}px`,
+    // React types know no custom properties; these are read by the classes.
+  } as CSSProperties
 }
 
-function SkeletonRows<Row>({ columns, rowActions, pageSize }: DataTableProps<Row>) {
+function SkeletonRows<Row>(props: DataTableProps<Row>) {
+  const { columns, rowActions, actionsWidth = 0, pageSize } = props
   return Array.from({ length: pageSize }, (_, row) => (
     <tr key={`loading-${row}`}>
       {columns.map((column) => (
@@ -130,7 +143,10 @@ function SkeletonRows<Row>({ columns, rowActions, pageSize }: DataTableProps<Row
       ))}
       {rowActions !== undefined && (
         <td>
-          <Skeleton width={120} />
+          <div className={styles['rowActions']}>
+            <Skeleton width={actionsWidth / 2} />
+            <Skeleton width={actionsWidth / 3} />
+          </div>
         </td>
       )}
     </tr>
@@ -145,15 +161,15 @@ function isPlainClick({ target }: MouseEvent): boolean {
 
 function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown: Row[] }) {
   const { t } = useTranslation()
-  const { list, columns, rowActions, actionsWidth, shown, label, onOpen, isOpen } = props
+  const { list, columns, rowActions, shown, label, onOpen, isOpen } = props
   return (
     <div className={styles['scroll']} data-paged={list.pageCount > 1} style={tableStyle(props)}>
       <table aria-label={label} aria-busy={list.isLoading || list.isRefreshing} ref={withCutTexts}>
         <colgroup>
           {columns.map((column) => (
-            <col key={column.id} style={{ width: column.width }} />
+            <col key={column.id} style={columnStyle(column, columns)} />
           ))}
-          {rowActions !== undefined && <col style={{ width: actionsWidth }} />}
+          {rowActions !== undefined && <col className={styles['actions']} />}
         </colgroup>
         <thead>
           <tr>

@@ -5,6 +5,13 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import styles from './page.module.css'
 
 const TYPING_PAUSE_MS = 300
+/** So few letters of what was filled in give nothing of it away. */
+const HARMLESS_LENGTH = 8
+
+/** Whether a filled-in text, or a good part of it, still stands among what is typed. */
+const holds = (typed: string, filled: string): boolean =>
+  filled !== '' &&
+  (typed.includes(filled) || (typed.length > HARMLESS_LENGTH && filled.includes(typed)))
 
 /** One row of filters above a list. */
 export function FilterBar({ children }: { children: ReactNode }) {
@@ -17,7 +24,7 @@ export interface SearchBox {
   type: (text: string) => void
   /** Searches at once. */
   submit: () => void
-  /** Only shows a text, without searching for it. */
+  /** Only shows a text: it is never searched for, and so never comes into the address. */
   fill: (text: string) => void
 }
 
@@ -26,12 +33,15 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
   const [text, setText] = useState(keyword)
   const [seen, setSeen] = useState(keyword)
   const [sent, setSent] = useState(keyword)
+  const [filled, setFilled] = useState('')
   if (keyword !== seen) {
     setSeen(keyword)
     // What comes back from us must not overwrite what has been typed since.
     if (keyword !== sent) setText(keyword)
   }
   const send = (typed: string) => {
+    if (holds(typed, filled)) return
+    setFilled('')
     setSent(typed.trim())
     onKeyword(typed.trim())
   }
@@ -48,6 +58,7 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
     },
     fill: (next) => {
       sendLater.cancel()
+      setFilled(next)
       setText(next)
     },
   }

@@ -1,6 +1,6 @@
 import '@mantine/core/styles/Button.layer.css'
 import { Button } from '@mantine/core'
-import { type FormEvent, Fragment, type ReactNode, useId } from 'react'
+import { type FormEvent, Fragment, type MouseEvent, type ReactNode, useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import styles from './form.module.css'
 
@@ -104,6 +104,18 @@ export interface Change {
   to?: string
 }
 
+/**
+ * Takes the focus when the button is let go, not when it is pressed: a field that is left may get a
+ * sentence under it, and the button would be gone from under the pointer before the click.
+ */
+const focusOnRelease = {
+  onMouseDown: (event: MouseEvent) => event.preventDefault(),
+  onClick: (event: MouseEvent<HTMLButtonElement>) => {
+    // Enter in a field clicks too, with no pointer, and leaves the focus where it is.
+    if (event.detail > 0) event.currentTarget.focus()
+  },
+}
+
 interface SaveBarProps {
   label: string
   isBusy: boolean
@@ -136,12 +148,20 @@ export function SaveBar(props: SaveBarProps) {
         )}
       </div>
       {props.cancelLabel !== '' && (
-        <Button variant="default" onClick={props.onCancel}>
+        <Button
+          variant="default"
+          {...focusOnRelease}
+          onClick={(event) => {
+            focusOnRelease.onClick(event)
+            props.onCancel()
+          }}
+        >
           {props.cancelLabel}
         </Button>
       )}
       <Button
         type="submit"
+        {...focusOnRelease}
         loading={isBusy}
         disabled={isIdle}
         title={isIdle ? t('没有需要保存的修改') : undefined}

@@ -65,7 +65,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: 'ID',
       cell: (user) => <span className={styles['quiet']}>{user.id}</span>,
       sortBy: (user) => user.id,
-      width: 64,
+      width: 38,
     },
     {
       id: 'username',
@@ -76,28 +76,28 @@ export function userColumns(texts: UserTexts): Column<User>[] {
         </span>
       ),
       sortBy: (user) => user.username,
-      width: 120,
+      width: hasLongWords ? 92 : 100,
     },
     {
       id: 'display_name',
       head: t('显示名称'),
       cell: (user) => <span title={user.display_name}>{user.display_name || <Nothing />}</span>,
       sortBy: (user) => user.display_name,
-      width: 100,
+      width: hasLongWords ? 86 : 84,
     },
     {
       id: 'email',
       head: t('邮箱'),
       cell: (user) => <span title={user.email}>{user.email || <Nothing />}</span>,
       sortBy: (user) => user.email,
-      ...(hasLongWords ? { width: 140 } : {}),
+      width: hasLongWords ? 88 : 114,
     },
     {
       id: 'group',
       head: t('分组'),
       cell: (user) => <Groups user={user} />,
       sortBy: (user) => user.group,
-      width: 112,
+      width: 92,
     },
     {
       id: 'quota',
@@ -105,7 +105,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => quotaText(user.quota),
       sortBy: (user) => user.quota,
       align: 'end',
-      width: 92,
+      width: 76,
     },
     {
       id: 'used_quota',
@@ -113,7 +113,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => quotaText(user.used_quota),
       sortBy: (user) => user.used_quota,
       align: 'end',
-      width: 84,
+      width: 74,
     },
     {
       id: 'request_count',
@@ -121,21 +121,21 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => user.request_count.toLocaleString('en-US'),
       sortBy: (user) => user.request_count,
       align: 'end',
-      width: 84,
+      width: 66,
     },
     {
       id: 'role',
       head: t('角色'),
       cell: (user) => <RoleMark user={user} t={t} />,
       sortBy: (user) => user.role,
-      width: 112,
+      width: 84,
     },
     {
       id: 'status',
       head: t('状态'),
       cell: (user) => <State user={user} t={t} />,
       sortBy: (user) => user.status,
-      width: 88,
+      width: 76,
     },
   ]
 }

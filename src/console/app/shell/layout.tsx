@@ -7,6 +7,7 @@ import { Footer } from './footer.tsx'
 import { Gate } from './gate.tsx'
 import styles from './shell.module.css'
 import { Toasts } from './toasts.tsx'
+import { withTooltips } from './tooltips.ts'
 import { TopBar } from './top-bar.tsx'
 
 /** The page in view as the route table has it; null where nothing was found. */
@@ -37,7 +38,7 @@ export function Layout() {
         <Gate access={page?.access ?? 'anyone'}>
           <Outlet />
         </Gate>
-        <div id="floating" />
+        <div id="floating" ref={withTooltips} />
       </main>
       <Footer />
       <Toasts />

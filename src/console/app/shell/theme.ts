@@ -86,9 +86,6 @@ export const theme = createTheme({
     return input.variant === 'filled' ? { ...colors, color: 'var(--on-accent)' } : colors
   },
   components: {
-    Tooltip: {
-      defaultProps: { openDelay: 50, withArrow: false, transitionProps: { duration: 120 } },
-    },
     Popover: { defaultProps: { shadow: 'md', transitionProps: { duration: 120 } } },
     Menu: {
       defaultProps: {

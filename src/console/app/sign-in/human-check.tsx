@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { currentLanguage } from '../i18n.ts'
+import { currentLanguage, mark } from '../i18n.ts'
 import { useStatus } from '../status.ts'
 import { toast } from '../toast.ts'
 import styles from './sign-in.module.css'
@@ -19,6 +19,7 @@ declare global {
 }
 
 const PUBLIC_BASE = 'https://challenges.cloudflare.com'
+const NOT_YET = mark('请稍后几秒重试，人机验证正在检查浏览环境！')
 const SCRIPT_PATH = '/turnstile/v0/api.js?render=explicit'
 
 let loading: Promise<Turnstile> | null = null
@@ -54,6 +55,8 @@ export interface HumanCheck {
   /** Stands in the form. */
   attach: (place: HTMLElement | null) => void
   hasFailed: boolean
+  /** Somebody could not go on because there is no answer yet. */
+  isWaitedFor: boolean
 }
 
 /** The human check of a form, if the installation has one. */
@@ -63,6 +66,7 @@ export function useHumanCheck(): HumanCheck {
   const isOn = status.turnstile_check === true
   const [answer, setAnswer] = useState('')
   const [hasFailed, setHasFailed] = useState(false)
+  const [isWaitedFor, setIsWaitedFor] = useState(false)
   const [place, setPlace] = useState<HTMLElement | null>(null)
   const [widget, setWidget] = useState<string>()
   const sitekey = status.turnstile_site_key ?? ''
@@ -81,6 +85,7 @@ export function useHumanCheck(): HumanCheck {
             document.documentElement.dataset['mantineColorScheme'] === 'dark' ? 'dark' : 'light',
           callback: (given: string) => {
             setHasFailed(false)
+            setIsWaitedFor(false)
             setAnswer(given)
           },
           'expired-callback': () => setAnswer(''),
@@ -97,20 +102,21 @@ export function useHumanCheck(): HumanCheck {
   }, [isOn, place, base, sitekey])
   const isPassed = () => {
     if (!isOn || answer !== '') return true
-    toast.warning(t('请稍后几秒重试，人机验证正在检查浏览环境！'))
+    setIsWaitedFor(true)
+    toast.warning(t(NOT_YET))
     return false
   }
   const again = () => {
     setAnswer('')
     if (widget !== undefined) window.turnstile?.reset(widget)
   }
-  return { isOn, answer, isPassed, again, attach: setPlace, hasFailed }
+  return { isOn, answer, isPassed, again, attach: setPlace, hasFailed, isWaitedFor }
 }
 
 /** Where the widget is drawn. */
 export function HumanCheckField({ check }: { check: HumanCheck }) {
   const { t } = useTranslation()
-  const { isOn, attach, hasFailed } = check
+  const { isOn, attach, hasFailed, isWaitedFor } = check
   if (!isOn) return null
   return (
     <div>
@@ -120,6 +126,8 @@ export function HumanCheckField({ check }: { check: HumanCheck }) {
           {t('人机验证加载失败，请检查网络后刷新页面')}
         </p>
       )}
+      {/* A toast is behind a dialog, so what it says is said here too. */}
+      {isWaitedFor && !hasFailed && <p className={styles['problem']}>{t(NOT_YET)}</p>}
     </div>
   )
 }

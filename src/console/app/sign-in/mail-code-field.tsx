@@ -23,7 +23,7 @@ interface MailCodeFieldsProps {
 /** An address, the button that mails a code to it, and the field for that code. */
 export function MailCodeFields({ value, errors, check, onChange }: MailCodeFieldsProps) {
   const { t } = useTranslation()
-  const [secondsLeft, startCountdown] = useCountdown()
+  const [secondsLeft, startCountdown] = useCountdown('code')
   const [isSent, setIsSent] = useState(false)
   // Toasts are behind a dialog, so what they say is said here too.
   const [failure, setFailure] = useState('')
@@ -68,7 +68,11 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
             : t('获取验证码')}
         </button>
       </div>
-      {isSent && <output className={styles['sent']}>{t('没有收到邮件时，请检查垃圾邮件')}</output>}
+      {isSent && (
+        <output className={styles['sent']}>
+          {t('验证码发送成功，请检查你的邮箱！')} {t('没有收到邮件时，请检查垃圾邮件')}
+        </output>
+      )}
       <PlainField
         label={t('验证码')}
         name="verification_code"

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../../app/call-client.ts'
-import { call, callWhole, failureToast } from '../../app/call.ts'
+import { call, callWhole } from '../../app/call.ts'
 import { dayStart, nowSeconds, parseStamp, stampText } from '../../app/time.ts'
 import { toast } from '../../app/toast.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
@@ -48,7 +48,10 @@ export function ClearHistory() {
       toast.success(t('已清理 {{count}} 条日志！', { count: deleted }))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
-      toast.error(t('日志清理失败：{{message}}', { message: failureToast(error).message }))
+      // The sign-in page tells of a session that is gone.
+      if (error.status !== 401) {
+        toast.error(t('日志清理失败：{{message}}', { message: error.message }))
+      }
       throw error
     } finally {
       setProgress(null)

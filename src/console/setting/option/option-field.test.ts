@@ -41,6 +41,14 @@ test.each([
   expect(fieldProblem(field(key), text) === null).toBe(isFine)
 })
 
+test('ratios that are JSON are not called anything else', () => {
+  const problem = (text: string) => fieldProblem(field('ModelRatio'), text)?.text
+  expect(problem('[1')).toBe('模型倍率不是合法的 JSON')
+  for (const text of ['[1]', '{"a":"x"}', '1']) {
+    expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
+  }
+})
+
 test('base addresses end without a slash; links stay as they are', () => {
   expect(sentValue(field('ServerAddress'), ' https://a.example/// ')).toBe('https://a.example')
   expect(sentValue(field('TopUpLink'), 'https://a.example/buy/')).toBe('https://a.example/buy/')
@@ -87,5 +95,5 @@ describe('changes', () => {
 })
 
 test('empty and repeated domains are not added', () => {
-  expect(domainsOf('a.com,, b.com，a.com \n c.com')).toEqual(['a.com', 'b.com', 'c.com'])
+  expect(domainsOf('a.com,, b.com，A.com \n c.com')).toEqual(['a.com', 'b.com', 'c.com'])
 })

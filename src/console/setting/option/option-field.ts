@@ -39,6 +39,8 @@ export interface OptionGroup {
 export interface FieldProblem {
   text: string
   values?: Record<string, number>
+  /** The sentence says by itself which field it is about. */
+  namesField?: true
 }
 
 /** What is wrong with a typed value; null: it can be sent. */
@@ -51,9 +53,28 @@ export function fieldProblem(field: OptionField, text: string): FieldProblem | n
         ? null
         : { text: mark('需要以 http:// 或 https:// 开头的地址，例如 https://example.com') }
     case 'ratios':
-      return readRatioText(text) === null ? { text: field.invalid } : null
+      return ratioProblem(field, text)
     default:
       return null
+  }
+}
+
+function ratioProblem(
+  { invalid }: Extract<OptionField, { kind: 'ratios' }>,
+  text: string,
+): FieldProblem | null {
+  if (readRatioText(text) !== null) return null
+  return isJson(text)
+    ? { text: mark('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}') }
+    : { text: invalid, namesField: true }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -119,12 +140,12 @@ export function changesOf(
 /** What an empty option counts as where none was ever saved. */
 export const isOn = (value: string): boolean => value === 'true'
 
-/** The items of a comma list; empty and repeated ones are left out. */
+/** The items of a comma list; empty and repeated ones are left out, in whatever case. */
 export const domainsOf = (text: string): string[] => [
   ...new Set(
     text
       .split(/[,，\s]/)
-      .map((domain) => domain.trim())
+      .map((domain) => domain.trim().toLowerCase())
       .filter((domain) => domain !== ''),
   ),
 ]

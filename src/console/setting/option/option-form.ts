@@ -65,7 +65,11 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     // The saved values first: for a moment the fields would show the old ones.
     await refresh()
     const done = new Set(changes.slice(0, sent).map(({ field }) => field.key))
-    setEdits((now) => Object.fromEntries(Object.entries(now).filter(([key]) => !done.has(key))))
+    // What was typed meanwhile is not saved yet.
+    const isSaved = (key: string, text: string) => done.has(key) && text === edits[key]
+    setEdits((now) =>
+      Object.fromEntries(Object.entries(now).filter(([key, text]) => !isSaved(key, text))),
+    )
     void loadStatus()
   }
 
@@ -73,12 +77,16 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     const found = group.fields.flatMap((field) => {
       const edit = edits[field.key]
       const problem = edit === undefined ? null : fieldProblem(field, edit)
-      return problem === null ? [] : [[field.key, t(problem.text, problem.values ?? {})] as const]
+      if (problem === null) return []
+      const text = t(problem.text, problem.values ?? {})
+      return [{ field, text, namesField: problem.namesField === true }]
     })
-    setProblems(Object.fromEntries(found))
+    setProblems(Object.fromEntries(found.map(({ field, text }) => [field.key, text])))
     setFailure('')
-    if (found[0] !== undefined) {
-      toast.error(found[0][1])
+    const [first] = found
+    if (first !== undefined) {
+      const values = { name: t(first.field.label), problem: first.text }
+      toast.error(first.namesField ? first.text : t('「{{name}}」：{{problem}}', values))
       return
     }
     setIsBusy(true)

@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Input.layer.css'
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
@@ -87,7 +88,17 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
           </div>
         ),
       },
-      { ...price, head: t('平均价格'), width: 108 },
+      {
+        ...price,
+        head: t('平均价格'),
+        width: 128,
+        cell: (row) => (
+          <div className={styles['block']}>
+            {dollars(row.ratio)}
+            <span>{t('倍率 {{ratio}}', { ratio: row.ratio })}</span>
+          </div>
+        ),
+      },
     ]
   }
   return [

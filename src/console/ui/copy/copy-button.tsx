@@ -15,23 +15,23 @@ interface CopyButtonProps {
   onDone?: (isCopied: boolean) => void
 }
 
-/** Copies a text and says so on itself for three seconds. */
+/** Copies a text and says on itself for three seconds whether it worked. */
 export function CopyButton({ text, label, onDone }: CopyButtonProps) {
   const { t } = useTranslation()
-  const [isCopied, setIsCopied] = useState(false)
+  const [tip, setTip] = useState('')
   useEffect(() => {
-    if (!isCopied) return
-    const timer = setTimeout(() => setIsCopied(false), TIP_MS)
+    if (tip === '') return
+    const timer = setTimeout(() => setTip(''), TIP_MS)
     return () => clearTimeout(timer)
-  }, [isCopied])
+  }, [tip])
   async function copy() {
-    const done = await copyText(text)
-    setIsCopied(done)
-    onDone?.(done)
+    const isCopied = await copyText(text)
+    setTip(isCopied ? t('已复制') : t('无法复制，请手动复制'))
+    onDone?.(isCopied)
   }
   return (
     <Button size="xs" variant="default" onClick={() => void copy()}>
-      <span aria-live="polite">{isCopied ? t('已复制') : label}</span>
+      <span aria-live="polite">{tip === '' ? label : tip}</span>
     </Button>
   )
 }

@@ -1,0 +1,76 @@
+import styles from './shell.module.css'
+
+const DELAY_MS = 50
+/** Pixels between a tooltip and its element, and at least to the edge of the window. */
+const GAP = 6
+
+/** Under the element, or above it where the window ends. */
+function placeAt(tip: HTMLElement, element: Element): void {
+  const { left, width, top, bottom } = element.getBoundingClientRect()
+  const x = left + width / 2 - tip.offsetWidth / 2
+  const rightmost = document.documentElement.clientWidth - tip.offsetWidth - GAP
+  const hasRoom = bottom + GAP + tip.offsetHeight <= innerHeight
+  tip.style.left = `${Math.max(GAP, Math.min(x, rightmost))}px`
+  tip.style.top = `${hasRoom ? bottom + GAP : top - GAP - tip.offsetHeight}px`
+}
+
+/**
+ * A ref for the place where things float: the title under the pointer shows there, sooner than the
+ * browser would show it. Meanwhile the title is empty, which keeps the browser's own away.
+ */
+export function withTooltips(place: HTMLElement | null): () => void {
+  const tip = document.createElement('div')
+  tip.className = styles['tooltip'] ?? ''
+  tip.role = 'tooltip'
+  tip.popover = 'manual'
+  place?.append(tip)
+  let owner: HTMLElement | null = null
+  let text = ''
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function hide() {
+    clearTimeout(timer)
+    tip.hidePopover()
+  }
+  function release() {
+    hide()
+    // Else the page has changed it or taken it away since.
+    if (owner?.getAttribute('title') === '') owner.title = text
+    owner = null
+  }
+  function show() {
+    if (owner?.isConnected !== true) return
+    tip.textContent = text
+    tip.showPopover()
+    placeAt(tip, owner)
+  }
+  function onOver({ target }: Event) {
+    // A finger does not hover, and the title of a frame is its name.
+    const canHover = matchMedia('(hover: hover)').matches && target instanceof Element
+    const titled = canHover ? target.closest<HTMLElement>('[title]:not(iframe)') : null
+    const title = titled?.title ?? ''
+    if (titled !== null && titled === owner && (title === '' || title === text)) {
+      titled.title = ''
+      return
+    }
+    release()
+    if (titled === null || title === '') return
+    owner = titled
+    text = title
+    titled.title = ''
+    timer = setTimeout(show, DELAY_MS)
+  }
+
+  const stop = new AbortController()
+  const { signal } = stop
+  document.addEventListener('mouseover', onOver, { signal })
+  document.documentElement.addEventListener('mouseleave', release, { signal })
+  for (const event of ['pointerdown', 'keydown', 'scroll']) {
+    document.addEventListener(event, hide, { signal, capture: true })
+  }
+  return () => {
+    stop.abort()
+    release()
+    tip.remove()
+  }
+}
