@@ -21,6 +21,7 @@ import type { Config } from './config.ts'
 import { dashboardRoutes } from './dashboard/dashboard-routes.ts'
 import type { Database } from './db/database.ts'
 import { createEgress } from './egress/egress.ts'
+import { endSlowBody } from './http/slow-body.ts'
 import { clientAddress, isTrustedProxy, parseTrustedProxies } from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
 import { allowConsoles } from './http/console-origins.ts'
@@ -255,13 +256,17 @@ function httpServer(
   })
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  // A long upload or answer is bounded by the body limit and the relay's own deadlines.
+  // Bounded by the relay's own deadlines and, for management calls, by `endSlowBody`.
   server.requestTimeout = 0
   return server
 }
 
 async function prepare(web: FastifyInstance, app: App): Promise<void> {
   await web.register(fastifyCookie)
+  web.addHook('onRequest', (request, _reply, done) => {
+    endSlowBody(request.raw)
+    done()
+  })
   await secureHeaders(web)
   allowConsoles(web, app)
   await web.register(fastifyCompress, { global: true, threshold: 1024, encodings: ['br', 'gzip'] })

@@ -30,6 +30,7 @@ describe('an address is', () => {
   test.each(
     list(`
       169.254.169.254 169.254.0.1 169.254.170.2 100.100.100.200 192.0.0.192 fd00:ec2::254
+      fd00:c1::a9fe:a9fe fd20:ce::254 ::ffff:0:a9fe:a9fe
       fe80::1 fe80::1%eth0
       ::ffff:169.254.169.254 ::ffff:a9fe:a9fe ::ffff:100.100.100.200 ::169.254.169.254
       64:ff9b::a9fe:a9fe 2002:a9fe:a9fe::1

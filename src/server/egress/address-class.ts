@@ -8,7 +8,14 @@ export type AddressClass = 'public' | 'private' | 'forbidden'
  * Instance metadata services outside of the link-local ranges; they hand out credentials to whoever
  * asks.
  */
-const METADATA = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254'])
+const METADATA = new Set([
+  // Alibaba, Oracle (two), AWS, Google.
+  '100.100.100.200',
+  '192.0.0.192',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+])
 
 /** Never a server: nowhere, everyone, link-local (where most metadata services live). */
 const FORBIDDEN_RANGES = new Set([
@@ -43,6 +50,8 @@ function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6
   if (NAT64_PREFIX.every((byte, index) => bytes[index] === byte)) {
     return new ipaddr.IPv4(bytes.slice(12))
   }
+  // `::ffff:0:a.b.c.d`, IPv4 as a translator writes it (RFC 2765).
+  if (range === 'rfc6145') return new ipaddr.IPv4(bytes.slice(12))
   if (range === '6to4') return new ipaddr.IPv4(bytes.slice(2, 6))
   // `::7f00:1`, the oldest way of writing IPv4 as IPv6; the two that are all zeros have names.
   const isCompatible = bytes.slice(0, 12).every((byte) => byte === 0)

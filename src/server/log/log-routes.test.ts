@@ -148,6 +148,8 @@ forEachDatabase('log routes', (open) => {
       expect(await rows(`/api/log/?type=0&${today()}`)).toHaveLength(3)
       expect(await rows(`/api/log/?type=abc&channel=abc&${today()}`)).toHaveLength(3)
       expect(await rows(`/api/log/?type=3&${filters.join('&')}`)).toEqual([])
+      expect(await rows(`/api/log/?type=-1&${today()}`)).toEqual([])
+      expect(await rows(`/api/log/?channel=-1&${today()}`)).toEqual([])
       // Exact: neither a beginning nor a pattern.
       expect(await rows(`/api/log/?token_name=${tag.slice(0, 7)}`)).toEqual([])
       expect(await rows('/api/log/?token_name=%25')).toEqual([])

@@ -96,6 +96,7 @@ describe('tokenFieldRefusal', () => {
     ['good blocks', { subnet: '10.0.0.0/8, 2001:db8::/32' }, undefined],
     ['an address without a length', { subnet: '10.0.0.1' }, 'token_subnet_invalid'],
     ['one bad block among good ones', { subnet: '10.0.0.0/8,x' }, 'token_subnet_invalid'],
+    ['commas alone', { subnet: ',' }, 'token_subnet_invalid'],
     ['the largest quota', { remain_quota: QUOTA_MAX }, undefined],
     ['more than that', { remain_quota: QUOTA_MAX + 1 }, 'token_quota_invalid'],
     ['what unlimited tokens of One API carry', { remain_quota: -1 }, undefined],

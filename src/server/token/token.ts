@@ -98,7 +98,10 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
     }
     return { code: 'invalid_field', params }
   }
-  const wrong = subnets.find((subnet) => !isSubnet(subnet))
+  // An empty list is no limit; one of commas only must not look like one.
+  const isBroken =
+    fields.subnet !== '' && fields.subnet.split(',').some((item) => item.trim() === '')
+  const wrong = isBroken ? fields.subnet : subnets.find((subnet) => !isSubnet(subnet))
   if (wrong !== undefined)
     return { code: 'token_subnet_invalid', params: { subnet: wrong.slice(0, 100) } }
   if (fields.remain_quota < -1 || fields.remain_quota > QUOTA_MAX) {

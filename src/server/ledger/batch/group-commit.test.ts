@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
   anAccount,
@@ -150,6 +151,27 @@ forEachBooks('an operation that the storage refuses', (shared) => {
     })
     mishap.poison = ''
     expect(await ledger.release(ids[3] ?? '')).toBe(true)
+  })
+})
+
+forEachBooks('a text longer than an index takes', (shared) => {
+  test('costs the others nothing', async () => {
+    const { database, ledger } = shared.books
+    const account = await anAccount(shared.books, { quota: 100 })
+    const [odd, plain] = [newCallId(), newCallId()]
+    for (const id of [odd, plain]) await ledger.reserve(toReserve(account, id, 10))
+    // What repeats would be packed.
+    const modelName = randomBytes(4000).toString('hex')
+    const answers = await Promise.allSettled([
+      ledger.settle(settlement(account, { requestId: odd, cost: 5, modelName })),
+      ledger.settle(settlement(account, { requestId: plain, cost: 5 })),
+    ])
+    const isTaken = database.engine === 'sqlite'
+    expect(answers.map(({ status }) => status)).toEqual([
+      isTaken ? 'fulfilled' : 'rejected',
+      'fulfilled',
+    ])
+    expect(await ledger.release(odd)).toBe(!isTaken)
   })
 })
 

@@ -145,8 +145,11 @@ const ATTEMPTS_MAX = 3
 const RETRY_DELAY_MS = 50
 const OUTAGE_DELAY_MS = 500
 
-/** SQLSTATE classes: data exception, constraint, syntax or missing object, raised by a function. */
-const POSTGRES_REFUSALS = /^(22|23|42|P0)[0-9A-Z]{3}$/
+/**
+ * SQLSTATE classes: data exception, constraint, syntax or missing object, a limit of the server (a
+ * key too long for an index), raised by a function.
+ */
+const POSTGRES_REFUSALS = /^(22|23|42|54|P0)[0-9A-Z]{3}$/
 /** `ERROR`: a fault of the thread's own code. */
 const SQLITE_REFUSALS = /^(ERROR|SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)(_[A-Z]+)?)$/
 

@@ -23,6 +23,8 @@ describe('redacted', () => {
     [String.raw`{"a":"{\"api_key\":\"12345\"}"}`, String.raw`{"a":"{\"api_key\":\"[redacted]\"}"}`],
     ['Authorization: Bearer abcdefghijklmnop1234', 'Authorization: [redacted] [redacted]'],
     ['DB_PASSWORD=hunter2hunter2', 'DB_PASSWORD=[redacted]'],
+    ['--my-api-key: abcdef', '--my-api-key: [redacted]'],
+    ['token-eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM', 'token-[redacted]'],
     ['postgres://me:hunter2@host/db', 'postgres://me:[redacted]@host/db'],
     ['a -----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- b', 'a [redacted] b'],
     ['a -----BEGIN PRIVATE KEY-----\\nMIIE and it is cut off', 'a [redacted]'],
@@ -43,6 +45,9 @@ describe('redacted', () => {
   test('takes no longer for a text that nearly fits', () => {
     const began = performance.now()
     for (const piece of [
+      'a-',
+      'api-key-',
+      'eyJ-',
       '-----BEGIN ',
       'eyJ',
       'data:a/b;base64,',

@@ -47,7 +47,10 @@ const SECRET_NAME =
   '[\\w-]*(?:passw(?:or)?d|passphrase|secret|api[_-]?key|private[_-]?key|access[_-]?key|' +
   '(?:access|auth|refresh|session|bearer)[_-]?token|authorization|credentials?)'
 
-/** Each with what takes its place. Every pattern is linear: none repeats what may repeat within. */
+/**
+ * Each with what takes its place. Anybody may send anything, so that every pattern has to be
+ * linear: what may be long begins at the beginning of its run, or ends after so many characters.
+ */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   // Keys of files, also where line ends are escaped; one that is cut off goes to the end.
   [
@@ -56,7 +59,11 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   ],
   // Files inside a text: large, and nobody reads them.
   [/(data:[\w.+-]{1,40}\/[\w.+-]{1,80};base64,)[A-Za-z0-9+/=_-]{64,}/g, `$1${MASK}`],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, MASK],
+  // First, whether the run ends as one with a web token in it does: looked at once for each run.
+  [
+    /(?<![\w-])(?=[\w-]+\.[\w-]{8,}\.[\w-]{8})([\w-]*?\b|)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g,
+    `$1${MASK}`,
+  ],
   [/\b(Bearer|Basic)(\s+)[\w.~+/=-]{12,}/gi, `$1$2${MASK}`],
   [/(:\/\/[^\s/:@"']{1,100}:)[^\s/@"']{1,200}@/g, `$1${MASK}@`],
   [/\b(?:sk|pk|rk|xai|gsk|hf|glpat|npm|r8)[-_][A-Za-z0-9][\w-]{14,}/g, MASK],
@@ -65,7 +72,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\bAIza[\w-]{30,}/g, MASK],
   [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, MASK],
   [new RegExp(`(\\\\?"${SECRET_NAME}\\\\?"\\s*:\\s*\\\\?")[^"\\\\]{1,4000}`, 'gi'), `$1${MASK}`],
-  [new RegExp(`(\\b${SECRET_NAME}\\s*[=:]\\s*)[^\\s"'\\\\,;&]{4,500}`, 'gi'), `$1${MASK}`],
+  [new RegExp(`((?<![\\w-])${SECRET_NAME}\\s*[=:]\\s*)[^\\s"'\\\\,;&]{4,500}`, 'gi'), `$1${MASK}`],
 ]
 
 /** The text with what looks like a credential replaced. */
