@@ -17,6 +17,8 @@ const Email = z.string().max(EMAIL_TEXT_MAX).default('')
 const Registration = z.object({
   username: optional(Text),
   password: optional(Text),
+  /** Refused when too long; otherwise not read. */
+  display_name: optional(Text),
   /** Read only while `EmailVerificationEnabled`, together with the code that was mailed to it. */
   email: optional(Text),
   verification_code: optional(Text),

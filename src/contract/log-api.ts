@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { del, get } from './endpoint.ts'
 import { RouteTrace } from './route-api.ts'
-import { ById, EpochSeconds, Keyword, LenientNumber, NullableNumber, NullableText } from './wire.ts'
+import {
+  ById,
+  EpochSeconds,
+  Keyword,
+  LenientFilter,
+  LenientNumber,
+  NullableNumber,
+  NullableText,
+} from './wire.ts'
 
 /** Flag that may be NULL in an adopted database. */
 const NullableFlag = z
@@ -91,7 +99,7 @@ const ModelText = z.string().max(256).default('')
 
 /** Exact matches, joined by "and"; empty or 0 means no filter. */
 const OwnFilter = {
-  type: LenientNumber,
+  type: LenientFilter,
   token_name: ModelText,
   model_name: ModelText,
   /** Seconds, inclusive. */
@@ -114,7 +122,7 @@ const Paging = {
 const AdminFilter = {
   ...OwnFilter,
   username: ModelText,
-  channel: LenientNumber,
+  channel: LenientFilter,
 }
 
 const Sums = z.object({

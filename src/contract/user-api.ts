@@ -75,6 +75,8 @@ const SelfUpdate = z.object({
   password: optional(Text),
   /** Required by our console; optional on the wire. Refused when wrong. */
   old_password: optional(Text),
+  /** Refused when too long; otherwise not read. */
+  email: optional(Text),
 })
 
 const UserCreate = z.object({
@@ -82,6 +84,8 @@ const UserCreate = z.object({
   password: optional(Text),
   display_name: optional(Text),
   role: optional(WholeNumber),
+  /** Refused when too long; otherwise not read. */
+  email: optional(Text),
 })
 
 const UserUpdate = z.object({

@@ -28,6 +28,14 @@ export const LenientNumber = z
   }, z.int())
   .meta({ description: 'whole number; anything else counts as 0' })
 
+/** A filter in a query: anything that is not a whole number counts as 0, which means all. */
+export const LenientFilter = z
+  .preprocess((value) => {
+    const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value
+    return typeof number === 'number' && Number.isSafeInteger(number) ? number : 0
+  }, z.int())
+  .meta({ description: 'whole number; 0 and anything else means all' })
+
 /** Id in a path. A word instead of a number finds nothing. */
 export const ById = z.object({
   id: z.string().transform((text) => (/^\d{1,15}$/.test(text) ? Number(text) : 0)),

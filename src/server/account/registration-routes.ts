@@ -5,7 +5,7 @@ import { serve, type Route } from '../http/handler.ts'
 import { addressInUseLetter, codeLetter } from '../mail/letter.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
-import { fieldRefusal, usernameRefusal } from '../user/user.ts'
+import { fieldRefusal, unreadEmailRefusal, usernameRefusal } from '../user/user.ts'
 import { findUsersByEmail } from '../user/user-store.ts'
 import { consoleAddress } from './console-address.ts'
 import { passHumanCheck } from './human-check.ts'
@@ -21,9 +21,13 @@ export const registrationRoutes = (app: App): Route[] => {
       await passHumanCheck(app, call, call.query.turnstile)
       if (!options.flag('RegisterEnabled')) throw new AppError('register_closed')
       if (!options.flag('PasswordRegisterEnabled')) throw new AppError('password_register_closed')
-      const { username, password } = body
+      const { username, password, display_name } = body
       if (!username || !password) throw new AppError('invalid_parameter')
-      refuse(fieldRefusal({ username, password }) ?? usernameRefusal(username))
+      refuse(
+        fieldRefusal({ username, password, display_name }) ??
+          unreadEmailRefusal(body.email) ??
+          usernameRefusal(username),
+      )
       await createUser(app, {
         username,
         password,

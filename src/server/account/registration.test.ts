@@ -114,6 +114,8 @@ forEachDatabase('registering', (open) => {
       ['a password of 7 characters', { password: '1234567' }, '密码至少 8 个字符'],
       ['a password of 73 bytes', { password: 'p'.repeat(73) }, '密码最多 72 个字节'],
       ['a number for a name', { username: 12 }, '无效'],
+      ['a display name of 21 characters', { display_name: 'd'.repeat(21) }, '最多 20 个字符'],
+      ['an address of 51 characters', { email: `${'a'.repeat(45)}@b.com` }, '邮箱'],
     ])('%s', async (_what, body, sentence) => {
       const username = randomText(10)
       const answer = await register({ username, password: PASSWORD, ...body })

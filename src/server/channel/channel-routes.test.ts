@@ -333,6 +333,12 @@ forEachDatabase('channel routes', (open) => {
       expect(await abilities(id)).toEqual([])
     })
 
+    test.each(['0', 'abc', '-1'])('no channel has the id %s: refused', async (id) => {
+      const kept = await aChannel(server)
+      expect((await call('DELETE', `/api/channel/${id}`)).json['success']).toBe(false)
+      expect((await list()).map((channel) => channel.id)).toContain(kept)
+    })
+
     test('all disabled ones, by whomever, and their number', async () => {
       const byHand = await aChannel(server, { status: ChannelStatus.disabled })
       const byProgram = await aChannel(server, { status: ChannelStatus.autoDisabled })

@@ -121,6 +121,7 @@ function changingRoutes({ database, clock }: App): Route[] {
       return { data: count }
     }),
     serve(channelApi.remove, async (call) => {
+      if (call.params.id === 0) throw new AppError('invalid_parameter')
       const nowSeconds = clock.nowSeconds()
       await database.write.transaction().execute(async (trx) => {
         const channel = await lockChannel(trx, call.params.id)

@@ -8,15 +8,15 @@ export const optionRoutes = ({ options, clock }: App): Route[] => {
   return [
     serve(optionApi.list, () => ({ data: options.listed(), secrets_set: options.secretsSet() })),
     serve(optionApi.update, async (call) => {
-      const { body } = call
-      const before = isOptionKey(body.key) ? options.text(body.key) : ''
-      await options.set(body.key, body.value, (trx) =>
+      const { key = '', value = '' } = call.body
+      const before = isOptionKey(key) ? options.text(key) : ''
+      await options.set(key, value, (trx) =>
         recordAudit(trx, call, {
           nowSeconds: clock.nowSeconds(),
           action: 'option.update',
-          target: { id: 0, name: body.key },
-          before: { [body.key]: before },
-          after: { [body.key]: body.value },
+          target: { id: 0, name: key },
+          before: { [key]: before },
+          after: { [key]: value },
         }),
       )
     }),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   isOptionKey,
   isSecretOption,
-  missingPrerequisites,
+  missingPrerequisite,
   options,
   prerequisites,
   switchThatNeeds,
@@ -180,35 +180,26 @@ describe('what a switch needs', () => {
   const all = (): string => 'filled'
 
   test.each(Object.keys(prerequisites).filter(isOptionKey))('%s', (key) => {
-    const needed = (prerequisites[key] ?? []).map((item) =>
-      typeof item === 'string' ? item : item[0],
-    )
-    expect(needed.length).toBeGreaterThan(0)
-    expect(missingPrerequisites(key, 'true', none)).toEqual(needed)
-    expect(missingPrerequisites(key, 'true', all)).toEqual([])
+    expect(missingPrerequisite(key, 'true', none)).toBe(prerequisites[key])
+    expect(missingPrerequisite(key, 'true', all)).toBeNull()
     // Turning off is never refused.
-    expect(missingPrerequisites(key, 'false', none)).toEqual([])
+    expect(missingPrerequisite(key, 'false', none)).toBeNull()
   })
 
   test('other options need nothing', () => {
-    expect(missingPrerequisites('RegisterEnabled', 'true', none)).toEqual([])
+    expect(missingPrerequisite('RegisterEnabled', 'true', none)).toBeNull()
   })
 
   const values = (over: Partial<Record<OptionKey, string>>) => (key: OptionKey) => over[key] ?? ''
 
-  test('one of two ways to a sender is enough', () => {
-    const current = values({ SMTPServer: 'mail.example', SMTPFrom: 'a@b.example' })
-    expect(missingPrerequisites('EmailVerificationEnabled', 'true', current)).toEqual([])
-  })
-
   test('stays while the switch is on', () => {
-    const on = { TurnstileCheckEnabled: 'true', TurnstileSiteKey: 'a', TurnstileSecretKey: 'b' }
-    expect(switchThatNeeds('TurnstileSecretKey', '', values(on))).toBe('TurnstileCheckEnabled')
-    expect(switchThatNeeds('TurnstileSecretKey', 'c', values(on))).toBeNull()
+    const on = { TurnstileCheckEnabled: 'true', TurnstileSiteKey: 'a' }
+    expect(switchThatNeeds('TurnstileSiteKey', '', values(on))).toBe('TurnstileCheckEnabled')
+    expect(switchThatNeeds('TurnstileSiteKey', 'c', values(on))).toBeNull()
     const off = { ...on, TurnstileCheckEnabled: 'false' }
-    expect(switchThatNeeds('TurnstileSecretKey', '', values(off))).toBeNull()
+    expect(switchThatNeeds('TurnstileSiteKey', '', values(off))).toBeNull()
     // An adopted installation may have a switch on that lacks what it needs: it keeps nobody busy.
     const broken = { ...on, TurnstileSiteKey: '' }
-    expect(switchThatNeeds('TurnstileSecretKey', '', values(broken))).toBeNull()
+    expect(switchThatNeeds('TurnstileSiteKey', '', values(broken))).toBeNull()
   })
 })

@@ -123,30 +123,26 @@ export const isSecretOption = (key: OptionKey): boolean => {
   return spec.secret === true
 }
 
-/** What must be filled in before a switch may be turned on; of a list in the list, one is enough. */
-export const prerequisites: Partial<
-  Record<OptionKey, readonly (OptionKey | readonly OptionKey[])[]>
-> = {
-  EmailVerificationEnabled: ['SMTPServer', ['SMTPAccount', 'SMTPFrom']],
-  GitHubOAuthEnabled: ['GitHubClientId', 'GitHubClientSecret'],
-  OidcEnabled: ['OidcClientId', 'OidcClientSecret'],
-  WeChatAuthEnabled: ['WeChatServerAddress', 'WeChatServerToken'],
-  TurnstileCheckEnabled: ['TurnstileSiteKey', 'TurnstileSecretKey'],
-  EmailDomainRestrictionEnabled: ['EmailDomainWhitelist'],
+/**
+ * What must be filled in before a switch may be turned on, on the wire: what One API asks for,
+ * whose consoles and scripts save the rest in any order. Our console says beside each switch what
+ * it needs.
+ */
+export const prerequisites: Partial<Record<OptionKey, OptionKey>> = {
+  GitHubOAuthEnabled: 'GitHubClientId',
+  WeChatAuthEnabled: 'WeChatServerAddress',
+  TurnstileCheckEnabled: 'TurnstileSiteKey',
+  EmailDomainRestrictionEnabled: 'EmailDomainWhitelist',
 }
 
-/** What keeps `key` from being set to `value`: options that hold nothing yet. */
-export function missingPrerequisites(
+/** What keeps `key` from being set to `value`: an option that holds nothing yet; null: nothing. */
+export function missingPrerequisite(
   key: OptionKey,
   value: string,
   current: (key: OptionKey) => string,
-): OptionKey[] {
-  if (value !== 'true') return []
-  return (prerequisites[key] ?? []).flatMap((needed) => {
-    const ways = typeof needed === 'string' ? [needed] : needed
-    const first = ways[0]
-    return first === undefined || ways.some((way) => current(way) !== '') ? [] : [first]
-  })
+): OptionKey | null {
+  const needed = value === 'true' ? prerequisites[key] : undefined
+  return needed === undefined || current(needed) !== '' ? null : needed
 }
 
 /** A switch that is on and could not be turned on any more if `key` were emptied; null: none is. */
@@ -161,8 +157,8 @@ export function switchThatNeeds(
   return (
     switches.find(
       (name) =>
-        missingPrerequisites(name, current(name), after).length > 0 &&
-        missingPrerequisites(name, current(name), current).length === 0,
+        missingPrerequisite(name, current(name), after) !== null &&
+        missingPrerequisite(name, current(name), current) === null,
     ) ?? null
   )
 }

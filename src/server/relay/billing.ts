@@ -1,6 +1,7 @@
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { findToken } from '../token/token-store.ts'
 import { findUser } from '../user/user-store.ts'
+import { refusePin } from './routing/caller.ts'
 import { credentialOf, sendJson, type RelayCall, type RelayParts } from './relay-call.ts'
 
 /**
@@ -22,9 +23,9 @@ interface Figures {
 }
 
 async function figuresOf({ app, callers }: RelayParts, call: RelayCall): Promise<Figures> {
-  const { token, user } = await callers.authenticate(credentialOf(call), () =>
-    app.addressOf(call.request),
-  )
+  const caller = await callers.authenticate(credentialOf(call), () => app.addressOf(call.request))
+  refusePin(caller)
+  const { token, user } = caller
   if (app.options.flag('DisplayTokenStatEnabled')) {
     const now = (await findToken(app.database.read, user.id, token.id)) ?? token
     return {

@@ -2,6 +2,7 @@ import { commaList } from '../../contract/channel.ts'
 import { describeModels, knownModel, type ModelDescription } from '../channel/model-catalogue.ts'
 import { AppError } from '../app-error.ts'
 import type { DialectName } from './canonical/chat-request.ts'
+import { refusePin } from './routing/caller.ts'
 import { credentialOf, sendError, sendJson, type RelayCall, type RelayParts } from './relay-call.ts'
 import { ownError } from './relay-error.ts'
 
@@ -98,6 +99,7 @@ async function usableModels(
   call: RelayCall,
 ): Promise<string[]> {
   const caller = await callers.authenticate(credentialOf(call), () => app.addressOf(call.request))
+  refusePin(caller)
   const own = commaList(caller.token.models)
   if (own.length > 0) return own
   return (await channels.current()).models(caller.groups)

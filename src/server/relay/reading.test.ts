@@ -86,6 +86,17 @@ describe('the list of models', () => {
     const poor = await aClient(setup, { quota: 0 })
     expect((await get(poor, '/v1/models')).status).toBe(200)
   })
+
+  test.each(['/v1/models', '/v1/models/gpt-4o', '/v1/dashboard/billing/usage'])(
+    '%s: a channel behind the key is for admins here, too',
+    async (path) => {
+      const { key } = await aClient(setup)
+      expectRefusal(await get({ key: `${key}-1` }, path), {
+        code: 'channel_pin_not_allowed',
+        status: 403,
+      })
+    },
+  )
 })
 
 describe('one model', () => {

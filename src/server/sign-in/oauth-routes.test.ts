@@ -456,6 +456,14 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(browser, await agree(left))).json['success']).toBe(true)
     })
 
+    test('a return without anything to exchange uses nothing up', async () => {
+      const browser: Visitor = {}
+      const members = await agree(await leave(browser))
+      const { state = '' } = members
+      expect((await back(browser, { code: '', state })).json['success']).toBe(false)
+      expect((await back(browser, members)).json['success']).toBe(true)
+    })
+
     test('one that was refused used the state up', async () => {
       const browser: Visitor = {}
       const { state = '' } = await agree(await leave(browser))

@@ -99,9 +99,12 @@ async function comeBack(
 ) {
   const trip = await arrive(app, call, { state: query.state, provider: provider.name })
   const actor = await binding(app, call, trip)
-  refuseClosed(provider)
-  if (query.error !== '') throw new AppError('external_denied', named(provider.name))
-  if (query.code === '') throw new AppError('invalid_parameter')
+  const refusal = refusalOf(provider, query)
+  if (refusal !== null) {
+    // Nothing has been exchanged: the state is good for another return.
+    await turnBack(app, trip)
+    throw refusal
+  }
   const person = await exchanged(app, provider.name, () =>
     personOf(app, call, provider, { trip, query }),
   )
@@ -109,6 +112,13 @@ async function comeBack(
   if (actor === null) return { data: await signIn(app, call, external) }
   await bind(app, external, actor.user)
   return { message: BOUND_MESSAGE, data: undefined }
+}
+
+/** Why there is nothing to exchange, or null. */
+function refusalOf(provider: Redirecting, query: Return & { error: string }): AppError | null {
+  if (!provider.isOpen()) return new AppError('external_closed', named(provider.name))
+  if (query.error !== '') return new AppError('external_denied', named(provider.name))
+  return query.code === '' ? new AppError('invalid_parameter') : null
 }
 
 async function personOf(

@@ -7,7 +7,13 @@ import { SESSION_COOKIE } from '../http/sessions.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
 import { changeUser } from './change-user.ts'
 import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
-import { changedFields, DEFAULT_PASSWORD, fieldRefusal, usernameRefusal } from './user.ts'
+import {
+  changedFields,
+  DEFAULT_PASSWORD,
+  fieldRefusal,
+  unreadEmailRefusal,
+  usernameRefusal,
+} from './user.ts'
 import { modelsOfGroups, type StoredUser, type UserChanges } from './user-store.ts'
 
 /** What users do about themselves. */
@@ -25,8 +31,10 @@ export const accountRoutes = (app: App): Route[] => {
       }
     }),
     serve(userApi.updateSelf, async ({ actor, body }) => {
-      const fields = changedFields(actor.user, body)
-      refuse(fieldRefusal(fields) ?? usernameRefusal(fields.username ?? ''))
+      const { email, ...fields } = changedFields(actor.user, body)
+      refuse(
+        fieldRefusal(fields) ?? unreadEmailRefusal(email) ?? usernameRefusal(fields.username ?? ''),
+      )
       const changes = await profileChanges(app, actor.user, body)
       await database.write.transaction().execute(async (trx) => {
         await changeUser(trx, actor.id, changes)

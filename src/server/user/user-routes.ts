@@ -7,7 +7,14 @@ import { serve, type Actor, type Route } from '../http/handler.ts'
 import { standingOf } from '../limit/limit-routes.ts'
 import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
 import { createUser } from './create-user.ts'
-import { changedFields, fieldRefusal, groupRefusal, outranks, quotaRefusal } from './user.ts'
+import {
+  changedFields,
+  fieldRefusal,
+  unreadEmailRefusal,
+  groupRefusal,
+  outranks,
+  quotaRefusal,
+} from './user.ts'
 import { findUser, searchUsers, userPage, type StoredUser } from './user-store.ts'
 
 /** What admins do about users. */
@@ -39,9 +46,10 @@ function changeRoutes(app: App): Route[] {
   return [
     serve(userApi.create, async (call) => {
       const { actor, body, requestId } = call
-      const { username = '', password = '', role = 0 } = body
+      const { email, ...fields } = body
+      const { username = '', password = '', role = 0 } = fields
       if (username.trim() === '' || password === '') throw new AppError('invalid_parameter')
-      refuse(fieldRefusal(body))
+      refuse(fieldRefusal(fields) ?? unreadEmailRefusal(email))
       if (role >= actor.role) throw new AppError('cannot_create_peer')
       const display_name = body.display_name || username
       await createUser(app, {

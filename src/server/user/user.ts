@@ -59,6 +59,12 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
   return null
 }
 
+/** One API refuses an address that is too long even where it does not read it; so do we. */
+export const unreadEmailRefusal = (email: string | undefined): Refusal | null =>
+  length(email ?? '') > EMAIL_LENGTH_MAX
+    ? { code: 'email_invalid', params: { max: EMAIL_LENGTH_MAX } }
+    : null
+
 /**
  * The fields that are given and differ from what is stored. Names that other sign-in made up, or an
  * adopted database holds, may break today's limits; whoever sends them back changes nothing.
