@@ -63,6 +63,36 @@ export const relayErrors = {
     zh: '参数 {field} 无效',
     en: 'The field {field} is invalid',
   },
+  picture_prompt_missing: {
+    status: 400,
+    code: 'prompt_missing',
+    zh: '缺少参数 prompt',
+    en: 'The field prompt is required',
+  },
+  picture_prompt_too_long: {
+    status: 400,
+    code: 'prompt_too_long',
+    zh: '模型 {model} 的 prompt 最多 {max} 字节',
+    en: 'The model {model} takes a prompt of at most {max} bytes',
+  },
+  picture_size_unsupported: {
+    status: 400,
+    code: 'size_not_supported',
+    zh: '模型 {model} 不支持尺寸 {size}',
+    en: 'The model {model} does not draw in the size {size}',
+  },
+  picture_count_out_of_range: {
+    status: 400,
+    code: 'n_not_within_range',
+    zh: '模型 {model} 一次可以生成 1 到 {max} 张图片',
+    en: 'The model {model} draws 1 to {max} pictures at once',
+  },
+  spoken_text_too_long: {
+    status: 400,
+    code: 'text_too_long',
+    zh: '模型 {model} 的 input 最多 {max} 个字符',
+    en: 'The model {model} reads at most {max} characters of input',
+  },
   relay_calls_too_many: {
     status: 429,
     zh: '调用过于频繁，请稍后再试',
@@ -79,6 +109,18 @@ export const relayErrors = {
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道不支持参数 {field}',
     en: 'The channels that serve this model do not support the field {field}',
+  },
+  relay_field_other_model: {
+    status: 400,
+    code: 'unsupported_parameter',
+    zh: '参数 {field} 会用到另一个模型，该模型既未获准也未计价，请直接调用它',
+    en: 'The field {field} brings in another model, neither permitted nor priced; call it directly',
+  },
+  relay_field_other_price: {
+    status: 400,
+    code: 'unsupported_parameter',
+    zh: '参数 {field} 的取值不按标准价格计费，此处不提供',
+    en: 'The field {field} asks for what has another price than the standard one; it is not sold here',
   },
   model_unpriced: {
     status: 403,
@@ -137,8 +179,9 @@ export const relayErrors = {
     en: 'The upstream is busy, please try again later',
   },
   upstream_unreachable: {
-    status: 502,
-    code: 'upstream_unreachable',
+    // As One API's clients know it.
+    status: 500,
+    code: 'do_request_failed',
     zh: '无法连接上游',
     en: 'The upstream cannot be reached',
   },

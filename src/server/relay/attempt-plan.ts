@@ -1,7 +1,7 @@
 import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
-import type { AnswerHead } from './dialect/dialect.ts'
+import type { AnswerHead, UpstreamDialect } from './dialect/dialect.ts'
 import type { Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
 import { dialects, upstreamDialects } from './dialect/dialects.ts'
@@ -17,6 +17,7 @@ import {
 import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
+import { withOwnToolNames } from './dialect/tool-names.ts'
 import { serverSentEvents, type Wire } from './dialect/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice } from './json/body-splice.ts'
@@ -88,7 +89,7 @@ export function planAttempt(
     const isSpliced = provider.dialect === surface.dialect && to.task === surface.task
     const metering = isSpliced ? planned.figures.metering : undefined
     const wire = provider.wire ?? serverSentEvents
-    const isMeteredStream = isStream && metering === undefined
+    const isMeteredStream = isStream && (metering === undefined || to.task === 'chat')
     const asksForUsage = isMeteredStream && provider.asksForUsage(channel, to)
     const refusesUsage = isMeteredStream && !asksForUsage
     const answering = isSpliced
@@ -228,19 +229,20 @@ function converting(
     model: requestedModel,
     nowSeconds: app.clock.nowSeconds(),
   }
-  const output = (): StreamOutput => {
+  const output = (answering: UpstreamDialect): StreamOutput => {
     const { wantsUsage } = figures
-    return convertedOutput(client, upstream, { framing, head: { ...head, wantsUsage } })
+    return convertedOutput(client, answering, { framing, head: { ...head, wantsUsage } })
   }
   if (CHATS.has(surface.task)) {
     const request = client.readRequest(value)
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety }
+    const answering = withOwnToolNames(upstream, request.tools)
     return {
       sent: bytesOf(upstream.writeRequest(request, target)),
       convert: (answer, usage) =>
-        client.writeAnswer({ ...upstream.readAnswer(answer), usage }, head),
-      output,
+        client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
+      output: () => output(answering),
     }
   }
   const embedding = embeddingConversion(surface.task, provider.dialect, value)
@@ -251,7 +253,7 @@ function converting(
   return {
     sent: bytesOf(embedding.request(value, modelName)),
     convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
-    output,
+    output: () => output(upstream),
   }
 }
 

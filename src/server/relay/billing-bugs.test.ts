@@ -312,4 +312,22 @@ forEachDatabase('money is safe', (open) => {
     }
     expectRefusal(await post(setup, poor, chatBody(model, { max_tokens: 100, n: 6 })), insufficient)
   })
+
+  test('searches that Anthropic may make are held back', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { type: 14 })
+    // One search costs 5000 points.
+    const { key } = await aClient(setup, { quota: 6000 })
+    const search = (over: object) =>
+      post(
+        setup,
+        { key },
+        chatBody(model, { max_tokens: 9, tools: [{ type: 'web_search_20250305', ...over }] }),
+        { path: '/v1/messages' },
+      )
+    expect((await search({ name: 'web_search', max_uses: 2 })).status).toBe(403)
+    setup.upstream.seen()
+    await search({ name: 'web_search' })
+    expect(setup.upstream.seen()).toHaveLength(1)
+  })
 })

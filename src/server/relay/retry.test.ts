@@ -14,6 +14,7 @@ import {
   heldPoints,
   post,
   requestIdOf,
+  startScriptedUpstream,
   stream,
   textOf,
   type RelaySetup,
@@ -90,6 +91,26 @@ forEachDatabase('trying another channel', (open) => {
         const { model, client } = await failingFirst(words)
         const answer = await stream(setup, client, chatBody(model))
         expect(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
+      },
+    )
+
+    test.each(['{}', '{"detail":"model overloaded","choices":[]}', '{"msg":"x","success":false}'])(
+      'when a good status answers nothing: %s',
+      async (text) => {
+        const upstream = await startScriptedUpstream((request, response) => {
+          const isStream = request.headers.accept === 'text/event-stream'
+          response.writeHead(200, { 'content-type': request.headers.accept })
+          response.end(isStream ? `data: ${text}\n\ndata: [DONE]\n\n` : text)
+        })
+        const { model, working, client } = await failingFirst('', { base_url: upstream.url })
+        const whole = await post(setup, client, chatBody(model))
+        // In a stream a chunk without choices may be anything.
+        const streamed = text === '{}' ? [] : [await stream(setup, client, chatBody(model))]
+        await upstream.close()
+        for (const answer of [whole, ...streamed]) {
+          const { log, quota } = await bookedCall(setup, requestIdOf(answer))
+          expect({ quota, channel: log.channel_id }).toEqual({ quota: 18, channel: working })
+        }
       },
     )
 
@@ -284,7 +305,7 @@ forEachDatabase('trying another channel', (open) => {
     test.each([
       ['a model without a price', {}, 403],
       ['a type that is not spoken', { type: 43 }, 501],
-      ['an address that may not be reached', {}, 502],
+      ['an address that may not be reached', {}, 500],
       ['a refusal', { words: 'fail-400' }, 400],
       ['channels that all fail', { words: 'fail-503' }, 503],
     ])('%s', async (what, over, status) => {

@@ -257,7 +257,7 @@ forEachDatabase('a stream', (open) => {
       ['empty-204', 502, 'bad_response_status_code'],
       ['fail-html', 502, 'bad_response_status_code'],
       ['redirect', 502, 'bad_response_status_code'],
-      ['fail-cut', 502, 'upstream_unreachable'],
+      ['fail-cut', 500, 'do_request_failed'],
       ['cut-after-0', 502, 'upstream_cut'],
       ['bomb', 500, 'unmarshal_response_body_failed'],
       ['fail-500+gzip', 500, 'code_500'],
@@ -272,12 +272,16 @@ forEachDatabase('a stream', (open) => {
       await expectNothingCharged(setup, own)
     })
 
-    test('an upstream that is not there: 502', async () => {
+    test('an upstream that is not there: 500', async () => {
       const own = await aClient(setup)
       const model = aModel()
       await aRoute(setup, model, { base_url: 'http://127.0.0.1:9' })
       const answer = await post(setup, own, chatBody(model, { stream: true }))
-      expectRefusal(answer, { code: 'upstream_unreachable', status: 502 })
+      expectRefusal(answer, {
+        code: 'upstream_unreachable',
+        wireCode: 'do_request_failed',
+        status: 500,
+      })
       await expectNothingCharged(setup, own)
     })
   })

@@ -14,6 +14,7 @@ import { mayUseOtherKey } from './routing/key-turns.ts'
 import type { AttemptResult } from './routing/health.ts'
 import { nextChannel, noChannel, routeOf, routeTo, trialOf, waitError } from './routing/route.ts'
 import type { Route } from './routing/route.ts'
+import { refuseUnpriced } from './routing/unpriced.ts'
 import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
 import {
@@ -45,6 +46,7 @@ export async function relayText(
   const read = await readTextCall(parts, call, asked)
   const figures = figuresOf(read)
   if ('field' in figures) throw fieldRefusal(figures)
+  refuseUnpriced(read)
   const text: TextCall = { ...read, figures }
   if (asked.surface.task === 'responses') await followResponse(parts, call, text)
   await runAttempts(parts, call, text)
@@ -103,11 +105,11 @@ const fieldRefusal = ({ field, isMissing }: FieldProblem): AppError =>
   new AppError(isMissing ? 'relay_field_required' : 'relay_field_invalid', { field })
 
 function figuresOf(read: Omit<TextCall, 'figures'>): RequestFigures | FieldProblem {
-  const { body } = read
+  const { body, model } = read
   const { surface, isStream } = read.asked
   if (surface.figures !== undefined) return surface.figures(read)
   if (surface.dialect !== 'gemini') return readFigures(body, surface)
-  const figures = geminiFigures(body, surface.required)
+  const figures = geminiFigures(body, { required: surface.required, model })
   return 'field' in figures ? figures : { ...figures, isStream: isStream ?? false }
 }
 

@@ -4,12 +4,14 @@ import { costOf, findPrice } from '../ledger/price.ts'
 import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
 import {
   aClient,
+  aModel,
   aRoute,
   aServedModel,
   bookedCall,
   chatBody,
   post,
   requestIdOf,
+  startScriptedUpstream,
   stream,
   type RelaySetup,
 } from '../test/relay-setup.ts'
@@ -234,5 +236,53 @@ describe('B28, B29', () => {
     })
     await Promise.all([...figures, ...refusals])
     expect(await together).toEqual(alone)
+  })
+})
+
+describe('searches in a stream of Anthropic’s', () => {
+  let setup: RelaySetup
+  useRelaySetup((started) => (setup = started))
+
+  const result = (content: unknown) => ({ type: 'web_search_tool_result', content })
+  const begun = [
+    {
+      type: 'message_start',
+      message: {
+        usage: { input_tokens: 11, output_tokens: 1, server_tool_use: { web_search_requests: 0 } },
+      },
+    },
+    ...[result([]), result([]), result({ error_code: 'unavailable' })].map((block, index) => ({
+      type: 'content_block_start',
+      index,
+      content_block: block,
+    })),
+  ]
+  const told = (web_search_requests: number) => [
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn' },
+      usage: { output_tokens: 7, server_tool_use: { web_search_requests } },
+    },
+    { type: 'message_stop' },
+  ]
+
+  test.each([
+    ['that is cut are those that brought something', [], 2],
+    ['that is whole are those it tells of', told(1), 1],
+  ])('%s', async (_what, end, searches) => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const events = [...begun, ...end].map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      response.write(events.join(''), () => response.destroy())
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type: 14, base_url: upstream.url })
+    const body = { ...chatBody(model), max_tokens: 9 }
+    const answer = await stream(setup, await aClient(setup), body, { path: '/v1/messages' })
+    const { detail } = await bookedCall(setup, requestIdOf(answer))
+    expect(detail.lines).toContainEqual(
+      expect.objectContaining({ kind: 'tool', name: 'web_search', count: searches }),
+    )
+    await upstream.close()
   })
 })

@@ -66,7 +66,7 @@ forEachDatabase('a whole answer', (open) => {
         'x-oneapi-request-id': 'theirs',
         location: '/elsewhere',
       })
-      response.end('{"usage":{"prompt_tokens":1,"completion_tokens":1}}')
+      response.end('{"choices":[{}],"usage":{"prompt_tokens":1,"completion_tokens":1}}')
     })
     const model = aModel()
     await aRoute(setup, model, { base_url: upstream.url })
@@ -170,7 +170,7 @@ forEachDatabase('a whole answer', (open) => {
       ['answers with a page', 'html-200', 500, 'unmarshal_response_body_failed'],
       ['smiles and refuses', 'error-200', 502, 'refused_with_200'],
       ['sends us elsewhere', 'redirect', 502, 'bad_response_status_code'],
-      ['hangs up', 'fail-cut', 502, 'upstream_unreachable'],
+      ['hangs up', 'fail-cut', 500, 'do_request_failed'],
       ['breaks off', 'cut-after-20', 502, 'upstream_cut'],
       ['announces more than it sends', 'bad-length-long', 502, 'upstream_cut'],
       ['announces less than it sends', 'bad-length-short', 500, 'unmarshal_response_body_failed'],
@@ -232,7 +232,7 @@ forEachDatabase('a whole answer', (open) => {
       ['deflate', zlib.deflateSync],
       ['zstd', zlib.zstdCompressSync],
     ] as const)('is unpacked from %s', async (encoding, pack) => {
-      const body = '{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
+      const body = '{"choices":[{}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
       const upstream = await startScriptedUpstream((_request, response) => {
         response.writeHead(200, { 'content-encoding': encoding })
         response.end(pack(Buffer.from(body)))

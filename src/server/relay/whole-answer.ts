@@ -91,10 +91,10 @@ export async function measureAnswer(
   charge: Charge,
   { answer, prompt, upstream }: { answer: Answer; prompt: Prompt; upstream: Reading },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
-  const body = await decodedBody(answer)
+  const sent = await decodedBody(answer)
   const reading =
-    body === null ? { kind: 'malformed' as const } : upstream.look(body, USAGE_TOKENS_MAX)
-  if (body === null || reading.kind === 'malformed') {
+    sent === null ? { kind: 'malformed' as const } : upstream.look(sent, USAGE_TOKENS_MAX)
+  if (sent === null || reading.kind === 'malformed') {
     return failedAttempt(call.language, 'unreadable')
   }
   if (reading.kind === 'error') {
@@ -103,6 +103,7 @@ export async function measureAnswer(
     const told = Buffer.from(JSON.stringify({ error: reading.error }))
     return refused(call, charge, { ...answer, status, body: told })
   }
+  const { body = sent } = reading
   const { usage } = reading.usage
   if (usage === null && prompt.estimate !== null) {
     return { body, used: prompt.estimate, source: 'estimated' }

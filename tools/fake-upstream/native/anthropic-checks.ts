@@ -57,12 +57,33 @@ function problemOf(json: Json, isCount: boolean, isBeta: boolean): string | null
     if (thinking.budget_tokens >= limit) return '`max_tokens` must exceed the thinking budget'
   }
   const messages = listOf(json.messages).map(objectOf)
+  if (thinking.type === 'enabled') {
+    const problem = thinkingProblem(json, messages)
+    if (problem !== null) return problem
+  }
+  const tools = listOf(json.tools).map(objectOf)
+  if (tools.some(({ name }) => !PLAIN.test(String(name)))) return 'tools.name: pattern'
   if (messages.length === 0) return 'messages: at least one message is required'
   if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role'
   return (
     messages.map((message, at) => messageProblem(message, messages[at - 1], at)).find(Boolean) ??
     null
   )
+}
+
+const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** What goes with no thinking, and the thought that a turn with calls must have begun with. */
+function thinkingProblem(json: Json, messages: Json[]): string | null {
+  if ((json.temperature ?? 1) !== 1) return '`temperature` may only be set to 1 with thinking'
+  if (['any', 'tool'].includes(String(objectOf(json.tool_choice).type))) {
+    return 'Thinking may not be enabled when tool_choice forces tool use.'
+  }
+  const [open, results] = messages.slice(-2)
+  const [result] = listOf(results?.content).map(objectOf)
+  const [first] = listOf(open?.content).map(objectOf)
+  if (result?.type !== 'tool_result' || String(first?.type).includes('thinking')) return null
+  return `Expected \`thinking\` or \`redacted_thinking\`, but found \`${String(first?.type)}\``
 }
 
 function messageProblem(message: Json, before: Json | undefined, at: number): string | null {
@@ -76,6 +97,9 @@ function messageProblem(message: Json, before: Json | undefined, at: number): st
   if (blocks.length === 0) return `${where}: content must not be empty`
   for (const block of blocks) {
     if (!BLOCKS.has(String(block.type))) return `${where}: unknown block ${String(block.type)}`
+    if (block.type === 'tool_use' && !PLAIN.test(String(block.id))) {
+      return `${where}: tool_use.id: String should match pattern`
+    }
     if (block.type === 'text' && String(block.text).trim() === '') {
       return `${where}: text content blocks must be non-empty`
     }

@@ -71,6 +71,8 @@ function ignoreHints(request: Members): void {
   }
 }
 
+const THINKING_TYPES = ['enabled', 'adaptive', 'between_tools', 'disabled']
+
 function readThinking(request: Members, config: Members | null): Thinking | null {
   const word = config?.text('effort') ?? null
   const effort = EFFORTS.find((name) => name === word)
@@ -80,7 +82,9 @@ function readThinking(request: Members, config: Members | null): Thinking | null
   const tokens = thinking?.count('budget_tokens') ?? null
   thinking?.ignore('display')
   thinking?.done()
-  if (type === 'disabled') return { kind: 'off' }
+  if (type !== null && !THINKING_TYPES.includes(type)) throw unsupportedField('thinking.type')
+  // Between calls only is the least there is; Anthropic itself replaces it so for other models.
+  if (type === 'disabled' || type === 'between_tools') return { kind: 'off' }
   if (effort !== undefined) return { kind: 'effort', effort }
   if (type === null) return null
   return tokens === null ? { kind: 'adaptive' } : { kind: 'budget', tokens }
@@ -169,18 +173,18 @@ function readUser(message: Members): UserPart[] {
   if (typeof content === 'string') return [plainText(content)]
   return message
     .objects('content')
-    .map((block) =>
-      block.text('type') === 'tool_result' ? readResult(block) : readTextOrMedia(block),
+    .flatMap((block): UserPart[] =>
+      block.text('type') === 'tool_result' ? [readResult(block)] : readTextOrMedia(block),
     )
 }
 
-function readTextOrMedia(block: Members): TextPart | MediaPart {
+function readTextOrMedia(block: Members): (TextPart | MediaPart)[] {
   const type = block.textOrThrow('type')
-  if (type === 'text') return readText(block)
+  if (type === 'text') return [readText(block)]
   if (type !== 'image' && type !== 'document') throw unsupportedField(block.place('type'))
   const source = block.object('source')
   if (source === null) throw invalidField(block.place('source'))
-  block.ignore('context')
+  const title = block.text('title')
   const citations = block.object('citations')
   if (citations?.flag('enabled') === true) throw unsupportedField(block.place('citations'))
   const read: MediaPart = {
@@ -188,11 +192,12 @@ function readTextOrMedia(block: Members): TextPart | MediaPart {
     at: block.at,
     source: readSource(source, type),
     detail: null,
-    title: block.text('title'),
+    title,
     cache: readCache(block),
   }
+  const words = [read.source.from === 'text' ? title : null, block.text('context')]
   block.done()
-  return read
+  return [...words.filter((text) => text !== null).map(plainText), read]
 }
 
 function readSource(source: Members, family: 'image' | 'document'): MediaSource {
@@ -218,7 +223,7 @@ function readResult(block: Members): ToolResultPart {
   const parts =
     typeof content === 'string'
       ? [plainText(content)]
-      : block.objects('content').map(readTextOrMedia)
+      : block.objects('content').flatMap(readTextOrMedia)
   const read: ToolResultPart = {
     kind: 'toolResult',
     callId: block.textOrThrow('tool_use_id'),

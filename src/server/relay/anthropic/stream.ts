@@ -1,3 +1,4 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type {
   AnswerReading,
@@ -55,6 +56,8 @@ export class AnthropicStream implements StreamFollower {
 
   private readonly tokensMax: number
   private figures: JsonRecord = {}
+  /** Searches that have brought results: a stream that breaks off never tells their number. */
+  private searches = 0
   private hasStopReason = false
   private flaw: StreamFlaw = null
 
@@ -89,7 +92,11 @@ export class AnthropicStream implements StreamFollower {
     }
     if (chunk.kind === 'error') this.flaw = 'error-chunk'
     const value = chunk.value ?? {}
-    if (value.type === 'message_start') this.take(recordOr(value.message).usage)
+    if (value.type === 'message_start') this.take(withoutTools(recordOr(value.message).usage))
+    if (value.type === 'content_block_start' && isSearch(value.content_block)) {
+      this.searches += 1
+      if (this.usage.fault !== 'absent') this.measure()
+    }
     if (value.type === 'message_delta') {
       this.take(value.usage)
       this.hasStopReason ||= typeof recordOr(value.delta).stop_reason === 'string'
@@ -107,11 +114,32 @@ export class AnthropicStream implements StreamFollower {
     return outcomeOf({ flaw, isComplete, usage }, ending)
   }
 
+  get extras(): UsedExtras {
+    return this.searches === 0 ? {} : { tools: { web_search: this.searches } }
+  }
+
   private take(usage: unknown): void {
     if (!isRecord(usage)) return
     this.figures = joinedUsage(this.figures, usage)
-    this.usage = readAnthropicUsage(this.figures, this.tokensMax)
+    this.measure()
   }
+
+  private measure(): void {
+    const { figures, searches } = this
+    const server_tool_use = figures.server_tool_use ?? { web_search_requests: searches }
+    this.usage = readAnthropicUsage({ ...figures, server_tool_use }, this.tokensMax)
+  }
+}
+
+/** At its beginning a message says that no tool has run, which only its end can know. */
+function withoutTools(usage: unknown): unknown {
+  return isRecord(usage) ? { ...usage, server_tool_use: null } : usage
+}
+
+/** The results of a search; one that failed is not charged. Source: "Web search tool: pricing". */
+function isSearch(block: unknown): boolean {
+  const { type, content } = recordOr(block)
+  return type === 'web_search_tool_result' && Array.isArray(content)
 }
 
 /** A whole message as the events it could have come in, but for the last, which says it is whole. */

@@ -1,10 +1,20 @@
-import type { ChatRequest, Effort } from '../canonical/chat-request.ts'
+import {
+  effortOfBudget,
+  type AssistantPart,
+  type ChatRequest,
+  type Effort,
+  type Message,
+  type Thinking,
+} from '../canonical/chat-request.ts'
+import { ownSignature } from '../canonical/signature.ts'
+import { turnsOf } from '../canonical/turns.ts'
 import { cannotSay } from '../dialect/field-names.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import { present, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * How Claude models are told to think, which has changed with them. Source: Anthropic's
- * documentation, "Extended thinking" and "Effort":
+ * documentation, "Extended thinking", "Adaptive thinking" and "Effort", and the migration guides of
+ * the models from 4.7 on:
  *
  * - up to 3.5: not at all
  * - 3.7 to 4.5: by a budget of tokens, at least 1024 and less than `max_tokens`
@@ -12,15 +22,34 @@ import type { JsonRecord } from '../json/json-value.ts'
  */
 type Way = 'none' | 'budget' | 'adaptive'
 
-const NONE = /claude-(?:instant|2|3-(?:5|opus|sonnet|haiku))/
-const BUDGET =
-  /claude-(?:3-7|(?:opus|sonnet|haiku)-4(?:-(?:[0-5]|\d{8}))?(?![\d])(?!-(?:[6-9]|\d\d(?!\d))))/
+/** `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`, `claude-opus-4.7`, `claude-v2:1`. */
+const VERSION = /claude-(?:[a-z]+-)?v?(\d+)(?:-(\d{1,2})(?!\d))?/
 
-const wayOf = (model: string): Way => {
-  const name = model.replaceAll('.', '-')
-  if (NONE.test(name)) return 'none'
-  return BUDGET.test(name) ? 'budget' : 'adaptive'
+interface Claude {
+  /** With hyphens where some write dots. */
+  name: string
+  /** 406 is 4.6; null: the name says none. */
+  version: number | null
 }
+
+function claudeOf(model: string): Claude {
+  const name = model.replaceAll('.', '-')
+  const found = VERSION.exec(name)
+  const version = found === null ? null : Number(found[1]) * 100 + Number(found[2] ?? 0)
+  return { name, version }
+}
+
+const isBefore = ({ version }: Claude, other: number): boolean =>
+  version !== null && version < other
+
+function wayOf(claude: Claude): Way {
+  if (isBefore(claude, 307)) return 'none'
+  return isBefore(claude, 406) ? 'budget' : 'adaptive'
+}
+
+/** Claude by its own name, from 4.7 on: nothing of it is to be said to those who only imitate it. */
+const isClaudeSince407 = (claude: Claude): boolean =>
+  claude.name.includes('claude') && !isBefore(claude, 407)
 
 const BUDGET_MIN = 1024
 const BUDGETS: Readonly<Record<Effort, number>> = {
@@ -32,12 +61,9 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
   max: 16_384,
 }
 
-/** The least effort has another name here. */
-const effortWord = (effort: Effort): string => (effort === 'minimal' ? 'low' : effort)
-
 /** What an answer may be long when the client does not say, and must. */
 export const defaultMaxTokens = (model: string): number =>
-  /claude-(?:instant|2|3-(?:opus|sonnet|haiku))/.test(model.replaceAll('.', '-')) ? 4096 : 8192
+  isBefore(claudeOf(model), 305) ? 4096 : 8192
 
 export interface ThinkingWords {
   thinking: JsonRecord | null
@@ -50,17 +76,73 @@ export function thinkingWords(request: ChatRequest, model: string): ThinkingWord
   const { thinking, maxCompletionTokens } = request
   const maxTokens = maxCompletionTokens ?? defaultMaxTokens(model)
   const plain: ThinkingWords = { thinking: null, effort: null, maxTokens }
-  if (thinking === null || thinking.kind === 'off') return plain
-  const way = wayOf(model)
+  if (thinking === null) return plain
+  const claude = claudeOf(model)
+  if (thinking.kind === 'off') return { ...plain, thinking: thinkingOff(request, claude) }
+  const way = wayOf(claude)
   if (way === 'none') throw cannotSay(request, 'thinking')
-  if (way === 'adaptive') {
-    const effort = thinking.kind === 'effort' ? effortWord(thinking.effort) : null
-    return { thinking: { type: 'adaptive' }, effort, maxTokens }
-  }
+  if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, claude) }
+  if (isForced(request) || !canGoOnThinking(request.messages)) return plain
   const asked = thinking.kind === 'effort' ? BUDGETS[thinking.effort] : BUDGETS.medium
   const tokens = thinking.kind === 'budget' ? Math.max(thinking.tokens, BUDGET_MIN) : asked
   return withBudget(tokens, request, maxTokens)
 }
+
+/** Models that answer `disabled` with an error. */
+const ALWAYS_THINKS = /claude-(?:fable|mythos|opus-5-5)/
+/** "To turn thinking off on this model, send `between_tools`." */
+const THINKS_BETWEEN_TOOLS = /claude-sonnet-5-5/
+
+/** Up to 4.8 models think only when told to. */
+function thinkingOff(request: ChatRequest, claude: Claude): JsonRecord | null {
+  if (ALWAYS_THINKS.test(claude.name)) throw cannotSay(request, 'thinking')
+  if (THINKS_BETWEEN_TOOLS.test(claude.name)) return { type: 'between_tools' }
+  return isBefore(claude, 500) ? null : { type: 'disabled' }
+}
+
+/** From 4.7 on thoughts are kept back where nobody asks for their summary. */
+function adaptiveWords(
+  request: ChatRequest,
+  thinking: Exclude<Thinking, { kind: 'off' }>,
+  claude: Claude,
+): Pick<ThinkingWords, 'thinking' | 'effort'> {
+  const effort = effortWord(thinking, claude)
+  if (isBefore(claude, 500) && isForced(request)) return { thinking: null, effort }
+  const display = isClaudeSince407(claude) ? 'summarized' : null
+  return { thinking: { type: 'adaptive', ...present({ display }) }, effort }
+}
+
+function effortWord(thinking: Exclude<Thinking, { kind: 'off' }>, claude: Claude): string | null {
+  if (thinking.kind === 'adaptive') return null
+  const effort = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
+  // The least has another name here, and the last but one came with 4.7.
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' && isBefore(claude, 407) ? 'high' : effort
+}
+
+/** "Thinking may not be enabled when tool_choice forces tool use": the call begins the answer. */
+const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
+  tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool')
+
+/**
+ * A turn whose calls are being answered must have begun with a thought where there is a budget:
+ * "Expected `thinking` or `redacted_thinking`, but found `tool_use`". Clients that do not hand
+ * thoughts back, as most of OpenAI's, are answered without one until the turn is over.
+ */
+function canGoOnThinking(messages: readonly Message[]): boolean {
+  let isOpen = false
+  for (const { role, parts } of turnsOf(messages).toReversed()) {
+    if (role === 'user' && !parts.some(({ kind }) => kind === 'toolResult')) break
+    if (role === 'assistant' && parts.some(isOwnThought)) return true
+    isOpen = true
+  }
+  return !isOpen
+}
+
+/** One that Anthropic has sealed, or hidden, and so takes back. */
+export const isOwnThought = (part: AssistantPart): boolean =>
+  part.kind === 'thinking' &&
+  (part.redacted !== null || ownSignature(part.signature, 'anthropic') !== null)
 
 /** A limit that the client has set bounds the thinking; one of ours makes room for it. */
 function withBudget(tokens: number, request: ChatRequest, maxTokens: number): ThinkingWords {
@@ -72,4 +154,20 @@ function withBudget(tokens: number, request: ChatRequest, maxTokens: number): Th
   // There is no room to think in.
   if (budget < BUDGET_MIN) return { thinking: null, effort: null, maxTokens }
   return { thinking: { type: 'enabled', budget_tokens: budget }, effort: null, maxTokens }
+}
+
+/**
+ * The figures for sampling that a model takes. Sources: "Extended thinking", "Feature
+ * compatibility"; the migration guides of 4.5 (not both figures) and 4.7 (none any more).
+ */
+export function samplingWords(
+  { temperature, topP, topK }: ChatRequest,
+  model: string,
+  isThinking: boolean,
+): JsonRecord {
+  const claude = claudeOf(model)
+  const isClaude = claude.name.includes('claude')
+  if (isClaudeSince407(claude) || (isClaude && isThinking)) return {}
+  const isEither = isClaude && !isBefore(claude, 400) && temperature !== null
+  return present({ temperature, top_p: isEither ? null : topP, top_k: topK })
 }

@@ -1,12 +1,15 @@
 import {
   checkedFigures,
+  NO_FIGURES,
   NO_USAGE,
   usageOfParts,
   usageRefused,
+  type SeparateFigures,
   type TokenUsage,
+  type UsageFault,
   type UsageReading,
 } from '../canonical/token-usage.ts'
-import { isRecord, present, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * Anthropic's usage: what was read from and written to the cache stands beside `input_tokens`, what
@@ -16,41 +19,77 @@ import { isRecord, present, recordOr, type JsonRecord } from '../json/json-value
 export function readAnthropicUsage(value: unknown, tokensMax: number): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
-  const written = recordOr(value.cache_creation)
   const figures = checkedFigures(
     {
-      input: value.input_tokens,
-      output: value.output_tokens,
-      read: value.cache_read_input_tokens,
-      written: value.cache_creation_input_tokens,
-      minutes: written.ephemeral_5m_input_tokens,
-      hour: written.ephemeral_1h_input_tokens,
       thought: recordOr(value.output_tokens_details).thinking_tokens,
       searches: recordOr(value.server_tool_use).web_search_requests,
     },
     () => tokensMax,
   )
   if (typeof figures === 'string') return usageRefused(figures)
-  const { input, output, read } = figures
-  if (input === null || output === null) return usageRefused('shape')
-  const hour = figures.hour ?? 0
-  const total = figures.written ?? (figures.minutes ?? 0) + hour
-  // What was written in all includes what was written for an hour.
-  if (hour > total) return usageRefused('inconsistent')
+  let sum = NO_FIGURES
+  for (const run of [value, ...arrayOr(value.iterations).filter(isBeside)]) {
+    const parts = partsOf(run, tokensMax)
+    if (typeof parts === 'string') return usageRefused(parts)
+    sum = {
+      ...sum,
+      freshTokens: sum.freshTokens + parts.freshTokens,
+      cachedTokens: sum.cachedTokens + parts.cachedTokens,
+      cacheWriteTokens: sum.cacheWriteTokens + parts.cacheWriteTokens,
+      cacheWriteHourTokens: sum.cacheWriteHourTokens + parts.cacheWriteHourTokens,
+      answerTokens: sum.answerTokens + parts.answerTokens,
+    }
+  }
   return usageOfParts(
     {
-      freshTokens: input,
-      cachedTokens: read ?? 0,
-      cacheWriteTokens: total - hour,
-      cacheWriteHourTokens: hour,
-      answerTokens: output,
-      thoughtTokens: 0,
+      ...sum,
       thoughtInsideTokens: figures.thought ?? 0,
       // Searches that were made, not tools that were offered.
       extras: figures.searches ? { tools: { web_search: figures.searches } } : {},
     },
     tokensMax,
   )
+}
+
+/**
+ * Runs of the model beside the answer's own, which the figures at the top leave out: what summed up
+ * a long conversation, and what advised. Source: Anthropic's SDK, `BetaIterationsUsage`, and
+ * "Advisor tool: usage and billing".
+ */
+const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
+
+const isBeside = (run: unknown): run is JsonRecord => isRecord(run) && BESIDE.has(run.type)
+
+type Parts = Omit<SeparateFigures, 'thoughtTokens' | 'thoughtInsideTokens' | 'extras'>
+
+/** What one run of the model took, or why its figures cannot be believed. */
+function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
+  const written = recordOr(run.cache_creation)
+  const figures = checkedFigures(
+    {
+      input: run.input_tokens,
+      output: run.output_tokens,
+      read: run.cache_read_input_tokens,
+      written: run.cache_creation_input_tokens,
+      minutes: written.ephemeral_5m_input_tokens,
+      hour: written.ephemeral_1h_input_tokens,
+    },
+    () => tokensMax,
+  )
+  if (typeof figures === 'string') return figures
+  const { input, output, read } = figures
+  if (input === null || output === null) return 'shape'
+  const hour = figures.hour ?? 0
+  const total = figures.written ?? (figures.minutes ?? 0) + hour
+  // What was written in all includes what was written for an hour.
+  if (hour > total) return 'inconsistent'
+  return {
+    freshTokens: input,
+    cachedTokens: read ?? 0,
+    cacheWriteTokens: total - hour,
+    cacheWriteHourTokens: hour,
+    answerTokens: output,
+  }
 }
 
 /** The figures of a stream: each event repeats those that have changed since the first. */

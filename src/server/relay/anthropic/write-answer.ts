@@ -75,11 +75,22 @@ function writePart(part: AnswerPart): JsonRecord[] {
   }
 }
 
+/** Events that begin or continue a block which is no call. */
+const BLOCKS: ReadonlySet<ChatEvent['kind']> = new Set([
+  'text',
+  'refusal',
+  'image',
+  'thinking',
+  'signature',
+  'redacted',
+])
+
 type BlockKind = 'text' | 'thinking' | 'call'
 
 /**
  * Blocks come one after the other, never side by side. A call whose pieces arrive while another is
  * open waits until that one is closed, which is when the next thing begins, or the answer ends.
+ * What is said between the pieces of a call's arguments waits until they are whole.
  */
 export class AnthropicStreamWriter implements StreamWriter {
   private readonly head: StreamHead
@@ -90,6 +101,8 @@ export class AnthropicStreamWriter implements StreamWriter {
   private openText = ''
   /** Calls that have begun while another was open: their names and what has come of them. */
   private readonly waiting = new Map<number, { id: string; name: string; text: string }>()
+  /** What has been said between the pieces of calls. */
+  private readonly said: ChatEvent[] = []
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
   constructor(head: StreamHead) {
@@ -99,6 +112,10 @@ export class AnthropicStreamWriter implements StreamWriter {
   write(event: ChatEvent): StreamPiece[] {
     // Another answer than the first has no place here.
     if ('choice' in event && event.choice > 0) return []
+    if (BLOCKS.has(event.kind) && this.hasHalfCall()) {
+      this.said.push(event)
+      return []
+    }
     switch (event.kind) {
       case 'start':
         return [this.start(event.id)]
@@ -176,7 +193,15 @@ export class AnthropicStreamWriter implements StreamWriter {
       pieces.push(...this.closeOpen())
     }
     this.waiting.clear()
-    return pieces
+    for (const event of this.said.splice(0)) pieces.push(...this.write(event))
+    return [...pieces, ...this.closeOpen()]
+  }
+
+  /** Whether arguments are still to come; those that are a whole object have come to their end. */
+  private hasHalfCall(): boolean {
+    if (this.open !== 'call') return false
+    const texts = [this.openText, ...[...this.waiting.values()].map(({ text }) => text)]
+    return texts.some((text) => !isRecord(parseJson(text)))
   }
 
   private closeOpen(): StreamPiece[] {
@@ -197,8 +222,7 @@ export class AnthropicStreamWriter implements StreamWriter {
 
   private beginCall(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
     const { call, id, name, signature } = event
-    // Arguments that are a whole object have come to their end.
-    if (this.open === 'call' && !isRecord(parseJson(this.openText))) {
+    if (this.hasHalfCall()) {
       this.waiting.set(call, { id, name, text: '' })
       return []
     }

@@ -9,21 +9,22 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { mediaFamily } from '../canonical/media.ts'
+import { plainName } from '../canonical/plain-name.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
-import { thinkingWords } from './thinking.ts'
+import { isOwnThought, samplingWords, thinkingWords } from './thinking.ts'
 
 const TEMPERATURE_MAX = 1
 const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 
 /**
  * The request as Anthropic takes it. Source: Anthropic's API reference, "Create a message". What
- * its rules add: turns alternate and begin with the user, texts are not empty, `max_tokens` is
- * there.
+ * its rules add: turns alternate and begin with the user, texts are not empty, names and ids are
+ * plain, `max_tokens` is there.
  */
 export function writeAnthropicRequest(request: ChatRequest, to: Target): JsonRecord {
   refuseTheUnsayable(request)
@@ -32,19 +33,16 @@ export function writeAnthropicRequest(request: ChatRequest, to: Target): JsonRec
   const format = output?.kind === 'schema' ? { type: 'json_schema', schema: output.schema } : null
   const config = present({ effort, format })
   const blocks = system.filter(hasText)
+  const stop = request.stop.filter((text) => text !== '')
   return {
     model: to.model,
     max_tokens: maxTokens,
     ...(blocks.length === 0 ? {} : { system: blocks.map(writeText) }),
     messages: messagesOf(request.messages),
     ...toolsOf(request),
-    ...present({
-      temperature: request.temperature,
-      top_p: request.topP,
-      top_k: request.topK,
-      thinking,
-    }),
-    ...(request.stop.length === 0 ? {} : { stop_sequences: request.stop }),
+    ...samplingWords(request, to.model, thinking !== null && thinking.type !== 'disabled'),
+    ...present({ thinking }),
+    ...(stop.length === 0 ? {} : { stop_sequences: stop }),
     ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
     ...(request.userId === null ? {} : { metadata: { user_id: request.userId } }),
     ...(to.isStream ? { stream: true } : {}),
@@ -59,8 +57,12 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.seed !== null) throw cannotSay(request, 'seed')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output?.kind === 'json') throw cannotSay(request, 'output')
+  // "stop_sequences: each stop sequence must contain non-whitespace".
+  if (request.stop.some(isBlank)) throw cannotSay(request, 'stop')
   if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
 }
+
+const isBlank = (text: string): boolean => text !== '' && text.trim() === ''
 
 const cacheOf = (cache: CacheMark | null): JsonRecord =>
   cache === null
@@ -84,7 +86,7 @@ function toolsOf(request: ChatRequest): JsonRecord {
   const choice = chosen ?? (parallelTools === false ? { type: 'auto' } : null)
   return {
     tools: tools.map(({ name, description, schema, isStrict, cache }) => ({
-      name,
+      name: plainName(name),
       ...present({ description, strict: isStrict }),
       input_schema: { type: 'object', ...schema },
       ...cacheOf(cache),
@@ -97,21 +99,28 @@ function toolsOf(request: ChatRequest): JsonRecord {
 
 function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
   if (choice === null) return null
-  if (choice.kind === 'tool') return { type: 'tool', name: choice.name }
+  if (choice.kind === 'tool') return { type: 'tool', name: plainName(choice.name) }
   return { type: choice.kind === 'required' ? 'any' : choice.kind }
 }
 
-/** What stands first when the conversation does not begin with the user. */
-const OPENING = { role: 'user', content: [{ type: 'text', text: '.' }] }
+/** What the user says who says nothing, or who should have begun the conversation. */
+const NOTHING_SAID: readonly JsonRecord[] = [{ type: 'text', text: '.' }]
 
 function messagesOf(messages: readonly Message[]): JsonRecord[] {
-  const turns = turnsOf(messages.map(withoutNothing).filter(({ parts }) => parts.length > 0))
+  const turns = turnsOf(messages.map(withoutNothing).filter(isTurn))
   const written = turns.map((turn) => ({
     role: turn.role,
-    content: turn.role === 'user' ? turn.parts.map(writeUser) : turn.parts.map(writeAssistant),
+    content: turn.role === 'user' ? userContent(turn.parts) : turn.parts.map(writeAssistant),
   }))
-  return turns[0]?.role === 'assistant' ? [OPENING, ...written] : written
+  const isBegun = turns[0]?.role !== 'assistant'
+  return isBegun ? written : [{ role: 'user', content: NOTHING_SAID }, ...written]
 }
+
+/** A user who says nothing still asks for an answer; without the turn the assistant's would go on. */
+const isTurn = ({ role, parts }: Message): boolean => role === 'user' || parts.length > 0
+
+const userContent = (parts: readonly UserPart[]): readonly JsonRecord[] =>
+  parts.length === 0 ? NOTHING_SAID : parts.map(writeUser)
 
 /** Without empty texts, and thoughts that are not Anthropic's own and so mean nothing to it. */
 function withoutNothing(message: Message): Message {
@@ -122,8 +131,7 @@ function withoutNothing(message: Message): Message {
 
 function isSomething(part: AssistantPart): boolean {
   if (part.kind === 'text') return hasText(part)
-  if (part.kind !== 'thinking') return true
-  return part.redacted !== null || ownSignature(part.signature, 'anthropic') !== null
+  return part.kind !== 'thinking' || isOwnThought(part)
 }
 
 function writeUser(part: UserPart): JsonRecord {
@@ -145,7 +153,7 @@ function writeResult({ callId, parts, isError, cache }: ToolResultPart): JsonRec
     .map((part) => (part.kind === 'text' ? writeText(part) : writeMedia(part)))
   return {
     type: 'tool_result',
-    tool_use_id: callId,
+    tool_use_id: plainName(callId),
     ...(content.length === 0 ? {} : { content }),
     ...(isError ? { is_error: true } : {}),
     ...cacheOf(cache),
@@ -165,8 +173,13 @@ function writeAssistant(part: AssistantPart): JsonRecord {
     }
     case 'toolCall': {
       const input = parseJson(part.argumentsJson)
-      const { id, name, cache } = part
-      return { type: 'tool_use', id, name, input: isRecord(input) ? input : {}, ...cacheOf(cache) }
+      return {
+        type: 'tool_use',
+        id: plainName(part.id),
+        name: plainName(part.name),
+        input: isRecord(input) ? input : {},
+        ...cacheOf(part.cache),
+      }
     }
     default:
       return part satisfies never

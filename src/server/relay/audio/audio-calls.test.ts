@@ -12,6 +12,7 @@ import {
   eventually,
   expectAllWell,
   expectNothingCharged,
+  expectRefusal,
   heldPoints,
   openCall,
   post,
@@ -87,6 +88,22 @@ forEachDatabase('speech', (open) => {
     const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
     expect(quota).toBe(Math.ceil(5 * 7.5))
     expect(detail).toMatchObject({ prompt_tokens: 5, completion_tokens: 0 })
+  })
+
+  test('more text than the model reads is refused', async () => {
+    await aRoute(setup, 'tts-1')
+    const own = await aClient(setup)
+    const speak = (input: string) =>
+      post(setup, own, { model: 'tts-1', input, voice: 'a' }, { path: SPEECH })
+    const refused = await speak('长'.repeat(4097))
+    expectRefusal(refused, {
+      code: 'spoken_text_too_long',
+      wireCode: 'text_too_long',
+      status: 400,
+      params: { model: 'tts-1', max: 4096 },
+    })
+    await expectNothingCharged(setup, own)
+    expect((await speak('长'.repeat(4096))).status).toBe(200)
   })
 
   describe('a recording goes on as it comes:', () => {

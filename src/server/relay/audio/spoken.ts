@@ -1,3 +1,4 @@
+import { AppError } from '../../app-error.ts'
 import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
@@ -22,10 +23,17 @@ const SPEECH_TOKENS_PER_CHARACTER = 1.5
 const SPEECH_TOKENS_PER_WIDE_CHARACTER = 5
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
 
+/** OpenAI's own limit, which One API holds every model to, and in bytes. */
+const OPENAI_CHARACTERS_MAX = 4096
+const OPENAI_VOICES = /^(?:tts-|gpt-)/
+
 export function spokenFigures(body: ScannedBody, model: string): RequestFigures | FieldProblem {
   const input = textMember(body, 'input')
   if (input === null) return invalid('input')
   if (input === '') return missing('input')
+  if (OPENAI_VOICES.test(model) && [...input].length > OPENAI_CHARACTERS_MAX) {
+    throw new AppError('spoken_text_too_long', { model, max: OPENAI_CHARACTERS_MAX })
+  }
   const format = textMember(body, 'stream_format')
   if (format === null) return invalid('stream_format')
   return {

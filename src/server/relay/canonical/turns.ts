@@ -9,7 +9,8 @@ import type {
 
 /**
  * The conversation with neighbours of one role joined, as providers want it that take turns. Of the
- * user's parts, results of tools come first: they answer the turn before.
+ * user's parts, results of tools come first: they answer the turn before, and stand in the order of
+ * its calls, which for some providers is all that tells two calls of one tool apart.
  */
 export function turnsOf(messages: readonly Message[]): Message[] {
   const turns: { role: Message['role']; parts: (UserPart | AssistantPart)[] }[] = []
@@ -18,9 +19,9 @@ export function turnsOf(messages: readonly Message[]): Message[] {
     if (last?.role === role) last.parts.push(...parts)
     else turns.push({ role, parts: [...parts] })
   }
-  return turns.map(({ role, parts }) =>
+  return turns.map(({ role, parts }, index) =>
     role === 'user'
-      ? { role, parts: resultsFirst(parts.filter(isUserPart)) }
+      ? { role, parts: resultsFirst(parts.filter(isUserPart), turns[index - 1]?.parts ?? []) }
       : { role, parts: parts.filter(isAssistantPart) },
   )
 }
@@ -31,10 +32,20 @@ const isUserPart = (part: UserPart | AssistantPart): part is UserPart =>
 const isAssistantPart = (part: UserPart | AssistantPart): part is AssistantPart =>
   part.kind !== 'toolResult'
 
-const resultsFirst = (parts: readonly UserPart[]): UserPart[] => [
-  ...parts.filter((part) => part.kind === 'toolResult'),
-  ...parts.filter((part) => part.kind !== 'toolResult'),
-]
+function resultsFirst(
+  parts: readonly UserPart[],
+  before: readonly (UserPart | AssistantPart)[],
+): UserPart[] {
+  const calls = before.filter((part) => part.kind === 'toolCall')
+  const places = new Map(calls.map(({ id }, place) => [id, place]))
+  const placeOf = ({ callId }: ToolResultPart): number => places.get(callId) ?? calls.length
+  return [
+    ...parts
+      .filter((part) => part.kind === 'toolResult')
+      .toSorted((one, other) => placeOf(one) - placeOf(other)),
+    ...parts.filter((part) => part.kind !== 'toolResult'),
+  ]
+}
 
 /** For providers whose tools speak for themselves: their results, and what else the user says. */
 export function resultsApart(parts: readonly UserPart[]): {

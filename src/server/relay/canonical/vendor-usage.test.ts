@@ -64,8 +64,40 @@ describe('Anthropic: the cache stands beside the input', () => {
       { promptTokens: 9, completionTokens: 5, extras: { tools: { web_search: 2 } } },
     ],
     [
+      'a summary and advice, which the sums at the top leave out',
+      {
+        input_tokens: 9,
+        output_tokens: 5,
+        iterations: [
+          {
+            type: 'compaction',
+            input_tokens: 1800,
+            output_tokens: 35,
+            cache_read_input_tokens: 100,
+            cache_creation_input_tokens: 40,
+            cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 30 },
+          },
+          { type: 'advisor_message', model: 'm', input_tokens: 82, output_tokens: 16 },
+          { type: 'message', input_tokens: 9, output_tokens: 5 },
+        ],
+      },
+      {
+        promptTokens: 9 + 1940 + 82,
+        cachedTokens: 100,
+        cacheWriteTokens: 10,
+        cacheWriteHourTokens: 30,
+        completionTokens: 5 + 35 + 16,
+      },
+    ],
+    [
       'nothing but nulls beside it',
-      { input_tokens: 9, output_tokens: 5, cache_creation: null, cache_read_input_tokens: null },
+      {
+        input_tokens: 9,
+        output_tokens: 5,
+        iterations: null,
+        cache_creation: null,
+        cache_read_input_tokens: null,
+      },
       { promptTokens: 9, completionTokens: 5 },
     ],
   ])('%s', (_what, sent, expected) => {
@@ -78,6 +110,10 @@ describe('Anthropic: the cache stands beside the input', () => {
     [{ output_tokens: 5 }, 'shape'],
     [{ input_tokens: -1, output_tokens: 5 }, 'out-of-range'],
     [{ input_tokens: 1.5, output_tokens: 5 }, 'not-integer'],
+    [
+      { input_tokens: 1, output_tokens: 1, iterations: [{ type: 'compaction', input_tokens: -1 }] },
+      'out-of-range',
+    ],
     [{ input_tokens: 0, output_tokens: 0 }, 'empty'],
     [{ input_tokens: 900_000, cache_read_input_tokens: 900_000, output_tokens: 1 }, 'out-of-range'],
     [
@@ -127,6 +163,25 @@ describe('Gemini: the cache is part of the prompt, tools and thoughts stand besi
       { promptTokens: 320, completionTokens: 9 },
     ],
     ['an embedding', { promptTokenCount: 6 }, { promptTokens: 6 }],
+    [
+      'speech, some of it cached: that part has the price of the cache alone',
+      {
+        promptTokenCount: 1000,
+        cachedContentTokenCount: 500,
+        candidatesTokenCount: 9,
+        promptTokensDetails: [
+          { modality: 'AUDIO', tokenCount: 800 },
+          { modality: 'TEXT', tokenCount: 200 },
+        ],
+        cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 500 }],
+      },
+      {
+        promptTokens: 1000,
+        cachedTokens: 500,
+        completionTokens: 9,
+        extras: { audioPromptTokens: 300 },
+      },
+    ],
     [
       'a picture that was seen and one that was drawn',
       {

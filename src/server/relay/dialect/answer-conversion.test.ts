@@ -209,6 +209,58 @@ test('Gemini thinks, speaks and calls', () => {
   }
 })
 
+describe('of Gemini', () => {
+  const answered = (parts: Json[], over: Json = {}): Json => ({
+    candidates: [{ content: { parts, role: 'model' }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 },
+    ...over,
+  })
+  const { readAnswer } = dialects.gemini
+  const inlineData = { mimeType: 'image/png', data: 'AAAA' }
+
+  test('a picture that was only thought of is not shown', () => {
+    const answer = answered([{ inlineData, thought: true }, { inlineData }])
+    expect(readAnswer(answer).choices[0]?.parts).toHaveLength(1)
+    const events = bare([answer])
+    for (const said of streamed('gemini', events)) expect(said.text.split('AAAA')).toHaveLength(2)
+  })
+
+  test('the seal behind a thought comes back with the text that it stood on', () => {
+    const thought = { text: 'Hm.', thought: true }
+    const sealed = { text: 'Forty-two.', thoughtSignature: 'c2VhbA==' }
+    const read = readAnswer(answered([thought, sealed]))
+    expect(read.choices[0]?.parts[0]).toMatchObject({ signature: { value: 'c2VhbA==' } })
+    const events = bare([answered([thought]), answered([sealed])])
+    for (const said of streamed('gemini', events)) expect(said.seal).not.toBe('')
+    const { choices } = dialects.openai.writeAnswer(read, head) as { choices: { message: Json }[] }
+    const user = { role: 'user', content: 'x' }
+    const messages = [user, choices[0]?.message, user]
+    const request = dialects.openai.readRequest({ model: 'm', messages })
+    const to = { model: 'gemini-3-pro', isStream: false, asksForUsage: false }
+    const written = dialects.gemini.writeRequest(request, to)
+    expect(written.contents).toMatchObject([{}, { parts: [sealed] }, {}])
+  })
+
+  test('nobody gets a thought for the sake of a seal', () => {
+    const { choices } = readAnswer(answered([{ text: 'Hi.', thoughtSignature: 'c2VhbA==' }]))
+    expect(choices[0]?.parts).toEqual([{ kind: 'text', text: 'Hi.' }])
+  })
+
+  test('calls of two turns have two ids, also where nothing has one', () => {
+    const call = [{ functionCall: { name: 'f', args: {} } }]
+    const turns = [1, 2].map((promptTokenCount) =>
+      answered(call, { usageMetadata: { promptTokenCount, candidatesTokenCount: 1 } }),
+    )
+    const ids = turns.flatMap((turn) => {
+      const whole = readAnswer(turn).choices.flatMap(({ parts }) => parts)
+      const events = dialects.gemini.streamReader().read(turn)
+      return [...whole, ...events].flatMap((one) => (one.kind === 'toolCall' ? [one.id] : []))
+    })
+    expect(ids).toHaveLength(4)
+    expect(new Set(ids).size).toBe(2)
+  })
+})
+
 describe('why a model stopped', () => {
   const anthropic = (stop_reason: string) => ({
     content: [{ type: 'text', text: 'x' }],

@@ -12,6 +12,16 @@ const TOOL = { type: 'function', function: { name: 'f' } }
 const picture = (url: string) => [
   { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
 ]
+/** As it stands in the answer, with the name that an agent gives itself. */
+const OWN_ANSWER = {
+  role: 'assistant',
+  content: 'yo',
+  refusal: null,
+  annotations: [],
+  audio: null,
+  function_call: null,
+  name: 'supervisor',
+}
 const remote = picture('https://pictures.example/a.png')
 
 /** The field that a request is refused for; null: it is not. */
@@ -45,7 +55,11 @@ describe('a client of OpenAI', () => {
     ['anthropic', { modalities: ['text', 'audio'] }, 'modalities'],
     ['anthropic', { store: true }, 'store'],
     ['anthropic', { unheard_of: 1 }, 'unheard_of'],
-    ['anthropic', { messages: [{ role: 'user', content: 'x', name: 'Ann' }] }, 'messages[0].name'],
+    [
+      'anthropic',
+      { messages: [{ role: 'developer', content: remote[0]?.content }] },
+      'messages[0].content[0]',
+    ],
     ['anthropic', { messages: [{ role: 'function', content: 'x' }] }, 'messages[0].role'],
     [
       'anthropic',
@@ -84,6 +98,8 @@ describe('a client of OpenAI', () => {
     ['anthropic', { messages: remote }],
     ['anthropic', { logit_bias: {}, seed: null, service_tier: 'auto', modalities: ['text'] }],
     ['anthropic', { user: 'ann', metadata: { a: 'b' }, prompt_cache_key: 'k' }],
+    ['anthropic', { messages: [{ role: 'user', content: 'x', name: 'Ann' }, OWN_ANSWER] }],
+    ['gemini', { messages: [{ role: 'user', content: 'x', name: 'Ann' }, OWN_ANSWER] }],
     ['gemini', { response_format: { type: 'json_object' }, seed: 7, n: 2 }],
     ['gemini', { messages: picture('https://youtu.be/abc') }],
   ])('towards %s, %j is no reason to refuse', (upstream, members) => {
@@ -110,6 +126,7 @@ describe('a client of Anthropic', () => {
   const cases: [DialectName, object, string, string?][] = [
     ['openai', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
     ['openai', { top_k: 5 }, 'top_k', 'gpt-5.4'],
+    ['openai', { output_config: { effort: 'high' } }, 'thinking', 'gpt-4.1'],
     ['openai', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
     ['openai', { container: 'c' }, 'container'],
     ['openai', { mcp_servers: [{}] }, 'mcp_servers'],
@@ -205,6 +222,14 @@ describe('a client of Gemini', () => {
   ]
   test.each(cases)('towards %s, %j: %s', (upstream, members, field) => {
     expect(refused('gemini', upstream, { ...gemini, ...members })).toEqual(['unsupported', field])
+  })
+
+  test('is told what a schema of the answer needs, as Google tells it', () => {
+    const member = 'generationConfig.responseMimeType'
+    const asked = (over: object) => ({ ...gemini, ...config({ responseSchema: {}, ...over }) })
+    expect(refused('gemini', 'openai', asked({}))).toEqual(['required', member])
+    const plain = asked({ responseMimeType: 'text/plain' })
+    expect(refused('gemini', 'openai', plain)).toEqual(['invalid', member])
   })
 
   test('may not say one thing in two spellings', () => {

@@ -25,6 +25,8 @@ export interface UpstreamDialect {
 
   /** A request for an upstream. Throws the refusal that names what it has no word for. */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
+  /** What a tool is called there; absent: as the client calls it. */
+  toolName?: (name: string) => string
 
   /** What the relay itself must know of a whole answer with a good status. */
   look(bytes: Buffer, tokensMax: number): AnswerReading
@@ -89,7 +91,8 @@ export interface StreamHead extends AnswerHead {
  * (an HTML page, a cut body); `error`: an error in spite of its status.
  */
 export type AnswerReading =
-  | { kind: 'ok'; usage: UsageReading }
+  /** `body`: the answer as one object, where it came otherwise. */
+  | { kind: 'ok'; usage: UsageReading; body?: Buffer }
   | { kind: 'error'; error: unknown }
   | { kind: 'malformed' }
 

@@ -1,4 +1,5 @@
 import type { DialectName, UpstreamName } from '../canonical/chat-request.ts'
+import { plainName } from '../canonical/plain-name.ts'
 import { readAnthropicRequest } from '../anthropic/read-request.ts'
 import { AnthropicStreamReader, readAnthropicAnswer } from '../anthropic/read-answer.ts'
 import {
@@ -29,6 +30,7 @@ const openai: Dialect = {
   name: 'openai',
   readRequest: readOpenaiRequest,
   writeRequest: writeOpenaiRequest,
+  toolName: plainName,
   look: readAnswer,
   textsOf: answerTexts,
   readAnswer: readOpenaiAnswer,
@@ -47,6 +49,7 @@ const anthropic: Dialect = {
   name: 'anthropic',
   readRequest: readAnthropicRequest,
   writeRequest: writeAnthropicRequest,
+  toolName: plainName,
   look: lookAtMessage,
   textsOf: textsOfMessage,
   readAnswer: readAnthropicAnswer,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { errorText } from '../../../contract/errors.ts'
 import { GEMINI_SEAL } from '../../../../tools/fake-upstream/native/gemini-answers.ts'
 import { ANTHROPIC_SEAL } from '../../../../tools/fake-upstream/native/anthropic-answers.ts'
-import { speakers } from '../../test/dialect-clients.ts'
+import { speakers, type Wish } from '../../test/dialect-clients.ts'
 import {
   aModel,
   aRoute,
@@ -336,6 +336,25 @@ describe('thoughts and their seals come back to who made them', () => {
     }
   }
 
+  test('who hands no thought of Anthropic’s back goes on without, in the middle of a turn', async () => {
+    const model = `claude-sonnet-4-5-${aModel()}`
+    await aRoute(setup, model, { type: 14 })
+    const wish = { tools: ['weather'], results: ['sunny'], temperature: 0.3 }
+    const asked = speakers.openai.body(model, wish, false)
+    const body: Json = { ...asked, reasoning_effort: 'medium' }
+    expect((await post(setup, client, body)).status).toBe(200)
+    const inTurn = lastBody()
+    expect(inTurn).not.toHaveProperty('thinking')
+    expect(inTurn).toHaveProperty('temperature', 0.3)
+    // The next turn thinks again, and then the temperature is not for the client to say.
+    const messages = [...(body.messages as Json[]), { role: 'assistant', content: 'Sunny.' }]
+    const next = { ...body, messages: [...messages, { role: 'user', content: 'And in Oslo?' }] }
+    expect((await post(setup, client, next)).status).toBe(200)
+    const inNext = lastBody()
+    expect(inNext).toHaveProperty('thinking.budget_tokens', 2048)
+    expect(inNext).not.toHaveProperty('temperature')
+  })
+
   test('a foreign seal is never sent to somebody else', async () => {
     const model = await aServed(14)
     const thought = { type: 'thinking', thinking: 'Hm.', signature: ANTHROPIC_SEAL }
@@ -350,5 +369,49 @@ describe('thoughts and their seals come back to who made them', () => {
     expect(JSON.stringify(lastSent()?.body)).not.toContain(ANTHROPIC_SEAL)
     await post(setup, client, { model, max_tokens: 64, messages }, { path })
     expect(JSON.stringify(lastSent()?.body)).toContain(ANTHROPIC_SEAL)
+  })
+})
+
+describe('a tool whose name Anthropic would refuse', () => {
+  const tools = ['ns.get:weather', 'ns_get_weather']
+  const cases = (['openai', 'gemini'] as const).flatMap((name) =>
+    [false, true].map((isStream) => [name, isStream] as const),
+  )
+  test.each(cases)(
+    'is called by its own by a client of %s, streamed: %s',
+    async (name, isStream) => {
+      const speaker = speakers[name]
+      const model = await aServed(14)
+      const wish: Wish = { tools, choice: 'required' }
+      const input = { path: speaker.path(model, isStream), headers: speaker.headers(client) }
+      const answer = await openCall(setup, client, speaker.body(model, wish, isStream), input)
+      await answer.ended
+      const said = isStream
+        ? speaker.streamed(answer.text())
+        : speaker.whole(JSON.parse(answer.text()) as Json)
+      expect(said.calls.map((call) => call.name)).toEqual(tools.slice(0, 1))
+      const { tools: sent } = lastBody() as { tools: Json[] }
+      expect(sent.map((tool) => tool.name)).toEqual(['ns_get_weather_d20673d6', 'ns_get_weather'])
+    },
+  )
+
+  test('and a call’s id that it would refuse: call and result still belong together', async () => {
+    const model = await aServed(14)
+    const called = { name: 'ns.get:weather', arguments: '{}' }
+    const messages = [
+      { role: 'user', content: 'Weather?' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: ['f:0', 'f.0'].map((id) => ({ id, type: 'function', function: called })),
+      },
+      { role: 'tool', tool_call_id: 'f:0', content: 'sunny' },
+      { role: 'tool', tool_call_id: 'f.0', content: 'rain' },
+    ]
+    expect((await post(setup, client, { model, messages })).status).toBe(200)
+    const { messages: sent } = lastBody() as { messages: { content: Json[] }[] }
+    const ids = sent[1]?.content.map(({ id }) => id)
+    expect(sent[2]?.content.map(({ tool_use_id: id }) => id)).toEqual(ids)
+    expect(new Set(ids).size).toBe(2)
   })
 })

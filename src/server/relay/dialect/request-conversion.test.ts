@@ -216,29 +216,14 @@ test('OpenAI to Gemini: answers are held back from where the operator says', () 
   })
 })
 
-describe('OpenAI to Gemini: thinking', () => {
-  test.each<[string, string, object | undefined]>([
-    ['gemini-2.5-pro', 'high', { thinkingBudget: 26_214, includeThoughts: true }],
-    ['gemini-2.5-flash', 'minimal', { thinkingBudget: 1228, includeThoughts: true }],
-    ['gemini-2.5-flash-lite', 'minimal', { thinkingBudget: 1228, includeThoughts: true }],
-    ['gemini-2.5-flash', 'none', { thinkingBudget: 0 }],
-    ['gemini-3-pro', 'low', { thinkingLevel: 'low', includeThoughts: true }],
-    ['gemini-3.1-flash', 'xhigh', { thinkingLevel: 'high', includeThoughts: true }],
-  ])('%s, %s', (model, effort, expected) => {
-    const body = { messages: [{ role: 'user', content: 'x' }], reasoning_effort: effort }
-    const { generationConfig } = convert('openai', 'gemini', body, { model })
-    expect(generationConfig).toEqual({ thinkingConfig: expected })
-  })
-
-  test('a call without its seal is marked as such for those who would refuse it', () => {
-    const { contents } = convert('openai', 'gemini', openai, { model: 'gemini-3-pro' })
-    const [, turn] = contents as { parts: Json[] }[]
-    expect(turn?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([
-      undefined,
-      'skip_thought_signature_validator',
-      undefined,
-    ])
-  })
+test('OpenAI to Gemini: a call without its seal is marked as such for those who would refuse it', () => {
+  const { contents } = convert('openai', 'gemini', openai, { model: 'gemini-3-pro' })
+  const [, turn] = contents as { parts: Json[] }[]
+  expect(turn?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([
+    undefined,
+    'skip_thought_signature_validator',
+    undefined,
+  ])
 })
 
 const anthropic = {
@@ -350,6 +335,63 @@ test('Anthropic to OpenAI: who wants its thoughts back gets them', () => {
   expect((messages as Json[])[2]).toMatchObject({ reasoning_content: 'A picture.' })
 })
 
+test.each<[string, object, string | undefined]>([
+  ['gpt-4o', { thinking: { type: 'enabled', budget_tokens: 6000 } }, undefined],
+  ['o3', { thinking: { type: 'enabled', budget_tokens: 1024 } }, 'low'],
+  ['o4-mini', { output_config: { effort: 'max' } }, 'high'],
+  ['gpt-5-mini', { thinking: { type: 'enabled', budget_tokens: 1024 } }, 'minimal'],
+  ['gpt-5-mini', { output_config: { effort: 'max' } }, 'high'],
+  ['gpt-5.1', { thinking: { type: 'enabled', budget_tokens: 1024 } }, 'low'],
+  ['gpt-5.1-chat-latest', { output_config: { effort: 'high' } }, 'medium'],
+  ['gpt-5.4', { output_config: { effort: 'max' } }, 'xhigh'],
+  ['gpt-6', { output_config: { effort: 'max' } }, 'max'],
+  ['grok-4', { output_config: { effort: 'max' } }, 'max'],
+  ['openai/gpt-4o', { thinking: { type: 'enabled', budget_tokens: 1024 } }, 'minimal'],
+])('Anthropic to OpenAI: %s, %j', (model, members, effort) => {
+  const body = { max_tokens: 9000, messages: [{ role: 'user', content: 'x' }], ...members }
+  expect(convert('anthropic', 'openai', body, { model }).reasoning_effort).toBe(effort)
+})
+
+test('Anthropic to OpenAI: names that it refuses are changed, and nobody else’s', () => {
+  const name = `mcp__${'x'.repeat(71)}`
+  const body = {
+    max_tokens: 9,
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name, input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'y' }] },
+    ],
+    tools: [{ name }, { name: 'f' }],
+    tool_choice: { type: 'tool', name },
+  }
+  const namesTo = (model: string) =>
+    JSON.stringify(convert('anthropic', 'openai', body, { model })).match(/(?<="name":")[^"]+/g)
+  const short = dialects.openai.toolName?.(name)
+  expect(short).toMatch(/^mcp__x+_[0-9a-f]{8}$/)
+  expect(short).toHaveLength(64)
+  expect(namesTo('gpt-4.1')).toEqual([short, short, 'f', short])
+  for (const model of ['gpt-oss-120b', 'qwen3-max']) {
+    expect(namesTo(model)).toEqual([name, name, 'f', name])
+  }
+})
+
+test('Anthropic to OpenAI: who hands sealed thoughts on gets the seals', () => {
+  const { messages } = convert('anthropic', 'openai', anthropic, {
+    model: 'anthropic/claude-sonnet-4.5',
+  })
+  expect((messages as Json[])[2]).toMatchObject({
+    reasoning_details: [
+      {
+        type: 'reasoning.text',
+        text: 'A picture.',
+        signature: 'c2lnbmF0dXJl',
+        format: 'anthropic-claude-v1',
+      },
+      { type: 'reasoning.encrypted', data: 'aGlkZGVu', format: 'anthropic-claude-v1' },
+    ],
+  })
+})
+
 test('Anthropic to OpenAI: a name that is too long is shortened, and the same each time', () => {
   const long = { ...anthropic, metadata: { user_id: 'u'.repeat(200) } }
   const { user } = convert('anthropic', 'openai', long)
@@ -443,6 +485,42 @@ test('Gemini to OpenAI', () => {
     reasoning_effort: 'high',
     stop: ['END'],
   })
+})
+
+test('Gemini to OpenAI: schemas of its older kind mean what they meant', () => {
+  const parameters = {
+    type: 'OBJECT',
+    properties: {
+      any: { nullable: true, anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }] },
+      one: { type: 'STRING', nullable: true, enum: ['x'] },
+    },
+    additionalProperties: { type: 'STRING', nullable: true },
+    maxProperties: '9',
+  }
+  const tools = [{ functionDeclarations: [{ name: 'f', parameters }] }]
+  expect(convert('gemini', 'openai', { ...gemini, tools }).tools).toMatchObject([
+    {
+      function: {
+        parameters: {
+          type: 'object',
+          properties: {
+            any: { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] },
+            one: { type: ['string', 'null'], enum: ['x', null] },
+          },
+          additionalProperties: { type: ['string', 'null'] },
+          maxProperties: 9,
+        },
+      },
+    },
+  ])
+})
+
+test('Gemini to OpenAI: a document that is nothing but text goes as text', () => {
+  const data = Buffer.from('Forty-two, naïvely.').toString('base64')
+  const inlineData = { mimeType: 'text/plain; charset=utf-8', data }
+  const contents = [{ parts: [{ text: 'Read this:' }, { inlineData }] }]
+  const { messages } = convert('gemini', 'openai', { contents })
+  expect(JSON.stringify(messages)).toContain('Forty-two, naïvely.')
 })
 
 test('Gemini to Anthropic', () => {

@@ -1,4 +1,4 @@
-import { eventsOfAnswer } from '../canonical/chat-answer.ts'
+import { eventsOfAnswer, type ChatEvent } from '../canonical/chat-answer.ts'
 import type { PassedOn } from './metering.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
@@ -136,19 +136,26 @@ export function convertedOutput(
   const reader: StreamReader = upstream.streamReader()
   const writer: StreamWriter = client.streamWriter(head)
   const textOf = (pieces: readonly StreamPiece[]): string => pieces.map(layout.piece).join('')
-  const take = (value: JsonRecord): Buffer | null =>
-    bytesOf(textOf(reader.read(value).flatMap((event) => writer.write(event))))
+  // Some upstreams name an end with every event, and no client reads on behind one.
+  const finishes = new Map<number, ChatEvent>()
+  const piecesOf = (events: readonly ChatEvent[]): StreamPiece[] =>
+    events.flatMap((event) => {
+      if (event.kind !== 'finish') return writer.write(event)
+      finishes.set(event.choice, event)
+      return []
+    })
+  const take = (value: JsonRecord): Buffer | null => bytesOf(textOf(piecesOf(reader.read(value))))
   return {
     contentType: layout.contentType,
     take: (_event, { value }) => (value === null ? null : take(value)),
     idle: () => pingOf(client, layout),
     ping: () => pingOf(client, layout),
-    whole: (answer) =>
-      Buffer.from(
-        textOf(eventsOfAnswer(upstream.readAnswer(answer)).flatMap((event) => writer.write(event))),
-      ),
+    whole: (answer) => Buffer.from(textOf(piecesOf(eventsOfAnswer(upstream.readAnswer(answer))))),
     cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
-    end: (used) => Buffer.from(textOf(writer.end(used)) + layout.end),
+    end(used) {
+      const ends = [...finishes.values()].flatMap((event) => writer.write(event))
+      return Buffer.from(textOf([...ends, ...writer.end(used)]) + layout.end)
+    },
     error: (error, requestId) =>
       Buffer.from(layout.piece(client.errorPiece(error, requestId)) + layout.end),
   }

@@ -69,6 +69,30 @@ describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
     })
   })
 
+  test('what is said between the pieces of a call’s arguments breaks none of them', () => {
+    const events = [
+      start,
+      call(0),
+      given(0, '{"a":'),
+      said('text', '\n'),
+      call(1),
+      given(1, '{"b":'),
+      given(0, '1}'),
+      said('text', 'So'),
+      given(1, '2}'),
+      said('text', ' be it.'),
+      finish('toolCalls'),
+    ]
+    expect(read(events)).toMatchObject({
+      text: '\nSo be it.',
+      calls: [
+        { name: 'tool_0', args: { a: 1 } },
+        { name: 'tool_1', args: { b: 2 } },
+      ],
+      isComplete: true,
+    })
+  })
+
   test('calls one after the other, thoughts and words around them', () => {
     const events = [
       start,

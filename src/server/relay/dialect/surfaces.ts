@@ -2,6 +2,7 @@ import type { DialectName } from '../canonical/chat-request.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import type { Form } from '../media/form.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+import { refuseImpossiblePicture } from '../images/picture-limits.ts'
 import { pictureFigures } from '../images/pictures.ts'
 import { rankingFigures } from '../rerank/ranking.ts'
 import { responseFigures } from '../responses/reading.ts'
@@ -85,7 +86,10 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
     row('openai', 'images', 'prompt', {
       defaultModel: 'dall-e-2',
       mayStream: true,
-      figures: ({ body, model }) => pictureFigures(body, model),
+      figures({ body, model }) {
+        refuseImpossiblePicture(body, model)
+        return pictureFigures(body, model)
+      },
     }),
   ],
   [
@@ -93,7 +97,7 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
     row('openai', 'imageEdits', 'prompt', {
       defaultModel: 'dall-e-2',
       mayStream: true,
-      figures: ({ body, model }) => pictureFigures(body, model),
+      figures: ({ body, model }) => pictureFigures(body, model, 'image_edit.completed'),
     }),
   ],
   [

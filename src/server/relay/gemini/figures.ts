@@ -1,6 +1,7 @@
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
+import { declaredSearch } from './searches.ts'
 
 /** What of a Gemini request decides about price and shape of the answer. */
 
@@ -25,7 +26,10 @@ function spelling(body: ScannedBody, names: readonly [string, string]): string |
   return hasSnake ? snake : camel
 }
 
-export function geminiFigures(body: ScannedBody, required: string): RequestFigures | FieldProblem {
+export function geminiFigures(
+  body: ScannedBody,
+  { required, model }: { required: string; model: string },
+): RequestFigures | FieldProblem {
   const names = TWICE.map((pair) => spelling(body, pair))
   const problem = names.find((name) => typeof name !== 'string')
   if (problem !== undefined) return problem
@@ -35,11 +39,13 @@ export function geminiFigures(body: ScannedBody, required: string): RequestFigur
   const choices = config === null ? null : figure(config, CONFIG_TWICE[1], CANDIDATES_MAX)
   if (typeof choices === 'object' && choices !== null) return choices
   if (isEmptyMember(body, required)) return { field: required, isMissing: true }
+  const extras = declaredSearch(body, model)
   return {
     // 0 is how some clients spell "no limit".
     maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
     isStream: false,
     wantsUsage: true,
+    ...(extras === null ? {} : { extras }),
   }
 }
 

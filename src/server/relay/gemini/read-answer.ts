@@ -6,20 +6,22 @@ import type {
   Finish,
   FinishReason,
 } from '../canonical/chat-answer.ts'
+import type { Signature } from '../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { madeId } from '../providers/members.ts'
 import { readGeminiUsage } from './usage.ts'
 
 /**
  * A GenerateContentResponse in the canonical form; each event of a stream is one. Source: Gemini
  * API reference, "GenerateContentResponse". Calls come whole, and without an id in older versions:
- * they get one from their place.
+ * they get one from the answer's and their place.
  */
 export function readGeminiAnswer(answer: JsonRecord): ChatAnswer {
   const id = textOr(answer.responseId)
-  const choices = arrayOr(answer.candidates).map((candidate, index) =>
-    readCandidate(recordOr(candidate), `${id}_${index}`),
+  const choices = arrayOr(answer.candidates).map((candidate, choice) =>
+    readCandidate(recordOr(candidate), (part) => callId(id, answer, `${choice}_${part}`)),
   )
   return {
     id,
@@ -29,6 +31,13 @@ export function readGeminiAnswer(answer: JsonRecord): ChatAnswer {
 }
 
 const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/**
+ * The id of a call that has none. An answer without an id is known by all that it says, its figures
+ * included: two turns of a conversation must not name their calls alike.
+ */
+const callId = (id: string, answer: JsonRecord, place: string): string =>
+  `${id === '' ? madeId(JSON.stringify(answer)) : `call_${id}`}_${place}`
 
 const FILTERED = { reason: 'filtered', stopSequence: null } as const
 
@@ -59,13 +68,26 @@ function finishOf(word: unknown, hasCalls: boolean): Finish {
 const partsOf = (candidate: JsonRecord): JsonRecord[] =>
   arrayOr(recordOr(candidate.content).parts).filter(isRecord)
 
-function readCandidate(candidate: JsonRecord, prefix: string): AnswerChoice {
-  const parts = partsOf(candidate).flatMap((part, index) =>
-    readPart(part, `call_${prefix}_${index}`),
-  )
-  const joined = parts.reduce<AnswerPart[]>(joinTexts, [])
+function readCandidate(candidate: JsonRecord, ownId: (part: number) => string): AnswerChoice {
+  const sent = partsOf(candidate)
+  const parts = sent.flatMap((part, index) => readPart(part, () => ownId(index)))
   const hasCalls = parts.some((part) => part.kind === 'toolCall')
-  return { parts: joined, finish: finishOf(candidate.finishReason, hasCalls) }
+  const seal = sent.map(textSeal).findLast((found) => found !== null) ?? null
+  const joined = parts.reduce<AnswerPart[]>(joinTexts, [])
+  return {
+    parts: hasCalls ? joined : withSeal(joined, seal),
+    finish: finishOf(candidate.finishReason, hasCalls),
+  }
+}
+
+/** Seals the last thought: it is what the seal on the text behind it is about. */
+function withSeal(parts: readonly AnswerPart[], signature: Signature | null): AnswerPart[] {
+  const last = parts.findLastIndex((part) => part.kind === 'thinking')
+  return parts.map((part, index) =>
+    index === last && part.kind === 'thinking' && part.signature === null
+      ? { ...part, signature }
+      : part,
+  )
 }
 
 /** Texts that follow each other are one. */
@@ -77,19 +99,26 @@ function joinTexts(parts: AnswerPart[], part: AnswerPart): AnswerPart[] {
   return [...parts, part]
 }
 
-const sealOf = (part: JsonRecord) =>
+const sealOf = (part: JsonRecord): Signature | null =>
   typeof part.thoughtSignature === 'string' && part.thoughtSignature !== ''
-    ? { by: 'gemini' as const, value: part.thoughtSignature }
+    ? { by: 'gemini', value: part.thoughtSignature }
     : null
 
-function readPart(part: JsonRecord, callId: string): AnswerPart[] {
+/**
+ * The seal of a text. Gemini asks for that of a call, and only likes to have this one: it is passed
+ * on where the thought is shown that it belongs to, and no client gets a thought for its sake.
+ */
+const textSeal = (part: JsonRecord): Signature | null =>
+  typeof part.text === 'string' && part.thought !== true ? sealOf(part) : null
+
+function readPart(part: JsonRecord, ownId: () => string): AnswerPart[] {
   const signature = sealOf(part)
   if (isRecord(part.functionCall)) {
     const { id, name, args } = part.functionCall
     return [
       {
         kind: 'toolCall',
-        id: textOr(id) || callId,
+        id: textOr(id) || ownId(),
         name: textOr(name),
         argumentsJson: JSON.stringify(recordOr(args)),
         signature,
@@ -97,6 +126,8 @@ function readPart(part: JsonRecord, callId: string): AnswerPart[] {
     ]
   }
   if (isRecord(part.inlineData)) {
+    // A sketch on the way to the picture: no dialect has a place for what was thought in pictures.
+    if (part.thought === true) return []
     const { mimeType, data } = part.inlineData
     return [{ kind: 'image', mimeType: textOr(mimeType), data: textOr(data) }]
   }
@@ -117,6 +148,9 @@ export class GeminiStreamReader implements StreamReader {
   private id = ''
   /** Calls so far, by candidate. */
   private readonly calls = new Map<number, number>()
+  /** Candidates that have shown a thought, and the seals of texts that wait for their end. */
+  private readonly thinking = new Set<number>()
+  private readonly seals = new Map<number, Signature>()
 
   read(answer: JsonRecord): ChatEvent[] {
     const events: ChatEvent[] = []
@@ -127,7 +161,7 @@ export class GeminiStreamReader implements StreamReader {
     }
     const candidates = arrayOr(answer.candidates)
     for (const [place, candidate] of candidates.entries()) {
-      if (isRecord(candidate)) events.push(...this.readCandidate(candidate, place))
+      if (isRecord(candidate)) events.push(...this.readCandidate(answer, candidate, place))
     }
     if (candidates.length === 0 && blockedChoices(answer).length > 0) {
       events.push({ kind: 'finish', choice: 0, finish: FILTERED })
@@ -135,19 +169,34 @@ export class GeminiStreamReader implements StreamReader {
     return events
   }
 
-  private readCandidate(candidate: JsonRecord, place: number): ChatEvent[] {
+  private readCandidate(answer: JsonRecord, candidate: JsonRecord, place: number): ChatEvent[] {
     const choice = typeof candidate.index === 'number' ? candidate.index : place
-    const events = partsOf(candidate).flatMap((part) => this.readPart(part, choice))
+    const parts = partsOf(candidate)
+    const events = parts.flatMap((part) => this.readPart(answer, part, choice))
+    for (const part of parts) {
+      const seal = textSeal(part)
+      if (seal !== null) this.seals.set(choice, seal)
+    }
     if (textOr(candidate.finishReason) !== '') {
-      const finish = finishOf(candidate.finishReason, (this.calls.get(choice) ?? 0) > 0)
+      const hasCalls = (this.calls.get(choice) ?? 0) > 0
+      if (!hasCalls) events.push(...this.seal(choice))
+      const finish = finishOf(candidate.finishReason, hasCalls)
       events.push({ kind: 'finish', choice, finish })
     }
     return events
   }
 
-  private readPart(sent: JsonRecord, choice: number): ChatEvent[] {
+  private seal(choice: number): ChatEvent[] {
+    const signature = this.seals.get(choice)
+    this.seals.delete(choice)
+    if (signature === undefined || !this.thinking.has(choice)) return []
+    return [{ kind: 'signature', choice, signature }]
+  }
+
+  private readPart(answer: JsonRecord, sent: JsonRecord, choice: number): ChatEvent[] {
     const call = this.calls.get(choice) ?? 0
-    return readPart(sent, `call_${this.id}_${choice}_${call}`).flatMap((part): ChatEvent[] => {
+    const ownId = (): string => callId(this.id, answer, `${choice}_${call}`)
+    return readPart(sent, ownId).flatMap((part): ChatEvent[] => {
       switch (part.kind) {
         case 'toolCall': {
           this.calls.set(choice, call + 1)
@@ -159,6 +208,7 @@ export class GeminiStreamReader implements StreamReader {
         }
         case 'thinking': {
           const { text, signature } = part
+          this.thinking.add(choice)
           return [
             ...(text === '' ? [] : [{ kind: 'thinking' as const, choice, text }]),
             ...(signature === null ? [] : [{ kind: 'signature' as const, choice, signature }]),

@@ -12,7 +12,7 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { familyOf } from '../canonical/chat-request.ts'
-import { invalidField, unsupportedField, type Members } from '../canonical/reading.ts'
+import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
@@ -98,7 +98,12 @@ function readFormat(config: Members): OutputFormat | null {
   const type = config.text('responseMimeType')
   const older = config.record('responseSchema')
   const newer = config.record('responseJsonSchema') ?? config.record('_responseJsonSchema')
-  if (type === null || type === 'text/plain') return null
+  if (type === null || type === 'text/plain') {
+    // Gemini refuses a schema for what is no JSON.
+    if (older === null && newer === null) return null
+    const place = config.place('responseMimeType')
+    throw type === null ? missingField(place) : invalidField(place)
+  }
   if (type !== 'application/json') throw unsupportedField(config.place('responseMimeType'))
   const schema = newer ?? (older === null ? null : jsonSchemaOf(older))
   if (schema === null) return { kind: 'json' }
@@ -226,7 +231,12 @@ function readPlain(part: Members): TextPart | MediaPart {
   const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache: null }
   if (inline !== null) {
     const mimeType = inline.textOrThrow('mimeType').toLowerCase()
-    return { ...base, source: { from: 'data', mimeType, data: inline.textOrThrow('data') } }
+    const data = inline.textOrThrow('data')
+    if (!/^text\/plain(?:;|$)/.test(mimeType)) {
+      return { ...base, source: { from: 'data', mimeType, data } }
+    }
+    const text = Buffer.from(data, 'base64').toString('utf8')
+    return { ...base, source: { from: 'text', text } }
   }
   if (file === null) throw invalidField(part.at)
   const mimeType = file.text('mimeType')

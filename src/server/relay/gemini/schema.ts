@@ -25,7 +25,8 @@ export function jsonSchemaOf(schema: JsonRecord): JsonRecord {
         out.properties = isRecord(value) ? schemasIn(value) : value
         break
       case 'items':
-        out.items = isRecord(value) ? jsonSchemaOf(value) : value
+      case 'additionalProperties':
+        out[key] = schemaOr(value)
         break
       case 'anyOf':
         out.anyOf = Array.isArray(value) ? value.map(schemaOr) : value
@@ -34,8 +35,18 @@ export function jsonSchemaOf(schema: JsonRecord): JsonRecord {
         out[key] = countOf(key, value)
     }
   }
-  if (isNullable && typeof out.type === 'string') out.type = [out.type, 'null']
-  return out
+  return isNullable ? withNull(out) : out
+}
+
+/** JSON Schema allows nothing that one of its words forbids, so that each must allow it. */
+function withNull(schema: JsonRecord): JsonRecord {
+  const { type, anyOf, enum: values } = schema
+  return {
+    ...schema,
+    ...(typeof type === 'string' ? { type: [type, 'null'] } : {}),
+    ...(Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: 'null' }] } : {}),
+    ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
+  }
 }
 
 const schemaOr = (value: unknown): unknown => (isRecord(value) ? jsonSchemaOf(value) : value)
@@ -44,7 +55,14 @@ const schemasIn = (properties: JsonRecord): JsonRecord =>
   Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, schemaOr(value)]))
 
 /** Counts are 64-bit numbers, which this JSON spells as texts. */
-const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength'])
+const COUNTS = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+])
 
 const countOf = (name: string, value: unknown): unknown =>
   COUNTS.has(name) && typeof value === 'string' ? Number(value) : value

@@ -1,3 +1,4 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type {
   AnswerReading,
@@ -10,20 +11,32 @@ import type {
 import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
+import { joinedResponse } from './joined-response.ts'
+import { Searches, withSearches } from './searches.ts'
 import { readGeminiUsage } from './usage.ts'
 
 /** Answers of Gemini's dialect as far as the relay itself looks at them. */
 
+/**
+ * One whole answer. A stream that was not asked for as events is a list of them, which is read as
+ * the answer that its parts make up.
+ */
 export function lookAtResponse(bytes: Buffer, tokensMax: number): AnswerReading {
-  const value = parseJson(bytes.toString('utf8'))
+  const sent = parseJson(bytes.toString('utf8'))
+  const value = Array.isArray(sent) ? joinedResponse(sent) : sent
   if (!isRecord(value)) return { kind: 'malformed' }
   if (isRecord(value.error)) return { kind: 'error', error: value.error }
   // Figures alone are no answer: some models fall silent, and another channel may not.
-  const isSilent = !('candidates' in value) && !isBlocked(value) && !isEmbedding(value)
-  return isAnswer(value) && !isSilent
-    ? { kind: 'ok', usage: readGeminiUsage(value.usageMetadata, tokensMax) }
-    : { kind: 'malformed' }
+  if (isSilent(value)) return { kind: 'malformed' }
+  const searches = new Searches()
+  searches.see(value)
+  const usage = withSearches(readGeminiUsage(value.usageMetadata, tokensMax), searches)
+  const isJoined = value !== sent
+  return { kind: 'ok', usage, ...(isJoined ? { body: Buffer.from(JSON.stringify(value)) } : {}) }
 }
+
+const isSilent = (value: JsonRecord): boolean =>
+  arrayOr(value.candidates).length === 0 && !isBlocked(value) && !isEmbedding(value)
 
 /** One of the members that every answer of this dialect has. */
 const ANSWER_MEMBERS = ['candidates', 'promptFeedback', 'usageMetadata', 'embedding', 'embeddings']
@@ -66,13 +79,14 @@ const hasFinish = (candidate: unknown): boolean => {
  * relay (`last`): nothing else tells a client of this dialect that it has the whole answer.
  */
 export class GeminiStream implements StreamFollower {
-  usage: UsageReading = NO_USAGE
   /** This dialect has no last word; only the connection's end ends a stream. */
   readonly isDone = false
 
   private readonly tokensMax: number
   private readonly candidates = new Set<unknown>()
   private readonly finished = new Set<unknown>()
+  private readonly searches = new Searches()
+  private figures: UsageReading = NO_USAGE
   private isBlocked = false
   private flaw: StreamFlaw = null
 
@@ -87,6 +101,8 @@ export class GeminiStream implements StreamFollower {
     chunk.value = value
     if (isRecord(value.error)) return { ...chunk, kind: 'error', error: value.error }
     if (!isAnswer(value)) return chunk
+    // Until the first word another channel may still be asked.
+    if (isSilent(value) && this.candidates.size === 0) return { ...chunk, kind: 'idle' }
     const candidates = arrayOr(value.candidates)
     const isLast = candidates.length === 0 || candidates.some(hasFinish)
     return { ...chunk, kind: isLast ? 'last' : 'delta', texts: textsOfResponse(value) }
@@ -106,8 +122,17 @@ export class GeminiStream implements StreamFollower {
       if (hasFinish(candidate)) this.finished.add(index)
     }
     this.isBlocked ||= isBlocked(value)
+    this.searches.see(value)
     const reading = readGeminiUsage(value.usageMetadata, this.tokensMax)
-    if (reading.fault !== 'absent' && reading.fault !== 'empty') this.usage = reading
+    if (reading.fault !== 'absent' && reading.fault !== 'empty') this.figures = reading
+  }
+
+  get usage(): UsageReading {
+    return withSearches(this.figures, this.searches)
+  }
+
+  get extras(): UsedExtras {
+    return this.searches.extras
   }
 
   get isOver(): boolean {

@@ -42,6 +42,9 @@ const LEVELS: Readonly<Record<Effort, string>> = {
   max: 'high',
 }
 
+/** Models that know the lowest level; the others refuse it. Source: as above, "Thinking levels". */
+const HAS_MINIMAL = /gemini-3(?:\.[0-6])?-flash|flash-lite/
+
 /** Models that are told a level. */
 export const thinksByLevel = (model: string): boolean => /gemini-(?:[3-9]|\d\d)/.test(model)
 
@@ -57,7 +60,8 @@ export function geminiThinking(request: ChatRequest, model: string): JsonRecord 
   if (!thinksByLevel(model)) throw cannotSay(request, 'thinking')
   if (thinking.kind === 'adaptive') return { includeThoughts: true }
   const effort = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
-  return { thinkingLevel: LEVELS[effort], includeThoughts: true }
+  const isTooLow = effort === 'minimal' && !HAS_MINIMAL.test(model)
+  return { thinkingLevel: LEVELS[isTooLow ? 'low' : effort], includeThoughts: true }
 }
 
 /** For clients of Anthropic "off" is the ordinary case, and no wish that anything should change. */

@@ -25,7 +25,9 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
       thoughts: value.thoughtsTokenCount,
       total: value.totalTokenCount,
       heard: countOf(value.promptTokensDetails, 'AUDIO'),
+      heardBefore: countOf(value.cacheTokensDetails, 'AUDIO'),
       seen: countOf(value.promptTokensDetails, 'IMAGE'),
+      seenBefore: countOf(value.cacheTokensDetails, 'IMAGE'),
       spoken: countOf(value.candidatesTokensDetails, 'AUDIO'),
       drawn: countOf(value.candidatesTokensDetails, 'IMAGE'),
     },
@@ -35,6 +37,9 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
   const { prompt, total } = figures
   if (prompt === null) return usageRefused('shape')
   const toolPrompt = figures.toolPrompt ?? 0
+  // The prompt's details tell its cached part as well, which has its own price.
+  const heard = (figures.heard ?? 0) - (figures.heardBefore ?? 0)
+  const seen = (figures.seen ?? 0) - (figures.seenBefore ?? 0)
   const thoughts = figures.thoughts ?? 0
   const cached = figures.cached ?? 0
   // A figure of zero is left out, as this kind of JSON does.
@@ -53,8 +58,8 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
       thoughtTokens: thoughts,
       thoughtInsideTokens: 0,
       extras: {
-        ...(figures.heard ? { audioPromptTokens: figures.heard } : {}),
-        ...(figures.seen ? { imagePromptTokens: figures.seen } : {}),
+        ...(heard > 0 ? { audioPromptTokens: heard } : {}),
+        ...(seen > 0 ? { imagePromptTokens: seen } : {}),
         ...(figures.spoken ? { audioCompletionTokens: figures.spoken } : {}),
         ...(figures.drawn ? { imageCompletionTokens: figures.drawn } : {}),
       },

@@ -97,14 +97,22 @@ function callingOf(choice: NonNullable<ChatRequest['toolChoice']>): JsonRecord {
 /** What stands first when the conversation does not begin with the user. */
 const OPENING = { role: 'user', parts: [{ text: '.' }] }
 
+/**
+ * The conversation in turns. Ids join calls and results from Gemini 3 on; Vertex refuses them for
+ * older models, where the order must do. Source: Gemini API documentation, "Function calling";
+ * `FunctionCall` and `FunctionResponse` in Vertex AI's discovery document.
+ */
 function contentsOf(messages: readonly Message[], model: string): JsonRecord[] {
-  const names = toolNames(messages)
+  const hasIds = thinksByLevel(model)
+  // Of the turns so far: whoever numbers the calls of each anew gives an id to several.
+  const names = new Map<string, string>()
   const contents = turnsOf(messages)
-    .map((turn) =>
-      turn.role === 'user'
-        ? { role: 'user', parts: turn.parts.flatMap((part) => writeUser(part, names)) }
-        : { role: 'model', parts: writeModel(turn.parts, model) },
-    )
+    .map((turn) => {
+      for (const [id, name] of toolNames([turn])) names.set(id, name)
+      return turn.role === 'user'
+        ? { role: 'user', parts: turn.parts.flatMap((part) => writeUser(part, names, hasIds)) }
+        : { role: 'model', parts: writeModel(turn.parts, model) }
+    })
     .filter(({ parts }) => parts.length > 0)
   return contents[0]?.role === 'model' ? [OPENING, ...contents] : contents
 }
@@ -114,12 +122,17 @@ const writePlain = (part: TextPart | MediaPart): JsonRecord[] => {
   return part.text === '' ? [] : [{ text: part.text }]
 }
 
-function writeUser(part: UserPart, names: ReadonlyMap<string, string>): JsonRecord[] {
+function writeUser(
+  part: UserPart,
+  names: ReadonlyMap<string, string>,
+  hasIds: boolean,
+): JsonRecord[] {
   if (part.kind !== 'toolResult') return writePlain(part)
   const media = part.parts.filter((inner) => inner.kind === 'media')
-  const name = part.name ?? names.get(part.callId) ?? part.callId
+  const { callId: id } = part
+  const name = part.name ?? names.get(id) ?? id
   return [
-    { functionResponse: { name, response: responseOf(part) } },
+    { functionResponse: { ...(hasIds ? { id } : {}), name, response: responseOf(part) } },
     ...media.map((inner) => writeMedia(inner)),
   ]
 }
@@ -134,6 +147,7 @@ function responseOf({ parts, isError }: ToolResultPart): JsonRecord {
 
 function writeModel(parts: readonly AssistantPart[], model: string): JsonRecord[] {
   const written: JsonRecord[] = []
+  const isNew = thinksByLevel(model)
   // The seal of a call may stand on the thought before it: some clients have no other place.
   let seal: string | null = null
   let calls = 0
@@ -147,13 +161,15 @@ function writeModel(parts: readonly AssistantPart[], model: string): JsonRecord[
         seal = ownSignature(part.signature, 'gemini') ?? seal
         break
       case 'toolCall': {
+        const { id, name } = part
         const own = ownSignature(part.signature, 'gemini') ?? seal
         // Of calls side by side only the first is sealed.
-        const lost = calls === 0 && thinksByLevel(model) ? NO_SEAL : null
-        const args = parseJson(part.argumentsJson)
+        const lost = calls === 0 && isNew ? NO_SEAL : null
+        const sent = parseJson(part.argumentsJson)
+        const args = isRecord(sent) ? sent : {}
         written.push(
           present({
-            functionCall: { name: part.name, args: isRecord(args) ? args : {} },
+            functionCall: isNew ? { id, name, args } : { name, args },
             thoughtSignature: own ?? lost,
           }),
         )
@@ -165,7 +181,11 @@ function writeModel(parts: readonly AssistantPart[], model: string): JsonRecord[
         part satisfies never
     }
   }
-  return written
+  const last = written.at(-1)
+  // What is no call's has sealed the thought behind the answer's text.
+  return seal !== null && last !== undefined && 'text' in last
+    ? [...written.slice(0, -1), { ...last, thoughtSignature: seal }]
+    : written
 }
 
 function writeMedia({ at, source }: MediaPart): JsonRecord {

@@ -39,14 +39,29 @@ forEachDatabase('pictures', (open) => {
     [{ size: '1792x1024' }, 40_000],
     [{ quality: 'hd' }, 40_000],
     [{ quality: 'hd', size: '1024x1792' }, 60_000],
-    [{ n: 3 }, 60_000],
-    // A size that the model does not have is the upstream's to refuse, and no way to a lower price.
-    [{ size: '16x16' }, 60_000],
   ])('are sold by the piece: dall-e-3 %j for %i', async (wish, quota) => {
     await aRoute(setup, 'dall-e-3')
     const { quota: booked, log } = await charged({ model: 'dall-e-3', ...wish })
     expect(booked).toBe(quota)
     expect(log).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 })
+  })
+
+  test.each([
+    ['prompt_missing', { model: 'dall-e-3', prompt: '' }],
+    ['prompt_missing', { model: 'gpt-image-1', prompt: undefined }],
+    ['n_not_within_range', { model: 'dall-e-3', n: 2 }],
+    ['n_not_within_range', { model: 'dall-e-2', n: 11 }],
+    ['n_not_within_range', { model: 'dall-e-2', n: -1 }],
+    ['size_not_supported', { model: 'dall-e-2', size: '1792x1024' }],
+    ['size_not_supported', { model: 'dall-e-3', size: '256x256' }],
+    ['prompt_too_long', { model: 'dall-e-2', prompt: '猫'.repeat(334) }],
+    ['prompt_too_long', { model: 'dall-e-3', prompt: 'a'.repeat(4001) }],
+  ])('nobody can draw: %s', async (code, wish) => {
+    await aRoute(setup, wish.model)
+    const own = await aClient(setup)
+    const answer = await post(setup, own, { prompt: 'a cat', ...wish }, { path })
+    expect(answer).toMatchObject({ status: 400, json: { error: { code } } })
+    await expectNothingCharged(setup, own)
   })
 
   test('without a model dall-e-2 is meant', async () => {
@@ -134,7 +149,6 @@ forEachDatabase('pictures', (open) => {
   })
 
   test.each([
-    [{}, 'relay_field_required', 'prompt'],
     [{ prompt: 7 }, 'relay_field_invalid', 'prompt'],
     [{ prompt: 'x', n: 0 }, 'relay_field_invalid', 'n'],
     [{ prompt: 'x', n: 1e9 }, 'relay_field_invalid', 'n'],

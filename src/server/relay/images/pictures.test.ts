@@ -27,3 +27,11 @@ test.each([
     usage: { usage: { completionTokens: 1000, extras: { imageCompletionTokens: drawn } } },
   })
 })
+
+test('a changed picture that comes in one piece ends a stream as a changed one', () => {
+  const edits = body.ok ? pictureFigures(body, 'gpt-image-1', 'image_edit.completed') : null
+  const reading = edits !== null && 'metering' in edits ? edits.metering?.reading : undefined
+  const [piece] = reading?.wholeAsEvents({ data: [{ b64_json: 'AA' }] }, false) ?? []
+  expect(piece?.name).toBe('image_edit.completed')
+  expect(piece?.data).toContain('{"type":"image_edit.completed","b64_json":"AA"')
+})

@@ -28,8 +28,15 @@ interface Wish {
 
 const PICTURES_MAX = 10
 
+/** The last event of each picture: of one that is made, and of one that is changed. */
+type Completed = 'image_generation.completed' | 'image_edit.completed'
+
 /** What a request for pictures asks for, or what is wrong with it. */
-export function pictureFigures(body: ScannedBody, model: string): RequestFigures | FieldProblem {
+export function pictureFigures(
+  body: ScannedBody,
+  model: string,
+  completed: Completed = 'image_generation.completed',
+): RequestFigures | FieldProblem {
   const prompt = textMember(body, 'prompt')
   if (prompt === null) return invalid('prompt')
   if (prompt === '') return missing('prompt')
@@ -46,7 +53,7 @@ export function pictureFigures(body: ScannedBody, model: string): RequestFigures
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering: { estimate: usageOf(wish, count), reading: readingOf(wish) },
+    metering: { estimate: usageOf(wish, count), reading: readingOf(wish, completed) },
   }
 }
 
@@ -58,7 +65,7 @@ const usageOf = ({ size, quality }: Wish, count: number) => ({
   extras: { pictures: { count, size, quality } },
 })
 
-function readingOf(wish: Wish): Metering['reading'] {
+function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
   return {
     ...dialects.openai,
     look: (bytes, tokensMax) => look(bytes, wish, tokensMax),
@@ -78,14 +85,12 @@ function readingOf(wish: Wish): Metering['reading'] {
     },
     wholeAsEvents: (answer) =>
       arrayOr(answer.data).map((picture) => {
-        const event = { type: COMPLETED, ...recordOr(picture), usage: answer.usage }
-        return { name: COMPLETED, data: JSON.stringify(event) }
+        const event = { type: completed, ...recordOr(picture), usage: answer.usage }
+        return { name: completed, data: JSON.stringify(event) }
       }),
     end: null,
   }
 }
-
-const COMPLETED = 'image_generation.completed'
 
 function look(bytes: Buffer, wish: Wish, tokensMax: number): AnswerReading {
   const reading = readAnswer(bytes, tokensMax)

@@ -114,6 +114,7 @@ describe('a body is refused', () => {
     ['capitals', '{"model":"dear","MODEL":"cheap"}', 'disguised-key'],
     ['one capital', '{"Max_tokens":1}', 'disguised-key'],
     ['escapes', '{"mod\\u0065l":"x"}', 'disguised-key'],
+    ['escapes in a name with capitals', '{"serviceT\\u0069er":"flex"}', 'disguised-key'],
     ['the Unicode letters that fold to ASCII', '{"\u017ftream":true}', 'disguised-key'],
     ['the Kelvin sign', '{"max_to\u212aens":1}', 'disguised-key'],
     ['a disguised include_usage', '{"stream_options":{"INCLUDE_USAGE":false}}', 'disguised-key'],

@@ -57,7 +57,15 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'size',
   'quality',
   'service_tier',
+  'servicetier',
+  'speed',
+  'inference_geo',
+  'fallbacks',
+  'models',
+  'plugins',
 ])
+/** The one guarded member that has a second plain spelling, with Gemini. */
+const SECOND_SPELLING = 'serviceTier'
 const GUARDED_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage'])
 
 export type BodyFaultCode = JsonFaultCode | 'empty' | 'bom' | 'encoding' | 'disguised-key'
@@ -183,7 +191,10 @@ function disguisedKey(
 ): BodyFault | null {
   for (let i = 0; i < oddKeys.length; i += 2) {
     const start = oddKeys[i] ?? 0
-    const key = keyText(bytes, start, oddKeys[i + 1] ?? 0)
+    const end = oddKeys[i + 1] ?? 0
+    const key = keyText(bytes, start, end)
+    const isPlain = end - start === SECOND_SPELLING.length && spells(bytes, start, SECOND_SPELLING)
+    if (isPlain) continue
     if (guarded.has(folded(key))) {
       return refusal('disguised-key', start, 'another spelling of a known key', key)
     }

@@ -46,14 +46,48 @@ describe('an answer that failed in spite of its status', () => {
     ['{"choices":null,"base_resp":{"status_code":1008,"status_msg":"x"}}'],
     ['{"choices":[{"index":0,"error":{"code":502}}],"usage":{"prompt_tokens":1,"total_tokens":1}}'],
     ['{"code":30001,"message":"x","data":null}'],
+    ['{"code":500,"msg":"internal","data":{}}'],
+    ['{"detail":"model overloaded"}'],
+    ['{"detail":[{"loc":["body"],"msg":"x"}]}'],
+    ['{"error_code":336503,"error_msg":"quota exceeded"}'],
+    ['{"msg":"no permission","success":false}'],
+    ['{"errors":[{"message":"x"}]}'],
   ])('%s', (text) => {
     expect(read(text)).toMatchObject({ kind: 'error', error: expect.anything() })
+  })
+
+  test('its words are found', () => {
+    const error = { message: 'quota exceeded' }
+    expect(read('{"error_code":336503,"error_msg":"quota exceeded"}')).toMatchObject({ error })
+    expect(read('{"errors":[{"message":"quota exceeded"}]}')).toMatchObject({ error })
   })
 
   test('an error that is none is not', () => {
     expect(read(chat('x', { error: null })).kind).toBe('ok')
     expect(read(chat('x', { base_resp: { status_code: 0 } })).kind).toBe('ok')
     expect(read(chat('the word "error"')).kind).toBe('ok')
+  })
+
+  test.each([
+    '{"choices":[{"index":0,"message":{"role":"assistant","content":null}}],"usage":null}',
+    '{"choices": [\n {"text":""}],"code":0,"message":"ok","detail":null,"errors":[]}',
+    '{"choices":[{}],"success":true,"detail":"took 3 s"}',
+    '{"data":[{"embedding":[1]}],"code":10000,"msg":"success"}',
+    '{"id":"x","data":{"image_urls":["u"]},"base_resp":{"status_code":0}}',
+    '{"id":"modr-1","results":[{"flagged":false}]}',
+    '{"results":[]}',
+  ])('odd, but an answer: %s', (text) => {
+    expect(read(text).kind).toBe('ok')
+  })
+
+  test.each([
+    '{}',
+    '{"id":"x","object":"chat.completion","choices":[],"usage":null}',
+    '{"choices":[ ],"usage":{"prompt_tokens":9,"completion_tokens":0,"total_tokens":9}}',
+    '{"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}',
+    '{"data":null}',
+  ])('answers nothing: %s', (text) => {
+    expect(read(text)).toEqual({ kind: 'malformed' })
   })
 
   test.each([[''], ['<html>'], ['null'], ['[]'], ['{"choices":['], ['{} trailing']])(
@@ -64,12 +98,24 @@ describe('an answer that failed in spite of its status', () => {
   )
 })
 
+const MEMBERS = [
+  'error',
+  'choices',
+  'usage',
+  'base_resp',
+  'code',
+  'msg',
+  'detail',
+  'errors',
+  'data',
+]
+
 test('no bytes and no JSON make it throw', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array)),
     fc.json().map((text) => Buffer.from(text)),
     fc
-      .dictionary(fc.constantFrom('error', 'choices', 'usage', 'base_resp', 'code'), fc.jsonValue())
+      .dictionary(fc.constantFrom(...MEMBERS), fc.jsonValue())
       .map((value) => Buffer.from(JSON.stringify(value))),
   )
   fc.assert(

@@ -10,7 +10,15 @@ import { readUsage } from './usage.ts'
  * Members one of which every error of `errorOf` carries at the top, but for an error inside a
  * choice.
  */
-const ERROR_MEMBERS = ['error', 'base_resp', 'code'] as const
+const ERROR_MEMBERS = [
+  'error',
+  'base_resp',
+  'code',
+  'error_code',
+  'success',
+  'detail',
+  'errors',
+] as const
 /**
  * As the value of `object`, or as a key inside a choice; inside a text its quotes would be
  * escaped.
@@ -24,11 +32,13 @@ const ERROR_WORD = Buffer.from('"error"')
 export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
   const answer = scanAnswer(bytes)
   if (answer === null) return { kind: 'malformed' }
-  if (mayBeError(answer)) {
+  const isAnswer = holdsAnswer(answer)
+  if (!isAnswer || mayBeError(answer)) {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
     const error = isRecord(value) ? errorOf(value) : undefined
     if (error !== undefined) return { kind: 'error', error }
   }
+  if (!isAnswer) return { kind: 'malformed' }
   const hasUsage = memberRange(answer, 'usage') !== null
   return {
     kind: 'ok',
@@ -36,11 +46,27 @@ export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
   }
 }
 
+/**
+ * Whether anything is answered: choices by models that write, `data` by embeddings and pictures,
+ * `results` by moderations and rankings. Of the latter two an empty list may be all there is.
+ */
+function holdsAnswer(answer: ScannedBody): boolean {
+  const choices = memberBytes(answer, 'choices')
+  if (choices !== null && /^\[\s*[^\s\]]/.test(choices.toString('latin1', 0, BLANKS_MAX)))
+    return true
+  return ['data', 'results'].some((name) => isThere(answer, name))
+}
+
+/** Nobody puts more between a bracket and what is in it. */
+const BLANKS_MAX = 256
+
+function isThere(answer: ScannedBody, name: string): boolean {
+  const range = memberRange(answer, name)
+  return range !== null && answer.bytes[range.start] !== NULL_FIRST_BYTE
+}
+
 function mayBeError(answer: ScannedBody): boolean {
-  for (const name of ERROR_MEMBERS) {
-    const range = memberRange(answer, name)
-    if (range !== null && answer.bytes[range.start] !== NULL_FIRST_BYTE) return true
-  }
+  if (ERROR_MEMBERS.some((name) => isThere(answer, name))) return true
   if (memberBytes(answer, 'object')?.equals(ERROR_WORD) === true) return true
   return memberBytes(answer, 'choices')?.includes(ERROR_WORD) === true
 }

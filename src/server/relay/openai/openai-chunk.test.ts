@@ -49,6 +49,9 @@ describe('errors', () => {
     ['MiniMax’s', { choices: [], base_resp: { status_code: 1008, status_msg: 'x' } }],
     ['bare', { code: 20_012, message: 'Model does not exist', data: null }],
     ['bare, the code in words', { code: 'InvalidParameter', message: 'x' }],
+    ['bare, beside no choices', { code: 500, msg: 'internal', choices: [] }],
+    ['FastAPI’s', { detail: 'model overloaded', choices: [] }],
+    ['Cloudflare’s', { success: false, errors: [{ code: 7009, message: 'x' }], result: null }],
   ])('%s', (_, value) => {
     const chunk = read(value)
     expect(chunk.kind).toBe('error')
@@ -61,6 +64,9 @@ describe('errors', () => {
     ['an empty text', { error: '' }],
     ['MiniMax’s zero', { choices: [], base_resp: { status_code: 0, status_msg: '' } }],
     ['a code beside choices', { code: 0, message: 'Success', choices: [] }],
+    ['Azure’s first', { id: '', choices: [], prompt_filter_results: [{ prompt_index: 0 }] }],
+    ['words alone', { message: 'still at work' }],
+    ['a detail beside a choice', { detail: 'x', choices: [{ index: 0, delta: {} }] }],
     ['a code that means success', { code: '0', message: 'Success' }],
   ])('not: %s', (_, value) => {
     expect(read(value)).toMatchObject({ kind: 'delta', error: undefined })
@@ -91,6 +97,11 @@ describe('texts', () => {
         [2, 'f'],
         [2, '{"a"'],
       ],
+    ],
+    [
+      'arguments that are no text',
+      choice({ tool_calls: [{ function: { arguments: { a: 1 } } }] }),
+      [[2, '{"a":1}']],
     ],
     ['a legacy function call', choice({ function_call: { arguments: '{}' } }), [[2, '{}']]],
     [

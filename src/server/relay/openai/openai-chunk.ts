@@ -44,7 +44,7 @@ export function readChunk(data: Buffer): OpenaiChunk {
 /**
  * The error an answer or a chunk reports although its HTTP status was 200; undefined when it
  * reports none. Shapes: OpenAI's `error`, also inside a choice (OpenRouter); `object: "error"`
- * (vLLM); MiniMax's `base_resp`; SiliconFlow's bare `code` and `message`.
+ * (vLLM); MiniMax's `base_resp`; and where nothing is answered, `bareErrorOf`.
  */
 export function errorOf(answer: JsonRecord): unknown {
   if (isError(answer.error)) return answer.error
@@ -54,15 +54,37 @@ export function errorOf(answer: JsonRecord): unknown {
   if (answer.object === 'error') return answer
   const status = recordOr(answer.base_resp).status_code
   if (typeof status === 'number' && status !== 0) return answer.base_resp
-  const isBareError =
-    !Array.isArray(answer.choices) &&
-    isFailureCode(answer.code) &&
-    typeof answer.message === 'string'
-  return isBareError ? answer : undefined
+  return saysSomething(answer) ? undefined : bareErrorOf(answer)
 }
 
 const isError = (value: unknown): boolean =>
   isRecord(value) ? Object.keys(value).length > 0 : Boolean(value)
+
+/** Members of what any task answers; a transcript without words is one too. */
+const saysSomething = (answer: JsonRecord): boolean =>
+  typeof answer.text === 'string' ||
+  ['choices', 'data', 'results', 'output'].some((name) => arrayOr(answer[name]).length > 0)
+
+/**
+ * An error without a member of its own: a code and its words (SiliconFlow, Baidu), `success: false`
+ * beside words, FastAPI's `detail`, Cloudflare's `errors`. Words alone are none: what vendors send
+ * between chunks may have a message.
+ */
+function bareErrorOf(answer: JsonRecord): unknown {
+  const { detail, errors } = answer
+  const listed = recordOr([...arrayOr(errors), ...arrayOr(detail)][0])
+  const words = [answer.message, answer.msg, answer.error_msg, detail, listed.message, listed.msg]
+  const message = words.find((value) => typeof value === 'string' && value !== '')
+  const code = answer.code ?? answer.error_code
+  const isRefusal = message !== undefined && (isFailureCode(code) || answer.success === false)
+  const isListed = arrayOr(errors).length > 0
+  return isRefusal || isListed || isDetail(detail)
+    ? { ...answer, ...(message === undefined ? {} : { message }) }
+    : undefined
+}
+
+const isDetail = (detail: unknown): boolean =>
+  Array.isArray(detail) ? detail.length > 0 : isError(detail)
 
 /** Vendors that always send a code mean success by 0 or 200. */
 const isFailureCode = (code: unknown): boolean =>
@@ -126,7 +148,8 @@ function addMessage(texts: DeltaText[], lane: number, message: JsonRecord): void
 
 function addCall(texts: DeltaText[], lane: number, call: JsonRecord): void {
   addText(texts, lane + Lane.call, call.name)
-  addText(texts, lane + Lane.call, call.arguments)
+  const { arguments: given } = call
+  addText(texts, lane + Lane.call, isRecord(given) ? JSON.stringify(given) : given)
 }
 
 function addText(texts: DeltaText[], lane: number, value: unknown): void {

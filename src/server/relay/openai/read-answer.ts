@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type {
   AnswerChoice,
   AnswerPart,
@@ -8,15 +9,25 @@ import type {
 } from '../canonical/chat-answer.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
-import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  wordOf,
+  type JsonRecord,
+} from '../json/json-value.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
+import { detailedThoughts, picturesOf } from './answer-parts.ts'
 import { readUsage } from './usage.ts'
 
 /** A chat completion, whole or streamed, in the canonical form. What is odd about it is passed over. */
 export function readOpenaiAnswer(answer: JsonRecord): ChatAnswer {
   return {
     id: textOr(answer.id),
-    choices: arrayOr(answer.choices).map((choice) => readChoice(recordOr(choice))),
+    choices: arrayOr(answer.choices).map((choice, index) =>
+      readChoice(recordOr(choice), idsFor(answer, index)),
+    ),
     usage: readUsage(answer.usage, USAGE_TOKENS_MAX).usage,
   }
 }
@@ -24,13 +35,35 @@ export function readOpenaiAnswer(answer: JsonRecord): ChatAnswer {
 const textOr = (value: unknown, otherwise = ''): string =>
   typeof value === 'string' ? value : otherwise
 
-function readChoice(choice: JsonRecord): AnswerChoice {
+/** Makes up ids for the calls of a choice: what repeats an answer's makes the same. */
+type CallIds = (call: number) => string
+
+/**
+ * Clients tell calls apart by their ids, and some providers forget them. Short, because OpenAI
+ * takes no more than 40 characters back.
+ */
+function idsFor({ id, created }: JsonRecord, choice: number): CallIds {
+  const place = `${wordOf(id)} ${wordOf(created)} ${choice}`
+  return (call) =>
+    `call_${createHash('sha256').update(`${place} ${call}`).digest('hex').slice(0, 24)}`
+}
+
+function readChoice(choice: JsonRecord, ids: CallIds): AnswerChoice {
   const message = recordOr(choice.message)
-  const calls = arrayOr(message.tool_calls).map((call) => readCall(recordOr(call)))
+  const calls = callsOf(message).map((sent, index) => {
+    const call = readCall(sent)
+    return { ...call, id: call.id || ids(index), argumentsJson: call.argumentsJson || '{}' }
+  })
   return {
-    parts: [...thoughtsOf(message), ...textsOf(message), ...calls],
+    parts: [...thoughtsOf(message), ...textsOf(message), ...picturesOf(message), ...calls],
     finish: finishOf(textOr(choice.finish_reason, 'stop'), calls.length > 0),
   }
+}
+
+/** Calls of tools, and the one that an older spelling has room for. */
+function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): JsonRecord[] {
+  const sent = arrayOr(calls).filter(isRecord)
+  return sent.length === 0 && isRecord(called) ? [{ function: called }] : sent
 }
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -55,6 +88,8 @@ const thoughtText = (message: JsonRecord): string =>
   textOr(message.reasoning_content) || textOr(message.reasoning)
 
 function thoughtsOf(message: JsonRecord): AnswerPart[] {
+  const detailed = detailedThoughts(message)
+  if (detailed.length > 0) return detailed
   const text = thoughtText(message) || nestedThought(message.content)
   return text === '' ? [] : [{ kind: 'thinking', text, signature: null, redacted: null }]
 }
@@ -94,7 +129,10 @@ function readCall(call: JsonRecord): AnswerPart & { kind: 'toolCall' } {
     kind: 'toolCall',
     id: textOr(call.id),
     name: textOr(called.name),
-    argumentsJson: textOr(called.arguments),
+    // Some give the object itself.
+    argumentsJson: isRecord(called.arguments)
+      ? JSON.stringify(called.arguments)
+      : textOr(called.arguments),
     signature: sealOf(call),
   }
 }
@@ -107,11 +145,20 @@ const indexOr = (value: unknown, otherwise: number): number =>
     ? value
     : otherwise
 
+interface BegunCall {
+  choice: number
+  /** As the provider counts. */
+  index: number
+  id: string
+  /** As they are counted here. */
+  call: number
+  text: string
+}
+
 /** Chunk by chunk. A call's id and name come once, with the first piece of it. */
 export class OpenaiStreamReader implements StreamReader {
   private hasStarted = false
-  /** Calls that have begun, by choice and index. */
-  private readonly begun = new Set<string>()
+  private readonly begun: BegunCall[] = []
 
   read(chunk: JsonRecord): ChatEvent[] {
     const events: ChatEvent[] = []
@@ -121,40 +168,88 @@ export class OpenaiStreamReader implements StreamReader {
       events.push({ kind: 'start', id: textOr(chunk.id) })
     }
     for (const choice of choices) {
-      if (isRecord(choice)) events.push(...this.readChoice(choice))
+      if (!isRecord(choice)) continue
+      const index = indexOr(choice.index, 0)
+      events.push(...this.readChoice(choice, index, idsFor(chunk, index)))
     }
     return events
   }
 
-  private readChoice(choice: JsonRecord): ChatEvent[] {
-    const index = indexOr(choice.index, 0)
+  private readChoice(choice: JsonRecord, index: number, ids: CallIds): ChatEvent[] {
     const delta = recordOr(choice.delta)
-    const events: ChatEvent[] = []
-    const thought = thoughtText(delta) || nestedThought(delta.content)
-    if (thought !== '') events.push({ kind: 'thinking', choice: index, text: thought })
-    for (const part of textsOf(delta)) {
-      if (part.kind === 'text' || part.kind === 'refusal') {
-        events.push({ kind: part.kind, choice: index, text: part.text })
+    const events: ChatEvent[] = readThoughts(delta, index)
+    for (const part of [...textsOf(delta), ...picturesOf(delta)]) {
+      if (part.kind === 'text' || part.kind === 'refusal' || part.kind === 'image') {
+        events.push({ ...part, choice: index })
       }
     }
-    for (const [place, call] of arrayOr(delta.tool_calls).entries()) {
-      if (isRecord(call)) events.push(...this.readCall(call, index, indexOr(call.index, place)))
+    for (const [place, call] of callsOf(delta).entries()) {
+      events.push(...this.readCall(call, { choice: index, index: indexOr(call.index, place) }, ids))
     }
     const word = textOr(choice.finish_reason)
     if (word !== '') {
-      const hasCalls = [...this.begun].some((key) => key.startsWith(`${index}/`))
-      events.push({ kind: 'finish', choice: index, finish: finishOf(word, hasCalls) })
+      const calls = this.begun.filter((call) => call.choice === index)
+      events.push(...calls.flatMap(withArguments))
+      events.push({ kind: 'finish', choice: index, finish: finishOf(word, calls.length > 0) })
     }
     return events
   }
 
-  private readCall(sent: JsonRecord, choice: number, call: number): ChatEvent[] {
-    const { id, name, argumentsJson, signature } = readCall(sent)
-    const key = `${choice}/${call}`
-    const text: ChatEvent[] =
-      argumentsJson === '' ? [] : [{ kind: 'toolArguments', choice, call, text: argumentsJson }]
-    if (this.begun.has(key)) return text
-    this.begun.add(key)
-    return [{ kind: 'toolCall', choice, call, id, name, signature }, ...text]
+  private readCall(
+    sent: JsonRecord,
+    { choice, index }: Pick<BegunCall, 'choice' | 'index'>,
+    ids: CallIds,
+  ): ChatEvent[] {
+    const piece = readCall(sent)
+    const begun = this.begun.findLast((call) => call.choice === choice && call.index === index)
+    if (begun !== undefined && !beginsAnother(begun, piece)) {
+      begun.text += piece.argumentsJson
+      return argumentsOf(begun, piece.argumentsJson)
+    }
+    const { name, signature, argumentsJson: text } = piece
+    const call = this.begun.filter((other) => other.choice === choice).length
+    const opened = { choice, index, call, id: piece.id, text }
+    this.begun.push(opened)
+    const id = piece.id || ids(call)
+    return [{ kind: 'toolCall', choice, call, id, name, signature }, ...argumentsOf(opened, text)]
   }
+}
+
+/**
+ * Some providers give every call the same index. A new one has a name, and another id than the
+ * last; without ids, the last one's arguments are whole.
+ */
+function beginsAnother(
+  begun: BegunCall,
+  { id, name, argumentsJson }: AnswerPart & { kind: 'toolCall' },
+): boolean {
+  if (name === '') return false
+  if (id !== '' && begun.id !== '') return id !== begun.id
+  return argumentsJson !== '' && isRecord(parseJson(begun.text))
+}
+
+const argumentsOf = ({ choice, call }: BegunCall, text: string): ChatEvent[] =>
+  text === '' ? [] : [{ kind: 'toolArguments', choice, call, text }]
+
+/** A call without arguments has an empty object of them, as in a whole answer. */
+function withArguments(begun: BegunCall): ChatEvent[] {
+  if (begun.text !== '') return []
+  begun.text = '{}'
+  return argumentsOf(begun, begun.text)
+}
+
+/** A piece of a thought, and behind its last piece the seal. */
+function readThoughts(delta: JsonRecord, choice: number): ChatEvent[] {
+  const events: ChatEvent[] = []
+  const detailed = detailedThoughts(delta)
+  const text =
+    thoughtText(delta) ||
+    nestedThought(delta.content) ||
+    detailed.map((thought) => thought.text).join('')
+  if (text !== '') events.push({ kind: 'thinking', choice, text })
+  for (const { signature, redacted } of detailed) {
+    if (signature !== null) events.push({ kind: 'signature', choice, signature })
+    if (redacted !== null) events.push({ kind: 'redacted', choice, redacted })
+  }
+  return events
 }

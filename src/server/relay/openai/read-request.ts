@@ -14,7 +14,7 @@ import { mediaOfUrl } from '../canonical/media.ts'
 import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { readReasoning } from './reasoning.ts'
+import { readReasoning } from './thinking/reasoning.ts'
 import {
   readFunction,
   readRecording,
@@ -145,10 +145,12 @@ function readMessages(request: Members): { system: TextPart[]; messages: Message
   const messages: Message[] = []
   for (const message of request.objects('messages')) {
     const role = message.textOrThrow('role')
+    // Who of several speaks: a hint that no other dialect has a place for. Of a tool it is read.
+    if (role !== 'tool') message.ignore('name')
     switch (role) {
       case 'system':
       case 'developer':
-        system.push(...readContent(message).filter(isText))
+        system.push(...readContent(message).map(onlyText))
         break
       case 'user':
         messages.push({ role, parts: readContent(message) })
@@ -167,7 +169,11 @@ function readMessages(request: Members): { system: TextPart[]; messages: Message
   return { system, messages }
 }
 
-const isText = (part: TextPart | MediaPart): part is TextPart => part.kind === 'text'
+/** No other provider takes pictures as instructions. */
+function onlyText(part: TextPart | MediaPart): TextPart {
+  if (part.kind === 'media') throw unsupportedField(part.at)
+  return part
+}
 
 function readToolResult(message: Members) {
   return {
@@ -181,6 +187,8 @@ function readToolResult(message: Members) {
 }
 
 function readAssistant(message: Members): AssistantPart[] {
+  // Where OpenAI has found what it says: part of its own answers, and nothing that is asked.
+  message.ignore('annotations')
   const refusal = message.text('refusal')
   const { thinking, signatures } = readReasoning(message)
   const text = readContent(message)

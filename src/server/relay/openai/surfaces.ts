@@ -1,7 +1,10 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { Metering } from '../dialect/metering.ts'
+import type { Surface } from '../dialect/surfaces.ts'
 import type { SeenResponse } from '../responses/reading.ts'
+import { searchedChat } from '../search/searched-chat.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
 /** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
 const NOT_IMPLEMENTED =
@@ -42,7 +45,7 @@ const TOKENS_MAX = 100_000_000
 /** Reads the figures of an OpenAI or Anthropic body, or says what is wrong. */
 export function readFigures(
   body: ScannedBody,
-  { required, mayStream }: { required: string; mayStream: boolean },
+  { dialect, required, mayStream }: Pick<Surface, 'dialect' | 'required' | 'mayStream'>,
 ): RequestFigures | FieldProblem {
   const limit = tokenLimit(body)
   if (typeof limit === 'object' && limit !== null) return limit
@@ -55,11 +58,27 @@ export function readFigures(
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberObject(body, 'stream_options')
   const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
+  const tools = dialect === 'anthropic' ? searchesIn(memberValue(body, 'tools')) : null
+  const searched = dialect === 'openai' ? searchedChat(body) : null
   return {
     maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
     isStream: stream && mayStream,
     wantsUsage,
+    ...(tools === null ? searched : { extras: { tools } }),
   }
+}
+
+const SEARCHES_MAX = 1000
+
+/** Searches that Anthropic may make itself: as many as allowed, else one; null: none. */
+function searchesIn(tools: unknown): Record<string, number> | null {
+  const search = arrayOr(tools)
+    .map(recordOr)
+    .find(({ type }) => wordOf(type).startsWith('web_search_'))
+  if (search === undefined) return null
+  const uses = search.max_uses
+  const isCount = typeof uses === 'number' && Number.isInteger(uses) && uses >= 0
+  return { web_search: isCount ? Math.min(uses, SEARCHES_MAX) : 1 }
 }
 
 /** The larger of the two names for the limit; a limit that is no whole number ≥ 0 is refused. */

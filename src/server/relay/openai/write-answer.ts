@@ -11,7 +11,7 @@ import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { hiddenDetail, sealedDetail } from './reasoning.ts'
+import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 
 /** A chat completion, whole or streamed, for clients of OpenAI's dialect. */
 export function writeOpenaiAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {

@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto'
-import {
-  effortOfBudget,
-  type AssistantPart,
-  type ChatRequest,
-  type MediaPart,
-  type TextPart,
-  type Tool,
-  type ToolCallPart,
-  type ToolResultPart,
-  type UserPart,
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  TextPart,
+  Tool,
+  ToolCallPart,
+  ToolResultPart,
+  UserPart,
 } from '../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../canonical/media.ts'
 import { unsupportedField } from '../canonical/reading.ts'
+import { plainName } from '../canonical/plain-name.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { resultsApart, turnsOf } from '../canonical/turns.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
+import { openaiEffort } from './thinking/efforts.ts'
+import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 
-/** OpenAI's own models, which refuse what their API does not name. */
-const OWN_MODEL = /^(?:gpt-|o\d|chatgpt-)/
+/** OpenAI's own models, which refuse what their API does not name; those it gave away run anywhere. */
+const OWN_MODEL = /^(?:gpt-(?!oss)|o\d|chatgpt-)/
 /** Models that think before they answer take their limit under another name. */
 const THINKING_MODEL = /^(?:o\d|gpt-[5-9])/
-/** Models that can be told not to think at all. */
-const CAN_BE_STOPPED = /^gpt-(?:5\.[1-9]|[6-9])/
 /** Models that want their own thoughts back with the conversation, as plain text. */
 const WANTS_THOUGHTS = /deepseek|kimi|glm|minimax/i
 const STOPS_MAX = 4
@@ -42,7 +42,7 @@ export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord
   return {
     model: to.model,
     messages: [...systemOf(request), ...turnsOf(request.messages).flatMap(writeTurn(to))],
-    ...toolsOf(request),
+    ...toolsOf(request, to),
     ...(maxCompletionTokens === null ? {} : { [limitName(to)]: maxCompletionTokens }),
     ...present({
       temperature: request.temperature,
@@ -51,7 +51,7 @@ export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord
       presence_penalty: request.presencePenalty,
       frequency_penalty: request.frequencyPenalty,
       seed: request.seed,
-      reasoning_effort: effortOf(request, to),
+      reasoning_effort: openaiEffort(request, to.model),
       response_format: formatOf(request),
       user: request.userId === null ? null : shortId(request.userId),
     }),
@@ -74,12 +74,6 @@ function systemOf({ system }: ChatRequest): JsonRecord[] {
   return [{ role: 'system', content: system.map(({ text }) => text).join('\n\n') }]
 }
 
-function effortOf({ thinking }: ChatRequest, { model }: Target): string | null {
-  if (thinking === null || thinking.kind === 'adaptive') return null
-  if (thinking.kind === 'off') return CAN_BE_STOPPED.test(model) ? 'none' : null
-  return thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
-}
-
 function formatOf({ output }: ChatRequest): JsonRecord | null {
   if (output === null) return null
   if (output.kind === 'json') return { type: 'json_object' }
@@ -88,22 +82,33 @@ function formatOf({ output }: ChatRequest): JsonRecord | null {
   return { type: 'json_schema', json_schema: described }
 }
 
-function toolsOf({ tools, toolChoice, parallelTools }: ChatRequest): JsonRecord {
+/** OpenAI refuses names that are not plain; of others it is not known, and they see the tool's own. */
+const nameAt = ({ model }: Target, name: string): string =>
+  OWN_MODEL.test(model) ? plainName(name) : name
+
+function toolsOf({ tools, toolChoice, parallelTools }: ChatRequest, to: Target): JsonRecord {
   if (tools.length === 0) return {}
   const choice =
     toolChoice?.kind === 'tool'
-      ? { type: 'function', function: { name: toolChoice.name } }
+      ? { type: 'function', function: { name: nameAt(to, toolChoice.name) } }
       : (toolChoice?.kind ?? null)
   return {
-    tools: tools.map(writeTool),
+    tools: tools.map(writeTool(to)),
     ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
   }
 }
 
-const writeTool = ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
-  type: 'function',
-  function: present({ name, description, parameters: schema, strict: isStrict }),
-})
+const writeTool =
+  (to: Target) =>
+  ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
+    type: 'function',
+    function: present({
+      name: nameAt(to, name),
+      description,
+      parameters: schema,
+      strict: isStrict,
+    }),
+  })
 
 const writeTurn =
   (to: Target) =>
@@ -158,7 +163,8 @@ function writeMedia({ at, source, detail, title }: MediaPart): JsonRecord {
   return { type: 'file', file }
 }
 
-function writeAssistant(parts: readonly AssistantPart[], { model }: Target): JsonRecord {
+function writeAssistant(parts: readonly AssistantPart[], to: Target): JsonRecord {
+  const { model } = to
   const media = parts.find((part) => part.kind === 'media')
   if (media !== undefined) throw unsupportedField(media.at)
   const text = joined(parts, 'text')
@@ -168,24 +174,39 @@ function writeAssistant(parts: readonly AssistantPart[], { model }: Target): Jso
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(thought === '' ? {} : { reasoning_content: thought }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall(model)) }),
+    ...(SEALS_THOUGHTS.test(model) ? sealedThoughts(parts) : {}),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall(to)) }),
   }
 }
 
 const joined = (parts: readonly AssistantPart[], kind: 'text' | 'thinking'): string =>
   parts.map((part) => (part.kind === kind ? part.text : '')).join('')
 
+/** OpenRouter's names of the models whose sealed thoughts it hands on to Anthropic. */
+const SEALS_THOUGHTS = /^anthropic\/claude/
+
+function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
+  const details: JsonRecord[] = []
+  for (const part of parts) {
+    if (part.kind !== 'thinking') continue
+    const { text, signature, redacted } = part
+    if (signature?.by === 'anthropic') details.push(sealedDetail(text, signature, details.length))
+    if (redacted !== null) details.push(hiddenDetail(redacted, details.length))
+  }
+  return details.length === 0 ? {} : { reasoning_details: details }
+}
+
 /** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
 const SEALS_CALLS = /gemini/i
 
 const writeCall =
-  (model: string) =>
+  (to: Target) =>
   ({ id, name, argumentsJson, signature }: ToolCallPart): JsonRecord => {
-    const seal = SEALS_CALLS.test(model) ? ownSignature(signature, 'gemini') : null
+    const seal = SEALS_CALLS.test(to.model) ? ownSignature(signature, 'gemini') : null
     return {
       id,
       type: 'function',
-      function: { name, arguments: argumentsJson === '' ? '{}' : argumentsJson },
+      function: { name: nameAt(to, name), arguments: argumentsJson === '' ? '{}' : argumentsJson },
       ...(seal === null ? {} : { extra_content: { google: { thought_signature: seal } } }),
     }
   }

@@ -133,7 +133,7 @@ forEachDatabase('providers that only chat', (open) => {
       for (const [words, expected] of [
         ['cut-after-1', 502],
         ['html-200', 500],
-        ['fail-cut', 502],
+        ['fail-cut', 500],
       ] as const) {
         const model = await aServed(to, words)
         const { status } = await post(setup, client, bodyOf(model, false))

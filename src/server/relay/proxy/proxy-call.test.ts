@@ -162,7 +162,7 @@ forEachDatabase('a raw proxy channel', (open) => {
       base_url: 'http://127.0.0.1:1',
       models: '',
     })
-    expect((await proxy('/x', rich, dead)).status).toBe(502)
+    expect((await proxy('/x', rich, dead)).status).toBe(500)
     await expectNothingCharged(setup, own)
     await expectNothingCharged(setup, rich)
   })

@@ -3,6 +3,7 @@ import type { ClientDialect, StreamPiece } from '../dialect/dialect.ts'
 import { openaiError } from '../dialect/error-words.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { RelayError } from '../relay-error.ts'
+import { responseAsEvents } from './as-events.ts'
 import { readResponsesRequest } from './read-request.ts'
 import { ResponseWriter } from './stream-writer.ts'
 
@@ -12,19 +13,20 @@ import { ResponseWriter } from './stream-writer.ts'
  */
 export function responsesClient(body: JsonRecord): ClientDialect {
   const echo = echoOf(body)
+  const numbers = { next: 0 }
   return {
     name: 'openai',
     readRequest: readResponsesRequest,
     writeAnswer(answer, head) {
-      const writer = new ResponseWriter(head, echo)
+      const writer = new ResponseWriter(head, echo, { next: 0 })
       for (const event of eventsOfAnswer(answer)) writer.write(event)
       return writer.response(answer.usage)
     },
-    streamWriter: (head) => new ResponseWriter(head, echo),
+    streamWriter: (head) => new ResponseWriter(head, echo, numbers),
     wholeAsEvents: responseAsEvents,
     end: null,
     errorBody: openaiError,
-    errorPiece: responseErrorPiece,
+    errorPiece: (error, requestId) => responseErrorPiece(error, requestId, numbers.next),
   }
 }
 
@@ -51,18 +53,14 @@ const echoOf = (body: JsonRecord): JsonRecord => ({
   user: body.user ?? null,
 })
 
-/** A whole response as a stream's first and last event. */
-export function responseAsEvents(response: JsonRecord): StreamPiece[] {
-  const { status } = response
-  const ending = status === 'incomplete' || status === 'failed' ? status : 'completed'
-  const created = { type: 'response.created', sequence_number: 0, response }
-  const ended = { type: `response.${ending}`, sequence_number: 1, response }
-  return [created, ended].map((event) => ({ name: event.type, data: JSON.stringify(event) }))
-}
-
-/** An error in the middle of a stream of this API. */
-export function responseErrorPiece(error: RelayError, requestId: string): StreamPiece {
+/** An error in the middle of a stream of this API; `number`: of the event among the others. */
+export function responseErrorPiece(
+  error: RelayError,
+  requestId: string,
+  number: number,
+): StreamPiece {
   const told = recordOr(recordOr(parseJson(openaiError(error, requestId))).error)
   const { message, code, param } = told
-  return { name: 'error', data: JSON.stringify({ type: 'error', code, message, param }) }
+  const event = { type: 'error', sequence_number: number, code, message, param }
+  return { name: 'error', data: JSON.stringify(event) }
 }

@@ -177,6 +177,12 @@ test.each<[object, string]>([
     { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] },
     'input[0].content[0].file_id',
   ],
+  [
+    {
+      input: [{ role: 'developer', content: [{ type: 'input_image', image_url: 'https://a/b' }] }],
+    },
+    'input[0].content[0]',
+  ],
   [{ seed: 1 }, 'seed'],
 ])('%j is refused by the name %s', (members, field) => {
   let refusal: unknown = null
@@ -435,6 +441,20 @@ describe('over HTTP', () => {
       expect(sent).not.toContain('Not this.')
     },
   )
+
+  test.each([
+    [1, 'error-mid-stream'],
+    [1, 'cut-after-5'],
+    [14, 'error-mid-stream'],
+    [14, 'cut-after-5'],
+  ])('an error in a stream has its number: channel type %i, %s', async (type, words) => {
+    const model = await aServed(type, { words })
+    const events = await stream(setup, client, { model, input: 'hi' }, { path })
+    const told = [...events.text().matchAll(/^data: (.*)$/gm)].map(([, data = '']) => data)
+    const numbers = told.map((data) => /"sequence_number":(\d+)/.exec(data)?.[1])
+    expect(told.at(-1)).toContain('{"type":"error"')
+    expect(numbers).toEqual([...told.keys()].map(String))
+  })
 
   test.each([14, 24])('OpenAI’s client works with a channel of type %i', async (type) => {
     const sdk = new OpenAI({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })

@@ -123,13 +123,19 @@ function readMessage(item: Members): Message | { system: TextPart[] } {
   switch (role) {
     case 'system':
     case 'developer':
-      return { system: parts.filter((part) => part.kind === 'text') }
+      return { system: parts.map(textOrThrow) }
     case 'user':
     case 'assistant':
       return { role, parts }
     default:
       throw unsupportedField(item.place('role'))
   }
+}
+
+/** No other dialect has a picture, a document or a recording among its instructions. */
+function textOrThrow(part: TextPart | MediaPart): TextPart {
+  if (part.kind === 'text') return part
+  throw unsupportedField(part.at)
 }
 
 function readAssistantItem(item: Members, type: string): AssistantPart {

@@ -33,3 +33,13 @@ test('an answer that names odd tools is read', () => {
     usage: { usage: { promptTokens: 3, extras: { tools: { web_search: 1 } } } },
   })
 })
+
+test('a page that is opened, and words looked for in it, are no searches', () => {
+  const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+  const acts = ['search', 'open_page', 'find_in_page']
+  const output = acts.map((type) => ({ type: 'web_search_call', action: { type } }))
+  const answer = Buffer.from(JSON.stringify({ object: 'response', output, usage }))
+  expect(figuresOf({}).metering?.reading.look(answer, 1000)).toMatchObject({
+    usage: { usage: { extras: { tools: { web_search: 1 } } } },
+  })
+})

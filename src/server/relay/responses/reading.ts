@@ -18,7 +18,9 @@ import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
-import { responseAsEvents, responseErrorPiece } from './client.ts'
+import { responseAsEvents } from './as-events.ts'
+import { responseErrorPiece } from './client.ts'
+import type { EventNumbers } from './stream-writer.ts'
 
 /**
  * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
@@ -93,12 +95,14 @@ function toolOfType(type: string): string | null {
 
 /** A reading of its own for each call, because it remembers what it has seen. */
 function responseReading(onResponse: OnResponse): Metering['reading'] {
+  const numbers: EventNumbers = { next: 0 }
   return {
     ...dialects.openai,
     look: (bytes, tokensMax) => look(bytes, tokensMax, onResponse),
     textsOf: (answer) => arrayOr(answer.output).flatMap(textsOfItem),
     follow(tokensMax) {
       const done: unknown[] = []
+      numbers.next = 0
       return new TypedStream({
         isLast: (type) => /^response\.(?:completed|incomplete|failed)$/.test(type),
         lastEvents: 1,
@@ -113,7 +117,9 @@ function responseReading(onResponse: OnResponse): Metering['reading'] {
           const tools = toolsRun({ output: done }, 0)
           return tools === null ? {} : { tools }
         },
-        note({ type, item, response }) {
+        note({ type, item, response, sequence_number: number }) {
+          // An error goes on in our words, under its number.
+          if (Number.isSafeInteger(number) && type !== 'error') numbers.next = Number(number) + 1
           if (type === 'response.output_item.done') done.push(item)
           if (isRecord(response)) tell(response, onResponse)
         },
@@ -121,7 +127,7 @@ function responseReading(onResponse: OnResponse): Metering['reading'] {
     },
     wholeAsEvents: responseAsEvents,
     end: null,
-    errorPiece: responseErrorPiece,
+    errorPiece: (error, requestId) => responseErrorPiece(error, requestId, numbers.next),
   }
 }
 
@@ -175,7 +181,7 @@ function toolsRun(response: JsonRecord, reasoningTokens: number): Record<string,
   for (const sent of arrayOr(response.output)) {
     const item = recordOr(sent)
     const tool = ITEMS.get(item.type)
-    if (tool === undefined || item.status === 'failed') continue
+    if (tool === undefined || item.status === 'failed' || isLook(item)) continue
     if (tool === 'code_interpreter' && item.container_id !== undefined) {
       if (containers.has(item.container_id)) continue
       containers.add(item.container_id)
@@ -187,6 +193,13 @@ function toolsRun(response: JsonRecord, reasoningTokens: number): Record<string,
   }
   return Object.keys(counts).length === 0 ? null : counts
 }
+
+/**
+ * Opening a page and looking for words in it come as searches too, but only a search has a price.
+ * Source: OpenAI's guide, "Web search: output and citations". One that does not say is a search.
+ */
+const isLook = ({ action }: JsonRecord): boolean =>
+  ['open_page', 'find_in_page', 'find'].includes(wordOf(recordOr(action).type))
 
 const DELTAS: ReadonlySet<unknown> = new Set([
   'response.output_text.delta',

@@ -167,6 +167,7 @@ forEachDatabase('the Responses API', (open) => {
     const events = await stream(setup, client, { model, input: 'hi' }, { path })
     expect(events.text()).toContain('event: response.created')
     expect(events.text()).toContain('event: response.completed')
+    expect((await bookedCall(setup, requestIdOf(events))).quota).toBe(18)
   })
 
   describe('what goes on from a response', () => {
@@ -359,6 +360,19 @@ describe.each(clients)('openai %s', (_version, Client) => {
       last = event.type
     }
     expect([text, last]).toEqual(['The answer is forty-two.', 'response.completed'])
+  })
+
+  test('streams what its upstream answers in one piece', async () => {
+    const plain = await aServedModel(setup, 'json-when-stream')
+    const events = await sdk().responses.create({ model: plain, input: 'hi', stream: true })
+    let text = ''
+    const types: string[] = []
+    for await (const event of events) {
+      if (event.type === 'response.output_text.delta') text += event.delta
+      types.push(event.type)
+    }
+    expect(text).toBe('The answer is forty-two.')
+    expect(types.at(-1)).toBe('response.completed')
   })
 
   test('hears of a stream that breaks', async () => {

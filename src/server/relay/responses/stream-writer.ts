@@ -14,7 +14,7 @@ export class ResponseWriter implements StreamWriter {
   private readonly head: AnswerHead
   private readonly echo: JsonRecord
   private readonly output: JsonRecord[] = []
-  private sequence = 0
+  private readonly numbers: EventNumbers
   private hasBegun = false
   private message: OpenMessage | null = null
   private thought: OpenThought | null = null
@@ -23,9 +23,10 @@ export class ResponseWriter implements StreamWriter {
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
   /** `echo`: the members of the request that a response repeats. */
-  constructor(head: AnswerHead, echo: JsonRecord) {
+  constructor(head: AnswerHead, echo: JsonRecord, numbers: EventNumbers) {
     this.head = head
     this.echo = echo
+    this.numbers = numbers
   }
 
   write(event: ChatEvent): StreamPiece[] {
@@ -102,8 +103,8 @@ export class ResponseWriter implements StreamWriter {
   }
 
   private piece(type: string, members: JsonRecord): StreamPiece {
-    const data = JSON.stringify({ type, sequence_number: this.sequence, ...members })
-    this.sequence += 1
+    const data = JSON.stringify({ type, sequence_number: this.numbers.next, ...members })
+    this.numbers.next += 1
     return { name: type, data }
   }
 
@@ -270,6 +271,11 @@ export class ResponseWriter implements StreamWriter {
       ...[...this.calls].flatMap(([number, call]) => this.closeCall(number, call, status)),
     ]
   }
+}
+
+/** How far the events of a stream are numbered, also those that others write. */
+export interface EventNumbers {
+  next: number
 }
 
 interface Place {

@@ -106,7 +106,7 @@ forEachDatabase('what a channel wants otherwise', (open) => {
       await aRoute(setup, model, { base_url: 'http://models.example', config, priority: 9 })
       const client = await aClient(setup)
       const alone = await post(setup, client, chatBody(model))
-      expect(alone.status).toBe(502)
+      expect(alone.status).toBe(500)
       expect(alone.text).not.toContain('wrong')
       await aRoute(setup, model)
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
@@ -124,7 +124,7 @@ forEachDatabase('what a channel wants otherwise', (open) => {
       const base_url = 'http://169.254.169.254'
       await database.write.updateTable('channels').set({ base_url }).where('id', '=', id).execute()
       await database.announce('channels')
-      expect((await post(setup, client, chatBody(other))).status).toBe(502)
+      expect((await post(setup, client, chatBody(other))).status).toBe(500)
       expect(proxy.asked).toEqual([])
     })
   })

@@ -1,7 +1,7 @@
-import type { Signature, ThinkingPart } from '../canonical/chat-request.ts'
-import type { Members } from '../canonical/reading.ts'
-import { unwrapSignature, wrapSignature } from '../canonical/signature.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import type { DialectName, Signature, ThinkingPart } from '../../canonical/chat-request.ts'
+import type { Members } from '../../canonical/reading.ts'
+import { unwrapSignature, wrapSignature } from '../../canonical/signature.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
 
 /**
  * Thinking in OpenAI's dialect, which has no place for it: the text is `reasoning_content`, as
@@ -16,6 +16,16 @@ const FORMATS = {
   gemini: 'google-gemini-v1',
   openai: 'openai-responses-v1',
 } as const
+
+const MAKERS = new Map<string, DialectName>([
+  [FORMATS.anthropic, 'anthropic'],
+  [FORMATS.gemini, 'gemini'],
+  [FORMATS.openai, 'openai'],
+])
+
+/** Null: somebody's whose own dialect nobody here speaks. Unnamed it is Anthropic's, who began. */
+export const makerOf = (format: string | null): DialectName | null =>
+  format === null ? 'anthropic' : (MAKERS.get(format) ?? null)
 
 /** The thoughts of an assistant's message, and the seals of its calls by their ids. */
 export function readReasoning(message: Members): {
@@ -32,12 +42,13 @@ export function readReasoning(message: Members): {
     const text = detail.text('text') ?? detail.text('summary') ?? ''
     const sealed = detail.text('signature')
     const data = detail.text('data')
-    const maker = format === FORMATS.gemini ? 'gemini' : 'anthropic'
+    const maker = makerOf(format)
     if (data !== null && id !== null && maker === 'gemini') {
       signatures.set(id, data)
     } else {
-      const signature = sealed === null ? null : unwrapSignature(sealed, maker)
-      thinking.push({ kind: 'thinking', text, signature, redacted: data })
+      const signature = sealed === null || maker === null ? null : unwrapSignature(sealed, maker)
+      const redacted = maker === 'anthropic' ? data : null
+      thinking.push({ kind: 'thinking', text, signature, redacted })
     }
     detail.ignore('type', 'index')
     detail.done()

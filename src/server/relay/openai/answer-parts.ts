@@ -1,0 +1,46 @@
+import type { AnswerPart } from '../canonical/chat-answer.ts'
+import type { ThinkingPart } from '../canonical/chat-request.ts'
+import { unwrapSignature } from '../canonical/signature.ts'
+import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { makerOf } from './thinking/reasoning.ts'
+
+/**
+ * What OpenRouter adds to OpenAI's dialect in messages and in deltas. Source: its documentation,
+ * "Reasoning tokens" and "Image generation".
+ */
+
+const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The thoughts of `reasoning_details`, with the seals that can be given back to their makers. */
+export const detailedThoughts = (message: JsonRecord): ThinkingPart[] =>
+  arrayOr(message.reasoning_details)
+    .filter(isRecord)
+    .map(readDetail)
+    .filter(({ text, signature, redacted }) => text + (redacted ?? '') !== '' || signature !== null)
+
+function readDetail(detail: JsonRecord): ThinkingPart {
+  const maker = makerOf(textOr(detail.format) || null)
+  const seal = textOr(detail.signature)
+  return {
+    kind: 'thinking',
+    text: textOr(detail.text) || textOr(detail.summary),
+    signature: seal === '' || maker === null ? null : unwrapSignature(seal, maker),
+    redacted: maker === 'anthropic' ? textOr(detail.data) || null : null,
+  }
+}
+
+/** Pictures that a model has made; what lies elsewhere is pointed at, as Markdown shows it. */
+export const picturesOf = (message: JsonRecord): AnswerPart[] =>
+  arrayOr(message.images).flatMap((sent) => {
+    const url = textOr(recordOr(recordOr(sent).image_url).url)
+    return url === '' ? [] : [pictureAt(url)]
+  })
+
+const PICTURE = /^data:(image\/[\w.+-]+);base64,/i
+
+function pictureAt(url: string): AnswerPart {
+  const match = PICTURE.exec(url)
+  return match === null
+    ? { kind: 'text', text: `![image](${url})` }
+    : { kind: 'image', mimeType: match[1] ?? '', data: url.slice(match[0].length) }
+}

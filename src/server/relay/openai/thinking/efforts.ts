@@ -1,0 +1,46 @@
+import {
+  EFFORTS,
+  effortOfBudget,
+  type ChatRequest,
+  type Effort,
+} from '../../canonical/chat-request.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+
+/**
+ * The efforts that models of OpenAI take; none: they do not think. The first row that fits counts,
+ * and models that nobody here knows are told what the client said. Sources: OpenAI's API reference,
+ * "Create chat completion", `reasoning_effort`; its guide "Reasoning"; the values that its refusals
+ * list ("Supported values are: …").
+ */
+const TAKEN: readonly (readonly [RegExp, readonly Effort[]])[] = [
+  [/^(?:gpt-(?:3|4|audio)|chatgpt-|o1-(?:mini|preview))/, []],
+  [/^gpt-5(?:\.\d+)?-chat/, ['medium']],
+  [/^(?:o\d|gpt-oss|gpt-5-codex|gpt-5\.1)/, ['low', 'medium', 'high']],
+  [/^gpt-5(?![.\d])/, ['minimal', 'low', 'medium', 'high']],
+  [/^gpt-5\.[2-5](?!\d)/, ['low', 'medium', 'high', 'xhigh']],
+  [/^gpt-(?:5\.|[6-9])/, ['low', 'medium', 'high', 'xhigh', 'max']],
+]
+
+/** Models that can be told not to think at all. */
+const CAN_BE_STOPPED = /^gpt-(?:5\.[1-9]|[6-9])/
+
+/** `reasoning_effort`; null: nothing needs to be said. */
+export function openaiEffort(request: ChatRequest, model: string): string | null {
+  const { thinking } = request
+  if (thinking === null || thinking.kind === 'adaptive') return null
+  if (thinking.kind === 'off') return CAN_BE_STOPPED.test(model) ? 'none' : null
+  const taken = TAKEN.find(([pattern]) => pattern.test(model))?.[1] ?? EFFORTS
+  if (taken.length > 0) {
+    return nearest(
+      thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens),
+      taken,
+    )
+  }
+  // A budget is what may be thought at most: who does not think keeps within it.
+  if (thinking.kind === 'budget') return null
+  throw cannotSay(request, 'thinking')
+}
+
+/** The effort itself, else the next greater one, else the greatest. */
+const nearest = (asked: Effort, taken: readonly Effort[]): Effort | null =>
+  taken.find((effort) => EFFORTS.indexOf(effort) >= EFFORTS.indexOf(asked)) ?? taken.at(-1) ?? null

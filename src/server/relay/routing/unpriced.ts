@@ -1,0 +1,128 @@
+import type { ErrorCode } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import type { Surface } from '../dialect/surfaces.ts'
+import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, recordOr } from '../json/json-value.ts'
+
+/**
+ * Refuses what would make a call cost something that its price does not cover: a second model,
+ * which the token was not asked about and nobody has priced, and other tiers of the same model.
+ * Converted calls could not say it either.
+ */
+export function refuseUnpriced({ asked, body, model }: AskedCall): void {
+  const { task, dialect } = asked.surface
+  if (!PRICED_BY_TOKENS.has(task)) return
+  refuseOtherTiers(body)
+  for (const { field, name } of namedModels(body, dialect)) {
+    if (name !== model) throw refusal('relay_field_other_model', field)
+  }
+}
+
+interface AskedCall {
+  asked: { surface: Surface }
+  body: ScannedBody
+  /** As the client named it. */
+  model: string
+}
+
+const PRICED_BY_TOKENS: ReadonlySet<string> = new Set(['chat', 'completions', 'responses'])
+
+/** Characters of a place that a refusal repeats. */
+const PLACE_MAX = 128
+
+const refusal = (code: ErrorCode, field: string): AppError =>
+  new AppError(code, { field: field.slice(0, PLACE_MAX) })
+
+/**
+ * Values that cost what the price list says. Sources: the API references of OpenAI (`auto`,
+ * `default`), Anthropic (`auto`, `standard_only`, `speed`, `inference_geo`), Gemini (`unspecified`,
+ * `standard`) and Groq (`on_demand`).
+ */
+const ORDINARY_TIERS = ['auto', 'default', 'standard', 'standard_only', 'on_demand', 'unspecified']
+const ORDINARY: Readonly<Record<string, readonly unknown[]>> = {
+  service_tier: ORDINARY_TIERS,
+  serviceTier: ORDINARY_TIERS,
+  speed: ['standard'],
+  inference_geo: ['global'],
+}
+
+function refuseOtherTiers(body: ScannedBody): void {
+  for (const [field, values] of Object.entries(ORDINARY)) {
+    const value = memberValue(body, field) ?? null
+    const word = typeof value === 'string' ? value.toLowerCase() : value
+    if (value !== null && !values.includes(word)) throw refusal('relay_field_other_price', field)
+  }
+}
+
+interface NamedModel {
+  field: string
+  /** Undefined: it names none, and the provider chooses. */
+  name: unknown
+}
+
+/** Models that a body names beside its own. */
+function namedModels(body: ScannedBody, dialect: Surface['dialect']): NamedModel[] {
+  if (dialect === 'gemini') return []
+  const substitutes = ['fallbacks', 'models'].flatMap((field) => substitutesIn(body, field))
+  const tools = arrayOr(memberValue(body, 'tools')).flatMap((tool, index) =>
+    modelOfTool(tool, `tools[${index}]`),
+  )
+  const plugins = arrayOr(memberValue(body, 'plugins')).flatMap((plugin, index) =>
+    recordOr(plugin).id === 'fusion' ? [{ field: `plugins[${index}]`, name: undefined }] : [],
+  )
+  const later = dialect === 'anthropic' ? toolsInMessages(body) : []
+  return [...substitutes, ...tools, ...plugins, ...later]
+}
+
+/**
+ * Who answers when the model does not: a list of names, or of objects with a `model`, or a word
+ * that leaves the choice to the provider. Sources: Anthropic's `fallbacks`, OpenRouter's `models`.
+ */
+function substitutesIn(body: ScannedBody, field: string): NamedModel[] {
+  const value = memberValue(body, field) ?? null
+  if (value === null) return []
+  if (!Array.isArray(value)) return [{ field, name: undefined }]
+  return value.map((sent: unknown) => ({
+    field,
+    name: typeof sent === 'string' ? sent : recordOr(sent).model,
+  }))
+}
+
+/**
+ * OpenRouter's tools that run models, of its own choice where none is named; `fusion` is a plugin
+ * too. Source: OpenRouter's documentation, "Server tools" and "Fusion router".
+ */
+const MODEL_TOOLS = /^openrouter:(?:advisor|fusion|image_generation|subagent)$/
+
+/**
+ * Tools that another model answers, as Anthropic's advisor. What a client calls a tool's own
+ * argument stands deeper; OpenAI's picture tool has a price of its own, whichever model draws.
+ */
+function modelOfTool(sent: unknown, field: string): NamedModel[] {
+  const tool = recordOr(sent)
+  const { type } = tool
+  if (typeof type === 'string' && MODEL_TOOLS.test(type)) return [{ field, name: undefined }]
+  if (type === 'image_generation' || (tool.model ?? null) === null) return []
+  return [{ field: `${field}.model`, name: tool.model }]
+}
+
+/** What must stand in messages that define a tool: the word, or an escape that could hide it. */
+const DEFINITION_SIGNS = ['tool_definition', '\\u00']
+
+/**
+ * Anthropic lets tools be added in the middle of a conversation. Long ones are only parsed where
+ * that may be. Source: its SDK, `BetaRequestToolAdditionBlock` and `BetaCompactionBlockParam`.
+ */
+function toolsInMessages(body: ScannedBody): NamedModel[] {
+  const bytes = memberBytes(body, 'messages')
+  if (bytes === null || !DEFINITION_SIGNS.some((sign) => bytes.includes(sign))) return []
+  return arrayOr(memberValue(body, 'messages')).flatMap((message, at) =>
+    arrayOr(recordOr(message).content).flatMap((sent, place) => {
+      const block = recordOr(sent)
+      const field = `messages[${at}].content[${place}]`
+      return [block, ...arrayOr(block.tool_changes)].flatMap((change) =>
+        modelOfTool(recordOr(recordOr(change).tool).definition, `${field}.tool.definition`),
+      )
+    }),
+  )
+}
