@@ -3,7 +3,13 @@ import type { Metering } from '../dialect/metering.ts'
 import type { Surface } from '../dialect/surfaces.ts'
 import type { SeenResponse } from '../responses/reading.ts'
 import { searchedChat } from '../search/searched-chat.ts'
-import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import {
+  memberBytes,
+  memberObject,
+  memberRange,
+  memberValue,
+  type ScannedBody,
+} from '../json/body-scan.ts'
 import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
 /** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
@@ -58,7 +64,7 @@ export function readFigures(
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberObject(body, 'stream_options')
   const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
-  const tools = dialect === 'anthropic' ? searchesIn(memberValue(body, 'tools')) : null
+  const tools = dialect === 'anthropic' ? searchesIn(body) : null
   const searched = dialect === 'openai' ? searchedChat(body) : null
   return {
     maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
@@ -69,10 +75,15 @@ export function readFigures(
 }
 
 const SEARCHES_MAX = 1000
+/** The word, or an escape that could hide it. */
+const SEARCH_SIGNS = ['web_search_', '\\u00']
 
 /** Searches that Anthropic may make itself: as many as allowed, else one; null: none. */
-function searchesIn(tools: unknown): Record<string, number> | null {
-  const search = arrayOr(tools)
+function searchesIn(body: ScannedBody): Record<string, number> | null {
+  // Of the many tools that an agent brings none is parsed in vain.
+  const bytes = memberBytes(body, 'tools')
+  if (bytes === null || !SEARCH_SIGNS.some((sign) => bytes.includes(sign))) return null
+  const search = arrayOr(memberValue(body, 'tools'))
     .map(recordOr)
     .find(({ type }) => wordOf(type).startsWith('web_search_'))
   if (search === undefined) return null

@@ -64,7 +64,7 @@ interface NamedModel {
 function namedModels(body: ScannedBody, dialect: Surface['dialect']): NamedModel[] {
   if (dialect === 'gemini') return []
   const substitutes = ['fallbacks', 'models'].flatMap((field) => substitutesIn(body, field))
-  const tools = arrayOr(memberValue(body, 'tools')).flatMap((tool, index) =>
+  const tools = parsedWhere(body, 'tools', TOOL_SIGNS).flatMap((tool, index) =>
     modelOfTool(tool, `tools[${index}]`),
   )
   const plugins = arrayOr(memberValue(body, 'plugins')).flatMap((plugin, index) =>
@@ -106,17 +106,29 @@ function modelOfTool(sent: unknown, field: string): NamedModel[] {
   return [{ field: `${field}.model`, name: tool.model }]
 }
 
-/** What must stand in messages that define a tool: the word, or an escape that could hide it. */
-const DEFINITION_SIGNS = ['tool_definition', '\\u00']
+/** What must stand in tools that run a model, and in messages that define a tool. */
+const TOOL_SIGNS = ['"model"', 'openrouter:']
+const DEFINITION_SIGNS = ['tool_definition']
+/** An escape that could hide them. */
+const ESCAPE = '\\u00'
+
+/** The elements of a list; none, and nothing parsed, where none of the signs stands in it. */
+function parsedWhere(
+  body: ScannedBody,
+  name: string,
+  signs: readonly string[],
+): readonly unknown[] {
+  const bytes = memberBytes(body, name)
+  const isSuspect = bytes !== null && [...signs, ESCAPE].some((sign) => bytes.includes(sign))
+  return isSuspect ? arrayOr(memberValue(body, name)) : []
+}
 
 /**
- * Anthropic lets tools be added in the middle of a conversation. Long ones are only parsed where
- * that may be. Source: its SDK, `BetaRequestToolAdditionBlock` and `BetaCompactionBlockParam`.
+ * Anthropic lets tools be added in the middle of a conversation. Source: its SDK,
+ * `BetaRequestToolAdditionBlock` and `BetaCompactionBlockParam`.
  */
 function toolsInMessages(body: ScannedBody): NamedModel[] {
-  const bytes = memberBytes(body, 'messages')
-  if (bytes === null || !DEFINITION_SIGNS.some((sign) => bytes.includes(sign))) return []
-  return arrayOr(memberValue(body, 'messages')).flatMap((message, at) =>
+  return parsedWhere(body, 'messages', DEFINITION_SIGNS).flatMap((message, at) =>
     arrayOr(recordOr(message).content).flatMap((sent, place) => {
       const block = recordOr(sent)
       const field = `messages[${at}].content[${place}]`
