@@ -132,7 +132,7 @@ forEachDatabase('routing', (open) => {
       await server.call('GET', '/api/token/%F0%9F', { as: root }),
       await server.call('POST', '/api/user/login', { body: '{' }),
       await server.call('POST', '/api/user/login', { body: 'x'.repeat(9 * 2 ** 20) }),
-      await server.call('PUT', '/api/option/', { as: root, body: {} }),
+      await server.call('PUT', '/api/option/', { as: root, body: [] }),
       await server.call('DELETE', '/api/user/1', {
         as: root,
         headers: { origin: 'https://evil.example' },
