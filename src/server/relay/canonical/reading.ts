@@ -1,4 +1,5 @@
 import { AppError } from '../../app-error.ts'
+import type { MediaPart, TextPart } from './chat-request.ts'
 import { isRecord, type JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -19,6 +20,12 @@ export const unsupportedField = (field: string): AppError =>
 
 export const missingField = (field: string): AppError =>
   new AppError('relay_field_required', { field: field.slice(0, PLACE_MAX) })
+
+/** A part of instructions: no other dialect has pictures, documents or recordings among them. */
+export function instruction(part: TextPart | MediaPart): TextPart {
+  if (part.kind === 'media') throw unsupportedField(part.at)
+  return part
+}
 
 /** One JSON object while it is read, and where it stands. */
 export class Members {

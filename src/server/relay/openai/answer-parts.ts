@@ -2,14 +2,13 @@ import type { AnswerPart } from '../canonical/chat-answer.ts'
 import type { ThinkingPart } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { textOr } from '../providers/members.ts'
 import { makerOf } from './thinking/reasoning.ts'
 
 /**
  * What OpenRouter adds to OpenAI's dialect in messages and in deltas. Source: its documentation,
  * "Reasoning tokens" and "Image generation".
  */
-
-const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The thoughts of `reasoning_details`, with the seals that can be given back to their makers. */
 export const detailedThoughts = (message: JsonRecord): ThinkingPart[] =>

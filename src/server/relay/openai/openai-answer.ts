@@ -51,14 +51,21 @@ export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
  * `results` by moderations and rankings. Of the latter two an empty list may be all there is.
  */
 function holdsAnswer(answer: ScannedBody): boolean {
-  const choices = memberBytes(answer, 'choices')
-  if (choices !== null && /^\[\s*[^\s\]]/.test(choices.toString('latin1', 0, BLANKS_MAX)))
-    return true
+  const range = memberRange(answer, 'choices')
+  if (range !== null && holdsSomething(answer.bytes, range.start)) return true
   return ['data', 'results'].some((name) => isThere(answer, name))
 }
 
-/** Nobody puts more between a bracket and what is in it. */
-const BLANKS_MAX = 256
+/** Whether a list begins here that is not empty. No byte between values is above a blank. */
+function holdsSomething(bytes: Buffer, start: number): boolean {
+  let at = start + 1
+  while ((bytes[at] ?? LIST_END) <= BLANK) at += 1
+  return bytes[start] === LIST_START && bytes[at] !== LIST_END
+}
+
+const BLANK = 0x20
+const LIST_START = 0x5b
+const LIST_END = 0x5d
 
 function isThere(answer: ScannedBody, name: string): boolean {
   const range = memberRange(answer, name)

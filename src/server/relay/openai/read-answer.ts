@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type {
   AnswerChoice,
   AnswerPart,
@@ -18,6 +17,7 @@ import {
   type JsonRecord,
 } from '../json/json-value.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
+import { madeId } from '../providers/members.ts'
 import { detailedThoughts, picturesOf } from './answer-parts.ts'
 import { readUsage } from './usage.ts'
 
@@ -38,14 +38,9 @@ const textOr = (value: unknown, otherwise = ''): string =>
 /** Makes up ids for the calls of a choice: what repeats an answer's makes the same. */
 type CallIds = (call: number) => string
 
-/**
- * Clients tell calls apart by their ids, and some providers forget them. Short, because OpenAI
- * takes no more than 40 characters back.
- */
 function idsFor({ id, created }: JsonRecord, choice: number): CallIds {
   const place = `${wordOf(id)} ${wordOf(created)} ${choice}`
-  return (call) =>
-    `call_${createHash('sha256').update(`${place} ${call}`).digest('hex').slice(0, 24)}`
+  return (call) => madeId(`${place} ${call}`)
 }
 
 function readChoice(choice: JsonRecord, ids: CallIds): AnswerChoice {
@@ -147,18 +142,20 @@ const indexOr = (value: unknown, otherwise: number): number =>
 
 interface BegunCall {
   choice: number
-  /** As the provider counts. */
-  index: number
-  id: string
-  /** As they are counted here. */
+  /** As they are counted here; some providers give every call the same index. */
   call: number
+  /** '' where the provider gives none. */
+  id: string
   text: string
 }
 
 /** Chunk by chunk. A call's id and name come once, with the first piece of it. */
 export class OpenaiStreamReader implements StreamReader {
   private hasStarted = false
-  private readonly begun: BegunCall[] = []
+  /** Of each choice, in their order. */
+  private readonly begun = new Map<number, BegunCall[]>()
+  /** The last one of each index of a choice. */
+  private readonly latest = new Map<string, BegunCall>()
 
   read(chunk: JsonRecord): ChatEvent[] {
     const events: ChatEvent[] = []
@@ -188,7 +185,7 @@ export class OpenaiStreamReader implements StreamReader {
     }
     const word = textOr(choice.finish_reason)
     if (word !== '') {
-      const calls = this.begun.filter((call) => call.choice === index)
+      const calls = this.begun.get(index) ?? []
       events.push(...calls.flatMap(withArguments))
       events.push({ kind: 'finish', choice: index, finish: finishOf(word, calls.length > 0) })
     }
@@ -197,19 +194,23 @@ export class OpenaiStreamReader implements StreamReader {
 
   private readCall(
     sent: JsonRecord,
-    { choice, index }: Pick<BegunCall, 'choice' | 'index'>,
+    { choice, index }: { choice: number; index: number },
     ids: CallIds,
   ): ChatEvent[] {
     const piece = readCall(sent)
-    const begun = this.begun.findLast((call) => call.choice === choice && call.index === index)
+    const place = `${choice}/${index}`
+    const begun = this.latest.get(place)
     if (begun !== undefined && !beginsAnother(begun, piece)) {
       begun.text += piece.argumentsJson
       return argumentsOf(begun, piece.argumentsJson)
     }
     const { name, signature, argumentsJson: text } = piece
-    const call = this.begun.filter((other) => other.choice === choice).length
-    const opened = { choice, index, call, id: piece.id, text }
-    this.begun.push(opened)
+    const others = this.begun.get(choice) ?? []
+    const call = others.length
+    const opened = { choice, call, id: piece.id, text }
+    others.push(opened)
+    this.begun.set(choice, others)
+    this.latest.set(place, opened)
     const id = piece.id || ids(call)
     return [{ kind: 'toolCall', choice, call, id, name, signature }, ...argumentsOf(opened, text)]
   }

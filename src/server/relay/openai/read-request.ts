@@ -11,7 +11,7 @@ import type {
   ToolCallPart,
 } from '../canonical/chat-request.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
-import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import { instruction, invalidField, Members, unsupportedField } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { readReasoning } from './thinking/reasoning.ts'
@@ -150,7 +150,7 @@ function readMessages(request: Members): { system: TextPart[]; messages: Message
     switch (role) {
       case 'system':
       case 'developer':
-        system.push(...readContent(message).map(onlyText))
+        system.push(...readContent(message).map(instruction))
         break
       case 'user':
         messages.push({ role, parts: readContent(message) })
@@ -167,12 +167,6 @@ function readMessages(request: Members): { system: TextPart[]; messages: Message
     message.done()
   }
   return { system, messages }
-}
-
-/** No other provider takes pictures as instructions. */
-function onlyText(part: TextPart | MediaPart): TextPart {
-  if (part.kind === 'media') throw unsupportedField(part.at)
-  return part
 }
 
 function readToolResult(message: Members) {

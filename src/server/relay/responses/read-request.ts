@@ -13,7 +13,7 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
-import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import { instruction, invalidField, Members, unsupportedField } from '../canonical/reading.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import {
@@ -123,19 +123,13 @@ function readMessage(item: Members): Message | { system: TextPart[] } {
   switch (role) {
     case 'system':
     case 'developer':
-      return { system: parts.map(textOrThrow) }
+      return { system: parts.map(instruction) }
     case 'user':
     case 'assistant':
       return { role, parts }
     default:
       throw unsupportedField(item.place('role'))
   }
-}
-
-/** No other dialect has a picture, a document or a recording among its instructions. */
-function textOrThrow(part: TextPart | MediaPart): TextPart {
-  if (part.kind === 'text') return part
-  throw unsupportedField(part.at)
 }
 
 function readAssistantItem(item: Members, type: string): AssistantPart {
