@@ -52,8 +52,10 @@ test('password sign-in is turned off only after a warning', async () => {
 })
 
 test.each([
+  ['通过密码注册时需要验证邮箱', 'SMTP 服务器'],
   ['允许通过 GitHub 登录和注册', 'GitHub Client ID'],
   ['允许通过微信登录和注册', '微信服务器地址'],
+  ['允许通过 OIDC 登录和注册', 'OIDC Client ID'],
   ['启用 Turnstile 人机验证', 'Turnstile Site Key'],
 ])('%s: refused, and it says what is missing', async (label, missing) => {
   const form = group('登录与注册')

@@ -68,6 +68,11 @@ export class CallFailure extends Error {
     this.refused = at.refused ?? false
     this.data = at.data
   }
+
+  /** The session is gone: the person is on the way to the sign-in page, which says so. */
+  get endsSession(): boolean {
+    return this.status === 401
+  }
 }
 
 export interface CallSurroundings {
@@ -147,7 +152,7 @@ export function createCalls(around: CallSurroundings) {
     } catch (error) {
       if (error instanceof CallFailure) {
         const background = options.background === true
-        if (error.status === 401) around.signedOut(background)
+        if (error.endsSession) around.signedOut(background)
         else if (!background) around.report(error)
       }
       throw error

@@ -18,15 +18,15 @@ function statusSentence(status: number): string {
 export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; message: string } {
   const error = (message: string) => ({ kind: 'error' as const, message })
   if (failure.refused) return error(failure.message)
-  if (failure.status === 429) return error(t('错误：请求次数过多，请稍后再试！'))
-  if (failure.status === 500) return error(t('错误：服务器内部错误，请联系管理员！'))
-  if (failure.status === 405) return { kind: 'info', message: t('本站仅作演示之用，无服务端！') }
-  return error(t('错误：{{message}}', { message: failure.message }))
+  const { status } = failure
+  if (status === 405) return { kind: 'info', message: statusSentence(status) }
+  const message = status === 429 || status === 500 ? statusSentence(status) : failure.message
+  return error(t('错误：{{message}}', { message }))
 }
 
-/** Raises the toast of a failed call; of a session that is gone the sign-in page tells. */
+/** Raises the toast of a failed call. */
 export function report(failure: CallFailure): void {
-  if (failure.status === 401) return
+  if (failure.endsSession) return
   const { kind, message } = failureToast(failure)
   toast[kind](message)
 }

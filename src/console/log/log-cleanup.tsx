@@ -30,8 +30,7 @@ function useRun(isWanted: boolean) {
 
 function toastFailure(error: unknown, t: TFunction): void {
   const failure = error instanceof CallFailure ? error : null
-  // The sign-in page tells of a session that is gone.
-  if (failure?.status === 401) return
+  if (failure?.endsSession === true) return
   toast.error(
     failure?.refused === true
       ? t('日志清理失败：{{message}}', { message: failure.message })

@@ -96,8 +96,7 @@ function progressText({ unit, count }: Progress, t: TFunction): string {
 
 function toastFailure(error: unknown, t: TFunction): void {
   const failure = error instanceof CallFailure ? error : null
-  // The sign-in page tells of a session that is gone.
-  if (failure?.status === 401) return
+  if (failure?.endsSession === true) return
   const reason = failure?.message ?? ''
   toast.error(reason === '' ? t('下载失败') : t('导出数据错误：{{reason}}', { reason }))
 }

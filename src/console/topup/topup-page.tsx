@@ -59,8 +59,7 @@ function useRedeem(onDone: () => void) {
       onDone()
       await client.invalidateQueries({ queryKey: selfQuery.queryKey })
     } catch (error) {
-      // A refusal has said why, and of a session that is gone the sign-in page tells.
-      const isSaid = error instanceof CallFailure && (error.refused || error.status === 401)
+      const isSaid = error instanceof CallFailure && (error.refused || error.endsSession)
       if (!isSaid) toast.error(t('请求失败'))
     } finally {
       setIsBusy(false)

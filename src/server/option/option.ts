@@ -125,8 +125,7 @@ export const isSecretOption = (key: OptionKey): boolean => {
 
 /**
  * What must be filled in before a switch may be turned on, on the wire: what One API asks for,
- * whose consoles and scripts save the rest in any order. Our console says beside each switch what
- * it needs.
+ * whose consoles and scripts save the rest in any order. Our console asks for all of it.
  */
 export const prerequisites: Partial<Record<OptionKey, OptionKey>> = {
   GitHubOAuthEnabled: 'GitHubClientId',

@@ -48,8 +48,7 @@ export function ClearHistory() {
       toast.success(t('已清理 {{count}} 条日志！', { count: deleted }))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
-      // The sign-in page tells of a session that is gone.
-      if (error.status !== 401) {
+      if (!error.endsSession) {
         toast.error(t('日志清理失败：{{message}}', { message: error.message }))
       }
       throw error

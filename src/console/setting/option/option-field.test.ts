@@ -38,15 +38,24 @@ test.each([
   ['ModelRatio', '{a:1}', false],
   ['SMTPAccount', 'anything', true],
 ])('%s: %j can be sent: %s', (key, text, isFine) => {
-  expect(fieldProblem(field(key), text) === null).toBe(isFine)
+  expect(fieldProblem(field(key), text, () => true) === null).toBe(isFine)
 })
 
 test('ratios that are JSON are not called anything else', () => {
-  const problem = (text: string) => fieldProblem(field('ModelRatio'), text)?.text
+  const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)?.text
   expect(problem('[1')).toBe('模型倍率不是合法的 JSON')
   for (const text of ['[1]', '{"a":"x"}', '1']) {
     expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
   }
+})
+
+test('a switch asks for what it needs when it is turned on', () => {
+  const problem = (text: string, ...filled: string[]) =>
+    fieldProblem(field('GitHubOAuthEnabled'), text, (key) => filled.includes(key))?.needed
+  expect(problem('true')).toBe('GitHub Client ID')
+  expect(problem('true', 'GitHubClientId')).toBe('GitHub Client Secret')
+  expect(problem('true', 'GitHubClientId', 'GitHubClientSecret')).toBeUndefined()
+  expect(problem('false')).toBeUndefined()
 })
 
 test('base addresses end without a slash; links stay as they are', () => {

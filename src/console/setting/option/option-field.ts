@@ -24,7 +24,12 @@ type OptionKind =
       isBase?: true
     }
   | { kind: 'number'; min: number; max: number; step: number; unit?: string; isQuota?: true }
-  | { kind: 'toggle'; confirmOff?: { question: string; label: string } }
+  | {
+      kind: 'toggle'
+      confirmOff?: { question: string; label: string }
+      /** Options that must hold something before this is turned on, by what they are called. */
+      needs?: Readonly<Record<string, string>>
+    }
   | { kind: 'long'; rows: number; isCode?: true }
   | { kind: 'choice'; options: readonly { value: string; label: string }[] }
   | { kind: 'ratios'; invalid: string }
@@ -39,13 +44,21 @@ export interface OptionGroup {
 export interface FieldProblem {
   text: string
   values?: Record<string, number>
+  /** The label of another field that the sentence names. */
+  needed?: string
   /** The sentence says by itself which field it is about. */
   namesField?: true
 }
 
-/** What is wrong with a typed value; null: it can be sent. */
-export function fieldProblem(field: OptionField, text: string): FieldProblem | null {
+/** What is wrong with a typed value; null: it can be sent. `isFilled`: of other options. */
+export function fieldProblem(
+  field: OptionField,
+  text: string,
+  isFilled: (key: string) => boolean,
+): FieldProblem | null {
   switch (field.kind) {
+    case 'toggle':
+      return isOn(text) ? needProblem(field, isFilled) : null
     case 'number':
       return numberProblem(field, text)
     case 'address':
@@ -57,6 +70,14 @@ export function fieldProblem(field: OptionField, text: string): FieldProblem | n
     default:
       return null
   }
+}
+
+function needProblem(
+  { needs = {} }: Extract<OptionField, { kind: 'toggle' }>,
+  isFilled: (key: string) => boolean,
+): FieldProblem | null {
+  const [, needed] = Object.entries(needs).find(([key]) => !isFilled(key)) ?? []
+  return needed === undefined ? null : { text: mark('启用前，请先填写「{{needed}}」'), needed }
 }
 
 function ratioProblem(

@@ -73,12 +73,16 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     void loadStatus()
   }
 
+  /** A One API server does not say which secrets it has: it is left to judge. */
+  const isFilled = (key: string): boolean =>
+    (edits[key] ?? options.value(key)) !== '' || options.isSecretSet(key) !== false
+
   function save() {
     const found = group.fields.flatMap((field) => {
       const edit = edits[field.key]
-      const problem = edit === undefined ? null : fieldProblem(field, edit)
+      const problem = edit === undefined ? null : fieldProblem(field, edit, isFilled)
       if (problem === null) return []
-      const text = t(problem.text, problem.values ?? {})
+      const text = t(problem.text, { ...problem.values, needed: t(problem.needed ?? '') })
       return [{ field, text, namesField: problem.namesField === true }]
     })
     setProblems(Object.fromEntries(found.map(({ field, text }) => [field.key, text])))

@@ -39,18 +39,27 @@ export const systemGroups: readonly OptionGroup[] = [
         kind: 'toggle',
         label: mark('通过密码注册时需要验证邮箱'),
         hint: mark('需要先填写 SMTP'),
+        needs: { SMTPServer: mark('SMTP 服务器') },
       },
       {
         key: 'GitHubOAuthEnabled',
         kind: 'toggle',
         label: mark('允许通过 GitHub 登录和注册'),
         hint: mark('需要先填写 GitHub OAuth'),
+        needs: {
+          GitHubClientId: mark('GitHub Client ID'),
+          GitHubClientSecret: mark('GitHub Client Secret'),
+        },
       },
       {
         key: 'WeChatAuthEnabled',
         kind: 'toggle',
         label: mark('允许通过微信登录和注册'),
         hint: mark('需要先填写微信服务器'),
+        needs: {
+          WeChatServerAddress: mark('微信服务器地址'),
+          WeChatServerToken: mark('微信服务器访问凭证'),
+        },
       },
       {
         key: 'OidcEnabled',
@@ -58,6 +67,10 @@ export const systemGroups: readonly OptionGroup[] = [
         isOurs: true,
         label: mark('允许通过 OIDC 登录和注册'),
         hint: mark('需要先填写 OIDC'),
+        needs: {
+          OidcClientId: mark('OIDC Client ID'),
+          OidcClientSecret: mark('OIDC Client Secret'),
+        },
       },
       {
         key: 'RegisterEnabled',
@@ -70,6 +83,10 @@ export const systemGroups: readonly OptionGroup[] = [
         kind: 'toggle',
         label: mark('启用 Turnstile 人机验证'),
         hint: mark('需要先填写 Turnstile'),
+        needs: {
+          TurnstileSiteKey: mark('Turnstile Site Key'),
+          TurnstileSecretKey: mark('Turnstile Secret Key'),
+        },
       },
     ],
   },
