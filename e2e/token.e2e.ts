@@ -1,6 +1,14 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clipboard, columnHeads, expectAt, expectSeen, loadedRows } from './expect-page.ts'
+import {
+  clipboard,
+  columnHeads,
+  expectAt,
+  expectSeen,
+  hiddenColumns,
+  loadedRows,
+} from './expect-page.ts'
+import { settled } from './settled.ts'
 import { quiet, startVisit, type Person, type Visit } from './visit.ts'
 
 let visit: Visit
@@ -215,6 +223,14 @@ describe('an edit', () => {
     await goTo('/token/edit/99999')
     await expectSeen(page.getByText('令牌加载失败'))
   })
+})
+
+test('nothing is hidden at 1024 px', async () => {
+  const opened = await visit.open('/token', amy, { width: 1024 })
+  await loadedRows(opened.page).first().waitFor()
+  await settled(opened.page)
+  expect(await hiddenColumns(opened.page)).toEqual([])
+  await opened.context.close()
 })
 
 test('deleting asks beside its button', async () => {

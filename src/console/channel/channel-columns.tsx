@@ -158,7 +158,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: 'ID',
       cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
       sortBy: (channel) => channel.id,
-      width: 38,
+      width: 54,
     },
     {
       id: 'name',
@@ -169,7 +169,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
         </span>
       ),
       sortBy: (channel) => channel.name,
-      width: 120,
+      width: 112,
     },
     {
       id: 'group',
@@ -227,7 +227,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       head: t('测试模型'),
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
-      width: 130,
+      width: 122,
     },
   ]
 }

@@ -67,7 +67,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => quotaText(token.used_quota),
       sortBy: (token) => token.used_quota,
       align: 'end',
-      width: 120,
+      width: 100,
     },
     {
       id: 'remain_quota',
@@ -75,14 +75,14 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => remainingText(token, texts),
       sortBy: remaining,
       align: 'end',
-      width: 120,
+      width: 100,
     },
     {
       id: 'created_time',
       head: t('创建时间'),
       cell: (token) => <span className={styles['quiet']}>{stampText(token.created_time)}</span>,
       sortBy: (token) => token.created_time,
-      width: 180,
+      width: 150,
     },
     {
       id: 'expired_time',
@@ -90,7 +90,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => <Expiry token={token} texts={texts} />,
       sortBy: (token) =>
         token.expired_time === NEVER_EXPIRES ? Number.MAX_SAFE_INTEGER : token.expired_time,
-      width: 180,
+      width: 150,
     },
   ]
 }

@@ -65,7 +65,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: 'ID',
       cell: (user) => <span className={styles['quiet']}>{user.id}</span>,
       sortBy: (user) => user.id,
-      width: 38,
+      width: 54,
     },
     {
       id: 'username',
@@ -90,7 +90,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: t('邮箱'),
       cell: (user) => <span title={user.email}>{user.email || <Nothing />}</span>,
       sortBy: (user) => user.email,
-      width: hasLongWords ? 88 : 114,
+      width: hasLongWords ? 72 : 98,
     },
     {
       id: 'group',
