@@ -1,8 +1,37 @@
+import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { openDatabase } from './database.ts'
 import { migrations } from './migrate.ts'
+
+const WITH_ROWIDS = 15
+const OPEN_CALL = {
+  request_id: 'an-open-call',
+  user_id: 2,
+  token_id: 3,
+  user_amount: 500,
+  token_amount: 400,
+  created_at: 1_800_000_000,
+  node: 'a-node',
+  checkpoint: '{"cost":7}',
+}
+
+/** A database of a version that kept reservations in another kind of table, with one call open. */
+function writeEarlierReservation(file: string): void {
+  const database = new Sqlite(file)
+  database.exec(`CREATE TABLE schema_migrations (
+    version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)`)
+  for (const { version, name, script } of migrations('sqlite')) {
+    if (version > WITH_ROWIDS) continue
+    database.exec(script)
+    database.prepare('INSERT INTO schema_migrations VALUES (?, ?, 0)').run(version, name)
+  }
+  database
+    .prepare('INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+    .run(...Object.values(OPEN_CALL))
+  database.close()
+}
 
 forEachDatabase('migrating', (open) => {
   async function empty(): Promise<{ location: DatabaseLocation; drop: () => Promise<void> }> {
@@ -39,6 +68,17 @@ forEachDatabase('migrating', (open) => {
       { key: 'k', value: 'v' },
     ])
     await again.close()
+    await drop()
+  })
+
+  test('calls that were open under an earlier version are open afterwards', async () => {
+    const { location, drop } = await empty()
+    // Their table is another one on SQLite only.
+    if (location.engine === 'sqlite') writeEarlierReservation(location.path)
+    const database = await openDatabase(location)
+    const open = await database.read.selectFrom('reservations').selectAll().execute()
+    expect(open).toEqual(location.engine === 'sqlite' ? [OPEN_CALL] : [])
+    await database.close()
     await drop()
   })
 })

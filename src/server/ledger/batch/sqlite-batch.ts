@@ -61,9 +61,11 @@ interface Batch {
   hourly: Map<string, Sums>
   channelHourly: Map<string, Sums>
   daily: Map<string, Sums>
-  nextLogId: number
-  nextLedgerId: number
+  /** The next ids of the tables that the batch has written to. */
+  nextIds: Map<CountedTable, number>
 }
+
+type CountedTable = 'logs' | 'ledger'
 
 /**
  * What settling takes: points from the user, points from the limited token, and what neither could
@@ -91,19 +93,22 @@ export function createSqliteBatch(
       hourly: new Map(),
       channelHourly: new Map(),
       daily: new Map(),
-      nextLogId: nextId(sql, 'logs'),
-      nextLedgerId: nextId(sql, 'ledger'),
+      nextIds: new Map(),
     }
     const results = operations.map((operation) => run(batch, operation))
     writeBalances(batch)
     writeRollups(batch)
+    for (const [table, next] of batch.nextIds) sql.setCounter.run(next, table)
     return results
   }).immediate
 }
 
-function nextId(sql: Statements, name: 'logs' | 'ledger'): number {
-  const counter = sql.counter.get(name)
-  if (counter === undefined) throw new Error(`no id counter for ${name}`)
+/** The id that the table's next row gets. It counts as used once it is in `nextIds`. */
+function nextId({ sql, nextIds }: Batch, table: CountedTable): number {
+  const known = nextIds.get(table)
+  if (known !== undefined) return known
+  const counter = sql.counter.get(table)
+  if (counter === undefined) throw new Error(`no id counter for ${table}`)
   return counter.next
 }
 
@@ -297,8 +302,9 @@ function recordSettled(
   const { settlement, open, charge } = call
   const { userId, tokenId } = open
   const { nowSeconds, channelId, promptTokens, completionTokens } = settlement
+  const id = nextId(batch, 'ledger')
   const inserted = batch.sql.insertLedger.run(
-    batch.nextLedgerId,
+    id,
     nowSeconds,
     userId,
     tokenId,
@@ -313,7 +319,7 @@ function recordSettled(
     settlement.detail,
   )
   if (inserted.changes === 0) return false
-  batch.nextLedgerId += 1
+  batch.nextIds.set('ledger', id + 1)
   if (settlement.keepLog) insertLog(batch, { settlement, userId, charged: charge.charged })
   batch.channels.set(channelId, (batch.channels.get(channelId) ?? 0) + charge.charged)
   const { username, tokenName, modelName } = settlement
@@ -330,8 +336,9 @@ function insertLog(
   batch: Batch,
   { settlement, userId, charged }: { settlement: Settlement; userId: number; charged: number },
 ): void {
+  const id = nextId(batch, 'logs')
   batch.sql.insertLog.run(
-    batch.nextLogId,
+    id,
     userId,
     settlement.nowSeconds,
     settlement.content,
@@ -347,7 +354,7 @@ function insertLog(
     Number(settlement.isStream),
     Number(settlement.systemPromptReset),
   )
-  batch.nextLogId += 1
+  batch.nextIds.set('logs', id + 1)
 }
 
 function add(
@@ -392,6 +399,4 @@ function writeRollups(batch: Batch): void {
       statement.run(...key, requests, quota, promptTokens, completionTokens)
     }
   }
-  sql.setCounter.run(batch.nextLogId, 'logs')
-  sql.setCounter.run(batch.nextLedgerId, 'ledger')
 }
