@@ -73,8 +73,8 @@ export function frameOf(format: ExportFormat, hasBodies: boolean): Frame {
   }
 }
 
-/** Characters that make a spreadsheet take what follows for a formula. */
-export const FORMULA_SIGNS: readonly string[] = ['=', '+', '-', '@']
+/** Characters that make a spreadsheet take what follows for a formula; the wide ones in East Asia. */
+export const FORMULA_SIGNS: readonly string[] = [...'=+-@＝＋－＠']
 /** Whitespace that a spreadsheet drops before it looks. */
 export const FORMULA_BLANKS: readonly string[] = ['\t', '\r', '\n']
 
