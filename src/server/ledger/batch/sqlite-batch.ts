@@ -61,7 +61,7 @@ interface Batch {
   hourly: Map<string, Sums>
   channelHourly: Map<string, Sums>
   daily: Map<string, Sums>
-  /** The next ids of the tables that the batch has written to. */
+  /** The next ids of the tables that the batch writes to. */
   nextIds: Map<CountedTable, number>
 }
 
@@ -103,13 +103,12 @@ export function createSqliteBatch(
   }).immediate
 }
 
-/** The id that the table's next row gets. It counts as used once it is in `nextIds`. */
-function nextId({ sql, nextIds }: Batch, table: CountedTable): number {
-  const known = nextIds.get(table)
-  if (known !== undefined) return known
-  const counter = sql.counter.get(table)
-  if (counter === undefined) throw new Error(`no id counter for ${table}`)
-  return counter.next
+/** The id of the table's next row; not used again, whether or not the row is written. */
+function takeId({ sql, nextIds }: Batch, table: CountedTable): number {
+  const id = nextIds.get(table) ?? sql.counter.get(table)?.next
+  if (id === undefined) throw new Error(`no id counter for ${table}`)
+  nextIds.set(table, id + 1)
+  return id
 }
 
 function run(batch: Batch, operation: LedgerOperation): LedgerResult {
@@ -302,9 +301,8 @@ function recordSettled(
   const { settlement, open, charge } = call
   const { userId, tokenId } = open
   const { nowSeconds, channelId, promptTokens, completionTokens } = settlement
-  const id = nextId(batch, 'ledger')
   const inserted = batch.sql.insertLedger.run(
-    id,
+    takeId(batch, 'ledger'),
     nowSeconds,
     userId,
     tokenId,
@@ -319,7 +317,6 @@ function recordSettled(
     settlement.detail,
   )
   if (inserted.changes === 0) return false
-  batch.nextIds.set('ledger', id + 1)
   if (settlement.keepLog) insertLog(batch, { settlement, userId, charged: charge.charged })
   batch.channels.set(channelId, (batch.channels.get(channelId) ?? 0) + charge.charged)
   const { username, tokenName, modelName } = settlement
@@ -336,9 +333,8 @@ function insertLog(
   batch: Batch,
   { settlement, userId, charged }: { settlement: Settlement; userId: number; charged: number },
 ): void {
-  const id = nextId(batch, 'logs')
   batch.sql.insertLog.run(
-    id,
+    takeId(batch, 'logs'),
     userId,
     settlement.nowSeconds,
     settlement.content,
@@ -354,7 +350,6 @@ function insertLog(
     Number(settlement.isStream),
     Number(settlement.systemPromptReset),
   )
-  batch.nextIds.set('logs', id + 1)
 }
 
 function add(
