@@ -28,8 +28,8 @@ export const nativeRows: readonly ChannelType[] = [
       ),
     ],
     notice: {
-      zh: '部署名须与模型名相同，并去掉其中的点：模型 gpt-3.5-turbo 调用的部署是 gpt-35-turbo',
-      en: 'Name deployments after models without dots: gpt-3.5-turbo calls gpt-35-turbo',
+      zh: '部署名须与模型名相同，并去掉其中的点：模型 gpt-3.5-turbo 调用的部署是 gpt-35-turbo；部署名带点时，API 版本请填 v1',
+      en: 'Name deployments after models without dots: gpt-3.5-turbo calls gpt-35-turbo; with version v1, names keep their dots',
     },
   }),
   row({
