@@ -155,7 +155,7 @@ export const channelApi = {
     query: z.object({ model: z.string().max(256).default('') }),
     extra: TestAnswer,
   }),
-  /** Asks the upstreams of all channels that can be asked, in the background. */
+  /** Asks the upstreams of all channels that can be asked, in the background; one run at a time. */
   updateBalances: get('/api/channel/update_balance', { access: 'admin', changesState: true }),
   balanceStatus: get('/api/channel/update_balance/status', { access: 'admin', data: RunState }),
   updateBalance: get('/api/channel/update_balance/:id', {

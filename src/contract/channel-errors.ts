@@ -92,11 +92,6 @@ export const channelErrors = {
     zh: '渠道地址「{url}」不能使用：它指向云主机元数据或无法路由的地址',
     en: 'The address “{url}” cannot be used: it leads to a metadata service or to nowhere',
   },
-  channel_balance_running: {
-    status: 409,
-    zh: '余额查询正在进行，请稍后再试',
-    en: 'Balances are being updated already',
-  },
   channel_balance_unsupported: {
     status: 501,
     zh: '「{type}」类型的上游不提供余额查询',

@@ -83,7 +83,7 @@ forEachDatabase('channel routes', (open) => {
         other: 'o',
         balance: 0,
         balance_updated_time: 0,
-        models: 'gpt-4o,gpt-4o-mini',
+        models: 'gpt-4o, gpt-4o-mini,gpt-4o',
         group: 'default,vip',
         used_quota: 0,
         model_mapping: '{"a":"b"}',

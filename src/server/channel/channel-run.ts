@@ -1,6 +1,4 @@
 import type { RunState } from '../../contract/channel-api.ts'
-import type { ErrorCode } from '../../contract/errors.ts'
-import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { readRun, saveRun, takeRun, type RunName, type StoredRun } from './channel-run-store.ts'
 
@@ -16,20 +14,19 @@ export interface RunPlan {
 
 /** A run over many channels in the background: one at a time on a database, visible everywhere. */
 export interface ChannelRun {
-  /** Returns when the run has begun. Throws the refusal while another one goes on. */
-  start(plan: RunPlan): Promise<void>
+  /** Answers when the run has begun; false, and nothing has, while another one goes on. */
+  start(plan: RunPlan): Promise<boolean>
   state(): Promise<RunState>
 }
 
 interface RunSettings {
   name: RunName
-  refusal: ErrorCode
   stopping: AbortSignal | undefined
 }
 
 export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
   const { database, node, trace } = app
-  const { name, refusal, stopping } = settings
+  const { name, stopping } = settings
   let goesOn = false
   const isStopping = (): boolean => stopping?.aborted === true
 
@@ -38,9 +35,9 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     if (!isStopping()) trace.error({ err: error, run: name }, what)
   }
 
-  async function begin({ scope, ids }: RunPlan): Promise<[StoredRun, readonly number[]]> {
+  async function begin({ scope, ids }: RunPlan): Promise<[StoredRun, readonly number[]] | null> {
     const claimed = { node, running: true, scope, done: 0, total: 0, failed: 0 }
-    if (!(await takeRun(database, name, claimed))) throw new AppError(refusal)
+    if (!(await takeRun(database, name, claimed))) return null
     try {
       const found = await ids()
       const run = { ...claimed, total: found.length }
@@ -76,15 +73,21 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
 
   return {
     async start(plan) {
-      if (goesOn) throw new AppError(refusal)
+      if (goesOn) return false
       goesOn = true
       try {
-        const [run, ids] = await begin(plan)
+        const begun = await begin(plan)
+        if (begun === null) {
+          goesOn = false
+          return false
+        }
+        const [run, ids] = begun
         void visitAll(run, ids, plan.visit)
           .catch((error: unknown) => complain(error, 'a run over channels broke off'))
           .finally(() => {
             goesOn = false
           })
+        return true
       } catch (error) {
         goesOn = false
         throw error

@@ -137,7 +137,10 @@ forEachDatabase('testing channels', (open) => {
         // A person looks at the result; the program changes nothing.
         status: enabled,
       })
-      expect((await testLogs())[0].content).toMatch(/^渠道「broken」测试失败：/)
+      const [row] = await testLogs()
+      // The row's own words, and then what the upstream said: not the whole answer once more.
+      expect(row.content).toBe(`渠道「broken」${answer.message}`)
+      expect(row.content).toMatch(/^渠道「broken」测试失败：(?!测试失败)./)
     })
 
     test('a key that the upstream repeats is in no answer and no log row', async () => {

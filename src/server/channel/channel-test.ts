@@ -77,11 +77,7 @@ export function createChannelTests(
   stopping?: AbortSignal,
 ): ChannelTests {
   const { database, clock, options } = app
-  const bulk = createChannelRun(app, {
-    name: 'channel_test',
-    refusal: 'channel_test_running',
-    stopping,
-  })
+  const bulk = createChannelRun(app, { name: 'channel_test', stopping })
 
   async function testChannel(
     channel: StoredChannel,
@@ -171,12 +167,14 @@ export function createChannelTests(
       if (channel === null) throw new AppError('not_found')
       return testChannel(channel, model, requestId)
     },
-    startAll: (scope, requestId) =>
-      bulk.start({
+    async startAll(scope, requestId) {
+      const hasBegun = await bulk.start({
         scope,
         ids: () => channelIdsToTest(database.read, scope),
         visit: (id) => testAndJudge(id, requestId),
-      }),
+      })
+      if (!hasBegun) throw new AppError('channel_test_running')
+    },
   }
 }
 
@@ -186,9 +184,12 @@ const secondsText = (ms: number): string => (ms / 1000).toFixed(2)
 function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
   const name = channel.name ?? ''
   if (!outcome.ok) {
-    const reason = errorText(outcome.code, 'zh', outcome.params)
-    return `渠道「${name}」测试失败：${withoutChannelSecrets(reason, channel)}`
+    return `渠道「${name}」测试失败：${withoutChannelSecrets(failureText(outcome), channel)}`
   }
   const reply = withoutChannelSecrets(outcome.text, channel)
   return `渠道「${name}」测试成功，回复：${[...reply].slice(0, REPLY_LENGTH_MAX).join('')}`
 }
+
+/** What went wrong; that the test has failed is said already. */
+const failureText = ({ code, params }: Extract<ProbeOutcome, { ok: false }>): string =>
+  code === 'channel_test_failed' ? String(params?.['detail']) : errorText(code, 'zh', params)

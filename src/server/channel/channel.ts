@@ -94,8 +94,8 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
     weight: input.weight ?? 0,
     base_url: trimBaseUrl(input.base_url ?? ''),
     other: input.other ?? '',
-    models: models.join(','),
-    group: groups.join(',') || DEFAULT_GROUP,
+    models: sentList(input.models),
+    group: sentList(input.group) || DEFAULT_GROUP,
     model_mapping: input.model_mapping?.trim() ?? '',
     priority: input.priority ?? 0,
     config: configText(config),
@@ -105,6 +105,9 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
   const channels = keys.map((key) => ({ ...shared, key }))
   return { ok: true, value: { channels, duplicates: lines.length - different.length } }
 }
+
+/** A comma list as it was sent: its items are read where they are needed. Empty: it has none. */
+const sentList = (text = ''): string => (commaList(text).length === 0 ? '' : text.trim())
 
 /**
  * The keys in a text, one a line. A key that is composed of form fields is one key, whatever its
@@ -145,10 +148,10 @@ export function channelChanges(stored: ChannelState, input: ChannelInput): Check
   if (input.name) changes.name = input.name
   if (input.type) changes.type = input.type
   if (input.status) changes.status = input.status
-  const models = commaList(input.models).join(',')
+  const models = sentList(input.models)
   if (models !== '') changes.models = models
-  const groups = commaList(input.group).join(',')
-  if (groups !== '') changes.group = groups
+  const group = sentList(input.group)
+  if (group !== '') changes.group = group
   return withCredentials(stored, input, changes)
 }
 

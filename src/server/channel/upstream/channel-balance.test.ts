@@ -5,6 +5,8 @@ import { channelTypesInListOrder } from '../../../contract/channel-types.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { aChannel, anAdmin, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
+import { startHeldUpstream } from '../../test/held-upstream.ts'
+import { eventually } from '../../test/relay-setup.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 import { statusAfterBalance, typesWithBalance } from './channel-balance.ts'
 
@@ -268,6 +270,20 @@ forEachDatabase('balances', (open) => {
       })
       expect(await stored(good)).toMatchObject({ balance: 5 })
       expect(await stored(other)).toMatchObject({ balance: 0, balance_updated_time: 0 })
+    })
+
+    test('a second call while they are being asked succeeds and asks nobody again', async () => {
+      const held = await startHeldUpstream()
+      await aCase(4, { base_url: held.url })
+      const start = () => get('/api/channel/update_balance')
+      const answers = await Promise.all([start(), start()])
+      await eventually(() => held.asked() > 0, 'the question')
+      answers.push(await start())
+      for (const { json } of answers) expect(json).toEqual({ success: true, message: '' })
+      held.release()
+      expect(await finished()).toMatchObject({ done: 1, total: 1 })
+      expect(held.asked()).toBe(1)
+      await held.close()
     })
 
     test('disables what was found empty twice, when that is wanted', async () => {

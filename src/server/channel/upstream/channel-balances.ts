@@ -23,7 +23,7 @@ export interface ChannelBalances {
    * was stored stays then. Changes no status: a person looks at the result.
    */
   updateOne(id: number): Promise<number>
-  /** Asks for all channels that can be asked, in the background. */
+  /** Asks for all channels that can be asked, in the background, unless that is going on already. */
   startAll(requestId: string): Promise<void>
   state(): Promise<RunState>
 }
@@ -36,11 +36,7 @@ export function createChannelBalances(
   { egress, stopping }: { egress: Egress; stopping: AbortSignal | undefined },
 ): ChannelBalances {
   const { database, clock, options } = app
-  const run = createChannelRun(app, {
-    name: 'channel_balance',
-    refusal: 'channel_balance_running',
-    stopping,
-  })
+  const run = createChannelRun(app, { name: 'channel_balance', stopping })
 
   async function update(channel: StoredChannel): Promise<number> {
     const nowSeconds = clock.nowSeconds()
@@ -83,11 +79,12 @@ export function createChannelBalances(
       if (channel === null) throw new AppError('not_found')
       return update(channel)
     },
-    startAll: (requestId) =>
-      run.start({
+    async startAll(requestId) {
+      await run.start({
         scope: 'all',
         ids: () => channelIdsOfTypes(database.read, typesWithBalance),
         visit: (id) => updateAndJudge(id, requestId),
-      }),
+      })
+    },
   }
 }
