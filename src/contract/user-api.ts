@@ -96,6 +96,14 @@ const UserUpdate = z.object({
   role: optional(WholeNumber),
   status: optional(WholeNumber),
   email: optional(Text),
+  /** Empty: the binding is taken away. A new one is made at its provider; what is sent is not read. */
+  github_id: optional(Text),
+  /** Like `github_id`. */
+  wechat_id: optional(Text),
+  /** Like `github_id`. */
+  lark_id: optional(Text),
+  /** Like `github_id`. */
+  oidc_id: optional(Text),
   group: optional(Text),
   quota: optional(Quota),
   /**

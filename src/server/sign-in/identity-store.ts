@@ -11,6 +11,11 @@ const COLUMNS = {
   wechat: 'wechat_id',
 } as const satisfies Record<ExternalProvider, keyof StoredUser>
 
+/** What One API's columns are to hold; absent: what they do. */
+export type ShownIdentities = Partial<
+  Record<(typeof COLUMNS)[ExternalProvider], string | undefined>
+>
+
 export interface Identity {
   provider: ExternalProvider
   /** The provider's immutable id. */
@@ -115,6 +120,26 @@ export async function removeIdentity(
     .set({ [COLUMNS[provider]]: '' })
     .where('id', '=', userId)
     .execute()
+}
+
+/**
+ * Takes away the identities whose column is to be empty; answers these columns. Another text there
+ * binds nobody: it may be a name that somebody else gets tomorrow, and only the provider knows
+ * whose it is.
+ */
+export async function removeEmptied(
+  trx: Queries,
+  user: StoredUser,
+  wanted: ShownIdentities,
+): Promise<ShownIdentities> {
+  const removed: ShownIdentities = {}
+  for (const provider of shownProviders(user)) {
+    const column = COLUMNS[provider]
+    if (wanted[column] !== '') continue
+    await removeIdentity(trx, provider, user.id)
+    removed[column] = ''
+  }
+  return removed
 }
 
 /** The providers a user's row shows, in the contract's order. */

@@ -275,6 +275,30 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(kept.message).toContain('唯一的登录方式')
     })
 
+    // Whoever has a login name today need not have had it yesterday: no admin may bind one by name.
+    test('an admin takes it away with an empty text, and neither makes nor moves one', async () => {
+      const user = await aUser(server)
+      await wholeTrip(user)
+      const admin = await anAdmin(server)
+      const shown = Object((await server.call('GET', `/api/user/${user.id}`, { as: admin })).data)
+      const update = (over: object) =>
+        server.call('PUT', '/api/user/', { as: admin, body: { ...shown, ...over } })
+      const stored = () => findUser(server.database.read, user.id)
+      const before = await stored()
+      for (const over of [{}, { github_id: null }, { github_id: 'else', lark_id: 'ou_1' }]) {
+        expect((await update(over)).json).toEqual({ success: true, message: '' })
+        expect(await stored()).toEqual(before)
+        expect((await wholeTrip()).data).toMatchObject({ id: user.id })
+      }
+      expect((await update({ github_id: '' })).json['success']).toBe(true)
+      expect(await stored()).toEqual({ ...before, github_id: '' })
+      expect(Object((await wholeTrip()).data).id).not.toBe(user.id)
+      const root = await aUser(server, { role: Role.root })
+      const audit = await server.call('GET', '/api/audit/?action=user.update', { as: root })
+      const details = { before: { github_id: person.login }, after: { github_id: '' } }
+      expect([audit.data].flat()[0]).toMatchObject(details)
+    })
+
     test('of the last two ways in one stays, also when both are unbound at once', async () => {
       const user = await aUser(server)
       const { write } = server.database

@@ -12,6 +12,7 @@ import { wholeLimits } from '../limit/limit-routes.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
+import { removeEmptied, type ShownIdentities } from '../sign-in/identity-store.ts'
 import { changeUser, markUserDeleted } from './change-user.ts'
 import { deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { managedState, manageRefusal, rankRefusal } from './user.ts'
@@ -36,7 +37,7 @@ export interface AdminCall {
   requestId: string
 }
 
-interface UserUpdate {
+interface UserUpdate extends ShownIdentities {
   id: number
   username?: string | undefined
   display_name?: string | undefined
@@ -73,11 +74,12 @@ export async function updateUserByAdmin(
     await changeUser(trx, target.id, changes)
     const quota = await adjustQuota(trx, app, { call, target, wanted })
     const limits = await changeLimits(trx, target, wanted)
+    const unbound = await removeEmptied(trx, target, wanted)
     await endWeakenedSessions(trx, call, { target, changes })
     await record(trx, app, call, {
       action: 'user.update',
       target: { ...target, ...limits?.before },
-      after: { ...changes, ...(quota === null ? {} : { quota }), ...limits?.after },
+      after: { ...changes, ...(quota === null ? {} : { quota }), ...limits?.after, ...unbound },
     })
   })
   await app.database.announce(`user:${wanted.id}`)
