@@ -76,6 +76,11 @@ export const callErrors = {
     en: 'The request body is larger than the limit of {limit} MB',
   },
   not_found: { status: 404, zh: '没有找到该记录', en: 'No such record' },
+  path_unknown: {
+    status: 404,
+    zh: '没有这个接口（{method} {path}）',
+    en: 'There is no such call ({method} {path})',
+  },
   internal: {
     status: 500,
     real: true,

@@ -2,6 +2,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
@@ -16,10 +17,26 @@ const ASSET_LIFE = 'public, max-age=31536000, immutable'
 /** Others (logo, favicon): an hour. */
 const FILE_LIFE = 'public, max-age=3600'
 
-/** The wire's answer for a path under `/api` or `/v1` that does not exist, or not with this method. */
-export const UNKNOWN_PATH = {
-  error: { message: 'Invalid URL', type: 'invalid_request_error', param: '', code: '' },
+/** Characters of a path that its refusal repeats. */
+const SHOWN_PATH_MAX = 200
+
+/**
+ * The wire's answer for a path of the API or the relay that does not exist, or not with this
+ * method. What was asked for is named without its query, where keys may stand.
+ */
+export function unknownPath({
+  method = '',
+  url = '',
+  headers,
+}: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): object {
+  const asked = { method, path: (url.split('?')[0] ?? '').slice(0, SHOWN_PATH_MAX) }
+  const message = errorText('path_unknown', languageOf(headers['accept-language']), asked)
+  return { error: { message, type: 'invalid_request_error', param: '', code: '' } }
 }
+
+/** Whatever begins like the API or the relay, but for a base path that does and lacks its slash. */
+const isApiPath = (url: string, basePath: string): boolean =>
+  /^\/(?:api|v1)/.test(url) && `${url}/` !== basePath
 
 /** Serves the built console; every unknown path that is not an API's is its page. */
 export async function serveConsole(
@@ -39,9 +56,9 @@ export async function serveConsole(
   }
   server.setNotFoundHandler(async (request, reply) => {
     const url = request.url.split('?')[0] ?? '/'
-    if (/^\/(api|v1)(\/|$)/.test(url)) {
+    if (isApiPath(url, app.config.BASE_PATH)) {
       reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
-      return reply.code(404).send(UNKNOWN_PATH)
+      return reply.code(404).send(unknownPath(request))
     }
     const file = fileOf(folder, url)
     // One look at a page takes thirty of them, from an office of one address all at once.

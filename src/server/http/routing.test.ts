@@ -79,7 +79,10 @@ forEachDatabase('routing', (open) => {
       '/api/token/1/key',
       '/api/status.json',
       '/api/../api/unknown',
+      '/apix',
       '/v1/unknown',
+      '/v1x',
+      '/v1betax/models',
     ])('GET %s is 404 as JSON, and no cache keeps it', async (path) => {
       for (const as of [{}, root]) {
         const answer = await server.call('GET', path, { as })
@@ -112,8 +115,31 @@ forEachDatabase('routing', (open) => {
       },
     )
 
+    test('the refusal names method and path, cut and without the query', async () => {
+      const saidOf = async (path: string, language: string) => {
+        const headers = { 'accept-language': language }
+        const { json } = await server.call('POST', path, { headers, body: {} })
+        return String(Object(json['error']).message)
+      }
+      for (const path of ['/api/status', '/v1/unknown', '/v1betax', '/v1beta/unknown']) {
+        const asked = `${path}?key=sk-secret`
+        expect(await saidOf(asked, 'en')).toBe(`There is no such call (POST ${path})`)
+        expect(await saidOf(asked, 'zh-CN')).toBe(`没有这个接口（POST ${path}）`)
+        expect((await saidOf(path + 'x'.repeat(5000), 'en')).length).toBeLessThan(300)
+      }
+    })
+
+    test('a base path that begins like an API is the console’s with and without its slash', async () => {
+      const based = await startTestServer(open, { BASE_PATH: '/api-gateway/' })
+      for (const path of ['', '/', '/token']) {
+        expect((await based.call('GET', path)).text).toContain('<title>console</title>')
+      }
+      expect((await based.call('GET', '/apix')).status).toBe(404)
+      await based.close()
+    })
+
     test('any other path is the console, whatever the method', async () => {
-      for (const path of ['/', '/token', '/user/edit/1', '/apix', '/v1x']) {
+      for (const path of ['/', '/token', '/user/edit/1', '/ap', '/v2/x']) {
         for (const method of ['GET', 'POST', 'DELETE']) {
           const answer = await server.call(method, path)
           expect(answer).toMatchObject({ status: 200 })

@@ -6,7 +6,7 @@ import { AppError } from '../app-error.ts'
 import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
 import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
-import { UNKNOWN_PATH } from '../http/console-files.ts'
+import { unknownPath } from '../http/console-files.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { createFailureCounts } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
@@ -270,7 +270,7 @@ function sendPreflight(call: RelayCall): void {
 
 function sendUnknownPath(call: RelayCall): void {
   call.headers.push('Cache-Control', 'no-store')
-  sendText(call, 404, JSON.stringify(UNKNOWN_PATH))
+  sendText(call, 404, JSON.stringify(unknownPath(call.request)))
 }
 
 function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {
