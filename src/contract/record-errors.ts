@@ -23,11 +23,6 @@ export const recordErrors = {
     zh: '过期时间无效：-1 表示永不过期，否则为秒级时间戳',
     en: 'The expiry is not valid: -1 means never, otherwise give a time in seconds',
   },
-  token_status_invalid: {
-    status: 400,
-    zh: '令牌状态只能设为启用（1）或禁用（2）',
-    en: 'A token can only be set to enabled (1) or disabled (2)',
-  },
   token_cannot_enable_expired: {
     status: 409,
     zh: '令牌已过期，请先修改过期时间或设为永不过期，再启用',

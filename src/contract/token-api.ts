@@ -87,7 +87,15 @@ export const tokenApi = {
     access: 'user',
     whenQuery: 'status_only',
     query: z.object({ status_only: z.string() }),
-    body: z.object({ id: WholeNumber, status: WholeNumber }),
+    body: z.object({
+      id: WholeNumber,
+      /** Any but 1 stops the token. */
+      status: WholeNumber,
+      /** Refused where a full update refuses it; otherwise not read. */
+      name: optional(Text),
+      /** Like `name`. */
+      subnet: optional(Text),
+    }),
     data: Token,
   }),
   update: put('/api/token/', { access: 'user', body: TokenUpdate, data: Token }),

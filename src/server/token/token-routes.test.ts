@@ -274,11 +274,37 @@ forEachDatabase('token routes', (open) => {
       expect(await stored(token.id)).toMatchObject({ name: 'renamed', status: 2 })
     })
 
-    test.each([0, 3, 4, 5, -1])('refuses status %i: the program alone sets it', async (status) => {
-      const token = await aToken(server, user.id)
-      const answer = await call('PUT', '/api/token/?status_only=true', { id: token.id, status })
-      expect(answer.json['success']).toBe(false)
-      expect(await stored(token.id)).toMatchObject({ status: TokenStatus.enabled })
+    // Scripts write others than the two of the console. The owner can undo whatever it is.
+    test.each([
+      [TokenStatus.expired, '已过期'],
+      [TokenStatus.exhausted, '已用尽'],
+      [0, '已被禁用'],
+      [5, '已被禁用'],
+      [-1, '已被禁用'],
+    ])('status %i is written and stops the token until it is enabled', async (status, reason) => {
+      const { id, key } = await aToken(server, user.id, { unlimited_quota: true })
+      const models = () =>
+        server.call('GET', '/v1/models', { headers: { authorization: `Bearer sk-${key}` } })
+      expect((await models()).status).toBe(200)
+      const answer = await call('PUT', '/api/token/?status_only=true', { id, status })
+      expect(answer.data).toMatchObject({ id, status })
+      expect(await stored(id)).toMatchObject({ status })
+      const refused = await models()
+      expect([refused.status, refused.text]).toEqual([401, expect.stringContaining(reason)])
+      await call('PUT', '/api/token/?status_only=true', { id, status: TokenStatus.enabled })
+      expect((await models()).status).toBe(200)
+    })
+
+    test.each([
+      ['a name that is too long', { name: '令'.repeat(31) }, '30'],
+      ['a bad subnet', { subnet: '10.0.0.0' }, '10.0.0.0'],
+      ['no status', { status: undefined }, 'status'],
+    ])('refuses %s in the body', async (_what, over, sentence) => {
+      const { id } = await aToken(server, user.id)
+      const body = { id, status: TokenStatus.disabled, ...over }
+      const answer = await call('PUT', '/api/token/?status_only=true', body)
+      expect(answer.json).toEqual({ success: false, message: expect.stringContaining(sentence) })
+      expect(await stored(id)).toMatchObject({ status: TokenStatus.enabled })
     })
   })
 

@@ -75,9 +75,8 @@ function changeRoutes(app: App): Route[] {
     }),
     serve(tokenApi.setStatus, async ({ actor, body }) => {
       const token = await ownToken(app, actor.id, body.id)
-      if (body.status !== TokenStatus.enabled && body.status !== TokenStatus.disabled) {
-        throw new AppError('token_status_invalid')
-      }
+      const { name, subnet } = body
+      refuse(tokenChangeRefusal(token, wholeFields({ name, subnet })))
       if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
       await setTokenStatus(database.write, token.id, body.status)
       await database.announce(`token:${token.id}`)
