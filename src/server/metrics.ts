@@ -9,9 +9,19 @@ export interface Metrics {
 
 const SECONDS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
+/**
+ * How often the delay of the event loop is looked at. Each look wakes a server that has nothing to
+ * do.
+ */
+const LAG_SAMPLE_MS = 100
+
 export function createMetrics(ledgerPending: () => number): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'gatehouse_' })
+  collectDefaultMetrics({
+    register: registry,
+    prefix: 'gatehouse_',
+    eventLoopMonitoringPrecision: LAG_SAMPLE_MS,
+  })
   // Counted here and handed over when they are asked for: finding a counter by its labels takes
   // more than a microsecond, in every call.
   const ended = new Map<string, Map<number, number>>()
