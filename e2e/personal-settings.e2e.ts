@@ -144,6 +144,24 @@ test('the profile is a click away, and its changes are saved', async () => {
   expect((await callAs({ cookie: person.cookie })).data).toMatchObject({ display_name: '本人' })
 })
 
+test('going elsewhere asks about an unsaved profile, not about a saved one', async () => {
+  const elsewhere = page
+    .getByRole('navigation', { name: '主菜单' })
+    .getByRole('link', { name: '充值' })
+  await page.getByLabel('显示名称').fill('not saved')
+  await elsewhere.click()
+  const question = page.getByRole('dialog', { name: '离开此页？' })
+  await question.getByRole('button', { name: '留在此页' }).click()
+  await expect.poll(() => page.getByLabel('显示名称').inputValue()).toBe('not saved')
+  await page.getByLabel('显示名称').fill('本人')
+  await elsewhere.click()
+  await expectAt(page, '**/topup')
+  await page.goBack()
+  await page.getByLabel('显示名称').fill('not saved either')
+  await press('取消')
+  await expectAt(page, '**/token')
+})
+
 describe('deleting the own account', () => {
   const dialog = () => page.getByRole('dialog', { name: '删除个人账户' })
 

@@ -138,3 +138,46 @@ test('contents are kept as they were written', async () => {
   expect((await status()).footer_html).toBe('<b>自定义页脚</b>')
   await page.getByRole('contentinfo').getByText('自定义页脚').waitFor()
 })
+
+describe('leaving with edits', () => {
+  const tab = (name: string) =>
+    page.getByRole('navigation', { name: '设置', exact: true }).getByRole('link', { name })
+  const question = () => page.getByRole('dialog', { name: '离开此页？' })
+  /** Closing the window, or loading it again. */
+  const isAskedByBrowser = () =>
+    page.evaluate(() => {
+      const event = new Event('beforeunload', { cancelable: true })
+      window.dispatchEvent(event)
+      return event.defaultPrevented
+    })
+
+  test('asks once, however many groups are edited, by link, by tab and by the browser', async () => {
+    expect(await isAskedByBrowser()).toBe(false)
+    await group('公告').getByLabel('公告内容').fill('not saved')
+    await group('页脚').getByLabel('页脚 HTML').fill('not saved')
+    await group('页脚').getByText('1 处未保存').waitFor()
+    expect(await isAskedByBrowser()).toBe(true)
+    const menu = page.getByRole('navigation', { name: '主菜单' })
+    for (const elsewhere of [tab('系统设置'), menu.getByRole('link', { name: '日志' })]) {
+      await elsewhere.click()
+      await question().getByRole('button', { name: '留在此页' }).click()
+      await expect.poll(() => group('公告').getByLabel('公告内容').inputValue()).toBe('not saved')
+    }
+    await tab('系统设置').click()
+    await question().getByRole('button', { name: '放弃修改并离开' }).click()
+    await group('SMTP').waitFor()
+    await expect.poll(() => question().count()).toBe(0)
+  })
+
+  test('asks nothing when nothing was changed, or all was given up or saved', async () => {
+    await tab('其他设置').click()
+    await group('公告').getByLabel('公告内容').fill('not saved')
+    await group('公告').getByRole('button', { name: '放弃' }).click()
+    await group('页脚').getByLabel('页脚 HTML').fill('saved')
+    await settings.save('页脚')
+    await group('页脚').getByText('未保存').waitFor({ state: 'detached' })
+    expect(await isAskedByBrowser()).toBe(false)
+    await tab('运营设置').click()
+    await group('通用').waitFor()
+  })
+})

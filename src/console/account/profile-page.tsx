@@ -5,12 +5,13 @@ import { PasswordInput, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Self } from '../../contract/user-api.ts'
 import { groupNames } from '../../contract/user.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { LeaveQuestion } from '../app/form/leave-question.tsx'
 import { selfQuery } from '../app/self.ts'
 import { sessionUser, setSessionUser } from '../app/session.ts'
 import { toast } from '../app/toast.ts'
@@ -127,6 +128,7 @@ function ProfileFields({ self }: { self: Self }) {
     Boolean,
   )
   const { save, isBusy, failure } = useSave(mustChange)
+  const isGivenUp = useRef(false)
   const form = useForm<ProfileForm>({
     initialValues: {
       username: self.username,
@@ -198,8 +200,13 @@ function ProfileFields({ self }: { self: Self }) {
         changes={changes}
         needsChanges
         cancelLabel={t('取消')}
-        onCancel={() => (mustChange ? form.reset() : void navigate({ to: paths.token }))}
+        onCancel={() => {
+          if (mustChange) return form.reset()
+          isGivenUp.current = true
+          void navigate({ to: paths.token })
+        }}
       />
+      <LeaveQuestion isNeeded={() => changes.length > 0 && !isBusy && !isGivenUp.current} />
     </Form>
   )
 }

@@ -6,6 +6,7 @@ import { type OptionForm, useOptionForm } from './option-form.ts'
 import { OptionRow } from './option-row.tsx'
 import styles from './option.module.css'
 import type { Options } from './options.ts'
+import { useUnsaved } from './unsaved.ts'
 
 interface OptionGroupFormProps {
   group: OptionGroup
@@ -20,6 +21,7 @@ export function OptionGroupForm({ group, options, children }: OptionGroupFormPro
   const known = group.fields.filter((field) => field.isOurs !== true || options.has(field.key))
   const form = useOptionForm({ ...group, fields: known }, options)
   const changes = useChangeTexts(form)
+  useUnsaved(group.id, changes.length > 0 && !form.isBusy)
   return (
     <div className={styles['form']} data-changed={changes.length > 0}>
       <Form label={t(group.title)} onSubmit={form.save}>

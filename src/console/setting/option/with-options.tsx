@@ -1,14 +1,24 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { LeaveQuestion } from '../../app/form/leave-question.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { LoadError } from '../../ui/states.tsx'
 import { type Options, useOptions } from './options.ts'
+import { UnsavedGroups } from './unsaved.ts'
 
-/** Shows what needs the settings once they are here. */
+/** Shows what needs the settings once they are here, and asks before edits of them are lost. */
 export function WithOptions({ children }: { children: (options: Options) => ReactNode }) {
   const { t } = useTranslation()
   const { options, error, retry } = useOptions()
-  if (options !== null) return children(options)
+  const [unsaved] = useState(() => new Set<string>())
+  if (options !== null) {
+    return (
+      <UnsavedGroups value={unsaved}>
+        {children(options)}
+        <LeaveQuestion isNeeded={() => unsaved.size > 0} />
+      </UnsavedGroups>
+    )
+  }
   if (error !== null) return <LoadError what={t('设置')} error={error} onRetry={retry} />
   return <Loading prompt={t('设置')} />
 }
