@@ -181,6 +181,24 @@ describe('toasts', () => {
     await expect.poll(() => stack.filter({ has: toast }).count()).toBe(1)
     await context.close()
   })
+
+  test('the same text stands there once, and its time begins anew', async () => {
+    const { page, context } = await visit.open('/topup', user)
+    const redeem = page.getByRole('button', { name: '兑换', exact: true })
+    const toasts = page.locator('.mantine-Notification-root')
+    await page.clock.install()
+    await redeem.click()
+    await toasts.waitFor()
+    // A warning stays for ten seconds.
+    await page.clock.fastForward(7000)
+    for (let click = 0; click < 4; click += 1) await redeem.click()
+    await page.clock.fastForward(7000)
+    await settled(page)
+    expect(await toasts.count()).toBe(1)
+    await page.clock.fastForward(4000)
+    await expect.poll(() => toasts.count()).toBe(0)
+    await context.close()
+  })
 })
 
 test('what the public status says is remembered under the names of the wire', async () => {

@@ -16,10 +16,21 @@ const marks: Record<ToastKind, string> = {
   error: 'bad',
 }
 
+/** How many were raised so far. */
+let raised = 0
+
+/** A text stands there once: raised again, its time begins anew. */
 function show({ kind, message, onClose }: Toast) {
+  const ms = toastMs[kind]
+  raised += 1
+  // The widget counts anew when the time is another one; timers drop what is below a millisecond.
+  const autoClose = ms === false ? false : ms + raised / 1e6
+  const text = typeof message === 'string' ? message.replaceAll(/\s/g, '_') : raised
+  const id = `toast-${kind}-${text}`
   notifications.show({
+    id,
     message,
-    autoClose: toastMs[kind],
+    autoClose,
     // Good news may wait for a pause; trouble may not.
     role: kind === 'error' || kind === 'warning' ? 'alert' : 'status',
     color: `var(--${marks[kind]})`,
@@ -27,6 +38,8 @@ function show({ kind, message, onClose }: Toast) {
     closeButtonProps: { 'aria-label': t('关闭') },
     ...(onClose === undefined ? {} : { onClose }),
   })
+  // What is shown already was not shown again.
+  notifications.update({ id, message, autoClose })
 }
 
 export function ToastStack() {
