@@ -117,6 +117,24 @@ describe('one channel', () => {
     await opened.context.close()
   })
 
+  test('tags of groups are whole at 1024 px, and a phone shows the id', async () => {
+    const opened = await visit.open('/about', visit.root, { width: 1024 })
+    await opened.page.route(/\/api\/channel\/\?/, async (route) => {
+      const answer = await route.fetch()
+      const { data, ...rest } = Object(await answer.json())
+      const grouped = data.map((channel: object) => ({ ...channel, group: 'default,vip,svip' }))
+      await route.fulfill({ json: { ...rest, data: grouped } })
+    })
+    await opened.page.goto(`${visit.gatehouse.url}/channel`)
+    const tag = opened.page.getByRole('cell').getByText('default', { exact: true }).first()
+    await tag.waitFor()
+    expect(await tag.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+    await opened.page.setViewportSize({ width: 390, height: 800 })
+    const block = opened.page.getByRole('listitem').filter({ hasText: '主力' })
+    await block.getByText(/^ID \d+$/).waitFor()
+    await opened.context.close()
+  })
+
   test('is tested, and says how long it took', async () => {
     await rowButton('主力', '测试').click()
     await expectText(/「主力」测试成功：模型 gpt-4o-mini，用时 \d+\.\d\d 秒/)

@@ -3,7 +3,7 @@ import type { Download, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { callModel, connectUpstream, makeKey } from './call-model.ts'
-import { loadedRows } from './expect-page.ts'
+import { hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
@@ -54,6 +54,8 @@ describe('an administrator', () => {
   test('turns pages, and sees sums only when asked for', async () => {
     await open('/log')
     await shows(10)
+    // At the 1280 px of most laptops.
+    expect(await hiddenColumns(page)).toEqual([])
     await page.getByRole('button', { name: '下一页' }).click()
     // The system's own rows come before the first call.
     await expect.poll(() => page.getByText('第 2 页').count()).toBe(1)

@@ -79,6 +79,15 @@ test('the columns are those of the specification', async () => {
     .toEqual(['ID', '名称', '状态', '额度', '创建时间', '兑换时间', '操作'])
 })
 
+test('a phone shows what the columns show', async () => {
+  const opened = await visit.open('/redemption', visit.root, { width: 390 })
+  const block = opened.page.getByRole('listitem').first()
+  await expectSeen(block.getByText(/^ID \d+$/))
+  await expectSeen(block.getByText(/^创建于 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/))
+  await expectSeen(block.getByText('尚未兑换'))
+  await opened.context.close()
+})
+
 test('a code is copied; where the clipboard is closed it lands in the search box', async () => {
   const [code] = await codes()
   await action(code?.id ?? 0, '复制').click()

@@ -233,6 +233,24 @@ test('nothing is hidden at 1024 px', async () => {
   await opened.context.close()
 })
 
+test('a phone shows what the columns show', async () => {
+  const opened = await visit.open('/token', amy, { width: 390 })
+  const block = opened.page.getByRole('listitem').filter({ hasText: 'renamed' })
+  const heights = () =>
+    opened.page.getByRole('listitem').evaluateAll((blocks) => blocks.map((it) => it.clientHeight))
+  await block.waitFor()
+  const [height] = await heights()
+  // Nothing moves when the rows come.
+  await opened.page.route('**/api/token/?*', () => {})
+  await opened.page.reload()
+  await opened.page.locator('ul[aria-busy=true]').waitFor()
+  expect(new Set(await heights())).toEqual(new Set([height]))
+  await opened.page.unroute('**/api/token/?*')
+  await opened.page.reload()
+  await expectSeen(block.getByText(/^创建于 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/))
+  await opened.context.close()
+})
+
 test('deleting asks beside its button', async () => {
   await goTo('/token')
   await action('renamed', '删除').click()

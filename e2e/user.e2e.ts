@@ -87,6 +87,28 @@ describe('the list of users', () => {
     await opened.context.close()
   })
 
+  test('cuts no usual address, and a phone shows what the columns show', async () => {
+    const email = 'somebody@company.com'
+    const opened = await visit.open('/about', visit.root)
+    await opened.page.route(/\/api\/user\/\?/, async (route) => {
+      const answer = await route.fetch()
+      const { data, ...rest } = Object(await answer.json())
+      const withMail = data.map((one: { username: string }) =>
+        one.username === 'cat' ? { ...one, email } : one,
+      )
+      await route.fulfill({ json: { ...rest, data: withMail } })
+    })
+    await opened.page.goto(`${visit.gatehouse.url}/user`)
+    const cell = row(opened.page, 'cat').getByRole('cell', { name: email })
+    await cell.waitFor()
+    expect(await cell.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+    await opened.page.setViewportSize({ width: 390, height: 800 })
+    const block = opened.page.getByRole('listitem').filter({ hasText: email })
+    await expectSeen(block.getByText(`cat · ${email} · 请求 0 次`))
+    await expectSeen(block.getByText(/^ID \d+$/))
+    await opened.context.close()
+  })
+
   test('is ordered by the server as chosen, and the address keeps it', async () => {
     await page.getByLabel('排序方式').selectOption({ label: '按剩余额度排序' })
     await expect.poll(() => usernames(page)).toEqual(['root', 'ben', 'cat', 'amy'])

@@ -170,20 +170,21 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       ),
       sortBy: (channel) => channel.name,
       width: 112,
+      growth: 3,
     },
     {
       id: 'group',
       head: t('分组'),
       cell: (channel) => <Groups channel={channel} />,
       sortBy: (channel) => channel.group ?? '',
-      width: 104,
+      width: 120,
     },
     {
       id: 'type',
       head: t('类型'),
       cell: (channel) => <TypeName type={channel.type} t={t} />,
       sortBy: (channel) => typeName(channel.type, t),
-      width: 108,
+      width: 112,
     },
     {
       id: 'status',
@@ -227,7 +228,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       head: t('测试模型'),
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
-      width: 122,
+      width: 102,
     },
   ]
 }
@@ -235,6 +236,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
 export function channelBlock(texts: ChannelTexts): (channel: Channel) => Block {
   const { t } = texts
   return (channel) => ({
+    id: channel.id,
     title: channel.name || t('未命名'),
     titleEnd: <State channel={channel} t={t} />,
     line: (

@@ -14,6 +14,8 @@ export interface LogTexts {
   /** Points as money or count, with the decimals that a single call needs. */
   costText: (quota: number) => string
   isAdmin: boolean
+  /** The language's words are long: heads need more room. */
+  hasLongWords: boolean
   open: (row: LogRow) => void
 }
 
@@ -50,7 +52,7 @@ const quotaCell = (log: Log, { costText }: LogTexts): string =>
   log.quota !== 0 || isConsumption(log) ? costText(log.quota) : ''
 
 export function logColumns(texts: LogTexts): Column<LogRow>[] {
-  const { t, isAdmin } = texts
+  const { t, isAdmin, hasLongWords } = texts
   return [
     {
       id: 'created_at',
@@ -65,14 +67,14 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
           {stampText(row.log.created_at)}
         </button>
       ),
-      width: 160,
+      width: 156,
     },
-    ...(isAdmin ? whoColumns(t) : []),
+    ...(isAdmin ? whoColumns(texts) : []),
     {
       id: 'type',
       head: t('类型'),
       cell: ({ log }) => <TypeTag type={log.type} t={t} />,
-      width: 84,
+      width: hasLongWords ? 84 : 64,
     },
     { id: 'token_name', head: t('令牌名称'), cell: ({ log }) => log.token_name, width: 96 },
     {
@@ -90,11 +92,13 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
           {log.content}
         </span>
       ),
+      width: 176,
+      growth: 4,
     },
   ]
 }
 
-function whoColumns(t: TFunction): Column<LogRow>[] {
+function whoColumns({ t, hasLongWords }: LogTexts): Column<LogRow>[] {
   return [
     {
       id: 'channel',
@@ -103,14 +107,14 @@ function whoColumns(t: TFunction): Column<LogRow>[] {
         <span className={styles['quiet']}>{log.channel > 0 ? log.channel : ''}</span>
       ),
       align: 'end',
-      width: 88,
+      width: hasLongWords ? 88 : 72,
     },
     { id: 'username', head: t('用户名'), cell: ({ log }) => log.username, width: 84 },
   ]
 }
 
 function figureColumns(texts: LogTexts): Column<LogRow>[] {
-  const { t } = texts
+  const { t, hasLongWords } = texts
   return [
     {
       id: 'prompt_tokens',
@@ -124,7 +128,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       head: t('补全'),
       cell: ({ log }) => countText(log.completion_tokens),
       align: 'end',
-      width: 92,
+      width: hasLongWords ? 92 : 76,
     },
     {
       id: 'quota',
@@ -146,7 +150,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       cell: ({ log }) => (
         <span className={styles['quiet']}>{log.is_stream === true ? t('是') : ''}</span>
       ),
-      width: 72,
+      width: hasLongWords ? 72 : 56,
     },
   ]
 }

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
+import { currentLanguage } from '../app/i18n.ts'
 import { useQuotaText } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
 import { Action } from '../ui/actions.tsx'
@@ -76,14 +77,16 @@ export function LogPage() {
   const [opened, setOpened] = useState<{ row: LogRow; place: string } | null>(null)
   const inView = opened?.place === place ? opened.row : null
 
+  const hasLongWords = currentLanguage() !== 'zh'
   const texts: LogTexts = useMemo(
     () => ({
       t,
+      hasLongWords,
       costText: (quota) => quotaText(quota, COST_DECIMALS),
       isAdmin,
       open: (row) => setOpened({ row, place }),
     }),
-    [t, quotaText, isAdmin, place],
+    [t, hasLongWords, quotaText, isAdmin, place],
   )
   const columns = useMemo(() => logColumns(texts), [texts])
   return (

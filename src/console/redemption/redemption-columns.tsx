@@ -80,9 +80,14 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
 export function redemptionBlock(texts: RedemptionTexts): (redemption: Redemption) => Block {
   const { t, quotaText } = texts
   return (redemption) => ({
+    id: redemption.id,
     title: redemption.name || t('未命名'),
     titleEnd: <State redemption={redemption} t={t} />,
     line: `${quotaText(redemption.quota)} · ${maskedCode(redemption.key)}`,
-    lineEnd: redeemedText(redemption, t),
+    lineEnd:
+      redemption.redeemed_time > 0
+        ? t('兑换于 {{stamp}}', { stamp: stampText(redemption.redeemed_time) })
+        : t('尚未兑换'),
+    detail: t('创建于 {{stamp}}', { stamp: stampText(redemption.created_time) }),
   })
 }

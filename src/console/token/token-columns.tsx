@@ -107,5 +107,6 @@ export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
           left: quotaText(token.remain_quota),
         }),
     lineEnd: <Expiry token={token} texts={texts} />,
+    detail: t('创建于 {{stamp}}', { stamp: stampText(token.created_time) }),
   })
 }

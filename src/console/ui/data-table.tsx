@@ -1,13 +1,14 @@
 import { useMediaQuery } from '@mantine/hooks'
 import { type CSSProperties, type MouseEvent, type ReactNode, useDeferredValue } from 'react'
 import { useTranslation } from 'react-i18next'
+import { type ColumnWidth, columnWidth, SHARED_WIDTH, widthOf } from './table/column-width.ts'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
 import { withCutTexts } from './scroll/cut-text.ts'
 import { LoadError, Skeleton } from './states.tsx'
 import styles from './data-table.module.css'
 
-export interface Column<Row> {
+export interface Column<Row> extends ColumnWidth {
   id: string
   head: string
   cell: (row: Row) => ReactNode
@@ -15,19 +16,21 @@ export interface Column<Row> {
   sortBy?: (row: Row) => string | number
   /** Numbers stand at the end of their column, with their heads. */
   align?: 'end'
-  /**
-   * Pixels, so that columns stay where they are from page to page; those without share what is
-   * left, and where all have one, all grow alike.
-   */
-  width?: number
 }
 
-/** A row on a phone: two lines, each with something at its end, and the actions under them. */
+/**
+ * A row on a phone: two lines, each with something at its end, and the actions under them. What
+ * the columns say is found here or where the row leads.
+ */
 export interface Block {
+  /** Where the list shows ids. */
+  id?: number
   title: ReactNode
   titleEnd?: ReactNode
   line?: ReactNode
   lineEnd?: ReactNode
+  /** What else there is to read. */
+  detail?: ReactNode
   /** What else can be changed in the row. */
   more?: ReactNode
 }
@@ -106,19 +109,6 @@ function Head<Row>({ column, list }: { column: Column<Row>; list: TableList<Row>
   )
 }
 
-/** Pixels a column without a width has at least; a narrower window scrolls the table sideways. */
-const SHARED_WIDTH = 200
-
-const widthOf = <Row,>(columns: readonly Column<Row>[]): number =>
-  columns.reduce((sum, { width = SHARED_WIDTH }) => sum + width, 0)
-
-/** The actions stay as they are when the columns grow. */
-function columnStyle<Row>({ width }: Column<Row>, columns: readonly Column<Row>[]): CSSProperties {
-  if (width === undefined || columns.some((column) => column.width === undefined)) return { width }
-  const share = width / widthOf(columns)
-  return { width: `max(${width}px, (100cqw - var(--actions-one-line)) * ${share})` }
-}
-
 function tableStyle<Row>({
   columns,
   pageSize,
@@ -167,7 +157,7 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
       <table aria-label={label} aria-busy={list.isLoading || list.isRefreshing} ref={withCutTexts}>
         <colgroup>
           {columns.map((column) => (
-            <col key={column.id} style={columnStyle(column, columns)} />
+            <col key={column.id} style={{ width: columnWidth(column, columns) }} />
           ))}
           {rowActions !== undefined && <col className={styles['actions']} />}
         </colgroup>
@@ -228,7 +218,14 @@ function Blocks<Row extends { id: number }>(props: DataTableProps<Row> & { shown
             <div className={styles['blockLine']}>
               <Skeleton width={200} />
             </div>
-            {rowActions !== undefined && <div className={styles['blockActions']} />}
+            {rowActions !== undefined && (
+              <>
+                <div className={styles['blockDetail']}>
+                  <Skeleton width={160} />
+                </div>
+                <div className={styles['blockActions']} />
+              </>
+            )}
           </li>
         ))}
       </ul>
@@ -237,17 +234,19 @@ function Blocks<Row extends { id: number }>(props: DataTableProps<Row> & { shown
   return (
     <ul aria-label={label} aria-busy={list.isRefreshing}>
       {shown.map((row) => {
-        const { title, titleEnd, line, lineEnd, more } = block(row)
+        const { id, title, titleEnd, line, lineEnd, detail, more } = block(row)
         return (
           <li key={row.id} className={styles['block']}>
             <div className={styles['blockLine']}>
               <span className={styles['blockTitle']}>{title}</span>
+              {id !== undefined && <span className={styles['blockId']}>ID {id}</span>}
               <span>{titleEnd}</span>
             </div>
             <div className={styles['blockLine']} data-quiet>
               <span>{line}</span>
               <span>{lineEnd}</span>
             </div>
+            {detail !== undefined && <div className={styles['blockDetail']}>{detail}</div>}
             {more !== undefined && <div className={styles['blockMore']}>{more}</div>}
             {rowActions !== undefined && (
               <div className={styles['blockActions']}>{rowActions(row)}</div>

@@ -91,6 +91,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <span title={user.email}>{user.email || <Nothing />}</span>,
       sortBy: (user) => user.email,
       width: hasLongWords ? 72 : 98,
+      growth: 8,
     },
     {
       id: 'group',
@@ -142,6 +143,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
 
 export function userBlock({ t, quotaText }: UserTexts): (user: User) => Block {
   return (user) => ({
+    id: user.id,
     title: (
       <>
         <span title={user.username}>{shortName(user.username)}</span>{' '}
@@ -154,5 +156,12 @@ export function userBlock({ t, quotaText }: UserTexts): (user: User) => Block {
       left: quotaText(user.quota),
     }),
     lineEnd: <Groups user={user} />,
+    detail: [
+      user.display_name,
+      user.email,
+      t('请求 {{calls}} 次', { calls: user.request_count.toLocaleString('en-US') }),
+    ]
+      .filter((text) => text !== '')
+      .join(' · '),
   })
 }
