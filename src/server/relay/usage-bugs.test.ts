@@ -101,12 +101,12 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
   }
   const figures = [
     responseFigures(bodyOf({ input: 'x' })),
-    pictureFigures(bodyOf({ prompt: 'x' }), 'm'),
+    pictureFigures(bodyOf({ prompt: 'x' })),
     rankingFigures(bodyOf({ query: 'q', documents: ['a'] })),
     spokenFigures(bodyOf({ input: 'x' }), 'm'),
   ]
   const readings = figures.flatMap((read) =>
-    'field' in read || read.metering === undefined ? [] : [read.metering.reading],
+    'field' in read || read.metering === undefined ? [] : [read.metering('m').reading],
   )
   const name = fc.constantFrom(
     'usage',

@@ -34,7 +34,11 @@ function wav(seconds: number): Buffer {
   head.write('RIFF', 0, 'latin1')
   head.write('WAVEfmt ', 8, 'latin1')
   head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(8000, 24)
   head.writeUInt32LE(16_000, 28)
+  head.writeUInt16LE(16, 34)
   head.write('data', 36, 'latin1')
   head.writeUInt32LE(seconds * 16_000, 40)
   return Buffer.concat([head, Buffer.alloc(seconds * 16_000)])
@@ -278,6 +282,85 @@ forEachDatabase('speech', (open) => {
     const answer = await transcribe({ model: 'gpt-4o-mini-transcribe' })
     const { detail } = await bookedCall(setup, requestIdOf(answer))
     expect(detail).toMatchObject({ usage_source: 'estimated', prompt_tokens: 610 })
+  })
+
+  test('or from the length that it says, never by the second', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end('{"text":"forty-two","usage":{"type":"duration","seconds":60}}')
+    })
+    const model = 'gpt-4o-mini-transcribe-2025-12-15'
+    await aRoute(setup, model, { base_url: upstream.url })
+    const { detail } = await bookedCall(setup, requestIdOf(await transcribe({ model })))
+    expect(detail).toMatchObject({ prompt_tokens: 600, completion_tokens: 300 })
+    await upstream.close()
+  })
+
+  // The price of the model that is sent applies: how it is sold is not to be read from the alias.
+  test.each([
+    ['gpt-4o-mini-tts', 'voice', SPEECH],
+    ['tts-1', 'gpt-voice', SPEECH],
+    ['gpt-4o-transcribe', 'ear', TRANSCRIPTIONS],
+    ['whisper-1', 'gpt-transcribe', TRANSCRIPTIONS],
+  ])('%s costs the same under another name, %s', async (model, word, path) => {
+    const alias = `${word}-${aModel()}`
+    await aRoute(setup, model, { words: 'no-usage', priority: 9 })
+    await aRoute(setup, alias, {
+      words: 'no-usage',
+      model_mapping: JSON.stringify({ [alias]: model }),
+    })
+    const own = await aClient(setup)
+    const charged = async (name: string) => {
+      const answer =
+        path === SPEECH
+          ? await post(setup, own, { model: name, input: 'hello, you', voice: 'a' }, { path })
+          : await transcribe({ model: name }, { own })
+      const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+      // Of speech it says what is held back.
+      const told = answer.headers['x-gatehouse-quota']
+      return { quota, told, source: detail.usage_source, lines: detail.lines }
+    }
+    expect(await charged(alias)).toEqual(await charged(model))
+  })
+
+  test('an alias with a price of its own is measured as what it is called', async () => {
+    const alias = `ear-${aModel()}`
+    const ratios = setup.app.options.text('ModelRatio')
+    await setup.app.options.set('ModelRatio', JSON.stringify({ [alias]: 3 }))
+    await aRoute(setup, alias, { model_mapping: JSON.stringify({ [alias]: 'gpt-4o-transcribe' }) })
+    const answer = await transcribe({ model: alias, response_format: 'text' })
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(3050)
+    await setup.app.options.set('ModelRatio', ratios)
+  })
+
+  test('each channel that is tried measures as the model it is mapped to', async () => {
+    const alias = aModel()
+    const mapped = (model: string) => JSON.stringify({ [alias]: model })
+    await aRoute(setup, alias, {
+      words: 'fail-500',
+      priority: 9,
+      model_mapping: mapped('gpt-4o-transcribe'),
+    })
+    await aRoute(setup, alias, { words: 'no-usage', model_mapping: mapped('whisper-1') })
+    const { quota, detail } = await bookedCall(
+      setup,
+      requestIdOf(await transcribe({ model: alias })),
+    )
+    expect(quota).toBe(3050)
+    expect(detail.priced_as).toBe('whisper-1')
+  })
+
+  test.each(['text', 'srt'])('silence is an answer as any: %s', async (format) => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      response.end('\n')
+    })
+    const model = aModel()
+    await aRoute(setup, model, { base_url: upstream.url })
+    const answer = await transcribe({ model, response_format: format })
+    expect({ status: answer.status, text: answer.text() }).toEqual({ status: 200, text: '\n' })
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(1017)
+    await upstream.close()
   })
 
   test('a translation is a transcript', async () => {

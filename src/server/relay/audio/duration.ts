@@ -1,13 +1,24 @@
+import { mp3Seconds } from './mp3-duration.ts'
+import { mp4Seconds } from './mp4-duration.ts'
+import { oggSeconds } from './ogg-duration.ts'
+import { webmSeconds } from './webm-duration.ts'
+
 /**
  * How long a recording is, from its own bytes, without decoding it: WAV, FLAC, MP3, Ogg, MP4 and
- * WebM, which is what upstreams take. Sources: RIFF/WAVE, RFC 9639 (FLAC), ISO 11172-3 (MP3), RFC
- * 3533 and 7845 (Ogg, Opus), ISO 14496-12 (MP4), RFC 9559 (Matroska).
+ * WebM, which is what upstreams take. It is paid for, so that what a head says of itself counts
+ * only where a decoder would go by it too; and none lasts shorter than its bytes would at the
+ * highest rate there is. Sources: RIFF/WAVE with Microsoft's `WAVEFORMATEXTENSIBLE`, RFC 9639
+ * (FLAC).
  */
 
 /** Speech is hardly ever packed tighter: a recording we cannot read is taken to be this loose. */
 const UNKNOWN_BYTES_PER_SECOND = 2000
 /** Nothing longer is transcribed in one call; a head that claims more is not believed. */
 const SECONDS_MAX = 86_400
+/** Four channels of 32 bits at 96 kHz, unpacked. */
+const RAW_BYTES_PER_SECOND_MAX = 1_536_000
+/** 320 kbit/s: what is packed into a WAV file is not dearer. */
+const PACKED_BYTES_PER_SECOND_MAX = 40_000
 
 /** Seconds, begun ones counted as whole; at least 1. */
 export function recordedSeconds(bytes: Buffer): number {
@@ -18,116 +29,61 @@ export function recordedSeconds(bytes: Buffer): number {
 
 const tag = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4)
 
+/** `fmt ` and `data`. */
+const FORMAT = 0x666d7420
+const DATA = 0x64617461
+
+/** Decoders play every `data` there is. */
 function wavSeconds(bytes: Buffer): number | null {
-  if (tag(bytes, 0) !== 'RIFF' || tag(bytes, 8) !== 'WAVE') return null
+  if (!/^(?:RIFF|RF64|BW64)$/.test(tag(bytes, 0)) || tag(bytes, 8) !== 'WAVE') return null
   let bytesPerSecond = 0
+  let seconds = 0
   let at = 12
   while (at + 8 <= bytes.length) {
-    const size = bytes.readUInt32LE(at + 4)
-    if (tag(bytes, at) === 'fmt ' && at + 20 <= bytes.length) {
-      bytesPerSecond = bytes.readUInt32LE(at + 16)
+    const declared = bytes.readUInt32LE(at + 4)
+    const start = at + 8
+    const left = bytes.length - start
+    const name = bytes.readUInt32BE(at)
+    const isData = name === DATA
+    // Recorders that write while they record leave the size open, as 0 or as the largest there is.
+    const size = isData && declared === 0 ? left : Math.min(declared, left)
+    if (name === FORMAT && size >= 16) {
+      bytesPerSecond = wavRate(bytes.subarray(start, start + size))
     }
-    if (tag(bytes, at) === 'data' && bytesPerSecond > 0) {
-      // Recorders that write while they record leave the size open.
-      return Math.min(size, bytes.length - at - 8) / bytesPerSecond
-    }
-    at += 8 + size + (size % 2)
+    if (isData && bytesPerSecond > 0) seconds += size / bytesPerSecond
+    at = start + size + (size % 2)
   }
-  return null
+  return seconds === 0 ? null : seconds
 }
 
+const PCM = 1
+const FLOAT = 3
+const LOGARITHMIC: ReadonlySet<number> = new Set([6, 7])
+const EXTENSIBLE = 0xfffe
+
+/** Bytes a second; the field of that name is for players that look ahead, and decides nothing. */
+function wavRate(format: Buffer): number {
+  const kind = format.readUInt16LE(0)
+  const codec = kind === EXTENSIBLE && format.length >= 26 ? format.readUInt16LE(24) : kind
+  const samples = format.readUInt16LE(2) * format.readUInt32LE(4)
+  const bits = LOGARITHMIC.has(codec) ? 8 : format.readUInt16LE(14)
+  const isRaw = codec === PCM || codec === FLOAT || LOGARITHMIC.has(codec)
+  if (isRaw && bits <= 64) {
+    return Math.min(samples * Math.ceil(bits / 8), RAW_BYTES_PER_SECOND_MAX)
+  }
+  return Math.min(format.readUInt32LE(8), PACKED_BYTES_PER_SECOND_MAX)
+}
+
+/** Packed samples are not larger than they were: a head that says so is not believed. */
 function flacSeconds(bytes: Buffer): number | null {
   if (tag(bytes, 0) !== 'fLaC' || bytes.length < 26) return null
   const rate = (bytes.readUInt16BE(18) << 4) | ((bytes[20] ?? 0) >> 4)
+  const channels = (((bytes[20] ?? 0) >> 1) & 7) + 1
+  const bits = (((bytes[20] ?? 0) & 1) << 4) + ((bytes[21] ?? 0) >> 4) + 1
   const samples = ((bytes[21] ?? 0) & 15) * 2 ** 32 + bytes.readUInt32BE(22)
-  return rate === 0 || samples === 0 ? null : samples / rate
-}
-
-/** Kilobits a second of layer III, by version (1, then 2 and 2.5) and index. */
-const MP3_KILOBITS = [
-  [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
-  [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
-] as const
-const MP3_RATES = [44_100, 48_000, 32_000] as const
-/** One MP3 frame lasts 26 ms; a day has 3.3 million. */
-const MP3_FRAMES_MAX = 4_000_000
-
-interface Mp3Frame {
-  bytes: number
-  seconds: number
-}
-
-function mp3Frame(bytes: Buffer, at: number): Mp3Frame | null {
-  const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3)
-  const isLayer3 = first === 0xff && (second & 0xe6) === 0xe2 && (second & 0x18) !== 0x08
-  if (!isLayer3) return null
-  const isVersion1 = (second & 0x18) === 0x18
-  const halvings = isVersion1 ? 0 : (second & 0x18) === 0x10 ? 1 : 2
-  const rate = (MP3_RATES[(third >> 2) & 3] ?? 0) / 2 ** halvings
-  const kilobits = MP3_KILOBITS[isVersion1 ? 0 : 1][third >> 4] ?? 0
-  if (rate === 0 || kilobits === 0) return null
-  const samples = isVersion1 ? 1152 : 576
-  const length = Math.floor((samples / 8) * (kilobits * 1000)) / rate + ((third >> 1) & 1)
-  return { bytes: Math.floor(length), seconds: samples / rate }
-}
-
-/** Every frame says how long it is: walking over them is exact at any bit rate. */
-function mp3Seconds(bytes: Buffer): number | null {
-  const hasTags = bytes.toString('latin1', 0, 3) === 'ID3' && bytes.length > 10
-  const size = hasTags ? [6, 7, 8, 9].reduce((sum, i) => sum * 128 + ((bytes[i] ?? 0) & 127), 0) : 0
-  let at = hasTags ? 10 + size : 0
-  let seconds = 0
-  for (let frames = 0; frames < MP3_FRAMES_MAX; frames += 1) {
-    const frame = mp3Frame(bytes, at)
-    if (frame === null) return frames >= 2 ? seconds : null
-    seconds += frame.seconds
-    at += Math.max(frame.bytes, 4)
-    if (at >= bytes.length) return seconds
-  }
-  return seconds
-}
-
-/** The last page names the last sample. */
-function oggSeconds(bytes: Buffer): number | null {
-  if (tag(bytes, 0) !== 'OggS') return null
-  const last = bytes.lastIndexOf('OggS')
-  if (last < 0 || last + 14 > bytes.length) return null
-  const samples = Number(bytes.readBigUInt64LE(last + 6))
-  const head = bytes.subarray(0, 256)
-  // Opus counts at 48 kHz, whatever it was recorded at.
-  if (head.includes('OpusHead')) return samples / 48_000
-  const vorbis = head.indexOf('\u0001vorbis')
-  const rate = vorbis < 0 ? 0 : head.readUInt32LE(vorbis + 12)
-  return rate === 0 ? null : samples / rate
-}
-
-/** `mvhd` holds the scale and the length; its version says how wide they are. */
-function mp4Seconds(bytes: Buffer): number | null {
-  if (tag(bytes, 4) !== 'ftyp') return null
-  const at = bytes.indexOf('mvhd')
-  if (at < 0 || at + 36 > bytes.length) return null
-  const isWide = bytes[at + 4] === 1
-  const scale = bytes.readUInt32BE(at + (isWide ? 24 : 16))
-  const length = isWide ? Number(bytes.readBigUInt64BE(at + 28)) : bytes.readUInt32BE(at + 20)
-  return scale === 0 || length === 0 ? null : length / scale
-}
-
-const EBML = 0x1a45dfa3
-const NANOSECONDS = 1e9
-const WEBM_HEAD_BYTES = 4096
-
-/** `Duration` counts in `TimestampScale`, a millisecond unless it says otherwise. */
-function webmSeconds(bytes: Buffer): number | null {
-  if (bytes.length < 4 || bytes.readUInt32BE(0) !== EBML) return null
-  const head = bytes.subarray(0, WEBM_HEAD_BYTES)
-  const at = head.indexOf(Buffer.from([0x44, 0x89]))
-  if (at < 0 || at + 11 > head.length) return null
-  const isWide = head[at + 2] === 0x88
-  if (!isWide && head[at + 2] !== 0x84) return null
-  const length = isWide ? head.readDoubleBE(at + 3) : head.readFloatBE(at + 3)
-  const scaleAt = head.indexOf(Buffer.from([0x2a, 0xd7, 0xb1, 0x83]))
-  const scale = scaleAt < 0 ? 1_000_000 : head.readUIntBE(scaleAt + 4, 3)
-  return (length * scale) / NANOSECONDS
+  if (rate === 0 || samples === 0) return null
+  const raw = Math.min((rate * channels * bits) / 8, RAW_BYTES_PER_SECOND_MAX)
+  return Math.max(samples / rate, bytes.length / raw)
 }
 
 const readers = [wavSeconds, flacSeconds, oggSeconds, mp4Seconds, webmSeconds, mp3Seconds]

@@ -41,8 +41,8 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
     isStream: format === 'sse',
     isRecording: format !== 'sse',
     wantsUsage: false,
-    metering: {
-      estimate: isTokenPriced(model) ? tokensOf(input) : charactersOf(input),
+    metering: (pricedAs) => ({
+      estimate: isTokenPriced(pricedAs) ? tokensOf(input) : charactersOf(input),
       reading: {
         ...dialects.openai,
         look,
@@ -63,7 +63,7 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
             textsOf: () => [],
           }),
       },
-    },
+    }),
   }
 }
 

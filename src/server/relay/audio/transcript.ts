@@ -6,7 +6,9 @@ import {
 } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
+import type { Metering } from '../dialect/metering.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { memberValue } from '../json/body-scan.ts'
 import { flagMember, invalid, missing } from '../media/fields.ts'
 import type { Form } from '../media/form.ts'
 import { TypedStream } from '../media/typed-stream.ts'
@@ -26,54 +28,63 @@ const HEARD_TOKENS_PER_SECOND = 10
 const WRITTEN_TOKENS_PER_SECOND = 5
 const SECONDS_MAX = 86_400
 
-export function transcriptFigures(form: Form | null, model: string): RequestFigures | FieldProblem {
+export function transcriptFigures(form: Form | null): RequestFigures | FieldProblem {
   const file = form?.files.find(({ name }) => name === 'file')
   if (form === null || file === undefined) return missing('file')
   if (form.files.length > 1 || file.bytes.length === 0) return invalid('file')
   const isStream = flagMember(form.fields, 'stream')
   if (isStream === null) return invalid('stream')
   const seconds = recordedSeconds(file.bytes)
+  const mayBeBlank = BLANK_FORMATS.has(memberValue(form.fields, 'response_format'))
   return {
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering: {
-      estimate: countsTokens(model) ? heardUsage(seconds) : secondsUsage(seconds),
-      reading: {
-        ...dialects.openai,
-        look: (bytes, tokensMax) => look(bytes, { model, seconds, tokensMax }),
-        textsOf: () => [],
-        wholeAsEvents: (answer) => [
-          { name: DONE, data: JSON.stringify({ type: DONE, ...answer }) },
-        ],
-        end: null,
-        follow: (tokensMax) =>
-          new TypedStream({
-            isLast: (type) => type === DONE,
-            lastEvents: 1,
-            usageOf: ({ usage }) =>
-              usage === undefined ? null : usageOf({ usage }, { model, seconds, tokensMax }),
-            textsOf: ({ type, delta }) =>
-              type === 'transcript.text.delta' && typeof delta === 'string'
-                ? [{ lane: 0, text: delta }]
-                : [],
-          }),
-      },
-    },
+    metering: (pricedAs) => meteringOf({ isByToken: countsTokens(pricedAs), seconds, mayBeBlank }),
   }
 }
+
+/** In which silence is a blank line. */
+const BLANK_FORMATS: ReadonlySet<unknown> = new Set(['text', 'srt'])
+
+interface Heard {
+  /** The model is sold by the token, not by the second. */
+  isByToken: boolean
+  /** Of the recording as it was sent. */
+  seconds: number
+  /** An answer without a word may be one. */
+  mayBeBlank: boolean
+}
+
+const meteringOf = (heard: Heard): Metering => ({
+  estimate: heardUsage(heard, heard.seconds),
+  reading: {
+    ...dialects.openai,
+    look: (bytes, tokensMax) => look(bytes, heard, tokensMax),
+    textsOf: () => [],
+    wholeAsEvents: (answer) => [{ name: DONE, data: JSON.stringify({ type: DONE, ...answer }) }],
+    end: null,
+    follow: (tokensMax) =>
+      new TypedStream({
+        isLast: (type) => type === DONE,
+        lastEvents: 1,
+        usageOf: ({ usage }) => (usage === undefined ? null : usageOf({ usage }, heard, tokensMax)),
+        textsOf: ({ type, delta }) =>
+          type === 'transcript.text.delta' && typeof delta === 'string'
+            ? [{ lane: 0, text: delta }]
+            : [],
+      }),
+  },
+})
 
 const DONE = 'transcript.text.done'
 
 /** `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
 const countsTokens = (model: string): boolean => /gpt-.*transcribe/.test(model)
 
-const secondsUsage = (seconds: number): TokenUsage => ({
-  ...countedUsage(0, 0),
-  extras: { seconds },
-})
-
-function heardUsage(seconds: number): TokenUsage {
+/** What a recording of this length takes: of models sold by the token an estimate. */
+function heardUsage({ isByToken }: Heard, seconds: number): TokenUsage {
+  if (!isByToken) return { ...countedUsage(0, 0), extras: { seconds } }
   const heard = seconds * HEARD_TOKENS_PER_SECOND
   return {
     ...countedUsage(heard, seconds * WRITTEN_TOKENS_PER_SECOND),
@@ -81,35 +92,29 @@ function heardUsage(seconds: number): TokenUsage {
   }
 }
 
-interface Known {
-  model: string
-  /** Of the recording as it was sent. */
-  seconds: number
-  tokensMax: number
-}
-
 /** JSON, plain text or subtitles, as the client asked for. */
-function look(bytes: Buffer, known: Known): AnswerReading {
+function look(bytes: Buffer, heard: Heard, tokensMax: number): AnswerReading {
   const text = bytes.toString('utf8')
-  if (text.trim() === '' || /^\s*<(?:!doctype|html)/i.test(text)) return { kind: 'malformed' }
+  const isNothing = text.trim() === '' && !(heard.mayBeBlank && text !== '')
+  if (isNothing || /^\s*<(?:!doctype|html)/i.test(text)) return { kind: 'malformed' }
   const value = /^\s*\{/.test(text) ? parseJson(text) : null
-  if (!isRecord(value)) return { kind: 'ok', usage: usageOf({}, known) }
+  if (!isRecord(value)) return { kind: 'ok', usage: usageOf({}, heard, tokensMax) }
   const error = errorOf(value)
   if (error !== undefined) return { kind: 'error', error }
   return typeof value.text === 'string'
-    ? { kind: 'ok', usage: usageOf(value, known) }
+    ? { kind: 'ok', usage: usageOf(value, heard, tokensMax) }
     : { kind: 'malformed' }
 }
 
-function usageOf(answer: JsonRecord, { model, seconds, tokensMax }: Known): UsageReading {
+function usageOf(answer: JsonRecord, heard: Heard, tokensMax: number): UsageReading {
   const usage = recordOr(answer.usage)
   if (usage.input_tokens !== undefined || usage.prompt_tokens !== undefined) {
     return heardReading(readUsage(normalised(usage), tokensMax))
   }
   const said = plausibleSeconds(usage.seconds ?? answer.duration)
-  if (said !== null) return { usage: secondsUsage(said), fault: null, notes: [] }
   // Tokens that nobody has counted are estimated; a length is known.
-  return countsTokens(model) ? NO_USAGE : { usage: secondsUsage(seconds), fault: null, notes: [] }
+  if (said === null && heard.isByToken) return NO_USAGE
+  return { usage: heardUsage(heard, said ?? heard.seconds), fault: null, notes: [] }
 }
 
 /** Details stand under another name here than elsewhere. */

@@ -11,8 +11,14 @@ export type PassedOn = Pick<
 >
 
 /**
+ * How a call is measured that is sold under a name. What is read from a name, such as whether a
+ * model is sold by the token, is read from the one that has the price.
+ */
+export type MeteringAs = (pricedAs: string) => Metering
+
+/**
  * How a call is measured whose price is not simply its text: pictures, speech, rankings. Made for
- * each call from what the client asked.
+ * each attempt from what the client asked.
  */
 export interface Metering {
   /**

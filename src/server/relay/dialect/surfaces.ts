@@ -68,7 +68,7 @@ const transcript = (task: Task): Surface =>
   row('openai', task, 'file', {
     defaultModel: 'whisper-1',
     mayStream: true,
-    figures: ({ form, model }) => transcriptFigures(form, model),
+    figures: ({ form }) => transcriptFigures(form),
   })
 
 const EMBEDDINGS = row('openai', 'embeddings', 'input')
@@ -88,7 +88,7 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
       mayStream: true,
       figures({ body, model }) {
         refuseImpossiblePicture(body, model)
-        return pictureFigures(body, model)
+        return pictureFigures(body)
       },
     }),
   ],
@@ -97,7 +97,7 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
     row('openai', 'imageEdits', 'prompt', {
       defaultModel: 'dall-e-2',
       mayStream: true,
-      figures: ({ body, model }) => pictureFigures(body, model, 'image_edit.completed'),
+      figures: ({ body }) => pictureFigures(body, 'image_edit.completed'),
     }),
   ],
   [

@@ -15,6 +15,7 @@ import {
   post,
   requestIdOf,
   startCall,
+  startScriptedUpstream,
   stream,
   type RelayClient,
   type RelaySetup,
@@ -62,6 +63,24 @@ forEachDatabase('pictures', (open) => {
     const answer = await post(setup, own, { prompt: 'a cat', ...wish }, { path })
     expect(answer).toMatchObject({ status: 400, json: { error: { code } } })
     await expectNothingCharged(setup, own)
+  })
+
+  test('dall-e-3 costs the same under another name', async () => {
+    const alias = aModel()
+    await aRoute(setup, alias, { model_mapping: JSON.stringify({ [alias]: 'dall-e-3' }) })
+    expect((await charged({ model: alias })).quota).toBe(20_000)
+  })
+
+  test('an answer without one leads to another channel', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end('{"created":1,"data":[]}')
+    })
+    const model = aModel()
+    await aRoute(setup, model, { base_url: upstream.url, priority: 9 })
+    await aRoute(setup, model)
+    expect((await charged({ model })).quota).toBe(1000)
+    await upstream.close()
   })
 
   test('without a model dall-e-2 is meant', async () => {

@@ -3,8 +3,11 @@ import { scanBody } from '../json/body-scan.ts'
 import { pictureFigures } from './pictures.ts'
 
 const body = scanBody(Buffer.from('{"model":"gpt-image-1","prompt":"a cat"}'))
-const figures = body.ok ? pictureFigures(body, 'gpt-image-1') : null
-const look = figures !== null && 'metering' in figures ? figures.metering?.reading.look : undefined
+const figures = body.ok ? pictureFigures(body) : null
+const look =
+  figures !== null && 'metering' in figures
+    ? figures.metering?.('gpt-image-1').reading.look
+    : undefined
 
 // What is not text was drawn, and is charged as that.
 test.each([
@@ -28,9 +31,35 @@ test.each([
   })
 })
 
+const inBytes = (bytes: number) => ({ b64_json: 'A'.repeat(bytes) })
+const asAddress = (bytes: number) => ({ url: `data:image/png;base64,${'A'.repeat(bytes)}` })
+const told = { revised_prompt: 'a "cat", {a [dog \\', url: '' }
+
+// However they come and however large they are.
+test.each([
+  [[inBytes(8)], 1],
+  [[asAddress(40_000), asAddress(40_000), asAddress(40_000)], 3],
+  [[asAddress(8), inBytes(200_000), { ...told, ...asAddress(70_000) }, asAddress(8)], 4],
+  [[{ ...told, ...inBytes(70_000) }, told, null, {}, { b64_json: null, url: 'https://a/b' }], 2],
+])('the pictures of an answer are counted: case %#', (data, count) => {
+  expect(look?.(Buffer.from(JSON.stringify({ created: 1, data })), 20_000_000)).toMatchObject({
+    kind: 'ok',
+    usage: { usage: { extras: { pictures: { count } } } },
+  })
+})
+
+test.each([[[]], [[told]], [[{ error: { message: 'blocked' } }]]])(
+  'an answer without a picture is none: %j',
+  (data) => {
+    const answer = Buffer.from(JSON.stringify({ created: 1, data }))
+    expect(look?.(answer, 20_000_000)).toEqual({ kind: 'malformed' })
+  },
+)
+
 test('a changed picture that comes in one piece ends a stream as a changed one', () => {
-  const edits = body.ok ? pictureFigures(body, 'gpt-image-1', 'image_edit.completed') : null
-  const reading = edits !== null && 'metering' in edits ? edits.metering?.reading : undefined
+  const edits = body.ok ? pictureFigures(body, 'image_edit.completed') : null
+  const reading =
+    edits !== null && 'metering' in edits ? edits.metering?.('gpt-image-1').reading : undefined
   const [piece] = reading?.wholeAsEvents({ data: [{ b64_json: 'AA' }] }, false) ?? []
   expect(piece?.name).toBe('image_edit.completed')
   expect(piece?.data).toContain('{"type":"image_edit.completed","b64_json":"AA"')

@@ -34,7 +34,6 @@ type Completed = 'image_generation.completed' | 'image_edit.completed'
 /** What a request for pictures asks for, or what is wrong with it. */
 export function pictureFigures(
   body: ScannedBody,
-  model: string,
   completed: Completed = 'image_generation.completed',
 ): RequestFigures | FieldProblem {
   const prompt = textMember(body, 'prompt')
@@ -48,12 +47,15 @@ export function pictureFigures(
   if (size === null) return invalid('size')
   if (quality === null) return invalid('quality')
   if (isStream === null) return invalid('stream')
-  const wish: Wish = { count, size: size === 'auto' ? '' : size || sizeOf(model), quality }
   return {
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering: { estimate: usageOf(wish, count), reading: readingOf(wish, completed) },
+    metering(pricedAs) {
+      const drawn = size === 'auto' ? '' : size || sizeOf(pricedAs)
+      const wish: Wish = { count, size: drawn, quality }
+      return { estimate: usageOf(wish, count), reading: readingOf(wish, completed) }
+    },
   }
 }
 
@@ -100,21 +102,55 @@ function look(bytes: Buffer, wish: Wish, tokensMax: number): AnswerReading {
   if (answer === null || data === null) return { kind: 'malformed' }
   const usage = memberValue(answer, 'usage')
   const pictures = picturesIn(data)
+  // Somebody else may draw it.
+  if (pictures === 0) return { kind: 'malformed' }
   return { kind: 'ok', usage: withPictures(reading.usage, usage, { ...wish, pictures }) }
 }
 
-/** Below it a list is short enough to be read; above it, its pictures are in base64. */
-const LIST_BYTES_MAX = 64 * 1024
+const picturesIn = (data: Buffer): number => elementsOf(data).filter(isPicture).length
 
-/** Inside a picture, or a text, there are no such quotes: they would be escaped. */
-function picturesIn(data: Buffer): number {
-  if (data.length <= LIST_BYTES_MAX) return arrayOr(parseJson(data.toString('utf8'))).length
-  let count = 0
-  for (let at = data.indexOf(KEY); at >= 0; at = data.indexOf(KEY, at + 1)) count += 1
-  return Math.max(1, count)
+/** Below it an element is short enough to be read; above it, it holds a picture's bytes. */
+const ELEMENT_BYTES_MAX = 64 * 1024
+
+function isPicture(element: Buffer): boolean {
+  if (element.length > ELEMENT_BYTES_MAX) return true
+  const { url, b64_json: bytes } = recordOr(parseJson(element.toString('utf8')))
+  return [url, bytes].some((sent) => typeof sent === 'string' && sent !== '')
 }
 
-const KEY = '"b64_json"'
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+
+/** The objects of a JSON list, found without decoding the megabytes that stand in them. */
+function elementsOf(list: Buffer): Buffer[] {
+  const elements: Buffer[] = []
+  let depth = 0
+  let start = 0
+  for (let at = 0; at < list.length; at += 1) {
+    const byte = list[at] ?? 0
+    if (byte === QUOTE) at = endOfText(list, at)
+    else if (OPENING.has(byte)) {
+      depth += 1
+      if (depth === 2) start = at
+    } else if (CLOSING.has(byte)) {
+      if (depth === 2) elements.push(list.subarray(start, at + 1))
+      depth -= 1
+    }
+  }
+  return elements
+}
+
+/** Where the quote is that ends the text which begins here. */
+function endOfText(list: Buffer, from: number): number {
+  for (let at = list.indexOf(QUOTE, from + 1); at >= 0; at = list.indexOf(QUOTE, at + 1)) {
+    let slashes = 0
+    while (list[at - 1 - slashes] === BACKSLASH) slashes += 1
+    if (slashes % 2 === 0) return at
+  }
+  return list.length
+}
 
 /**
  * The pictures, and beside them the tokens if the upstream counts any; the price decides which of

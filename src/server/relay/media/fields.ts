@@ -18,7 +18,9 @@ export function countMember(
   name: string,
   { min, max, otherwise }: { min: number; max: number; otherwise: number },
 ): number | null {
-  const sent = memberValue(body, name) ?? otherwise
+  const member = memberValue(body, name) ?? ''
+  // A form has no other word for nothing.
+  const sent = member === '' ? otherwise : member
   const value = typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? Number(sent) : sent
   const isCount = typeof value === 'number' && Number.isInteger(value)
   return isCount && value >= min && value <= max ? value : null
@@ -27,7 +29,8 @@ export function countMember(
 /** A switch; false when absent, null when it is none. */
 export function flagMember(body: ScannedBody, name: string): boolean | null {
   const value = memberValue(body, name) ?? false
-  if (value === 'true') return true
-  if (value === 'false' || value === '') return false
-  return typeof value === 'boolean' ? value : null
+  if (typeof value === 'boolean') return value
+  // Python writes them large into forms.
+  if (value === 'true' || value === 'True') return true
+  return value === 'false' || value === 'False' || value === '' ? false : null
 }

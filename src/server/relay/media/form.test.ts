@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
-import { memberValue } from '../json/body-scan.ts'
+import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { countMember, flagMember } from './fields.ts'
 import { readForm } from './form.ts'
 
 const TYPE = 'multipart/form-data; boundary=xyz'
@@ -20,6 +21,8 @@ function codeOf(bytes: Buffer, type = TYPE): string {
   }
 }
 
+const COUNT = { min: 1, max: 10, otherwise: 3 }
+
 describe('a form is read', () => {
   test('with its texts and files, whatever their content', () => {
     const binary = 'RIFF\r\n--xy\r\n\u0000--xyz'
@@ -35,6 +38,42 @@ describe('a form is read', () => {
     )
     const read = readForm(bytes, 'multipart/form-data; charset=utf-8; boundary="x y"')
     expect(memberValue(read.fields, 'model')).toBe('')
+  })
+
+  test.each([
+    ['that is said not to be encoded', 'Content-Transfer-Encoding: binary\r\n', 'a.mp3'],
+    ['the same of 8 bits', 'content-transfer-encoding:8BIT\r\n', 'a.mp3'],
+    ['with a quote in its name', '', 'a\\"b.wav'],
+    ['with its path', '', 'C:\\music;new\\a.wav'],
+  ])('with a file %s', (_, line, fileName) => {
+    const sent = file('file', 'abc', fileName).replace('Content-Type', `${line}Content-Type`)
+    const read = readForm(form(field('model', 'm'), sent), TYPE)
+    expect(read.files).toMatchObject([{ name: 'file', fileName }])
+    expect(read.files[0]?.bytes.toString()).toBe('abc')
+  })
+
+  test('and goes on without line breaks before it and without what follows it', () => {
+    const plain = form(file('file', 'abc'))
+    const sent = Buffer.concat([Buffer.from('\r\n'), plain, Buffer.from('\r\n--xyz--\r\nmore')])
+    expect(readForm(sent, TYPE).bytes).toEqual(plain)
+    const named = readForm(readForm(sent, TYPE).withModel('mapped'), TYPE)
+    expect(memberValue(named.fields, 'model')).toBe('mapped')
+  })
+
+  test('with long texts, such as the voices of known speakers', () => {
+    const voice = 'A'.repeat(2 ** 20)
+    const read = readForm(form(field('known_speaker_references[]', voice)), TYPE)
+    expect(memberValue(read.fields, 'known_speaker_references[]')).toBe(voice)
+  })
+
+  test.each([
+    ['stream', 'True', (fields: ScannedBody) => flagMember(fields, 'stream'), true],
+    ['stream', 'False', (fields: ScannedBody) => flagMember(fields, 'stream'), false],
+    ['stream', 'yes', (fields: ScannedBody) => flagMember(fields, 'stream'), null],
+    ['n', '', (fields: ScannedBody) => countMember(fields, 'n', COUNT), 3],
+    ['n', '2', (fields: ScannedBody) => countMember(fields, 'n', COUNT), 2],
+  ])('its %s as %j', (name, value, member, expected) => {
+    expect(member(readForm(form(field(name, value)), TYPE).fields)).toBe(expected)
   })
 
   test('lists may be said several times', () => {
@@ -81,7 +120,11 @@ describe('a form that two readers could understand differently is refused:', () 
     ],
     ['a folded head', head('Content-Disposition: form-data;\r\n name="model"')],
     ['something before it', Buffer.concat([Buffer.from('preamble\r\n'), form(...good)])],
-    ['something behind it', Buffer.concat([form(...good), Buffer.from('more')])],
+    [
+      'a quote that is one for some, and ends the name for others',
+      form(field('model', 'm'), file('file', 'abc', 'a\\"; name=\\"model')),
+    ],
+    ['a backslash in the name', form(field('mo\\del', 'm'))],
     ['no end', Buffer.from(good.join(''))],
     [
       'bare line feeds',

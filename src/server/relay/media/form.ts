@@ -33,8 +33,8 @@ interface Part {
 
 const PARTS_MAX = 128
 const HEAD_BYTES_MAX = 4096
-/** Longer than any prompt that vendors of pictures take. */
-const TEXT_BYTES_MAX = 256 * 1024
+/** The longest are voices to be recognised, ten seconds each, in base64. */
+const TEXT_BYTES_MAX = 8 * 1024 * 1024
 
 const refuse = (detail: string, offset: number): AppError =>
   new AppError('relay_body_invalid', { detail, offset })
@@ -43,9 +43,9 @@ export const isForm = (contentType: string | undefined): boolean =>
   /^multipart\/form-data\b/i.test(contentType ?? '')
 
 /** Throws `relay_body_invalid` for what is no such form. */
-export function readForm(bytes: Buffer, contentType: string): Form {
+export function readForm(sent: Buffer, contentType: string): Form {
   const boundary = boundaryOf(contentType)
-  const parts = partsOf(bytes, boundary)
+  const { bytes, parts } = partsOf(sent, boundary)
   const texts = new Map<string, string>()
   for (const { name, fileName, start, end } of parts) {
     if (fileName !== null) continue
@@ -104,9 +104,16 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-function partsOf(bytes: Buffer, boundary: string): Part[] {
+/**
+ * The parts, and the form without what stands before and behind it: line breaks, and an epilogue
+ * that nobody is to read.
+ */
+function partsOf(sent: Buffer, boundary: string): { bytes: Buffer; parts: Part[] } {
   const opening = Buffer.from(`--${boundary}`)
   const delimiter = Buffer.from(`\r\n--${boundary}`)
+  let begin = 0
+  while (sent[begin] === CR && sent[begin + 1] === LF) begin += 2
+  const bytes = sent.subarray(begin)
   if (!bytes.subarray(0, opening.length).equals(opening)) throw refuse('no boundary', 0)
   const parts: Part[] = []
   let at = opening.length
@@ -126,20 +133,17 @@ function partsOf(bytes: Buffer, boundary: string): Part[] {
     })
     at = end + delimiter.length
   }
-  return parts
+  const isLineEnd = bytes[at + 2] === CR && bytes[at + 3] === LF
+  return { bytes: bytes.subarray(0, at + (isLineEnd ? 4 : 2)), parts }
 }
 
 const CR = 13
 const LF = 10
 const DASH = 0x2d
 
-/** The last boundary; behind it line breaks at most, of which some encoders write two. */
-function isClosing(bytes: Buffer, at: number): boolean {
-  if (bytes[at] !== DASH || bytes[at + 1] !== DASH) return false
-  if (!/^(?:\r\n){0,2}$/.test(bytes.toString('latin1', at + 2, at + 7)))
-    throw refuse('something behind the form', at + 2)
-  return true
-}
+/** The last boundary. */
+const isClosing = (bytes: Buffer, at: number): boolean =>
+  bytes[at] === DASH && bytes[at + 1] === DASH
 
 /** Name and file name of a part. */
 function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
@@ -147,13 +151,18 @@ function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
   const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line))
   const [disposition = ''] = dispositions
   const isPlain = lines.every((line) => /^[A-Za-z-]+:[^\r\n\0]*$/.test(line))
-  const isEncoded = lines.some((line) => /^content-transfer-encoding\s*:/i.test(line))
+  const isEncoded = lines.some(
+    (line) => /^content-transfer-encoding\s*:/i.test(line) && !AS_IT_IS.test(line),
+  )
   if (dispositions.length !== 1 || !isPlain || isEncoded) throw refuse('a head of a part', offset)
   const match =
-    /^content-disposition:\s*form-data((?:\s*;\s*[a-z*]+=(?:"[^"\\\r\n]*"|[^\s;"\\]*))*)\s*;?$/i.exec(
+    /^content-disposition:\s*form-data((?:\s*;\s*[a-z*]+=(?:"(?:[^"\\]|\\.)*"|[^\s;"\\]*))*)\s*;?$/i.exec(
       disposition,
     )
-  if (match === null) throw refuse('a head of a part', offset)
+  // Who does not know escapes takes the quote for the end, and what follows for parameters.
+  const escaped = disposition.indexOf('\\"')
+  const isAmbiguous = escaped >= 0 && disposition.includes(';', escaped)
+  if (match === null || isAmbiguous) throw refuse('a head of a part', offset)
   const parameters = new Map<string, string>()
   for (const [, key = '', quoted, bare = ''] of (match[1] ?? '').matchAll(PARAMETER)) {
     const name = key.toLowerCase()
@@ -168,4 +177,6 @@ function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
   return { name, fileName: parameters.get('filename') ?? parameters.get('filename*') ?? null }
 }
 
-const PARAMETER = /;\s*([a-z*]+)=(?:"([^"]*)"|([^\s;"]*))/gi
+const PARAMETER = /;\s*([a-z*]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gi
+/** Encodings that change nothing. */
+const AS_IT_IS = /:\s*(?:7bit|8bit|binary)\s*$/i

@@ -18,7 +18,7 @@ test('a tool of a type that is no word costs nothing', () => {
 })
 
 test('an event of a type that is no word is a part of the answer', () => {
-  const stream = figuresOf({}).metering?.reading.follow(1000)
+  const stream = figuresOf({}).metering?.('m').reading.follow(1000)
   const data = Buffer.from(JSON.stringify({ type: ODD }))
   const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
   expect(chunk?.kind).toBe('delta')
@@ -29,7 +29,7 @@ test('an answer that names odd tools is read', () => {
   const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
   const output = [{ type: 'web_search_call', status: 'completed' }]
   const answer = Buffer.from(JSON.stringify({ object: 'response', tools, output, usage }))
-  expect(figuresOf({}).metering?.reading.look(answer, 1000)).toMatchObject({
+  expect(figuresOf({}).metering?.('m').reading.look(answer, 1000)).toMatchObject({
     usage: { usage: { promptTokens: 3, extras: { tools: { web_search: 1 } } } },
   })
 })
@@ -39,7 +39,7 @@ test('a page that is opened, and words looked for in it, are no searches', () =>
   const acts = ['search', 'open_page', 'find_in_page']
   const output = acts.map((type) => ({ type: 'web_search_call', action: { type } }))
   const answer = Buffer.from(JSON.stringify({ object: 'response', output, usage }))
-  expect(figuresOf({}).metering?.reading.look(answer, 1000)).toMatchObject({
+  expect(figuresOf({}).metering?.('m').reading.look(answer, 1000)).toMatchObject({
     usage: { usage: { extras: { tools: { web_search: 1 } } } },
   })
 })

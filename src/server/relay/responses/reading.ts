@@ -59,10 +59,10 @@ export function responseFigures(body: ScannedBody): RequestFigures | FieldProble
     extras: declaredTools(memberValue(body, 'tools'), calls),
     // What is not stored cannot be gone on from.
     ...(memberValue(body, 'store') === false ? {} : { seen }),
-    metering: {
+    metering: () => ({
       estimate: null,
       reading: responseReading((response) => Object.assign(seen, response)),
-    },
+    }),
   }
 }
 

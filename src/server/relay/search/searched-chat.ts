@@ -8,7 +8,7 @@ import type {
   StreamOutcome,
 } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
+import type { Metering, MeteringAs } from '../dialect/metering.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
@@ -21,7 +21,7 @@ import type { SseEvent } from '../openai/sse.ts'
 export interface SearchedChat {
   /** One search, to be held back. */
   extras: UsedExtras
-  metering: Metering
+  metering: MeteringAs
 }
 
 /** OpenAI's models that always search; the first of them at an older, dearer price. */
@@ -34,7 +34,7 @@ export function searchedChat(body: ScannedBody): SearchedChat | null {
   if (!isAsked && model === undefined) return null
   const tool = model === 'preview' ? 'web_search_preview' : 'web_search'
   const extras = { tools: { [tool]: 1 } }
-  return { extras, metering: { estimate: null, reading: readingWith(extras) } }
+  return { extras, metering: () => ({ estimate: null, reading: readingWith(extras) }) }
 }
 
 const readingWith = (extras: UsedExtras): Metering['reading'] => ({

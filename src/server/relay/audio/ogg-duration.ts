@@ -1,0 +1,49 @@
+/** How long an Ogg recording is. Sources: RFC 3533 (Ogg), RFC 7845 (Opus), Vorbis I. */
+
+/** 512 kbit/s: neither Opus nor Vorbis makes more of sound. */
+const BYTES_PER_SECOND_MAX = 64_000
+/** A day has 86,400 where a page is a second; made-up ones must not take our time. */
+const PAGES_MAX = 400_000
+const HEAD_BYTES = 27
+const FIRST_OF_STREAM = 2
+/** Of a page on which nothing ends. */
+const NO_POSITION = 2n ** 64n - 1n
+
+/**
+ * A page names the last sample that ends on it. Recordings may be joined: each stream begins with a
+ * page of its own and counts from there.
+ */
+export function oggSeconds(bytes: Buffer): number | null {
+  if (bytes.toString('latin1', 0, 4) !== 'OggS') return null
+  /** Seconds and samples a second of each stream, by its number. */
+  const streams = new Map<number, { rate: number; seconds: number }>()
+  let joined = 0
+  let at = 0
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    at = bytes.indexOf('OggS', at)
+    if (at < 0 || at + HEAD_BYTES > bytes.length) break
+    const segments = bytes.subarray(at + HEAD_BYTES, at + HEAD_BYTES + (bytes[at + 26] ?? 0))
+    const content = at + HEAD_BYTES + segments.length
+    const number = bytes.readUInt32LE(at + 14)
+    if (((bytes[at + 5] ?? 0) & FIRST_OF_STREAM) !== 0) {
+      joined += streams.get(number)?.seconds ?? 0
+      streams.set(number, { rate: rateOf(bytes.subarray(content, content + 64)), seconds: 0 })
+    }
+    const stream = streams.get(number)
+    const position = bytes.readBigUInt64LE(at + 6)
+    if (stream !== undefined && stream.rate > 0 && position !== NO_POSITION) {
+      stream.seconds = Math.max(stream.seconds, Number(position) / stream.rate)
+    }
+    at = content + segments.reduce((sum, length) => sum + length, 0)
+  }
+  const seconds = [...streams.values()].reduce((sum, stream) => sum + stream.seconds, joined)
+  return seconds === 0 ? null : Math.max(seconds, bytes.length / BYTES_PER_SECOND_MAX)
+}
+
+/** Samples a second of a stream that begins so; 0: it is no sound that we know. */
+function rateOf(head: Buffer): number {
+  // Opus counts at 48 kHz, whatever it was recorded at.
+  if (head.includes('OpusHead')) return 48_000
+  const vorbis = head.indexOf('\u0001vorbis')
+  return vorbis < 0 || vorbis + 16 > head.length ? 0 : head.readUInt32LE(vorbis + 12)
+}
