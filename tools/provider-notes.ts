@@ -61,7 +61,10 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       '`temperature` 0 becomes `do_sample: false`, above 1 becomes 1; `top_p` is at least 0.01.',
       'An address that ends in a version is taken as it is: plans for coding have their own.',
       'Speech has voices and formats of Zhipu’s own, which a client must name.',
+      'Why a model stopped is told in OpenAI’s words; `network_error` is an error, and another ' +
+        'channel is asked.',
       'Models of the third version (`chatglm_…`) are gone and not spoken with.',
+      'Moderation is missing here: Zhipu has it, with answers that are not OpenAI’s.',
     ],
   },
   dashscope: {
@@ -77,13 +80,18 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'about for ten minutes at most and cancelled when nobody waits for them. Whoever wants bytes ' +
         'instead of addresses gets them from `*.aliyuncs.com` or the channel’s own host only.',
       'A model whose name ends in `-internet` is asked without that ending and searches the web.',
+      '`ali-` before `stable-diffusion…` is left out.',
       '`top_p` of 1 becomes 0.9999, as 1 is refused.',
     ],
   },
   cloudflare: {
     source: 'Cloudflare, Workers AI: OpenAI compatible API endpoints; AI Gateway: Workers AI',
     chat: AS_OPENAI,
-    notes: ['An address of the AI Gateway has the account in it; the field is then not used.'],
+    notes: [
+      'An address of the AI Gateway has the account in it; the field is then not used.',
+      'What Cloudflare runs at `/ai/run` is missing here: pictures, speech, transcription, ranking ' +
+        'and `/v1/completions`.',
+    ],
   },
   cohere: {
     source: 'Cohere, API reference, second version: Chat, Embed, Rerank',
@@ -96,7 +104,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     },
     notes: [
       'Embeddings are made to be searched (`search_document`): clients cannot say otherwise.',
-      'Models named `rerank-…` rank; documents are texts, and are not given back.',
+      'Models named `rerank-…` rank; documents are texts, or objects with one, and are not given back.',
+      'Searching the web went with the first version: names that end in `-internet` are refused.',
     ],
   },
   ollama: {
@@ -106,9 +115,12 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       tools: 'yes; that one must be called cannot be said',
       json: 'with or without a schema',
       thinking: 'on or off; by a word for gpt-oss',
-      usage: 'in the last line; counted here when the prompt was kept from before',
+      usage: 'in the last line; a prompt that was kept from before is counted here',
     },
-    notes: ['Ids of calls are made here where the server gives none.'],
+    notes: [
+      'Ids of calls are made here where the server gives none.',
+      '`/v1/completions` is missing here: a channel of type 50 to the same server has it.',
+    ],
   },
   bedrock: {
     source:
@@ -256,7 +268,9 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       tools: 'no',
       json: 'no',
       thinking: 'no',
-      usage: 'characters of the text, as prompt tokens; the translation costs nothing',
+      usage:
+        'characters of the text, as prompt tokens, counted here where DeepL does not say; the ' +
+        'translation costs nothing',
     },
     notes: [
       'A model names the language: `deepl-ja`, `deepl-en-gb`; `-more` or `-less` behind it, how ' +

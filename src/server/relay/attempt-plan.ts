@@ -35,12 +35,14 @@ import type { UpstreamRequest } from './transport/upstream-call.ts'
  */
 export interface AttemptPlan {
   request: UpstreamRequest
+  /** What is held back, and counts where nobody says what was used; null: text is counted. */
+  estimate: TokenUsage | null
   /** How the answer is read. */
   upstream: Reading
   /** How the events of a stream are laid out. */
   wire: Wire
-  /** A whole answer for the client; null: it passes as it came. */
-  convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord) | null
+  /** A whole answer for the client, null where it is none; null: it passes as it came. */
+  convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord | null) | null
   /** A stream for the client. */
   output(): StreamOutput
 }
@@ -54,10 +56,12 @@ export interface PlannedCall {
   figures: RequestFigures
   /** The form that the body's members were read from; null: it is the body. */
   form: Form | null
+  /** A response is to be had by chat: the server has no call of its own for it. */
+  isChat?: boolean
 }
 
 /** To which channel a call goes, and under which name. */
-export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel'>
+export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel' | 'metering'>
 
 const USER_AGENT = 'Gatehouse'
 
@@ -71,7 +75,9 @@ export function planAttempt(
   const { channel, modelName } = charge
   const { surface } = planned.asked
   const provider = providerOf(channel.type, modelName, surface.task)
-  const place = placeOf(provider, channel, providerCall(parts, call, planned, modelName))
+  const isChat = planned.isChat === true || isKnownAsChat(parts, planned, channel)
+  const asked = providerCall(parts, call, planned, modelName)
+  const place = placeOf(provider, channel, isChat ? { ...asked, task: 'chat' } : asked)
   if (provider === null || place === null) {
     const { label, retired } = channelType(channel.type)
     const type = label[call.language]
@@ -87,13 +93,17 @@ export function planAttempt(
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const { isStream } = planned.figures
     const isSpliced = provider.dialect === surface.dialect && to.task === surface.task
-    const metering = isSpliced ? planned.figures.metering : undefined
+    const metering = isSpliced ? charge.metering : undefined
     const wire = provider.wire ?? serverSentEvents
     const isMeteredStream = isStream && (metering === undefined || to.task === 'chat')
     const asksForUsage = isMeteredStream && provider.asksForUsage(channel, to)
     const refusesUsage = isMeteredStream && !asksForUsage
     const answering = isSpliced
-      ? splicing(planned, body, charge, { asksForUsage, refusesUsage })
+      ? splicing(planned, body, charge, {
+          asksForUsage,
+          refusesUsage,
+          showsUsage: isUsageShown(parts, planned),
+        })
       : converting(parts, call, planned, { body, charge, provider, asksForUsage })
     const request: UpstreamRequest = {
       url: place.url,
@@ -114,6 +124,7 @@ export function planAttempt(
     }
     return {
       request: sealedBy(provider, { channel, to }, overridden(request, channel), parts.app.clock),
+      estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       upstream: metering?.reading ?? upstreamDialects[provider.dialect],
       wire,
       convert: answering.convert,
@@ -126,7 +137,17 @@ export function planAttempt(
   }
 }
 
+/** Whether the client sees what a stream has used. */
+const isUsageShown = ({ app }: RelayParts, { figures }: PlannedCall): boolean =>
+  figures.wantsUsage || app.config.ENFORCE_INCLUDE_USAGE
+
 const CHATS: ReadonlySet<Task> = new Set(['chat', 'responses'])
+
+const isKnownAsChat = (
+  { chatOnly }: RelayParts,
+  { asked, model }: PlannedCall,
+  channel: Sending['channel'],
+): boolean => asked.surface.task === 'responses' && chatOnly.has(channel, model)
 
 interface UpstreamPlace {
   to: ProviderCall
@@ -136,7 +157,7 @@ interface UpstreamPlace {
 /**
  * Where the channel is asked, and for what: a response can be had of whoever chats. Null: nowhere.
  */
-function placeOf(
+export function placeOf(
   provider: Provider | null,
   channel: ProviderChannel,
   to: ProviderCall,
@@ -165,6 +186,7 @@ function providerCall(
     clientQuery: call.query,
     clientHeaders: call.request.headers,
     ownAddress: app.options.text('ServerAddress'),
+    geminiVersion: app.config.GEMINI_VERSION,
   }
 }
 
@@ -177,14 +199,23 @@ function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): S
   return changed
 }
 
-type Answering = Pick<AttemptPlan, 'convert' | 'output'> & { sent: Buffer }
+type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
+  sent: Buffer
+  estimate?: TokenUsage | undefined
+}
+
+interface UsageToSplice {
+  asksForUsage: boolean
+  refusesUsage: boolean
+  showsUsage: boolean
+}
 
 /** Client and upstream speak one dialect: bytes pass. */
 function splicing(
   { asked, figures, model, form }: PlannedCall,
   body: ScannedBody,
-  { modelName }: Sending,
-  { asksForUsage, refusesUsage }: { asksForUsage: boolean; refusesUsage: boolean },
+  { modelName, metering }: Sending,
+  { asksForUsage, refusesUsage, showsUsage }: UsageToSplice,
 ): Answering {
   const { surface, framing } = asked
   const { wantsUsage } = figures
@@ -194,12 +225,12 @@ function splicing(
     asksForUsage: asksForUsage && !wantsUsage,
     refusesUsage: refusesUsage && wantsUsage,
   })
-  const client = figures.metering?.reading ?? dialects[surface.dialect]
+  const client = metering?.reading ?? dialects[surface.dialect]
   const changed = (): Buffer => form?.withModel(modelName) ?? splice(body, edits)
   return {
     sent: edits.length === 0 ? (form ?? body).bytes : changed(),
     convert: null,
-    output: () => splicedOutput(client, { framing, wantsUsage }),
+    output: () => splicedOutput(client, { framing, wantsUsage: showsUsage }),
   }
 }
 
@@ -212,11 +243,13 @@ interface ToConvert {
 
 /** They do not: the request is said in the upstream's dialect, and the answer in the client's. */
 function converting(
-  { app }: RelayParts,
+  parts: RelayParts,
   call: RelayCall,
-  { asked, figures }: PlannedCall,
+  planned: PlannedCall,
   { body, charge, provider, asksForUsage }: ToConvert,
 ): Answering {
+  const { app } = parts
+  const { asked, figures } = planned
   const { surface, framing } = asked
   const { modelName, requestedModel } = charge
   const { isStream } = figures
@@ -230,7 +263,7 @@ function converting(
     nowSeconds: app.clock.nowSeconds(),
   }
   const output = (answering: UpstreamDialect): StreamOutput => {
-    const { wantsUsage } = figures
+    const wantsUsage = isUsageShown(parts, planned)
     return convertedOutput(client, answering, { framing, head: { ...head, wantsUsage } })
   }
   if (CHATS.has(surface.task)) {
@@ -240,6 +273,7 @@ function converting(
     const answering = withOwnToolNames(upstream, request.tools)
     return {
       sent: bytesOf(upstream.writeRequest(request, target)),
+      estimate: upstream.estimate?.(request),
       convert: (answer, usage) =>
         client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
       output: () => output(answering),
@@ -251,7 +285,7 @@ function converting(
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })
   }
   return {
-    sent: bytesOf(embedding.request(value, modelName)),
+    sent: bytesOf(embedding.request(modelName)),
     convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
     output: () => output(upstream),
   }

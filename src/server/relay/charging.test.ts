@@ -245,6 +245,26 @@ forEachDatabase('a call is charged', (open) => {
       await eventually(async () => (await heldPoints(setup, client.userId)) === 0, 'the end')
     })
 
+    test.each([
+      ['one text', 'a', 1],
+      ['texts', ['a', 'b', 'c'], 3],
+      ['a list of tokens', [1, 2, 3], 1],
+      ['lists of tokens', [[1, 2], [3]], 2],
+    ])('for every prompt that is to be completed: %s', async (_what, prompt, count) => {
+      const poor = await aClient(setup, { quota: 1000 * count })
+      const model = await aServedModel(setup)
+      const body = { model, prompt, max_tokens: 1000 }
+      const input = { path: '/v1/completions' }
+      expectRefusal(await post(setup, poor, body, input), {
+        code: 'user_quota_insufficient',
+        status: 403,
+        wireCode: 'insufficient_user_quota',
+      })
+      // What is read is little.
+      const exact = await aClient(setup, { quota: 1000 * count + 50 })
+      expect((await post(setup, exact, body, input)).status).toBe(200)
+    })
+
     test('and is refused where the owner or the token has less than that', async () => {
       const model = await aServedModel(setup)
       const needed = PROMPT_ESTIMATE + 100

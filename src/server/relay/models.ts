@@ -85,8 +85,19 @@ const anthropicModel = ({ id, created }: ModelDescription) => ({
 const geminiModel = ({ id }: ModelDescription) => ({
   name: `models/${id}`,
   displayName: id,
-  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  supportedGenerationMethods: methodsOf(id),
 })
+
+const EMBEDS = /embed|(?:^|\/)(?:bge-(?!reranker)|m3e-|gte-)/i
+/** Models for pictures, films, speech, judgements and rankings; Gemini's own do all by talking. */
+const SILENT =
+  /^(?!.*gemini).*(?:dall-e|gpt-image|qwen-image|imagen|imagine|flux|stable-diffusion|seedream|cogv|wanx|sora-|tts|whisper|transcribe|asr-|moderation|rerank)/i
+
+/** What this dialect can ask of a model, as far as its name tells what it is for. */
+function methodsOf(id: string): string[] {
+  if (EMBEDS.test(id)) return ['embedContent', 'batchEmbedContents']
+  return SILENT.test(id) ? [] : ['generateContent', 'streamGenerateContent', 'countTokens']
+}
 
 const DESCRIBED: Readonly<Record<DialectName, (model: ModelDescription) => unknown>> = {
   openai: (model) => model,

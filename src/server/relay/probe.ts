@@ -54,6 +54,7 @@ export function createProbe(parts: RelayParts): Probe {
       clientQuery: new URLSearchParams(),
       clientHeaders: {},
       ownAddress: '',
+      geminiVersion: parts.app.config.GEMINI_VERSION,
     }
     const from = {
       type,

@@ -3,7 +3,9 @@ import { errors, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
 import { overrideSecrets, type Overrides } from '../channel/overrides.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
-import { arrayOr, isRecord, parseJson, recordOr } from './json/json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr, wordOf } from './json/json-value.ts'
+import { minimaxStatuses } from './providers/minimax/statuses.ts'
+import { sparkStatuses } from './providers/spark/statuses.ts'
 
 /** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
 export interface RelayError {
@@ -114,23 +116,43 @@ function truerStatus(status: number, error: Record<string, unknown> | null): num
 
 /** Where different upstreams put their words. */
 function messageOf(answered: unknown, error: Record<string, unknown> | null): string {
-  if (error !== null) return textOr(error['message'], '')
-  if (!isRecord(answered)) return ''
-  // Cloudflare lists what is wrong.
-  const listed = recordOr(arrayOr(answered['errors'])[0])['message']
-  if (typeof listed === 'string' && listed !== '') return listed
-  for (const name of ['message', 'msg', 'error', 'err', 'error_msg', 'detail']) {
-    const value = answered[name]
-    if (typeof value === 'string' && value !== '') return value
-  }
-  return ''
+  const inError = error === null ? '' : wordsIn(error)
+  return inError || wordsIn(recordOr(answered))
+}
+
+/** Names of words, `status_msg` of MiniMax's `base_resp` among them. */
+const WORDS = ['message', 'msg', 'error', 'err', 'error_msg', 'detail', 'status_msg'] as const
+
+function wordsIn(said: Record<string, unknown>): string {
+  const { errors: listed, detail, header, response, base_resp: base, Response: tencent } = said
+  const places = [
+    ...WORDS.map((name) => said[name]),
+    detailWords(recordOr(arrayOr(detail)[0])),
+    recordOr(header)['message'],
+    recordOr(recordOr(response)['error'])['message'],
+    // Cloudflare lists what is wrong.
+    recordOr(arrayOr(listed)[0])['message'],
+    recordOr(base)['status_msg'],
+    recordOr(recordOr(tencent)['Error'])['Message'],
+  ]
+  return textOr(
+    places.find((words) => typeof words === 'string' && words !== ''),
+    '',
+  )
+}
+
+/** FastAPI says of the first fault where it is, and what. */
+function detailWords({ loc, msg }: Record<string, unknown>): string {
+  const words = textOr(msg, '')
+  const place = arrayOr(loc).join('.')
+  return words === '' || place === '' ? words : `${place}: ${words}`
 }
 
 const textOr = (value: unknown, otherwise: string): string =>
   typeof value === 'string' ? value : otherwise
 
 function codeOf(error: Record<string, unknown> | null): string | number {
-  const code = error?.['code']
+  const code = error?.['code'] ?? error?.['status_code']
   if (typeof code === 'string' || typeof code === 'number') return code
   return error === null ? 'bad_response_status_code' : ''
 }
@@ -151,18 +173,32 @@ const WORD_STATUSES: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
-/** Dialects whose errors carry a status as their `code`. */
-const NUMBERED: ReadonlySet<UpstreamName> = new Set(['gemini', 'converse'])
+/**
+ * Dialects whose errors carry a status as their `code`; of OpenAI's, those of OpenRouter and vLLM.
+ */
+const NUMBERED: ReadonlySet<UpstreamName> = new Set(['gemini', 'converse', 'openai'])
 
 /** The status that an error inside a good answer would have had by itself. */
 export function hiddenStatus(error: unknown, upstream: UpstreamName): number {
   if (!isRecord(error)) return HIDDEN_STATUS
   const { code, type, status } = error
   if (STATED.has(upstream) && isErrorStatus(status)) return status
-  const isNumbered = NUMBERED.has(upstream)
-  if (isNumbered && typeof code === 'number' && code >= 400 && code < 600) return code
+  if (NUMBERED.has(upstream) && isErrorStatus(code)) return code
+  if (upstream === 'openai') return imitatorStatus(error)
   if (upstream !== 'anthropic' || typeof type !== 'string') return HIDDEN_STATUS
   return WORD_STATUSES[type] ?? HIDDEN_STATUS
+}
+
+/** SiliconFlow's numbers: no such model, and nothing left to pay with. Source: its error page. */
+const siliconflowStatuses: Readonly<Record<number, number>> = { 20_012: 404, 30_001: 402 }
+
+/** Of vendors of OpenAI's dialect who number their errors themselves; no two use one number. */
+function imitatorStatus({ code, status_code: ofMinimax }: Record<string, unknown>): number {
+  const known =
+    typeof ofMinimax === 'number'
+      ? minimaxStatuses[ofMinimax]
+      : { ...sparkStatuses, ...siliconflowStatuses }[Number(wordOf(code))]
+  return known ?? HIDDEN_STATUS
 }
 
 /** Upstreams whose readers have found out the status (`statedError`). */

@@ -16,6 +16,8 @@ import {
   openCall,
   post,
   requestIdOf,
+  startRelay,
+  startScriptedUpstream,
   stream,
   textOf,
   type RelayClient,
@@ -410,4 +412,24 @@ forEachDatabase('a stream', (open) => {
     const { log } = await bookedCall(setup, requestIdOf(answer))
     expect(log.completion_tokens).toBeGreaterThan(kept.completionTokens / 2)
   })
+})
+
+test('ENFORCE_INCLUDE_USAGE: a stream tells what was used though nobody asked', async () => {
+  const setup = await startRelay(undefined, { ENFORCE_INCLUDE_USAGE: 'true' })
+  const client = await aClient(setup)
+  const gemini = await startScriptedUpstream((_request, response) => {
+    const content = { role: 'model', parts: [{ text: 'Hi' }] }
+    const candidates = [{ content, finishReason: 'STOP' }]
+    const usageMetadata = { promptTokenCount: 11, candidatesTokenCount: 7, totalTokenCount: 18 }
+    response.setHeader('content-type', 'text/event-stream')
+    response.end(`data: ${JSON.stringify({ candidates, usageMetadata })}\n\n`)
+  })
+  await aRoute(setup, 'gemini-x', { type: 24, base_url: gemini.url })
+  for (const model of [await aServedModel(setup), 'gemini-x']) {
+    const answer = await stream(setup, client, chatBody(model))
+    const last = eventsOf(answer.text()).at(-2) ?? ''
+    expect(JSON.parse(last)).toMatchObject({ choices: [], usage: REPORTED })
+  }
+  await setup.close()
+  await gemini.close()
 })

@@ -26,6 +26,7 @@ import {
 } from './relay-call.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
 import { ownError, shown, type RelayError } from './relay-error.ts'
+import { sendOrAsChat } from './responses/as-chat.ts'
 import { keepsResponses } from './responses/response-call.ts'
 import { earlierResponse, rememberResponse } from './responses/stored-responses.ts'
 import { relayStream } from './stream-answer.ts'
@@ -166,7 +167,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
         last ??= ownError(prepared, call.language)
         continue
       }
-      reserved ??= await reserve(parts, call, text, prepared.charge)
+      reserved ??= await reserve(parts, call, text, prepared)
       if (call.isGone) break
       // A trial is our wish and not the client's: it takes none of its attempts.
       if (!isTrial) attempts += 1
@@ -277,10 +278,12 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
     group: text.route.group,
   })
   if (price === null) return null
+  const metering = text.figures.metering?.(price.pricedAs)
   return {
     caller: text.caller,
     channel,
     price,
+    ...(metering === undefined ? {} : { metering }),
     requestedModel: text.model,
     modelName,
     isStream: text.figures.isStream,
@@ -294,11 +297,10 @@ async function reserve(
   parts: RelayParts,
   call: RelayCall,
   text: TextCall,
-  charge: Charge,
+  { charge, plan: { estimate } }: Prepared,
 ): Promise<number> {
   const { app, callers } = parts
-  const { metering, maxCompletionTokens, extras } = text.figures
-  const estimate = metering?.estimate ?? null
+  const { maxCompletionTokens, extras } = text.figures
   const preConsumedTokens = app.options.number('PreConsumedQuota')
   const promptTokens =
     estimate?.promptTokens ??
@@ -357,27 +359,32 @@ function attempt(
   text: TextCall,
   { charge, plan, reserved }: Prepared & { reserved: number },
 ): Promise<AttemptOutcome> {
-  const prompt = promptOf(parts, text, charge)
+  const prompt = promptOf(parts, text, { charge, plan })
   if (text.figures.isRecording === true) {
     return relayRecording(parts, call, charge, { plan, prompt, reserved })
   }
-  if (!text.figures.isStream) return relayWhole(parts, call, charge, { plan, prompt })
-  return relayStream(parts, call, charge, {
-    attempt: plan,
-    prompt,
-    promptEstimate: estimatePromptTokens(text.body, charge.modelName),
-    wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
-    reserved,
-  })
+  const send = (sent: AttemptPlan): Promise<AttemptOutcome> =>
+    text.figures.isStream
+      ? relayStream(parts, call, charge, {
+          attempt: sent,
+          prompt,
+          promptEstimate: estimatePromptTokens(text.body, charge.modelName),
+          wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
+          reserved,
+        })
+      : relayWhole(parts, call, charge, { plan: sent, prompt })
+  return text.asked.surface.task === 'responses'
+    ? sendOrAsChat(parts, call, { planned: text, charge, plan }, send)
+    : send(plan)
 }
 
 function promptOf(
   { app, counter }: RelayParts,
-  { asked, body, figures, earlierTokens = 0 }: TextCall,
-  charge: Charge,
+  { asked, body, earlierTokens = 0 }: TextCall,
+  { charge, plan: { estimate } }: Prepared,
 ): Prompt {
   return {
-    estimate: figures.metering?.estimate ?? null,
+    estimate,
     count: async () =>
       earlierTokens +
       (app.options.flag('ApproximateTokenEnabled')

@@ -16,6 +16,7 @@ import {
   openCall,
   requestIdOf,
   startRelay,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../test/relay-setup.ts'
@@ -315,6 +316,45 @@ forEachDatabase('an upstream that', (open) => {
       },
     })
   })
+
+  test.each([
+    [
+      27,
+      { choices: null, base_resp: { status_code: 1008, status_msg: 'no balance' } },
+      402,
+      'no balance',
+    ],
+    [
+      27,
+      { choices: null, base_resp: { status_code: 2013, status_msg: 'bad params' } },
+      400,
+      'bad params',
+    ],
+    [20, { error: { code: 403, message: 'flagged' } }, 403, 'flagged'],
+    [48, { code: 10_013, message: 'input audit', sid: 's' }, 400, 'input audit'],
+    [44, { code: 20_012, message: 'No such model', data: null }, 404, 'No such model'],
+  ])(
+    'an error of type %i within a good answer, %j, is told as %i',
+    async (type, told, status, words) => {
+      const upstream = await startScriptedUpstream((request, response) => {
+        const isStream = request.headers.accept === 'text/event-stream'
+        const [before, after] = isStream ? ['data: ', '\n\n'] : ['', '']
+        const kind = isStream ? 'text/event-stream' : 'application/json'
+        response.writeHead(200, { 'content-type': kind })
+        response.end(`${before}${JSON.stringify(told)}${after}`)
+      })
+      const client = await aClient(setup)
+      const model = aModel()
+      await aRoute(setup, model, { type, base_url: upstream.url })
+      for (const isStream of [false, true]) {
+        const answer = await openCall(setup, client, chatBody(model, { stream: isStream }))
+        await answer.ended
+        expect(answer.status).toBe(status)
+        expect(answer.text()).toContain(words)
+      }
+      await upstream.close()
+    },
+  )
 
   async function isEnabled(channel: number): Promise<boolean> {
     const { status } = await setup.database.read

@@ -1,4 +1,5 @@
 import { costOf } from '../ledger/price.ts'
+import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import {
   failedAttempt,
@@ -8,7 +9,13 @@ import {
   type AttemptOutcome,
 } from './attempt.ts'
 import { inflate } from './transport/inflate.ts'
-import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
+import {
+  completionOf,
+  countedUsage,
+  USAGE_TOKENS_MAX,
+  type TokenUsage,
+  type UsageReading,
+} from './canonical/token-usage.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { sendAnswer } from './send-answer.ts'
@@ -103,19 +110,22 @@ export async function measureAnswer(
     const told = Buffer.from(JSON.stringify({ error: reading.error }))
     return refused(call, charge, { ...answer, status, body: told })
   }
-  const { body = sent } = reading
+  const { body = sent, extras } = reading
   const { usage } = reading.usage
   if (usage === null && prompt.estimate !== null) {
-    return { body, used: prompt.estimate, source: 'estimated' }
+    return { body, used: withExtras(prompt.estimate, extras), source: 'estimated' }
   }
   return usage === null
     ? {
         body,
-        used: await countAnswer(parts, charge, { body, prompt, upstream }),
+        used: await countAnswer(parts, charge, { body, prompt, upstream, said: reading.usage }),
         source: 'counted',
       }
     : { body, used: usage, source: 'upstream' }
 }
+
+const withExtras = (estimate: TokenUsage, extras: UsedExtras | undefined): TokenUsage =>
+  extras === undefined ? estimate : { ...estimate, extras: { ...estimate.extras, ...extras } }
 
 export const isGood = (status: number): boolean => status >= 200 && status < 300
 
@@ -235,11 +245,20 @@ export async function decodedBody({ headers, body }: Answer): Promise<Buffer | n
   return typeof inflated === 'string' ? null : inflated
 }
 
+interface Uncounted {
+  body: Buffer
+  prompt: Prompt
+  upstream: Reading
+  said: UsageReading
+}
+
 async function countAnswer(
   { counter }: RelayParts,
   { modelName }: Charge,
-  { body, prompt, upstream }: { body: Buffer; prompt: Prompt; upstream: Reading },
+  { body, prompt, upstream, said }: Uncounted,
 ): Promise<TokenUsage> {
+  const told = completionOf(said)
+  if (told !== null) return countedUsage(await prompt.count(), told)
   const completion = counter.countCompletion(modelName)
   for (const text of upstream.textsOf(recordOr(parseJson(body.toString('utf8')))))
     completion.add(text)
@@ -259,8 +278,9 @@ function clientAnswer(
 ): ClientAnswer | null {
   if (convert === null) return { contentType: answer.headers['content-type'], sent: body }
   const value = parseJson(body.toString('utf8'))
-  if (!isRecord(value)) return null
-  const sent = Buffer.from(JSON.stringify(convert(value, used)))
+  const converted = isRecord(value) ? convert(value, used) : null
+  if (converted === null) return null
+  const sent = Buffer.from(JSON.stringify(converted))
   return { contentType: 'application/json; charset=utf-8', sent }
 }
 

@@ -56,7 +56,17 @@ export type UsageNote =
 
 export type UsageReading =
   | { usage: TokenUsage; fault: null; notes: readonly UsageNote[] }
-  | { usage: null; fault: UsageFault; notes: readonly UsageNote[] }
+  | {
+      usage: null
+      fault: UsageFault
+      notes: readonly UsageNote[]
+      /** What was made, by a vendor that says so and nothing of the prompt. */
+      completionTokens?: number
+    }
+
+/** What was made, where it is all that a vendor tells; null: it tells everything, or nothing. */
+export const completionOf = (reading: UsageReading): number | null =>
+  reading.usage === null ? (reading.completionTokens ?? null) : null
 
 export const NO_USAGE: UsageReading = { usage: null, fault: 'absent', notes: [] }
 

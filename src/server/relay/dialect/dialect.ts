@@ -25,6 +25,8 @@ export interface UpstreamDialect {
 
   /** A request for an upstream. Throws the refusal that names what it has no word for. */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
+  /** What a request takes that is not sold by the token; absent: its text is counted. */
+  estimate?(request: ChatRequest): TokenUsage
   /** What a tool is called there; absent: as the client calls it. */
   toolName?: (name: string) => string
 
@@ -91,8 +93,11 @@ export interface StreamHead extends AnswerHead {
  * (an HTML page, a cut body); `error`: an error in spite of its status.
  */
 export type AnswerReading =
-  /** `body`: the answer as one object, where it came otherwise. */
-  | { kind: 'ok'; usage: UsageReading; body?: Buffer }
+  /**
+   * `body`: the answer as one object, where it came otherwise. `extras`: what is known to have been
+   * used beside tokens, for an answer that does not say how many these were.
+   */
+  | { kind: 'ok'; usage: UsageReading; body?: Buffer; extras?: UsedExtras }
   | { kind: 'error'; error: unknown }
   | { kind: 'malformed' }
 

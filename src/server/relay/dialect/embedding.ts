@@ -3,9 +3,14 @@ import { invalidField, missingField, unsupportedField, type Members } from '../c
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import { batchFor } from '../gemini/figures.ts'
 import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { readEmbeddingRequest, writeEmbeddingAnswer } from '../providers/embedding-vectors.ts'
-import { nativeEmbedding } from '../providers/native-embedding.ts'
+import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
+import {
+  inPlace,
+  readEmbeddingRequest,
+  writeEmbeddingAnswer,
+  type EmbeddingRequest,
+} from '../providers/embedding-vectors.ts'
+import { nativeEmbedding, type NativeEmbedding } from '../providers/native-embedding.ts'
 import type { Task } from './provider.ts'
 
 /**
@@ -13,8 +18,9 @@ import type { Task } from './provider.ts'
  * OpenAI's API reference, "Create embeddings"; Gemini API reference, "Embeddings".
  */
 export interface EmbeddingConversion {
-  request(body: JsonRecord, model: string): JsonRecord
-  answer(answer: JsonRecord, used: TokenUsage, model: string): JsonRecord
+  request(model: string): JsonRecord
+  /** Null: there is a text that has no vector. */
+  answer(answer: JsonRecord, used: TokenUsage, model: string): JsonRecord | null
 }
 
 /** Null: upstreams of this dialect do not embed, or this is no such task. */
@@ -23,50 +29,63 @@ export function embeddingConversion(
   upstream: UpstreamName,
   body: JsonRecord,
 ): EmbeddingConversion | null {
+  const client = asOpenai(task)
+  const embedding = embeddingOf(upstream)
+  if (client === null || embedding === null) return null
   const isPacked = body.encoding_format === 'base64'
-  if (task === 'embeddings' && upstream === 'gemini') {
-    return {
-      request: fromOpenai,
-      answer: (answer, used, model) =>
-        writeEmbeddingAnswer(vectorsOf(answer), used, { model, isPacked }),
-    }
-  }
-  const inOpenai = asOpenai(task)
-  if (upstream === 'openai') return inOpenai === AS_IT_IS ? null : inOpenai
-  const native = nativeEmbedding(upstream)
-  if (native === null || inOpenai === null) return null
+  const read = (model: string): EmbeddingRequest =>
+    readEmbeddingRequest(client.request(body, model))
   return {
-    request: (sent, model) =>
-      native.request(readEmbeddingRequest(inOpenai.request(sent, model)), model),
-    answer: (answer, used, model) => {
-      const vectors = native.vectors(answer)
-      return inOpenai.answer(writeEmbeddingAnswer(vectors, used, { model, isPacked }), used, model)
+    request: (model) => embedding.request(read(model), model),
+    answer(answer, used, model) {
+      const vectors = embedding.vectors(answer)
+      const isWhole = vectors.length === read(model).texts.length && vectors.every(isVector)
+      return isWhole
+        ? client.answer(writeEmbeddingAnswer(vectors, used, { model, isPacked }))
+        : null
     },
   }
 }
 
-const AS_IT_IS: EmbeddingConversion = { request: (body) => body, answer: (answer) => answer }
+const isVector = (vector: unknown): boolean => arrayOr(vector).length > 0
 
-/** From a client's words to OpenAI's, and back; null: no such task. */
-function asOpenai(task: Task): EmbeddingConversion | null {
+function embeddingOf(upstream: UpstreamName): NativeEmbedding | null {
+  if (upstream === 'openai') return OPENAI
+  return upstream === 'gemini' ? GEMINI : nativeEmbedding(upstream)
+}
+
+const OPENAI: NativeEmbedding = {
+  request: ({ texts, dimensions }, model) => ({
+    model,
+    input: texts.length === 1 ? texts[0] : texts,
+    ...present({ dimensions }),
+  }),
+  vectors: ({ data }) => inPlace(arrayOr(data), 'index').map(({ embedding }) => embedding),
+}
+
+const GEMINI: NativeEmbedding = {
+  request({ texts, dimensions }, model) {
+    const size = present({ outputDimensionality: dimensions })
+    const requests = texts.map((text) => ({ content: { parts: [{ text }] }, ...size }))
+    return { requests: batchFor(requests, model) }
+  },
+  vectors: ({ embeddings }) => arrayOr(embeddings).map((embedding) => recordOr(embedding).values),
+}
+
+/** How a client of another dialect asks in OpenAI's, and gets its answer. */
+interface InOpenai {
+  request(body: JsonRecord, model: string): JsonRecord
+  answer(answer: JsonRecord): JsonRecord
+}
+
+const AS_IT_IS: InOpenai = { request: (body) => body, answer: (answer) => answer }
+
+/** Null: no such task. */
+function asOpenai(task: Task): InOpenai | null {
   if (task === 'embeddings') return AS_IT_IS
   if (task === 'embedContent') return { request: fromOne, answer: toOne }
   return task === 'batchEmbedContents' ? { request: fromBatch, answer: toBatch } : null
 }
-
-function fromOpenai(body: JsonRecord, model: string): JsonRecord {
-  const { texts, dimensions } = readEmbeddingRequest(body)
-  const size = dimensions === null ? {} : { outputDimensionality: dimensions }
-  return {
-    requests: batchFor(
-      texts.map((text) => ({ content: { parts: [{ text }] }, ...size })),
-      model,
-    ),
-  }
-}
-
-const vectorsOf = ({ embeddings }: JsonRecord): unknown[] =>
-  arrayOr(embeddings).map((embedding) => arrayOr(recordOr(embedding).values))
 
 /** One request of Gemini's: its text and the size that is wanted. */
 function contentOf(request: Members): { text: string; dimensions: number | null } {
@@ -101,12 +120,12 @@ function fromBatch(body: JsonRecord, model: string): JsonRecord {
   return { model, input: requests.map(({ text }) => text), ...size }
 }
 
-const embeddingOf = (item: unknown): JsonRecord => ({ values: recordOr(item).embedding })
+const valuesOf = (item: unknown): JsonRecord => ({ values: recordOr(item).embedding })
 
 function toOne(answer: JsonRecord): JsonRecord {
-  return { embedding: embeddingOf(arrayOr(answer.data)[0]) }
+  return { embedding: valuesOf(arrayOr(answer.data)[0]) }
 }
 
 function toBatch(answer: JsonRecord): JsonRecord {
-  return { embeddings: arrayOr(answer.data).map(embeddingOf) }
+  return { embeddings: arrayOr(answer.data).map(valuesOf) }
 }

@@ -96,6 +96,19 @@ test.each<[unknown, 'openai' | 'anthropic' | 'gemini', number]>([
   [{ code: 503, status: 'UNAVAILABLE' }, 'gemini', 503],
   [{ code: 200 }, 'gemini', 502],
   [{ type: 'rate_limit_error' }, 'openai', 502],
+  // OpenRouter and vLLM state the status.
+  [{ code: 429, message: 'Rate limited' }, 'openai', 429],
+  [{ code: 402 }, 'openai', 402],
+  // MiniMax, Spark and SiliconFlow have numbers of their own.
+  [{ status_code: 1002, status_msg: 'rate limit' }, 'openai', 429],
+  [{ status_code: 1004 }, 'openai', 401],
+  [{ status_code: 1008 }, 'openai', 402],
+  [{ status_code: 2013 }, 'openai', 400],
+  [{ status_code: 1000 }, 'openai', 502],
+  [{ code: 10_013, message: 'audit' }, 'openai', 400],
+  [{ code: '11202' }, 'openai', 429],
+  [{ code: 20_012, message: 'Model does not exist' }, 'openai', 404],
+  [{ code: 'rate_limit_exceeded' }, 'openai', 502],
   ['text', 'openai', 502],
 ])('an error %j inside a good answer of %s has the status %i', (error, name, status) => {
   expect(hiddenStatus(error, name)).toBe(status)

@@ -173,6 +173,23 @@ describe('models are listed', () => {
     expect(await list('/v1beta/openai/models')).toMatchObject({ object: 'list' })
   })
 
+  test('as Gemini lists them, with what each can be asked for', async () => {
+    const names = 'text-embedding-3-small,dall-e-3,omni-moderation-latest,gemini-3-pro-image'
+    const limited = await aClient(setup, { token: { models: names } })
+    const headers = { 'x-goog-api-key': limited.key }
+    const { models } = (await setup.call('GET', '/v1beta/models', { headers })).json as Json
+    const methods = (models as Json[]).map((model) => [
+      model.name,
+      (model.supportedGenerationMethods as string[])[0],
+    ])
+    expect(Object.fromEntries(methods)).toEqual({
+      'models/text-embedding-3-small': 'embedContent',
+      'models/dall-e-3': undefined,
+      'models/omni-moderation-latest': undefined,
+      'models/gemini-3-pro-image': 'generateContent',
+    })
+  })
+
   test('one by one, and what nobody has is an error of the dialect', async () => {
     expect(await list('/v1beta/models/model-x')).toMatchObject({ name: 'models/model-x' })
     expect(await list('/v1beta/models/none')).toMatchObject({ error: { status: 'NOT_FOUND' } })

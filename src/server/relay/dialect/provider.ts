@@ -74,6 +74,8 @@ export interface ProviderCall {
   clientHeaders: Readonly<Record<string, string | string[] | undefined>>
   /** Where this server can be found, for providers that show their customers who called; or ''. */
   ownAddress: string
+  /** Version of Gemini's API for channels that name none; absent: the usual one. */
+  geminiVersion?: string
 }
 
 /** Of some protocols, the model, the task or the type decides how it is spoken with. */

@@ -30,6 +30,24 @@ export const serverSentEvents: Wire = {
   reader: () => new SseReader(),
 }
 
+/** The same layout, with each event changed before anybody reads it. */
+export const changedEvents = (wire: Wire, change: (event: SseEvent) => SseEvent): Wire => ({
+  ...wire,
+  reader() {
+    const events = wire.reader()
+    return {
+      push: (chunk) => events.push(chunk).map(change),
+      end() {
+        const last = events.end()
+        return last === null ? null : change(last)
+      },
+      get fault() {
+        return events.fault
+      },
+    }
+  },
+})
+
 /** An event of another layout as a server-sent one. */
 export function eventOf(data: Buffer, name = '', isTerminated = true): SseEvent {
   const head = name === '' ? 'data: ' : `event: ${name}\ndata: `

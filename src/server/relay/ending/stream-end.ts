@@ -2,7 +2,7 @@ import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import type { CompletionCounter } from '../count/count-completion.ts'
-import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
 import type { Ending } from './ending.ts'
 import type { BreakReason, Charge, RelayCall, UsageSource } from '../relay-call.ts'
@@ -60,11 +60,12 @@ export async function measureStream(
   }
   const { estimate } = prompt
   if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
+  const told = completionOf(stream.usage)
   return {
     used: {
       ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(stream) }),
       promptTokens: usage?.promptTokens || (await prompt.count()),
-      completionTokens: Math.max(usage?.completionTokens ?? 0, await completion.total()),
+      completionTokens: told ?? Math.max(usage?.completionTokens ?? 0, await completion.total()),
     },
     source: 'counted',
   }

@@ -19,7 +19,7 @@ export function geminiUrl(channel: ProviderChannel, call: ProviderCall): string 
   if (action === undefined || base === '') return null
   const root = /\/v\d[a-z0-9]*$/i.test(base)
     ? base
-    : `${base}/${channel.apiVersion || DEFAULT_VERSION}`
+    : `${base}/${channel.apiVersion || (call.geminiVersion ?? DEFAULT_VERSION)}`
   const path = modelPath(call.model)
   if (path === null) return null
   const place = `${root}/${path}:`

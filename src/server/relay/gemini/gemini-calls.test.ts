@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { aChannel, anAdmin } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -10,6 +11,7 @@ import {
   post,
   QUESTION,
   requestIdOf,
+  startRelay,
   startScriptedUpstream,
   stream,
   textOf,
@@ -171,4 +173,32 @@ forEachDatabase('a channel of Gemini', (open) => {
     expect(textOf(chat.text())).toBe('Spain.')
     expect(finishes).toEqual([...finishes.slice(0, -1).map(() => null), 'stop'])
   })
+})
+
+test('a channel without a version is asked in that of GEMINI_VERSION, also when it is tested', async () => {
+  const asked: (string | undefined)[] = []
+  const upstream = await startScriptedUpstream((request, response) => {
+    asked.push(request.url)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(said('Spain.', STOP, { models: [] })))
+  })
+  const setup = await startRelay(undefined, { GEMINI_VERSION: 'v1' })
+  const client = await aClient(setup)
+  const admin = await anAdmin(setup)
+  const channel = { type: GEMINI, base_url: upstream.url, models: 'gemini-x' }
+  const id = await aChannel(setup, channel)
+  await post(setup, client, { model: 'gemini-x', messages: QUESTION })
+  await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+  await setup.call('GET', `/api/channel/upstream_models/${id}`, { as: admin })
+  expect(asked).toEqual([
+    '/v1/models/gemini-x:generateContent',
+    '/v1/models/gemini-x:generateContent',
+    '/v1/models?pageSize=1000',
+  ])
+  const own = { ...channel, models: 'gemini-y', config: '{"api_version":"v1alpha"}' }
+  await aChannel(setup, own)
+  await post(setup, client, { model: 'gemini-y', messages: QUESTION })
+  expect(asked.at(-1)).toBe('/v1alpha/models/gemini-y:generateContent')
+  await setup.close()
+  await upstream.close()
 })

@@ -1,14 +1,13 @@
 import { memberBytes, memberRange, memberValue, scanAnswer } from '../json/body-scan.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
-import { errorOf } from './openai-chunk.ts'
+import { BROKEN_OFF, errorOf } from './openai-chunk.ts'
 import { NO_USAGE } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { readUsage } from './usage.ts'
 
 /**
- * Members one of which every error of `errorOf` carries at the top, but for an error inside a
- * choice.
+ * Members one of which every error of `errorOf` carries at the top, but for an error of a choice.
  */
 const ERROR_MEMBERS = [
   'error',
@@ -24,6 +23,8 @@ const ERROR_MEMBERS = [
  * escaped.
  */
 const ERROR_WORD = Buffer.from('"error"')
+/** As a choice's reason to stop. */
+const BROKEN_OFF_WORD = Buffer.from(`"${BROKEN_OFF}"`)
 
 /**
  * Looks at the few members that matter and skips the rest, so that megabytes of embeddings or
@@ -75,7 +76,8 @@ function isThere(answer: ScannedBody, name: string): boolean {
 function mayBeError(answer: ScannedBody): boolean {
   if (ERROR_MEMBERS.some((name) => isThere(answer, name))) return true
   if (memberBytes(answer, 'object')?.equals(ERROR_WORD) === true) return true
-  return memberBytes(answer, 'choices')?.includes(ERROR_WORD) === true
+  const choices = memberBytes(answer, 'choices')
+  return choices !== null && [ERROR_WORD, BROKEN_OFF_WORD].some((word) => choices.includes(word))
 }
 
 /** No other JSON value begins with an n. */

@@ -43,19 +43,26 @@ export function readChunk(data: Buffer): OpenaiChunk {
 
 /**
  * The error an answer or a chunk reports although its HTTP status was 200; undefined when it
- * reports none. Shapes: OpenAI's `error`, also inside a choice (OpenRouter); `object: "error"`
- * (vLLM); MiniMax's `base_resp`; and where nothing is answered, `bareErrorOf`.
+ * reports none. Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that has
+ * broken off (Zhipu); `object: "error"` (vLLM); MiniMax's `base_resp`; and where nothing is
+ * answered, `bareErrorOf`.
  */
 export function errorOf(answer: JsonRecord): unknown {
   if (isError(answer.error)) return answer.error
   const choices = arrayOr(answer.choices)
   const ofChoice = choices.length > 0 ? recordOr(choices[0]).error : undefined
   if (isError(ofChoice)) return ofChoice
+  if (choices.some(hasBrokenOff)) return { code: BROKEN_OFF }
   if (answer.object === 'error') return answer
   const status = recordOr(answer.base_resp).status_code
   if (typeof status === 'number' && status !== 0) return answer.base_resp
   return saysSomething(answer) ? undefined : bareErrorOf(answer)
 }
+
+/** A reason to stop that is none. Source: Zhipu's API reference, "Chat completion". */
+export const BROKEN_OFF = 'network_error'
+
+const hasBrokenOff = (choice: unknown): boolean => recordOr(choice).finish_reason === BROKEN_OFF
 
 const isError = (value: unknown): boolean =>
   isRecord(value) ? Object.keys(value).length > 0 : Boolean(value)
@@ -126,7 +133,7 @@ function readChoice(choice: JsonRecord, chunk: OpenaiChunk): void {
   if (isRecord(choice.delta)) addMessage(chunk.texts, lane, choice.delta)
 }
 
-function choiceIndex(choice: JsonRecord): number {
+export function choiceIndex(choice: JsonRecord): number {
   const index = choice.index
   const isIndex =
     typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < CHOICES_MAX

@@ -1,5 +1,5 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { Metering } from '../dialect/metering.ts'
+import type { MeteringAs } from '../dialect/metering.ts'
 import type { Surface } from '../dialect/surfaces.ts'
 import type { SeenResponse } from '../responses/reading.ts'
 import { searchedChat } from '../search/searched-chat.ts'
@@ -28,8 +28,8 @@ export interface FieldProblem {
 /** The figures of a request that decide about price and shape of the answer. */
 export interface RequestFigures {
   /**
-   * Completion tokens that the client lets the model produce, choices considered; null: it did not
-   * say.
+   * Completion tokens that the client lets the model produce, choices and prompts considered; null:
+   * it did not say.
    */
   maxCompletionTokens: number | null
   isStream: boolean
@@ -38,7 +38,7 @@ export interface RequestFigures {
   /** The answer is no text, and goes on as it comes. */
   isRecording?: boolean
   /** How the call is measured, where that is not by its text alone. */
-  metering?: Metering
+  metering?: MeteringAs
   /** What may be used beside the tokens, held back with them. */
   extras?: UsedExtras
   /** Of the Responses API: what the upstream made, to be remembered. */
@@ -67,11 +67,21 @@ export function readFigures(
   const tools = dialect === 'anthropic' ? searchesIn(body) : null
   const searched = dialect === 'openai' ? searchedChat(body) : null
   return {
-    maxCompletionTokens: limit === null ? null : limit * Math.max(choices, bestOf),
+    maxCompletionTokens:
+      limit === null ? null : limit * Math.max(choices, bestOf) * promptCount(body, required),
     isStream: stream && mayStream,
     wantsUsage,
     ...(tools === null ? searched : { extras: { tools } }),
   }
+}
+
+const LIST_START = 0x5b
+
+/** Prompts that each get a completion. A list of numbers is one, in the model's own tokens. */
+function promptCount(body: ScannedBody, required: string): number {
+  if (required !== 'prompt' || memberBytes(body, 'prompt')?.[0] !== LIST_START) return 1
+  const prompts = arrayOr(memberValue(body, 'prompt'))
+  return typeof prompts[0] === 'number' ? 1 : prompts.length
 }
 
 const SEARCHES_MAX = 1000

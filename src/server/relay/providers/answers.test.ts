@@ -79,7 +79,7 @@ describe('Ollama', () => {
   })
 
   test.each([
-    ['a prompt that was kept from before', { eval_count: 15 }, 'shape'],
+    ['a prompt alone', { prompt_eval_count: 3 }, 'shape'],
     ['nothing', {}, 'absent'],
     ['a text', { prompt_eval_count: '1', eval_count: 2 }, 'not-integer'],
     ['less than nothing', { prompt_eval_count: -1, eval_count: 2 }, 'out-of-range'],

@@ -228,7 +228,8 @@ test.each([
 
 test('Baidu ranks, in the shape that all others took over', async () => {
   const model = await anExact('Baidu', 'bce-reranker-base')
-  const body = { model, query: 'q', documents: ['a', 'b'], top_n: 1, return_documents: true }
+  const documents = ['a', { text: 'b' }]
+  const body = { model, query: 'q', documents, top_n: 1, return_documents: true }
   const answer = await post(setup, client, body, { path: '/v1/rerank' })
   expect(answer.json).toMatchObject({ results: [{ index: 0, relevance_score: 1 }] })
   const sent = setup.upstream.seen().at(-1)

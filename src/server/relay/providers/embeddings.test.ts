@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
 import { aNativeModel } from '../../test/native-channels.ts'
 import {
+  aModel,
+  aRoute,
   bookedCall,
   expectNothingCharged,
   post,
   requestIdOf,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -49,6 +52,30 @@ test.each([
   })
   expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(4)
 })
+
+test.each<[number, string, object]>([
+  [35, 'k', { embeddings: { float: [[0.5]] } }],
+  [30, 'k', { embeddings: [[0.5]] }],
+  [23, '1|AKID-of-test|secret', { Response: { Data: [{ Embedding: [0.5], Index: 0 }] } }],
+  [15, 'an-id|a-secret', { data: [{ embedding: [0.5], index: 0 }, { index: 1 }] }],
+  [24, 'k', { embeddings: [{ values: [0.5] }] }],
+])(
+  'type %i: an answer without a vector for each text is none, for nothing',
+  async (type, key, few) => {
+    const upstream = await startScriptedUpstream(({ url = '' }, response) => {
+      const token = { access_token: 'a-token', expires_in: 2_592_000 }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify(url.startsWith('/oauth') ? token : few))
+    })
+    const model = aModel()
+    const mapping = JSON.stringify({ [model]: 'Embedding-V1' })
+    await aRoute(setup, model, { type, key, base_url: upstream.url, model_mapping: mapping })
+    const answer = await post(setup, client, { model, input: ['one', 'two'] }, PATH)
+    expect(answer.json).toMatchObject({ error: { code: 'unmarshal_response_body_failed' } })
+    await expectNothingCharged(setup, client)
+    await upstream.close()
+  },
+)
 
 test('packed, as OpenAI’s own client asks for them', async () => {
   const model = await aServed(30, 'nomic-embed')

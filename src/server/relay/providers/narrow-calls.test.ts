@@ -4,6 +4,7 @@ import { ask } from '../../test/dialect-call.ts'
 import { speakers, type Wish } from '../../test/dialect-clients.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
+  aClient,
   aRoute,
   bookedCall,
   channelTestOf,
@@ -12,6 +13,7 @@ import {
   post,
   requestIdOf,
   startCall,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -142,17 +144,6 @@ forEachDatabase('providers that only chat', (open) => {
       await expectNothingCharged(setup, client)
     })
 
-    test('figures that do not come are counted here', async () => {
-      const model = await aServed(to, 'no-usage')
-      const whole = await post(setup, client, bodyOf(model, false))
-      const { answer } = await streamed(model)
-      for (const asked of [whole, answer]) {
-        const { detail } = await bookedCall(setup, requestIdOf(asked))
-        expect(detail['usage_source']).toBe('counted')
-        expect(detail['completion_tokens']).toBeGreaterThan(3)
-      }
-    })
-
     test('tools, shapes and several answers are refused by name, for nothing', async () => {
       const model = await aServed(to)
       for (const [over, field] of [
@@ -175,6 +166,17 @@ forEachDatabase('providers that only chat', (open) => {
   })
 
   describe.each(narrow.filter(({ streams }) => streams))('a stream of $label', (to) => {
+    test('figures that do not come are counted here', async () => {
+      const model = await aServed(to, 'no-usage')
+      const whole = await post(setup, client, bodyOf(model, false))
+      const { answer } = await streamed(model)
+      for (const asked of [whole, answer]) {
+        const { detail } = await bookedCall(setup, requestIdOf(asked))
+        expect(detail['usage_source']).toBe('counted')
+        expect(detail['completion_tokens']).toBeGreaterThan(3)
+      }
+    })
+
     test('with an error in its middle tells it, and what came is charged', async () => {
       const model = await aServed(to, 'error-mid-stream')
       const { answer, said } = await streamed(model)
@@ -359,6 +361,22 @@ forEachDatabase('providers that only chat', (open) => {
     })
   })
 
+  test('Replicate: a prediction without a picture has failed, for nothing', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(201, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ id: 'p1', status: 'succeeded', output: null, error: null }))
+    })
+    made += 1
+    const model = `black-forest-labs/flux-${made}`
+    await aRoute(setup, model, { type: 46, base_url: upstream.url, priority: 1 })
+    const body = { model, prompt: 'a cat' }
+    expect((await post(setup, client, body, { path: IMAGES })).status).toBe(502)
+    await expectNothingCharged(setup, client)
+    await aRoute(setup, model, { type: 46 })
+    expect((await post(setup, client, body, { path: IMAGES })).status).toBe(200)
+    await upstream.close()
+  })
+
   test('Replicate: what OpenAI’s clients may ask of pictures and its models may not', async () => {
     made += 1
     const model = `black-forest-labs/flux-${made}`
@@ -394,6 +412,24 @@ forEachDatabase('providers that only chat', (open) => {
       prompt_tokens: 6,
       completion_tokens: 0,
     })
+  })
+
+  test('DeepL: characters are held back and charged, whatever limit in tokens was named', async () => {
+    made += 1
+    const model = `held${made}-ja`
+    await aRoute(setup, model, { type: 38, words: 'no-usage' })
+    const messages = [{ role: 'user', content: 'Good morning 🎉'.repeat(200) }]
+    for (const isStream of [false, true]) {
+      const body = { model, messages, max_tokens: 1, stream: isStream }
+      const poor = await aClient(setup, { quota: 2799 })
+      expect((await post(setup, poor, body)).status).toBe(403)
+      const answer = await post(setup, await aClient(setup, { quota: 2800 }), body)
+      expect((await bookedCall(setup, requestIdOf(answer))).detail).toMatchObject({
+        prompt_tokens: 2800,
+        completion_tokens: 0,
+        usage_source: 'estimated',
+      })
+    }
   })
 
   test('DeepL: an account whose characters are spent is one without money', async () => {

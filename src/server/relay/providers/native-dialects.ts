@@ -27,6 +27,7 @@ import {
 } from './coze/read-answer.ts'
 import { writeCozeRequest } from './coze/write-request.ts'
 import {
+  charactersIn,
   lookAtTranslation,
   readTranslation,
   textsOfTranslation,
@@ -108,6 +109,7 @@ export const nativeDialects = {
   deepl: {
     name: 'deepl',
     writeRequest: writeDeeplRequest,
+    estimate: charactersIn,
     look: lookAtTranslation,
     textsOf: textsOfTranslation,
     readAnswer: readTranslation,

@@ -35,7 +35,8 @@ import {
 } from './vertex/address.ts'
 import { vertexEmbeddingEdits } from './vertex/embedding.ts'
 import { imagenEdits } from './vertex/pictures.ts'
-import { zhipuEdits, zhipuUrl } from './zhipu/address.ts'
+import { zhipuEdits, zhipuUrl, zhipuVia } from './zhipu/address.ts'
+import { zhipuWire } from './zhipu/finish.ts'
 
 const bearer = ({ key }: ProviderChannel): Record<string, string> => ({
   authorization: `Bearer ${key}`,
@@ -191,6 +192,8 @@ const zhipu: Provider = {
   headers: bearer,
   asksForUsage: () => true,
   edits: zhipuEdits,
+  wire: zhipuWire,
+  via: zhipuVia,
 }
 
 /** Providers with addresses, words or signatures of their own, by the protocol of their type. */

@@ -101,6 +101,23 @@ test.each([
   expect(providerOf(type, 'm')?.asksForUsage({ ...CHANNEL, type }, call)).toBe(asks)
 })
 
+test.each([
+  [1, 'm', '/v1/responses'],
+  [50, 'm', '/responses'],
+  [20, 'm', '/api/v1/responses'],
+  [29, 'm', '/openai/v1/responses'],
+  [40, 'm', '/api/v3/responses'],
+  [36, 'deepseek-v4-flash', '/v1/responses'],
+  [36, 'deepseek-reasoner', null],
+  [32, 'm', null],
+  [47, 'm', null],
+  [28, 'm', null],
+])('type %i, model %s, has responses at %s', (type, model, path) => {
+  const channel = { ...CHANNEL, type, baseUrl: type === 50 ? 'https://llm.example.com' : '' }
+  const url = providerOf(type, model)?.url(channel, aProviderCall({ task: 'responses', model }))
+  expect(url === null ? null : new URL(String(url)).pathname).toBe(path)
+})
+
 test('MiniMax says all of it again at the end, which no client is made to read', () => {
   const piece = { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' } }] }
   const last = {

@@ -30,17 +30,26 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
 }
 
 /**
- * Types that answer chat and have no Responses API, by their vendors' documentation; those of whom
- * it is not known are asked.
+ * Types that are asked for responses; those of all others are converted to chat. The vendors among
+ * them document the API: OpenAI (1), OpenRouter (20), Groq (29), Volcengine Ark (40), xAI (45) and
+ * Bailian (49). The rest may be anybody's servers: where they have no such address, they are asked
+ * for chat instead (`responses/as-chat.ts`).
  */
-const WITHOUT_RESPONSES: ReadonlySet<number> = new Set([
-  19, 22, 25, 26, 27, 28, 31, 39, 41, 44, 48, 51,
+const WITH_RESPONSES: ReadonlySet<number> = new Set([
+  1, 20, 29, 40, 45, 49, 50, 8, 2, 4, 5, 6, 7, 9, 10, 12, 13,
 ])
+
+const DEEPSEEK = 36
+/** Source: DeepSeek's API documentation, "Using the Responses API"; it names these two. */
+const DEEPSEEK_RESPONDS = /^deepseek-v4-(?:flash|pro)$/
+
+const hasResponses = (type: number, model: string): boolean =>
+  WITH_RESPONSES.has(type) || (type === DEEPSEEK && DEEPSEEK_RESPONDS.test(model))
 
 const plain: Provider = {
   dialect: 'openai',
   url({ type, baseUrl }, { task, model }) {
-    if (task === 'responses' && WITHOUT_RESPONSES.has(type)) return null
+    if (task === 'responses' && !hasResponses(type, model)) return null
     const path = PATHS[task]
     return path === undefined ? null : upstreamUrl(type, baseUrl, path, model)
   },
@@ -74,7 +83,7 @@ const peculiar: ReadonlyMap<number, Provider> = new Map([
   [26, baichuan],
   [27, minimax],
   [28, mistral],
-  [36, deepseek],
+  [DEEPSEEK, deepseek],
   [49, bailian],
 ])
 

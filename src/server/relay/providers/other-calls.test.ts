@@ -136,6 +136,32 @@ describe('DashScope', () => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(1000)
   })
 
+  test('a task may give the pictures themselves', async () => {
+    const bytes = 'iVBORw0KGgo='
+    const results = [{ b64_image: bytes }, { code: 'InternalError' }, { b64_image: bytes }]
+    const scripted = await startScriptedUpstream((_request, response) => {
+      const task = { task_id: 'abc-2', task_status: 'SUCCEEDED', results }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ output: task }))
+    })
+    const model = await aServed(17, 'ali-stable-diffusion-xl', scripted.url)
+    for (const [format, data] of [
+      ['b64_json', { b64_json: bytes }],
+      ['url', { url: `data:image/png;base64,${bytes}` }],
+    ] as const) {
+      const body = { model, prompt: 'a cat', n: 3, response_format: format }
+      const answer = await post(setup, client, body, PICTURES)
+      expect(answer.json).toMatchObject({ data: [data, data] })
+    }
+    await scripted.close()
+  })
+
+  test('the name of an open model goes out as DashScope has it', async () => {
+    const model = await aServed(17, 'ali-stable-diffusion-xl')
+    await post(setup, client, { model, prompt: 'a cat' }, PICTURES)
+    expect(bodies()[0]).toMatchObject({ model: model.replace('ali-', '') })
+  })
+
   test('a task that fails says why, for nothing', async () => {
     const model = await aServed(17, 'wanx-task-fails')
     const answer = await post(setup, client, { model, prompt: 'a cat' }, PICTURES)

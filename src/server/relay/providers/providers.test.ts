@@ -10,6 +10,7 @@ import {
   expectNothingCharged,
   post,
   requestIdOf,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -116,6 +117,24 @@ forEachDatabase('providers and money', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })
+
+  test('Ollama leaves out a prompt that it has kept: what it made counts all the same', async () => {
+    const message = { role: 'assistant', content: 'Hi' }
+    const line = `${JSON.stringify({ message, done: true, done_reason: 'stop', eval_count: 25 })}\n`
+    const upstream = await startScriptedUpstream(({ headers }, response) => {
+      response.setHeader('content-type', String(headers.accept))
+      response.end(line)
+    })
+    const to = { type: 30, model: 'llama3.2' }
+    const model = await aNativeModel(setup, to, { url: upstream.url })
+    for (const isStream of [false, true]) {
+      const { answer } = await ask({ setup, client }, speakers.openai, { model, isStream })
+      const { detail } = await bookedCall(setup, requestIdOf(answer))
+      expect(detail).toMatchObject({ completion_tokens: 25, usage_source: 'counted' })
+      expect(detail['prompt_tokens']).toBeGreaterThan(3)
+    }
+    await upstream.close()
+  })
 
   describe.each(nativeChannels)('$label', (to) => {
     test('an answer, whole and streamed, is charged', async () => {

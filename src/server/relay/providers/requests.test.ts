@@ -195,10 +195,22 @@ describe('what a provider has no word for is refused by its name, for nothing', 
   })
 })
 
+test('Cohere no longer searches: a name that asks for it is refused, for nothing', async () => {
+  const model = 'command-r-internet'
+  await aRoute(setup, model, { type: 35 })
+  const body = { model, messages: [{ role: 'user', content: 'News?' }] }
+  expect((await post(setup, client, body)).json).toMatchObject({
+    error: { code: 'unsupported_parameter', message: expect.stringContaining('model') },
+  })
+  expect(setup.upstream.seen()).toEqual([])
+  await expectNothingCharged(setup, client)
+})
+
 test('Cohere ranks, in the shape that all others took over', async () => {
   const model = 'rerank-v3.5'
   await aRoute(setup, model, { type: 35 })
-  const body = { model, query: 'q', documents: ['a', 'b'], top_n: 1, return_documents: true }
+  const documents = ['a', { text: 'b' }]
+  const body = { model, query: 'q', documents, top_n: 1, return_documents: true }
   const answer = await post(setup, client, body, { path: '/v1/rerank' })
   expect(answer.json).toMatchObject({ results: [{ index: 0 }, { index: 1 }] })
   const [seen] = setup.upstream.seen()

@@ -10,6 +10,8 @@ describe('the place of a proxied call', () => {
     ['/a%20b/%E5%9B%9B', 'https://api.example.com/root/a%20b/%E5%9B%9B'],
     ['/a..b/...', 'https://api.example.com/root/a..b/...'],
     ['/@other.example', 'https://api.example.com/root/@other.example'],
+    ['/100%25/a%2525b', 'https://api.example.com/root/100%25/a%2525b'],
+    ['/https://other.example/a', 'https://api.example.com/root/https://other.example/a'],
     ['/', 'https://api.example.com/root/'],
   ])('%s', (path, url) => {
     expect(proxyUrl(BASE, path)).toBe(url)
@@ -29,7 +31,10 @@ describe('the place of a proxied call', () => {
     '/a\\..\\secret',
     '/%5c..%5csecret',
     '//other.example/a',
-    '/a//b',
+    '/%25/%252e%252e/secret',
+    '/%25%32%65%25%32%65/secret',
+    '/a//../../secret',
+    '/%25ff',
     '/%2f/other.example',
     '/a%0d%0aX-Injected:%201',
     '/a%00',
@@ -52,6 +57,7 @@ describe('the place of a proxied call', () => {
       path: '/a/b/?x=1',
     })
     expect(proxyCallOf('/v1/oneapi/proxy/12')).toEqual({ channelId: '12', path: '/' })
+    expect(proxyCallOf('/v1/oneapi/proxy/12?x=1/2')).toEqual({ channelId: '12', path: '/?x=1/2' })
     expect(proxyCallOf('/v1/oneapi/proxyx/12')).toBeNull()
     expect(proxyCallOf('/v1/models')).toBeNull()
   })

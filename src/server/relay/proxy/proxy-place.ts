@@ -12,11 +12,11 @@ export interface ProxyCall {
   path: string
 }
 
-const PREFIX = /^\/v1\/oneapi\/proxy\/([^/?#]*)(\/[^#]*)?$/
+const PREFIX = /^\/v1\/oneapi\/proxy\/([^/?#]*)(\/[^?#]*)?(\?[^#]*)?$/
 
 export function proxyCallOf(url: string): ProxyCall | null {
-  const [, channelId, path = '/'] = PREFIX.exec(url) ?? []
-  return channelId === undefined ? null : { channelId, path }
+  const [, channelId, path = '/', query = ''] = PREFIX.exec(url) ?? []
+  return channelId === undefined ? null : { channelId, path: path + query }
 }
 
 /** How often a path may be decoded by those behind us. */
@@ -24,7 +24,8 @@ const DECODINGS = 3
 
 /**
  * The address below `baseUrl`, or null for a path that some server on the way could take for one
- * outside of it: with `..` in any spelling, backslashes, or control characters.
+ * outside of it: with `..` in any spelling, backslashes, control characters, or two slashes at its
+ * beginning.
  */
 export function proxyUrl(baseUrl: string, path: string): string | null {
   const base = baseUrl.replace(/\/+$/, '')
@@ -40,11 +41,11 @@ export function proxyUrl(baseUrl: string, path: string): string | null {
 }
 
 function isPlainPath(path: string): boolean {
-  let text = path
+  // A percent sign that spells nothing is refused as the client wrote it, and a character later.
+  let text: string | null = decoded1(path) === null ? null : path
   for (let round = 0; round <= DECODINGS; round += 1) {
-    if (/\\|\p{Cc}|\/\/|(?:^|\/)\.{1,2}(?:[/;]|$)/u.test(text)) return false
-    const decoded = decoded1(text)
-    if (decoded === null) return false
+    if (text === null || /\\|\p{Cc}|^\/\/|(?:^|\/)\.{1,2}(?:[/;]|$)/u.test(text)) return false
+    const decoded = decoded1(text.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'))
     if (decoded === text) return true
     text = decoded
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   aClient,
+  aModel,
   aRoute,
   aServedModel,
   bookedCall,
@@ -8,6 +9,7 @@ import {
   expectRefusal,
   post,
   requestIdOf,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -56,6 +58,20 @@ describe('a ranking', () => {
     expect((await charged(model, documentsOf(2))).detail).toMatchObject({
       usage_source: 'estimated',
     })
+  })
+
+  test('costs the searches that Cohere counts, more than there are where documents are long', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      const results = documentsOf(2).map((_text, index) => ({ index, relevance_score: 0.5 }))
+      const meta = { billed_units: { search_units: 7 } }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ id: 'r-1', results, meta }))
+    })
+    const model = aModel()
+    const mapping = JSON.stringify({ [model]: 'rerank-v3.5' })
+    await aRoute(setup, model, { type: 35, base_url: upstream.url, model_mapping: mapping })
+    expect((await charged(model, documentsOf(2))).quota).toBe(7000)
+    await upstream.close()
   })
 
   test.each([

@@ -1,3 +1,4 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
@@ -35,10 +36,10 @@ export function rankingFigures(body: ScannedBody): RequestFigures | FieldProblem
     maxCompletionTokens: 0,
     isStream: false,
     wantsUsage: false,
-    metering: {
+    metering: () => ({
       estimate: { ...countedUsage(tokens, 0), extras: { calls } },
       reading: { ...openai, look: (answer, tokensMax) => look(answer, { calls, tokensMax }) },
-    },
+    }),
   }
 }
 
@@ -60,7 +61,9 @@ function look(
     reading.usage.fault === NO_USAGE.fault
       ? readUsage(ofMeta(recordOr(meta.tokens), billed), tokensMax)
       : reading.usage
-  return { kind: 'ok', usage: withCalls(usage, searchesOf(billed.search_units, calls)) }
+  // Cohere counts searches and no tokens, which are then estimated.
+  const extras = { calls: searchesOf(billed.search_units, calls) }
+  return { kind: 'ok', usage: withExtras(usage, extras), extras }
 }
 
 /** Cohere's figures under the names of the others; undefined when it gives none. */
@@ -76,9 +79,7 @@ const searchesOf = (sent: unknown, calls: number): number =>
     ? sent
     : calls
 
-/** Searches are known even where tokens are not; then the estimate counts, and the searches in it. */
-function withCalls(reading: UsageReading, calls: number): UsageReading {
-  return reading.usage === null
+const withExtras = (reading: UsageReading, extras: UsedExtras): UsageReading =>
+  reading.usage === null
     ? reading
-    : { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, calls } } }
-}
+    : { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, ...extras } } }

@@ -108,7 +108,7 @@ export const keepsResponses = (
   call: RelayCall,
   channel: RoutableChannel,
   model: string,
-): boolean => urlOf(parts, call, channel, model) !== null
+): boolean => !parts.chatOnly.has(channel, model) && urlOf(parts, call, channel, model) !== null
 
 /** Where the channel keeps its responses. */
 function urlOf(

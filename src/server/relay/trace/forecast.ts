@@ -2,6 +2,7 @@ import type { RouteForecast, RouteQuestion, RouteState } from '../../../contract
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { costOf, findPrice, type Price } from '../../ledger/price.ts'
+import { placeOf } from '../attempt-plan.ts'
 import { providerOf, type ProviderCall } from '../dialect/provider.ts'
 import { surfaceOf, type SurfaceCall } from '../dialect/surfaces.ts'
 import type { RelayParts } from '../relay-call.ts'
@@ -104,7 +105,7 @@ function lookAt(parts: RelayParts, { asked, model, group }: Call) {
   }
 }
 
-/** Whether the channel's provider has such a call. */
+/** Whether the channel's provider has such a call, or one that it can be converted to. */
 function hasAddress(channel: RoutableChannel, { surface }: SurfaceCall, model: string): boolean {
   const to: ProviderCall = {
     task: surface.task,
@@ -114,7 +115,7 @@ function hasAddress(channel: RoutableChannel, { surface }: SurfaceCall, model: s
     clientHeaders: {},
     ownAddress: '',
   }
-  return (providerOf(channel.type, model)?.url(channel, to) ?? null) !== null
+  return placeOf(providerOf(channel.type, model), channel, to) !== null
 }
 
 type States = Map<number, RouteState>

@@ -302,6 +302,8 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
         refusal: { code: 'route_protocol' },
         channels: [{ state: 'protocol', probability: 0 }],
       })
+      const converted = await forecast({ model, path: '/v1/responses' })
+      expect(converted).toMatchObject({ refusal: null, channels: [{ state: 'open' }] })
       await setup.app.options.set('DefaultModelRatio', '')
       const unpriced = await forecast({ model })
       await setup.app.options.set('DefaultModelRatio', '1')

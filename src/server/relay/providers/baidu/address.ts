@@ -2,6 +2,7 @@ import { channelType, splitKey } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
+import { documentEdits } from '../../rerank/documents.ts'
 import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
 import { baiduToken } from './access-token.ts'
 
@@ -64,8 +65,9 @@ export function baiduUrl(channel: ProviderChannel, { task, model }: ProviderCall
   return splitKey(channel.type, channel.key) === null ? null : `${baseOf(channel)}${BASE}/${path}`
 }
 
-/** The address names the model, and documents are not given back. */
-export const baiduRankingEdits = (_body: ScannedBody): MemberEdit[] => [
+/** The address names the model, and documents are texts that are not given back. */
+export const baiduRankingEdits = (body: ScannedBody): MemberEdit[] => [
+  ...documentEdits(body),
   { remove: 'model' },
   { remove: 'return_documents' },
 ]

@@ -59,6 +59,42 @@ test('what it calls', () => {
   })
 })
 
+test('what it says aloud, piece by piece', () => {
+  const sound = (audio: object) => chunk({ audio })
+  const text =
+    sound({ id: 'audio_1', transcript: 'Forty' }) +
+    sound({ transcript: '-two.' }) +
+    sound({ data: 'AAEC' }) +
+    sound({ data: 'AwQF', expires_at: 9 }) +
+    chunk({}, 'stop')
+  expect(gathered(text + END)).toMatchObject({
+    choices: [
+      {
+        message: {
+          audio: { id: 'audio_1', data: 'AAECAwQF', transcript: 'Forty-two.', expires_at: 9 },
+        },
+      },
+    ],
+  })
+})
+
+test('several answers, each with its probabilities', () => {
+  const piece = (index: number, content: string, finish: string | null = null): string => {
+    const logprobs = { content: [{ token: content, logprob: -1 }] }
+    return event({ choices: [{ index, delta: { content }, logprobs, finish_reason: finish }] })
+  }
+  const text = piece(1, 'B') + piece(0, 'a') + piece(1, 'C', 'length') + piece(0, 'b', 'stop') + END
+  const answer = (index: number, tokens: string[], finish: string) => ({
+    index,
+    message: { role: 'assistant', content: tokens.join('') },
+    logprobs: { content: tokens.map((token) => ({ token, logprob: -1 })) },
+    finish_reason: finish,
+  })
+  expect(gathered(text)).toMatchObject({
+    choices: [answer(0, ['a', 'b'], 'stop'), answer(1, ['B', 'C'], 'length')],
+  })
+})
+
 test('an error in its middle is the answer, and half an answer is none', () => {
   const error = { message: 'busy', code: 'limit_requests' }
   expect(gathered(chunk({ content: 'Forty' }) + event({ error }))).toEqual({ error })

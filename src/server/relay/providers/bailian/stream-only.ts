@@ -2,11 +2,13 @@ import type { ChatEvent } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { serverSentEvents } from '../../dialect/wire.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { choiceIndex } from '../../openai/openai-chunk.ts'
 import { OpenaiStreamReader } from '../../openai/read-answer.ts'
 import { SseReader } from '../../openai/sse.ts'
 import { OpenaiStream } from '../../openai/stream-outcome.ts'
 import { StepFailed } from '../../transport/upstream-steps.ts'
+import { textOr } from '../members.ts'
 import { gathered } from '../rewritten.ts'
 
 /**
@@ -38,9 +40,11 @@ export function gatheredCompletion(bytes: Buffer): JsonRecord {
     const chunk = stream.read(event)
     stream.see(chunk)
     if (chunk.error !== undefined) return { error: chunk.error }
-    if (chunk.value !== null) answer.head ??= chunk.value
+    if (chunk.value === null) continue
+    answer.head ??= chunk.value
     answer.usage = chunk.usage ?? answer.usage
-    for (const piece of chunk.value === null ? [] : reader.read(chunk.value)) answer.add(piece)
+    for (const piece of reader.read(chunk.value)) answer.add(piece)
+    answer.addBeside(chunk.value)
   }
   const outcome = stream.outcome('end')
   if (outcome !== 'clean' && outcome !== 'usage-missing') throw new StepFailed('cut')
@@ -57,10 +61,42 @@ const FINISHES = {
 class Gathered {
   head: JsonRecord | null = null
   usage: unknown = undefined
+  private readonly choices = new Map<number, GatheredChoice>()
+
+  add(event: ChatEvent): void {
+    if ('choice' in event) this.choice(event.choice).add(event)
+  }
+
+  /** What there are no events for. */
+  addBeside(chunk: JsonRecord): void {
+    for (const choice of arrayOr(chunk.choices).map(recordOr)) {
+      this.choice(choiceIndex(choice)).addBeside(choice)
+    }
+  }
+
+  completion(): JsonRecord {
+    const { id, created, model } = this.head ?? {}
+    const choices = [...this.choices]
+      .toSorted(([one], [other]) => one - other)
+      .map(([index, choice]) => ({ index, ...choice.completion() }))
+    const head = { id, object: 'chat.completion', created, model, choices }
+    return this.usage === undefined ? head : { ...head, usage: this.usage }
+  }
+
+  private choice(index: number): GatheredChoice {
+    const choice = this.choices.get(index) ?? new GatheredChoice()
+    this.choices.set(index, choice)
+    return choice
+  }
+}
+
+class GatheredChoice {
   private content = ''
   private thought = ''
   private finish: keyof typeof FINISHES = 'stop'
   private readonly calls: { id: string; name: string; text: string }[] = []
+  private sound: JsonRecord | null = null
+  private readonly probabilities: unknown[] = []
 
   add(event: ChatEvent): void {
     switch (event.kind) {
@@ -85,17 +121,29 @@ class Gathered {
     }
   }
 
+  addBeside({ delta, logprobs }: JsonRecord): void {
+    this.probabilities.push(...arrayOr(recordOr(logprobs).content))
+    const { audio } = recordOr(delta)
+    if (!isRecord(audio)) return
+    const { data, transcript } = this.sound ?? {}
+    this.sound = {
+      ...this.sound,
+      ...audio,
+      data: textOr(data) + textOr(audio.data),
+      transcript: textOr(transcript) + textOr(audio.transcript),
+    }
+  }
+
   completion(): JsonRecord {
-    const { id, created, model } = this.head ?? {}
     const message = {
       role: 'assistant',
       content: this.content,
       ...(this.thought === '' ? {} : { reasoning_content: this.thought }),
       ...(this.calls.length === 0 ? {} : { tool_calls: this.toolCalls() }),
+      ...present({ audio: this.sound }),
     }
-    const choice = { index: 0, message, finish_reason: FINISHES[this.finish] }
-    const head = { id, object: 'chat.completion', created, model, choices: [choice] }
-    return this.usage === undefined ? head : { ...head, usage: this.usage }
+    const logprobs = this.probabilities.length === 0 ? null : { content: this.probabilities }
+    return { message, ...present({ logprobs }), finish_reason: FINISHES[this.finish] }
   }
 
   private toolCalls(): JsonRecord[] {

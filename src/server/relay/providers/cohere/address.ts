@@ -1,6 +1,7 @@
 import { channelType } from '../../../../contract/channel-types.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
+import { documentEdits } from '../../rerank/documents.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 
 /** Source: Cohere's API reference, v2: "Chat", "Embed" and "Rerank". */
@@ -26,5 +27,8 @@ export const cohereHeaders = ({ key }: ProviderChannel): Record<string, string> 
 /** Models that rank, and do nothing else. */
 export const isRanking = (model: string): boolean => model.startsWith('rerank-')
 
-/** The second version gives documents back to nobody, and refuses the question. */
-export const rankingEdits = (_body: ScannedBody): MemberEdit[] => [{ remove: 'return_documents' }]
+/** The second version takes texts alone, gives them back to nobody, and refuses the question. */
+export const rankingEdits = (body: ScannedBody): MemberEdit[] => [
+  ...documentEdits(body),
+  { remove: 'return_documents' },
+]

@@ -14,6 +14,11 @@ import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText, resultText } from '../members.ts'
 
+/**
+ * How other gateways' users ask for an answer with a search of the web, which went with the first
+ * version. Source: Cohere, "Migrating From API v1 to API v2", `connectors`.
+ */
+const SEARCHES = /-internet$/
 const STOPS_MAX = 5
 /** Tokens of thought that an effort stands for. */
 const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24_576, max: 31_000 }
@@ -23,6 +28,7 @@ const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24
  * users' names are left behind: it knows neither.
  */
 export function writeCohereRequest(request: ChatRequest, to: Target): JsonRecord {
+  if (SEARCHES.test(to.model)) throw unsupportedField('model')
   refuseTheUnsayable(request)
   return {
     model: to.model,

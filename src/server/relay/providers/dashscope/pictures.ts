@@ -31,6 +31,9 @@ import { failedTask, inOpenaisWords } from './errors.ts'
 export const drawsAtOnce = (model: string): boolean =>
   /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model)
 
+/** Before the names of open models, by which One API sells them; DashScope does not have it. */
+const OWN_PREFIX = /^ali-(?=stable-diffusion)/
+
 /** Members that change nothing about a picture. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('user stream partial_images'.split(' '))
 
@@ -47,7 +50,7 @@ export function pictureEdits(body: ScannedBody, { model }: ProviderCall): Member
     ? { messages: [{ role: 'user', content: [{ text: prompt }] }] }
     : present({ prompt, negative_prompt: negative })
   return rewritten(asked, {
-    model: name,
+    model: wordOf(name).replace(OWN_PREFIX, ''),
     input,
     parameters: {
       ...parameters,
@@ -125,11 +128,15 @@ function askAbout(request: UpstreamRequest, id: string): UpstreamRequest {
   }
 }
 
-/** Some of several may have failed. */
+/** Some of several may have failed; older models give the picture itself. */
 const addressesOfTask = ({ results }: JsonRecord): string[] =>
   arrayOr(results)
-    .map((result) => textOr(recordOr(result).url))
+    .map(recordOr)
+    .map(({ url, b64_image: bytes }) => textOr(url) || inlineAddress(textOr(bytes)))
     .filter(Boolean)
+
+const inlineAddress = (bytes: string): string =>
+  bytes === '' ? '' : `data:image/png;base64,${bytes}`
 
 const addressesInChoices = ({ choices }: JsonRecord): string[] =>
   arrayOr(choices)

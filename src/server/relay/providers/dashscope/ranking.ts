@@ -1,7 +1,7 @@
-import { invalidField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { documentText } from '../../rerank/documents.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import { jsonAnswer, membersOf, recordIn, rewritten } from '../rewritten.ts'
 import { inOpenaisWords } from './errors.ts'
@@ -25,16 +25,9 @@ export function rankingEdits(body: ScannedBody): MemberEdit[] {
   )
   return rewritten(asked, {
     model,
-    input: { query, documents: arrayOr(documents).map(textOf) },
+    input: { query, documents: arrayOr(documents).map(documentText) },
     parameters: present(parameters),
   })
-}
-
-/** Documents are texts, or objects with one. */
-function textOf(document: unknown): string {
-  if (typeof document === 'string') return document
-  if (isRecord(document) && typeof document.text === 'string') return document.text
-  throw invalidField('documents')
 }
 
 export const rankingWalk: Walk = async (steps, request) => {

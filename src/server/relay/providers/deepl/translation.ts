@@ -3,10 +3,12 @@ import type { ChatRequest, UserPart } from '../../canonical/chat-request.ts'
 import { missingField, unsupportedField } from '../../canonical/reading.ts'
 import {
   checkedFigures,
+  countedUsage,
   NO_FIGURES,
   NO_USAGE,
   usageOfParts,
   usageRefused,
+  type TokenUsage,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, Target } from '../../dialect/dialect.ts'
@@ -35,6 +37,10 @@ export function writeDeeplRequest(request: ChatRequest, to: Target): JsonRecord 
     ...(formality === null ? {} : { formality: `prefer_${formality}` }),
   }
 }
+
+/** What DeepL bills: code points of what is translated, for which prompt tokens stand. */
+export const charactersIn = (request: ChatRequest): TokenUsage =>
+  countedUsage([...lastWords(request)].length, 0)
 
 function lastWords({ messages }: ChatRequest): string {
   const last = messages.findLast(({ role }) => role === 'user')
@@ -87,7 +93,6 @@ function readCharacters(answer: JsonRecord, tokensMax: number): UsageReading {
   return usageOfParts({ ...NO_FIGURES, freshTokens }, tokensMax)
 }
 
-/** For an upstream that does not say what it bills: its words, counted as a prompt would be. */
 export const textsOfTranslation = (answer: JsonRecord): DeltaText[] =>
   translationsIn(answer).flatMap(({ text }) =>
     textOr(text) === '' ? [] : [{ lane: 0, text: textOr(text) }],

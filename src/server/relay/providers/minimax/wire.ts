@@ -1,4 +1,4 @@
-import { eventOf, serverSentEvents, type EventReader, type Wire } from '../../dialect/wire.ts'
+import { changedEvents, eventOf, serverSentEvents, type Wire } from '../../dialect/wire.ts'
 import { arrayOr, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
 import type { SseEvent } from '../../openai/sse.ts'
 
@@ -8,24 +8,7 @@ import type { SseEvent } from '../../openai/sse.ts'
  * stumble over one without; they get an empty one. Source: MiniMax's API reference,
  * "ChatCompletion v2".
  */
-export const minimaxWire: Wire = { ...serverSentEvents, reader: () => new MinimaxReader() }
-
-class MinimaxReader implements EventReader {
-  private readonly events = serverSentEvents.reader()
-
-  push(chunk: Buffer): SseEvent[] {
-    return this.events.push(chunk).map(withDelta)
-  }
-
-  end(): SseEvent | null {
-    const event = this.events.end()
-    return event === null ? null : withDelta(event)
-  }
-
-  get fault(): string | null {
-    return this.events.fault
-  }
-}
+export const minimaxWire: Wire = changedEvents(serverSentEvents, withDelta)
 
 const MESSAGE = '"message"'
 

@@ -76,14 +76,18 @@ function finishOf({ done_reason }: JsonRecord, hasCalls: boolean): Finish {
 }
 
 /**
- * A prompt that was kept from the call before may be left out of the figures, which are then no
- * figures: it is counted here. Embeddings produce nothing.
+ * A prompt that was kept from the call before may be left out of the figures: it is counted here.
+ * Embeddings produce nothing.
  */
 function readOllamaUsage(answer: JsonRecord, tokensMax: number): UsageReading {
   const { prompt_eval_count: prompt, eval_count: completion } = answer
   const figures = checkedFigures({ prompt, completion }, () => tokensMax)
   if (typeof figures === 'string') return usageRefused(figures)
-  if (figures.prompt === null) return figures.completion === null ? NO_USAGE : usageRefused('shape')
+  if (figures.prompt === null) {
+    const { completion: completionTokens } = figures
+    if (!completionTokens) return NO_USAGE
+    return { usage: null, fault: 'shape', notes: [], completionTokens }
+  }
   if (figures.completion === null && !Array.isArray(answer.embeddings)) return usageRefused('shape')
   const parts = { freshTokens: figures.prompt, answerTokens: figures.completion ?? 0 }
   return usageOfParts({ ...NO_FIGURES, ...parts }, tokensMax)

@@ -13,6 +13,7 @@ import {
   recordIn,
   rewritten,
   takenOut,
+  unusable,
   WANTED,
   withBody,
 } from '../rewritten.ts'
@@ -94,6 +95,7 @@ export const drawn =
     const failure = failureOf(prediction)
     if (failure !== undefined) return jsonAnswer({ error: failure })
     const addresses = addressesIn(prediction.output)
+    if (addresses.length === 0) return unusable('no picture was made')
     const askFor = (address: string): UpstreamRequest | null => fileOf(request, address)
     const data = await picturesAt(steps, addresses, { wanted, askFor })
     return jsonAnswer({ created: createdSeconds(prediction), data })

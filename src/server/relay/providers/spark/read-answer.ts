@@ -14,6 +14,7 @@ import type { EventReport } from '../followed-stream.ts'
 import { madeId, textOr } from '../members.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
 import { statedError } from '../stated-error.ts'
+import { sparkStatuses } from './statuses.ts'
 
 /**
  * Spark's frames. A whole answer is its frames put together (`joinedFrames`), which is a frame too.
@@ -73,40 +74,12 @@ const finishOf = (hasCall: boolean): Finish => ({
 const readSparkUsage = ({ payload }: JsonRecord, tokensMax: number): UsageReading =>
   readUsage(recordOr(recordOr(payload).usage).text, tokensMax)
 
-const STATUSES: Readonly<Record<number, number>> = {
-  10_003: 400,
-  10_004: 400,
-  10_005: 400,
-  10_006: 429,
-  10_007: 429,
-  10_008: 503,
-  10_009: 503,
-  10_010: 503,
-  10_011: 503,
-  10_012: 500,
-  10_013: 400,
-  10_014: 400,
-  10_015: 403,
-  10_016: 403,
-  10_019: 400,
-  10_110: 503,
-  10_163: 400,
-  10_222: 503,
-  10_223: 503,
-  10_313: 401,
-  10_907: 400,
-  11_200: 403,
-  11_201: 429,
-  11_202: 429,
-  11_203: 429,
-}
-
 const OTHER_STATUS = 502
 
 function errorIn(frame: JsonRecord): unknown {
   const { code, message } = recordOr(frame.header)
   if (isFine(code)) return undefined
-  return statedError(STATUSES[Number(wordOf(code))] ?? OTHER_STATUS, code, textOr(message))
+  return statedError(sparkStatuses[Number(wordOf(code))] ?? OTHER_STATUS, code, textOr(message))
 }
 
 export function lookAtSpark(bytes: Buffer, tokensMax: number): AnswerReading {

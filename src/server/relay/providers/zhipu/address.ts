@@ -2,6 +2,9 @@ import { channelType } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
+import type { Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { answerWalk } from './finish.ts'
 
 /**
  * Zhipu's fourth API is OpenAI's dialect at an address of its own, and takes the key as it is.
@@ -27,9 +30,17 @@ export function zhipuUrl(channel: ProviderChannel, { task }: ProviderCall): stri
   return (/\/v\d+$/.test(base) ? base : `${base}/api/paas/v4`) + path
 }
 
+/** Streams are put into OpenAI's words by their wire. */
+export const zhipuVia = (_channel: ProviderChannel, { task, isStream }: ProviderCall): Via | null =>
+  task === 'chat' && !isStream ? inSteps(answerWalk) : null
+
 const TOP_P_MIN = 0.01
 
-/** Zhipu's figures end at 1, and it says "always the likeliest" by a word. */
+/**
+ * Zhipu's figures end at 1, which is one of them and the default of newer models, and it says
+ * "always the likeliest" by a word. Source: Zhipu's API reference, "Chat completion",
+ * `temperature`, `top_p`, `do_sample`.
+ */
 export function zhipuEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []
   const temperature = memberValue(body, 'temperature')
