@@ -75,6 +75,13 @@ export const callErrors = {
     zh: '请求体超过 {limit} MB 的上限',
     en: 'The request body is larger than the limit of {limit} MB',
   },
+  body_slow: {
+    status: 408,
+    real: true,
+    code: 'request_timeout',
+    zh: '请求体未在 {limit} 秒内发送完',
+    en: 'The request body did not arrive within {limit} seconds',
+  },
   not_found: { status: 404, zh: '没有找到该记录', en: 'No such record' },
   path_unknown: {
     status: 404,

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { addressKey, clientAddress, isTrustedProxy, parseTrustedProxies } from './client-address.ts'
+import {
+  addressKey,
+  clientAddress,
+  isHttps,
+  isTrustedProxy,
+  parseTrustedProxies,
+} from './client-address.ts'
 
 const nobody = parseTrustedProxies([])
 const proxies = parseTrustedProxies(['10.0.0.0/8', '192.168.1.5', '2001:db8::/32', '::1'])
@@ -28,6 +34,9 @@ describe('the caller’s address', () => {
     ['the first proxy’s, when all are proxies', '10.0.0.1', '10.0.0.9, 10.0.0.8', '10.0.0.9'],
     ['not what others claim', '203.0.113.9', '1.2.3.4', '203.0.113.9'],
     ['not the neighbour of a proxy', '192.168.1.6', '1.2.3.4', '192.168.1.6'],
+    ['without its port', '10.0.0.1', '6.6.6.6, 1.2.3.4:4711, 10.0.0.2:80', '1.2.3.4'],
+    ['without its port, IPv6', '10.0.0.1', '[2606:4700::1]:4711', '2606:4700::1'],
+    ['without brackets', '10.0.0.1', '[2606:4700::1]', '2606:4700::1'],
     ['with spaces around', '10.0.0.1', '  1.2.3.4  ', '1.2.3.4'],
   ])('is %s', (_what, peer, forwarded, address) => {
     expect(clientAddress(peer, forwarded, proxies)).toBe(address)
@@ -48,6 +57,25 @@ test('a proxy is one by its address', () => {
   expect(isTrustedProxy('::ffff:10.1.1.1', proxies)).toBe(true)
   expect(isTrustedProxy('11.1.1.1', proxies)).toBe(false)
   expect(isTrustedProxy(undefined, proxies)).toBe(false)
+})
+
+test('a block of mapped addresses is one of IPv4', () => {
+  const mapped = parseTrustedProxies(['::ffff:127.0.0.0/104'])
+  expect(isTrustedProxy('127.0.0.1', mapped)).toBe(true)
+  expect(isTrustedProxy('::ffff:127.9.9.9', mapped)).toBe(true)
+  expect(isTrustedProxy('128.0.0.1', mapped)).toBe(false)
+})
+
+test.each([
+  ['https', true],
+  ['HTTPS', true],
+  ['https, http', true],
+  ['http, https', false],
+  ['http', false],
+  ['', false],
+  [undefined, false],
+])('the caller came by TLS, as proxies tell: %j is %j', (told, isSecure) => {
+  expect(isHttps(told)).toBe(isSecure)
 })
 
 describe('limits count', () => {

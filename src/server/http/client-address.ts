@@ -8,10 +8,20 @@ export type TrustedProxies = readonly Block[]
 /** Parses addresses and CIDR blocks; throws on the first that is neither. */
 export function parseTrustedProxies(list: readonly string[]): TrustedProxies {
   return list.map((item): Block => {
-    if (ipaddr.isValidCIDR(item)) return ipaddr.parseCIDR(item)
+    if (ipaddr.isValidCIDR(item)) return unmapped(ipaddr.parseCIDR(item))
     const address = ipaddr.process(item)
     return [address, address.kind() === 'ipv4' ? 32 : 128]
   })
+}
+
+/** Bits of an IPv6 address before the IPv4 address that is mapped into it. */
+const MAPPED_BITS = 96
+
+/** `::ffff:10.0.0.0/104` is `10.0.0.0/8`. */
+function unmapped([address, bits]: Block): Block {
+  const isMapped =
+    address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= MAPPED_BITS
+  return isMapped ? [address.toIPv4Address(), bits - MAPPED_BITS] : [address, bits]
 }
 
 /**
@@ -25,7 +35,7 @@ export function clientAddress(
 ): string {
   let address = plain(peer ?? '')
   if (trusted.length === 0 || forwardedFor === undefined) return address
-  const hops = forwardedFor.split(',').map((hop) => plain(hop.trim()))
+  const hops = forwardedFor.split(',').map((hop) => plain(withoutPort(hop.trim())))
   while (isTrusted(address, trusted)) {
     const previous = hops.pop()
     if (previous === undefined || !ipaddr.isValid(previous)) break
@@ -33,6 +43,13 @@ export function clientAddress(
   }
   return address
 }
+
+/**
+ * Some proxies write `203.0.113.9:4711` and `[2001:db8::7]:4711`. Source: Microsoft, "Application
+ * Gateway: modifications to the request".
+ */
+const withoutPort = (hop: string): string =>
+  hop.replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
 
 /** `::ffff:127.0.0.1` is `127.0.0.1`. */
 const plain = (address: string): string =>
@@ -43,6 +60,10 @@ const plain = (address: string): string =>
 /** Whether a socket's peer is one of the proxies whose headers count. */
 export const isTrustedProxy = (peer: string | undefined, trusted: TrustedProxies): boolean =>
   isTrusted(plain(peer ?? ''), trusted)
+
+/** What `X-Forwarded-Proto` says of the way between the caller and the first of the proxies. */
+export const isHttps = (forwardedProto: string | undefined): boolean =>
+  forwardedProto?.split(',', 1)[0]?.trim().toLowerCase() === 'https'
 
 function isTrusted(address: string, trusted: TrustedProxies): boolean {
   if (!ipaddr.isValid(address)) return false

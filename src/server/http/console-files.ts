@@ -7,6 +7,7 @@ import path from 'node:path'
 import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { addressKey } from './client-address.ts'
+import { unescapedPath } from './request-head.ts'
 import { API_POLICY, consolePolicy } from './security-headers.ts'
 
 const ASSETS = 'assets/'
@@ -55,7 +56,7 @@ export async function serveConsole(
     })
   }
   server.setNotFoundHandler(async (request, reply) => {
-    const url = request.url.split('?')[0] ?? '/'
+    const url = unescapedPath(request.url.split('?')[0] ?? '/')
     if (isApiPath(url, app.config.BASE_PATH)) {
       reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
       return reply.code(404).send(unknownPath(request))

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { ping } from '../db/setting-store.ts'
@@ -6,31 +7,54 @@ import { sameText } from '../secrets.ts'
 
 const LOOPBACK = /^(127\.|::1$)/
 
+/** Monitors ask with either method. */
+const EITHER = { exposeHeadRoute: true }
+
 /** For those who run the server: liveness, readiness, metrics. */
 export function mountOperations(
   server: FastifyInstance,
   app: App,
   { metrics, isStopping }: { metrics: Registry; isStopping: () => boolean },
 ): void {
-  server.get('/healthz', async (_request, reply) => reply.type('text/plain').send('ok'))
-  server.get('/readyz', async (_request, reply) => {
+  server.get('/healthz', EITHER, async (_request, reply) => reply.type('text/plain').send('ok'))
+  server.get('/readyz', EITHER, async (_request, reply) => {
     reply.type('text/plain')
     if (isStopping()) return reply.code(503).send('stopping')
     try {
-      await ping(app.database.read)
+      await inTime(ping(app.database.read))
       return reply.send('ready')
     } catch (error) {
       app.trace.error({ err: error }, 'the database does not answer')
       return reply.code(503).send('the database does not answer')
     }
   })
-  server.get('/metrics', async (request, reply) => {
+  server.get('/metrics', EITHER, async ({ raw, headers }, reply) => {
     const token = app.config.METRICS_TOKEN
-    const bearer = (request.headers.authorization ?? '').replace(/^Bearer /, '')
+    const bearer = (headers.authorization ?? '').replace(/^Bearer /, '')
     const allowed =
-      LOOPBACK.test(app.addressOf(request.raw)) || (token !== undefined && sameText(bearer, token))
+      (LOOPBACK.test(app.addressOf(raw)) && !isPassedOn(headers)) ||
+      (token !== undefined && sameText(bearer, token))
     if (!allowed)
       return reply.code(403).type('text/plain').send('METRICS_TOKEN is needed from here')
     return reply.type(metrics.contentType).send(await metrics.metrics())
   })
+}
+
+const PASSED_ON = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip']
+
+/** Whether a proxy says that it speaks for somebody else; it may stand on this machine itself. */
+const isPassedOn = (headers: IncomingHttpHeaders): boolean =>
+  PASSED_ON.some((name) => headers[name] !== undefined)
+
+/** Sooner than those who ask give up themselves. */
+const READY_TIMEOUT_MS = 3000
+
+/** A database that hangs says nothing, not even that it fails. */
+function inTime(asked: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new Error(`nothing within ${READY_TIMEOUT_MS} ms`)),
+    READY_TIMEOUT_MS,
+  )
+  return Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
 }

@@ -2,6 +2,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { AppError } from '../app-error.ts'
 import { endSlowBody } from './slow-body.ts'
 
 const TIMEOUT_MS = 50
@@ -9,7 +10,10 @@ const ANSWER_AFTER_MS = 150
 
 let port: number
 const server = http.createServer((request, response) => {
-  endSlowBody(request, TIMEOUT_MS)
+  const refuse = ({ status }: AppError): void => {
+    response.writeHead(status, { Connection: 'close' }).end('too slow')
+  }
+  endSlowBody(request, refuse, TIMEOUT_MS)
   request.resume().on('end', () => setTimeout(() => response.end('done'), ANSWER_AFTER_MS))
 })
 beforeAll(async () => {
@@ -32,8 +36,8 @@ async function answerTo(body: string): Promise<string> {
   return answer
 }
 
-test('whoever stops in the middle of a body is left', async () => {
-  expect(await answerTo('ab')).toBe('')
+test('whoever stops in the middle of a body is told so and left', async () => {
+  expect(await answerTo('ab')).toMatch(/^HTTP\/1.1 408 .*too slow/s)
 })
 
 test('whoever waits for an answer is not', async () => {

@@ -20,8 +20,11 @@ import type { TokenCounter } from './count/count-tokens.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import { dialects } from './dialect/dialects.ts'
+import type { Metering } from './dialect/metering.ts'
 import { isGivenAway, type Ending } from './ending/ending.ts'
 import type { RelayError } from './relay-error.ts'
+import type { ChatOnly } from './responses/chat-only.ts'
+import { dropRest } from './transport/request-body.ts'
 
 /** What the parts of the relay share. */
 export interface RelayParts {
@@ -32,6 +35,7 @@ export interface RelayParts {
   health: ChannelHealth
   liveStatus: LiveStatus
   keys: KeyTurns
+  chatOnly: ChatOnly
   egress: Egress
   counter: TokenCounter
   captures: Captures
@@ -102,6 +106,8 @@ export interface Charge {
   caller: Caller
   channel: RoutableChannel
   price: Price
+  /** How the call is measured that has this price; absent: by its text alone. */
+  metering?: Metering
   requestedModel: string
   /** The name that was sent upstream. */
   modelName: string
@@ -226,8 +232,22 @@ export function sendError(call: RelayCall, error: RelayError): void {
   }
   const body = dialects[call.dialect].errorBody(error, call.requestId)
   if (error.retryAfter !== undefined) call.headers.push('Retry-After', error.retryAfter)
-  if (error.status === 413) call.headers.push('Connection', 'close')
   sendText(call, error.status, body)
+}
+
+/**
+ * Answers with an error while the client may still be sending, and ends the connection: not before
+ * the body, of which `bytesMax` is allowed, has ended or enough of it was dropped. Most clients
+ * read no answer before they have sent everything, and one that is reset while it sends never reads
+ * it.
+ */
+export function sendErrorInBody(call: RelayCall, error: RelayError, bytesMax: number): void {
+  const { request, response } = call
+  call.headers.push('Connection', 'close')
+  const body = dialects[call.dialect].errorBody(error, call.requestId)
+  writeHead(call, error.status, textHeaders(body))
+  response.write(body)
+  dropRest(request, bytesMax, () => response.end())
 }
 
 export function sendJson(call: RelayCall, value: unknown): void {
@@ -236,14 +256,16 @@ export function sendJson(call: RelayCall, value: unknown): void {
 
 /** JSON that is text already. */
 export function sendText(call: RelayCall, status: number, body: string): void {
-  writeHead(call, status, [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-  ])
+  writeHead(call, status, textHeaders(body))
   call.response.end(body)
 }
+
+const textHeaders = (body: string): string[] => [
+  'Content-Type',
+  'application/json; charset=utf-8',
+  'Content-Length',
+  String(Buffer.byteLength(body)),
+]
 
 /**
  * Writes the head of an answer: what every answer carries, then these, names and values in turn. A

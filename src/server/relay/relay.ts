@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { languageOf } from '../../contract/errors.ts'
+import { languageOf, type ErrorCode } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
 import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
 import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
 import { unknownPath } from '../http/console-files.ts'
+import { unescapedPath } from '../http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { createFailureCounts } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
@@ -29,6 +30,7 @@ import { proxyCallOf } from './proxy/proxy-place.ts'
 import {
   credentialOf,
   sendError,
+  sendErrorInBody,
   sendText,
   writeHead,
   type RelayCall,
@@ -38,6 +40,7 @@ import { ownError } from './relay-error.ts'
 import { isKnownButMissing } from './openai/surfaces.ts'
 import { countTokens } from './count/count-call.ts'
 import { decodedName, dialectOfPath, surfaceOf } from './dialect/surfaces.ts'
+import { createChatOnly } from './responses/chat-only.ts'
 import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
 import { relayText } from './text-call.ts'
 import { forecastOf } from './trace/forecast.ts'
@@ -59,6 +62,9 @@ export interface Relay {
 }
 
 export const isRelayPath = (url: string): boolean =>
+  isPlainRelayPath(url) || (url.includes('%') && isPlainRelayPath(unescapedPath(url)))
+
+const isPlainRelayPath = (url: string): boolean =>
   url.startsWith('/v1/') ||
   url.startsWith('/dashboard/billing/') ||
   /^\/v1(?:beta|alpha)?(?:[/?]|$)/.test(url)
@@ -85,6 +91,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     health: createChannelHealth(app.clock),
     liveStatus: createLiveStatus(app),
     keys: createKeyTurns(() => app.clock.nowSeconds(), trialDelaySeconds(0), keyTrials(app)),
+    chatOnly: createChatOnly(() => app.clock.monotonicMs()),
     egress: createEgress({
       allowPrivate: app.config.EGRESS_ALLOW_PRIVATE,
       proxy: app.config.RELAY_PROXY,
@@ -156,7 +163,7 @@ async function untilEmpty(running: Slots<RelayCall>, limitMs: number): Promise<v
 function beginCall(app: App, request: IncomingMessage, response: ServerResponse): RelayCall {
   const url = request.url ?? '/'
   const query = url.indexOf('?')
-  const path = plainPath(query < 0 ? url : url.slice(0, query))
+  const path = plainPath(unescapedPath(query < 0 ? url : url.slice(0, query)))
   const requestId = newRequestId(app.clock.nowMs())
   const dialect = dialectOfPath(path)
   // Anthropic's clients tell it their users, from the header that they know.
@@ -273,6 +280,9 @@ function sendUnknownPath(call: RelayCall): void {
   sendText(call, 404, JSON.stringify(unknownPath(call.request)))
 }
 
+/** Refusals of a body that its client may be in the middle of. */
+const BODY_UNREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['body_too_large', 'body_slow'])
+
 function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {
   if (error instanceof EgressRefused) {
     sendError(call, ownError(new AppError('upstream_unreachable'), call.language))
@@ -282,5 +292,9 @@ function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): vo
   if (known.code === 'internal') {
     app.trace.error({ err: error, requestId: call.requestId, path: call.path }, 'a call failed')
   }
-  if (!call.isGone) sendError(call, ownError(known, call.language))
+  if (call.isGone) return
+  const said = ownError(known, call.language)
+  if (BODY_UNREAD.has(known.code) && !call.request.complete) {
+    sendErrorInBody(call, said, app.config.MAX_BODY_MB * 1024 * 1024)
+  } else sendError(call, said)
 }

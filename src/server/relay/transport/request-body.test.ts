@@ -95,6 +95,21 @@ describe('a body that is there before it is read', () => {
   })
 })
 
+test('a body that does not come is refused, and what came of it is dropped', async () => {
+  const refused = Promise.withResolvers<unknown>()
+  const server = http.createServer((request) => {
+    readBody(request, MEBIBYTE, 50).catch(refused.resolve)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  const { port } = server.address() as net.AddressInfo
+  const socket = net.connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab')
+  expect(await refused.promise).toMatchObject({ code: 'body_slow', status: 408 })
+  socket.destroy()
+  server.close()
+})
+
 describe('a packed body', () => {
   const packers: [string, (bytes: Buffer) => Buffer][] = [
     ['gzip', zlib.gzipSync],
@@ -194,6 +209,45 @@ describe('a large body', () => {
     pour()
     expect(await promise).toBe(413)
     call.destroy()
+  })
+
+  /** Sends everything before it reads anything, as many clients do. */
+  function sendThenRead(body: Buffer): Promise<string> {
+    const { hostname, port } = new URL(setup.url)
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    const socket = net.connect(Number(port), hostname)
+    let answer = ''
+    socket.on('error', reject)
+    socket.on('end', () => resolve(answer))
+    const head = `Host: a\r\nAuthorization: Bearer ${client.key}\r\nContent-Length: ${body.length}`
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n`)
+    socket.write(body, () => {
+      setTimeout(() => socket.on('data', (part: Buffer) => (answer += part.toString())), 100)
+    })
+    return promise
+  }
+
+  test('is refused so that whoever sends it all first can read why', async () => {
+    for (let count = 0; count < 4; count += 1) {
+      const answer = await sendThenRead(Buffer.from(padded(2 * MAX_MB * MEBIBYTE)))
+      expect(answer).toMatch(/^HTTP\/1.1 413 .*"code":"request_too_large"/s)
+    }
+  })
+
+  test('that does not end is not read for ever', async () => {
+    const { hostname, port } = new URL(setup.url)
+    const socket = net.connect(Number(port), hostname)
+    const head = `Host: a\r\nAuthorization: Bearer ${client.key}\r\nTransfer-Encoding: chunked`
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n`)
+    const piece = Buffer.from(`${MEBIBYTE.toString(16)}\r\n${'a'.repeat(MEBIBYTE)}\r\n`)
+    const pour = (error?: Error | null): void => {
+      if (error === undefined || error === null) socket.write(piece, pour)
+    }
+    socket.on('error', () => {})
+    pour()
+    await new Promise((resolve) => socket.on('close', resolve))
+    // Of what was sent the system holds some megabytes that nobody has read.
+    expect(socket.bytesWritten).toBeLessThan(24 * MEBIBYTE)
   })
 })
 

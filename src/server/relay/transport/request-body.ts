@@ -9,8 +9,12 @@ const BODY_TIMEOUT_MS = 120_000
  * Reads a relayed request's body, inflated if it came compressed; both sizes are bounded by
  * `bytesMax`.
  */
-export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const raw = await collect(request, bytesMax)
+export async function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  timeoutMs = BODY_TIMEOUT_MS,
+): Promise<Buffer> {
+  const raw = await collect(request, bytesMax, timeoutMs)
   const encoding = request.headers['content-encoding']
   if (encoding === undefined || raw.length === 0) return raw
   const inflated = await inflate(raw, encoding, bytesMax)
@@ -25,12 +29,16 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
 const tooLarge = (bytesMax: number): AppError =>
   new AppError('body_too_large', { limit: Math.round(bytesMax / 1024 / 1024) })
 
-async function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+async function collect(
+  request: IncomingMessage,
+  bytesMax: number,
+  timeoutMs: number,
+): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > bytesMax) throw tooLarge(bytesMax)
   // Most bodies come in one packet with their head and are there by now.
   const isThere = request.complete || (declared > 0 && request.readableLength === declared)
-  const body = isThere ? allThere(request) : await collectLater(request, bytesMax)
+  const body = isThere ? allThere(request) : await collectLater(request, bytesMax, timeoutMs)
   if (body.length > bytesMax) throw tooLarge(bytesMax)
   return body
 }
@@ -46,19 +54,55 @@ function allThere(request: IncomingMessage): Buffer {
 /** Without an encoding a stream gives bytes. */
 const pieceOf = (request: IncomingMessage): Buffer | null => request.read() as Buffer | null
 
-function collectLater(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+/** Milliseconds for which more of a refused body is taken. */
+const DROP_TIMEOUT_MS = 5000
+
+/**
+ * Reads on in a refused body and keeps nothing. Calls `done` when it has ended, its client has
+ * gone, a few seconds have passed, or twice of what is allowed has come.
+ */
+export function dropRest(request: IncomingMessage, bytesMax: number, done: () => void): void {
+  const isAnnounced = request.headers['content-length'] !== undefined
+  // Of one that announced its length nothing has been read before.
+  let left = isAnnounced ? 2 * bytesMax : bytesMax
+  const drop = (chunk: Buffer): void => {
+    left -= chunk.length
+    if (left < 0) finish()
+  }
+  const finish = (): void => {
+    clearTimeout(timer)
+    request.off('data', drop).off('end', finish).off('close', finish).pause()
+    done()
+  }
+  const timer = setTimeout(finish, DROP_TIMEOUT_MS)
+  request.on('data', drop).on('end', finish).on('close', finish).resume()
+  if (request.destroyed) finish()
+}
+
+function collectLater(
+  request: IncomingMessage,
+  bytesMax: number,
+  timeoutMs: number,
+): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let length = 0
   let hasEnded = false
-  const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
+  /** What comes from now on is nobody's, and what has come need not be kept. */
+  const refuse = (error: AppError): void => {
+    hasEnded = true
+    clearTimeout(timer)
+    request.removeAllListeners('data').pause()
+    chunks.length = 0
+    reject(error)
+  }
+  const timer = setTimeout(() => {
+    refuse(new AppError('body_slow', { limit: timeoutMs / 1000 }))
+  }, timeoutMs)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
     if (length > bytesMax) {
-      clearTimeout(timer)
-      request.removeAllListeners('data')
-      request.pause()
-      reject(tooLarge(bytesMax))
+      refuse(tooLarge(bytesMax))
       return
     }
     chunks.push(chunk)

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+forEachDatabase('for those who run the server', (open) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer(open, {
+      GLOBAL_WEB_RATE_LIMIT: '1',
+      TRUSTED_PROXIES: '127.0.0.1',
+      METRICS_TOKEN: 'a-watcher-of-this',
+    })
+  })
+  afterAll(() => server.close())
+
+  test.each(['/healthz', '/readyz', '/metrics'])(
+    '%s answers HEAD as it answers GET',
+    async (path) => {
+      for (let count = 0; count < 3; count += 1) {
+        const [head, get] = [await server.call('HEAD', path), await server.call('GET', path)]
+        expect([head.status, head.text]).toEqual([200, ''])
+        expect(head.headers['content-type']).toBe(get.headers['content-type'])
+      }
+    },
+  )
+
+  test('a database that hangs is told within seconds, by either method', async () => {
+    const { pool } = server.database
+    // SQLite is in this process: what hangs there hangs the server.
+    if (pool === null) return
+    const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+    const begunMs = performance.now()
+    const answers = await Promise.all(
+      ['GET', 'HEAD'].map((method) => server.call(method, '/readyz')),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([503, 503])
+    expect(performance.now() - begunMs).toBeLessThan(5000)
+    for (const client of held) client.release()
+    expect((await server.call('GET', '/readyz')).status).toBe(200)
+    expect(server.faults.splice(0).join()).toContain('the database does not answer')
+  })
+
+  test('metrics are for this machine, not for whomever a proxy on it speaks', async () => {
+    const statusWith = async (headers: Record<string, string>) =>
+      (await server.call('GET', '/metrics', { headers })).status
+    expect(await statusWith({})).toBe(200)
+    const told = ['203.0.113.9', '203.0.113.9:4711', '[2001:db8::7]:99', 'unknown', '127.0.0.1']
+    for (const address of told) {
+      const status = await statusWith({ 'x-forwarded-for': address })
+      expect([address, status]).toEqual([address, 403])
+    }
+    expect(await statusWith({ forwarded: 'for=203.0.113.9' })).toBe(403)
+    const watcher = { 'x-forwarded-for': '203.0.113.9', authorization: 'Bearer a-watcher-of-this' }
+    expect(await statusWith(watcher)).toBe(200)
+  })
+})

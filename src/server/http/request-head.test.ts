@@ -1,0 +1,88 @@
+import http from 'node:http'
+import zlib from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { takeEncodingName, takePathOnly, unescapedPath } from './request-head.ts'
+
+describe('a target', () => {
+  test.each([
+    ['/v1/models?a=b', 'a.example', '/v1/models?a=b'],
+    ['http://b.example:80/v1/models?a=b', 'b.example:80', '/v1/models?a=b'],
+    ['HTTPS://b.example?a=b', 'b.example', '/?a=b'],
+    ['http://b.example', 'b.example', '/'],
+    ['*', 'a.example', '*'],
+    ['ftp://b.example/x', 'a.example', 'ftp://b.example/x'],
+    ['http://user@b.example/x', 'a.example', 'http://user@b.example/x'],
+    ['//b.example/x', 'a.example', '//b.example/x'],
+  ])('%s names the host %s and the path %s', (url, host, path) => {
+    // Nothing else of a request is looked at.
+    const request = { url, headers: { host: 'a.example' } } as http.IncomingMessage
+    takePathOnly(request)
+    expect([request.headers.host, request.url]).toEqual([host, path])
+  })
+
+  test.each([
+    ['/v1/%63hat/%43ompletions', '/v1/chat/Completions'],
+    ['/%2d%2E%5f%7e%30%39', '/-._~09'],
+    ['/%2F%25%3A%20%7f%e4%b8%AD%', '/%2F%25%3A%20%7f%e4%b8%AD%'],
+    ['/%2561', '/%2561'],
+  ])('%s is the path %s', (path, plain) => {
+    expect(unescapedPath(path)).toBe(plain)
+  })
+})
+
+test.each([
+  ['GZIP', 'gzip'],
+  ['x-gzip', 'gzip'],
+  [' X-GZIP ', 'gzip'],
+  ['rot13', 'rot13'],
+  [undefined, undefined],
+])('the packing %j is %j', (named, name) => {
+  const headers: http.IncomingHttpHeaders = { 'content-encoding': named }
+  takeEncodingName(headers)
+  expect(headers['content-encoding']).toBe(name)
+})
+
+forEachDatabase('however a request is spelled', (open) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer(open, { BASE_PATH: '/gate/' })
+  })
+  afterAll(() => server.close())
+
+  /** Sends a target as it stands, which an address's reader would change. */
+  function statusOf(method: string, target: string): Promise<number | undefined> {
+    const { hostname, port } = new URL(server.url)
+    return new Promise((resolve, reject) => {
+      const call = http.request({ hostname, port, method, path: target })
+      call.on('response', (answer) => resolve(answer.resume().statusCode))
+      call.on('error', reject).end()
+    })
+  }
+
+  test.each([
+    ['POST', '/v1/chat/completions', 401],
+    ['POST', '/gate/v1/chat/completions', 401],
+    ['GET', '/v1/models', 401],
+    ['GET', '/api/user/self', 401],
+    ['GET', '/api/unknown', 404],
+    ['GET', '/healthz', 200],
+  ])('%s %s is the same call: %i', async (method, path, status) => {
+    const escaped = path.replace(/[avhu]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+    for (const target of [path, `http://gateway.example${path}`]) {
+      expect([target, await statusOf(method, target)]).toEqual([target, status])
+    }
+    if (path.startsWith('/gate')) return
+    expect([escaped, await statusOf(method, escaped)]).toEqual([escaped, status])
+  })
+
+  test.each(['gzip', 'GZIP', 'x-gzip'])('a body packed in %s is read', async (encoding) => {
+    const packed = zlib.gzipSync(JSON.stringify({ username: 'nobody', password: 'wrong-one' }))
+    const answer = await server.call('POST', '/api/user/login', {
+      body: packed,
+      headers: { 'content-encoding': encoding },
+    })
+    expect(answer.message).toContain('密码')
+  })
+})

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+
+/**
+ * Whether a request names its host twice, in the flat list of names and values that it came with.
+ * Two readers of such a request may take it for two different sites' (RFC 9112, section 3.2).
+ */
+export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let isNamed = false
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length !== HOST.length || name.toLowerCase() !== HOST) continue
+    if (isNamed) return true
+    isNamed = true
+  }
+  return false
+}
+
+const HOST = 'host'
+
+/** Of an address as a proxy is sent one: its host and its target. */
+const ABSOLUTE = /^https?:\/\/([^/?#@]+)([/?].*)?$/i
+
+/**
+ * Takes the target of a request as a path, also where it came as a whole address. A server must
+ * take both, and the host in the address counts, whatever the header says (RFC 9112, section
+ * 3.2.2).
+ */
+export function takePathOnly(request: IncomingMessage): void {
+  const { url = '' } = request
+  if (url.startsWith('/')) return
+  const [, host, target = '/'] = ABSOLUTE.exec(url) ?? []
+  if (host === undefined) return
+  request.headers.host = host
+  request.url = target.startsWith('/') ? target : `/${target}`
+}
+
+/** Letters, digits and `-._~`, which mean the same with a percent sign (RFC 3986, section 2.3). */
+const UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/gi
+
+/** A path with the letters as themselves that somebody has spelled with a percent sign. */
+export const unescapedPath = (path: string): string =>
+  path.includes('%') ? path.replace(UNRESERVED, decodeURIComponent) : path
+
+/**
+ * Writes the name of a body's packing as the framework knows it: letters count alike, and `x-gzip`
+ * is `gzip` (RFC 9110, section 8.4.1).
+ */
+export function takeEncodingName(headers: IncomingHttpHeaders): void {
+  const named = headers['content-encoding']?.trim().toLowerCase()
+  if (named !== undefined) headers['content-encoding'] = named === 'x-gzip' ? 'gzip' : named
+}
