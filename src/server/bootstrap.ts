@@ -11,9 +11,9 @@ import { creditUser, openToken } from './ledger/balances.ts'
 import { randomText, sha256 } from './secrets.ts'
 import { insertToken } from './token/token-store.ts'
 import type { Passwords } from './user/password.ts'
-import { replaceAccessToken } from './user/session-store.ts'
+import { deleteSessionsOf, replaceAccessToken } from './user/session-store.ts'
 import { DEFAULT_PASSWORD } from './user/user.ts'
-import { countUsers, insertUser } from './user/user-store.ts'
+import { countUsers, findFirstRoot, insertUser, updateUser } from './user/user-store.ts'
 
 /** Points that root starts with, the wire's number. */
 const ROOT_QUOTA = 500_000_000_000_000
@@ -39,10 +39,14 @@ export async function sessionSecret(config: Config, database: Database): Promise
   }
 }
 
-export interface FirstRoot {
+/** What a start has made of `root`, for whoever started it. */
+export interface NewRoot {
+  isFirst: boolean
   /** Printed once; null when it is the operator's own or the default that must be changed. */
   password: string | null
 }
+
+const PASSWORD_LENGTH = 20
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/
 
@@ -54,9 +58,9 @@ const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/
 export async function createFirstRoot(
   config: Config,
   { database, passwords, clock }: { database: Database; passwords: Passwords; clock: Clock },
-): Promise<FirstRoot | null> {
+): Promise<NewRoot | null> {
   if ((await countUsers(database.read)) > 0) return null
-  const generated = LOOPBACK_HOST.test(config.HOST) ? null : randomText(20)
+  const generated = LOOPBACK_HOST.test(config.HOST) ? null : randomText(PASSWORD_LENGTH)
   const password = config.INITIAL_ROOT_PASSWORD ?? generated ?? DEFAULT_PASSWORD
   const passwordHash = await passwords.hash(password)
   const nowSeconds = clock.nowSeconds()
@@ -96,5 +100,26 @@ export async function createFirstRoot(
       await openToken(trx, { tokenId: token.id, userId: id, quota: ROOT_QUOTA, nowSeconds })
     }
   })
-  return { password: config.INITIAL_ROOT_PASSWORD === undefined ? generated : null }
+  return { isFirst: true, password: config.INITIAL_ROOT_PASSWORD === undefined ? generated : null }
+}
+
+/**
+ * Takes the well-known password from a root that still has it, once others than this machine can
+ * reach us: the first of them would own the gateway. Null: there was nothing to take.
+ */
+export async function replaceDefaultPassword(
+  config: Config,
+  { database, passwords }: { database: Database; passwords: Passwords },
+): Promise<NewRoot | null> {
+  if (LOOPBACK_HOST.test(config.HOST)) return null
+  const root = await findFirstRoot(database.read)
+  if (root === undefined || !(await passwords.verify(DEFAULT_PASSWORD, root.password))) return null
+  const password = randomText(PASSWORD_LENGTH)
+  const passwordHash = await passwords.hash(password)
+  await database.write.transaction().execute(async (trx) => {
+    await updateUser(trx, root.id, { password: passwordHash })
+    await deleteSessionsOf(trx, root.id)
+  })
+  await database.announce(`user:${root.id}`)
+  return { isFirst: false, password }
 }

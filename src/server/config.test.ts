@@ -1,8 +1,5 @@
-import fs from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { ConfigError, parseConfig, readEnvFile, settings } from './config.ts'
+import { expect, test } from 'vitest'
+import { ConfigError, parseConfig, settings } from './config.ts'
 
 test('an empty environment gives every default', () => {
   const { config, notes } = parseConfig({})
@@ -44,22 +41,37 @@ test.each([
     '*',
     'TRUSTED_PROXIES: got "*", wants a comma list of addresses or CIDR blocks',
   ],
+  ['OPTIONS_MIN_ROLE', '1', 'OPTIONS_MIN_ROLE: got "1", wants 10 or 100'],
   ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", wants 10 or 100'],
   ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", wants true or false'],
   ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", wants a path such as /gatehouse/'],
-  [
-    'RELAY_PROXY',
-    'proxy:8080',
-    'RELAY_PROXY: got "proxy:8080", wants an address that starts with http:// or https://',
-  ],
+  ['BASE_PATH', '/..', 'BASE_PATH: got "/..", wants a path such as /gatehouse/'],
+  ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", wants a path such as /gatehouse/'],
+  ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", wants the path of a file'],
+  ['SQLITE_PATH', 'file:/x', 'SQLITE_PATH: got "file:/x", wants the path of a file'],
+  ['GEMINI_VERSION', '1/..', 'GEMINI_VERSION: got "1/..", wants a version such as v1beta'],
 ])('%s=%s stops the start with one line', (name, value, line) => {
   expect(() => parseConfig({ [name]: value })).toThrow(new ConfigError(line))
+})
+
+test.each(['1', '10.1', '10.0.0.0/33', '10.0.0.0/8/8', '2001:db8::/129', '10.0.0.0/'])(
+  'no proxy is trusted for %s',
+  (value) => {
+    expect(() => parseConfig({ TRUSTED_PROXIES: value })).toThrow(/^TRUSTED_PROXIES: got/)
+  },
+)
+
+test('addresses and networks of both kinds are proxies, and a host may stand in brackets', () => {
+  const list = ['127.0.0.1', '10.0.0.0/8', '::1', '2001:db8::/32', '::ffff:10.0.0.0/104']
+  const { config } = parseConfig({ TRUSTED_PROXIES: list.join(', '), HOST: '[::1]' })
+  expect(config).toMatchObject({ TRUSTED_PROXIES: list, HOST: '::1' })
 })
 
 test.each([
   ['SESSION_SECRET', 'hunter2', 'at least 16 characters'],
   ['SESSION_SECRET', 'x', 'at least 16 characters'],
   ['METRICS_TOKEN', 'x', 'at least 16 characters'],
+  ['RELAY_PROXY', 'socks5://me:word@proxy:1080', 'an address that starts with http:// or https://'],
   ['INITIAL_ROOT_PASSWORD', '1234567', '8 characters to 72 bytes'],
   ['INITIAL_ROOT_PASSWORD', '密'.repeat(25), '8 characters to 72 bytes'],
   ['INITIAL_ROOT_TOKEN', `sk-${'a'.repeat(45)}`, '32 to 48 letters and digits'],
@@ -86,6 +98,52 @@ test('settings of One API without a meaning here are named once and stop nothing
   expect(notes).toEqual(['These settings have no effect here: REDIS_CONN_STRING, SYNC_FREQUENCY'])
 })
 
+/** Those of One API that are no setting here and stop nothing. */
+const IGNORED = [
+  'SQLITE_BUSY_TIMEOUT',
+  'SQL_MAX_IDLE_CONNS',
+  'SQL_MAX_OPEN_CONNS',
+  'SQL_MAX_LIFETIME',
+  'SQL_CONN_MAX_LIFETIME',
+  'REDIS_CONN_STRING',
+  'REDIS_MASTER_NAME',
+  'REDIS_PASSWORD',
+  'SYNC_FREQUENCY',
+  'MEMORY_CACHE_ENABLED',
+  'NODE_TYPE',
+  'FRONTEND_BASE_URL',
+  'BATCH_UPDATE_ENABLED',
+  'BATCH_UPDATE_INTERVAL',
+  'CHANNEL_UPDATE_FREQUENCY',
+  'USER_CONTENT_REQUEST_PROXY',
+  'USER_CONTENT_REQUEST_TIMEOUT',
+  'ENABLE_METRIC',
+  'METRIC_QUEUE_SIZE',
+  'METRIC_SUCCESS_RATE_THRESHOLD',
+  'METRIC_SUCCESS_CHAN_SIZE',
+  'METRIC_FAIL_CHAN_SIZE',
+  'ONLY_ONE_LOG_FILE',
+  'DEBUG_SQL',
+  'GIN_MODE',
+  'TIKTOKEN_CACHE_DIR',
+  'DATA_GYM_CACHE_DIR',
+]
+
+test('each setting of One API without a meaning here is named', () => {
+  const { notes } = parseConfig(Object.fromEntries(IGNORED.map((name) => [name, '1'])))
+  expect(notes).toEqual([`These settings have no effect here: ${IGNORED.join(', ')}`])
+  // Ours.
+  expect(parseConfig({ METRICS_TOKEN: 'a'.repeat(16) }).notes).toEqual([])
+})
+
+test('a proxy that is not taken is said, unless the one for upstreams is named', () => {
+  const HTTPS_PROXY = 'http://me:word@proxy:3128'
+  expect(parseConfig({ HTTPS_PROXY }).notes).toEqual([
+    'Not read here: HTTPS_PROXY; name the proxy for upstreams in RELAY_PROXY',
+  ])
+  expect(parseConfig({ HTTPS_PROXY, RELAY_PROXY: 'http://proxy:3128' }).notes).toEqual([])
+})
+
 test('DEBUG only makes the program tell more', () => {
   const { config } = parseConfig({ DEBUG: 'true' })
   expect(config.LOG_LEVEL).toBe('debug')
@@ -94,21 +152,6 @@ test('DEBUG only makes the program tell more', () => {
 
 test('a base path ends in a slash, whoever wrote it', () => {
   expect(parseConfig({ BASE_PATH: '/gate' }).config.BASE_PATH).toBe('/gate/')
-})
-
-test('a .env file is read with comments, quotes and blanks', () => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-env-'))
-  onTestFinished(() => fs.rmSync(folder, { recursive: true }))
-  fs.writeFileSync(
-    path.join(folder, '.env'),
-    '# settings\nPORT=3100\nexport HOST = 0.0.0.0\nSESSION_SECRET="with spaces inside"\n\n',
-  )
-  expect(readEnvFile(folder)).toEqual({
-    PORT: '3100',
-    HOST: '0.0.0.0',
-    SESSION_SECRET: 'with spaces inside',
-  })
-  expect(readEnvFile(path.join(folder, 'nowhere'))).toEqual({})
 })
 
 test('every default passes its own check', () => {

@@ -1,6 +1,4 @@
-import ipaddr from 'ipaddr.js'
-import fs from 'node:fs'
-import path from 'node:path'
+import net from 'node:net'
 import { z } from 'zod'
 import { length } from '../contract/text.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
@@ -64,14 +62,34 @@ function setting(schema: z.ZodType, meaning: string, otherwise?: string): Settin
   return { schema, meaning, ...(otherwise === undefined ? {} : { default: otherwise }) }
 }
 
-const ROLES = ['1', '10', '100'] as const
+const ROLES = ['10', '100'] as const
+
+/** Written out in full: short forms such as `10.1` are read differently by different programs. */
+function isNetwork(item: string): boolean {
+  const [address = '', bits, ...rest] = item.split('/')
+  const family = net.isIP(address)
+  const bitsMax = family === 4 ? 32 : 128
+  const isPrefix = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax)
+  return family !== 0 && isPrefix && rest.length === 0
+}
+
+/** Bases that take the place of paths of the server itself, and one that leads elsewhere. */
+const NO_BASE = /^\/(api|v1|v1beta)\/$|\/\.{1,2}\//
 
 export const settings = {
   PORT: setting(wholeNumber(0, 65535), 'port to listen on; 0 picks a free one', '3000'),
-  HOST: setting(text, 'address to listen on', '127.0.0.1'),
+  HOST: setting(
+    // As in an address; a socket is given it without the brackets.
+    text.transform((host) => host.replace(/^\[(.*)\]$/, '$1')),
+    'address to listen on',
+    '127.0.0.1',
+  ),
   DATA_DIR: setting(text, 'folder of the database file and of generated secrets', './data'),
   SQLITE_PATH: setting(
-    text,
+    z
+      .string()
+      .regex(/^(?!file:|:memory:)/)
+      .meta({ wants: 'the path of a file' }),
     'database file; one that One API has written is copied and adopted (default `$DATA_DIR/gatehouse.db`)',
   ),
   SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
@@ -113,7 +131,7 @@ export const settings = {
   ),
   TRUSTED_PROXIES: setting(
     commaSeparated
-      .refine((list) => list.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item)))
+      .refine((list) => list.every(isNetwork))
       .meta({ wants: 'a comma list of addresses or CIDR blocks' }),
     'comma list of addresses or CIDR blocks whose `X-Forwarded-For` counts',
     '',
@@ -221,6 +239,7 @@ export const settings = {
       .string()
       .regex(/^\/([\w.~-]+\/?)*$/)
       .transform((base) => (base.endsWith('/') ? base : `${base}/`))
+      .refine((base) => !NO_BASE.test(base))
       .meta({ wants: 'a path such as /gatehouse/' }),
     'path that the console and the API are served under',
     '/',
@@ -236,10 +255,38 @@ export const settings = {
     'from what on Gemini holds an answer back, for clients that do not speak its dialect and so ' +
       'cannot say (default: as Google has it)',
   ),
+  GEMINI_VERSION: setting(
+    z
+      .string()
+      .regex(/^v\d[0-9a-z]*$/)
+      .meta({ wants: 'a version such as v1beta' }),
+    'version of Gemini’s API for channels that name none',
+    'v1beta',
+  ),
+  ENFORCE_INCLUDE_USAGE: setting(
+    flag,
+    'whether streams of OpenAI’s dialect end with what was used though the client has not asked',
+    'false',
+  ),
   TEST_PROMPT: setting(
     text,
     'what a channel test asks',
     'Output only your specific model name with no additional text.',
+  ),
+  CHANNEL_TEST_FREQUENCY: setting(
+    wholeNumber(0, 100_000),
+    'minutes between tests of all channels, which are small calls that cost; 0 is never',
+    '0',
+  ),
+  POLLING_INTERVAL: setting(
+    wholeNumber(0, 3600),
+    'seconds between two channels when all are tested or asked for their balance',
+    '0',
+  ),
+  THEME: setting(
+    oneOf(['default', 'berry', 'air']),
+    'the console’s accent while the option `Theme` is not set',
+    'default',
   ),
 } as const satisfies Record<string, Setting>
 
@@ -254,9 +301,32 @@ export type Config = {
 /** A wrong setting: one line that names the variable, what it got and what it wants. */
 export class ConfigError extends Error {}
 
-/** One API settings that have no meaning here; they stop nothing. */
-const IGNORED =
-  /^(REDIS_\w+|SYNC_FREQUENCY|MEMORY_CACHE_ENABLED|BATCH_\w+|SQL_MAX_\w+|SQLITE_BUSY_TIMEOUT|NODE_TYPE|FRONTEND_BASE_URL|TIKTOKEN_CACHE_DIR|GIN_MODE|ONLY_ONE_LOG_FILE|ENABLE_METRIC)$/
+/**
+ * One API settings that have no meaning here; they stop nothing. Addresses of pictures go to the
+ * upstream as they are, so nothing is fetched for users; statements are in no trace, because keys
+ * are in them; `CHANNEL_UPDATE_FREQUENCY` has none there either.
+ */
+const IGNORED = new RegExp(
+  `^(${[
+    String.raw`REDIS_\w+`,
+    'SYNC_FREQUENCY',
+    'MEMORY_CACHE_ENABLED',
+    String.raw`BATCH_\w+`,
+    String.raw`SQL_(CONN_)?MAX_\w+`,
+    'SQLITE_BUSY_TIMEOUT',
+    'NODE_TYPE',
+    'FRONTEND_BASE_URL',
+    'TIKTOKEN_CACHE_DIR',
+    'DATA_GYM_CACHE_DIR',
+    'GIN_MODE',
+    'ONLY_ONE_LOG_FILE',
+    'ENABLE_METRIC',
+    String.raw`METRIC_\w+`,
+    String.raw`USER_CONTENT_REQUEST_\w+`,
+    'CHANNEL_UPDATE_FREQUENCY',
+    'DEBUG_SQL',
+  ].join('|')})$`,
+)
 
 export interface ParsedConfig {
   config: Config
@@ -271,6 +341,10 @@ export function parseConfig(
   const notes: string[] = []
   const ignored = Object.keys(environment).filter((name) => IGNORED.test(name))
   if (ignored.length > 0) notes.push(`These settings have no effect here: ${ignored.join(', ')}`)
+  const proxies = ['HTTP_PROXY', 'HTTPS_PROXY'].filter((name) => environment[name])
+  if (proxies.length > 0 && !environment['RELAY_PROXY']) {
+    notes.push(`Not read here: ${proxies.join(', ')}; name the proxy for upstreams in RELAY_PROXY`)
+  }
   if (environment['LOG_SQL_DSN']) {
     throw new ConfigError(
       'LOG_SQL_DSN is not supported: logs share the database; unset it, and import old log rows if they are wanted',
@@ -300,23 +374,11 @@ export function parseConfig(
   return { config, notes }
 }
 
-const SECRET = /SECRET|PASSWORD|TOKEN|DSN/
+/** The address of a proxy may hold a password. */
+const SECRET = /SECRET|PASSWORD|TOKEN|DSN|RELAY_PROXY/
 
 function wrongValue(name: string, given: string, schema: z.ZodType): string {
   const wants = schema.meta()?.['wants']
   const shown = SECRET.test(name) ? 'a value' : JSON.stringify(given)
   return `${name}: got ${shown}, wants ${typeof wants === 'string' ? wants : 'another value'}`
-}
-
-/** The `.env` file of a folder as variables; absent file: none. */
-export function readEnvFile(folder: string): Record<string, string> {
-  const file = path.join(folder, '.env')
-  if (!fs.existsSync(file)) return {}
-  const variables: Record<string, string> = {}
-  for (const line of fs.readFileSync(file, 'utf8').split(/\r?\n/)) {
-    const match = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/.exec(line)
-    if (match?.[1] === undefined || match[2] === undefined) continue
-    variables[match[1]] = match[2].replace(/^(['"])(.*)\1$/, '$2')
-  }
-  return variables
 }

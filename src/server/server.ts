@@ -13,7 +13,12 @@ import { registrationRoutes } from './account/registration-routes.ts'
 import type { App } from './app.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { createBackground } from './background.ts'
-import { createFirstRoot, sessionSecret, type FirstRoot } from './bootstrap.ts'
+import {
+  createFirstRoot,
+  replaceDefaultPassword,
+  sessionSecret,
+  type NewRoot,
+} from './bootstrap.ts'
 import { channelRoutes } from './channel/channel-routes.ts'
 import { startStatusDigest } from './channel/status-digest.ts'
 import { systemClock, type Clock } from './clock.ts'
@@ -22,15 +27,20 @@ import { dashboardRoutes } from './dashboard/dashboard-routes.ts'
 import type { Database } from './db/database.ts'
 import { createEgress } from './egress/egress.ts'
 import { endSlowBody } from './http/slow-body.ts'
-import { clientAddress, isTrustedProxy, parseTrustedProxies } from './http/client-address.ts'
+import {
+  clientAddress,
+  isHttps,
+  isTrustedProxy,
+  parseTrustedProxies,
+} from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
 import { allowConsoles } from './http/console-origins.ts'
 import { API_BODY_BYTES_MAX } from './http/body-limit.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
-import { hasTwoHosts } from './http/host-header.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
+import { hasTwoHosts, takeEncodingName, takePathOnly } from './http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
@@ -69,8 +79,8 @@ export interface ServerSettings {
 
 export interface Server {
   app: App
-  /** Set when this start created `root`. */
-  firstRoot: FirstRoot | null
+  /** Set when this start created `root`, or gave it another password. */
+  newRoot: NewRoot | null
   /** Starts to listen; answers the address. */
   listen(): Promise<string>
   /** Stops accepting, lets calls finish up to the limit, settles, leaves the database open. */
@@ -84,14 +94,16 @@ const KEEP_ALIVE_MS = 65_000
 export async function createServer(settings: ServerSettings): Promise<Server> {
   const { config, database, trace, clock = systemClock } = settings
   const passwords = createPasswords(settings.passwordCost ?? PASSWORD_COST)
-  const firstRoot = await createFirstRoot(config, { database, passwords, clock })
+  const newRoot =
+    (await createFirstRoot(config, { database, passwords, clock })) ??
+    (await replaceDefaultPassword(config, { database, passwords }))
   const ledger = createLedger(database)
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const app: App = {
     config,
     database,
     ledger,
-    options: await createLiveOptions(database),
+    options: await createLiveOptions(database, { Theme: config.THEME }),
     sessions: createSessions(database, clock, await sessionSecret(config, database)),
     passwords,
     rateLimits: await createRateLimits({
@@ -111,7 +123,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       clientAddress(request.socket.remoteAddress, header(request, 'x-forwarded-for'), trusted),
     isSecure: (request) => {
       const throughProxy = isTrustedProxy(request.socket.remoteAddress, trusted)
-      return throughProxy && header(request, 'x-forwarded-proto') === 'https'
+      return throughProxy && isHttps(header(request, 'x-forwarded-proto'))
     },
     ownOrigins: new Set(config.CONSOLE_ORIGINS),
   }
@@ -147,7 +159,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
 
   return {
     app,
-    firstRoot,
+    newRoot,
     async listen() {
       await web.listen({ port: config.PORT, host: config.HOST })
       // A server that listens on a port has an address of this kind.
@@ -248,6 +260,7 @@ function httpServer(
       response.writeHead(400, { Connection: 'close' }).end()
       return
     }
+    takePathOnly(request)
     if (base !== '' && request.url?.startsWith(`${base}/`) === true) {
       request.url = request.url.slice(base.length)
     }
@@ -263,8 +276,11 @@ function httpServer(
 
 async function prepare(web: FastifyInstance, app: App): Promise<void> {
   await web.register(fastifyCookie)
-  web.addHook('onRequest', (request, _reply, done) => {
-    endSlowBody(request.raw)
+  web.addHook('onRequest', (request, reply, done) => {
+    endSlowBody(request.raw, (error) => {
+      reply.header('Connection', 'close')
+      renderRefusal(error, { request, reply, app })
+    })
     done()
   })
   await secureHeaders(web)
@@ -278,6 +294,7 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
     if (request.headers['content-type'] !== undefined) {
       request.headers['content-type'] = 'application/json'
     }
+    takeEncodingName(request.headers)
     ownHeaders(request, reply)
   })
   web.setErrorHandler((error, request, reply) => renderRefusal(error, { request, reply, app }))

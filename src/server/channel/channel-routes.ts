@@ -19,6 +19,7 @@ import {
   type StoredChannel,
 } from './channel-store.ts'
 import { createChannelTests, type ProbeChannel } from './channel-test.ts'
+import { testRegularly } from './run/channel-test-timer.ts'
 import { createAskUpstream, type AskedChannel } from './upstream/channel-upstream.ts'
 import { withOneKey } from './key/channel-key-store.ts'
 import { knownModels } from './model-catalogue.ts'
@@ -144,6 +145,8 @@ const deletion = (channel: StoredChannel, nowSeconds: number): AuditedAct => ({
 
 function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
   const tests = createChannelTests(app, probe, stopping)
+  // Here, because a process has one of them: it knows of its own run.
+  testRegularly(app, tests, stopping)
   return [
     serve(channelApi.test, async ({ params, query, requestId }) => {
       const { outcome, model } = await tests.testOne(params.id, query.model, requestId)
@@ -172,14 +175,14 @@ function balanceRoutes(app: App, { egress, stopping }: ChannelTools): Route[] {
 /** Longest list of models that is read. */
 const MODELS_BYTES_MAX = 8 * 2 ** 20
 
-function upstreamModelRoutes({ database }: App, { egress }: ChannelTools): Route[] {
+function upstreamModelRoutes(app: App, { egress }: ChannelTools): Route[] {
   const modelsOf = (channel: AskedChannel) =>
-    readUpstreamModels(channel, createAskUpstream(egress, channel, MODELS_BYTES_MAX))
+    readUpstreamModels(channel, createAskUpstream(egress, channel, MODELS_BYTES_MAX), app.config)
   return [
     serve(channelApi.upstreamModels, async ({ params }) => {
-      const channel = await findChannel(database.read, params.id)
+      const channel = await findChannel(app.database.read, params.id)
       if (channel === null) throw new AppError('not_found')
-      const asking = await withOneKey(database.read, channel)
+      const asking = await withOneKey(app.database.read, channel)
       return { data: await modelsOf(asking.channel) }
     }),
     serve(channelApi.newUpstreamModels, async ({ body }) => {

@@ -12,7 +12,7 @@ import {
   withoutChannelSecrets,
   type UpstreamVerdict,
 } from './channel.ts'
-import { createChannelRun } from './channel-run.ts'
+import { createChannelRun } from './run/channel-run.ts'
 import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.ts'
 import { changeStatusByProgram } from './channel-status.ts'
 import {

@@ -1,8 +1,7 @@
-import fs from 'node:fs'
 import { reportAdoption } from '../adopt/adopt-report.ts'
 import { ConfigError, type Config } from '../config.ts'
 import { openBare, type DatabaseAddress } from '../db/database.ts'
-import { configuredAddress, openConfigured, reasonOf } from './open.ts'
+import { configuredAddress, mustBeThere, openConfigured, reasonOf } from './open.ts'
 
 /**
  * Says what is in a database of One API and what adopting it would change; then adopts it, unless
@@ -10,9 +9,7 @@ import { configuredAddress, openConfigured, reasonOf } from './open.ts'
  */
 export async function adopt(config: Config, { isDryRun }: { isDryRun: boolean }): Promise<void> {
   const address = configuredAddress(config)
-  if (address.engine === 'sqlite' && !fs.existsSync(address.path)) {
-    throw new ConfigError(`SQLITE_PATH: there is no file ${address.path}`)
-  }
+  mustBeThere(address)
   const { origin, lines } = await report(address)
   process.stdout.write(`${lines.join('\n')}\n`)
   if (origin.kind === 'foreign') process.exitCode = 1

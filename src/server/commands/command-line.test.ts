@@ -1,5 +1,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
@@ -67,6 +69,15 @@ async function serve(
   return { url, ...started }
 }
 
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return String(port)
+}
+
 const signIn = async (url: string, password: string): Promise<unknown> => {
   const response = await fetch(`${url}api/user/login`, {
     method: 'POST',
@@ -117,7 +128,22 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   const { code, out } = await ended
   expect(code).toBe(0)
   expect(out).toContain('root / 123456')
-  expect(fs.readdirSync(DATA_DIR).toSorted()).toEqual(['gatehouse.db', 'session-secret'])
+  const names = fs.readdirSync(DATA_DIR).toSorted()
+  expect(names).toEqual(['gatehouse.db', 'gatehouse.db-server', 'session-secret'])
+  // There are keys and hashes inside, and the folder may be one that anybody can read.
+  const modes = names.map((name) => fs.statSync(path.join(DATA_DIR, name)).mode & 0o777)
+  expect(modes).toEqual([0o600, 0o600, 0o600])
+})
+
+test('a server whose output nobody reads goes on, and ends on SIGTERM', async () => {
+  const PORT = await freePort()
+  const { program, ended } = start(['serve'], { DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' })
+  program.stdout.destroy()
+  await expect
+    .poll(() => signIn(`http://127.0.0.1:${PORT}/`, '123456').catch(String), { timeout: 20_000 })
+    .toMatchObject({ success: true })
+  program.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
 })
 
 test('on an address that others reach, root gets a random password that is printed once', async () => {
@@ -134,8 +160,56 @@ test('on an address that others reach, root gets a random password that is print
   expect((await second.ended).out).not.toContain('shown once')
 })
 
+test('a first start that cannot listen has printed the password that it made', async () => {
+  const taken = await serve({ DATA_DIR: newFolder() })
+  const DATA_DIR = newFolder()
+  const PORT = new URL(taken.url).port
+  const { code, out } = await start(['serve'], { DATA_DIR, PORT, HOST: '0.0.0.0' }).ended
+  expect(code).toBe(1)
+  const { url } = await serve({ DATA_DIR })
+  expect(await signIn(url, /shown once: (\w{20})/.exec(out)?.[1] ?? '')).toMatchObject({
+    success: true,
+  })
+})
+
+test('the default password of a start on loopback ends when others can reach the server', async () => {
+  const DATA_DIR = newFolder()
+  const alone = await serve({ DATA_DIR })
+  alone.program.kill('SIGTERM')
+  await alone.ended
+  const reached = await serve({ DATA_DIR, HOST: '0.0.0.0' })
+  const url = reached.url.replace('0.0.0.0', '127.0.0.1')
+  expect(await signIn(url, '123456')).toMatchObject({ success: false })
+  reached.program.kill('SIGTERM')
+  const { out } = await reached.ended
+  const again = await serve({ DATA_DIR, HOST: '0.0.0.0' })
+  expect(
+    await signIn(
+      again.url.replace('0.0.0.0', '127.0.0.1'),
+      /shown once: (\w{20})/.exec(out)?.[1] ?? '',
+    ),
+  ).toMatchObject({ success: true })
+  again.program.kill('SIGTERM')
+  expect((await again.ended).out).not.toContain('shown once')
+})
+
+// It would take the calls of the first for those of a dead process, and give them away.
+test('a second server on the same file is refused until the first has ended', async () => {
+  const DATA_DIR = newFolder()
+  const first = await serve({ DATA_DIR })
+  const second = await start(['serve', '--port', '0'], { DATA_DIR }).ended
+  expect(second.code).toBe(1)
+  expect(second.err).toMatch(/^SQLITE_PATH: another server runs on .*gatehouse\.db; .*SQL_DSN.*\n$/)
+  expect(await signIn(first.url, '123456')).toMatchObject({ success: true })
+  first.program.kill('SIGKILL')
+  await first.ended
+  const { url } = await serve({ DATA_DIR })
+  expect(await signIn(url, '123456')).toMatchObject({ success: true })
+})
+
 test('reset-root gives root a new password, ends its token, allows password sign-in again', async () => {
   const DATA_DIR = newFolder()
+  fs.writeFileSync(path.join(DATA_DIR, 'gatehouse.db'), '')
   const nobody = await start(['reset-root'], { DATA_DIR }).ended
   expect(nobody).toMatchObject({ code: 1, err: 'there is no root yet: start the server first\n' })
   const token = 'f'.repeat(32)
@@ -170,6 +244,14 @@ test('reconcile finds the books of a fresh installation balanced', async () => {
   expect(code).toBe(0)
 })
 
+test.each(['reconcile', 'reset-root'])('%s makes no database', async (command) => {
+  const DATA_DIR = newFolder()
+  const { code, err } = await start([command], { DATA_DIR }).ended
+  expect(code).toBe(1)
+  expect(err).toBe(`SQLITE_PATH: there is no file ${path.join(DATA_DIR, 'gatehouse.db')}\n`)
+  expect(fs.readdirSync(DATA_DIR)).toEqual([])
+})
+
 test('a taken port, and a database that is not there, say so in one line', async () => {
   const DATA_DIR = newFolder()
   const { url } = await serve({ DATA_DIR })
@@ -194,3 +276,37 @@ test('a file that is no database is left alone, and the start says so', async ()
   expect(err).toMatch(/^SQLITE_PATH: .*gatehouse\.db cannot be opened/)
   expect(fs.readFileSync(file, 'utf8')).toBe(before)
 })
+
+test('what is wrong with the data folder and with .env is said in one line', async () => {
+  const folder = newFolder()
+  const SQLITE_PATH = path.join(folder, 'gatehouse.db')
+  const file = path.join(folder, 'file')
+  fs.writeFileSync(file, '')
+  const DATA_DIR = path.join(file, 'data')
+  const noFolder = await start(['serve', '--port', '0'], { DATA_DIR, SQLITE_PATH }).ended
+  expect(noFolder).toMatchObject({ code: 1 })
+  expect(noFolder.err).toMatch(/^DATA_DIR: ENOTDIR.*data'\n$/)
+  fs.symlinkSync('nowhere', path.join(folder, 'session-secret'))
+  const noSecret = await start(['serve', '--port', '0'], { DATA_DIR: folder }).ended
+  expect(noSecret).toMatchObject({ code: 1 })
+  expect(noSecret.err).toMatch(/^DATA_DIR: ENOENT.*session-secret'\n$/)
+  fs.mkdirSync(path.join(folder, '.env'))
+  const noEnv = await start(['serve']).ended
+  expect(noEnv).toMatchObject({ code: 1 })
+  expect(noEnv.err).toMatch(/^.*\.env cannot be read: EISDIR.*\n$/)
+})
+
+test('a demo on a port that the system picks says which', async () => {
+  const { program, ended } = start(['demo'], { PORT: '0' })
+  let out = ''
+  await new Promise<void>((resolve) => {
+    program.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString()
+      if (out.includes('Nothing leaves this machine')) resolve()
+    })
+  })
+  const address = /open +(\S+)/.exec(out)?.[1] ?? ''
+  expect((await fetch(`${address}healthz`)).status).toBe(200)
+  program.kill('SIGTERM')
+  await ended
+}, 120_000)

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { ConfigError, parseConfig, readEnvFile, type Config } from '../config.ts'
+import { ConfigError, parseConfig, type Config } from '../config.ts'
+import { readEnvFile } from './env-file.ts'
 import { packageVersion } from '../version.ts'
 
 /** Exit codes of the command line. */

@@ -44,9 +44,9 @@ export async function demo(given: Config): Promise<void> {
     const startedMs = systemClock.monotonicMs()
     const summary = await fill(config, { password, upstreamUrl: upstream.url })
     const seconds = (systemClock.monotonicMs() - startedMs) / 1000
-    await serve(config)
+    const address = await serve(config)
     for (const signal of signals) process.off(signal, interrupt)
-    process.stdout.write(greeting(config, { summary, password, seconds }))
+    process.stdout.write(greeting(address, { summary, password, seconds }))
   } catch (error) {
     await upstream.close()
     throw error
@@ -72,11 +72,10 @@ async function fill(
 }
 
 function greeting(
-  config: Config,
+  address: string,
   { summary, password, seconds }: { summary: DemoSummary; password: string; seconds: number },
 ): string {
   const { people, channels, tokens, codes, calls, username, tokenKey } = summary
-  const address = `http://${config.HOST}:${config.PORT}${config.BASE_PATH}`
   return `
 A demo with ${people} users, ${channels} channels, ${tokens} tokens, ${codes} codes and ${calls} \
 calls, made in ${seconds.toFixed(1)} s.

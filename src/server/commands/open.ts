@@ -1,7 +1,9 @@
+import fs from 'node:fs'
 import path from 'node:path'
 import pino, { type Logger } from 'pino'
 import { ConfigError, type Config } from '../config.ts'
 import { openDatabase, type Database, type DatabaseAddress } from '../db/database.ts'
+import { takeSqliteFile } from '../db/sqlite-file.ts'
 
 /** Where the settings say the database is. */
 export const configuredAddress = (config: Config): DatabaseAddress =>
@@ -18,6 +20,43 @@ export const configuredAddress = (config: Config): DatabaseAddress =>
  * new file, and an empty installation beside the one that is meant.
  */
 const withoutParameters = (file: string): string => file.replace(/\?.*$/, '')
+
+/** Throws `ConfigError` where a command that only looks at what is there would make a database. */
+export function mustBeThere(address: DatabaseAddress): void {
+  if (address.engine === 'sqlite' && !fs.existsSync(address.path)) {
+    throw new ConfigError(`SQLITE_PATH: there is no file ${address.path}`)
+  }
+}
+
+/**
+ * The database for a server, which has a SQLite file to itself. Throws `ConfigError` while another
+ * server runs on it.
+ */
+export async function openForServer(config: Config): Promise<Database> {
+  const address = configuredAddress(config)
+  if (address.engine === 'postgres') return openConfigured(config)
+  const giveBack = taken(address.path)
+  const database = await openConfigured(config)
+  return {
+    ...database,
+    async close() {
+      await database.close()
+      giveBack()
+    },
+  }
+}
+
+function taken(file: string): () => void {
+  try {
+    const giveBack = takeSqliteFile(file)
+    if (giveBack !== null) return giveBack
+  } catch (error) {
+    throw new ConfigError(`SQLITE_PATH: ${file} cannot be opened: ${reasonOf(error)}`)
+  }
+  throw new ConfigError(
+    `SQLITE_PATH: another server runs on ${file}; several servers need PostgreSQL (SQL_DSN)`,
+  )
+}
 
 /**
  * The database that the settings name; one that One API has written is adopted, with a line for

@@ -1,9 +1,10 @@
 import type { Config } from '../config.ts'
 import { reconcile } from '../ledger/reconcile.ts'
-import { openConfigured } from './open.ts'
+import { configuredAddress, mustBeThere, openConfigured } from './open.ts'
 
 /** Prints every difference between the books and what is shown; true when there is none. */
 export async function reconcileCommand(config: Config): Promise<boolean> {
+  mustBeThere(configuredAddress(config))
   const database = await openConfigured(config)
   try {
     const report = await reconcile(database)

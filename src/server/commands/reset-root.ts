@@ -7,7 +7,7 @@ import { fieldRefusal } from '../user/user.ts'
 import { findFirstRoot, updateUser } from '../user/user-store.ts'
 import { errorText } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
-import { openConfigured } from './open.ts'
+import { configuredAddress, mustBeThere, openConfigured } from './open.ts'
 
 const PASSWORD_LENGTH = 20
 
@@ -26,6 +26,7 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
     process.exitCode = 1
     return
   }
+  mustBeThere(configuredAddress(config))
   const database = await openConfigured(config)
   try {
     const root = await findFirstRoot(database.read)

@@ -1,27 +1,35 @@
-import { spawnSync } from 'node:child_process'
-import fs from 'node:fs'
-import path from 'node:path'
-import { systemClock } from '../clock.ts'
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { createServer, type Server } from '../server.ts'
 import { DEFAULT_PASSWORD } from '../user/user.ts'
-import { createTrace, openConfigured } from './open.ts'
+import { buildConsoleIfNeeded } from './console-build.ts'
+import { createTrace, openForServer } from './open.ts'
 
-/** Starts the server and stays until a signal ends it. */
+/** Starts the server, which stays until a signal ends it. Answers its address. */
 export async function serve(
   config: Config,
   { isUnderNpm = false }: { isUnderNpm?: boolean } = {},
-): Promise<void> {
+): Promise<string> {
+  // A server goes on when nobody reads its output any more.
+  process.stdout.on('error', () => {})
   buildConsoleIfNeeded()
   const trace = createTrace(config)
-  const database = await openConfigured(config)
-  const server = await createServer({ config, database, trace })
+  const database = await openForServer(config)
+  const server = await createServer({ config, database, trace }).catch(sayFileTrouble)
+  // Before anything else can fail: nobody will ever see it again.
+  showPassword(server)
   const address = await listen(config, server)
   trace.info({ address, database: database.engine, version: server.app.version }, 'listening')
-  announceRoot(config, server, address)
+  greet(config, server, address)
   const stop = stopOnSignal(server, database)
   if (isUnderNpm) stopWithParent(stop)
+  return address
+}
+
+/** Of files, a start touches those in `DATA_DIR`, beside the database, which was opened before. */
+function sayFileTrouble(error: unknown): never {
+  const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error
+  throw isOfFile ? new ConfigError(`DATA_DIR: ${error.message}`) : error
 }
 
 async function listen(config: Config, server: Server): Promise<string> {
@@ -38,45 +46,20 @@ async function listen(config: Config, server: Server): Promise<string> {
   }
 }
 
-const ROOT = path.join(import.meta.dirname, '../../..')
-
-/** A fresh clone has no built console, and after an update it is older than its sources. */
-function buildConsoleIfNeeded(): void {
-  const built = modifiedMs(path.join(ROOT, 'dist/console/index.html'))
-  const sources = ['src/console', 'src/contract', 'index.html', 'vite.config.ts']
-  if (built > 0 && sources.every((source) => newestMs(path.join(ROOT, source)) <= built)) return
-  process.stderr.write('building the console …\n')
-  // In a process of its own: the bundler would stay in this one's memory.
-  const build = spawnSync(process.execPath, [path.join(ROOT, 'tools/build-console.ts')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  if (build.status !== 0) throw new Error('the console could not be built')
-  // Sources that are newer but the same (a fresh checkout) are not looked at again.
-  const now = systemClock.nowSeconds()
-  fs.utimesSync(path.join(ROOT, 'dist/console/index.html'), now, now)
+/** Goes to the terminal and not into the trace. */
+function showPassword({ newRoot }: Server): void {
+  if (newRoot === null || newRoot.password === null) return
+  if (!newRoot.isFirst) {
+    process.stdout.write(
+      '\nOthers can reach this server, so root no longer has the default password.',
+    )
+  }
+  process.stdout.write(`\nroot's password, shown once: ${newRoot.password}\n\n`)
 }
 
-const modifiedMs = (file: string): number =>
-  fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-
-function newestMs(place: string): number {
-  if (!fs.statSync(place, { throwIfNoEntry: false })?.isDirectory()) return modifiedMs(place)
-  const files = fs.readdirSync(place, { recursive: true, withFileTypes: true })
-  return Math.max(
-    0,
-    ...files
-      .filter((entry) => entry.isFile())
-      .map((entry) => modifiedMs(path.join(entry.parentPath, entry.name))),
-  )
-}
-
-function announceRoot(config: Config, { firstRoot, app }: Server, address: string): void {
-  if (firstRoot === null) return
-  const { password } = firstRoot
-  if (password !== null) {
-    // The only place where it is ever seen; it goes to the terminal and not into the trace.
-    process.stdout.write(`\nroot's password, shown once: ${password}\n\n`)
-  } else if (config.INITIAL_ROOT_PASSWORD === undefined) {
+function greet(config: Config, { newRoot, app }: Server, address: string): void {
+  if (newRoot?.isFirst !== true) return
+  if (newRoot.password === null && config.INITIAL_ROOT_PASSWORD === undefined) {
     process.stdout.write(
       `\nOpen ${address} and sign in as root / ${DEFAULT_PASSWORD}; you will be asked for a new password.\n\n`,
     )

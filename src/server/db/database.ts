@@ -1,6 +1,4 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
-import fs from 'node:fs'
-import path from 'node:path'
 import pg from 'pg'
 import { adoptIfOneApi } from '../adopt/adopt-database.ts'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
@@ -11,6 +9,7 @@ import type { Schema } from './schema.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
+import { makeSqliteFile } from './sqlite-file.ts'
 
 /**
  * The open database. Three handles on the same data, so that nothing waits for the wrong thing:
@@ -79,7 +78,7 @@ export async function openBare(
       close: () => pool.end(),
     }
   }
-  if (!readonly) makeFolderOf(address.path)
+  if (!readonly) makeSqliteFile(address.path)
   const synchronous = address.synchronous ?? 'FULL'
   const connection = new SqliteConnection({ path: address.path, synchronous, readonly })
   return {
@@ -95,10 +94,6 @@ const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
 
 const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
 
-const makeFolderOf = (file: string): void => {
-  fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 })
-}
-
 /** The upkeep of the log reads once an hour, people when they look at their statistics. */
 const HEAVY_IDLE_MS = 30_000
 
@@ -107,7 +102,7 @@ async function openSqlite(
   synchronous: 'FULL' | 'NORMAL',
   progress: Progress,
 ): Promise<Database> {
-  makeFolderOf(file)
+  makeSqliteFile(file)
   const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
   const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
   try {

@@ -76,8 +76,8 @@ forEachDatabase('migrating', (open) => {
     // Their table is another one on SQLite only.
     if (location.engine === 'sqlite') writeEarlierReservation(location.path)
     const database = await openDatabase(location)
-    const open = await database.read.selectFrom('reservations').selectAll().execute()
-    expect(open).toEqual(location.engine === 'sqlite' ? [OPEN_CALL] : [])
+    const stillOpen = await database.read.selectFrom('reservations').selectAll().execute()
+    expect(stillOpen).toEqual(location.engine === 'sqlite' ? [OPEN_CALL] : [])
     await database.close()
     await drop()
   })

@@ -69,12 +69,16 @@ const OPTIONS_CHANGED = 'options'
 /** Before a reading that failed is tried again. */
 const RELOAD_DELAY_MS = 500
 
-export async function createLiveOptions(database: Database): Promise<LiveOptions> {
+/** `defaults`: what counts in the place of the built-in ones. */
+export async function createLiveOptions(
+  database: Database,
+  defaults: Partial<Record<OptionKey, string>> = {},
+): Promise<LiveOptions> {
   let stored = await loadOptions(database.read)
   let version = 0
   let ratioSnapshot: Ratios | undefined
 
-  const text = (key: OptionKey): string => stored.get(key) ?? options[key].default
+  const text = (key: OptionKey): string => stored.get(key) ?? defaults[key] ?? options[key].default
 
   // An adopted text may be none that we would have stored.
   const validText = (key: OptionKey): string =>

@@ -154,6 +154,13 @@ forEachDatabase('option routes', (open) => {
       expect(status.data).toMatchObject({ gatehouse: { theme: 'default' } })
     })
 
+    test('the theme of THEME is that of a start without a chosen one', async () => {
+      const other = await startTestServer(open, { THEME: 'air' })
+      const status = await other.call('GET', '/api/status')
+      expect(status.data).toMatchObject({ gatehouse: { theme: 'air' } })
+      await other.close()
+    })
+
     test('what is stored survives the process', async () => {
       await put('About', '# 关于')
       await server.app.options.reload()

@@ -5,7 +5,7 @@ import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { readBalance, statusAfterBalance, typesWithBalance } from './channel-balance.ts'
-import { createChannelRun } from '../channel-run.ts'
+import { createChannelRun } from '../run/channel-run.ts'
 import { changeStatusByProgram } from '../channel-status.ts'
 import {
   channelIdsOfTypes,

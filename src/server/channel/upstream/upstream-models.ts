@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { bearerOf, channelType, type Protocol } from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
+import type { Config } from '../../config.ts'
 import { MODEL_LENGTH_MAX } from '../channel-input.ts'
 import { configTexts, parseConfigObject } from '../channel-config.ts'
 import {
@@ -14,7 +15,7 @@ import {
 
 /** How the upstreams of a protocol are asked for their models, and where an answer names them. */
 interface Listing {
-  question(channel: AskedChannel): UpstreamQuestion
+  question(channel: AskedChannel, geminiVersion: string): UpstreamQuestion
   shape: z.ZodType<string[]>
 }
 
@@ -65,8 +66,8 @@ const listings: Partial<Record<Protocol, Listing>> = {
     shape: namesIn('data', 'id'),
   },
   gemini: {
-    question: (channel) => {
-      const version = channelConfig(channel).api_version || 'v1beta'
+    question: (channel, geminiVersion) => {
+      const version = channelConfig(channel).api_version || geminiVersion
       return {
         url: beside(
           baseUrlOf(channel),
@@ -147,11 +148,12 @@ const isStorable = (name: string): boolean =>
 export async function readUpstreamModels(
   channel: AskedChannel,
   ask: AskUpstream,
+  { GEMINI_VERSION }: Pick<Config, 'GEMINI_VERSION'>,
 ): Promise<string[]> {
   const { protocol, label } = channelType(channel.type)
   const listing = listings[protocol]
   if (listing === undefined) throw new AppError('channel_models_unsupported', { type: label.zh })
-  const parsed = listing.shape.safeParse(await ask(listing.question(channel)))
+  const parsed = listing.shape.safeParse(await ask(listing.question(channel, GEMINI_VERSION)))
   if (!parsed.success) throw new AppError('channel_models_unreadable')
   const names = new Set(parsed.data.map((name) => name.trim()).filter(isStorable))
   return [...names].slice(0, MODELS_MAX).toSorted()

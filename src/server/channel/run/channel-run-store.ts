@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { Database, Queries } from '../db/database.ts'
-import { moveSetting } from '../db/setting-store.ts'
-import { LOST_AFTER_SECONDS, POSTGRES_NOW } from '../ledger/heartbeat.ts'
+import type { Database, Queries } from '../../db/database.ts'
+import { moveSetting } from '../../db/setting-store.ts'
+import { LOST_AFTER_SECONDS, POSTGRES_NOW } from '../../ledger/heartbeat.ts'
 
 /**
  * One run of a kind at a time on one database, whichever process it is in. What is known of it is a

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
-import { aChannel, anAdmin } from '../test/factories.ts'
-import { createTestDatabase } from '../test/postgres.ts'
-import { startTestServer, type TestServer } from '../test/test-app.ts'
-import { startHeldUpstream, type HeldUpstream } from '../test/held-upstream.ts'
+import {
+  startFakeUpstream,
+  type FakeUpstream,
+} from '../../../../tools/fake-upstream/fake-upstream.ts'
+import { aChannel, anAdmin } from '../../test/factories.ts'
+import { createTestDatabase } from '../../test/postgres.ts'
+import { startTestServer, type TestServer } from '../../test/test-app.ts'
+import { startHeldUpstream, type HeldUpstream } from '../../test/held-upstream.ts'
 
 /** Two processes on one database: what one does, the other knows and does not do again. */
 describe('a run over channels and two servers on one PostgreSQL database', () => {

@@ -1,5 +1,6 @@
-import type { RunState } from '../../contract/channel-api.ts'
-import type { App } from '../app.ts'
+import { setTimeout as passed } from 'node:timers/promises'
+import type { RunState } from '../../../contract/channel-api.ts'
+import type { App } from '../../app.ts'
 import { readRun, saveRun, takeRun, type RunName, type StoredRun } from './channel-run-store.ts'
 
 /** What a run does. */
@@ -25,7 +26,7 @@ interface RunSettings {
 }
 
 export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
-  const { database, node, trace } = app
+  const { config, database, node, trace } = app
   const { name, stopping } = settings
   let goesOn = false
   const isStopping = (): boolean => stopping?.aborted === true
@@ -34,6 +35,12 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     // A server that stops breaks off what it is doing.
     if (!isStopping()) trace.error({ err: error, run: name }, what)
   }
+
+  /** What a person who runs the server leaves between two channels. */
+  const pause = (): Promise<void> =>
+    passed(config.POLLING_INTERVAL * 1000, undefined, { ref: false, signal: stopping }).catch(
+      () => {},
+    )
 
   async function begin({ scope, ids }: RunPlan): Promise<[StoredRun, readonly number[]] | null> {
     const claimed = { node, running: true, scope, done: 0, total: 0, failed: 0 }
@@ -55,7 +62,8 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     visit: RunPlan['visit'],
   ): Promise<void> {
     let run = begun
-    for (const id of ids) {
+    for (const [index, id] of ids.entries()) {
+      if (index > 0 && config.POLLING_INTERVAL > 0) await pause()
       // Whoever stops the server does not wait; the run ends with its process.
       if (isStopping()) return
       const isWell = await visit(id).catch((error: unknown) => {
