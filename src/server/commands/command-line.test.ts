@@ -135,6 +135,16 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   expect(modes).toEqual([0o600, 0o600, 0o600])
 })
 
+test('a unit file of One API may name a folder for its log', async () => {
+  const { program, ended } = start(['--log-dir', './logs', '--port', '0'], {
+    DATA_DIR: newFolder(),
+    LOG_FORMAT: 'json',
+  })
+  await once(program.stdout, 'data')
+  program.kill('SIGKILL')
+  expect((await ended).err).toBe('--log-dir has no effect here: the log goes to the output\n')
+})
+
 test('a server whose output nobody reads goes on, and ends on SIGTERM', async () => {
   const PORT = await freePort()
   const { program, ended } = start(['serve'], { DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' })

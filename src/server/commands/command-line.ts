@@ -28,8 +28,13 @@ export async function runCommandLine(
     .description('start the server')
     .option('--port <port>', 'port to listen on (PORT)')
     .option('--host <host>', 'address to listen on (HOST)')
-    .action(async (options: { port?: string; host?: string }) => {
+    .option('--log-dir <folder>', 'no effect: what the program says goes to its output')
+    .action(async (options: { port?: string; host?: string; logDir?: string }) => {
       const { serve } = await import('./serve.ts')
+      // Unit and compose files of One API name one.
+      if (options.logDir !== undefined) {
+        process.stderr.write('--log-dir has no effect here: the log goes to the output\n')
+      }
       await serve(
         settings({
           ...(options.port === undefined ? {} : { PORT: options.port }),
