@@ -48,7 +48,7 @@ export interface NewRoot {
 
 const PASSWORD_LENGTH = 20
 
-const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /**
  * Creates `root` in an empty database; null when there are users already. The well-known default

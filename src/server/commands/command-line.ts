@@ -6,23 +6,11 @@ import { packageVersion } from '../version.ts'
 /** Exit codes of the command line. */
 const FAILED = 1
 
-/** `gatehouse <command>`: each command's code is loaded only when it runs. */
-export async function runCommandLine(
-  argv: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<void> {
-  const settings = (overrides: Record<string, string> = {}): Config => {
-    const { config, notes } = parseConfig({
-      ...readEnvFile(process.cwd()),
-      ...environment,
-      ...overrides,
-    })
-    for (const note of notes) process.stderr.write(`${note}\n`)
-    return config
-  }
-  const program = new Command('gatehouse')
-    .description('A self-hosted gateway for AI-model APIs with a web console')
-    .version(packageVersion())
+type Environment = Readonly<Record<string, string | undefined>>
+/** Reads the settings; what a command names counts before them. */
+type ReadSettings = (overrides?: Record<string, string>) => Config
+
+function addServe(program: Command, settings: ReadSettings, environment: Environment): void {
   program
     .command('serve', { isDefault: true })
     .description('start the server')
@@ -43,6 +31,26 @@ export async function runCommandLine(
         { isUnderNpm: environment['npm_lifecycle_event'] !== undefined },
       )
     })
+}
+
+/** `gatehouse <command>`: each command's code is loaded only when it runs. */
+export async function runCommandLine(
+  argv: readonly string[],
+  environment: Environment,
+): Promise<void> {
+  const settings: ReadSettings = (overrides = {}) => {
+    const { config, notes } = parseConfig({
+      ...readEnvFile(process.cwd()),
+      ...environment,
+      ...overrides,
+    })
+    for (const note of notes) process.stderr.write(`${note}\n`)
+    return config
+  }
+  const program = new Command('gatehouse')
+    .description('A self-hosted gateway for AI-model APIs with a web console')
+    .version(packageVersion())
+  addServe(program, settings, environment)
   program
     .command('reconcile')
     .description('recompute every balance from the ledger and print the differences')
