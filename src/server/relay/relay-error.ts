@@ -189,15 +189,22 @@ export function hiddenStatus(error: unknown, upstream: UpstreamName): number {
   return WORD_STATUSES[type] ?? HIDDEN_STATUS
 }
 
-/** SiliconFlow's numbers: no such model, and nothing left to pay with. Source: its error page. */
-const siliconflowStatuses: Readonly<Record<number, number>> = { 20_012: 404, 30_001: 402 }
+/**
+ * Numbers of vendors of OpenAI's dialect who count their errors themselves, which no two use alike:
+ * Spark's, and SiliconFlow's for no such model and nothing left to pay with. Source of the latter:
+ * its error page.
+ */
+const imitatorStatuses: Readonly<Record<number, number>> = {
+  ...sparkStatuses,
+  20_012: 404,
+  30_001: 402,
+}
 
-/** Of vendors of OpenAI's dialect who number their errors themselves; no two use one number. */
 function imitatorStatus({ code, status_code: ofMinimax }: Record<string, unknown>): number {
   const known =
     typeof ofMinimax === 'number'
       ? minimaxStatuses[ofMinimax]
-      : { ...sparkStatuses, ...siliconflowStatuses }[Number(wordOf(code))]
+      : imitatorStatuses[Number(wordOf(code))]
   return known ?? HIDDEN_STATUS
 }
 
