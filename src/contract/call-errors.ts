@@ -95,6 +95,13 @@ export const callErrors = {
     zh: '服务器内部错误，请联系管理员',
     en: 'Internal server error, please contact the administrator',
   },
+  database_unavailable: {
+    status: 503,
+    real: true,
+    code: 'database_unavailable',
+    zh: '数据库暂时不可用，请稍后再试',
+    en: 'The database is unavailable at the moment. Please try again shortly',
+  },
   busy: {
     status: 503,
     real: true,

@@ -5,6 +5,7 @@ import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import { migrate, type Engine, type RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
+import { connectionsOf } from './outage.ts'
 import type { Schema } from './schema.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -90,7 +91,10 @@ export async function openBare(
 }
 
 const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
-  new Kysely({ dialect: new PostgresDialect({ pool }), plugins: [nullsAreZeros] })
+  new Kysely({
+    dialect: new PostgresDialect({ pool: connectionsOf(pool) }),
+    plugins: [nullsAreZeros],
+  })
 
 const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
 

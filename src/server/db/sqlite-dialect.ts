@@ -58,8 +58,16 @@ class WorkerDriver implements Driver {
     await this.#connection.query('COMMIT', [])
   }
 
+  /**
+   * A full disk or a failed read has rolled back already: that the transaction is gone must not
+   * hide why. https://sqlite.org/lang_transaction.html (response to errors within a transaction)
+   */
   async rollbackTransaction(): Promise<void> {
-    await this.#connection.query('ROLLBACK', [])
+    try {
+      await this.#connection.query('ROLLBACK', [])
+    } catch (error) {
+      if (!String(error).includes('no transaction is active')) throw error
+    }
   }
 
   async destroy(): Promise<void> {}

@@ -6,6 +6,7 @@ import type { ErrorSpec } from '../../contract/error-spec.ts'
 import { errors, languageOf } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
+import { isOutage } from '../db/outage.ts'
 import { sha256 } from '../secrets.ts'
 import { findUserByAccessToken } from '../user/session-store.ts'
 import type { App } from '../app.ts'
@@ -135,7 +136,7 @@ export function renderRefusal(
   const language = languageOf(request.headers['accept-language'])
   const known = namedError(error)
   const spec: ErrorSpec = errors[known.code]
-  if (known.code === 'internal') {
+  if (known.code === 'internal' || known.code === 'database_unavailable') {
     app.trace.error(
       { err: error, requestId: request.id, url: request.url.split('?')[0] },
       'a call failed',
@@ -163,7 +164,7 @@ function namedError(error: unknown): AppError {
   }
   return status >= HTTP_BAD_REQUEST && status < HTTP_SERVER_FAULT
     ? new AppError('invalid_parameter', {}, error)
-    : new AppError('internal', {}, error)
+    : new AppError(isOutage(error) ? 'database_unavailable' : 'internal', {}, error)
 }
 
 function declaredExtra(shape: z.ZodType | undefined, error: AppError): object {

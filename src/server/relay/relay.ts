@@ -4,6 +4,7 @@ import { languageOf, type ErrorCode } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
 import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
+import { isOutage } from '../db/outage.ts'
 import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
 import { unknownPath } from '../http/console-files.ts'
@@ -288,8 +289,11 @@ function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): vo
     sendError(call, ownError(new AppError('upstream_unreachable'), call.language))
     return
   }
-  const known = error instanceof AppError ? error : new AppError('internal')
-  if (known.code === 'internal') {
+  const isKnown = error instanceof AppError
+  const known = isKnown
+    ? error
+    : new AppError(isOutage(error) ? 'database_unavailable' : 'internal')
+  if (!isKnown) {
     app.trace.error({ err: error, requestId: call.requestId, path: call.path }, 'a call failed')
   }
   if (call.isGone) return

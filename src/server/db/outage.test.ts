@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { errors, errorText } from '../../contract/errors.ts'
+import { anAdmin } from '../test/factories.ts'
+import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
+import {
+  aClient,
+  aServedModel,
+  chatBody,
+  post,
+  startRelay,
+  type RelaySetup,
+} from '../test/relay-setup.ts'
+
+/** A file that may not grow, or a database that lets nobody in. */
+async function breakDatabase(
+  setup: RelaySetup,
+  location: DatabaseLocation,
+): Promise<{ mend(): Promise<unknown> }> {
+  if (location.engine === 'sqlite') {
+    const allow = (pages: number) =>
+      sql.raw(`PRAGMA max_page_count = ${pages}`).execute(setup.database.write)
+    await allow(1)
+    return { mend: () => allow(1_000_000) }
+  }
+  const { pathname } = new URL(location.url)
+  const name = pathname.slice(1)
+  const maintenance = new pg.Client({ connectionString: location.url.replace(name, 'postgres') })
+  await maintenance.connect()
+  await maintenance.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`)
+  await maintenance.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1',
+    [name],
+  )
+  return {
+    async mend() {
+      await maintenance.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`)
+      await maintenance.end()
+    },
+  }
+}
+
+forEachDatabase('a database that is out of order', (open) => {
+  let setup: RelaySetup
+  let location: DatabaseLocation
+  beforeAll(async () => {
+    location = await open()
+    setup = await startRelay(() => Promise.resolve(location))
+  })
+  afterAll(() => setup.close())
+
+  test('is told as such, and asked again once it is well', async () => {
+    const client = await aClient(setup)
+    const model = await aServedModel(setup)
+    const admin = await anAdmin(setup)
+    // Larger than what is left of the last page.
+    const remark = { body: { name: 'a token', models: 'm'.repeat(30_000) }, as: admin }
+    const create = () => setup.call('POST', '/api/token/', remark)
+
+    const { mend } = await breakDatabase(setup, location)
+    const refused = await create()
+    const { status, code } = errors.database_unavailable
+    expect([refused.status, refused.message]).toEqual([
+      status,
+      errorText('database_unavailable', 'zh', {}),
+    ])
+    if (location.engine === 'postgres') {
+      const unserved = await post(setup, client, chatBody(model))
+      expect([unserved.status, unserved.json['error']]).toEqual([
+        status,
+        expect.objectContaining({ code }),
+      ])
+    }
+    expect(setup.faults.splice(0).join()).toContain('a call failed')
+
+    await mend()
+    expect((await create()).json).toMatchObject({ success: true })
+    expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    setup.faults.length = 0
+  })
+})
