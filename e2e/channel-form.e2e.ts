@@ -244,7 +244,7 @@ describe('defaults and numbers', () => {
     expect(await newest()).toMatchObject({
       base_url: 'https://r.openai.azure.com',
       other: '2024-03-01-preview',
-      config: '{"api_version":"2024-03-01-preview"}',
+      config: '{"api_version":"2024-03-01-preview","deployment_dots":"keep"}',
       weight: 0,
       priority: -2,
     })

@@ -21,7 +21,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     source: 'Azure OpenAI, REST API reference; API version lifecycle',
     chat: AS_OPENAI,
     notes: [
-      'A version of `v1` names the model in the body; others in the address, without dots.',
+      'A version of `v1` names the model in the body; others in the address, where dots are left out ' +
+        'unless `deployment_dots` is `keep`, as the form makes it for new channels.',
       'Versions before `2024-09-01` refuse `stream_options`: it is left out, what a stream used is ' +
         'counted here, and the stream has no figures, also for a client that asks for them.',
     ],

@@ -26,10 +26,22 @@ export const nativeRows: readonly ChannelType[] = [
           default: '2024-03-01-preview',
         },
       ),
+      field(
+        'deployment_dots',
+        { zh: '部署名中的点', en: 'Dots in deployment names' },
+        {
+          default: 'keep',
+          whenAbsent: 'remove',
+          choices: [
+            { value: 'keep', label: { zh: '保留：gpt-4.1', en: 'Keep: gpt-4.1' } },
+            { value: 'remove', label: { zh: '去掉：gpt-41', en: 'Leave out: gpt-41' } },
+          ],
+        },
+      ),
     ],
     notice: {
-      zh: '部署名须与模型名相同，并去掉其中的点：模型 gpt-3.5-turbo 调用的部署是 gpt-35-turbo；部署名带点时，API 版本请填 v1',
-      en: 'Name deployments after models without dots: gpt-3.5-turbo calls gpt-35-turbo; with version v1, names keep their dots',
+      zh: '部署名须与模型名相同；早先的部署名不能带点，可在下方选择',
+      en: 'Name deployments after models; older ones could have no dots, which is chosen below',
     },
   }),
   row({

@@ -58,6 +58,7 @@ export type BalanceUnit = 'usd' | 'cny' | 'cny_per_10000' | 'quota'
 /** Members of the `config` JSON text that a form field fills. */
 export type ConfigMember =
   | 'api_version'
+  | 'deployment_dots'
   | 'plugin'
   | 'library_id'
   | 'user_id'
@@ -83,6 +84,15 @@ export interface ChannelTypeField {
   /** Never sent back to a browser; an empty value in an update means unchanged. */
   readonly secret: boolean
   readonly multiline: boolean
+  /** The values it may have; absent: any text. */
+  readonly choices?: readonly FieldChoice[]
+  /** What a stored channel that has no value does; absent: what the default says. */
+  readonly whenAbsent?: string
+}
+
+export interface FieldChoice {
+  readonly value: string
+  readonly label: Words
 }
 
 export interface ChannelTypeKey {

@@ -120,7 +120,7 @@ describe('rows', () => {
         ...(field.required ? ['required'] : []),
         ...(field.secret ? ['secret'] : []),
       ])
-    expect(asks(3)).toEqual([['api_version', 'other']])
+    expect(asks(3)).toEqual([['api_version', 'other'], ['deployment_dots']])
     expect(channelType(3).fields[0]?.default).toBe('2024-03-01-preview')
     expect(asks(17)).toEqual([['plugin', 'other']])
     expect(asks(18)).toEqual([['api_version', 'other']])

@@ -24,6 +24,7 @@ export const CONFIG_MEMBERS = [
   'ak',
   'user_id',
   'api_version',
+  'deployment_dots',
   'library_id',
   'plugin',
   'vertex_ai_project_id',

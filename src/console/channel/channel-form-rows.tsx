@@ -7,6 +7,7 @@ import { channelType, type ChannelTypeField } from '../../contract/channel-types
 import { call } from '../app/call.ts'
 import { NameRow } from '../app/form/name-row.tsx'
 import { localText } from '../app/i18n.ts'
+import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
@@ -92,7 +93,7 @@ export function AddressRow({ form }: Pick<RowsProps, 'form'>) {
 /** One of the fields that only this type has. */
 function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTypeField }) {
   const { t } = useTranslation()
-  const { config: member, secret, multiline, required, placeholder } = spec
+  const { config: member, secret, multiline, required, placeholder, choices } = spec
   const path = `config.${member}`
   const isKept = secret && keepsSecret(form.values, before, member)
   const value = form.values.config[member]
@@ -109,7 +110,16 @@ function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTy
       isRequired={required && !isKept}
     >
       {(field) =>
-        multiline ? (
+        choices !== undefined ? (
+          <ChoiceButtons
+            label={localText(spec.label)}
+            choices={choices.map((choice) => ({
+              label: localText(choice.label),
+              isChosen: choice.value === (value || spec.default),
+              onChoose: () => onChange(choice.value),
+            }))}
+          />
+        ) : multiline ? (
           <TextArea
             field={field}
             isCode

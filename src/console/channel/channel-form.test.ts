@@ -120,8 +120,19 @@ describe('what is sent to create a channel', () => {
 
   test('type 3 brings its API version, for older servers in other too', () => {
     expect(toInput(aForm({ type: 3, baseUrl: 'https://r.openai.azure.com' }))).toMatchObject({
-      config: '{"api_version":"2024-03-01-preview"}',
+      config: '{"api_version":"2024-03-01-preview","deployment_dots":"keep"}',
       other: '2024-03-01-preview',
+    })
+  })
+
+  test('a channel of type 3 that was made elsewhere goes on leaving out dots', () => {
+    const before = aChannel({ type: 3, base_url: 'https://r.openai.azure.com', other: 'v1' })
+    const form = toForm(before)
+    expect(toChanges(form, before)).toEqual({})
+    form.config.api_version = '2025-04-01-preview'
+    expect(JSON.parse(toChanges(form, before).config ?? '')).toEqual({
+      api_version: '2025-04-01-preview',
+      deployment_dots: 'remove',
     })
   })
 

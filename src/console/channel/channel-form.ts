@@ -50,6 +50,7 @@ const emptyConfig = (): Record<ConfigMember, string> => ({
   ak: '',
   user_id: '',
   api_version: '',
+  deployment_dots: '',
   library_id: '',
   plugin: '',
   vertex_ai_project_id: '',
@@ -92,8 +93,8 @@ function formConfig({ type, config, other }: Channel): Record<ConfigMember, stri
     if (typeof value === 'string') filled[member] = value
   }
   // Where older programs kept the one extra field of a type.
-  for (const { config: member, alsoOther } of channelType(type).fields) {
-    if (alsoOther && filled[member] === '') filled[member] = other ?? ''
+  for (const { config: member, alsoOther, whenAbsent = '' } of channelType(type).fields) {
+    if (filled[member] === '') filled[member] = alsoOther ? (other ?? '') : whenAbsent
   }
   return filled
 }

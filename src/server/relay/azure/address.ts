@@ -38,16 +38,22 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   const query = `?api-version=${encodeURIComponent(version)}`
   // Cloudflare's gateway has the deployment in its own address.
   if (/^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)) {
-    return `${base}/${deploymentOf(call.model)}/${path}${query}`
+    return `${base}/${deploymentOf(channel, call.model)}/${path}${query}`
   }
   const deployment = path.startsWith('images/')
     ? encodeURIComponent(call.model)
-    : deploymentOf(call.model)
+    : deploymentOf(channel, call.model)
   return `${base}/openai/deployments/${deployment}/${path}${query}`
 }
 
-/** Deployments are named after models, without the dots, which their names may not have. */
-const deploymentOf = (model: string): string => encodeURIComponent(model.replaceAll('.', ''))
+/**
+ * Deployments are named after models. Names could have no dots once, and channels that do not say
+ * otherwise were made for such.
+ */
+function deploymentOf({ config }: ProviderChannel, model: string): string {
+  const keepsDots = config?.['deployment_dots'] === 'keep'
+  return encodeURIComponent(keepsDots ? model : model.replaceAll('.', ''))
+}
 
 export const azureHeaders = (channel: ProviderChannel): Record<string, string> => ({
   'api-key': channel.key,

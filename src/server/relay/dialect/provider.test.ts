@@ -94,6 +94,17 @@ describe('Azure', () => {
   ])('%s %j: %s', (base, call, url) => {
     expect(urlOf(3, base, call)).toBe(url)
   })
+
+  test.each([
+    ['keep', 'gpt-4.1'],
+    ['remove', 'gpt-41'],
+  ])('deployments of a channel that says %s of dots: %s', (deploymentDots, deployment) => {
+    const config = { deployment_dots: deploymentDots }
+    const channel = { type: 3, key: 'k', baseUrl: host, apiVersion: '', config }
+    expect(providerOf(3)?.url(channel, aProviderCall({ model: 'gpt-4.1' }))).toBe(
+      `${host}/openai/deployments/${deployment}/chat/completions?api-version=2024-03-01-preview`,
+    )
+  })
 })
 
 test.each<Task>(['countTokens'])('OpenAI has no %s', (task) => {
