@@ -109,7 +109,13 @@ describe.each(channelTypesInListOrder.filter(({ retired }) => !retired))(
         await address.fill('https://up.example.com/base/')
       }
       const composed: Record<string, string> = {}
-      for (const { config, label, placeholder, secret } of fields) {
+      for (const { config, label, placeholder, secret, choices } of fields) {
+        const other = choices?.at(-1)
+        if (other !== undefined) {
+          await form().getByRole('button', { name: other.label.zh, exact: true }).click()
+          composed[config] = other.value
+          continue
+        }
         const input = field(label.zh)
         await expect.poll(() => input.getAttribute('placeholder')).toBe(placeholder)
         if (secret && config !== 'vertex_ai_adc') {
