@@ -5,7 +5,7 @@ import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import { migrate, type Engine, type RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
-import { connectionsOf } from './outage.ts'
+import { CONNECT_TIMEOUT_MS, connectionsOf, poolOf } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -167,54 +167,41 @@ const HEAVY_POOL_SIZE = 2
  * takes longer than most of what is asked then.
  */
 const POOL_KEPT = 3
+/** How long the server may think about short work, and about statistics of many rows. */
+const SILENCE_MS = 60_000
+const HEAVY_SILENCE_MS = 600_000
 const BATCH_TIMEOUT_MS = 30_000
-const CONNECT_TIMEOUT_MS = 10_000
 
-const INT8 = 20
-const NUMERIC = 1700
-const BPCHAR = 1042
-
-function poolOf(url: string, settings: pg.PoolConfig): pg.Pool {
-  const types = new pg.TypeOverrides()
-  types.setTypeParser(INT8, exactNumber)
-  types.setTypeParser(NUMERIC, Number)
-  // `char(n)` of One API's tables is padded with blanks that nobody wrote.
-  types.setTypeParser(BPCHAR, (text) => text.trimEnd())
-  const pool = new pg.Pool({ connectionString: url, keepAlive: true, types, ...settings })
-  // A connection that breaks while idle is replaced at its next use; without a listener it would
-  // end the process.
-  pool.on('error', () => {})
-  return pool
-}
-
-/** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
-function exactNumber(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new Error(`a whole number is out of range: ${text}`)
-  return value
+async function bringUpToDate(url: string, progress: Progress): Promise<void> {
+  // Indexes of large tables take their time.
+  const pool = poolOf(url, { max: POOL_SIZE })
+  try {
+    const db = postgresHandle(pool)
+    await adoptIfOneApi({ engine: 'postgres', db, runScript: runPostgresScript }, { progress })
+    await migrate(db, 'postgres', runPostgresScript)
+  } finally {
+    await pool.end()
+  }
 }
 
 async function openPostgres(url: string, progress: Progress): Promise<Database> {
-  const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT })
-  const heavyPool = poolOf(url, { max: HEAVY_POOL_SIZE, min: HEAVY_POOL_SIZE })
+  await bringUpToDate(url, progress)
+  const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT, silenceMs: SILENCE_MS })
+  const heavyPool = poolOf(url, {
+    max: HEAVY_POOL_SIZE,
+    min: HEAVY_POOL_SIZE,
+    connectionTimeoutMillis: 0,
+    silenceMs: HEAVY_SILENCE_MS,
+  })
   // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
   // the plans of the ledger's function stay made. A batch that hangs on a dead network is given up
   // and tried again.
   const ledgerPool = poolOf(url, {
     max: 1,
     idleTimeoutMillis: 0,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: BATCH_TIMEOUT_MS,
   })
   const write = postgresHandle(pool)
-  try {
-    const bare = { engine: 'postgres' as const, db: write, runScript: runPostgresScript }
-    await adoptIfOneApi(bare, { progress })
-    await migrate(write, 'postgres', runPostgresScript)
-  } catch (error) {
-    await Promise.all([pool.end(), heavyPool.end(), ledgerPool.end()])
-    throw error
-  }
   const listeners: ((message: string) => void)[] = []
   const announcements = await listen(url, (message) => {
     for (const listener of listeners) listener(message)
@@ -255,7 +242,11 @@ async function listen(
   let closed = false
   let client = await connect()
   async function connect(): Promise<pg.Client> {
-    const next = new pg.Client({ connectionString: url })
+    const next = new pg.Client({
+      connectionString: url,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    })
     next.on('notification', ({ payload }) => onMessage(payload ?? ''))
     next.on('error', () => {
       if (!closed) setTimeout(() => void reconnect(), RELISTEN_DELAY_MS).unref()

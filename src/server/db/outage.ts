@@ -1,20 +1,4 @@
-import type pg from 'pg'
-
-/** A connection to PostgreSQL that cannot be had. */
-class NoConnection extends Error {}
-
-/** Connections of a pool, for kysely; one that cannot be had is told apart from a failed query. */
-export const connectionsOf = (pool: pg.Pool) => ({
-  options: pool.options,
-  async connect() {
-    try {
-      return await pool.connect()
-    } catch (error) {
-      throw new NoConnection('no connection to the database', { cause: error })
-    }
-  },
-  end: () => pool.end(),
-})
+import { NoConnection } from './postgres-pool.ts'
 
 /** SQLite's codes, and classes of SQLSTATE: connection, resources, shutdown, system. */
 const OUTAGES =
@@ -28,6 +12,5 @@ export function isOutage(error: unknown): boolean {
   if (error instanceof NoConnection) return true
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  if (BROKEN.has(code) || BROKEN_WORDS.test(error.message)) return true
-  return OUTAGES.test(code)
+  return OUTAGES.test(code) || BROKEN.has(code) || BROKEN_WORDS.test(error.message)
 }

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import type pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
+import { isOutage } from './outage.ts'
+import { poolOf } from './postgres-pool.ts'
+
+/** A network between us and the server that can fail. */
+interface Link {
+  url: string
+  cut(): void
+  /** From now on nothing comes through, and nobody is told. */
+  mute(): void
+  close(): Promise<void>
+}
+
+async function linkTo(url: string): Promise<Link> {
+  const { hostname, port } = new URL(url)
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((near) => {
+    const far = net.connect(Number(port), hostname)
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => other.destroy())
+      socket.pipe(other)
+    }
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const linked = new URL(url)
+  // A server that listens on TCP has a port.
+  linked.port = String((server.address() as AddressInfo).port)
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy()
+    sockets.clear()
+  }
+  return {
+    url: linked.href,
+    cut,
+    mute() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    async close() {
+      cut()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+let database: TestDatabase
+let link: Link
+let pool: pg.Pool
+beforeEach(async () => {
+  database = await createTestDatabase()
+  link = await linkTo(database.url)
+  pool = poolOf(link.url, { max: 1, silenceMs: 500 })
+})
+afterEach(async () => {
+  await pool.end()
+  await link.close()
+  await database.drop()
+})
+
+const failureOf = (query: Promise<unknown>): Promise<unknown> =>
+  query.then(
+    () => null,
+    (error: unknown) => error,
+  )
+
+/** Takes a connection and keeps it, as a transaction does: nobody but us hears of its loss. */
+async function failingQuery(fail: () => void): Promise<unknown> {
+  const client = await pool.connect()
+  const failure = failureOf(client.query('SELECT pg_sleep(60)'))
+  setTimeout(fail, 50)
+  const error = await failure
+  client.release()
+  return error
+}
+
+test.each(['cut', 'mute'] as const)(
+  'a network that fails (%s) fails the query on it and nothing else',
+  async (fault) => {
+    expect(isOutage(await failingQuery(() => link[fault]()))).toBe(true)
+    const { rows } = await pool.query<{ one: number }>('SELECT 1 AS one')
+    expect(rows).toEqual([{ one: 1 }])
+  },
+)
+
+test('a fault of the query itself is none of the database', async () => {
+  expect(isOutage(await failureOf(pool.query('SELECT no_such_column')))).toBe(false)
+})

@@ -1,0 +1,70 @@
+import net from 'node:net'
+import pg from 'pg'
+
+export interface PoolSettings extends pg.PoolConfig {
+  /**
+   * Milliseconds without a byte after which a connection counts as dead. A network that has gone
+   * away says nothing, and what waits for an answer would wait on. Absent: no such limit.
+   */
+  silenceMs?: number
+}
+
+/** Longest that anybody waits for a connection. */
+export const CONNECT_TIMEOUT_MS = 10_000
+
+/** A connection to PostgreSQL that cannot be had. */
+export class NoConnection extends Error {}
+
+const INT8 = 20
+const NUMERIC = 1700
+const BPCHAR = 1042
+
+/** Connections that read numbers as numbers, and whose loss ends nothing but what went on in them. */
+export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): pg.Pool {
+  const types = new pg.TypeOverrides()
+  types.setTypeParser(INT8, exactNumber)
+  types.setTypeParser(NUMERIC, Number)
+  // `char(n)` of One API's tables is padded with blanks that nobody wrote.
+  types.setTypeParser(BPCHAR, (text) => text.trimEnd())
+  const pool = new pg.Pool({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    types,
+    ...(silenceMs === undefined ? {} : { stream: () => mortalSocket(silenceMs) }),
+    ...settings,
+  })
+  // A connection that breaks is replaced at its next use, and a query on it fails by itself. Without
+  // a listener either would end the process; the pool's own hears idle connections only.
+  const goOn = () => {}
+  pool.on('error', goOn)
+  pool.on('connect', (client) => client.on('error', goOn))
+  return pool
+}
+
+/** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
+function exactNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new Error(`a whole number is out of range: ${text}`)
+  return value
+}
+
+/** A socket that breaks when nothing has moved on it for so long. */
+export function mortalSocket(silenceMs: number): net.Socket {
+  const socket = new net.Socket()
+  socket.setTimeout(silenceMs, () => socket.destroy())
+  return socket
+}
+
+/** A pool's connections, for kysely; one that cannot be had is told apart from a failed query. */
+export const connectionsOf = (pool: pg.Pool) => ({
+  options: pool.options,
+  async connect() {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw new NoConnection('no connection to the database', { cause: error })
+    }
+  },
+  end: () => pool.end(),
+})
