@@ -108,13 +108,21 @@ describe('a body is refused', () => {
     ['depth 1,000,000', nested(1_000_000), 'depth'],
     ['a key twice, equal values', '{"model":"a","model":"a"}', 'duplicate-key'],
     ['a key twice, nested', '{"a":[{"b":{"c":1,"c":2}}]}', 'duplicate-key'],
-    ['a key twice, once escaped', '{"ab":1,"\\u0061b":2}', 'duplicate-key'],
+    ['a key twice, once escaped', '{"中":1,"\\u4e2d":2}', 'duplicate-key'],
     ['a key twice, both escaped otherwise', '{"x\\u002f":1,"x\\/":2}', 'duplicate-key'],
     ['__proto__ twice', '{"__proto__":1,"__proto__":2}', 'duplicate-key'],
     ['capitals', '{"model":"dear","MODEL":"cheap"}', 'disguised-key'],
     ['one capital', '{"Max_tokens":1}', 'disguised-key'],
     ['escapes', '{"mod\\u0065l":"x"}', 'disguised-key'],
     ['escapes in a name with capitals', '{"serviceT\\u0069er":"flex"}', 'disguised-key'],
+    [
+      'escapes in a name that is read by one surface only',
+      '{"\\u0062ackground":true}',
+      'disguised-key',
+    ],
+    ['escapes in a nested name', '{"a":[{"maxOutputT\\u006fkens":1}]}', 'disguised-key'],
+    ['capitals of such a name', '{"Previous_Response_Id":"x"}', 'disguised-key'],
+    ['another spelling of Gemini’s', '{"GenerationConfig":{}}', 'disguised-key'],
     ['the Unicode letters that fold to ASCII', '{"\u017ftream":true}', 'disguised-key'],
     ['the Kelvin sign', '{"max_to\u212aens":1}', 'disguised-key'],
     ['a disguised include_usage', '{"stream_options":{"INCLUDE_USAGE":false}}', 'disguised-key'],
@@ -124,9 +132,14 @@ describe('a body is refused', () => {
   })
 
   test('with the offset and the key that offend', () => {
-    expect(scanBody(Buffer.from('{"é":1,"a\\u0062":1,"ab":2}'))).toMatchObject({
+    expect(scanBody(Buffer.from('{"é":1,"b":1,"\\u00e9":2}'))).toMatchObject({
       code: 'duplicate-key',
-      offset: 21,
+      offset: 15,
+      key: 'é',
+    })
+    expect(scanBody(Buffer.from('{"é":{"a\\u0062":1}}'))).toMatchObject({
+      code: 'disguised-key',
+      offset: 8,
       key: 'ab',
     })
     expect(scanBody(Buffer.from('{"a":1,"STREAM":true}'))).toMatchObject({
@@ -153,8 +166,8 @@ describe('a body is refused', () => {
   })
 
   test('when the second of two equal keys comes after many others', () => {
-    const keys = Array.from({ length: 500 }, (_, i) => `"k${i}":0`)
-    for (const again of ['k0', 'k15', 'k16', 'k17', 'k499', '\\u006b3']) {
+    const keys = Array.from({ length: 500 }, (_, i) => `"k${i}中":0`)
+    for (const again of ['k0中', 'k15中', 'k16中', 'k17中', 'k499中', 'k3\\u4e2d']) {
       expect(faultOf(`{${keys.join()},"${again}":1}`)).toBe('duplicate-key')
     }
     expect(faultOf(`{${keys.join()},"k500":1}`)).toBe('accepted')
@@ -169,6 +182,8 @@ describe('a body is accepted', () => {
     ['keys that differ by case and are nobody’s', '{"logitBias":1,"LogitBias":2}'],
     ['keys that differ by composition', '{"\u00e9":1,"e\u0301":2}'],
     ['keys that differ by a lone surrogate', '{"\\ud800":1,"\\ud801":2,"\ufffd":3}'],
+    ['escapes in what is no name', '{"a\\/b":1,"\\u4e2d":2,"a\\u0020b":3}'],
+    ['Gemini’s own spellings', '{"generationConfig":{},"serviceTier":"x","generation_config":{}}'],
     ['an escaped NUL in a key', '{"a\\u0000":1,"a":2}'],
     ['equal keys in sibling objects', '{"messages":[{"role":"a"},{"role":"b"}]}'],
     ['a known name inside a message', '{"messages":[{"MODEL":"x"}]}'],

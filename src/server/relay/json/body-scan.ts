@@ -20,6 +20,7 @@ const REQUEST_RULES: ScanRules = {
   depthMax: BODY_DEPTH_MAX,
   keysMax: OBJECT_KEYS_MAX,
   uniqueKeys: true,
+  escapedNames: false,
 }
 /**
  * What an upstream answers is only looked into, never decided upon: `JSON.parse` of the client
@@ -29,6 +30,7 @@ const ANSWER_RULES: ScanRules = {
   depthMax: 512,
   keysMax: Number.MAX_SAFE_INTEGER,
   uniqueKeys: false,
+  escapedNames: true,
 }
 
 /**
@@ -63,12 +65,28 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'fallbacks',
   'models',
   'plugins',
+  'previous_response_id',
+  'background',
+  'conversation',
+  'store',
+  'thread',
+  'max_tool_calls',
+  'context_management',
+  'tool_choice',
+  'web_search_options',
+  'enable_thinking',
+  'documents',
+  'query',
+  'stream_format',
+  'generation_config',
+  'generationconfig',
+  'requests',
 ])
-/** The one guarded member that has a second plain spelling, with Gemini. */
-const SECOND_SPELLING = 'serviceTier'
+/** Guarded members as Gemini spells them. */
+const SECOND_SPELLINGS: ReadonlySet<string> = new Set(['serviceTier', 'generationConfig'])
 const GUARDED_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage'])
 
-export type BodyFaultCode = JsonFaultCode | 'empty' | 'bom' | 'encoding' | 'disguised-key'
+export type BodyFaultCode = JsonFaultCode | 'empty' | 'bom' | 'encoding'
 
 export interface BodyFault {
   ok: false
@@ -167,7 +185,9 @@ function refusal(code: BodyFaultCode, offset: number, reason: string, key = ''):
 }
 
 function fromJsonFault(bytes: Buffer, fault: JsonFault): BodyFault {
-  if (fault.code !== 'duplicate-key') return refusal(fault.code, fault.offset, fault.reason)
+  if (fault.code !== 'duplicate-key' && fault.code !== 'disguised-key') {
+    return refusal(fault.code, fault.offset, fault.reason)
+  }
   // The fault lies at the first byte inside the quotes, and the key is known to end.
   let end = fault.offset
   while (bytes[end] !== 0x22) end += bytes[end] === 0x5c ? 2 : 1
@@ -180,10 +200,7 @@ function fromJsonFault(bytes: Buffer, fault: JsonFault): BodyFault {
  */
 const folded = (key: string) => key.toUpperCase().toLowerCase()
 
-/**
- * The first key that is a guarded one only after its escapes are resolved or its case is
- * folded.
- */
+/** The first key that is a guarded one only after its case is folded. */
 function disguisedKey(
   bytes: Buffer,
   oddKeys: ScannedObject['oddKeys'],
@@ -193,9 +210,7 @@ function disguisedKey(
     const start = oddKeys[i] ?? 0
     const end = oddKeys[i + 1] ?? 0
     const key = keyText(bytes, start, end)
-    const isPlain = end - start === SECOND_SPELLING.length && spells(bytes, start, SECOND_SPELLING)
-    if (isPlain) continue
-    if (guarded.has(folded(key))) {
+    if (!SECOND_SPELLINGS.has(key) && guarded.has(folded(key))) {
       return refusal('disguised-key', start, 'another spelling of a known key', key)
     }
   }

@@ -19,6 +19,11 @@ export interface ScanRules {
   keysMax: number
   /** Whether an object may not hold one key twice, at whatever level. */
   uniqueKeys: boolean
+  /**
+   * Whether an ordinary name may be spelled with escapes, at whatever level: `mo\u0064el`. Whoever
+   * compares bytes does not see it, and every parser does.
+   */
+  escapedNames: boolean
 }
 
 export type JsonFaultCode =
@@ -27,6 +32,7 @@ export type JsonFaultCode =
   | 'not-object'
   | 'depth'
   | 'duplicate-key'
+  | 'disguised-key'
   | 'too-many-keys'
 
 export interface JsonFault {
@@ -66,6 +72,8 @@ const ZERO = 0x30
 const NINE = 0x39
 
 const FAILED = -1
+/** What members are called by those who define them. */
+const ORDINARY_NAME = /^[\w$-]+$/
 /**
  * Beyond this many keys an object is checked through a set: comparing all pairs would be
  * quadratic.
@@ -271,9 +279,9 @@ class Scanner {
     for (let here = at + 1; ; here++) {
       const byte = byteAt(bytes, here)
       if (byte === QUOTE) {
-        this.keyHash = isEscaped ? hashText(keyText(bytes, at + 1, here)) : hash
         this.keyIsOdd = isOdd || isEscaped
-        return here + 1
+        this.keyHash = hash
+        return isEscaped ? this.escapedKey(at + 1, here) : here + 1
       }
       if (byte < 0x20) return this.failInString(here)
       if (byte === BACKSLASH) {
@@ -284,6 +292,15 @@ class Scanner {
       if (byte >= 0x80 || (byte >= 0x41 && byte <= 0x5a)) isOdd = true
       hash = hashStep(hash, byte)
     }
+  }
+
+  private escapedKey(start: number, end: number): number {
+    const key = keyText(this.bytes, start, end)
+    if (!this.rules.escapedNames && ORDINARY_NAME.test(key)) {
+      return this.fail('disguised-key', start, 'a name spelled with escapes')
+    }
+    this.keyHash = hashText(key)
+    return end + 1
   }
 
   /** From the backslash to the last byte of the escape, that one not passed yet. */
