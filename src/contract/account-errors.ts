@@ -23,11 +23,6 @@ export const accountErrors = {
     zh: '原密码错误',
     en: 'The current password is wrong',
   },
-  password_is_default: {
-    status: 400,
-    zh: '新密码不能是默认密码',
-    en: 'The new password must differ from the default one',
-  },
   username_too_long: {
     status: 400,
     zh: '用户名最多 {max} 个字符',

@@ -21,6 +21,8 @@ export const USER_GROUPS_MAX = 20
 
 export const DEFAULT_GROUP = 'default'
 export const ROOT_USERNAME = 'root'
+/** Root's on a fresh installation; nothing else may be done until it is changed. */
+export const DEFAULT_PASSWORD = '123456'
 
 export const USER_ORDERS = ['', 'quota', 'used_quota', 'request_count'] as const
 export type UserOrder = (typeof USER_ORDERS)[number]

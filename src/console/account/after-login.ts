@@ -1,11 +1,8 @@
-import { ROOT_USERNAME } from '../../contract/user.ts'
+import { DEFAULT_PASSWORD, ROOT_USERNAME } from '../../contract/user.ts'
 import { type PageRoute, pageAt } from '../app/routing/pages.ts'
 import { parseSearch } from '../app/routing/search-params.ts'
 import { mayOpen, type SessionUser } from '../app/session.ts'
 import { paths } from '../paths.ts'
-
-/** What a fresh One API installation, and ours on loopback, signs root in with. */
-const DEFAULT_PASSWORD = '123456'
 
 /**
  * Whether the password has to be changed before anything else. Our server says so; a One API server

@@ -1,4 +1,5 @@
 import type { Log } from '../../contract/log-api.ts'
+import { BYTE_ORDER_MARK, csvCell, LOG_FILE_COLUMNS } from '../../contract/log-file.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { stampText } from '../app/time.ts'
 
@@ -7,44 +8,19 @@ import { stampText } from '../app/time.ts'
 export const fileFormats = ['json', 'csv', 'ndjson'] as const
 export type FileFormat = (typeof fileFormats)[number]
 
-const columns = [
-  'id',
-  'user_id',
-  'created_at',
-  'type',
-  'content',
-  'username',
-  'token_name',
-  'model_name',
-  'quota',
-  'prompt_tokens',
-  'completion_tokens',
-  'channel',
-  'request_id',
-  'elapsed_time',
-  'is_stream',
-  'system_prompt_reset',
-] as const satisfies readonly (keyof Log)[]
-
-/** Spreadsheets take a file for UTF-8 only when it begins so. */
-const BYTE_ORDER_MARK = '\uFEFF'
-
-/** A quoted cell; a text that a spreadsheet would compute gets an apostrophe in front. */
-export function cellText(value: string | number | boolean | undefined): string {
-  const text = String(value ?? '')
-  const isFormula = typeof value === 'string' && /^(\s*[=+\-@]|[\t\r\n])/.test(text)
-  return `"${isFormula ? "'" : ''}${text.replaceAll('"', '""')}"`
-}
+/** A cell as the server writes it; figures need no guard. */
+export const cellText = (value: string | number | boolean | undefined): string =>
+  typeof value === 'string' ? csvCell(value) : `"${value ?? ''}"`
 
 export function fileText(rows: readonly Log[], format: FileFormat): string {
   if (format === 'json') return `${JSON.stringify(rows)}\n`
   if (format === 'ndjson') return rows.map((row) => `${JSON.stringify(row)}\n`).join('')
   const lines = rows.map((row) =>
-    columns
-      .map((name) => cellText(name === 'created_at' ? stampText(row.created_at) : row[name]))
-      .join(','),
+    LOG_FILE_COLUMNS.map((name) =>
+      cellText(name === 'created_at' ? stampText(row.created_at) : row[name]),
+    ).join(','),
   )
-  return BYTE_ORDER_MARK + [columns.map(cellText).join(','), ...lines, ''].join('\r\n')
+  return BYTE_ORDER_MARK + [LOG_FILE_COLUMNS.map(cellText).join(','), ...lines, ''].join('\r\n')
 }
 
 /** All rows of a list that is handed out in pages. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { LogType } from '../../contract/log.ts'
+import { RedemptionStatus } from '../../contract/redemption.ts'
 import type { Queries } from '../db/database.ts'
 import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
 
@@ -35,11 +36,9 @@ export async function writeOpenings(trx: Queries, nowSeconds: number): Promise<v
   await sql`
     INSERT INTO ledger (created_at, kind, user_id, user_amount, request_id)
     SELECT ${sql.lit(nowSeconds)}, 'opening', 0, 0, 'redeem:' || CAST(id AS text)
-    FROM redemptions WHERE status = ${REDEEMED} AND redeemed_time > ${sql.lit(nowSeconds)}
+    FROM redemptions WHERE status = ${RedemptionStatus.used} AND redeemed_time > ${sql.lit(nowSeconds)}
     ORDER BY id`.execute(trx)
 }
-
-const REDEEMED = 3
 
 /** The last of the next `count` log ids after `after`, or null when there are no more rows. */
 export async function lastLogIdOfChunk(

@@ -1,7 +1,7 @@
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { createServer, type Server } from '../server.ts'
-import { DEFAULT_PASSWORD } from '../user/user.ts'
+import { DEFAULT_PASSWORD } from '../../contract/user.ts'
 import { buildConsoleIfNeeded } from './console-build.ts'
 import { createTrace, openForServer } from './open.ts'
 

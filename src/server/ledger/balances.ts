@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { QUOTA_MAX } from '../../contract/quota.ts'
+import { RedemptionStatus } from '../../contract/redemption.ts'
 import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
@@ -187,9 +188,9 @@ export async function redeemCode(
 ): Promise<RedeemResult> {
   const used = await trx
     .updateTable('redemptions')
-    .set({ status: REDEEMED, redeemed_time: nowSeconds })
+    .set({ status: RedemptionStatus.used, redeemed_time: nowSeconds })
     .where('key', '=', key)
-    .where('status', '=', UNUSED)
+    .where('status', '=', RedemptionStatus.unused)
     .returning(['id', 'quota'])
     .executeTakeFirst()
   if (used === undefined) {
@@ -212,9 +213,6 @@ export async function redeemCode(
   if (credited === null) throw new Error(`no user ${userId} to credit`)
   return { ok: true, redemptionId: used.id, quota: Math.max(0, used.quota) }
 }
-
-const UNUSED = 1
-const REDEEMED = 3
 
 /** Reads a balance and keeps others from moving it until the transaction ends. */
 async function lockRow(

@@ -1,9 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 import { LogType } from '../../contract/log.ts'
+import { RedemptionStatus } from '../../contract/redemption.ts'
 import type { Queries } from '../db/database.ts'
 import type { Check, Scope } from './reconcile-balances.ts'
-
-const REDEEMED = 3
 
 /**
  * Rows that must agree with one another. I3: a log row says what its ledger row says. I4: a call is
@@ -100,7 +99,7 @@ function redemptionCheck({ adoptedAt }: Scope): Check {
     rows: sql`
       SELECT redemptions.id AS subject,
         CASE WHEN ledger.id IS NULL THEN 0 ELSE 1 END AS uses_should,
-        CASE WHEN redemptions.status = ${REDEEMED} THEN 1 ELSE 0 END AS uses_is
+        CASE WHEN redemptions.status = ${RedemptionStatus.used} THEN 1 ELSE 0 END AS uses_is
       FROM redemptions
       LEFT JOIN ledger ON ledger.request_id = 'redeem:' || CAST(redemptions.id AS text)
       WHERE ledger.id IS NOT NULL OR coalesce(redemptions.redeemed_time, 0) > ${adoptedAt}`,

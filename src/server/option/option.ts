@@ -1,3 +1,4 @@
+import { QUOTA_MAX } from '../../contract/quota.ts'
 import { defaultRatios, ratioMapJson } from './default-ratios.ts'
 import {
   address,
@@ -22,7 +23,6 @@ import { priceTiers } from './price-tiers.ts'
  * does not exist.
  */
 
-const POINTS_MAX = 2 ** 50
 const THEMES = ['default', 'berry', 'air'] as const
 
 export const options = {
@@ -70,10 +70,10 @@ export const options = {
   Theme: choice('default', THEMES),
   TopUpLink: address(),
   ChatLink: address(),
-  QuotaForNewUser: whole(0, 0, POINTS_MAX),
-  QuotaForInviter: whole(0, 0, POINTS_MAX),
-  QuotaForInvitee: whole(0, 0, POINTS_MAX),
-  QuotaRemindThreshold: whole(1000, 0, POINTS_MAX),
+  QuotaForNewUser: whole(0, 0, QUOTA_MAX),
+  QuotaForInviter: whole(0, 0, QUOTA_MAX),
+  QuotaForInvitee: whole(0, 0, QUOTA_MAX),
+  QuotaRemindThreshold: whole(1000, 0, QUOTA_MAX),
   PreConsumedQuota: whole(500, 0, 10_000_000),
   /** In which zone days, weeks and months of budgets begin. Ours. */
   LimitTimeZone: timeZone('UTC'),
@@ -94,7 +94,7 @@ export const options = {
   ToolPrice: ratios(() => ratioMapJson(defaultRatios().ToolPrice)),
   PriceTiers: priceTiers(),
   /** Points for a call through a raw proxy channel. */
-  ProxyCallQuota: whole(0, 0, POINTS_MAX),
+  ProxyCallQuota: whole(0, 0, QUOTA_MAX),
   /** Ratio of models without an entry of their own; empty: they are refused. Ours. */
   DefaultModelRatio: orNothing(decimal(0, 0, 1_000_000)),
   QuotaPerUnit: decimal(500_000, 0.01, 1e12),

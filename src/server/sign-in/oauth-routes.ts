@@ -1,13 +1,12 @@
 import { oauthApi } from '../../contract/oauth-api.ts'
 import { BOUND_MESSAGE, type RedirectingProvider } from '../../contract/oauth.ts'
-import { isRoot } from '../../contract/user.ts'
+import { DEFAULT_PASSWORD, isRoot } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
 import { isCrossSite } from '../http/csrf.ts'
 import { serve, type Actor, type CallContext, type Route } from '../http/handler.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
-import { DEFAULT_PASSWORD } from '../user/user.ts'
 import {
   ExchangeFailure,
   named,

@@ -7,13 +7,7 @@ import { SESSION_COOKIE } from '../http/sessions.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
 import { changeUser } from './change-user.ts'
 import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
-import {
-  changedFields,
-  DEFAULT_PASSWORD,
-  fieldRefusal,
-  unreadEmailRefusal,
-  usernameRefusal,
-} from './user.ts'
+import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
 import { modelsOfGroups, type StoredUser, type UserChanges } from './user-store.ts'
 
 /** What users do about themselves. */
@@ -76,7 +70,6 @@ async function profileChanges(
   if (body.username) changes.username = body.username
   if (body.display_name) changes.display_name = body.display_name
   if (body.password) {
-    if (body.password === DEFAULT_PASSWORD) throw new AppError('password_is_default')
     const { old_password } = body
     // Who came by another account has no password yet, and none to give.
     const mustFit = old_password !== undefined && user.password !== ''

@@ -1,12 +1,11 @@
 import { userApi } from '../../contract/user-api.ts'
-import { UserStatus } from '../../contract/user.ts'
+import { DEFAULT_PASSWORD, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { cookieScope } from '../http/console-origins.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { startSession } from '../sign-in/start-session.ts'
-import { DEFAULT_PASSWORD } from './user.ts'
 import { findUserByLogin } from './user-store.ts'
 
 export const signInRoutes = (app: App): Route[] => {

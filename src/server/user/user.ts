@@ -31,9 +31,6 @@ interface StoredFields {
   email: string | null
 }
 
-/** The password of a fresh installation; nothing else may be done until it is changed. */
-export const DEFAULT_PASSWORD = '123456'
-
 /** The first field that breaks a limit, or null. Absent and empty fields are not looked at. */
 export function fieldRefusal(fields: UserFields): Refusal | null {
   const { username = '', display_name = '', password = '', email = '' } = fields

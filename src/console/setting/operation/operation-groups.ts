@@ -1,9 +1,9 @@
+import { QUOTA_MAX } from '../../../contract/quota.ts'
 import { mark } from '../../app/i18n.ts'
 import type { OptionGroup } from '../option/option-field.ts'
 
 /** Quota points that an option may hold at most. */
-const POINTS_MAX = 2 ** 50
-const quota = { kind: 'number', min: 0, max: POINTS_MAX, step: 1, isQuota: true } as const
+const quota = { kind: 'number', min: 0, max: QUOTA_MAX, step: 1, isQuota: true } as const
 
 export const generalGroup: OptionGroup = {
   id: 'general',

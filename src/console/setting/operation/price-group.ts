@@ -1,8 +1,8 @@
+import { QUOTA_MAX } from '../../../contract/quota.ts'
 import { mark } from '../../app/i18n.ts'
 import type { OptionField, OptionGroup } from '../option/option-field.ts'
 
 /** Quota points that an option may hold at most. */
-const POINTS_MAX = 2 ** 50
 
 const map = (key: string, label: string, hint: string): OptionField => ({
   key,
@@ -53,7 +53,7 @@ export const priceGroup: OptionGroup = {
       key: 'ProxyCallQuota',
       kind: 'number',
       min: 0,
-      max: POINTS_MAX,
+      max: QUOTA_MAX,
       step: 1,
       isQuota: true,
       isOurs: true,

@@ -1,14 +1,9 @@
 import { sql, type RawBuilder } from 'kysely'
+import { FORMULA_BLANKS, FORMULA_SIGNS, LOG_FILE_COLUMNS } from '../../../contract/log-file.ts'
 import { LogType } from '../../../contract/log.ts'
 import type { Database, Queries } from '../../db/database.ts'
 import { filteredLogs, type LogFilterValues, type LogPosition } from '../log-store.ts'
-import {
-  EXPORT_COLUMNS,
-  FORMULA_BLANKS,
-  FORMULA_SIGNS,
-  type ExportFormat,
-  type ZoneOffset,
-} from './export.ts'
+import type { ExportFormat, ZoneOffset } from './export.ts'
 
 /**
  * Rows as the texts that they are in a file, written by the database: its thread or process does
@@ -152,7 +147,7 @@ const TEXTS: ReadonlySet<string> = new Set([
 const FLAGS: ReadonlySet<string> = new Set(['is_stream', 'system_prompt_reset'])
 
 /** Each column as it is on the wire: nothing is missing, and a channel is called so. */
-const COLUMNS: readonly RawBuilder<unknown>[] = EXPORT_COLUMNS.map((name) => {
+const COLUMNS: readonly RawBuilder<unknown>[] = LOG_FILE_COLUMNS.map((name) => {
   const column = sql.ref(name === 'channel' ? 'channel_id' : name)
   const empty = TEXTS.has(name) ? sql`''` : FLAGS.has(name) ? sql`false` : sql`0`
   return sql`coalesce(${column}, ${empty}) AS ${sql.ref(name)}`
@@ -160,11 +155,11 @@ const COLUMNS: readonly RawBuilder<unknown>[] = EXPORT_COLUMNS.map((name) => {
 
 function rowText(writing: RowWriting): RawBuilder<string> {
   if (writing.format === 'csv') {
-    const cells = EXPORT_COLUMNS.map((name) => cell(name, writing))
+    const cells = LOG_FILE_COLUMNS.map((name) => cell(name, writing))
     return sql`${sql.join(cells, sql` || ',' || `)}`
   }
   if (writing.engine === 'postgres') return sql`CAST(row_to_json(written) AS text)`
-  const members = EXPORT_COLUMNS.map((name) => {
+  const members = LOG_FILE_COLUMNS.map((name) => {
     const value = sql.ref(name)
     // SQLite has no booleans; this is how JSON's are written.
     const flag = sql`json(CASE WHEN ${value} THEN 'true' ELSE 'false' END)`
@@ -173,7 +168,7 @@ function rowText(writing: RowWriting): RawBuilder<string> {
   return sql`json_object(${sql.join(members)})`
 }
 
-function cell(name: (typeof EXPORT_COLUMNS)[number], writing: RowWriting): RawBuilder<unknown> {
+function cell(name: (typeof LOG_FILE_COLUMNS)[number], writing: RowWriting): RawBuilder<unknown> {
   const value = sql.ref(name)
   if (FLAGS.has(name)) return sql`CASE WHEN ${value} THEN '"true"' ELSE '"false"' END`
   if (name === 'created_at') return sql`'"' || ${localTime(writing)} || '"'`

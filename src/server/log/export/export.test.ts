@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { csvCell, withBody, zoneOffsets } from './export.ts'
+import { csvCell } from '../../../contract/log-file.ts'
+import { withBody, zoneOffsets } from './export.ts'
 
 describe('csvCell', () => {
   test.each([

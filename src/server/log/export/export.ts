@@ -1,3 +1,4 @@
+import { BYTE_ORDER_MARK, csvCell, LOG_FILE_COLUMNS } from '../../../contract/log-file.ts'
 import { zoneClock } from '../../time-zone.ts'
 
 /** How exported rows are written. Pure. */
@@ -15,29 +16,8 @@ export interface Frame {
   tail: string
 }
 
-/** Columns of a row, as the wire names them. */
-export const EXPORT_COLUMNS = [
-  'id',
-  'user_id',
-  'created_at',
-  'type',
-  'content',
-  'username',
-  'token_name',
-  'model_name',
-  'quota',
-  'prompt_tokens',
-  'completion_tokens',
-  'channel',
-  'request_id',
-  'elapsed_time',
-  'is_stream',
-  'system_prompt_reset',
-] as const
 const BODY_COLUMNS = ['request', 'response'] as const
 
-/** Spreadsheets take a file for UTF-8 only when it begins so. */
-const BYTE_ORDER_MARK = '\uFEFF'
 const LINE_END = '\r\n'
 
 export function frameOf(format: ExportFormat, hasBodies: boolean): Frame {
@@ -59,7 +39,7 @@ export function frameOf(format: ExportFormat, hasBodies: boolean): Frame {
         tail: '',
       }
     case 'csv': {
-      const columns = [...EXPORT_COLUMNS, ...(hasBodies ? BODY_COLUMNS : [])]
+      const columns = [...LOG_FILE_COLUMNS, ...(hasBodies ? BODY_COLUMNS : [])]
       return {
         contentType: 'text/csv; charset=utf-8',
         head: BYTE_ORDER_MARK + columns.map(csvCell).join(',') + LINE_END,
@@ -71,19 +51,6 @@ export function frameOf(format: ExportFormat, hasBodies: boolean): Frame {
     default:
       return format satisfies never
   }
-}
-
-/** Characters that make a spreadsheet take what follows for a formula; the wide ones in East Asia. */
-export const FORMULA_SIGNS: readonly string[] = [...'=+-@＝＋－＠']
-/** Whitespace that a spreadsheet drops before it looks. */
-export const FORMULA_BLANKS: readonly string[] = ['\t', '\r', '\n']
-
-/** A quoted cell. A text that a spreadsheet would compute gets an apostrophe in front. */
-export function csvCell(text: string): string {
-  const isFormula =
-    FORMULA_SIGNS.includes(text.trimStart().slice(0, 1)) ||
-    FORMULA_BLANKS.includes(text.slice(0, 1))
-  return `"${isFormula ? "'" : ''}${text.replaceAll('"', '""')}"`
 }
 
 /** A row's text with what was captured at its end. */
