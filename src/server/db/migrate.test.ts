@@ -71,6 +71,16 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
+  test('a database of a later version is left alone', async () => {
+    const { location, drop } = await empty()
+    const today = await openDatabase(location)
+    const later = { version: 9000, name: 'later', applied_at: 0 }
+    await today.write.insertInto('schema_migrations').values(later).execute()
+    await today.close()
+    await expect(openDatabase(location)).rejects.toThrow('newer Gatehouse (migration 9000)')
+    await drop()
+  })
+
   test('calls that were open under an earlier version are open afterwards', async () => {
     const { location, drop } = await empty()
     // Their table is another one on SQLite only.

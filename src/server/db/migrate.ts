@@ -34,7 +34,8 @@ export type RunScript = (script: string, trx: Transaction<Schema>) => Promise<un
 /**
  * Applies the scripts that a database does not have yet, each in a transaction of its own.
  * Processes that start together wait for one another (PostgreSQL: advisory lock; SQLite: the write
- * lock), and look again once it is their turn.
+ * lock), and look again once it is their turn. Throws, and changes
+ * nothing, where a later version has been at work.
  */
 export async function migrate(
   db: Kysely<Schema>,
@@ -43,7 +44,16 @@ export async function migrate(
 ): Promise<void> {
   await alone(db, engine, createMigrationTable)
   const applied = new Set(await versions(db))
-  for (const migration of migrations(engine)) {
+  const known = migrations(engine)
+  const newest = Math.max(...applied, 0)
+  // What a later version has changed, this one would misread.
+  if (newest > Math.max(...known.map(({ version }) => version))) {
+    throw new Error(
+      `it was written by a newer Gatehouse (migration ${newest}): ` +
+        'install that version, or restore the backup from before the update',
+    )
+  }
+  for (const migration of known) {
     if (applied.has(migration.version)) continue
     await alone(db, engine, (trx) => apply(trx, engine, { migration, runScript }))
   }
