@@ -34,8 +34,8 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
     ...(silenceMs === undefined ? {} : { stream: () => mortalSocket(silenceMs) }),
     ...settings,
   })
-  // A connection that breaks is replaced at its next use, and a query on it fails by itself. Without
-  // a listener either would end the process; the pool's own hears idle connections only.
+  // A connection that breaks is replaced at its next use, and a query on it fails by itself.
+  // Without a listener either would end the process; the pool's own hears idle connections only.
   const goOn = () => {}
   pool.on('error', goOn)
   pool.on('connect', (client) => client.on('error', goOn))
@@ -50,7 +50,7 @@ function exactNumber(text: string): number {
 }
 
 /** A socket that breaks when nothing has moved on it for so long. */
-export function mortalSocket(silenceMs: number): net.Socket {
+function mortalSocket(silenceMs: number): net.Socket {
   const socket = new net.Socket()
   socket.setTimeout(silenceMs, () => socket.destroy())
   return socket
