@@ -42,11 +42,12 @@ export const secretValues = (config: ConfigObject): string[] =>
 
 /**
  * What is stored after `given` was sent for a channel that holds `stored`. Members that are not
- * mentioned stay; an empty secret stays too, and `null` takes a member away.
+ * mentioned stay; a stored secret that comes back empty stays too, and `null` takes a member away.
  */
 export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigObject {
+  const isKeptSecret = (member: string) => SECRETS.has(member) && isSet(stored[member])
   const kept = Object.entries(given).filter(
-    ([member, value]) => value !== null && !(SECRETS.has(member) && value === ''),
+    ([member, value]) => value !== null && !(value === '' && isKeptSecret(member)),
   )
   const removed = new Set(Object.keys(given).filter((member) => given[member] === null))
   const rest = Object.entries(stored).filter(([member]) => !removed.has(member))
@@ -57,9 +58,11 @@ export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigO
 export const withoutSecrets = (config: ConfigObject): ConfigObject =>
   Object.fromEntries(Object.entries(config).filter(([member]) => !SECRETS.has(member)))
 
-/** The text to store: an empty one rather than an empty object. */
-export const configText = (config: ConfigObject): string =>
-  Object.keys(config).length === 0 ? '' : JSON.stringify(config)
+/** The text to store. `written`: where it comes from; of an empty text no empty object is made. */
+export const configText = (config: ConfigObject, written: string | null | undefined): string =>
+  isBlank(written) && Object.keys(config).length === 0 ? '' : JSON.stringify(config)
+
+const isBlank = (text: string | null | undefined): boolean => (text ?? '').trim() === ''
 
 const KNOWN: ReadonlySet<string> = new Set([...CONFIG_MEMBERS, ...OVERRIDE_MEMBERS])
 
@@ -69,11 +72,11 @@ const KNOWN: ReadonlySet<string> = new Set([...CONFIG_MEMBERS, ...OVERRIDE_MEMBE
  */
 export function answeredConfig(text: string | null): string {
   const config = parseConfigObject(text)
-  if (config === null) return ''
+  if (config === null || isBlank(text)) return ''
   const shown = Object.entries(config)
     .filter(([member]) => KNOWN.has(member))
     .map(([member, value]) => [member, SECRETS.has(member) ? '' : value])
-  return shown.length === 0 ? '' : JSON.stringify(Object.fromEntries(shown))
+  return JSON.stringify(Object.fromEntries(shown))
 }
 
 /** The members that a key can be composed of. */

@@ -145,6 +145,16 @@ describe('newChannels', () => {
     expect(changes({ models: ' ,', group: ',' })).toEqual({})
   })
 
+  // Consoles of the family send this text with every channel, and compare it with what comes back.
+  test('a configuration without secrets is stored as it was sent', () => {
+    for (const config of ['{"region":"","sk":"","ak":"","vertex_ai_adc":""}', '{}', '']) {
+      expect(created({ key: 'k', config })).toMatchObject([{ config }])
+      expect(answeredChannel({ ...stored, config })).toMatchObject({ config, config_set: [] })
+      expect(Object(changes({ config })).config ?? '').toBe(config)
+      expect(changes({ config }, { ...stored, config })).toEqual({})
+    }
+  })
+
   test('a key that is composed of fields is one key, whatever its lines', () => {
     const adc = '{\n "type": "service_account"\n}'
     const typed = created({ type: 42, key: `us|project|${adc}` })
@@ -251,6 +261,12 @@ describe('channelChanges', () => {
     ['may be none', { key: ' \n ', key_mode: 'add' }, undefined],
   ])('several keys %s', (_what, members, key) => {
     expect(changes(members)).toEqual(key === undefined ? {} : { key })
+  })
+
+  test('models times groups are bounded, too', () => {
+    const list = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`).join()
+    expect(changes({ models: list(1000), group: list(100) })).toBeTypeOf('object')
+    expect(changes({ models: list(1001), group: list(100) })).toBe('invalid_field')
   })
 
   // The stored key would be sent to wherever the new address is.

@@ -98,7 +98,7 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
     group: sentList(input.group) || DEFAULT_GROUP,
     model_mapping: input.model_mapping?.trim() ?? '',
     priority: input.priority ?? 0,
-    config: configText(config),
+    config: configText(config, input.config),
     system_prompt: input.system_prompt ?? '',
     test_model: input.test_model?.trim() ?? '',
   }
@@ -186,7 +186,8 @@ function withCredentials(
   const type = changes.type ?? stored.type
   const isOtherType = type !== stored.type
   const { proxy } = storedConfig
-  const kept = isOtherType ? { ...withoutSecrets(storedConfig), proxy } : storedConfig
+  const place = proxy === undefined ? {} : { proxy }
+  const kept = isOtherType ? { ...withoutSecrets(storedConfig), ...place } : storedConfig
   // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
   const config = mergedConfig(kept, given)
   const moves =
@@ -209,8 +210,8 @@ function withCredentials(
   const composed = input.config === undefined ? '' : composeKey(type, configTexts(config))
   const value: ChannelChanges = { ...changes }
   if (composed !== '' || key !== '') value.key = composed || key
-  const text = configText(config)
-  if (text !== configText(storedConfig)) value.config = text
+  const text = configText(config, input.config || stored.config)
+  if (text !== configText(storedConfig, stored.config)) value.config = text
   return { ok: true, value }
 }
 
