@@ -103,6 +103,17 @@ describe('what is sent to create a channel', () => {
     expect(repeatedKeys(key)).toBe(1)
   })
 
+  test.each([
+    ['add', { key_mode: 'add' }],
+    ['together', { key_mode: 'together' }],
+    ['replace', {}],
+    ['each', {}],
+  ] as const)('what becomes of several keys, %s, is said where it has to be', (keyMode, said) => {
+    const { key_mode } = toInput(aForm({ key: 'sk-1\nsk-2', isBatch: true, keyMode }))
+    expect({ key_mode }).toEqual({ key_mode: undefined, ...said })
+    expect(toInput(aForm({ keyMode }))).not.toHaveProperty('key_mode')
+  })
+
   test('the keys of types 33 and 42 are composed from their fields', () => {
     const config = configOf({ ak: 'AK', sk: 'SK', region: 'us-west-2' })
     expect(toInput(aForm({ type: 33, config }))).toMatchObject({

@@ -31,6 +31,7 @@ import {
   shouldReenable,
   toForm,
   toInput,
+  toUpdate,
   type TokenForm,
 } from './token-form.ts'
 import styles from './token.module.css'
@@ -41,8 +42,7 @@ async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
     await call('POST /api/token/', { body: toInput(form, before) })
     return
   }
-  const body = { ...toInput(form, before), id: before.id, remain_quota_was: before.remain_quota }
-  const after = await call('PUT /api/token/', { body })
+  const after = await call('PUT /api/token/', { body: toUpdate(form, before) })
   if (shouldReenable(before, after, nowSeconds())) {
     await call('PUT /api/token/?status_only', {
       body: { id: before.id, status: TokenStatus.enabled },
@@ -284,7 +284,9 @@ export function TokenEditPage() {
       title={t('编辑令牌')}
       what={t('令牌')}
       queryKey={['token', id]}
+      list={paths.token}
       load={(wanted, signal) => call('GET /api/token/:id', { params: { id: wanted } }, { signal })}
+      nameOf={({ name }) => name}
     >
       {(token) => <TokenFormPage before={token} key={token.id} />}
     </StoredThing>

@@ -4,7 +4,14 @@ import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { noLimits, toLimits } from '../app/limit/limit-form.ts'
 import { parseStamp, stampText } from '../app/time.ts'
 import { curlText, environmentText, maskedKey, oneLine } from './token-copies.ts'
-import { formErrors, newTokenForm, shouldReenable, toForm, toInput } from './token-form.ts'
+import {
+  formErrors,
+  newTokenForm,
+  shouldReenable,
+  toForm,
+  toInput,
+  toUpdate,
+} from './token-form.ts'
 import { orders } from './token-order.ts'
 
 const now = 1_800_000_000
@@ -42,6 +49,12 @@ describe('a token and its form', () => {
     const { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture } = token
     const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
     expect(toInput(toForm(token), token)).toEqual({ ...kept, limits: toLimits(noLimits) })
+  })
+
+  test('an edit says which quota was seen', () => {
+    const before = aToken({ id: 7, remain_quota: 500 })
+    const update = toUpdate({ ...toForm(before), quota: '900' }, before)
+    expect(update).toMatchObject({ id: 7, remain_quota: 900, remain_quota_was: 500 })
   })
 
   test('takes what an old server leaves null', () => {

@@ -113,6 +113,16 @@ export function toInput(form: TokenForm, before: Token | null): Required<TokenIn
   }
 }
 
+/**
+ * What is sent for an edit, of a form without errors. With the quota that was seen: what the token
+ * spends meanwhile stays spent.
+ */
+export const toUpdate = (form: TokenForm, before: Token) => ({
+  ...toInput(form, before),
+  id: before.id,
+  remain_quota_was: before.remain_quota,
+})
+
 export interface FormError {
   /** Chinese; translated where shown. */
   text: string

@@ -9,6 +9,7 @@ import { publicBase } from '../app/base.ts'
 import { call, callWhole } from '../app/call.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
+import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
 import { useQuotaText, useStatus } from '../app/status.ts'
 import { nowSeconds } from '../app/time.ts'
@@ -162,7 +163,8 @@ export function TokenListPage() {
           state.keyword === '' ? (
             <Empty sentence={t('还没有令牌。程序用令牌来调用模型')} action={add} />
           ) : (
-            <Empty
+            <NoMatch
+              state={state}
               sentence={t('没有名称以「{{keyword}}」开头的令牌', { keyword: state.keyword })}
             />
           )

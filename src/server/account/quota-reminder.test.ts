@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
-import { aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
+import { aRedemption, aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { randomText } from '../secrets.ts'
 import { reminderDue, ReminderLevel } from './quota-reminder.ts'
+import { findRemindedUsers } from './quota-reminder-store.ts'
 
 const { none, low, exhausted } = ReminderLevel
 
@@ -130,6 +131,28 @@ forEachDatabase('quota reminders', (open) => {
     server.clock.advanceSeconds(86_400)
     await spend(1500)
     expect(await subjects()).toEqual([LOW, LOW])
+  })
+
+  // Or a fall that several processes share, each with too little to cause it, would go unmailed.
+  test.each([
+    ['an admin', () => changed({ quota: 2000 })],
+    [
+      'a code',
+      async () => {
+        const { key } = await aRedemption(server, user.id, { quota: 1000 })
+        await server.call('POST', '/api/user/topup', { as: user, body: { key } })
+      },
+    ],
+  ])('enough points from %s: what was told is about another time', async (_what, add) => {
+    const toldLevel = async () => {
+      const [row] = await findRemindedUsers(server.database.read, [user.id])
+      return row?.level
+    }
+    await spend(600)
+    expect(await subjects()).toEqual([LOW])
+    expect(await toldLevel()).toBe(low)
+    await add()
+    await expect.poll(toldLevel, { timeout: 5000 }).toBe(none)
   })
 
   test('somebody else’s edit of a low balance mails nothing', async () => {

@@ -4,6 +4,7 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { randomText } from '../secrets.ts'
+import { updateUser } from '../user/user-store.ts'
 
 const PASSWORD = 'password-1'
 
@@ -228,6 +229,18 @@ forEachDatabase('registering', (open) => {
       await withCode({ email, verification_code })
       const again = await withCode({ email, verification_code })
       expect(again.message).toBe('验证码错误或已过期')
+    })
+
+    test('an address that somebody took meanwhile is refused, and its code stays good', async () => {
+      const email = `${randomText(8)}@example.test`
+      const username = randomText(12)
+      const verification_code = await codeFor(email)
+      const { id } = await aUser(server, { email: email.toUpperCase() })
+      const refused = await withCode({ username, email, verification_code })
+      expect(refused.message).toBe('该邮箱地址已被其他账户使用')
+      expect(await rowOf(username)).toBeUndefined()
+      await updateUser(server.database.write, id, { email: '' })
+      expect((await withCode({ username, email, verification_code })).message).toBe('')
     })
 
     test('of ten at once with one code, one gets an account', async () => {

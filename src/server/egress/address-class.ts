@@ -5,13 +5,12 @@ import ipaddr from 'ipaddr.js'
 export type AddressClass = 'public' | 'private' | 'forbidden'
 
 /**
- * Instance metadata services outside of the link-local ranges; they hand out credentials to whoever
- * asks.
+ * Instance metadata services in ranges that are not forbidden as a whole; they hand out credentials
+ * to whoever asks. Oracle's 192.0.0.192 lies in a reserved one.
  */
 const METADATA = new Set([
-  // Alibaba, Oracle (two), AWS, Google.
+  // Alibaba, Oracle, AWS, Google.
   '100.100.100.200',
-  '192.0.0.192',
   'fd00:c1::a9fe:a9fe',
   'fd00:ec2::254',
   'fd20:ce::254',

@@ -41,6 +41,21 @@ forEachDatabase('createUser', (open) => {
     expect((await row(id))?.username).toMatch(/^lark_\d+_[0-9A-Za-z]{6}$/)
   })
 
+  test('an invite code that somebody has is replaced by another', async () => {
+    const { aff_code } = (await row(await create({}))) ?? {}
+    let attempts = 0
+    const id = await create({
+      async also(trx, userId) {
+        attempts += 1
+        // As if chance had made the same one.
+        if (attempts > 1) return
+        await trx.updateTable('users').set({ aff_code }).where('id', '=', userId).execute()
+      },
+    })
+    expect(attempts).toBe(2)
+    expect((await row(id))?.aff_code).not.toBe(aff_code)
+  })
+
   test('without a password nobody signs in', async () => {
     const id = await create({})
     const username = (await row(id))?.username

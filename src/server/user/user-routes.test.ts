@@ -85,6 +85,14 @@ forEachDatabase('own account', (open) => {
       expect((await login(mail)).data).toMatchObject({ id: named.id })
     })
 
+    // Adopted databases and admins can give two users one address.
+    test('of two with one address the one who may come in does', async () => {
+      const email = `${randomText(6)}@b.c`
+      await aUser(server, { email, status: UserStatus.disabled })
+      const enabled = await aUser(server, { email })
+      expect((await login(email)).data).toMatchObject({ id: enabled.id })
+    })
+
     // One sentence for all of them: the answer must not tell which names exist.
     test('a wrong password, an unknown name and a disabled user are refused alike', async () => {
       const disabled = await aUser(server, { status: UserStatus.disabled })

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CaptureMode } from '../../../contract/log.ts'
+import { Role } from '../../../contract/user.ts'
 import { aUser, anAdmin, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
@@ -19,6 +20,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 import { SESSION_COOKIE } from '../../http/sessions.ts'
+import { updateUser } from '../../user/user-store.ts'
 import { deleteBodiesBefore } from './body-store.ts'
 
 const SECRET = 'sk-abcdefghijklmnopqrstuvwxyz0123456789'
@@ -195,12 +197,12 @@ forEachDatabase('capture', (open) => {
       requestId = requestIdOf(await post(setup, owner, question('between us')))
     })
 
-    const audits = () =>
+    const audits = (userId = owner.userId) =>
       setup.database.read
         .selectFrom('audit')
         .selectAll()
         .where('action', '=', 'log.read_body')
-        .where('target_id', '=', owner.userId)
+        .where('target_id', '=', userId)
         .execute()
 
     test('nobody finds it in a list', async () => {
@@ -215,6 +217,14 @@ forEachDatabase('capture', (open) => {
       expect(await audits()).toEqual([])
       expect((await read(requestId, admin, '/api/log')).request).toContain('between us')
       expect(await audits()).toMatchObject([{ actor_id: admin.id }])
+    })
+
+    test('an admin what they sent themselves, without a trace', async () => {
+      const sender = await aCapturing('full')
+      const id = requestIdOf(await post(setup, sender, question('to myself')))
+      await updateUser(setup.database.write, sender.userId, { role: Role.admin })
+      expect((await read(id, sender, '/api/log')).request).toContain('to myself')
+      expect(await audits(sender.userId)).toEqual([])
     })
 
     test('not another user', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
@@ -101,7 +102,7 @@ export function createLogCleanup(
       })
       if (runner === null) throw new AppError('log_cleanup_running')
       const running = begin(runner)
-      await Promise.race([running, delay(WAIT_MS)])
+      await Promise.race([running, setTimeout(WAIT_MS, undefined, { ref: false })])
       return { deleted: runner.run.deleted, isRunning: runner.run.isRunning }
     },
     async state() {
@@ -126,9 +127,6 @@ export function createLogCleanup(
     },
   }
 }
-
-const delay = (ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, ms).unref())
 
 /** One process's part in a run. */
 class Runner {
@@ -168,7 +166,7 @@ class Runner {
   private async untilNothing(deleteSome: () => Promise<number>): Promise<void> {
     while (!this.signal.aborted && (await deleteSome()) > 0) {
       if (this.app.clock.nowSeconds() > this.run.seenAt) await this.tell()
-      await delay(PAUSE_MS)
+      await setTimeout(PAUSE_MS)
     }
   }
 
@@ -220,7 +218,7 @@ async function deleteOldBodies(
     !signal.aborted &&
     (await deleteBodiesBefore(database.write, target, ROWS_PER_CHUNK)) > 0
   ) {
-    await delay(PAUSE_MS)
+    await setTimeout(PAUSE_MS)
   }
 }
 
@@ -233,5 +231,5 @@ async function deleteOldTraces(
 ): Promise<void> {
   const target = retentionTarget(TRACE_DAYS, clock.nowSeconds()) ?? 0
   const deleteSome = () => deleteTracesBefore(database.write, target, ROWS_PER_CHUNK)
-  while (!signal.aborted && (await deleteSome()) > 0) await delay(PAUSE_MS)
+  while (!signal.aborted && (await deleteSome()) > 0) await setTimeout(PAUSE_MS)
 }

@@ -4,7 +4,7 @@ import type { RelayError } from '../relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { Circuit, FAILURES_TO_OPEN, OPEN_MS, OPEN_MS_MAX, PROBE_MS, WINDOW_MS } from './circuit.ts'
 import { createChannelHealth } from './health.ts'
-import { RETRY_AFTER_SECONDS_MAX, retryAfterSeconds } from './retry-after.ts'
+import { RETRY_AFTER_SECONDS_MAX, retryAfterOf, retryAfterSeconds } from './retry-after.ts'
 
 function failed(times: number, atMs = 0): Circuit {
   const circuit = new Circuit()
@@ -65,6 +65,18 @@ describe('a circuit breaker', () => {
     circuit.succeed(OPEN_MS + 5 + 2 * OPEN_MS)
     expect(circuit.admits(0)).toBe(true)
     expect(failed(FAILURES_TO_OPEN - 1).admits(0)).toBe(true)
+  })
+
+  test('probes that keep failing open it for the longest time and no longer', () => {
+    const circuit = failed(FAILURES_TO_OPEN)
+    let nowMs = 0
+    for (let probe = 0; probe < 10; probe += 1) {
+      nowMs += OPEN_MS_MAX
+      circuit.begin(nowMs)
+      circuit.fail(nowMs, nowMs)
+    }
+    expect(circuit.admits(nowMs + OPEN_MS_MAX - 1)).toBe(false)
+    expect(circuit.admits(nowMs + OPEN_MS_MAX)).toBe(true)
   })
 
   test('late news of calls from before it opened change nothing', () => {
@@ -145,5 +157,14 @@ describe('Retry-After', () => {
     ['a negative number', '-5', 0],
   ])('%s', (_what, header, seconds) => {
     expect(retryAfterSeconds(header, NOW_MS)).toBe(seconds)
+  })
+
+  test.each([
+    [{ 'retry-after-ms': '1500' }, '2'],
+    [{ 'retry-after': '9', 'retry-after-ms': '1500' }, '9'],
+    [{ 'retry-after-ms': 'soon' }, undefined],
+    [{}, undefined],
+  ])('is asked for by %j', (headers, expected) => {
+    expect(retryAfterOf(headers)).toBe(expected)
   })
 })
