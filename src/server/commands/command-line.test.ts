@@ -100,7 +100,7 @@ test('--version and --help answer and end', async () => {
   expect(version).toMatchObject({ code: 0, out: `${packageVersion()}\n` })
   const help = await start(['--help']).ended
   expect(help.code).toBe(0)
-  for (const command of ['serve', 'reconcile', 'adopt', 'import', 'demo', 'reset-root']) {
+  for (const command of ['serve', 'reconcile', 'adopt', 'import', 'move', 'demo', 'reset-root']) {
     expect(help.out).toContain(command)
   }
 })
@@ -217,6 +217,18 @@ test('a second server on the same file is refused until the first has ended', as
   expect(await signIn(url, '123456')).toMatchObject({ success: true })
 })
 
+const ODD_INITIALS = { INITIAL_ROOT_TOKEN: 'sk-short', INITIAL_ROOT_ACCESS_TOKEN: 'my-token' }
+
+test.each([
+  ['INITIAL_ROOT_TOKEN', '32 to 48 letters and digits'],
+  ['INITIAL_ROOT_ACCESS_TOKEN', '32 letters and digits'],
+] as const)('a first %s that cannot be one stops the start', async (name, wants) => {
+  const env = { DATA_DIR: newFolder(), [name]: ODD_INITIALS[name] }
+  const { code, err } = await start(['serve', '--port', '0'], env).ended
+  expect(err).toBe(`${name}: got a value, wants ${wants}\n`)
+  expect(code).toBe(1)
+})
+
 test('reset-root gives root a new password, ends its token, allows password sign-in again', async () => {
   const DATA_DIR = newFolder()
   fs.writeFileSync(path.join(DATA_DIR, 'gatehouse.db'), '')
@@ -238,7 +250,8 @@ test('reset-root gives root a new password, ends its token, allows password sign
   expect(short).toMatchObject({ code: 1, err: 'A password has at least 8 characters\n' })
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
-  const second = await serve({ DATA_DIR })
+  // What only an empty database reads stays in many a set-up for good.
+  const second = await serve({ DATA_DIR, ...ODD_INITIALS })
   expect(await signIn(second.url, 'RootPass1')).toMatchObject({ success: false })
   expect(await signIn(second.url, 'AnotherPass1')).toMatchObject({ success: true })
   expect(await setOption(second.url, token, closed)).toMatchObject({ success: false })

@@ -33,6 +33,23 @@ function addServe(program: Command, settings: ReadSettings, environment: Environ
     })
 }
 
+function addMove(program: Command, settings: ReadSettings): void {
+  program
+    .command('move')
+    .description('copy a SQLite database of Gatehouse into an empty PostgreSQL database')
+    .option('--from <file>', 'the SQLite file (SQLITE_PATH); no server may run on it')
+    .option('--to <dsn>', 'postgres://user:password@host:port/name (SQL_DSN)')
+    .action(async (options: { from?: string; to?: string }) => {
+      const { move } = await import('./move.ts')
+      await move(
+        settings({
+          ...(options.from === undefined ? {} : { SQLITE_PATH: options.from }),
+          ...(options.to === undefined ? {} : { SQL_DSN: options.to }),
+        }),
+      )
+    })
+}
+
 /** `gatehouse <command>`: each command's code is loaded only when it runs. */
 export async function runCommandLine(
   argv: readonly string[],
@@ -74,6 +91,7 @@ export async function runCommandLine(
       const { importDumps } = await import('./import.ts')
       await importDumps(settings(), files)
     })
+  addMove(program, settings)
   program
     .command('demo')
     .description('start the server on a throw-away database full of believable data')

@@ -10,10 +10,14 @@ export const configuredAddress = (config: Config): DatabaseAddress =>
   config.SQL_DSN === undefined
     ? {
         engine: 'sqlite',
-        path: withoutParameters(config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db')),
+        path: configuredFile(config),
         synchronous: config.SQLITE_SYNCHRONOUS,
       }
     : { engine: 'postgres', url: config.SQL_DSN }
+
+/** Where a SQLite file is, or would be if the settings named no PostgreSQL. */
+export const configuredFile = (config: Config): string =>
+  withoutParameters(config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db'))
 
 /**
  * Unit files of the family write `one-api.db?_busy_timeout=5000`. Taken for a name, that would be a
@@ -76,7 +80,8 @@ export async function openConfigured(config: Config): Promise<Database> {
 
 export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
-  return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
 }
 
 /** The program's own output: JSON lines, or for people on a terminal. */

@@ -36,25 +36,30 @@ export const ADOPTED_AT = 'adopted_at'
 export const ADOPTED_LOG_ID = 'adopted_log_id'
 export const LOGS_DELETED_BEFORE = 'logs_deleted_before'
 
-export async function reconcile(database: Database): Promise<ReconcileReport> {
-  return inSnapshot(database, async (db) => {
-    const scope: Scope = {
-      engine: database.engine,
-      adoptedAt: await settingNumber(db, ADOPTED_AT),
-      adoptedLogId: await settingNumber(db, ADOPTED_LOG_ID),
-      logsDeletedBefore: await settingNumber(db, LOGS_DELETED_BEFORE),
-    }
-    const callsWithoutLog = await countUnlogged(db)
-    const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog }
-    const checks = [
-      ...balanceChecks(scope),
-      ...recordChecks(scope),
-      ...limitChecks(),
-      ...rollupChecks(scope, { isEveryCallLogged: callsWithoutLog === 0 }),
-    ]
-    for (const check of checks) await compare(db, check, report)
-    return report
-  })
+export const reconcile = (database: Pick<Database, 'engine' | 'heavy'>): Promise<ReconcileReport> =>
+  inSnapshot(database, (db) => reconcileWithin(db, database.engine))
+
+/** The same within the caller's transaction, which sees what it has written itself. */
+export async function reconcileWithin(
+  db: Queries,
+  engine: Database['engine'],
+): Promise<ReconcileReport> {
+  const scope: Scope = {
+    engine,
+    adoptedAt: await settingNumber(db, ADOPTED_AT),
+    adoptedLogId: await settingNumber(db, ADOPTED_LOG_ID),
+    logsDeletedBefore: await settingNumber(db, LOGS_DELETED_BEFORE),
+  }
+  const callsWithoutLog = await countUnlogged(db)
+  const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog }
+  const checks = [
+    ...balanceChecks(scope),
+    ...recordChecks(scope),
+    ...limitChecks(),
+    ...rollupChecks(scope, { isEveryCallLogged: callsWithoutLog === 0 }),
+  ]
+  for (const check of checks) await compare(db, check, report)
+  return report
 }
 
 /** -1 when nothing of the kind ever happened. */
@@ -68,7 +73,7 @@ async function settingNumber(db: Queries, name: string): Promise<number> {
 }
 
 async function inSnapshot<T>(
-  { engine, heavy }: Database,
+  { engine, heavy }: Pick<Database, 'engine' | 'heavy'>,
   work: (db: Kysely<Schema>) => Promise<T>,
 ): Promise<T> {
   if (engine === 'postgres') {

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../db/database.ts'
+import { newFolder, plainPostgres, plainSqlite } from '../test/one-api-databases.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+
+const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
+
+function run(args: string[], env: Record<string, string>) {
+  const program = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', LOG_FORMAT: 'json', ...env },
+    cwd: newFolder(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  program.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  program.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  const ended = new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
+    program.on('close', (code) => resolve({ code, out, err }))
+  })
+  const said = async (pattern: RegExp): Promise<string> => {
+    await expect.poll(() => out, { timeout: 30_000 }).toMatch(pattern)
+    return pattern.exec(out)?.[1] ?? ''
+  }
+  return { program, ended, said }
+}
+
+async function emptyPostgres(): Promise<string> {
+  const { url, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  return url
+}
+
+async function serve(env: Record<string, string>) {
+  const server = run(['serve', '--port', '0'], env)
+  return { ...server, url: await server.said(/"address":"([^"]+)"/) }
+}
+
+const tablesOf = (url: string) =>
+  plainPostgres(url).rows(
+    'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()',
+  )
+
+test('whoever is signed in stays so; a file in use is refused until its server has ended', async () => {
+  const DATA_DIR = newFolder()
+  const url = await emptyPostgres()
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  const before = await serve({ DATA_DIR, INITIAL_ROOT_PASSWORD: 'RootPass1' })
+  const signedIn = await fetch(`${before.url}api/user/login`, {
+    method: 'POST',
+    body: JSON.stringify({ username: 'root', password: 'RootPass1' }),
+  })
+  const cookie = signedIn.headers
+    .getSetCookie()
+    .map((set) => set.split(';')[0])
+    .join('; ')
+  const early = await run(['move', '--from', file, '--to', url], {}).ended
+  expect(early).toMatchObject({ code: 1, out: '' })
+  expect(early.err).toBe(`SQLITE_PATH: a server runs on ${file}; stop it, then move the file\n`)
+  before.program.kill('SIGTERM')
+  await before.ended
+
+  const { code, out, err } = await run(['move'], { DATA_DIR, SQL_DSN: url }).ended
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain('users: 1 rows\n')
+  expect(out).toContain('whoever is signed in stays so')
+  const after = await serve({ DATA_DIR: newFolder(), SQL_DSN: url })
+  const self = await fetch(`${after.url}api/user/self`, { headers: { cookie } })
+  expect(await self.json()).toMatchObject({ success: true, data: { username: 'root' } })
+  const again = await run(['move', '--from', file], { SQL_DSN: url }).ended
+  expect(again).toMatchObject({ code: 1 })
+  expect(again.err).toBe(
+    'nothing was moved: the database is not empty; a move goes into an empty one\n',
+  )
+}, 120_000)
+
+test('a move that is killed leaves nothing', async () => {
+  const file = path.join(newFolder(), 'gatehouse.db')
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+  await plainSqlite(file).run(`
+    WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 100000)
+    INSERT INTO logs (id, user_id, created_at, type) SELECT id, 1, id, 4 FROM n`)
+  const url = await emptyPostgres()
+  const { program, ended, said } = run(['move', '--from', file, '--to', url], {})
+  await said(/(moved 100000 rows of logs)/)
+  program.kill('SIGKILL')
+  expect((await ended).code).toBeNull()
+  await expect.poll(() => tablesOf(url), { timeout: 10_000 }).toEqual([])
+}, 60_000)
+
+test('wrong options are said in one line, without the password', async () => {
+  const folder = newFolder()
+  const file = path.join(folder, 'gatehouse.db')
+  const nowhere = await run(['move', '--from', file], {}).ended
+  expect(nowhere).toMatchObject({ code: 1, err: `SQLITE_PATH: there is no file ${file}\n` })
+  fs.writeFileSync(file, 'these are not the pages you are looking for'.repeat(100))
+  const noTarget = await run(['move'], { DATA_DIR: folder }).ended
+  expect(noTarget).toMatchObject({ code: 1 })
+  expect(noTarget.err).toMatch(/^SQL_DSN: name the PostgreSQL database .*\n$/)
+  const TO = 'postgres://me:secret-word@127.0.0.1:1/nothing'
+  const noDatabase = await run(['move', '--from', file, '--to', TO], {}).ended
+  expect(noDatabase).toMatchObject({ code: 1 })
+  expect(noDatabase.err).toMatch(/^SQLITE_PATH: .*gatehouse\.db cannot be moved: .*\n$/)
+  fs.writeFileSync(file, '')
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+  const noServer = await run(['move', '--from', file, '--to', TO], {}).ended
+  expect(noServer).toMatchObject({ code: 1 })
+  expect(noServer.err).toMatch(/^nothing was moved: .*ECONNREFUSED.*\n$/)
+  expect(noServer.err).not.toContain('secret-word')
+}, 60_000)
