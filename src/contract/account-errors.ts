@@ -155,7 +155,7 @@ export const accountErrors = {
   external_taken: {
     status: 409,
     zh: '该{provider}账户已被绑定',
-    en: 'This {provider} account is bound to another user',
+    en: 'This {provider} account is bound to a user already',
   },
   external_root: {
     status: 403,

@@ -88,6 +88,11 @@ export const callErrors = {
     zh: '没有这个接口（{method} {path}）',
     en: 'There is no such call ({method} {path})',
   },
+  path_elsewhere: {
+    status: 404,
+    zh: '没有这个接口（{method} {path}）；API 地址为 {address}',
+    en: 'There is no such call ({method} {path}). The API is at {address}',
+  },
   internal: {
     status: 500,
     real: true,

@@ -30,11 +30,16 @@ export interface Refusal {
   params?: ErrorParams
 }
 
-/** The sentence of a code in a language, with its places filled. */
+/**
+ * The sentence of a code in a language, with its places filled. What fills one may bring the blanks
+ * that set it off from Chinese; beside a blank of the sentence, or at its end, they go.
+ */
 export function errorText(code: ErrorCode, language: Language, params: ErrorParams = {}): string {
-  return errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) =>
-    Object.hasOwn(params, name) ? String(params[name]) : whole,
-  )
+  const fill = (whole: string, before: string, name: string, after: string) =>
+    Object.hasOwn(params, name)
+      ? `${before}${params[name]}${after}`.replace(/^ +/, ' ').replace(/ +$/, ' ')
+      : whole
+  return errors[code][language].replace(/( ?)\{(\w+)\}( ?)/g, fill).trim()
 }
 
 /** Chinese unless the caller names another language first. */

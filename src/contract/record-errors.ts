@@ -35,11 +35,16 @@ export const recordErrors = {
   },
   // Redemption
   code_empty: { status: 400, zh: '请输入兑换码', en: 'Please enter a redemption code' },
-  // One sentence for all of them: who guesses must not learn which codes exist.
   code_invalid: {
     status: 404,
-    zh: '兑换码无效，或已被使用',
-    en: 'The redemption code is not valid, or has been used',
+    zh: '兑换码无效',
+    en: 'The redemption code is not valid',
+  },
+  // Told apart from an unknown one: whoever bought it wants to know, and nobody guesses a code.
+  code_used: {
+    status: 409,
+    zh: '该兑换码已被使用或停用',
+    en: 'The redemption code has been used or disabled',
   },
   too_many_codes: {
     status: 429,
@@ -111,7 +116,7 @@ export const recordErrors = {
   },
   option_needs: {
     status: 409,
-    zh: '启用「{titleZh}」（{key}）前，请先填写 {missingZh}',
+    zh: '启用「{titleZh}」（{key}）前，请先填写{missingZh}',
     en: 'Before turning on “{titleEn}” ({key}), fill in {missingEn}',
   },
   option_in_use: {

@@ -57,6 +57,12 @@ export const relayErrors = {
     zh: '缺少参数 {field}',
     en: 'The field {field} is required',
   },
+  relay_body_of_responses: {
+    status: 400,
+    code: 'invalid_text_request',
+    zh: '缺少参数 messages：带有 input 的请求属于 Responses API，请发送到 /v1/responses',
+    en: 'The field messages is required; a body with input belongs to /v1/responses',
+  },
   relay_field_invalid: {
     status: 400,
     code: 'invalid_text_request',
@@ -109,6 +115,18 @@ export const relayErrors = {
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道不支持参数 {field}',
     en: 'The channels that serve this model do not support the field {field}',
+  },
+  relay_items_not_kept: {
+    status: 400,
+    code: 'unsupported_parameter',
+    zh: '可用于此模型的渠道不保存条目，{field} 无从引用：请将 store 设为 false 并发送完整条目',
+    en: 'No channel of this model keeps what {field} refers to: set store to false, send whole items',
+  },
+  relay_tokens_unreadable: {
+    status: 400,
+    code: 'unsupported_parameter',
+    zh: '可用于此模型的渠道只接受文本，{field} 中的 token 编号无法还原，请改为发送文本',
+    en: 'The channels of this model take text; the token numbers in {field} stand for none: send text',
   },
   relay_field_other_model: {
     status: 400,
@@ -172,6 +190,11 @@ export const relayErrors = {
     code: 'api_not_implemented',
     zh: '该接口尚未实现',
     en: 'This API is not implemented',
+  },
+  upgrade_unsupported: {
+    status: 426,
+    zh: '此接口不支持 WebSocket，请用 HTTP 发送 POST 请求',
+    en: 'There is no WebSocket at this address; send a POST over HTTP',
   },
   upstream_busy: {
     status: 429,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { NEVER_EXPIRES } from '../contract/token.ts'
 import { DEFAULT_PASSWORD, Role, ROOT_USERNAME } from '../contract/user.ts'
 import type { Clock } from './clock.ts'
-import type { Config } from './config.ts'
+import { ConfigError, type Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import { readOrCreateSetting } from './db/setting-store.ts'
 import { creditUser, openToken } from './ledger/balances.ts'
@@ -47,18 +47,33 @@ export interface NewRoot {
 
 const PASSWORD_LENGTH = 20
 
+const INITIAL_FORMS = [
+  ['INITIAL_ROOT_TOKEN', /^[0-9A-Za-z]{32,48}$/, '32 to 48 letters and digits'],
+  ['INITIAL_ROOT_ACCESS_TOKEN', /^[0-9A-Za-z]{32}$/, '32 letters and digits'],
+] as const
+
+function refuseOddInitials(config: Config): void {
+  for (const [name, form, wants] of INITIAL_FORMS) {
+    const given = config[name]
+    if (given !== undefined && !form.test(given)) {
+      throw new ConfigError(`${name}: got a value, wants ${wants}`)
+    }
+  }
+}
+
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /**
  * Creates `root` in an empty database; null when there are users already. The well-known default
  * password is taken only while nobody but this machine can reach us, and then its session may do
- * nothing but change it.
+ * nothing but change it. Throws `ConfigError` when its first keys cannot be keys.
  */
 export async function createFirstRoot(
   config: Config,
   { database, passwords, clock }: { database: Database; passwords: Passwords; clock: Clock },
 ): Promise<NewRoot | null> {
   if ((await countUsers(database.read)) > 0) return null
+  refuseOddInitials(config)
   const generated = LOOPBACK_HOST.test(config.HOST) ? null : randomText(PASSWORD_LENGTH)
   const password = config.INITIAL_ROOT_PASSWORD ?? generated ?? DEFAULT_PASSWORD
   const passwordHash = await passwords.hash(password)

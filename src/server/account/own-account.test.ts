@@ -1,6 +1,7 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { errorText } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { randomText } from '../secrets.ts'
 import { anAccessToken, anAdmin, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
@@ -58,12 +59,16 @@ forEachDatabase('the own account', (open) => {
   })
 
   describe('DELETE /api/user/self', () => {
-    test('leaves the row without its name, ends the session, and closes every door', async () => {
+    test('leaves the row without its name, ends the session once it was told, and closes every door', async () => {
       const accessToken = await anAccessToken(server, user.id)
       expect((await call('DELETE', '/api/user/self')).json).toEqual({ success: true, message: '' })
       const deleted = await row()
       expect(deleted.status).toBe(UserStatus.deleted)
       expect(deleted.username).toMatch(/^deleted_[0-9a-f]{32}$/)
+      expect(await call('GET', '/api/user/self')).toMatchObject({
+        status: 200,
+        message: errorText('user_disabled', 'zh'),
+      })
       expect((await call('GET', '/api/user/self')).status).toBe(401)
       const byToken = await server.call('GET', '/api/user/self', { as: { accessToken } })
       expect(byToken.json['success']).toBe(false)

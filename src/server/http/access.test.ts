@@ -51,6 +51,10 @@ function expectedRefusal(
   return role < NEEDED[options.access] ? 'role_too_low' : null
 }
 
+/** Whose session ends with the first refusal. */
+const isOut = (knocker: (typeof KNOCKERS)[string]): boolean =>
+  typeof knocker === 'object' && knocker.status !== undefined
+
 const REFUSALS: readonly ErrorCode[] = [
   'not_signed_in',
   'access_token_invalid',
@@ -88,7 +92,8 @@ forEachDatabase('access', (open) => {
     })
 
     test.each(labelledEndpoints)('%s', async (_label, endpoint) => {
-      const as = mayEndCaller(endpoint) ? await callerOf(knocker) : shared
+      const isEnded = mayEndCaller(endpoint) || isOut(knocker)
+      const as = isEnded ? await callerOf(knocker) : shared
       const body = endpoint.options.body === undefined ? undefined : {}
       const answer = await server.call(endpoint.method, addressOf(endpoint), {
         as,

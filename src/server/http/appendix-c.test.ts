@@ -286,14 +286,14 @@ forEachDatabase('clients of the One API family', (open) => {
     const disabled = await aRedemption(server, admin.id)
     await call('PUT', '/api/redemption/?status_only=1', admin, { id: disabled.id, status: 2 })
     expectRefused(await redeem('f'.repeat(32)), 'code_invalid')
-    expectRefused(await redeem(disabled.key), 'code_invalid')
+    expectRefused(await redeem(disabled.key), 'code_used')
     expectRefused(await redeem(''), 'code_empty')
     const good = await aRedemption(server, admin.id, { quota: 70 })
     const answers = await Promise.all(Array.from({ length: 12 }, () => redeem(good.key)))
     const succeeded = answers.filter(({ json }) => json['success'] === true)
     expect(succeeded.map(({ data }) => data)).toEqual([70])
     expect(await quotaOf(server, user.id)).toBe(71)
-    expectRefused(await redeem(good.key), 'code_invalid')
+    expectRefused(await redeem(good.key), 'code_used')
   })
 
   test('C16 options are key and value, without secrets; a value is a text or 400', async () => {

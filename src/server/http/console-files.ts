@@ -7,8 +7,9 @@ import path from 'node:path'
 import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { addressKey } from './client-address.ts'
+import { ownAddress } from './console-origins.ts'
 import { unescapedPath } from './request-head.ts'
-import { API_POLICY, consolePolicy } from './security-headers.ts'
+import { API_POLICY, consolePolicy, PREFLIGHT_HEADERS } from './security-headers.ts'
 
 const ASSETS = 'assets/'
 const NONCE_PLACE = '%GATEHOUSE_NONCE%'
@@ -23,21 +24,40 @@ const SHOWN_PATH_MAX = 200
 
 /**
  * The wire's answer for a path of the API or the relay that does not exist, or not with this
- * method. What was asked for is named without its query, where keys may stand.
+ * method. What was asked for is named without its query, where keys may stand. `address`: where the
+ * API is, for who looks for it elsewhere.
  */
-export function unknownPath({
-  method = '',
-  url = '',
-  headers,
-}: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): object {
+export function unknownPath(
+  { method = '', url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  address?: string,
+): object {
   const asked = { method, path: (url.split('?')[0] ?? '').slice(0, SHOWN_PATH_MAX) }
-  const message = errorText('path_unknown', languageOf(headers['accept-language']), asked)
+  const language = languageOf(headers['accept-language'])
+  const message =
+    address === undefined
+      ? errorText('path_unknown', language, asked)
+      : errorText('path_elsewhere', language, { ...asked, address })
   return { error: { message, type: 'invalid_request_error', param: '', code: '' } }
 }
 
 /** Whatever begins like the API or the relay, but for a base path that does and lacks its slash. */
 const isApiPath = (url: string, basePath: string): boolean =>
   /^\/(?:api|v1)/.test(url) && `${url}/` !== basePath
+
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const
+
+/**
+ * Whether a program is looking for the API: with a key, or a JSON object whatever its type is said
+ * to be. No person and no console of the family asks for a page so.
+ */
+const isMisledCall = ({ method, headers, body }: FastifyRequest): boolean =>
+  method === 'POST' &&
+  (KEY_HEADERS.some((name) => headers[name] !== undefined) ||
+    (Buffer.isBuffer(body) &&
+      body.toString('utf8', 0, BEGINNING_BYTES).trimStart().startsWith('{')))
+
+/** Bytes of a body that are looked at. */
+const BEGINNING_BYTES = 100
 
 /** Serves the built console; every unknown path that is not an API's is its page. */
 export async function serveConsole(
@@ -56,10 +76,20 @@ export async function serveConsole(
     })
   }
   server.setNotFoundHandler(async (request, reply) => {
+    if (isPreflight(request)) {
+      return reply
+        .headers({ ...ANY_ORIGIN, ...PREFLIGHT_HEADERS })
+        .code(204)
+        .send()
+    }
     const url = unescapedPath(request.url.split('?')[0] ?? '/')
     if (isApiPath(url, app.config.BASE_PATH)) {
       reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
       return reply.code(404).send(unknownPath(request))
+    }
+    if (isMisledCall(request)) {
+      reply.headers(ANY_ORIGIN).header('Cache-Control', 'no-store')
+      return reply.code(404).send(unknownPath(request, `${ownAddress(app, request)}/v1`))
     }
     const file = fileOf(folder, url)
     // One look at a page takes thirty of them, from an office of one address all at once.
@@ -81,6 +111,15 @@ export async function serveConsole(
     return sendPage(reply, index, app)
   })
 }
+
+const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' }
+
+/**
+ * One API answers a browser that asks for leave on every path. What `/api` itself answers stays
+ * unreadable for other sites, and no cookie goes along.
+ */
+const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 
 /** The page that loads everything else, read again when a new build has replaced it. */
 class ConsolePage {

@@ -32,6 +32,17 @@ export function allowConsoles(web: FastifyInstance, app: Pick<App, 'ownOrigins'>
   })
 }
 
+/** Where this server is, without a slash at the end: as configured, else as the caller names it. */
+export function ownAddress(
+  app: Pick<App, 'options' | 'config' | 'isSecure'>,
+  request: FastifyRequest,
+): string {
+  const configured = app.options.text('ServerAddress').replace(/\/+$/, '')
+  if (configured !== '') return configured
+  const scheme = app.isSecure(request.raw) ? 'https' : 'http'
+  return `${scheme}://${request.host}${app.config.BASE_PATH.slice(0, -1)}`
+}
+
 /**
  * How a cookie of ours is set. A console on another site gets one that travels between sites, which
  * browsers take over TLS (or from this machine) only; everybody else's stays on ours.

@@ -12,6 +12,7 @@ import { findUserByAccessToken } from '../user/session-store.ts'
 import type { App } from '../app.ts'
 import { BODY_LIMIT } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
+import { cookieScope } from './console-origins.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { inputProblem } from './input/input-problem.ts'
@@ -92,7 +93,7 @@ async function answerCall(
   }
   const language = languageOf(request.headers['accept-language'])
   try {
-    const actor = await actorOf(app, endpoint, request)
+    const actor = await actorOf(app, endpoint, { request, reply })
     const context: CallContext = {
       actor,
       language,
@@ -100,7 +101,7 @@ async function answerCall(
       address,
       request,
       reply,
-      checkAgain: async () => void (await actorOf(app, endpoint, request)),
+      checkAgain: async () => void (await actorOf(app, endpoint, { request, reply })),
     }
     const input = parseInput(endpoint, request)
     const answer = await handle({ ...context, ...input })
@@ -183,7 +184,7 @@ const ACCESS_ROLE: Record<Access, number> = {
 async function actorOf(
   app: App,
   endpoint: Endpoint,
-  request: FastifyRequest,
+  { request, reply }: Pick<CallContext, 'request' | 'reply'>,
 ): Promise<Actor | null> {
   const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
   const cookie = request.cookies[SESSION_COOKIE]
@@ -199,16 +200,21 @@ async function actorOf(
       ? null
       : actorFrom(session.user, session.idHash)
   }
-  let actor: Actor
-  if (session !== null) {
-    actor = actorFrom(session.user, session.idHash)
-    if (session.mustChangePassword && duringPasswordChange !== true) {
-      throw new AppError('password_change_required')
+  const actor =
+    session === null
+      ? await actorByAccessToken(app, request.headers.authorization)
+      : actorFrom(session.user, session.idHash)
+  if (actor.user.status !== UserStatus.enabled) {
+    // Said once: from here on there is no session.
+    if (cookie !== undefined) {
+      await app.sessions.end(cookie)
+      reply.clearCookie(SESSION_COOKIE, cookieScope(app, request))
     }
-  } else {
-    actor = await actorByAccessToken(app, request.headers.authorization)
+    throw new AppError('user_disabled')
   }
-  if (actor.user.status !== UserStatus.enabled) throw new AppError('user_disabled')
+  if (session?.mustChangePassword === true && duringPasswordChange !== true) {
+    throw new AppError('password_change_required')
+  }
   const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
   if (actor.role < Math.max(ACCESS_ROLE[access], raised)) throw new AppError('role_too_low')
   return actor

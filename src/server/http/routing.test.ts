@@ -119,7 +119,8 @@ forEachDatabase('routing', (open) => {
       const saidOf = async (path: string, language: string) => {
         const headers = { 'accept-language': language }
         const { json } = await server.call('POST', path, { headers, body: {} })
-        return String(Object(json['error']).message)
+        // Gemini's surface names the request behind it, as all its refusals do.
+        return String(Object(json['error']).message).replace(/ \(request id: \d+\)$/, '')
       }
       for (const path of ['/api/status', '/v1/unknown', '/v1betax', '/v1beta/unknown']) {
         const asked = `${path}?key=sk-secret`
@@ -137,6 +138,40 @@ forEachDatabase('routing', (open) => {
       expect((await based.call('GET', '/apix')).status).toBe(404)
       await based.close()
     })
+
+    // Base addresses are typed without `/v1`, or copied from another vendor.
+    test.each([
+      ['JSON', { body: { model: 'gpt-4o' } }],
+      ['a key', { headers: { 'x-api-key': 'sk-secret' } }],
+    ])('a POST with %s is told where the API is', async (_what, input) => {
+      const headers = { 'accept-language': 'en', ...('headers' in input ? input.headers : {}) }
+      for (const path of ['/chat/completions', '/openai/v1/chat/completions']) {
+        const answer = await server.call('POST', path, { ...input, headers })
+        expectUnknown(answer)
+        expect(Object(answer.json['error'])).toEqual({
+          message: `There is no such call (POST ${path}). The API is at ${server.url}/v1`,
+          type: 'invalid_request_error',
+          param: '',
+          code: '',
+        })
+      }
+    })
+
+    test.each(['/api/user/self', '/chat/completions', '/token'])(
+      'a browser that asks for leave at %s gets it, and no cookie with it',
+      async (path) => {
+        const headers = { origin: 'https://a.example', 'access-control-request-method': 'PUT' }
+        const answer = await server.call('OPTIONS', path, { headers })
+        expect(answer).toMatchObject({ status: 204, text: '' })
+        expect(answer.headers).toMatchObject({
+          'access-control-allow-origin': '*',
+          'access-control-allow-methods': 'GET,POST,PUT,DELETE,OPTIONS',
+          'access-control-allow-headers': '*,Authorization',
+          'access-control-max-age': '43200',
+        })
+        expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
+      },
+    )
 
     test('any other path is the console, whatever the method', async () => {
       for (const path of ['/', '/token', '/user/edit/1', '/ap', '/v2/x']) {

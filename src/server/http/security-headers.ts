@@ -16,6 +16,14 @@ export async function secureHeaders(web: FastifyInstance): Promise<void> {
   })
 }
 
+/** What a browser is told that asks whether a page of another site may send a key. */
+export const PREFLIGHT_HEADERS = {
+  'Access-Control-Allow-Methods': 'GET,POST,PUT,DELETE,OPTIONS',
+  // Browsers do not count this one among the others that the star allows.
+  'Access-Control-Allow-Headers': '*,Authorization',
+  'Access-Control-Max-Age': '43200',
+}
+
 /** Answers of the API are data; whatever opens one as a page may run and load nothing. */
 export const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 

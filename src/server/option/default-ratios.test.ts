@@ -15,7 +15,7 @@ describe('default ratios', () => {
     const isSound = (ratio: string) =>
       /^(0|[1-9]\d*)(\.\d+)?$/.test(ratio) &&
       ratio.replace('.', '').replace(/^0+/, '').length <= 15 &&
-      Number(ratio) <= 1000
+      Number(ratio) <= 2000
     for (const ratios of Object.values(defaultRatios())) {
       expect([...ratios].filter(([, ratio]) => !isSound(ratio))).toEqual([])
       expect(ratios.size).toBeGreaterThan(0)

@@ -105,6 +105,7 @@ forEachDatabase('option routes', (open) => {
     })
 
     test.each([
+      ['an option without a name', '', 'x', '无效的参数'],
       ['an option nobody knows', 'Unknown', 'x', 'Unknown'],
       ['an option of every object', 'constructor', 'x', 'constructor'],
       ['a value that does not fit', 'RetryTimes', '-1', 'RetryTimes'],

@@ -1,4 +1,5 @@
 import { optionApi } from '../../contract/option-api.ts'
+import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
@@ -9,6 +10,7 @@ export const optionRoutes = ({ options, clock }: App): Route[] => {
     serve(optionApi.list, () => ({ data: options.listed(), secrets_set: options.secretsSet() })),
     serve(optionApi.update, async (call) => {
       const { key = '', value = '' } = call.body
+      if (key === '') throw new AppError('invalid_parameter')
       const before = isOptionKey(key) ? options.text(key) : ''
       await options.set(key, value, (trx) =>
         recordAudit(trx, call, {

@@ -8,9 +8,8 @@ import type { StoredUser } from '../user/user-store.ts'
 
 /**
  * Uses a code for whoever calls: the code's status, the credit, its ledger row and its log row in
- * one transaction. Answers the points added. Whatever is wrong with a code, the refusal is
- * `code_invalid`, after the same statements; after too many of those a user waits
- * (`too_many_codes`), also with a good code.
+ * one transaction. Answers the points added. Throws `code_invalid`, `code_used`; after too many of
+ * those a user waits (`too_many_codes`), also with a good code.
  */
 export async function redeem(
   { database, clock, options, rateLimits }: App,
@@ -24,21 +23,21 @@ export async function redeem(
     throw new AppError('too_many_codes', { minutes: Math.ceil(waitSeconds / 60) })
   }
   const nowSeconds = clock.nowSeconds()
-  const quota = await database.write.transaction().execute(async (trx) => {
-    const result = await redeemCode(trx, { key, userId: actor.id, nowSeconds })
-    if (!result.ok) return null
+  const result = await database.write.transaction().execute(async (trx) => {
+    const redeemed = await redeemCode(trx, { key, userId: actor.id, nowSeconds })
+    if (!redeemed.ok) return redeemed
     await insertLog(trx, {
       userId: actor.id,
       username: actor.user.username,
       type: LogType.topUp,
-      content: `通过兑换码充值 ${quotaLogText(result.quota, options)}`,
+      content: `通过兑换码充值 ${quotaLogText(redeemed.quota, options)}`,
       nowSeconds,
       requestId,
     })
-    return result.quota
+    return redeemed
   })
-  if (quota === null) throw new AppError('code_invalid')
+  if (!result.ok) throw new AppError(result.reason === 'used' ? 'code_used' : 'code_invalid')
   await rateLimits.redeem.forget(guesser)
   await database.announce(`user:${actor.id}`)
-  return quota
+  return result.quota
 }

@@ -1,4 +1,7 @@
+import http from 'node:http'
+import { text as wholeText } from 'node:stream/consumers'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { errorText } from '../../contract/errors.ts'
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { knownModel } from '../channel/model-catalogue.ts'
 import {
@@ -275,7 +278,8 @@ describe('other addresses', () => {
     ['PUT', '/v1/chat/completions'],
     ['POST', '/v1/chat'],
     ['POST', '/v1/CHAT/completions'],
-    ['POST', '/v1//chat/completions'],
+    ['POST', '/v1/v1'],
+    ['POST', '//v1/oneapi/proxy/1/chat'],
     ['POST', '/dashboard/billing/usage'],
     ['GET', '/v1/dashboard/billing/other'],
   ])('%s %s does not exist: 404, and no browser remembers it', async (method, path) => {
@@ -285,12 +289,60 @@ describe('other addresses', () => {
     expect(answer.headers['cache-control']).toBe('no-store')
   })
 
-  test('a final slash and a query change nothing', async () => {
+  test.each([
+    ['POST', '/v1beta/cachedContents'],
+    ['GET', '/v1beta/files/1'],
+    ['POST', '/v1alpha/auth_tokens'],
+    ['POST', '/v1beta/models/imagen-4:predict'],
+    ['POST', '/v1beta/fileSearchStores/1:importFile'],
+  ])('%s %s is not there yet: 501, as Gemini tells it', async (method, path) => {
+    const { key } = await aClient(setup)
+    const body = method === 'POST' ? { body: {} } : {}
+    const answer = await setup.call(method, path, { headers: { 'x-goog-api-key': key }, ...body })
+    expect(answer.status).toBe(501)
+    expect(answer.json).toMatchObject({ error: { code: 501, status: 'UNIMPLEMENTED' } })
+  })
+
+  test.each([
+    ['POST', '/v1beta/models/x:nothing', { error: { code: 404, status: 'NOT_FOUND' } }],
+    ['GET', '/v1/messages', { type: 'error', error: { type: 'not_found_error' } }],
+  ])('%s %s does not exist, told in the dialect of the address', async (method, path, told) => {
+    const answer = await setup.call(method, path)
+    expect(answer.status).toBe(404)
+    expect(answer.json).toMatchObject(told)
+    expect(JSON.stringify(answer.json)).toContain(`${method} ${path}`)
+    expect(answer.headers['cache-control']).toBe('no-store')
+  })
+
+  test('the head alone of what can be read', async () => {
+    const { key } = await aClient(setup)
+    const headers = { authorization: `Bearer ${key}` }
+    const whole = await setup.call('GET', '/v1/models', { headers })
+    const head = await setup.call('HEAD', '/v1/models', { headers })
+    expect([head.status, head.text]).toEqual([200, ''])
+    expect(head.headers['content-length']).toBe(whole.headers['content-length'])
+    expect((await setup.call('HEAD', '/v1/models')).status).toBe(401)
+  })
+
+  test('a WebSocket for responses: 426, so that its client asks over HTTP at once', async () => {
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' }
+    const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      http.get(`${setup.url}/v1/responses`, { headers }, resolve).on('error', reject)
+    })
+    expect([answer.statusCode, answer.headers.upgrade]).toEqual([426, 'HTTP/1.1'])
+    expect(await wholeText(answer)).toContain(errorText('upgrade_unsupported', 'zh'))
+  })
+
+  test.each([
+    '/v1/chat/completions/',
+    '/v1/chat/completions?api-version=1',
+    '/v1//chat/completions',
+    '//v1/chat/completions',
+    '/v1/v1/chat/completions',
+  ])('slashes too many, a second `/v1` and a query change nothing: %s', async (path) => {
     const client = await aClient(setup)
     const model = await aServedModel(setup)
-    for (const path of ['/v1/chat/completions/', '/v1/chat/completions?api-version=1']) {
-      expect((await post(setup, client, chatBody(model), { path })).status).toBe(200)
-    }
+    expect((await post(setup, client, chatBody(model), { path })).status).toBe(200)
   })
 
   test('under a base path, too', async () => {

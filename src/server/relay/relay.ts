@@ -10,6 +10,7 @@ import { addressKey } from '../http/client-address.ts'
 import { unknownPath } from '../http/console-files.ts'
 import { unescapedPath } from '../http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
+import { PREFLIGHT_HEADERS } from '../http/security-headers.ts'
 import { createFailureCounts } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
 import { createTraces } from '../log/trace/traces.ts'
@@ -37,10 +38,10 @@ import {
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
-import { ownError } from './relay-error.ts'
+import { ownError, shown } from './relay-error.ts'
 import { isKnownButMissing } from './openai/surfaces.ts'
 import { countTokens } from './count/count-call.ts'
-import { decodedName, dialectOfPath, surfaceOf } from './dialect/surfaces.ts'
+import { decodedName, dialectOfPath, isMissingOfGemini, surfaceOf } from './dialect/surfaces.ts'
 import { createChatOnly } from './responses/chat-only.ts'
 import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
 import { relayText } from './text-call.ts'
@@ -63,7 +64,8 @@ export interface Relay {
 }
 
 export const isRelayPath = (url: string): boolean =>
-  isPlainRelayPath(url) || (url.includes('%') && isPlainRelayPath(unescapedPath(url)))
+  isPlainRelayPath(url) ||
+  (/%|^\/\//.test(url) && isPlainRelayPath(unescapedPath(url).replace(/^\/+/, '/')))
 
 const isPlainRelayPath = (url: string): boolean =>
   url.startsWith('/v1/') ||
@@ -201,9 +203,13 @@ const NO_QUERY = new URLSearchParams()
 /** Gemini's own surface in OpenAI's dialect. */
 const GEMINI_OPENAI = '/v1beta/openai/'
 
-/** Without a slash at its end, and by the name that a surface has here. */
+/**
+ * Without the slashes that people put in twice or at the end, without the `/v1` of an address that
+ * its client adds another to, and by the name that a surface has here.
+ */
 function plainPath(path: string): string {
-  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  const single = path.replace(/\/{2,}/g, '/').replace(/^\/v1\/v1\//, '/v1/')
+  const plain = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
   return plain.startsWith(GEMINI_OPENAI) ? `/v1/${plain.slice(GEMINI_OPENAI.length)}` : plain
 }
 
@@ -216,7 +222,7 @@ function deadlineOf(app: App, call: RelayCall): NodeJS.Timeout | undefined {
 
 /** Finds what answers a path. */
 async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): Promise<void> {
-  const method = call.request.method ?? 'GET'
+  const method = plainMethod(call.request)
   if (method === 'OPTIONS') {
     sendPreflight(call)
     return
@@ -230,14 +236,29 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
   const stored = responseCallOf(method, call.path)
   if (stored !== null) return relayStoredResponse(parts, call, stored)
   if (method === 'GET') {
+    refuseUpgrade(call)
     const reading = await answerRead(parts, call)
     if (reading) return
   }
-  if (isKnownButMissing(method, call.path)) {
+  if (isKnownButMissing(method, call.path) || isMissingOfGemini(call.path)) {
     await parts.callers.authenticate(credentialOf(call), () => parts.app.addressOf(call.request))
     throw new AppError('not_implemented')
   }
   sendUnknownPath(call)
+}
+
+/** Whoever asks for the head alone is answered like others, and Node leaves the body out. */
+const plainMethod = ({ method = 'GET' }: IncomingMessage): string =>
+  method === 'HEAD' ? 'GET' : method
+
+/**
+ * OpenAI's clients for agents try a WebSocket first, and go on without one at this status. Source:
+ * Codex, `stream_responses_websocket`.
+ */
+function refuseUpgrade(call: RelayCall): void {
+  if (call.path !== '/v1/responses' || call.request.headers.upgrade === undefined) return
+  call.headers.push('Upgrade', 'HTTP/1.1', 'Connection', 'Upgrade')
+  throw new AppError('upgrade_unsupported')
 }
 
 async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> {
@@ -264,21 +285,19 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
 }
 
 function sendPreflight(call: RelayCall): void {
-  writeHead(call, 204, [
-    'Access-Control-Allow-Methods',
-    'GET,POST,PUT,DELETE,OPTIONS',
-    // Browsers do not count this one among the others that the star allows.
-    'Access-Control-Allow-Headers',
-    '*,Authorization',
-    'Access-Control-Max-Age',
-    '43200',
-  ])
+  writeHead(call, 204, Object.entries(PREFLIGHT_HEADERS).flat())
   call.response.end()
 }
 
 function sendUnknownPath(call: RelayCall): void {
+  const { request, path } = call
   call.headers.push('Cache-Control', 'no-store')
-  sendText(call, 404, JSON.stringify(unknownPath(call.request)))
+  if (call.dialect === 'openai') {
+    sendText(call, 404, JSON.stringify(unknownPath(request)))
+    return
+  }
+  const unknown = new AppError('path_unknown', { method: request.method ?? '', path: shown(path) })
+  sendError(call, ownError(unknown, call.language))
 }
 
 /** Refusals of a body that its client may be in the middle of. */

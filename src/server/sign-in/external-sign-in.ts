@@ -141,16 +141,19 @@ async function freeEmail({ database }: App, email = ''): Promise<string | undefi
 }
 
 /**
- * Binds a person to a signed-in user, in place of whom it was bound to at that provider. Throws
- * `external_taken`, `external_root`.
+ * Binds a person to a signed-in user, in place of whom it was bound to at that provider. Somebody
+ * who is bound already, to this user too, is taken: scripts tell by it. Throws `external_taken`,
+ * `external_root`.
  */
 export async function bind(app: App, external: External, user: StoredUser): Promise<void> {
   refuseRoot(app.config.OPTIONS_MIN_ROLE, user.role)
   const { provider, person } = external
-  const adopted = await adoptedOwner(app.database.read, { provider, label: person.label })
-  const isOthers = adopted !== undefined && adopted !== user.id
+  const { read } = app.database
+  const owner =
+    (await identityOwner(read, { provider, subject: person.subject })) ??
+    (await adoptedOwner(read, { provider, label: person.label }))
   try {
-    if (isOthers) throw new IdentityTaken()
+    if (owner !== undefined) throw new IdentityTaken()
     await app.database.write
       .transaction()
       .execute((trx) => bindOrThrow(trx, app, external, user.id))

@@ -1,6 +1,6 @@
 import type { ExternalProvider } from '../../contract/oauth.ts'
 import type { Queries } from '../db/database.ts'
-import { isUniqueViolation } from '../db/sql-text.ts'
+import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
 /** One API's column for each provider. It shows a binding; ours is the table that decides. */
@@ -36,6 +36,17 @@ export async function identityOwner(
     .where('subject', '=', subject)
     .executeTakeFirst()
   return row?.user_id
+}
+
+/** Whether somebody is known by another OpenID Connect issuer than this one. */
+export async function knowsOtherIssuer(db: Queries, issuer: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('external_identities')
+    .select('user_id')
+    .where('provider', '=', 'oidc')
+    .where(({ not }) => not(beginsWith('subject', `${issuer} `)))
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /**

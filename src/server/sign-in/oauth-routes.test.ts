@@ -234,6 +234,8 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       const answer = await wholeTrip(second)
       expect(answer.json['success']).toBe(false)
       expect(answer.message).toContain('已被绑定')
+      // To oneself is bound as well.
+      expect((await wholeTrip(first)).message).toContain('已被绑定')
       expect((await findUser(server.database.read, second.id))?.github_id).toBe('')
       expect((await wholeTrip()).data).toMatchObject({ id: first.id })
     })
@@ -250,8 +252,10 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(Object(stranger.data).id).not.toBe(user.id)
     })
 
-    test('needs somebody who is signed in', async () => {
+    test('needs somebody who is signed in, and was not disabled since', async () => {
       expect((await leave({}, 'provider=github&intent=bind')).status).toBe(401)
+      const disabled = await aUser(server, { status: UserStatus.disabled })
+      expect((await leave(disabled, 'provider=github&intent=bind')).status).toBe(401)
     })
 
     test('a session on the default password may not', async () => {
@@ -397,6 +401,22 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       github.trouble('/user', null)
       const again = await walk(address, server.url)
       expect((await back(browser, again)).json['success']).toBe(true)
+    })
+
+    test('is still nobody’s after a refusal before any exchange', async () => {
+      const browser: Visitor = {}
+      const state = String((await leave(browser, '')).data)
+      await server.app.options.set('GitHubOAuthEnabled', 'false')
+      for (const provider of ['github', 'oidc', 'github']) {
+        const refused = await back(browser, { code: 'x', state }, provider)
+        expect(refused).toMatchObject({ status: 200, json: { success: false } })
+        expect(refused.message).toContain('未开启')
+      }
+      expect((await back(browser, { code: '', state }, 'lark')).status).toBe(200)
+      await server.app.options.set('GitHubOAuthEnabled', 'true')
+      const { code = '' } = await agree(await leave(browser))
+      expect((await back(browser, { code, state }, 'lark')).message).toContain('不接受')
+      expect((await back(browser, { code, state })).status).toBe(403)
     })
 
     test('lives ten minutes', async () => {

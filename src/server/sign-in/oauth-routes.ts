@@ -100,7 +100,7 @@ async function comeBack(
   const actor = await binding(app, call, trip)
   const refusal = refusalOf(provider, query)
   if (refusal !== null) {
-    // Nothing has been exchanged: the state is good for another return.
+    // Nothing has been exchanged: the state is good for another return, as it was.
     await turnBack(app, trip)
     throw refusal
   }
@@ -134,7 +134,8 @@ async function personOf(
     })
   } catch (error) {
     const isUnfinished = error instanceof ExchangeFailure && error.reason === 'unreachable'
-    if (isUnfinished) await turnBack(app, trip)
+    // It is this provider's from here on: the code may have reached it.
+    if (isUnfinished) await turnBack(app, { ...trip, provider: provider.name })
     throw error
   }
 }

@@ -17,6 +17,7 @@ import { agree, comeBack, cookieOf, leave, type Visitor } from '../test/visitor.
 import { findUser } from '../user/user-store.ts'
 
 const QUERY = 'provider=oidc'
+const ENDPOINTS = ['OidcAuthorizationEndpoint', 'OidcTokenEndpoint', 'OidcUserinfoEndpoint']
 
 async function useProvider(
   { app }: TestServer,
@@ -99,15 +100,25 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
   })
 
   // An address that nobody verified would let somebody receive another person's mail and resets.
-  test('keeps an e-mail address only when it is verified and nobody has it', async () => {
+  test('keeps no e-mail address that is not verified, or that somebody has', async () => {
     const email = `${randomText(6)}@example.com`
     const unproven = await trip({}, newcomer({ email, email_verified: false }))
     expect(await stored(unproven)).toMatchObject({ email: '' })
+    // Many providers say nothing about it.
+    const unsaid = await trip({}, newcomer({ email: `1${email}` }))
+    expect(await stored(unsaid)).toMatchObject({ email: `1${email}` })
     const proven = await trip({}, newcomer({ email, email_verified: true }))
     expect(await stored(proven)).toMatchObject({ email })
     const second = await trip({}, newcomer({ email, email_verified: true }))
     expect(await stored(second)).toMatchObject({ email: '' })
     expect(Object(second.data).id).not.toBe(Object(proven.data).id)
+  })
+
+  test('keeps no address that could not have been typed in here', async () => {
+    for (const email of ['no address', 'a@b.c\nBcc: d@e.f', `${'a'.repeat(47)}@b.c`]) {
+      const answer = await trip({}, newcomer({ email, email_verified: true }))
+      expect(await stored(answer)).toMatchObject({ email: '' })
+    }
   })
 
   test('the person said no', async () => {
@@ -183,13 +194,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     })
     afterAll(async () => {
       const { options } = server.app
-      for (const key of [
-        'OidcAuthorizationEndpoint',
-        'OidcTokenEndpoint',
-        'OidcUserinfoEndpoint',
-      ]) {
-        await options.set(key, '')
-      }
+      for (const key of ENDPOINTS) await options.set(key, '')
       await forger.close()
     })
     const arrive = async (visitor: Visitor = {}) => {
@@ -212,18 +217,45 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       })
     })
 
+    // One API never reads the document: an adopted address may have led nowhere for years.
+    test.each([
+      ['is not there', '/.well-known/nothing', null],
+      ['is a page', '/.well-known/openid-configuration', 'not-json'],
+    ] as const)('a document that %s is done without', async (_what, path, trouble) => {
+      await server.database.write.deleteFrom('external_identities').execute()
+      forger.trouble(path, trouble)
+      await server.app.options.set('OidcWellKnown', `${forger.url}${path}`)
+      expect((await arrive()).json).toMatchObject({ success: true })
+      expect((await arrive()).json).toMatchObject({ success: true })
+      forger.trouble(path, null)
+    })
+
+    test('a document that says something wrong is not', async () => {
+      const path = '/.well-known/openid-configuration'
+      forger.trouble(path, { body: { issuer: '' } })
+      await server.app.options.set('OidcWellKnown', `${forger.url}${path}`)
+      expect((await leave(server, {}, QUERY)).message).toContain('无法确认身份')
+      forger.trouble(path, null)
+    })
+
+    // They would come in as somebody else, and by less than was asked of them.
+    test('nor is one by which people have signed in', async () => {
+      for (const key of ENDPOINTS) await server.app.options.set(key, '')
+      await useProvider(server, provider)
+      expect((await trip()).json).toMatchObject({ success: true })
+      await server.app.options.set('OidcWellKnown', `${forger.url}/.well-known/nothing`)
+      await server.app.options.set('OidcAuthorizationEndpoint', `${forger.url}/authorize`)
+      await server.app.options.set('OidcTokenEndpoint', `${forger.url}/token`)
+      await server.app.options.set('OidcUserinfoEndpoint', `${forger.url}/userinfo`)
+      expect((await leave(server, {}, QUERY)).message).toContain('无法确认身份')
+    })
+
     // Another issuer has other people with the same subjects.
     test('the same subject of another issuer is another person', async () => {
       const here = await arrive()
       provider.people.set('forged-person', { name: 'Not Forged' })
       await useProvider(server, provider)
-      for (const key of [
-        'OidcAuthorizationEndpoint',
-        'OidcTokenEndpoint',
-        'OidcUserinfoEndpoint',
-      ]) {
-        await server.app.options.set(key, '')
-      }
+      for (const key of ENDPOINTS) await server.app.options.set(key, '')
       expect(Object((await trip({}, 'forged-person')).data).id).not.toBe(Object(here.data).id)
     })
   })

@@ -4,7 +4,7 @@ import type { RedirectingProvider, SignInIntent } from '../../contract/oauth.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
-import { cookieScope } from '../http/console-origins.ts'
+import { cookieScope, ownAddress } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
 import { randomText, sha256 } from '../secrets.ts'
 import type { Redirecting, Trip } from './provider/external-provider.ts'
@@ -62,20 +62,12 @@ const newTrip = (app: App, { request }: CallContext, { name }: Redirecting): Tri
   nonce: randomBytes(16).toString('base64url'),
 })
 
-/**
- * The console's page for a provider: at the configured address of this server, else at the one that
- * the person uses. Providers compare it with the addresses registered there.
- */
-export function returnAddress(
+/** The console's page for a provider, which compares it with the addresses registered there. */
+export const returnAddress = (
   app: Pick<App, 'options' | 'config' | 'isSecure'>,
   request: FastifyRequest,
   provider: RedirectingProvider,
-): string {
-  const configured = app.options.text('ServerAddress').replace(/\/+$/, '')
-  if (configured !== '') return `${configured}/oauth/${provider}`
-  const scheme = app.isSecure(request.raw) ? 'https' : 'http'
-  return `${scheme}://${request.host}${app.config.BASE_PATH}oauth/${provider}`
-}
+): string => `${ownAddress(app, request)}/oauth/${provider}`
 
 /** The trip that this caller began with this provider. Throws `oauth_state_invalid`. */
 export async function arrive(
@@ -94,10 +86,10 @@ export async function arrive(
           nowSeconds: app.clock.nowSeconds(),
         })
   if (row === null) throw new AppError('oauth_state_invalid')
-  return { ...row, provider }
+  return row
 }
 
-/** Lets a trip be tried again whose exchange did not conclude. */
+/** Lets a trip be ended again whose exchange did not conclude. */
 export const turnBack = (app: App, row: SignInStateRow): Promise<void> =>
   insertState(app.database.write, row, app.clock.nowSeconds())
 

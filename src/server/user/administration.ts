@@ -75,7 +75,7 @@ export async function updateUserByAdmin(
     const quota = await adjustQuota(trx, app, { call, target, wanted })
     const limits = await changeLimits(trx, target, wanted)
     const unbound = await removeEmptied(trx, target, wanted)
-    await endWeakenedSessions(trx, call, { target, changes })
+    await endOutdatedSessions(trx, call, { target, changes })
     await record(trx, app, call, {
       action: 'user.update',
       target: { ...target, ...limits?.before },
@@ -128,15 +128,19 @@ async function changeLimits(
   return { before, after }
 }
 
-/** Who may do less than before, or has another password, signs in again. */
-async function endWeakenedSessions(
+/**
+ * Who may do less than before, has another password, or is let in again, signs in again. A session
+ * of somebody who is disabled stays, so that its next call can be told why it is the last.
+ */
+async function endOutdatedSessions(
   trx: Queries,
   { actor }: AdminCall,
   { target, changes }: { target: StoredUser; changes: UserChanges },
 ): Promise<void> {
   const { password, status = target.status, role = target.role } = changes
   if (password !== undefined) await passwordChanged(trx, target.id)
-  if (password !== undefined || status !== UserStatus.enabled || role < target.role) {
+  const isBack = status === UserStatus.enabled && target.status !== UserStatus.enabled
+  if (password !== undefined || role < target.role || isBack) {
     await deleteSessionsOf(trx, target.id, actor.sessionHash)
   }
 }
@@ -159,7 +163,7 @@ export async function manageUser(
     }
     const changes = managedState(action)
     await changeUser(trx, target.id, changes)
-    await endWeakenedSessions(trx, call, { target, changes })
+    await endOutdatedSessions(trx, call, { target, changes })
     await record(trx, app, call, { action: `user.${action}`, target, after: changes })
     return { id: target.id, role: target.role, status: target.status, ...changes }
   })

@@ -1,7 +1,6 @@
 import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { newHexSecret } from '../secrets.ts'
-import { deleteSessionsOf } from './session-store.ts'
 import { softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
 
 /** Writes the given columns inside a transaction. Throws `username_taken`, `not_found`. */
@@ -13,8 +12,6 @@ export async function changeUser(db: Queries, id: number, changes: UserChanges):
   if (outcome === 'missing') throw new AppError('not_found')
 }
 
-/** Frees the name, ends the sessions; quota, tokens and log rows stay. */
-export async function markUserDeleted(trx: Queries, id: number): Promise<void> {
-  await softDeleteUser(trx, id, `deleted_${newHexSecret()}`)
-  await deleteSessionsOf(trx, id)
-}
+/** Frees the name; quota, tokens and log rows stay. A session of theirs is told so once. */
+export const markUserDeleted = (trx: Queries, id: number): Promise<void> =>
+  softDeleteUser(trx, id, `deleted_${newHexSecret()}`)

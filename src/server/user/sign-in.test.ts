@@ -114,15 +114,36 @@ forEachDatabase('guessing a password', (open) => {
   // Attempts that are counted only when they have failed would let all of these through.
   test('of forty guesses at once ten are looked at', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
-    const { username } = await aUser(server)
-    const guess = (password: string) =>
+    const spellings = ['Guessed@example.test', 'GUESSED@EXAMPLE.TEST', 'guessed@example.test']
+    await aUser(server, { email: 'guessed@example.test' })
+    const guess = (username: string, password: string) =>
       server.call('POST', '/api/user/login', { body: { username, password } })
     const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => guess(`password-no-${index}`)),
+      Array.from({ length: 40 }, (_, index) =>
+        guess(spellings[index % spellings.length] ?? '', `password-no-${index}`),
+      ),
     )
     const looked = answers.filter(({ message }) => message.includes('用户名或密码错误'))
     expect(looked).toHaveLength(10)
-    expect((await guess(PASSWORD)).message).toContain('登录失败次数过多')
+    for (const spelling of spellings) {
+      expect((await guess(spelling, PASSWORD)).message).toContain('登录失败次数过多')
+    }
+    await server.close()
+  })
+
+  // Scripts sign in for each run, and all who work as root share an account.
+  test('a good sign-in does not count, and takes away the failures before it', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
+    const { username } = await aUser(server)
+    const signIn = async (password: string) =>
+      (await server.call('POST', '/api/user/login', { body: { username, password } })).json[
+        'success'
+      ]
+    for (let round = 0; round < 2; round += 1) {
+      for (let wrong = 0; wrong < 9; wrong += 1) expect(await signIn('wrong-password')).toBe(false)
+      expect(await signIn(PASSWORD)).toBe(true)
+    }
+    for (let good = 0; good < 11; good += 1) expect(await signIn(PASSWORD)).toBe(true)
     await server.close()
   })
 

@@ -14,6 +14,8 @@ import {
 } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
+import { manageUser } from './administration.ts'
+import { findUser } from './user-store.ts'
 
 forEachDatabase('user administration', (open) => {
   let server: TestServer
@@ -41,7 +43,7 @@ forEachDatabase('user administration', (open) => {
     call('POST', '/api/user/login', { username, password }, null)
   const cookieOf = (answer: TestAnswer) => [answer.headers['set-cookie']].flat()[0] ?? ''
   const isSignedIn = async (as: TestUser) =>
-    (await call('GET', '/api/user/self', undefined, as)).status === 200
+    (await call('GET', '/api/user/self', undefined, as)).json['success'] === true
 
   describe('reading users', () => {
     test('the list has ten a page, newest first, without the deleted ones', async () => {
@@ -352,6 +354,20 @@ forEachDatabase('user administration', (open) => {
       expect((await login(user.username)).json['success']).toBe(true)
     })
 
+    // The reason, and not that the sign-in has run out.
+    test('a disabled user’s session is told so, once; enabling revives none', async () => {
+      const other = { ...user, cookie: `session=${await server.app.sessions.start(user.id, true)}` }
+      await manage(user, 'disable')
+      const ask = () => call('GET', '/api/user/self', undefined, user)
+      const told = await ask()
+      expect(told).toMatchObject({ status: 200, message: errorText('user_disabled', 'zh') })
+      expect(String(told.headers['set-cookie'])).toMatch(/^session=;/)
+      expect((await ask()).status).toBe(401)
+      await manage(user, 'enable')
+      expect(await isSignedIn(user)).toBe(false)
+      expect(await isSignedIn(other)).toBe(false)
+    })
+
     test('deleting frees the name and keeps the books', async () => {
       const accessToken = await anAccessToken(server, user.id)
       expect((await manage(user, 'delete')).data).toMatchObject({ status: 3 })
@@ -364,6 +380,19 @@ forEachDatabase('user administration', (open) => {
       expect(answer.json['success']).toBe(false)
       const again = await aUser(server, { username: user.username })
       expect(again.id).toBeGreaterThan(user.id)
+    })
+
+    test('an admin who was banned while the call was under way does nothing any more', async () => {
+      const row = await findUser(server.database.read, admin.id)
+      if (row === undefined) throw new Error('there is no such admin')
+      const actor = { user: row, id: row.id, role: row.role, sessionHash: '' }
+      await manage(admin, 'disable', root)
+      const late = { actor, address: '', requestId: '' }
+      const { username } = user
+      await expect(
+        manageUser(server.app, late, { username, action: 'disable' }),
+      ).rejects.toMatchObject({ code: 'user_disabled' })
+      expect(await stored(user.id)).toMatchObject({ status: UserStatus.enabled })
     })
 
     test('root is untouchable', async () => {

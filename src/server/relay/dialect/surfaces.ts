@@ -5,7 +5,7 @@ import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { refuseImpossiblePicture } from '../images/picture-limits.ts'
 import { pictureFigures } from '../images/pictures.ts'
 import { rankingFigures } from '../rerank/ranking.ts'
-import { responseFigures } from '../responses/reading.ts'
+import { compactionFigures, responseFigures } from '../responses/reading.ts'
 import { spokenFigures } from '../audio/spoken.ts'
 import { transcriptFigures } from '../audio/transcript.ts'
 import type { CountSurface } from '../count/count-request.ts'
@@ -118,6 +118,13 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
       figures: ({ body }) => responseFigures(body),
     }),
   ],
+  [
+    '/v1/responses/compact',
+    row('openai', 'compact', 'input', {
+      count: 'responses',
+      figures: ({ body }) => compactionFigures(body),
+    }),
+  ],
   ['/v1/messages', row('anthropic', 'chat', 'messages', { count: 'messages', mayStream: true })],
   ['/v1/messages/count_tokens', row('anthropic', 'countTokens', 'messages', { count: 'messages' })],
 ])
@@ -137,6 +144,18 @@ const ACTIONS: ReadonlyMap<string, Surface> = new Map([
 
 /** `/v1beta/models/gemini-2.5-pro:generateContent`; names may hold slashes and colons. */
 const ACTION_PATH = /^\/v1(?:alpha|beta)?\/models\/(.+):([A-Za-z]+)$/
+
+/**
+ * Calls of Gemini's API that clients know and this server does not answer yet. Source: Google's
+ * SDK, `@google/genai`.
+ */
+const GEMINI_MISSING = [
+  /^\/v1(?:alpha|beta)\/(?:auth_tokens|batches|cachedContents|fileSearchStores|files|interactions|tunedModels)(?:\/|$)/,
+  /^\/v1(?:alpha|beta)?\/models\/.+:(?:asyncBatchEmbedContent|batchGenerateContent|predict|predictLongRunning)$/,
+]
+
+export const isMissingOfGemini = (path: string): boolean =>
+  GEMINI_MISSING.some((pattern) => pattern.test(path))
 
 const ENGINE_PATH = /^\/v1\/engines\/([^/]+)\/embeddings$/
 

@@ -13,7 +13,7 @@ export interface ExternalPerson {
   displayName: string
   /** A name the person would like, where the provider has one. */
   username?: string
-  /** Only an address that the provider has verified. */
+  /** Not one of which the provider says that it has not verified it. */
   email?: string
 }
 

@@ -13,7 +13,7 @@ import { callForObject } from './provider-call.ts'
 /**
  * A person from a token endpoint and a userinfo endpoint without a discovery document. No issuer is
  * known, so an identity token could not be checked and is not looked at; the userinfo answer
- * counts. The origin of the token endpoint stands for the issuer.
+ * counts.
  */
 export async function endpointsPerson(
   { options, egress }: Pick<App, 'options' | 'egress'>,
@@ -48,5 +48,8 @@ export async function endpointsPerson(
   })
   const subject = textId(claims['sub'])
   if (subject === null) throw new ExchangeFailure('unclear', 'no subject')
-  return oidcPerson({ issuer: new URL(tokenEndpoint).origin, subject }, claims)
+  return oidcPerson({ issuer: issuerOfEndpoints(tokenEndpoint), subject }, claims)
 }
+
+/** What stands for the issuer where none is known. */
+export const issuerOfEndpoints = (tokenEndpoint: string): string => new URL(tokenEndpoint).origin

@@ -6,7 +6,9 @@ export function oidcPerson(
   claims: Readonly<Record<string, unknown>>,
 ): ExternalPerson {
   const username = textOf(claims['preferred_username'])
-  const email = claims['email_verified'] === true ? textOf(claims['email']) : ''
+  // Many providers do not say it at all, and some as a text.
+  const isVerified = claims['email_verified'] ?? true
+  const email = isVerified === true || isVerified === 'true' ? textOf(claims['email']) : ''
   return {
     subject: `${issuer} ${subject}`,
     label: subject,

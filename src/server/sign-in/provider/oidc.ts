@@ -1,6 +1,8 @@
 import * as client from 'openid-client'
 import type { App } from '../../app.ts'
+import { jsonMembers } from '../../egress/http-call.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
+import { knowsOtherIssuer } from '../identity-store.ts'
 import {
   ExchangeFailure,
   textId,
@@ -9,7 +11,7 @@ import {
   type Return,
   type Trip,
 } from './external-provider.ts'
-import { endpointsPerson } from './oidc-endpoints.ts'
+import { endpointsPerson, issuerOfEndpoints } from './oidc-endpoints.ts'
 import { oidcPerson } from './oidc-person.ts'
 import { challengeOf } from './pkce.ts'
 import { callProvider, PROVIDER_TIMEOUT_MS } from './provider-call.ts'
@@ -18,8 +20,10 @@ import { callProvider, PROVIDER_TIMEOUT_MS } from './provider-call.ts'
  * Signing in with an OpenID Connect provider. With a discovery document everything that OpenID
  * Connect offers is checked: issuer, audience, nonce, times and signature of the identity token.
  * With endpoints alone, as One API has them, the provider is believed because TLS says it is it.
+ * One API never reads the document, so an adopted address may lead nowhere: then the endpoints do.
  */
-export function createOidc({ options, egress, clock }: App): Redirecting {
+export function createOidc(app: App): Redirecting {
+  const { options, egress, clock } = app
   const known = new Map<string, { configuration: client.Configuration; untilMs: number }>()
 
   async function configurationFor(wellKnown: string): Promise<client.Configuration> {
@@ -28,7 +32,7 @@ export function createOidc({ options, egress, clock }: App): Redirecting {
     const key = JSON.stringify([wellKnown, id, secret, ENDPOINTS.map((name) => options.text(name))])
     const kept = known.get(key)
     if (kept !== undefined && kept.untilMs > clock.monotonicMs()) return kept.configuration
-    const fetched = await discover(new URL(wellKnown), id, fetchBy(egress))
+    const fetched = await discover(wellKnown, id, egress)
     const configuration = adjusted(fetched, options, secret)
     if (isPlain(wellKnown)) client.allowInsecureRequests(configuration)
     client.enableNonRepudiationChecks(configuration)
@@ -39,22 +43,37 @@ export function createOidc({ options, egress, clock }: App): Redirecting {
     return configuration
   }
 
-  const discovered = async (): Promise<client.Configuration | null> => {
+  let toldOf = ''
+  /** Null: the endpoints count, of which these are needed. */
+  const discovered = async (
+    needed: readonly EndpointOption[],
+  ): Promise<client.Configuration | null> => {
     const wellKnown = options.text('OidcWellKnown')
-    return wellKnown === '' ? null : translated(() => configurationFor(wellKnown))
+    if (wellKnown === '') return null
+    try {
+      return await translated(() => configurationFor(wellKnown))
+    } catch (error) {
+      if (!(error instanceof NoDocument) || !(await mayDoWithout(app, needed))) throw error
+      if (toldOf !== wellKnown) {
+        const cause = String(error.cause)
+        app.trace.warn({ wellKnown, cause }, 'signing in without the OpenID Connect document')
+      }
+      toldOf = wellKnown
+      return null
+    }
   }
 
   return {
     name: 'oidc',
     isOpen: () => options.flag('OidcEnabled') && options.text('OidcClientId') !== '',
     async prepare(trip) {
-      const configuration = await discovered()
+      const configuration = await discovered(ENDPOINTS)
       if (configuration === null) return { ...trip, nonce: '' }
       const usesPkce = configuration.serverMetadata().supportsPKCE()
       return { ...trip, codeVerifier: usesPkce ? trip.codeVerifier : '' }
     },
     async authorizeUrl(trip, state) {
-      const configuration = await discovered()
+      const configuration = await discovered(ENDPOINTS)
       const parameters = {
         redirect_uri: trip.redirectUri,
         response_type: 'code',
@@ -64,13 +83,19 @@ export function createOidc({ options, egress, clock }: App): Redirecting {
         ...(trip.nonce === '' ? {} : { nonce: trip.nonce }),
       }
       if (configuration !== null) return client.buildAuthorizationUrl(configuration, parameters)
-      const url = new URL(options.text('OidcAuthorizationEndpoint'))
+      const address = options.text('OidcAuthorizationEndpoint')
+      if (!URL.canParse(address)) throw new ExchangeFailure('refused', 'no authorization endpoint')
+      const url = new URL(address)
       const all = { client_id: options.text('OidcClientId'), ...parameters }
       for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value)
       return url
     },
     async personOf(answer, trip) {
-      const configuration = await discovered()
+      const configuration = await discovered(EXCHANGE_ENDPOINTS)
+      // Who left with a nonce comes back to have it checked.
+      if (configuration === null && trip.nonce !== '') {
+        throw new ExchangeFailure('unreachable', 'the discovery document is gone')
+      }
       return configuration === null
         ? endpointsPerson({ options, egress }, answer, trip)
         : translated(() => verifiedPerson(configuration, answer, trip))
@@ -81,27 +106,52 @@ export function createOidc({ options, egress, clock }: App): Redirecting {
 /** How long a discovery document and its keys are kept. */
 const KEEP_MS = 10 * 60_000
 
+const EXCHANGE_ENDPOINTS = ['OidcTokenEndpoint', 'OidcUserinfoEndpoint'] as const
 /** What an operator may set beside the discovery document; it wins. */
-const ENDPOINTS = [
-  'OidcAuthorizationEndpoint',
-  'OidcTokenEndpoint',
-  'OidcUserinfoEndpoint',
-] as const
+const ENDPOINTS = ['OidcAuthorizationEndpoint', ...EXCHANGE_ENDPOINTS] as const
+type EndpointOption = (typeof ENDPOINTS)[number]
 
 /** An operator who wrote `http:` means it: a provider on the same machine or network. */
 const isPlain = (address: string): boolean => address.startsWith('http:')
 
+/** The document is not to be had. One that says something wrong is another failure. */
+class NoDocument extends ExchangeFailure {}
+
+/**
+ * Whether the endpoints may take the document's place. Not once somebody was known by the issuer
+ * that a document names: here they would be somebody else, and checked by less.
+ */
+async function mayDoWithout(
+  { options, database }: App,
+  needed: readonly EndpointOption[],
+): Promise<boolean> {
+  const token = options.text('OidcTokenEndpoint')
+  if (!needed.every((name) => options.text(name) !== '') || !URL.canParse(token)) return false
+  return !(await knowsOtherIssuer(database.read, issuerOfEndpoints(token)))
+}
+
 async function discover(
-  wellKnown: URL,
+  wellKnown: string,
   clientId: string,
-  customFetch: client.CustomFetch,
+  egress: App['egress'],
 ): Promise<client.ServerMetadata> {
-  const configuration = await client.discovery(wellKnown, clientId, undefined, undefined, {
-    [client.customFetch]: customFetch,
+  if (!URL.canParse(wellKnown)) throw new NoDocument('unclear', 'it has no address')
+  const configuration = await client.discovery(new URL(wellKnown), clientId, undefined, undefined, {
+    [client.customFetch]: async (url, request) => {
+      const answer = await fetchBy(egress)(url, request).catch(asNoDocument)
+      const isDocument = answer.status === HTTP_OK && jsonMembers(await answer.clone().text())
+      return isDocument ? answer : asNoDocument(new ExchangeFailure('unclear', answer.status))
+    },
     timeout: PROVIDER_TIMEOUT_MS / 1000,
-    ...(isPlain(wellKnown.href) ? { execute: [client.allowInsecureRequests] } : {}),
+    ...(isPlain(wellKnown) ? { execute: [client.allowInsecureRequests] } : {}),
   })
   return configuration.serverMetadata()
+}
+
+const HTTP_OK = 200
+
+function asNoDocument(error: unknown): never {
+  throw error instanceof ExchangeFailure ? new NoDocument(error.reason, error.cause) : error
 }
 
 function adjusted(
