@@ -25,6 +25,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'unless `deployment_dots` is `keep`, as the form makes it for new channels.',
       'Versions before `2024-09-01` refuse `stream_options`: it is left out, what a stream used is ' +
         'counted here, and the stream has no figures, also for a client that asks for them.',
+      'Models from gpt-5.4 on are asked by the Responses API for clients of Anthropic and Gemini that ' +
+        'declare tools, and then by `/openai/v1/`, with the model as the name of the deployment.',
     ],
   },
   anthropic: {
@@ -32,7 +34,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     chat: {
       pictures: 'jpeg, png, gif, webp; as data or by address',
       tools: 'yes',
-      json: 'by a schema',
+      json: 'by a schema; without one it is asked for in words',
       thinking: 'budgets or efforts, by model; seals are kept',
       usage: 'always; cache reads and writes apart',
     },
@@ -45,7 +47,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     source: 'Google, Gemini API reference: Generating content, Embeddings',
     chat: {
       pictures: 'as data; by address only files that Gemini reads where they lie',
-      tools: 'yes; one call at a time cannot be asked for',
+      tools: 'yes',
       json: 'with or without a schema',
       thinking: 'budgets or levels, by model; seals are kept',
       usage: 'always; thoughts apart',
@@ -128,8 +130,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'Amazon Bedrock, API reference: Converse, ConverseStream, InvokeModel; AWS: Signature V4',
     chat: {
       pictures: 'as data; documents likewise',
-      tools: 'yes; one call at a time cannot be asked for, but of Claude',
-      json: 'by a schema, of Claude only',
+      tools: 'yes',
+      json: 'of Claude only: by a schema, without one asked for in words',
       thinking: 'of Claude as Anthropic has it; of gpt-oss by effort',
       usage: 'always; cache reads and writes apart',
     },
@@ -170,7 +172,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'Signature v3',
     chat: {
       pictures: 'as data or by address, where the model sees',
-      tools: 'yes; one call at a time cannot be asked for; one certain tool can be demanded',
+      tools: 'yes; one certain tool can be demanded',
       json: 'no',
       thinking: 'on or off; thoughts in the answer are told',
       usage: 'in every event',

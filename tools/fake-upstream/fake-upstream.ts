@@ -35,6 +35,7 @@ import {
   transcriptionAnswer,
 } from './openai/media-answers.ts'
 import { responsesAnswer, storedResponseAnswer } from './openai/responses-answers.ts'
+import { chatProblem } from './openai/thinking-checks.ts'
 
 /** One request that arrived. The object stays live: `outcome` is filled in as the call ends. */
 export type SeenCall = {
@@ -230,7 +231,7 @@ function troubledAnswer(call: Call): Answer | null {
 
 const endpoints: [suffix: RegExp, answer: (call: Call) => Answer][] = [
   ...providerEndpoints,
-  [/\/chat\/completions$/, chatAnswer],
+  [/\/chat\/completions$/, (call) => chatProblem(call) ?? chatAnswer(call)],
   [/\/completions$/, completionAnswer],
   [/\/embeddings$/, embeddingsAnswer],
   [/\/moderations$/, moderationsAnswer],

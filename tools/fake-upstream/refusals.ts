@@ -1,6 +1,6 @@
 import { bytesAnswer, errorAnswer, type Answer } from './answer.ts'
 import { anthropicErrorAnswer } from './native/anthropic-checks.ts'
-import type { Call } from './call.ts'
+import type { Call, Json } from './call.ts'
 import { providerErrorAnswer } from './providers/errors.ts'
 import { geminiErrorAnswer } from './native/gemini-answers.ts'
 
@@ -13,20 +13,30 @@ export function refusalAnswer(call: Call): Answer | null {
   }
   if (refusal.body === 'empty') return bytesAnswer('application/json', '', refusal.status)
   const answer = errorIn(call, refusal.status, refusalError(call, refusal.code))
-  if (retryAfterSeconds !== null && answer.kind === 'whole') {
+  if (retryAfterSeconds !== null && answer.kind === 'whole' && !GEMINI_PATH.test(call.path)) {
     answer.headers['retry-after'] = String(retryAfterSeconds)
   }
   return answer
 }
 
+const GEMINI_PATH = /\/models\/[^/]+:/
+
 type ErrorWords = { message: string; type: string; code: string | null }
 
 /** An error in the dialect of the path. */
-export function errorIn({ path }: Call, status: number, words: ErrorWords): Answer {
+export function errorIn({ path, directives }: Call, status: number, words: ErrorWords): Answer {
   if (/\/messages(\/|$)/.test(path)) return anthropicErrorAnswer(status, words.message)
-  if (/\/models\/[^/]+:/.test(path)) return geminiErrorAnswer(status, words.message)
+  if (GEMINI_PATH.test(path)) {
+    return geminiErrorAnswer(status, words.message, retryInfo(directives.retryAfterSeconds))
+  }
   return providerErrorAnswer(path, status, words.message) ?? errorAnswer(status, words)
 }
+
+/** Gemini names no time in a header. */
+const retryInfo = (seconds: number | null): Json[] | undefined =>
+  seconds === null
+    ? undefined
+    : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` }]
 
 function refusalError(call: Call, code: string) {
   const refusal = call.directives.refusal

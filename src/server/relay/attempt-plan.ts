@@ -1,5 +1,6 @@
 import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
+import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import type { AnswerHead, UpstreamDialect } from './dialect/dialect.ts'
 import type { Reading } from './dialect/metering.ts'
@@ -17,14 +18,21 @@ import {
 import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
-import { withOwnToolNames } from './dialect/tool-names.ts'
+import { withToolsAsAsked } from './dialect/tool-calls.ts'
 import { serverSentEvents, type Wire } from './dialect/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice } from './json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
+import { clientWithFunctions } from './openai/older/function-calls.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import { responsesClient } from './responses/client.ts'
+import {
+  callsToolsByResponses,
+  declaresTools,
+  thoughtless,
+  withoutThoughts,
+} from './responses/with-tools.ts'
 import { overridden } from './transport/override-request.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
@@ -34,6 +42,8 @@ import type { UpstreamRequest } from './transport/upstream-call.ts'
  * do not, both are converted. Nothing is sent here.
  */
 export interface AttemptPlan {
+  /** What the channel is asked for. */
+  task: Task
   request: UpstreamRequest
   /** What is held back, and counts where nobody says what was used; null: text is counted. */
   estimate: TokenUsage | null
@@ -56,8 +66,10 @@ export interface PlannedCall {
   figures: RequestFigures
   /** The form that the body's members were read from; null: it is the body. */
   form: Form | null
-  /** A response is to be had by chat: the server has no call of its own for it. */
+  /** A response is to be had by chat: the server has no such call. */
   isChat?: boolean
+  /** Thoughts of earlier turns stay behind: another account has sealed them. */
+  isForgetful?: boolean
 }
 
 /** To which channel a call goes, and under which name. */
@@ -75,9 +87,7 @@ export function planAttempt(
   const { channel, modelName } = charge
   const { surface } = planned.asked
   const provider = providerOf(channel.type, modelName, surface.task)
-  const isChat = planned.isChat === true || isKnownAsChat(parts, planned, channel)
-  const asked = providerCall(parts, call, planned, modelName)
-  const place = placeOf(provider, channel, isChat ? { ...asked, task: 'chat' } : asked)
+  const place = placeOf(provider, channel, providerCall(parts, call, planned, charge))
   if (provider === null || place === null) {
     const { label, retired } = channelType(channel.type)
     const type = label[call.language]
@@ -93,6 +103,7 @@ export function planAttempt(
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const { isStream } = planned.figures
     const isSpliced = provider.dialect === surface.dialect && to.task === surface.task
+    const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
     const metering = isSpliced ? charge.metering : undefined
     const wire = provider.wire ?? serverSentEvents
     const isMeteredStream = isStream && (metering === undefined || to.task === 'chat')
@@ -104,7 +115,7 @@ export function planAttempt(
           refusesUsage,
           showsUsage: isUsageShown(parts, planned),
         })
-      : converting(parts, call, planned, { body, charge, provider, asksForUsage })
+      : converting(parts, call, planned, { body, charge, dialect, asksForUsage })
     const request: UpstreamRequest = {
       url: place.url,
       method: 'POST',
@@ -123,9 +134,10 @@ export function planAttempt(
       idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
     }
     return {
+      task: to.task,
       request: sealedBy(provider, { channel, to }, overridden(request, channel), parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
-      upstream: metering?.reading ?? upstreamDialects[provider.dialect],
+      upstream: metering?.reading ?? upstreamDialects[dialect],
       wire,
       convert: answering.convert,
       output: answering.output,
@@ -143,11 +155,21 @@ const isUsageShown = ({ app }: RelayParts, { figures }: PlannedCall): boolean =>
 
 const CHATS: ReadonlySet<Task> = new Set(['chat', 'responses'])
 
-const isKnownAsChat = (
+/** What the channel is asked for, whatever the client's own words: some must answer by responses. */
+function taskOf(
   { chatOnly }: RelayParts,
-  { asked, model }: PlannedCall,
-  channel: Sending['channel'],
-): boolean => asked.surface.task === 'responses' && chatOnly.has(channel, model)
+  { asked, body, model, isChat }: PlannedCall,
+  { channel, modelName }: Sending,
+): Task {
+  const { task, dialect } = asked.surface
+  // Clients of OpenAI's chat are answered by it, and come first here because they are most.
+  const isOther = task === 'chat' && dialect !== 'openai'
+  const wantsResponse =
+    task === 'responses' ||
+    (isOther && callsToolsByResponses(channel.type, modelName) && declaresTools(body))
+  if (!wantsResponse) return task
+  return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
+}
 
 interface UpstreamPlace {
   to: ProviderCall
@@ -174,15 +196,16 @@ function acceptOf({ isStream, metering }: RequestFigures, wire: Wire): string {
 }
 
 function providerCall(
-  { app }: RelayParts,
+  parts: RelayParts,
   call: RelayCall,
-  { asked, figures }: PlannedCall,
-  model: string,
+  planned: PlannedCall,
+  charge: Sending,
 ): ProviderCall {
+  const { app } = parts
   return {
-    task: asked.surface.task,
-    model,
-    isStream: figures.isStream,
+    task: taskOf(parts, planned, charge),
+    model: charge.modelName,
+    isStream: planned.figures.isStream,
     clientQuery: call.query,
     clientHeaders: call.request.headers,
     ownAddress: app.options.text('ServerAddress'),
@@ -237,7 +260,7 @@ function splicing(
 interface ToConvert {
   body: ScannedBody
   charge: Sending
-  provider: Provider
+  dialect: UpstreamName
   asksForUsage: boolean
 }
 
@@ -246,17 +269,19 @@ function converting(
   parts: RelayParts,
   call: RelayCall,
   planned: PlannedCall,
-  { body, charge, provider, asksForUsage }: ToConvert,
+  { body, charge, dialect, asksForUsage }: ToConvert,
 ): Answering {
   const { app } = parts
   const { asked, figures } = planned
   const { surface, framing } = asked
   const { modelName, requestedModel } = charge
   const { isStream } = figures
-  const upstream = upstreamDialects[provider.dialect]
+  const upstream = upstreamDialects[dialect]
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
-  const client = isResponse ? responsesClient(value) : dialects[surface.dialect]
+  const client = isResponse
+    ? responsesClient(value)
+    : clientWithFunctions(dialects[surface.dialect], value)
   const head: AnswerHead = {
     id: `${isResponse ? 'resp_' : 'chatcmpl-'}${call.requestId}`,
     model: requestedModel,
@@ -267,10 +292,14 @@ function converting(
     return convertedOutput(client, answering, { framing, head: { ...head, wantsUsage } })
   }
   if (CHATS.has(surface.task)) {
-    const request = client.readRequest(value)
+    const read = client.readRequest(value)
+    const isThoughtless =
+      dialect === 'openai' && callsToolsByResponses(charge.channel.type, modelName)
+    const said = planned.isForgetful === true ? withoutThoughts(read) : read
+    const request = isThoughtless ? thoughtless(said) : said
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety }
-    const answering = withOwnToolNames(upstream, request.tools)
+    const answering = withToolsAsAsked(upstream, request)
     return {
       sent: bytesOf(upstream.writeRequest(request, target)),
       estimate: upstream.estimate?.(request),
@@ -279,7 +308,7 @@ function converting(
       output: () => output(answering),
     }
   }
-  const embedding = embeddingConversion(surface.task, provider.dialect, value)
+  const embedding = embeddingConversion(surface.task, dialect, value)
   if (embedding === null) {
     const label = channelType(charge.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })

@@ -55,3 +55,15 @@ export function mayRetryStatus(status: number, saysModelMissing: boolean): boole
 /** A 404 that is about the model and not about the path. */
 export const saysModelMissing = (error: RelayError): boolean =>
   error.status === 404 && (error.code === 'model_not_found' || /model/i.test(error.message))
+
+/**
+ * What the request goes on from lies with another account: an item of an earlier response, or a
+ * thought that only its organization can read. It says nothing about the channel. OpenAI's words.
+ */
+export const liesElsewhere = ({
+  status,
+  code,
+  message,
+}: Pick<RelayError, 'status' | 'code' | 'message'>): boolean =>
+  (status === 404 && /^Item with id\b/.test(message)) ||
+  (status === 400 && code === 'invalid_encrypted_content')

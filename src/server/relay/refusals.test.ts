@@ -23,6 +23,7 @@ import {
   type RelaySetup,
 } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
+import { expectWithinASecond } from '../test/within-a-second.ts'
 
 const CHAT = '/v1/chat/completions'
 const promptEstimate = approximateTokens(JSON.stringify(QUESTION).length)
@@ -208,6 +209,21 @@ forEachDatabase('a call is refused', (open) => {
       const statuses: number[] = []
       for (const address of addresses) statuses.push((await from(address)).status)
       expect(statuses).toEqual([200, 403, 200, 403, 403])
+    })
+
+    // The connection that announcements come by was lost, and that one with it.
+    test('also when the networks were changed and nobody heard which token that was', async () => {
+      const client = await aClient(setup)
+      expect((await post(setup, client, chatBody(model))).status).toBe(200)
+      await setup.database.write
+        .updateTable('tokens')
+        .set({ subnet: '192.168.0.0/16' })
+        .where('id', '=', client.tokenId)
+        .execute()
+      await setup.database.announce('everything')
+      await expectWithinASecond(async () => {
+        expect((await post(setup, client, chatBody(model))).status).toBe(403)
+      })
     })
 
     test('after the checks of the token itself', async () => {

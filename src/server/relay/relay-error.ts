@@ -6,6 +6,7 @@ import type { UpstreamName } from './canonical/chat-request.ts'
 import { arrayOr, isRecord, parseJson, recordOr, wordOf } from './json/json-value.ts'
 import { minimaxStatuses } from './providers/minimax/statuses.ts'
 import { sparkStatuses } from './providers/spark/statuses.ts'
+import { retryDelayOf } from './routing/retry-after.ts'
 
 /** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
 export interface RelayError {
@@ -16,6 +17,8 @@ export interface RelayError {
   code: string | number
   /** Seconds, passed on when the upstream named them. */
   retryAfter?: string | undefined
+  /** What programs read of it: an object as Anthropic's know it, a list as Google's do. */
+  details?: unknown
 }
 
 /** A refusal of ours in the relay's shape. */
@@ -27,6 +30,7 @@ export function ownError(error: AppError, language: Language): RelayError {
     type: 'one_api_error',
     param: '',
     code: spec.code ?? error.code,
+    details: error.extra['details'],
   }
 }
 
@@ -69,7 +73,6 @@ export function upstreamError(
   language: Language,
   secrets: readonly string[],
 ): RelayError {
-  const { retryAfter } = refusal
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
   const parsed: unknown = parseJson(refusal.body.toString('utf8'))
@@ -84,7 +87,7 @@ export function upstreamError(
     withoutSecrets(text, secrets).slice(0, lengthMax)
   return {
     status,
-    retryAfter,
+    retryAfter: refusal.retryAfter ?? retryDelayOf(error?.['details']),
     message:
       status === 429
         ? sentence('upstream_busy')
@@ -95,7 +98,43 @@ export function upstreamError(
     type: clean(textOr(error?.['type'] ?? error?.['status'], 'upstream_error'), WORD_MAX),
     param: error === null ? String(status) : clean(textOr(error['param'], ''), WORD_MAX),
     code: typeof code === 'string' ? clean(code, WORD_MAX) : code,
+    details: detailsOf(error?.['details'], secrets),
   }
+}
+
+/** Characters of an upstream's details that are passed on, and how deep they may stand. */
+const DETAILS_MAX = 4000
+const DETAILS_DEPTH_MAX = 8
+/** The account, as Google's details name it. */
+const GOOGLE_PROJECT = /\b(projects?(?:_number)?[/:])[^\s/"',]+/g
+
+/**
+ * What an upstream tells programs about its error, whole or not at all: an object of Anthropic's, a
+ * list of Google's. Sources: Anthropic's SDK, `ErrorDetails`; Google's API design guide, "Error
+ * details".
+ */
+function detailsOf(sent: unknown, secrets: readonly string[]): unknown {
+  const isKnown = Array.isArray(sent)
+    ? sent.every((one) => typeof recordOr(one)['@type'] === 'string')
+    : typeof recordOr(sent)['error_code'] === 'string'
+  if (!isKnown) return undefined
+  const clean = (text: string): string =>
+    withoutSecrets(text, secrets).replace(GOOGLE_PROJECT, '$1***')
+  const details = cleanDeep(sent, clean, DETAILS_DEPTH_MAX)
+  return JSON.stringify(details).length <= DETAILS_MAX ? details : undefined
+}
+
+/** The value with every text in it cleaned, and without what stands deeper than so many levels. */
+function cleanDeep(value: unknown, clean: (text: string) => string, levels: number): unknown {
+  if (typeof value === 'string') return clean(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) return undefined
+  if (Array.isArray(value)) {
+    return value.map((one: unknown) => cleanDeep(one, clean, levels - 1))
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [clean(name), cleanDeep(one, clean, levels - 1)]),
+  )
 }
 
 /** DeepL's own number for an account whose characters are spent. */
@@ -210,6 +249,7 @@ function imitatorStatus({ code, status_code: ofMinimax }: Record<string, unknown
 
 /** Upstreams whose readers have found out the status (`statedError`). */
 const STATED: ReadonlySet<UpstreamName> = new Set<UpstreamName>([
+  'responses',
   'tencent',
   'baidu',
   'spark',

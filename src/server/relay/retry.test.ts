@@ -20,6 +20,7 @@ import {
   type RelaySetup,
 } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
+import { FAILURES_TO_OPEN } from './routing/circuit.ts'
 
 forEachDatabase('trying another channel', (open) => {
   let setup: RelaySetup
@@ -113,6 +114,31 @@ forEachDatabase('trying another channel', (open) => {
         }
       },
     )
+
+    // An item lies with the account that made it, and only its organization reads its thoughts.
+    test.each([
+      [404, null, "Item with id 'msg_1' not found."],
+      [400, 'invalid_encrypted_content', 'The encrypted content could not be verified.'],
+    ])('when a response goes on from what another account has (%i %s)', async (...said) => {
+      const [status, code, message] = said
+      let asked = 0
+      const upstream = await startScriptedUpstream((_request, response) => {
+        asked += 1
+        response.writeHead(status, { 'content-type': 'application/json' })
+        const type = 'invalid_request_error'
+        response.end(JSON.stringify({ error: { message, type, param: 'input', code } }))
+      })
+      const { model, working, client } = await failingFirst('', { base_url: upstream.url })
+      const input = [{ type: 'item_reference', id: 'msg_1' }]
+      const path = '/v1/responses'
+      for (let call = 1; call <= FAILURES_TO_OPEN + 1; call += 1) {
+        const answer = await post(setup, client, { model, input }, { path })
+        const { log } = await bookedCall(setup, requestIdOf(answer))
+        // The channel is well, and goes on being asked.
+        expect({ asked, channel: log.channel_id }).toEqual({ asked: call, channel: working })
+      }
+      await upstream.close()
+    })
 
     test('when nobody listens at an address, or the address cannot be used', async () => {
       for (const base_url of ['http://127.0.0.1:9', 'http://169.254.169.254', 'http://0.0.0.0:1']) {

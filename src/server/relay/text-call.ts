@@ -49,7 +49,7 @@ export async function relayText(
   if ('field' in figures) throw fieldRefusal(figures)
   refuseUnpriced(read)
   const text: TextCall = { ...read, figures }
-  if (asked.surface.task === 'responses') await followResponse(parts, call, text)
+  if (asked.surface.count === 'responses') await followResponse(parts, call, text)
   await runAttempts(parts, call, text)
 }
 
@@ -373,9 +373,7 @@ function attempt(
           reserved,
         })
       : relayWhole(parts, call, charge, { plan: sent, prompt })
-  return text.asked.surface.task === 'responses'
-    ? sendOrAsChat(parts, call, { planned: text, charge, plan }, send)
-    : send(plan)
+  return sendOrAsChat(parts, call, { planned: text, charge, plan }, send)
 }
 
 function promptOf(

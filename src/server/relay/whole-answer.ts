@@ -3,6 +3,7 @@ import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import {
   failedAttempt,
+  liesElsewhere,
   mayRetryStatus,
   saysModelMissing,
   type AttemptFailure,
@@ -29,6 +30,7 @@ import {
   type UsageSource,
 } from './relay-call.ts'
 import { hiddenStatus, secretsOf, upstreamError } from './relay-error.ts'
+import { retryAfterOf } from './routing/retry-after.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
 /** A call whose answer comes in one piece. */
@@ -217,22 +219,16 @@ export function refused(
   { channel }: Pick<Charge, 'channel'>,
   answer: Answer,
 ): AttemptOutcome {
-  const retryAfter = answer.headers['retry-after']
-  const error = upstreamError(
-    {
-      status: answer.status,
-      body: answer.body,
-      ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
-    },
-    call.language,
-    secretsOf(channel),
-  )
+  const { body, headers } = answer
+  const retryAfter = retryAfterOf(headers)
+  const refusal = { status: answer.status, body, retryAfter }
+  const error = upstreamError(refusal, call.language, secretsOf(channel))
   // A redirect is no answer to a client of ours, who could not follow it.
   const status = error.status >= 400 ? error.status : 502
   return {
     kind: 'failed',
     error: { ...error, status },
-    mayRetry: mayRetryStatus(status, saysModelMissing(error)),
+    mayRetry: mayRetryStatus(status, saysModelMissing(error)) || liesElsewhere(error),
     cause: 'status',
   }
 }

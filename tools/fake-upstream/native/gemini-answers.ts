@@ -17,8 +17,11 @@ const STATUSES: Record<number, string> = {
   503: 'UNAVAILABLE',
 }
 
-export function geminiErrorAnswer(code: number, message: string): Answer {
-  return jsonAnswer({ error: { code, message, status: STATUSES[code] ?? 'UNKNOWN' } }, code)
+export function geminiErrorAnswer(code: number, message: string, details?: Json[]): Answer {
+  return jsonAnswer(
+    { error: { code, message, status: STATUSES[code] ?? 'UNKNOWN', details } },
+    code,
+  )
 }
 
 /** `POST …:generateContent` and `…:streamGenerateContent`: the Gemini dialect. */

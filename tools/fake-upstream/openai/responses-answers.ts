@@ -1,23 +1,59 @@
 import { createHash } from 'node:crypto'
 import { jsonAnswer, type Answer, type StreamEvent } from '../answer.ts'
-import { listOf, objectOf, type Call, type Json } from '../call.ts'
+import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { isStreamed } from '../chat-answers.ts'
-import { chatRecorded, produceText, type Produced } from '../produced-text.ts'
+import { produceNative, wordsOf, type Wishes } from '../native/native-wishes.ts'
+import type { Produced, ToolCall } from '../produced-text.ts'
 import { usageMembers } from '../usage.ts'
+import { responsesProblem, thoughtItem, THOUGHTS } from './thinking-checks.ts'
 
 const CREATED_SECONDS = 1_700_000_000
 const PROMPT_TOKENS = 11
 
 /** `POST …/responses`; the same request has the same id, another one has another. */
 export function responsesAnswer(call: Call): Answer {
-  const produced = produceText(call, chatRecorded)
+  const problem = responsesProblem(call)
+  if (problem !== null) return problem
+  const produced = produceNative(call, wishesOf(call.json))
   const id = `resp_${createHash('sha256').update(call.bytes).digest('hex').slice(0, 24)}`
-  const output = [...toolItems(call), messageItem(produced)]
+  const thought = thoughtItem(call)
+  const isCut = produced.finishReason === 'length'
+  const output = [
+    ...toolItems(call),
+    ...(thought === null ? [] : [thought]),
+    ...(produced.toolCalls.length > 0 ? produced.toolCalls.map(callItem) : [messageItem(produced)]),
+  ]
   const head = headOf(call, id)
-  const response = { ...head, status: 'completed', output, usage: usageOf(call, produced) }
+  const response = {
+    ...head,
+    status: isCut ? 'incomplete' : 'completed',
+    ...(isCut ? { incomplete_details: { reason: 'max_output_tokens' } } : {}),
+    output,
+    usage: usageOf(call, produced),
+  }
   if (!isStreamed(call)) return jsonAnswer(response)
   const begun = { ...head, status: 'in_progress', output: [], usage: null }
   return { kind: 'stream', events: numbered(eventsOf(begun, response, produced)) }
+}
+
+/** Functions are called as by chat. */
+function wishesOf(json: Json): Wishes {
+  const choice = objectOf(json.tool_choice)
+  const format = objectOf(objectOf(json.text).format)
+  const last = objectOf(listOf(json.input).at(-1))
+  const isWord = json.tool_choice === 'required' || json.tool_choice === 'none'
+  return {
+    tools: listOf(json.tools)
+      .map(objectOf)
+      .filter(({ type }) => type === 'function')
+      .map(({ name, parameters }) => ({ name, parameters: objectOf(parameters) })),
+    choice: isWord ? String(json.tool_choice) : (textOf(choice.name) ?? null),
+    lastWords: last.role === 'user' ? wordsOf(last.content) : '',
+    schema: format.type === 'json_schema' ? objectOf(format.schema) : null,
+    wantsJson: format.type === 'json_object',
+    maxTokens: json.max_output_tokens,
+    stops: [],
+  }
 }
 
 const headOf = (call: Call, id: string): Json => ({
@@ -42,6 +78,15 @@ function toolItems({ json }: Call): Json[] {
     ...(isFiles ? [{ type: 'file_search_call', id: 'fs_fixed', status: 'completed' }] : []),
   ]
 }
+
+const callItem = ({ id, function: called }: ToolCall): Json => ({
+  type: 'function_call',
+  id: id.replace('call_', 'fc_'),
+  status: 'completed',
+  call_id: id,
+  name: called.name,
+  arguments: called.arguments,
+})
 
 const messageItem = ({ pieces }: Produced): Json => ({
   type: 'message',
@@ -70,37 +115,72 @@ function usageOf({ directives }: Call, produced: Produced): Json | null {
   }
 }
 
-function eventsOf(begun: Json, response: Json, { pieces }: Produced): Json[] {
+function eventsOf(begun: Json, response: Json, produced: Produced): Json[] {
   const items = listOf(response.output).map(objectOf)
-  const index = items.length - 1
-  const message = items[index]
-  const place = { item_id: 'msg_fixed', output_index: index, content_index: 0 }
-  const text = pieces.join('')
   return [
     { type: 'response.created', response: begun },
     { type: 'response.in_progress', response: begun },
-    ...items
-      .slice(0, -1)
-      .map((item, at) => ({ type: 'response.output_item.done', output_index: at, item })),
-    {
-      type: 'response.output_item.added',
-      output_index: index,
-      item: { ...message, status: 'in_progress', content: [] },
-    },
-    {
-      type: 'response.content_part.added',
-      ...place,
-      part: { type: 'output_text', text: '', annotations: [] },
-    },
+    ...items.flatMap((item, index) => itemEvents(item, index, produced)),
+    { type: `response.${String(response.status)}`, response },
+  ]
+}
+
+function itemEvents(item: Json, index: number, { pieces }: Produced): Json[] {
+  const at = { item_id: item.id, output_index: index }
+  const done = { type: 'response.output_item.done', output_index: index, item }
+  switch (item.type) {
+    case 'message':
+      return [added(index, { ...item, content: [] }), ...textEvents(at, pieces), done]
+    case 'function_call':
+      return [added(index, { ...item, arguments: '' }), ...argumentEvents(at, item), done]
+    case 'reasoning': {
+      const { encrypted_content: _seal, ...bare } = item
+      const isShown = listOf(item.summary).length > 0
+      return [added(index, { ...bare, summary: [] }), ...(isShown ? summaryEvents(at) : []), done]
+    }
+    default:
+      return [done]
+  }
+}
+
+const added = (index: number, item: Json): Json => ({
+  type: 'response.output_item.added',
+  output_index: index,
+  item: { ...item, status: 'in_progress' },
+})
+
+function textEvents(at: Json, pieces: string[]): Json[] {
+  const place = { ...at, content_index: 0 }
+  const text = pieces.join('')
+  const part = { type: 'output_text', text, annotations: [] }
+  return [
+    { type: 'response.content_part.added', ...place, part: { ...part, text: '' } },
     ...pieces.map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
     { type: 'response.output_text.done', ...place, text },
-    {
-      type: 'response.content_part.done',
-      ...place,
-      part: { type: 'output_text', text, annotations: [] },
-    },
-    { type: 'response.output_item.done', output_index: index, item: message },
-    { type: 'response.completed', response },
+    { type: 'response.content_part.done', ...place, part },
+  ]
+}
+
+function argumentEvents(at: Json, { arguments: given }: Json): Json[] {
+  const text = String(given)
+  const half = Math.ceil(text.length / 2)
+  const type = 'response.function_call_arguments.delta'
+  return [
+    { type, ...at, delta: text.slice(0, half) },
+    { type, ...at, delta: text.slice(half) },
+    { type: 'response.function_call_arguments.done', ...at, arguments: text },
+  ]
+}
+
+function summaryEvents(at: Json): Json[] {
+  const place = { ...at, summary_index: 0 }
+  const part = { type: 'summary_text', text: THOUGHTS.join('') }
+  const type = 'response.reasoning_summary_text.delta'
+  return [
+    { type: 'response.reasoning_summary_part.added', ...place, part: { ...part, text: '' } },
+    ...THOUGHTS.map((delta) => ({ type, ...place, delta })),
+    { type: 'response.reasoning_summary_text.done', ...place, text: part.text },
+    { type: 'response.reasoning_summary_part.done', ...place, part },
   ]
 }
 

@@ -64,6 +64,7 @@ function ignoreHints(request: Members): void {
   const ordinary: Record<string, readonly unknown[]> = {
     service_tier: ['auto', 'standard_only'],
     speed: ['standard'],
+    inference_geo: ['global'],
   }
   for (const [name, values] of Object.entries(ordinary)) {
     const value = request.any(name)

@@ -80,7 +80,11 @@ export function thinkingWords(request: ChatRequest, model: string): ThinkingWord
   const claude = claudeOf(model)
   if (thinking.kind === 'off') return { ...plain, thinking: thinkingOff(request, claude) }
   const way = wayOf(claude)
-  if (way === 'none') throw cannotSay(request, 'thinking')
+  if (way === 'none') {
+    // A budget is what may be thought at most: who does not think keeps within it.
+    if (thinking.kind !== 'effort') return plain
+    throw cannotSay(request, 'thinking')
+  }
   if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, claude) }
   if (isForced(request) || !canGoOnThinking(request.messages)) return plain
   const asked = thinking.kind === 'effort' ? BUDGETS[thinking.effort] : BUDGETS.medium

@@ -89,10 +89,23 @@ describe('figures for sampling', () => {
     ['claude-opus-4-6', { reasoning_effort: 'low' }, {}],
     ['claude-3-5-haiku-20241022', {}, figures],
     ['glm-4.6', { reasoning_effort: 'low' }, figures],
+    // It goes to 2 elsewhere, and to 1 here.
+    ['claude-opus-4-6', { temperature: 1.5 }, { temperature: 1, top_k: 5 }],
+    ['claude-opus-4-7', { temperature: 1.5 }, {}],
   ])('%s, asked %j besides, gets %j', (model, members, expected) => {
     const { temperature, top_p, top_k } = asked({ ...figures, ...members }, model)
     expect({ temperature, top_p, top_k }).toEqual(expected)
   })
+})
+
+test('JSON without a schema is asked for in words, behind the instructions', () => {
+  const messages = [{ role: 'system', content: 'Be brief.' }, ...QUESTION]
+  const format = { response_format: { type: 'json_object' } }
+  expect(asked({ messages, ...format }).system).toEqual([
+    { type: 'text', text: 'Be brief.' },
+    { type: 'text', text: expect.stringContaining('JSON only') },
+  ])
+  expect(asked(format).system).toHaveLength(1)
 })
 
 test('thoughts of others do not go to Anthropic, whoever has sealed or hidden them', () => {

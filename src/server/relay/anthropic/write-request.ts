@@ -29,18 +29,22 @@ const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 export function writeAnthropicRequest(request: ChatRequest, to: Target): JsonRecord {
   refuseTheUnsayable(request)
   const { thinking, effort, maxTokens } = thinkingWords(request, to.model)
-  const { output, system } = request
+  const { output } = request
   const format = output?.kind === 'schema' ? { type: 'json_schema', schema: output.schema } : null
   const config = present({ effort, format })
-  const blocks = system.filter(hasText)
+  const blocks = systemOf(request)
   const stop = request.stop.filter((text) => text !== '')
   return {
     model: to.model,
     max_tokens: maxTokens,
-    ...(blocks.length === 0 ? {} : { system: blocks.map(writeText) }),
+    ...(blocks.length === 0 ? {} : { system: blocks }),
     messages: messagesOf(request.messages),
     ...toolsOf(request),
-    ...samplingWords(request, to.model, thinking !== null && thinking.type !== 'disabled'),
+    ...samplingWords(
+      { ...request, temperature: cappedTemperature(request) },
+      to.model,
+      thinking !== null && thinking.type !== 'disabled',
+    ),
     ...present({ thinking }),
     ...(stop.length === 0 ? {} : { stop_sequences: stop }),
     ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
@@ -56,10 +60,20 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
   if (request.seed !== null) throw cannotSay(request, 'seed')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.output?.kind === 'json') throw cannotSay(request, 'output')
   // "stop_sequences: each stop sequence must contain non-whitespace".
   if (request.stop.some(isBlank)) throw cannotSay(request, 'stop')
-  if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
+}
+
+/** "Values greater than 1 are capped at 1": so Anthropic itself, for clients of OpenAI. */
+const cappedTemperature = ({ temperature }: ChatRequest): number | null =>
+  temperature === null ? null : Math.min(temperature, TEMPERATURE_MAX)
+
+/** JSON without a schema can only be asked for in words. */
+const AS_JSON = 'Answer with JSON only: no other words, and no code fence around it.'
+
+function systemOf({ system, output }: ChatRequest): JsonRecord[] {
+  const blocks = system.filter(hasText).map(writeText)
+  return output?.kind === 'json' ? [...blocks, { type: 'text', text: AS_JSON }] : blocks
 }
 
 const isBlank = (text: string): boolean => text !== '' && text.trim() === ''

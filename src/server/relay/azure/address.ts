@@ -16,6 +16,7 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   transcriptions: 'audio/transcriptions',
   translations: 'audio/translations',
   responses: 'responses',
+  compact: 'responses/compact',
 }
 
 const DEFAULT_VERSION = '2024-03-01-preview'
@@ -34,7 +35,7 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   const version = versionOf(channel, call)
   if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
   // They have no deployment in their address, and none of the dated versions.
-  if (call.task === 'responses') return `${base}/openai/v1/${path}?api-version=preview`
+  if (path.startsWith('responses')) return `${base}/openai/v1/${path}?api-version=preview`
   const query = `?api-version=${encodeURIComponent(version)}`
   // Cloudflare's gateway has the deployment in its own address.
   if (/^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)) {

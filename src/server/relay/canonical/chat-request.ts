@@ -67,6 +67,7 @@ export type SpokenName = DialectName | 'responses'
 /** Whose words an upstream uses: a client's, or those that only upstreams have. */
 export type UpstreamName =
   | DialectName
+  | 'responses'
   | 'ollama'
   | 'cohere'
   | 'converse'

@@ -27,6 +27,10 @@ export function instruction(part: TextPart | MediaPart): TextPart {
   return part
 }
 
+/** Null and an empty list are how some clients spell "nothing". */
+export const isAskedFor = (value: unknown): boolean =>
+  value !== null && !(Array.isArray(value) && value.length === 0)
+
 /** One JSON object while it is read, and where it stands. */
 export class Members {
   readonly at: string
@@ -123,7 +127,7 @@ export class Members {
   /** Refuses what asks for something that nobody here has understood. */
   done(): void {
     for (const name of this.unread) {
-      if (this.value[name] !== null) throw unsupportedField(this.place(name))
+      if (isAskedFor(this.value[name])) throw unsupportedField(this.place(name))
     }
   }
 }

@@ -37,11 +37,19 @@ const O200K_MODEL = /^(?:gpt-(?!2|3|4(?![o.]))|chatgpt-|o\d|codex-mini|computer-
 
 const HEADER_WORDS = 4
 
+/** The bytes of every token, one after the other by rank, and where those of each rank start. */
+export interface TokenBytes {
+  bytes: Uint8Array
+  /** One more than there are tokens. */
+  starts: readonly number[]
+  longestBytes: number
+}
+
 /**
  * Reads the vocabulary from the package's data file: one token a line, `<base64> <rank>`, by
  * rank.
  */
-export function buildVocabulary(encoding: EncodingName): Vocabulary {
+export function readTokens(encoding: EncodingName): TokenBytes {
   const { resolve } = createRequire(import.meta.url)
   const file = readFileSync(resolve(`gpt-tokenizer/data/${encoding}.tiktoken`))
   // The tokens are shorter than their base64.
@@ -62,14 +70,19 @@ export function buildVocabulary(encoding: EncodingName): Vocabulary {
     starts.push(end)
     at += line.length + 1
   }
+  return { bytes: bytes.subarray(0, end), starts, longestBytes }
+}
+
+export function buildVocabulary(encoding: EncodingName): Vocabulary {
+  const { bytes, starts, longestBytes } = readTokens(encoding)
   const count = starts.length - 1
   const slotCount = 2 ** Math.ceil(Math.log2(count * 2))
   const words = HEADER_WORDS + slotCount + count + 1
-  const shared = new SharedArrayBuffer(words * 4 + end)
+  const shared = new SharedArrayBuffer(words * 4 + bytes.length)
   new Int32Array(shared, 0, HEADER_WORDS).set([slotCount, count, longestBytes])
   const vocabulary = openVocabulary(encoding, shared)
   vocabulary.starts.set(starts)
-  vocabulary.bytes.set(bytes.subarray(0, end))
+  vocabulary.bytes.set(bytes)
   for (let rank = 0; rank < count; rank++) insert(vocabulary, rank)
   return vocabulary
 }

@@ -8,7 +8,6 @@ import { dialects } from './dialects.ts'
 const openai = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
 const anthropic = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'x' }] }
 const gemini = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
-const TOOL = { type: 'function', function: { name: 'f' } }
 const picture = (url: string) => [
   { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
 ]
@@ -45,12 +44,9 @@ describe('a client of OpenAI', () => {
     ['anthropic', { presence_penalty: 0.5 }, 'presence_penalty'],
     ['anthropic', { frequency_penalty: 0.5 }, 'frequency_penalty'],
     ['anthropic', { logprobs: true, top_logprobs: 2 }, 'logprobs'],
-    ['anthropic', { temperature: 1.5 }, 'temperature'],
-    ['anthropic', { response_format: { type: 'json_object' } }, 'response_format'],
     ['anthropic', { reasoning_effort: 'high' }, 'reasoning_effort', 'claude-3-5-haiku-latest'],
     ['anthropic', { messages: picture('data:image/bmp;base64,AA==') }, 'messages[0].content[0]'],
     ['anthropic', { logit_bias: { '50256': -100 } }, 'logit_bias'],
-    ['anthropic', { functions: [{ name: 'f' }] }, 'functions'],
     ['anthropic', { web_search_options: {} }, 'web_search_options'],
     ['anthropic', { modalities: ['text', 'audio'] }, 'modalities'],
     ['anthropic', { store: true }, 'store'],
@@ -80,7 +76,6 @@ describe('a client of OpenAI', () => {
     ],
     ['gemini', { messages: remote }, 'messages[0].content[0]'],
     ['gemini', { stop: ['a', 'b', 'c', 'd', 'e', 'f'] }, 'stop'],
-    ['gemini', { tools: [TOOL], parallel_tool_calls: false }, 'parallel_tool_calls'],
     ['gemini', { reasoning_effort: 'none' }, 'reasoning_effort', 'gemini-2.5-pro'],
     ['gemini', { reasoning_effort: 'low' }, 'reasoning_effort', 'gemini-1.5-pro'],
     ['gemini', { verbosity: 'high' }, 'verbosity'],
@@ -97,7 +92,10 @@ describe('a client of OpenAI', () => {
     ['anthropic', { presence_penalty: 0, frequency_penalty: 0, n: 1, store: false }],
     ['anthropic', { messages: remote }],
     ['anthropic', { logit_bias: {}, seed: null, service_tier: 'auto', modalities: ['text'] }],
-    ['anthropic', { user: 'ann', metadata: { a: 'b' }, prompt_cache_key: 'k' }],
+    [
+      'anthropic',
+      { user: 'ann', metadata: { a: 'b' }, prompt_cache_key: 'k', prompt_cache_options: {} },
+    ],
     ['anthropic', { messages: [{ role: 'user', content: 'x', name: 'Ann' }, OWN_ANSWER] }],
     ['gemini', { messages: [{ role: 'user', content: 'x', name: 'Ann' }, OWN_ANSWER] }],
     ['gemini', { response_format: { type: 'json_object' }, seed: 7, n: 2 }],
@@ -125,8 +123,8 @@ describe('a client of OpenAI', () => {
 describe('a client of Anthropic', () => {
   const cases: [DialectName, object, string, string?][] = [
     ['openai', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
-    ['openai', { top_k: 5 }, 'top_k', 'gpt-5.4'],
-    ['openai', { output_config: { effort: 'high' } }, 'thinking', 'gpt-4.1'],
+    ['openai', { output_config: { effort: 'high' } }, 'output_config.effort', 'gpt-4.1'],
+    ['gemini', { output_config: { effort: 'low' } }, 'output_config.effort', 'gemini-2.0-flash'],
     ['openai', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
     ['openai', { container: 'c' }, 'container'],
     ['openai', { mcp_servers: [{}] }, 'mcp_servers'],
@@ -150,17 +148,6 @@ describe('a client of Anthropic', () => {
       { messages: [{ role: 'user', content: [{ type: 'search_result' }] }] },
       'messages[0].content[0].type',
     ],
-    [
-      'gemini',
-      { tools: [{ name: 'f' }], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
-      'tool_choice.disable_parallel_tool_use',
-    ],
-    [
-      'gemini',
-      { thinking: { type: 'enabled', budget_tokens: 2000 } },
-      'thinking',
-      'gemini-2.0-flash',
-    ],
   ]
   test.each(cases)('towards %s, %j: %s', (upstream, members, field, model) => {
     expect(refused('anthropic', upstream, { ...anthropic, ...members }, model)).toEqual([
@@ -177,10 +164,14 @@ describe('a client of Anthropic', () => {
       thinking: { type: 'disabled' },
       metadata: { user_id: 'u'.repeat(200) },
       context_management: { edits: [] },
+      mcp_servers: [],
+      inference_geo: 'global',
       service_tier: 'auto',
     }
     expect(refused('anthropic', 'openai', body)).toBeNull()
     expect(refused('anthropic', 'gemini', body)).toBeNull()
+    const budget = { ...body, thinking: { type: 'enabled', budget_tokens: 2000 } }
+    expect(refused('anthropic', 'gemini', budget, 'gemini-2.0-flash')).toBeNull()
   })
 })
 
@@ -189,11 +180,6 @@ describe('a client of Gemini', () => {
   const cases: [DialectName, object, string][] = [
     ['anthropic', config({ candidateCount: 2 }), 'generationConfig.candidateCount'],
     ['anthropic', config({ seed: 1 }), 'generationConfig.seed'],
-    [
-      'anthropic',
-      config({ responseMimeType: 'application/json' }),
-      'generationConfig.responseMimeType',
-    ],
     ['openai', config({ responseModalities: ['IMAGE'] }), 'generationConfig.responseModalities'],
     ['openai', config({ speechConfig: {} }), 'generationConfig.speechConfig'],
     ['openai', config({ responseLogprobs: true }), 'generationConfig.responseLogprobs'],
@@ -204,15 +190,6 @@ describe('a client of Gemini', () => {
       'openai',
       { safetySettings: [{ category: 'c', threshold: 'BLOCK_LOW_AND_ABOVE' }] },
       'safetySettings[0].threshold',
-    ],
-    [
-      'openai',
-      {
-        toolConfig: {
-          functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['a', 'b'] },
-        },
-      },
-      'toolConfig.functionCallingConfig.allowedFunctionNames',
     ],
     [
       'anthropic',
@@ -235,6 +212,24 @@ describe('a client of Gemini', () => {
   test('may not say one thing in two spellings', () => {
     const body = { ...gemini, generationConfig: {}, generation_config: {} }
     expect(refused('gemini', 'openai', body)).toEqual(['invalid', 'generation_config'])
+  })
+
+  test.each<[DialectName, string]>([
+    ['anthropic', 'claude-3-5-sonnet-20241022'],
+    ['openai', 'gpt-4o'],
+  ])('may let think what does not: towards %s, %s', (upstream, model) => {
+    for (const thinkingConfig of [
+      { thinkingBudget: 2000 },
+      { thinkingBudget: -1 },
+      { includeThoughts: true },
+    ]) {
+      expect(refused('gemini', upstream, { ...gemini, ...config({ thinkingConfig }) }, model)).toBe(
+        null,
+      )
+    }
+    const level = { ...gemini, ...config({ thinkingConfig: { thinkingLevel: 'high' } }) }
+    const name = 'generationConfig.thinkingConfig.thinkingLevel'
+    expect(refused('gemini', upstream, level, model)).toEqual(['unsupported', name])
   })
 
   test('may switch filters off that nobody else has', () => {

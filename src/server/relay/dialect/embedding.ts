@@ -33,13 +33,15 @@ export function embeddingConversion(
   const embedding = embeddingOf(upstream)
   if (client === null || embedding === null) return null
   const isPacked = body.encoding_format === 'base64'
-  const read = (model: string): EmbeddingRequest =>
-    readEmbeddingRequest(client.request(body, model))
+  let asked: EmbeddingRequest | null = null
   return {
-    request: (model) => embedding.request(read(model), model),
+    request(model) {
+      asked = readEmbeddingRequest(client.request(body, model))
+      return embedding.request(asked, model)
+    },
     answer(answer, used, model) {
       const vectors = embedding.vectors(answer)
-      const isWhole = vectors.length === read(model).texts.length && vectors.every(isVector)
+      const isWhole = vectors.length === asked?.texts.length && vectors.every(isVector)
       return isWhole
         ? client.answer(writeEmbeddingAnswer(vectors, used, { model, isPacked }))
         : null

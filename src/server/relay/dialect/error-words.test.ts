@@ -55,6 +55,22 @@ describe('an error is told', () => {
   ])('of status %i to clients of Gemini as %s', (code, status) => {
     expect(told('gemini', code)).toEqual({ error: { code, message, status } })
   })
+
+  test('with its details to clients who know them', () => {
+    const ofAnthropic = { error_code: 'thread_not_found' }
+    const ofGemini = [{ '@type': 'google.rpc.RetryInfo', retryDelay: '7s' }]
+    const toldWith = (name: keyof typeof dialects, details: unknown): unknown =>
+      JSON.parse(dialects[name].errorBody({ ...errorOf(404), details }, 'id-1'))
+    expect(toldWith('anthropic', ofAnthropic)).toHaveProperty('error.details', ofAnthropic)
+    expect(toldWith('gemini', ofGemini)).toHaveProperty('error.details', ofGemini)
+    for (const [name, details] of [
+      ['anthropic', ofGemini],
+      ['gemini', ofAnthropic],
+      ['openai', ofAnthropic],
+    ] as const) {
+      expect(toldWith(name, details)).not.toHaveProperty('error.details')
+    }
+  })
 })
 
 describe('an upstream’s refusal is understood', () => {
@@ -86,6 +102,60 @@ describe('an upstream’s refusal is understood', () => {
     const details = [{ '@type': 'google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }]
     expect(read(400, gemini({ status: 'INVALID_ARGUMENT', details })).status).toBe(401)
     expect(read(400, gemini({ status: 'FAILED_PRECONDITION' })).status).toBe(403)
+  })
+
+  test('with its details, cleaned all through', () => {
+    const details = {
+      error_code: 'organization_on_hold',
+      appeal_url: 'https://inner.example/x',
+      deep: [{ 'by secret-key': ['secret-key', 7, null] }],
+    }
+    const said = { type: 'invalid_request_error', message: 'No.', details }
+    expect(read(400, { type: 'error', error: said }).details).toEqual({
+      error_code: 'organization_on_hold',
+      appeal_url: '***',
+      deep: [{ 'by ***': ['***', 7, null] }],
+    })
+    const metadata = {
+      consumer: 'projects/123456',
+      said: 'no for project_number:123456, or project:own-name',
+      quota_limit: 'PerDay',
+    }
+    const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo' }
+    expect(read(403, gemini({ details: [{ ...info, metadata }] })).details).toEqual([
+      {
+        ...info,
+        metadata: {
+          consumer: 'projects/***',
+          said: 'no for project_number:***, or project:***',
+          quota_limit: 'PerDay',
+        },
+      },
+    ])
+  })
+
+  test('without details that are strange, long, or deeper than anybody writes', () => {
+    const error_code = 'some_code'
+    let deep: unknown = 'x'
+    for (let level = 0; level < 2000; level += 1) deep = [deep]
+    for (const details of ['text', { stack: 'x' }, ['text'], { error_code, x: 'y'.repeat(4000) }]) {
+      expect(read(400, { error: { message: 'No.', details } }).details).toBeUndefined()
+    }
+    const { details } = read(400, { error: { details: { error_code, deep } } })
+    expect(JSON.stringify(details).length).toBeLessThan(100)
+  })
+
+  test.each([
+    ['34s', '34'],
+    ['34.074824224s', '35'],
+    ['soon', undefined],
+    [34, undefined],
+  ])('of Gemini, with the time that it names: %s', (retryDelay, seconds) => {
+    const details = [
+      { '@type': 'type.googleapis.com/google.rpc.Help' },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
+    ]
+    expect(read(429, gemini({ details })).retryAfter).toBe(seconds)
   })
 })
 

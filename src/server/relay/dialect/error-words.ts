@@ -1,3 +1,4 @@
+import { isRecord } from '../json/json-value.ts'
 import type { RelayError } from '../relay-error.ts'
 
 /** Errors as clients of each dialect know them. The request id stands in every message. */
@@ -27,7 +28,8 @@ export function anthropicError(error: RelayError, requestId: string): string {
   const otherwise = error.status < 500 ? 'invalid_request_error' : 'api_error'
   const type = ANTHROPIC_TYPES[error.status] ?? otherwise
   const message = said(error, requestId)
-  return JSON.stringify({ type: 'error', error: { type, message }, request_id: requestId })
+  const details = isRecord(error.details) ? error.details : undefined
+  return JSON.stringify({ type: 'error', error: { type, message, details }, request_id: requestId })
 }
 
 /** Source: Google's API design guide, "Errors", and the Gemini API's troubleshooting guide. */
@@ -47,6 +49,7 @@ const GEMINI_STATUSES: Readonly<Record<number, string>> = {
 
 export function geminiError(error: RelayError, requestId: string): string {
   const { status: code } = error
+  const details = Array.isArray(error.details) ? error.details : undefined
   const status = GEMINI_STATUSES[code] ?? (code < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL')
-  return JSON.stringify({ error: { code, message: said(error, requestId), status } })
+  return JSON.stringify({ error: { code, message: said(error, requestId), status, details } })
 }

@@ -59,17 +59,17 @@ const NAMES = {
     anthropic: 'thinking',
     gemini: 'generationConfig.thinkingConfig',
   },
+  effort: {
+    openai: 'reasoning_effort',
+    responses: 'reasoning.effort',
+    anthropic: 'output_config.effort',
+    gemini: 'generationConfig.thinkingConfig.thinkingLevel',
+  },
   temperature: {
     openai: 'temperature',
     responses: 'temperature',
     anthropic: 'temperature',
     gemini: 'generationConfig.temperature',
-  },
-  parallelTools: {
-    openai: 'parallel_tool_calls',
-    responses: 'parallel_tool_calls',
-    anthropic: 'tool_choice.disable_parallel_tool_use',
-    gemini: 'toolConfig',
   },
   toolChoice: {
     openai: 'tool_choice',
@@ -81,5 +81,7 @@ const NAMES = {
 } as const satisfies Record<string, Record<SpokenName, string>>
 
 /** The refusal of a field that the upstream's dialect has no word for. */
-export const cannotSay = (request: ChatRequest, field: keyof typeof NAMES): AppError =>
-  unsupportedField(NAMES[field][request.spokenIn])
+export function cannotSay(request: ChatRequest, field: keyof typeof NAMES): AppError {
+  const isEffort = field === 'thinking' && request.thinking?.kind === 'effort'
+  return unsupportedField(NAMES[isEffort ? 'effort' : field][request.spokenIn])
+}

@@ -12,6 +12,7 @@ import {
   aRoute,
   eventually,
   heldPoints,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -110,6 +111,27 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     expect(failed).toBeInstanceOf(Anthropic.APIError)
   })
 
+  test('runs tools, which it would like to do in a conversation that the server holds', async () => {
+    const model = await aServed(type)
+    const cities: unknown[] = []
+    const tool = {
+      ...weather,
+      description: 'Tells the weather.',
+      parse: (input: unknown) => input,
+      run: (input: unknown) => {
+        cities.push(input)
+        return 'sunny'
+      },
+    }
+    const last = await sdk().beta.messages.toolRunner({
+      ...ask(model),
+      messages: [{ role: 'user', content: 'Use the weather tool.' }],
+      tools: [tool],
+    })
+    expect(cities).toEqual([{ city: 'forty-two' }])
+    expect(last.content).toMatchObject([{ type: 'text', text: ANSWER }])
+  })
+
   test('ends a stream when it has had enough', async () => {
     const model = await aServed(type, 'chunks-200+slow-chunk-20')
     const stream = sdk().messages.stream(ask(model))
@@ -120,6 +142,35 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     ).rejects.toThrow(/abort/i)
     await eventually(async () => (await heldPoints(setup, client.userId)) === 0, 'the settlement')
   })
+})
+
+test('@anthropic-ai/sdk hears how its provider names an error, whole and in a stream', async () => {
+  const key = 'the-operators-own-key'
+  const details = { error_code: 'cmek_key_disabled', words: [`of ${key}`] }
+  const error = { type: 'invalid_request_error', message: 'No.', details }
+  const refusal = JSON.stringify({ type: 'error', error, request_id: 'req_1' })
+  const start = { type: 'message_start', message: { usage: { input_tokens: 1 }, content: [] } }
+  let isStream = false
+  const upstream = await startScriptedUpstream((_request, response) => {
+    const type = isStream ? 'text/event-stream' : 'application/json'
+    response.writeHead(isStream ? 200 : 400, { 'content-type': type })
+    const first = `event: message_start\ndata: ${JSON.stringify(start)}\n\n`
+    response.end(isStream ? `${first}event: error\ndata: ${refusal}\n\n` : refusal)
+  })
+  const model = aModel()
+  await aRoute(setup, model, { type: 14, base_url: upstream.url, key })
+  const { messages } = new Anthropic({ apiKey: apiKey(), baseURL: setup.url, maxRetries: 0 })
+  const body = { model, max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] }
+  for (const ask of [() => messages.create(body), () => messages.stream(body).finalMessage()]) {
+    const refused: unknown = await ask().catch((thrown: unknown) => thrown)
+    expect(refused).toBeInstanceOf(Anthropic.APIError)
+    expect(refused).toMatchObject({
+      errorCode: 'cmek_key_disabled',
+      details: { error_code: 'cmek_key_disabled', words: ['of ***'] },
+    })
+    isStream = true
+  }
+  await upstream.close()
 })
 
 describe.each(types)('@google/genai with a channel of %2$s', (type) => {

@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
 import { Ollama, type Tool } from 'ollama'
+import OpenAI from 'openai'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../../contract/user.ts'
 import {
@@ -8,6 +9,7 @@ import {
   aModel,
   aRoute,
   bookedCall,
+  post,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -25,6 +27,100 @@ const WEATHER = {
 let setup: RelaySetup
 let client: RelayClient
 useRelay((now) => ({ setup, client } = now))
+
+/** Source: what Cursor was seen to send with its own address for OpenAI's (BerriAI/litellm#34029). */
+describe('Cursor', () => {
+  const { name, description, parameters } = WEATHER
+  const tools = [
+    { type: 'function', function: { ...WEATHER, name: 'nested' } },
+    { type: 'function', name, description, parameters, strict: false },
+    { name: 'edit', description, input_schema: parameters },
+  ]
+
+  test.each([1, 14, 24])('writes tools flat, also among others: channel type %i', async (type) => {
+    const model = aModel()
+    await aRoute(setup, model, { type })
+    const choice = { type: 'function', function: { name } }
+    const messages = [{ role: 'user', content: 'Use weather.' }]
+    const answer = await post(setup, client, { model, messages, tools, tool_choice: choice })
+    expect(answer.json).toMatchObject({
+      choices: [{ message: { tool_calls: [{ function: { name } }] } }],
+    })
+    const sent = JSON.stringify(setup.upstream.seen().at(-1)?.body)
+    if (type === 1) {
+      const edit = { type: 'function', function: { name: 'edit', description, parameters } }
+      expect(JSON.parse(sent)).toMatchObject({
+        tools: [tools[0], { function: { name, parameters, strict: false } }, edit],
+      })
+    } else {
+      for (const own of ['nested', 'weather', 'edit']) expect(sent).toContain(`"name":"${own}"`)
+      expect(sent.split(JSON.stringify(parameters)).length).toBe(tools.length + 1)
+    }
+  })
+
+  test('is told where the bodies of its agent belong', async () => {
+    const model = aModel()
+    await aRoute(setup, model)
+    const answer = await post(setup, client, { model, input: [{ role: 'user', content: 'x' }] })
+    expect([answer.status, JSON.stringify(answer.json)]).toEqual([
+      400,
+      expect.stringContaining('/v1/responses'),
+    ])
+  })
+})
+
+describe.each([14, 24])('functions of before there were tools, channel type %i', (type) => {
+  const { name } = WEATHER
+  const call = { name, arguments: '{"city":"forty-two"}' }
+  const question = { role: 'user' as const, content: 'Use weather.' }
+  const asked = { messages: [question], functions: [WEATHER], function_call: { name } }
+
+  async function aSdk() {
+    const model = aModel()
+    await aRoute(setup, model, { type })
+    const sdk = new OpenAI({ apiKey: `sk-${client.key}`, baseURL: `${setup.url}/v1` })
+    return { model, completions: sdk.chat.completions }
+  }
+
+  test('are called as they were asked for', async () => {
+    const { model, completions } = await aSdk()
+    const { choices } = await completions.create({ model, ...asked })
+    expect(choices).toMatchObject([
+      { message: { function_call: call }, finish_reason: 'function_call' },
+    ])
+    const seen: unknown[] = []
+    const stream = completions.stream({ model, ...asked })
+    stream.on('chunk', ({ choices: [choice] }) => seen.push(choice?.finish_reason))
+    expect(await stream.finalMessage()).toMatchObject({ function_call: call })
+    expect(seen).toContain('function_call')
+  })
+
+  test('get their results back', async () => {
+    const { model, completions } = await aSdk()
+    const answer = await completions.create({
+      model,
+      messages: [
+        question,
+        { role: 'assistant', content: null, function_call: call },
+        { role: 'function', name, content: 'sunny' },
+      ],
+      functions: [WEATHER],
+    })
+    expect(answer.choices).toMatchObject([{ finish_reason: 'stop' }])
+    const { body } = setup.upstream.seen().at(-1) ?? {}
+    if (type === 24) {
+      expect(JSON.stringify(body)).toContain(`{"functionResponse":{"name":"${name}",`)
+    } else {
+      expect(body).toMatchObject({
+        messages: [
+          {},
+          { content: [{ type: 'tool_use', id: 'call_1', name }] },
+          { content: [{ type: 'tool_result', tool_use_id: 'call_1' }] },
+        ],
+      })
+    }
+  })
+})
 
 const ways: [label: string, type: number, useResponsesApi: boolean][] = [
   ['chat with a channel of OpenAI', 1, false],

@@ -1,3 +1,4 @@
+import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { describe, expect, test } from 'vitest'
 import { anAdmin } from '../../test/factories.ts'
 import {
@@ -106,6 +107,23 @@ describe('embedding', () => {
     const { detail } = await bookedCall(setup, requestIdOf(answer))
     expect(detail).toMatchObject({ usage_source: 'counted', prompt_tokens: 2 })
     expect(lastSent()?.url).toBe(`/v1beta/models/${model}:batchEmbedContents`)
+  })
+
+  test('a text as token numbers, as LangChain sends it to whatever model, or none', async () => {
+    const model = await aServed(24)
+    const path = '/v1/embeddings'
+    const words = ['The answer is forty-two.', '你好，世界 🌍']
+    const body = { model, input: words.map((text) => encode(text)) }
+    expect((await post(setup, client, body, { path })).status).toBe(200)
+    const textsSent = () => JSON.stringify(lastSent()?.body).match(/(?<="text":")[^"]+/g)
+    expect(textsSent()).toEqual(words)
+    const one = { model, input: encode('forty-two') }
+    expect((await post(setup, client, one, { path })).status).toBe(200)
+    expect(textsSent()).toEqual(['forty-two'])
+    const strange = { model, input: [[1, 100_300]] }
+    const { status, json } = await post(setup, client, strange, { path })
+    expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining('input[0]')])
+    expect(JSON.stringify(json)).toContain('unsupported_parameter')
   })
 
   test('packed, as the official client asks for it', async () => {

@@ -47,6 +47,8 @@ export type Task =
   | 'translations'
   | 'rerank'
   | 'responses'
+  /** A conversation in fewer words, for the Responses API to go on from. */
+  | 'compact'
   /** Gemini's two ways to embed: one text, and several. */
   | 'embedContent'
   | 'batchEmbedContents'

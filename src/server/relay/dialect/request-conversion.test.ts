@@ -352,6 +352,35 @@ test.each<[string, object, string | undefined]>([
   expect(convert('anthropic', 'openai', body, { model }).reasoning_effort).toBe(effort)
 })
 
+describe('Gemini to OpenAI: figures for sampling', () => {
+  const figures = { temperature: 0.7, topP: 0.95, presencePenalty: 0.5 }
+  const steered = { temperature: 0.7, top_p: 0.95, presence_penalty: 0.5 }
+  const notToThink = { thinkingConfig: { thinkingBudget: 0 } }
+  const toThink = { thinkingConfig: { thinkingBudget: 8192 } }
+  test.each<[string, object, object]>([
+    ['gpt-4o', {}, steered],
+    ['gpt-5-chat-latest', {}, steered],
+    ['gpt-5.4-mini', {}, steered],
+    ['gpt-5.6', notToThink, steered],
+    ['o3', {}, {}],
+    ['gpt-5-mini', {}, {}],
+    ['gpt-5.4', toThink, {}],
+    ['gpt-5.2-chat-latest', {}, {}],
+    ['gpt-5.1-codex-max', notToThink, {}],
+    // They think unless told not to.
+    ['gpt-5.5', {}, {}],
+    ['gpt-6-sol', {}, {}],
+    ['gpt-oss-120b', toThink, { ...steered, top_k: 64 }],
+    ['qwen3-max', {}, { ...steered, top_k: 64 }],
+  ])('%s, told %j besides, gets %j', (model, members, expected) => {
+    const generationConfig = { ...figures, topK: 64, ...members }
+    const contents = [{ role: 'user', parts: [{ text: 'x' }] }]
+    const written = convert('gemini', 'openai', { contents, generationConfig }, { model })
+    const { temperature, top_p, top_k, presence_penalty } = written
+    expect({ temperature, top_p, top_k, presence_penalty }).toEqual(expected)
+  })
+})
+
 test('Anthropic to OpenAI: names that it refuses are changed, and nobody else’s', () => {
   const name = `mcp__${'x'.repeat(71)}`
   const body = {
@@ -540,9 +569,7 @@ test('Gemini to Anthropic', () => {
 })
 
 test('Anthropic to Gemini: a picture at an address that Gemini cannot read is refused by name', () => {
-  expect(() => convert('anthropic', 'gemini', anthropic)).toThrow(/disable_parallel_tool_use/)
-  const { tool_choice: _choice, ...plain } = anthropic
-  expect(() => convert('anthropic', 'gemini', plain, { model: 'gemini-2.5-pro' })).toThrow(
+  expect(() => convert('anthropic', 'gemini', anthropic, { model: 'gemini-2.5-pro' })).toThrow(
     /messages\[0\]\.content\[0\]/,
   )
 })

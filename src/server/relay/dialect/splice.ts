@@ -1,8 +1,8 @@
 import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
 import { withMaxTokens } from '../anthropic/splice.ts'
-import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { memberBytes, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
-import { arrayOr } from '../json/json-value.ts'
+import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
 import { withSystemPrompt } from '../openai/system-prompt.ts'
 import type { Surface } from './surfaces.ts'
 
@@ -48,6 +48,7 @@ export function dialectEdits(
           : []),
         // An answer without its figures is better than none.
         ...(to.refusesUsage ? [{ remove: 'stream_options' }] : []),
+        ...(surface.task === 'chat' ? toolEdits(body) : []),
       ]
     case 'anthropic':
       return [
@@ -67,6 +68,42 @@ function modelEdit(
 ): MemberEdit[] {
   const isAbsent = (memberValue(body, 'model') ?? null) === null
   return isRenamed || isAbsent ? [{ set: 'model', json: JSON.stringify(model) }] : []
+}
+
+/** Tools that Cursor writes flat, as the Responses API and Anthropic have them, in this dialect. */
+function toolEdits(body: ScannedBody): MemberEdit[] {
+  const bytes = memberBytes(body, 'tools')
+  if (bytes === null || !mayHaveFlatTools(bytes)) return []
+  const tools = arrayOr(memberValue(body, 'tools'))
+  return tools.some(isFlat) ? [{ set: 'tools', json: JSON.stringify(tools.map(nested)) }] : []
+}
+
+const FUNCTION = '"function"'
+const COLON = 0x3a
+
+/** So that many tools are not parsed in vain: each names its type, and its member alike. */
+function mayHaveFlatTools(bytes: Buffer): boolean {
+  if (bytes.includes('"input_schema"')) return true
+  let unmatched = 0
+  for (let at = bytes.indexOf(FUNCTION); at >= 0; at = bytes.indexOf(FUNCTION, at + 1)) {
+    let next = at + FUNCTION.length
+    while ((bytes[next] ?? COLON) <= 0x20) next += 1
+    unmatched += bytes[next] === COLON ? -1 : 1
+  }
+  return unmatched !== 0
+}
+
+const isFlat = (tool: unknown): boolean =>
+  isRecord(tool) &&
+  !isRecord(tool.function) &&
+  typeof tool.name === 'string' &&
+  (tool.type ?? 'function') === 'function'
+
+function nested(tool: unknown): unknown {
+  if (!isFlat(tool)) return tool
+  const { name, description, parameters, input_schema: schema, strict } = recordOr(tool)
+  const described = present({ name, description, parameters: parameters ?? schema, strict })
+  return { type: 'function', function: described }
 }
 
 /** The model stands in the address; where the body repeats it, it must say the same. */

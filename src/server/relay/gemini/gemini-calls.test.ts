@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { aChannel, anAdmin } from '../../test/factories.ts'
+import { speakers } from '../../test/dialect-clients.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
@@ -20,6 +21,7 @@ import {
   type ScriptedUpstream,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
+import { arrayOr, recordOr } from '../json/json-value.ts'
 
 type Json = Record<string, unknown>
 
@@ -104,6 +106,36 @@ forEachDatabase('a channel of Gemini', (open) => {
     expect((await charged('gemini-2.5-flash')).quota).toBe(10 + 17_500)
   })
 
+  test('places of Google’s map cost what Google asks, and are no search beside it', async () => {
+    const place = { maps: { title: 'Canteen', placeId: 'places/1' } }
+    const tools = async (modelVersion: string, groundingMetadata: Json): Promise<unknown[]> => {
+      answer = said('Here.', { ...STOP, groundingMetadata }, { modelVersion })
+      const asking = { ...CONTENTS, tools: [{ googleMaps: {} }] }
+      const whole = await post(setup, client, asking, { path: path(await served()) })
+      const { lines } = (await bookedCall(setup, requestIdOf(whole))).detail
+      return arrayOr(lines).flatMap((line) => {
+        const { kind, name, count, ratios } = recordOr(line)
+        return kind === 'tool' ? [[name, count, arrayOr(ratios)[0]]] : []
+      })
+    }
+    const webSearchQueries = ['restaurants near me', 'canteen']
+    const mapped = { groundingChunks: [place, place], webSearchQueries }
+    const old = 'gemini-2.5-flash'
+    const today = 'gemini-3.5-flash'
+    expect(await tools(old, mapped)).toEqual([['google_maps_prompt', 1, '25']])
+    expect(await tools(today, mapped)).toEqual([['google_maps', 2, '14']])
+    expect(await tools(today, { groundingChunks: [place] })).toEqual([['google_maps', 1, '14']])
+    const both = { groundingChunks: [{ web: { uri: 'https://a.test' } }, place], webSearchQueries }
+    expect(await tools(old, both)).toEqual([
+      ['google_search_prompt', 1, '35'],
+      ['google_maps_prompt', 1, '25'],
+    ])
+    expect(await tools(today, both)).toEqual([['google_search', 2, '14']])
+    const poor = await aClient(setup, { quota: 5000 })
+    const asking = { ...CONTENTS, tools: [{ google_maps: {} }] }
+    expect((await post(setup, poor, asking, { path: path(await served()) })).status).toBe(403)
+  })
+
   test('searches of a stream that broke off are charged', async () => {
     answer = [said('Spa', searchedFor('who won'))]
     const { quota, detail } = await bookedCall(
@@ -161,6 +193,33 @@ forEachDatabase('a channel of Gemini', (open) => {
     ])
     answer = [said('Spa'), { error: { code: 503, status: 'UNAVAILABLE', message: 'overloaded' } }]
     expect((await stream(setup, client, { model, messages: QUESTION })).status).toBe(503)
+  })
+
+  test('tools are called one at a time for whom wants that: the first call is the answer’s', async () => {
+    const calling = (name: string): Json => ({
+      functionCall: { name, args: { city: 'Paris' } },
+      ...(name === 'first' && { thoughtSignature: 'sealed' }),
+    })
+    const turn = (parts: Json[], over: Json = {}): Json => ({
+      candidates: [{ content: { role: 'model', parts }, index: 0, ...over }],
+      usageMetadata: USAGE,
+    })
+    const tools = ['first', 'second'].map((name) => ({ type: 'function', function: { name } }))
+    const asking = { messages: QUESTION, tools, parallel_tool_calls: false }
+    const model = await served('gemini-3-pro-preview')
+    answer = turn([{ text: 'So: ' }, calling('first'), calling('second')], STOP)
+    const whole = await post(setup, client, { ...asking, model })
+    answer = [turn([calling('first')]), turn([calling('second')], STOP)]
+    const events = await stream(setup, client, { ...asking, model })
+    for (const { calls, finish } of [
+      // An answer is an object.
+      speakers.openai.whole(whole.json as unknown as Json),
+      speakers.openai.streamed(events.text()),
+    ]) {
+      expect(calls).toMatchObject([{ name: 'first', args: { city: 'Paris' } }])
+      expect(finish).toBe('tools')
+    }
+    expect(JSON.stringify(whole.json)).toContain('sealed')
   })
 
   test('an end that every event names is told once, at the end', async () => {

@@ -1,3 +1,4 @@
+import { allowedTools } from '../canonical/allowed-tools.ts'
 import type {
   AssistantPart,
   ChatRequest,
@@ -8,7 +9,6 @@ import type {
   TextPart,
   Thinking,
   Tool,
-  ToolChoice,
   UserPart,
 } from '../canonical/chat-request.ts'
 import { familyOf } from '../canonical/chat-request.ts'
@@ -31,8 +31,7 @@ export function readGeminiRequest(body: JsonRecord): ChatRequest {
     spokenIn: 'gemini',
     system: system === null ? [] : geminiObjects(system, 'parts').map(readText),
     messages: readContents(request),
-    tools: geminiObjects(request, 'tools').flatMap(readTools),
-    toolChoice: readToolChoice(request),
+    ...readToolChoice(request, geminiObjects(request, 'tools').flatMap(readTools)),
     parallelTools: null,
     output: readFormat(config),
     maxCompletionTokens: config.count('maxOutputTokens') || null,
@@ -128,19 +127,27 @@ function readTools(tool: Members): Tool[] {
   return tools
 }
 
-function readToolChoice(request: Members): ToolChoice | null {
+function readToolChoice(
+  request: Members,
+  tools: readonly Tool[],
+): Pick<ChatRequest, 'tools' | 'toolChoice'> {
   const config = geminiObject(request, 'toolConfig')
-  if (config === null) return null
+  if (config === null) return { tools, toolChoice: null }
   const calling = geminiObject(config, 'functionCallingConfig')
   config.done()
-  if (calling === null) return null
+  if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
   const mode = calling.text('mode') ?? 'AUTO'
   const [name] = names
-  if (mode === 'NONE') return { kind: 'none' }
-  if (mode !== 'ANY') return { kind: 'auto' }
-  if (names.length > 1) throw unsupportedField(calling.place('allowedFunctionNames'))
-  return name === undefined ? { kind: 'required' } : { kind: 'tool', name }
+  if (mode === 'NONE') return { tools, toolChoice: { kind: 'none' } }
+  if (mode === 'ANY' && names.length === 1 && name !== undefined) {
+    return { tools, toolChoice: { kind: 'tool', name } }
+  }
+  const place = calling.place('allowedFunctionNames')
+  return {
+    tools: name === undefined ? tools : allowedTools(tools, names, place),
+    toolChoice: { kind: mode === 'ANY' ? 'required' : 'auto' },
+  }
 }
 
 /** Calls that wait for their results: this dialect joins them by name and order, others by id. */

@@ -57,7 +57,11 @@ export function geminiThinking(request: ChatRequest, model: string): JsonRecord 
   if (budget !== undefined) {
     return { thinkingBudget: budgetOf(thinking, budget), includeThoughts: true }
   }
-  if (!thinksByLevel(model)) throw cannotSay(request, 'thinking')
+  if (!thinksByLevel(model)) {
+    // A budget is what may be thought at most: who does not think keeps within it.
+    if (thinking.kind !== 'effort') return null
+    throw cannotSay(request, 'thinking')
+  }
   if (thinking.kind === 'adaptive') return { includeThoughts: true }
   const effort = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
   const isTooLow = effort === 'minimal' && !HAS_MINIMAL.test(model)

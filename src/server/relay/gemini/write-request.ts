@@ -27,12 +27,12 @@ const NO_SEAL = 'skip_thought_signature_validator'
  * The request as Gemini takes it. Source: Gemini API reference, "Generating content". Schemas go as
  * JSON Schema (`parametersJsonSchema`, `responseJsonSchema`), so that nothing of them is lost.
  * Cache marks and users' names are left behind: Gemini keeps prompts on its own account and asks
- * for no names. The model and whether it is a stream stand in the address.
+ * for no names. That tools are to be called one at a time it cannot be told: that is seen to in its
+ * answer. The model and whether it is a stream stand in the address.
  */
 export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord {
-  const { system, tools, output } = request
+  const { system, output } = request
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
-  if (request.parallelTools === false && tools.length > 0) throw cannotSay(request, 'parallelTools')
   // They come in a shape that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const config = present({

@@ -1,4 +1,6 @@
 import fc from 'fast-check'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   BODY_DEPTH_MAX,
@@ -171,6 +173,38 @@ describe('a body is refused', () => {
       expect(faultOf(`{${keys.join()},"${again}":1}`)).toBe('duplicate-key')
     }
     expect(faultOf(`{${keys.join()},"k500":1}`)).toBe('accepted')
+  })
+})
+
+describe('a member that is read by name', () => {
+  const relay = path.join(import.meta.dirname, '..')
+  const READING =
+    /\b(?:member(?:Value|Range|Bytes|Object|Index)|(?:count|text|flag)Member)\(\s*(?:body|form\.fields),\s*'(\w+)'/g
+  const readLiterally = readdirSync(relay, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .flatMap((file) => [...readFileSync(path.join(relay, file), 'utf8').matchAll(READING)])
+    .map(([, name = '']) => name)
+  /** Whose names stand in a list there. */
+  const READ_IN_LISTS = [
+    'max_completion_tokens',
+    'service_tier',
+    'speed',
+    'inference_geo',
+    'fallbacks',
+    'models',
+    'conversation',
+    'context_management',
+    'generation_config',
+    'generationConfig',
+  ]
+  /** Of bodies that are written here, or decided upon by nobody. */
+  const HARMLESS = new Set(['header', 'parameter', 'payload', 'temperature', 'top_p'])
+
+  test('has no other spelling', () => {
+    expect(readLiterally).toContain('model')
+    const deciding = [...readLiterally, ...READ_IN_LISTS].filter((name) => !HARMLESS.has(name))
+    const open = deciding.filter((name) => faultOf(`{"${name.toUpperCase()}":1}`) === 'accepted')
+    expect(open).toEqual([])
   })
 })
 

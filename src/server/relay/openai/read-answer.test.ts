@@ -3,7 +3,7 @@ import { eventsOfAnswer, type ChatEvent } from '../canonical/chat-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { dialects } from '../dialect/dialects.ts'
-import { withOwnToolNames } from '../dialect/tool-names.ts'
+import { withToolsAsAsked } from '../dialect/tool-calls.ts'
 import { OpenaiStreamReader, readOpenaiAnswer } from './read-answer.ts'
 
 /** Answers that only some of the many who speak the dialect send, for a client of Anthropic. */
@@ -106,7 +106,8 @@ describe('a call without an id gets one', () => {
 test('a tool whose name was changed for the upstream has its own again', () => {
   const name = `mcp__${'x'.repeat(71)}`
   const tool = { name, description: null, schema: null, isStrict: null, cache: null }
-  const { readAnswer, toolName } = withOwnToolNames(dialects.openai, [tool])
+  const asked = { tools: [tool], parallelTools: null }
+  const { readAnswer, toolName } = withToolsAsAsked(dialects.openai, asked)
   const message = { tool_calls: [{ id: 'a', function: { name: toolName?.(name) } }] }
   expect(readAnswer({ choices: [{ message }] }).choices[0]?.parts).toMatchObject([{ name }])
 })

@@ -14,6 +14,7 @@ import { mediaOfUrl } from '../canonical/media.ts'
 import { instruction, invalidField, Members, unsupportedField } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { withTools } from './older/function-calls.ts'
 import { readReasoning } from './thinking/reasoning.ts'
 import {
   readFunction,
@@ -29,14 +30,13 @@ import {
  * and Gemini's OpenAI surface (`extra_content`). Throws what is wrong, or not understood.
  */
 export function readOpenaiRequest(body: JsonRecord): ChatRequest {
-  const request = new Members(body)
+  const request = new Members(withTools(body))
   const { system, messages } = readMessages(request)
   const read: ChatRequest = {
     spokenIn: 'openai',
     system,
     messages,
-    tools: request.objects('tools').map(readTool),
-    toolChoice: readToolChoice(request, (choice) => choice.object('function')),
+    ...readToolChoice(request, request.objects('tools').map(readTool), namedFunction),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: readLimit(request),
@@ -60,7 +60,7 @@ export function readOpenaiRequest(body: JsonRecord): ChatRequest {
 /** What changes nothing about the answer, or says only what is the case anyway. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'metadata')
-  request.ignore('prompt_cache_key', 'prompt_cache_retention', 'prediction')
+  request.ignore('prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'prediction')
   const ordinary: Record<string, readonly unknown[]> = {
     store: [false],
     service_tier: ['auto', 'default'],
@@ -132,13 +132,18 @@ function readFormat(request: Members): OutputFormat | null {
   return readSchema(described)
 }
 
+/** Cursor writes some flat, as the Responses API and Anthropic have them. */
 function readTool(tool: Members): Tool {
-  const described = tool.object('function')
-  if (tool.text('type') !== 'function' || described === null) throw unsupportedField(tool.at)
-  const read = readFunction(described, readCache(tool))
+  if ((tool.text('type') ?? 'function') !== 'function') throw unsupportedField(tool.at)
+  const cache = readCache(tool)
+  const schema = tool.record('input_schema')
+  const read = readFunction(tool.object('function') ?? tool, cache)
   tool.done()
-  return read
+  return schema === null ? read : { ...read, schema }
 }
+
+const namedFunction = (choice: Members): Members | null =>
+  choice.object('function') ?? (choice.text('type') === 'function' ? choice : null)
 
 function readMessages(request: Members): { system: TextPart[]; messages: Message[] } {
   const system: TextPart[] = []
@@ -226,6 +231,7 @@ function readContent(message: Members): (TextPart | MediaPart)[] {
 function readPart(part: Members): TextPart | MediaPart {
   const type = part.textOrThrow('type')
   const cache = readCache(part)
+  part.ignore('prompt_cache_breakpoint')
   const read =
     type === 'text' || type === 'refusal' ? readText(part, cache) : readMedia(part, cache)
   part.done()

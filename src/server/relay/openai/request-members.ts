@@ -1,11 +1,12 @@
+import { allowedTools } from '../canonical/allowed-tools.ts'
 import {
   EFFORTS,
   type CacheMark,
+  type ChatRequest,
   type MediaSource,
   type OutputFormat,
   type Thinking,
   type Tool,
-  type ToolChoice,
 } from '../canonical/chat-request.ts'
 import { invalidField, unsupportedField, type Members } from '../canonical/reading.ts'
 
@@ -16,6 +17,8 @@ import { invalidField, unsupportedField, type Members } from '../canonical/readi
 
 /** A function that the model may call. */
 export function readFunction(described: Members, cache: CacheMark | null): Tool {
+  // When the model learns of it, and who may call: here it learns at once, and calls itself.
+  described.ignore('defer_loading', 'allowed_callers')
   const read: Tool = {
     name: described.textOrThrow('name'),
     description: described.text('description'),
@@ -27,18 +30,42 @@ export function readFunction(described: Members, cache: CacheMark | null): Tool 
   return read
 }
 
-/** `namedIn`: where a choice names its function; null: it is no choice of a function. */
+/**
+ * The tools that may be called, and whether one must be. `namedIn`: where a choice names its
+ * function; null: it is no choice of a function.
+ */
 export function readToolChoice(
   request: Members,
+  tools: readonly Tool[],
   namedIn: (choice: Members) => Members | null,
-): ToolChoice | null {
+): Pick<ChatRequest, 'tools' | 'toolChoice'> {
   const value = request.any('tool_choice')
-  if (value === null) return null
-  if (value === 'auto' || value === 'none' || value === 'required') return { kind: value }
+  if (value === null) return { tools, toolChoice: null }
+  if (value === 'auto' || value === 'none' || value === 'required') {
+    return { tools, toolChoice: { kind: value } }
+  }
   const choice = request.object('tool_choice')
+  if (choice?.text('type') === 'allowed_tools') {
+    return readAllowed(choice.object('allowed_tools') ?? choice, tools, namedIn)
+  }
   const named = choice === null ? null : namedIn(choice)
   if (named === null) throw unsupportedField('tool_choice')
-  return { kind: 'tool', name: named.textOrThrow('name') }
+  return { tools, toolChoice: { kind: 'tool', name: named.textOrThrow('name') } }
+}
+
+function readAllowed(
+  allowed: Members,
+  tools: readonly Tool[],
+  namedIn: (choice: Members) => Members | null,
+): Pick<ChatRequest, 'tools' | 'toolChoice'> {
+  const names = allowed.objects('tools').map((tool) => {
+    const named = namedIn(tool)
+    if (named === null) throw unsupportedField(tool.at)
+    return named.textOrThrow('name')
+  })
+  const kind = allowed.text('mode') ?? 'auto'
+  if (kind !== 'auto' && kind !== 'required') throw invalidField(allowed.place('mode'))
+  return { tools: allowedTools(tools, names, allowed.place('tools')), toolChoice: { kind } }
 }
 
 /** An answer that follows a schema. */

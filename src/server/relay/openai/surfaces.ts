@@ -1,3 +1,4 @@
+import { AppError } from '../../app-error.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { MeteringAs } from '../dialect/metering.ts'
 import type { Surface } from '../dialect/surfaces.ts'
@@ -59,7 +60,12 @@ export function readFigures(
   const bestOf = countMember(body, 'best_of') ?? 1
   if (!(choices >= 1 && choices <= CHOICES_MAX)) return { field: 'n', isMissing: false }
   if (!(bestOf >= 1 && bestOf <= CHOICES_MAX)) return { field: 'best_of', isMissing: false }
-  if (isEmpty(body, required)) return { field: required, isMissing: true }
+  if (isEmpty(body, required)) {
+    // As Cursor's agent has it.
+    const isResponse = required === 'messages' && !isEmpty(body, 'input')
+    if (isResponse) throw new AppError('relay_body_of_responses')
+    return { field: required, isMissing: true }
+  }
   const stream = memberValue(body, 'stream') ?? false
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberObject(body, 'stream_options')

@@ -19,9 +19,8 @@ import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
 import { openaiEffort } from './thinking/efforts.ts'
 import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
+import { openaiSampling, OWN_MODEL } from './thinking/sampling.ts'
 
-/** OpenAI's own models, which refuse what their API does not name; those it gave away run anywhere. */
-const OWN_MODEL = /^(?:gpt-(?!oss)|o\d|chatgpt-)/
 /** Models that think before they answer take their limit under another name. */
 const THINKING_MODEL = /^(?:o\d|gpt-[5-9])/
 /** Models that want their own thoughts back with the conversation, as plain text. */
@@ -35,23 +34,19 @@ const USER_ID_MAX = 64
  */
 export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord {
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
-  if (request.topK !== null && OWN_MODEL.test(to.model)) throw cannotSay(request, 'topK')
   // They come in a shape that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const { maxCompletionTokens } = request
+  const effort = openaiEffort(request, to.model)
   return {
     model: to.model,
     messages: [...systemOf(request), ...turnsOf(request.messages).flatMap(writeTurn(to))],
     ...toolsOf(request, to),
     ...(maxCompletionTokens === null ? {} : { [limitName(to)]: maxCompletionTokens }),
+    ...openaiSampling(request, to.model, effort),
     ...present({
-      temperature: request.temperature,
-      top_p: request.topP,
-      top_k: request.topK,
-      presence_penalty: request.presencePenalty,
-      frequency_penalty: request.frequencyPenalty,
       seed: request.seed,
-      reasoning_effort: openaiEffort(request, to.model),
+      reasoning_effort: effort,
       response_format: formatOf(request),
       user: request.userId === null ? null : shortId(request.userId),
     }),
@@ -66,7 +61,7 @@ const limitName = ({ model }: Target): string =>
   THINKING_MODEL.test(model) ? 'max_completion_tokens' : 'max_tokens'
 
 /** A longer name would be refused; its hash names the same user. */
-const shortId = (id: string): string =>
+export const shortId = (id: string): string =>
   id.length <= USER_ID_MAX ? id : createHash('sha256').update(id).digest('hex')
 
 function systemOf({ system }: ChatRequest): JsonRecord[] {

@@ -1,5 +1,7 @@
-import { Members, missingField } from '../canonical/reading.ts'
+import { AppError } from '../../app-error.ts'
+import { invalidField, Members, missingField } from '../canonical/reading.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
+import { textOfTokens } from '../count/token-text.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /** What is asked of an embedding upstream, in OpenAI's words. */
@@ -8,16 +10,31 @@ export interface EmbeddingRequest {
   dimensions: number | null
 }
 
-/** Texts only: lists of token numbers mean nothing to other providers and are refused. */
+/** Token numbers mean nothing to other providers, and stand for a text that does. */
 export function readEmbeddingRequest(body: JsonRecord): EmbeddingRequest {
   const request = new Members(body)
-  const input = request.any('input')
-  const texts = typeof input === 'string' ? [input] : request.texts('input')
+  const texts = textsOf(request)
   if (texts.length === 0) throw missingField('input')
   const dimensions = request.count('dimensions')
   request.ignore('model', 'user', 'encoding_format')
   request.done()
   return { texts, dimensions }
+}
+
+function textsOf(request: Members): string[] {
+  const input = request.any('input')
+  if (typeof input === 'string') return [input]
+  const list = request.list('input') ?? []
+  if (typeof list[0] === 'number') return [textOf(list, 'input')]
+  return list.map((element, index) => textOf(element, `input[${index}]`))
+}
+
+function textOf(input: unknown, field: string): string {
+  if (typeof input === 'string') return input
+  if (!Array.isArray(input) || typeof input[0] !== 'number') throw invalidField(field)
+  const text = textOfTokens(input)
+  if (text === null) throw new AppError('relay_tokens_unreadable', { field })
+  return text
 }
 
 /** In the order of the places that they name. */

@@ -1,4 +1,9 @@
+import { plainName } from '../canonical/plain-name.ts'
 import type { UpstreamDialect } from '../dialect/dialect.ts'
+import { textsOfResponses } from '../responses/texts.ts'
+import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
+import { inspectResponses, lookAtResponses } from '../responses/upstream/stream.ts'
+import { writeResponsesRequest } from '../responses/upstream/write-request.ts'
 import {
   baiduEvents,
   inspectBaidu,
@@ -134,6 +139,16 @@ export const nativeDialects = {
     readAnswer: readPrediction,
     follow: (tokensMax) => new FollowedStream((event) => inspectReplicate(event, tokensMax)),
     streamReader: () => new ReplicateStreamReader(),
+  },
+  responses: {
+    name: 'responses',
+    writeRequest: writeResponsesRequest,
+    toolName: plainName,
+    look: lookAtResponses,
+    textsOf: textsOfResponses,
+    readAnswer: readResponsesAnswer,
+    follow: (tokensMax) => new FollowedStream((event) => inspectResponses(event, tokensMax)),
+    streamReader: () => new ResponsesStreamReader(),
   },
   spark: {
     name: 'spark',

@@ -19,11 +19,14 @@ const NAMES =
   'Response Error ErrorMsg Code Msg Message Choices Delta FinishReason Usage PromptTokens TotalTokens ' +
   'error_code error_msg result function_call thoughts is_end is_truncated need_clear_history ' +
   'header payload choices sid reasoning_content prompt_tokens completion_tokens total_tokens ' +
+  'response item output_index summary summary_index call_id encrypted_content incomplete_details ' +
   // What JavaScript itself asks objects for.
   'toString valueOf constructor length'
 const WORDS =
   'text message_start content-start content-delta message-end tool-call-delta stop length COMPLETE ' +
   'ERROR succeeded failed processing output done error prediction conversation.message.delta ' +
+  'response.output_item.added response.output_item.done response.reasoning_summary_part.added ' +
+  'response.function_call_arguments.delta response.completed response.failed function_call reasoning ' +
   'conversation.chat.completed conversation.chat.failed answer {} {"usage":{"input_count":1e9}}'
 
 const { value, record } = randomJson(NAMES, WORDS)

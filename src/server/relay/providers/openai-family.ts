@@ -27,6 +27,7 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   translations: '/v1/audio/translations',
   rerank: '/v1/rerank',
   responses: '/v1/responses',
+  compact: '/v1/responses/compact',
 }
 
 /**
@@ -49,7 +50,8 @@ const hasResponses = (type: number, model: string): boolean =>
 const plain: Provider = {
   dialect: 'openai',
   url({ type, baseUrl }, { task, model }) {
-    if (task === 'responses' && !hasResponses(type, model)) return null
+    const isResponse = task === 'responses' || task === 'compact'
+    if (isResponse && !hasResponses(type, model)) return null
     const path = PATHS[task]
     return path === undefined ? null : upstreamUrl(type, baseUrl, path, model)
   },

@@ -175,7 +175,6 @@ describe('what a provider has no word for is refused by its name, for nothing', 
   test.each([
     ['Ollama', { n: 2 }, 'n'],
     ['Ollama', { logprobs: true }, 'logprobs'],
-    ['Ollama', { tools: [TOOL], parallel_tool_calls: false }, 'parallel_tool_calls'],
     ['Ollama', { messages: seen }, 'messages[0].content[0]'],
     ['Ollama', { messages: heard }, 'messages[0].content[0]'],
     ['Cohere', { n: 2 }, 'n'],

@@ -1,6 +1,6 @@
 import { AppError } from '../../app-error.ts'
 import { planAttempt, type AttemptPlan, type PlannedCall } from '../attempt-plan.ts'
-import type { AttemptOutcome } from '../attempt.ts'
+import { liesElsewhere, type AttemptOutcome } from '../attempt.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
 import { lacksAddress } from './chat-only.ts'
 
@@ -10,21 +10,37 @@ interface Sent {
   plan: AttemptPlan
 }
 
+/** Sends a call as it is planned; a response in two ways, if it must be. */
+export function sendOrAsChat(
+  parts: RelayParts,
+  call: RelayCall,
+  sent: Sent,
+  send: (plan: AttemptPlan) => Promise<AttemptOutcome>,
+): Promise<AttemptOutcome> {
+  const { plan } = sent
+  return plan.task === 'responses' ? sendResponse(parts, call, sent, send) : send(plan)
+}
+
 /**
- * Sends a call of the Responses API, and once more as chat where the server has no address for it.
- * What cannot be said so (stored state among it, which may be what was not found) is left as it is.
+ * Sends a call by the Responses API, and once more where the server has no address for it, as chat,
+ * or where it cannot read a thought that came back converted, without that. What cannot be said so
+ * (stored state among it, which may be what was not found) is left as it is.
  */
-export async function sendOrAsChat(
+async function sendResponse(
   parts: RelayParts,
   call: RelayCall,
   { planned, charge, plan }: Sent,
   send: (plan: AttemptPlan) => Promise<AttemptOutcome>,
 ): Promise<AttemptOutcome> {
   const outcome = await send(plan)
-  if (plan.convert !== null || call.isGone || !lacksAddress(outcome)) return outcome
-  const asChat = planAttempt(parts, call, { ...planned, isChat: true }, charge)
-  if (asChat instanceof AppError) return outcome
-  const answered = await send(asChat)
-  if (answered.kind === 'answered') parts.chatOnly.add(charge.channel, planned.model)
+  if (call.isGone) return outcome
+  const isChat = lacksAddress(outcome)
+  const isForgetful =
+    plan.convert !== null && outcome.kind === 'failed' && liesElsewhere(outcome.error)
+  if (!isChat && !isForgetful) return outcome
+  const otherwise = planAttempt(parts, call, { ...planned, isChat, isForgetful }, charge)
+  if (otherwise instanceof AppError) return outcome
+  const answered = await send(otherwise)
+  if (isChat && answered.kind === 'answered') parts.chatOnly.add(charge.channel, planned.model)
   return answered
 }

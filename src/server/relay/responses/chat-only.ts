@@ -1,4 +1,4 @@
-import { saysModelMissing, type AttemptOutcome } from '../attempt.ts'
+import { liesElsewhere, saysModelMissing, type AttemptOutcome } from '../attempt.ts'
 import type { RelayError } from '../relay-error.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 
@@ -44,4 +44,5 @@ export function lacksAddress(outcome: AttemptOutcome): boolean {
   return error.status === 405 || error.status === 501 || isMissing(error)
 }
 
-const isMissing = (error: RelayError): boolean => error.status === 404 && !saysModelMissing(error)
+const isMissing = (error: RelayError): boolean =>
+  error.status === 404 && !saysModelMissing(error) && !liesElsewhere(error)

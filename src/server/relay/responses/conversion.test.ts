@@ -1,5 +1,8 @@
+import { createOpenAI } from '@ai-sdk/openai'
+import { generateText, type ModelMessage } from 'ai'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
+import { errorText } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import {
@@ -134,6 +137,28 @@ test.each<[object, object]>([
   ],
   [{ tool_choice: 'required' }, { toolChoice: { kind: 'required' } }],
   [{ parallel_tool_calls: false }, { parallelTools: false }],
+  [{ reasoning: { mode: 'standard', context: 'all_turns' } }, { thinking: null }],
+  [{ context_management: [] }, { messages: [{ role: 'user' }] }],
+  [
+    { tools: [{ type: 'function', name: 'f', defer_loading: false, allowed_callers: ['direct'] }] },
+    { tools: [{ name: 'f' }] },
+  ],
+  [
+    {
+      input: [
+        {
+          type: 'function_call',
+          call_id: 'c',
+          name: 'f',
+          arguments: '{}',
+          caller: { type: 'direct' },
+          namespace: null,
+        },
+        { type: 'function_call_output', call_id: 'c', name: 'f', output: 'x' },
+      ],
+    },
+    { messages: [{ parts: [{ id: 'c' }] }, { parts: [{ callId: 'c', name: 'f' }] }] },
+  ],
   [{ safety_identifier: 's', user: 'u' }, { userId: 's' }],
   [
     {
@@ -162,7 +187,8 @@ test.each<[object, string]>([
   [{ background: true }, 'background'],
   [{ conversation: 'conv_1' }, 'conversation'],
   [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
-  [{ context_management: [] }, 'context_management'],
+  [{ context_management: [{ type: 'compaction' }] }, 'context_management'],
+  [{ reasoning: { mode: 'pro' } }, 'reasoning.mode'],
   [{ truncation: 'auto' }, 'truncation'],
   [{ service_tier: 'flex' }, 'service_tier'],
   [{ top_logprobs: 3 }, 'top_logprobs'],
@@ -171,7 +197,6 @@ test.each<[object, string]>([
   [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
   [{ tools: [{ type: 'custom', name: 'x' }] }, 'tools[0].type'],
   [{ tool_choice: { type: 'mcp' } }, 'tool_choice'],
-  [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type'],
   [{ input: [{ role: 'critic', content: 'x' }] }, 'input[0].role'],
   [
     { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] },
@@ -196,9 +221,10 @@ test.each<[object, string]>([
 })
 
 test('what an upstream has no word for is refused by the name that this API knows', () => {
-  const request = asked({ text: { format: { type: 'json_object' } } })
-  expect(() => dialects.anthropic.writeRequest(request, to)).toThrow(
-    expect.objectContaining({ params: { field: 'text.format' } }),
+  const request = asked({ reasoning: { effort: 'high' } })
+  const toOld = { ...to, model: 'claude-3-5-haiku-latest' }
+  expect(() => dialects.anthropic.writeRequest(request, toOld)).toThrow(
+    expect.objectContaining({ params: { field: 'reasoning.effort' } }),
   )
 })
 
@@ -384,6 +410,24 @@ describe('over HTTP', () => {
     },
   )
 
+  test.each([14, 24])('a call as Codex makes it is answered: channel type %i', async (type) => {
+    const body = {
+      model: await aServed(type),
+      instructions: 'You are Codex.',
+      input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+      tools: [{ type: 'function', name: 'exec_command', strict: false, parameters: WEATHER }],
+      tool_choice: 'auto',
+      parallel_tool_calls: false,
+      reasoning: null,
+      store: false,
+      include: [],
+      prompt_cache_key: 'a-conversation',
+      client_metadata: { 'x-codex-installation-id': '1' },
+    }
+    const events = await stream(setup, client, body, { path })
+    expect(responsesSpeaker.streamed(events.text())).toMatchObject({ isComplete: true, error: '' })
+  })
+
   test.each([14, 24])('stored state is refused by name: channel type %i', async (type) => {
     const own = await aClient(setup)
     const model = await aServed(type)
@@ -400,6 +444,23 @@ describe('over HTTP', () => {
       })
     }
     await expectNothingCharged(setup, own)
+  })
+
+  test.each([14, 24])('items are sent, not referred to: channel type %i', async (type) => {
+    const model = createOpenAI({ apiKey: client.key, baseURL: `${setup.url}/v1` })(
+      await aServed(type),
+    )
+    const question: ModelMessage = { role: 'user', content: 'What is the answer?' }
+    const ask = (messages: ModelMessage[], openai = {}) =>
+      generateText({ model, messages, maxRetries: 0, providerOptions: { openai } })
+    const { response } = await ask([question])
+    const again = [question, ...response.messages, question]
+    const sentence = errorText('relay_items_not_kept', 'zh', { field: 'input[1]' })
+    await expect(ask(again)).rejects.toMatchObject({
+      statusCode: 400,
+      message: expect.stringContaining(sentence),
+    })
+    expect((await ask(again, { store: false })).text).toBe('The answer is forty-two.')
   })
 
   test('a channel that keeps responses is asked for what must be stored', async () => {

@@ -1,3 +1,4 @@
+import { AppError } from '../../app-error.ts'
 import type {
   AssistantPart,
   ChatRequest,
@@ -13,7 +14,13 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
-import { instruction, invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import {
+  instruction,
+  invalidField,
+  isAskedFor,
+  Members,
+  unsupportedField,
+} from '../canonical/reading.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import {
@@ -38,8 +45,7 @@ export function readResponsesRequest(body: JsonRecord): ChatRequest {
     spokenIn: 'responses',
     system: [...(instructions === null ? [] : [textPart(instructions)]), ...system],
     messages,
-    tools: request.objects('tools').map(readTool),
-    toolChoice: readToolChoice(request, namedFunction),
+    ...readToolChoice(request, request.objects('tools').map(readTool), namedFunction),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: request.count('max_output_tokens'),
@@ -65,7 +71,7 @@ const STATE = ['previous_response_id', 'conversation', 'prompt', 'context_manage
 
 function refuseState(request: Members): void {
   for (const name of STATE) {
-    if (request.any(name) !== null) throw unsupportedField(name)
+    if (isAskedFor(request.any(name))) throw unsupportedField(name)
   }
   for (const name of ['store', 'background']) {
     if (request.flag(name) === true) throw unsupportedField(name)
@@ -75,7 +81,9 @@ function refuseState(request: Members): void {
 /** What changes nothing about the answer, or says only what is the case anyway. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'metadata', 'max_tool_calls')
-  request.ignore('prompt_cache_key', 'prompt_cache_retention')
+  request.ignore('prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options')
+  // Codex names its installation with every call.
+  request.ignore('client_metadata')
   const ordinary: Record<string, readonly unknown[]> = {
     service_tier: ['auto', 'default'],
     truncation: ['disabled'],
@@ -102,7 +110,8 @@ function readInput(request: Members): { system: TextPart[]; messages: Message[] 
   const messages: Message[] = []
   for (const item of request.objects('input')) {
     const type = item.text('type') ?? 'message'
-    item.ignore('id', 'status', 'phase')
+    // Who calls: the model, or a program that it wrote elsewhere and that has run.
+    item.ignore('id', 'status', 'phase', 'caller')
     if (type === 'message') {
       const message = readMessage(item)
       if ('role' in message) messages.push(message)
@@ -135,6 +144,7 @@ function readMessage(item: Members): Message | { system: TextPart[] } {
 function readAssistantItem(item: Members, type: string): AssistantPart {
   if (type === 'function_call') return readCall(item)
   if (type === 'reasoning') return readReasoning(item)
+  if (type === 'item_reference') throw new AppError('relay_items_not_kept', { field: item.at })
   throw unsupportedField(item.place('type'))
 }
 
@@ -153,7 +163,7 @@ function readResult(item: Members): ToolResultPart {
   return {
     kind: 'toolResult',
     callId: item.textOrThrow('call_id'),
-    name: null,
+    name: item.text('name'),
     parts: readContent(item, 'output'),
     isError: false,
     cache: null,
@@ -188,6 +198,7 @@ function readContent(item: Members, name: string): Extract<UserPart, TextPart | 
 
 function readPart(part: Members): TextPart | MediaPart {
   const type = part.textOrThrow('type')
+  part.ignore('prompt_cache_breakpoint')
   const read = TEXTS.has(type) ? readText(part) : readMedia(part, type)
   part.done()
   return read
@@ -257,7 +268,10 @@ function readThinking(request: Members): Thinking | null {
   const reasoning = request.object('reasoning')
   if (reasoning === null) return null
   const asked = reasoning.text('effort')
-  reasoning.ignore('summary', 'generate_summary')
+  // Which thoughts of earlier turns are read is decided by what a channel can read.
+  reasoning.ignore('summary', 'generate_summary', 'context')
+  const mode = reasoning.text('mode') ?? 'standard'
+  if (mode !== 'standard') throw unsupportedField(reasoning.place('mode'))
   reasoning.done()
   return asked === null ? null : thinkingOfEffort(asked, 'reasoning.effort')
 }

@@ -43,3 +43,27 @@ test('a page that is opened, and words looked for in it, are no searches', () =>
     usage: { usage: { extras: { tools: { web_search: 1 } } } },
   })
 })
+
+test('a container is held back once, and one of a size that nobody knows as the dearest', () => {
+  const container = { type: 'auto', memory_limit: '128g' }
+  const tools = [
+    { type: 'code_interpreter', container },
+    { type: 'shell', environment: { type: 'container_auto' } },
+    { type: 'shell', environment: { type: 'local' } },
+    { type: 'web_search' },
+  ]
+  expect(figuresOf({ tools, max_tool_calls: 3 }).extras).toEqual({
+    tools: { code_interpreter_64g: 1, code_interpreter: 1, web_search: 3 },
+  })
+})
+
+test('a container of a stream that broke off costs what its size does', () => {
+  const tools = [{ type: 'shell', environment: { type: 'container_auto', memory_limit: '16g' } }]
+  const environment = { type: 'container_reference', container_id: 'cntr_1' }
+  const item = { type: 'shell_call', environment }
+  const stream = figuresOf({ tools }).metering?.('m').reading.follow(1000)
+  const data = Buffer.from(JSON.stringify({ type: 'response.output_item.done', item }))
+  const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
+  if (chunk !== undefined) stream?.see(chunk)
+  expect(stream?.extras).toEqual({ tools: { code_interpreter_16g: 1 } })
+})

@@ -1,7 +1,7 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText } from '../dialect/dialect.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
@@ -20,7 +20,14 @@ import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 import { responseAsEvents } from './as-events.ts'
 import { responseErrorPiece } from './client.ts'
+import {
+  containerPrices,
+  refuseLaterSizes,
+  usedContainer,
+  type ContainerPrices,
+} from './containers.ts'
 import type { EventNumbers } from './stream-writer.ts'
+import { textsOfEvent, textsOfResponses } from './texts.ts'
 
 /**
  * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
@@ -37,13 +44,32 @@ export interface SeenResponse {
   totalTokens: number
 }
 
-type OnResponse = (response: { id: string; totalTokens: number }) => void
+/** What the reading of an answer takes from its call. */
+interface ReadFor {
+  containers: ContainerPrices
+  onResponse: (response: { id: string; totalTokens: number }) => void
+}
 
 export function responseFigures(body: ScannedBody): RequestFigures | FieldProblem {
   refuseElsewhere(body)
-  if (memberRange(body, 'input') === null || memberValue(body, 'input') === null) {
-    return missing('input')
-  }
+  return isAbsent(body, 'input') ? missing('input') : figuresOf(body)
+}
+
+/** Nothing is kept of it that could be gone on from by its id. */
+export function compactionFigures(body: ScannedBody): RequestFigures | FieldProblem {
+  refuseElsewhere(body)
+  if (isAbsent(body, 'input') && isAbsent(body, 'previous_response_id')) return missing('input')
+  const figures = figuresOf(body)
+  if ('field' in figures) return figures
+  const { seen: _seen, ...others } = figures
+  return { ...others, isStream: false }
+}
+
+const isAbsent = (body: ScannedBody, name: string): boolean =>
+  memberRange(body, name) === null || memberValue(body, name) === null
+
+function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
+  refuseLaterSizes(body)
   const limit = { min: 0, max: TOKENS_MAX, otherwise: 0 }
   const maxTokens = countMember(body, 'max_output_tokens', limit)
   if (maxTokens === null) return invalid('max_output_tokens')
@@ -52,16 +78,21 @@ export function responseFigures(body: ScannedBody): RequestFigures | FieldProble
   const calls = countMember(body, 'max_tool_calls', { min: 0, max: TOOL_CALLS_MAX, otherwise: 1 })
   if (calls === null) return invalid('max_tool_calls')
   const seen: SeenResponse = { id: null, totalTokens: 0 }
+  const tools = arrayOr(memberValue(body, 'tools'))
+  const containers = containerPrices(tools)
   return {
     maxCompletionTokens: maxTokens === 0 ? null : maxTokens,
     isStream,
     wantsUsage: false,
-    extras: declaredTools(memberValue(body, 'tools'), calls),
+    extras: declaredTools(tools, { calls, containers }),
     // What is not stored cannot be gone on from.
     ...(memberValue(body, 'store') === false ? {} : { seen }),
     metering: () => ({
       estimate: null,
-      reading: responseReading((response) => Object.assign(seen, response)),
+      reading: responseReading({
+        containers,
+        onResponse: (response) => Object.assign(seen, response),
+      }),
     }),
   }
 }
@@ -78,28 +109,33 @@ function refuseElsewhere(body: ScannedBody): void {
 }
 
 /** Tools that the upstream runs itself, for holding back what they can cost. */
-function declaredTools(tools: unknown, calls: number): UsedExtras {
+function declaredTools(
+  tools: readonly unknown[],
+  { calls, containers }: { calls: number; containers: ContainerPrices },
+): UsedExtras {
   const counts: Record<string, number> = {}
-  for (const tool of arrayOr(tools)) {
+  for (const tool of tools) {
     const name = toolOfType(wordOf(recordOr(tool).type))
     if (name !== null) counts[name] = calls
   }
+  // A container is paid for once, however often it is used.
+  for (const name of containers.values()) counts[name] = (counts[name] ?? 0) + 1
   return Object.keys(counts).length === 0 ? {} : { tools: counts }
 }
 
 function toolOfType(type: string): string | null {
   if (type.startsWith('web_search_preview')) return 'web_search_preview'
   if (type.startsWith('web_search')) return 'web_search'
-  return ['file_search', 'code_interpreter', 'image_generation'].includes(type) ? type : null
+  return ['file_search', 'image_generation'].includes(type) ? type : null
 }
 
 /** A reading of its own for each call, because it remembers what it has seen. */
-function responseReading(onResponse: OnResponse): Metering['reading'] {
+function responseReading(call: ReadFor): Metering['reading'] {
   const numbers: EventNumbers = { next: 0 }
   return {
     ...dialects.openai,
-    look: (bytes, tokensMax) => look(bytes, tokensMax, onResponse),
-    textsOf: (answer) => arrayOr(answer.output).flatMap(textsOfItem),
+    look: (bytes, tokensMax) => look(bytes, tokensMax, call),
+    textsOf: textsOfResponses,
     follow(tokensMax) {
       const done: unknown[] = []
       numbers.next = 0
@@ -110,18 +146,18 @@ function responseReading(onResponse: OnResponse): Metering['reading'] {
           if (!isRecord(response) || !isRecord(response.usage)) return null
           const whole =
             arrayOr(response.output).length === 0 ? { ...response, output: done } : response
-          return usageOf(whole, tokensMax)
+          return usageOf(whole, tokensMax, call)
         },
         textsOf: textsOfEvent,
         extras() {
-          const tools = toolsRun({ output: done }, 0)
+          const tools = toolsRun({ output: done }, 0, call)
           return tools === null ? {} : { tools }
         },
         note({ type, item, response, sequence_number: number }) {
           // An error goes on in our words, under its number.
           if (Number.isSafeInteger(number) && type !== 'error') numbers.next = Number(number) + 1
           if (type === 'response.output_item.done') done.push(item)
-          if (isRecord(response)) tell(response, onResponse)
+          if (isRecord(response)) tell(response, call)
         },
       })
     },
@@ -131,14 +167,14 @@ function responseReading(onResponse: OnResponse): Metering['reading'] {
   }
 }
 
-function tell(response: JsonRecord, onResponse: OnResponse): void {
+function tell(response: JsonRecord, { onResponse }: ReadFor): void {
   const total = recordOr(response.usage).total_tokens
   if (typeof response.id !== 'string') return
   const isCount = typeof total === 'number' && Number.isInteger(total) && total >= 0
   onResponse({ id: response.id, totalTokens: isCount ? Math.min(total, TOKENS_MAX) : 0 })
 }
 
-function look(bytes: Buffer, tokensMax: number, onResponse: OnResponse): AnswerReading {
+function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
   const value = parseJson(bytes.toString('utf8'))
   if (!isRecord(value)) return { kind: 'malformed' }
   const hasUsage = isRecord(value.usage)
@@ -148,14 +184,14 @@ function look(bytes: Buffer, tokensMax: number, onResponse: OnResponse): AnswerR
     return { kind: 'error', error }
   }
   if (!Array.isArray(value.output)) return { kind: 'malformed' }
-  tell(value, onResponse)
-  return { kind: 'ok', usage: usageOf(value, tokensMax) }
+  tell(value, call)
+  return { kind: 'ok', usage: usageOf(value, tokensMax, call) }
 }
 
 /** Tokens, and the tools that were run: what is only declared costs nothing. */
-function usageOf(response: JsonRecord, tokensMax: number): UsageReading {
+function usageOf(response: JsonRecord, tokensMax: number, call: ReadFor): UsageReading {
   const reading = readUsage(response.usage, tokensMax)
-  const tools = toolsRun(response, reading.usage?.reasoningTokens ?? 0)
+  const tools = toolsRun(response, reading.usage?.reasoningTokens ?? 0, call)
   if (reading.usage === null || tools === null)
     return reading.usage === null ? blank(reading) : reading
   return { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, tools } } }
@@ -167,24 +203,29 @@ const blank = (reading: UsageReading): UsageReading =>
 const ITEMS: ReadonlyMap<unknown, string> = new Map([
   ['web_search_call', 'web_search'],
   ['file_search_call', 'file_search'],
-  ['code_interpreter_call', 'code_interpreter'],
   ['image_generation_call', 'image_generation'],
 ])
 
-/** Calls by tool; null: none was run. A container is paid for once, however often it is used. */
-function toolsRun(response: JsonRecord, reasoningTokens: number): Record<string, number> | null {
+/** Calls by tool; null: none was run. */
+function toolsRun(
+  response: JsonRecord,
+  reasoningTokens: number,
+  { containers }: ReadFor,
+): Record<string, number> | null {
   const isPreview = arrayOr(response.tools).some((tool) =>
     wordOf(recordOr(tool).type).startsWith('web_search_preview'),
   )
   const counts: Record<string, number> = {}
-  const containers = new Set<unknown>()
+  const paid = new Set<unknown>()
   for (const sent of arrayOr(response.output)) {
     const item = recordOr(sent)
-    const tool = ITEMS.get(item.type)
-    if (tool === undefined || item.status === 'failed' || isLook(item)) continue
-    if (tool === 'code_interpreter' && item.container_id !== undefined) {
-      if (containers.has(item.container_id)) continue
-      containers.add(item.container_id)
+    if (item.status === 'failed' || isLook(item)) continue
+    const container = usedContainer(item, containers)
+    const tool = container?.name ?? ITEMS.get(item.type)
+    if (tool === undefined) continue
+    if (container?.id !== undefined) {
+      if (paid.has(container.id)) continue
+      paid.add(container.id)
     }
     // The older search is dearer, but not with models that reason.
     const name =
@@ -200,29 +241,3 @@ function toolsRun(response: JsonRecord, reasoningTokens: number): Record<string,
  */
 const isLook = ({ action }: JsonRecord): boolean =>
   ['open_page', 'find_in_page', 'find'].includes(wordOf(recordOr(action).type))
-
-const DELTAS: ReadonlySet<unknown> = new Set([
-  'response.output_text.delta',
-  'response.refusal.delta',
-  'response.function_call_arguments.delta',
-  'response.custom_tool_call_input.delta',
-  'response.reasoning_text.delta',
-  'response.reasoning_summary_text.delta',
-  'response.code_interpreter_call_code.delta',
-])
-const LANES_MAX = 4096
-
-function textsOfEvent({ type, delta, output_index: index }: JsonRecord): DeltaText[] {
-  if (!DELTAS.has(type) || typeof delta !== 'string' || delta === '') return []
-  const isLane = typeof index === 'number' && Number.isInteger(index) && index >= 0
-  return [{ lane: isLane ? Math.min(index, LANES_MAX) : 0, text: delta }]
-}
-
-function textsOfItem(sent: unknown, lane: number): DeltaText[] {
-  const item = recordOr(sent)
-  const parts = [...arrayOr(item.content), ...arrayOr(item.summary)].map(recordOr)
-  const texts = parts.flatMap((part) => [part.text, part.refusal])
-  return [...texts, item.name, item.arguments, item.input, item.code].flatMap((text) =>
-    typeof text === 'string' && text !== '' ? [{ lane, text }] : [],
-  )
-}

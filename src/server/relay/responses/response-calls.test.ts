@@ -16,6 +16,7 @@ import {
   openCall,
   post,
   requestIdOf,
+  startScriptedUpstream,
   stream,
   type RelayClient,
   type RelaySetup,
@@ -24,6 +25,7 @@ import { useRelay } from '../../test/use-relay.ts'
 import { deleteExpiredResponses } from './response-store.ts'
 
 const path = '/v1/responses'
+const BIG_SHELL = { type: 'shell', environment: { type: 'container_auto', memory_limit: '64g' } }
 
 forEachDatabase('the Responses API', (open) => {
   let setup: RelaySetup
@@ -103,6 +105,74 @@ forEachDatabase('the Responses API', (open) => {
     expect(detail.usage_source).toBe('counted')
     expect(quota).toBeGreaterThan(5000)
     expect(quota).toBeLessThan(5100)
+  })
+
+  test('a container costs what its size does, once, whichever tools run in it', async () => {
+    const ran = (container_id: string) => [
+      { type: 'code_interpreter_call', status: 'completed', container_id },
+      { type: 'shell_call', environment: { type: 'container_reference', container_id } },
+    ]
+    const output = [
+      ...ran('cntr_1'),
+      ...ran('cntr_1'),
+      { type: 'shell_call', environment: { type: 'container_reference', container_id: 'cntr_2' } },
+      { type: 'shell_call', environment: { type: 'local' } },
+    ]
+    const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+    const response = { id: 'resp_1', object: 'response', status: 'completed', output, usage }
+    const upstream = await startScriptedUpstream((_request, answer) => {
+      answer.setHeader('content-type', 'application/json')
+      answer.end(JSON.stringify(response))
+    })
+    const model = aModel()
+    await aRoute(setup, model, { base_url: upstream.url })
+    const environment = { type: 'container_auto', memory_limit: '4g' }
+    const tools = [
+      { type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } },
+      { type: 'shell', environment },
+    ]
+    const poor = await aClient(setup, { quota: 1_000_000 })
+    expect((await ask({ model, tools }, poor)).status).toBe(403)
+    const { quota, detail } = await bookedCall(setup, requestIdOf(await ask({ model, tools })))
+    expect(detail.lines).toContainEqual({
+      kind: 'tool',
+      name: 'code_interpreter_64g',
+      count: 1,
+      ratios: ['1920', '500000'],
+      per: 1000,
+    })
+    expect(quota).toBe(5 + 960_000 + 60_000)
+    await upstream.close()
+  })
+
+  test('a conversation is made shorter where responses are made, for what that used', async () => {
+    const usage = { input_tokens: 7, output_tokens: 4, total_tokens: 11 }
+    const output = [{ type: 'compaction', encrypted_content: 'sealed' }]
+    const compaction = { id: 'resp_c', object: 'response.compaction', output, usage }
+    const asked: (string | undefined)[] = []
+    const upstream = await startScriptedUpstream((request, answer) => {
+      asked.push(request.url)
+      answer.setHeader('content-type', 'application/json')
+      answer.end(JSON.stringify(compaction))
+    })
+    const model = aModel()
+    await aRoute(setup, model, { base_url: upstream.url })
+    const compact = (body: Record<string, unknown>) =>
+      post(setup, client, body, { path: `${path}/compact` })
+    const answer = await compact({ model, input: [{ role: 'user', content: 'Hello' }] })
+    expect(answer.json).toEqual(compaction)
+    expect(asked).toEqual(['/v1/responses/compact'])
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(11)
+    const unknown = await compact({ model, previous_response_id: 'resp_of_another' })
+    expect([unknown.status, unknown.json.error]).toMatchObject([
+      404,
+      { code: 'response_not_found' },
+    ])
+    expect((await compact({ model })).status).toBe(400)
+    const elsewhere = aModel()
+    await aRoute(setup, elsewhere, { type: 14 })
+    expect((await compact({ model: elsewhere, input: 'Hello' })).status).toBe(501)
+    await upstream.close()
   })
 
   test('an answer without usage is counted here', async () => {
@@ -308,6 +378,12 @@ forEachDatabase('the Responses API', (open) => {
       'unsupported_parameter',
     ],
     [{ prompt: { id: 'pmpt_1' } }, 'relay_field_unsupported', 'prompt', 'unsupported_parameter'],
+    [
+      { input: [{ type: 'additional_tools', tools: [BIG_SHELL] }] },
+      'relay_field_other_price',
+      'input[0].tools[0].environment.memory_limit',
+      'unsupported_parameter',
+    ],
   ] as const)('refuses what it cannot answer for: %j', async (body, code, field, wireCode) => {
     const model = await aServedModel(setup)
     expectRefusal(await ask({ model, ...body }), { code, status: 400, params: { field }, wireCode })

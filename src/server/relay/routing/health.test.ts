@@ -10,6 +10,7 @@ import {
   stream,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import type { TestAnswer } from '../../test/test-app.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 import { FAILURES_TO_OPEN } from './circuit.ts'
 
@@ -46,6 +47,22 @@ forEachDatabase('calls keep away from channels in trouble', (open) => {
     setup.clock.lapseSeconds(60)
     expect((await ask()).status).toBe(200)
     expect(addressesSeen()).toEqual(['~fail-429-retry-60', 'v1'])
+  })
+
+  test('nor one of Gemini, which names it in its words', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { words: 'fail-429-retry-60', type: 24 })
+    const client = await aClient(setup)
+    const ask = (): Promise<TestAnswer> => {
+      const body = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
+      return post(setup, client, body, { path: `/v1beta/models/${model}:generateContent` })
+    }
+    setup.upstream.seen()
+    const told = await ask()
+    expect(told.headers['retry-after']).toBe('60')
+    expect(told.json).toMatchObject({ error: { code: 429, details: [{ retryDelay: '60s' }] } })
+    expect((await ask()).status).toBe(429)
+    expect(addressesSeen()).toEqual(['~fail-429-retry-60'])
   })
 
   // Each call that fails all the same has found out about one more of the four, the first of two.

@@ -1,4 +1,4 @@
-import type { FailureCause } from '../attempt.ts'
+import { liesElsewhere, type FailureCause } from '../attempt.ts'
 import type { RelayError } from '../relay-error.ts'
 import { Circuit } from './circuit.ts'
 import type { RoutableChannel } from './choose-channel.ts'
@@ -34,6 +34,8 @@ export type AttemptResult =
   | { kind: 'broken' }
   /** Nothing was learnt: the client left, or we ended it. */
   | { kind: 'unknown' }
+
+type Failure = Extract<AttemptResult, { kind: 'failed' }>
 
 /** Troubles that are kept; the oldest go first. */
 const TROUBLES_MAX = 10_000
@@ -84,7 +86,7 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   function noteFailure(
     [whole, ofModel]: readonly [string, string],
     beganMs: number,
-    { cause, error }: Extract<AttemptResult, { kind: 'failed' }>,
+    { cause, error }: Failure,
   ): void {
     const nowMs = clock.monotonicMs()
     const seconds = retryAfterSeconds(error.retryAfter, clock.nowMs())
@@ -129,7 +131,7 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
       const keys = [channelKey(channel), modelKey(channel, model)] as const
       if (circuits.size > 0) for (const key of keys) circuits.get(key)?.begin(beganMs)
       return (result) => {
-        if (result.kind === 'failed' && result.cause !== 'ended' && result.mayRetry) {
+        if (result.kind === 'failed' && isTrouble(result)) {
           noteFailure(keys, beganMs, result)
           return
         }
@@ -147,6 +149,9 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
     },
   }
 }
+
+const isTrouble = ({ cause, error, mayRetry }: Failure): boolean =>
+  cause !== 'ended' && mayRetry && !liesElsewhere(error)
 
 const isEnded = ({ cause }: { cause: FailureCause }): boolean => cause === 'ended'
 

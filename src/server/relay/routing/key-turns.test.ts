@@ -67,9 +67,18 @@ test('where all are set aside they are used, once in a call', () => {
 describe('a call that failed goes on with another key', () => {
   const made = channel([null, null, out(NOW + 9)])
   const [first, second] = made.keyed
-  const may = (status: number, one = first, used = made.keyed.slice(0, 1), tiers = [[made]]) =>
-    one !== undefined &&
-    mayUseOtherKey(one, { error: { status } }, { tiers, tried: new Set([made.id]), used })
+  const failed = (status: number, code = '') => ({ error: { status, code, message: '' } })
+  const soFar = (used = made.keyed.slice(0, 1), tiers = [[made]]) => ({
+    tiers,
+    tried: new Set([made.id]),
+    used,
+  })
+  const may = (
+    status: number,
+    one = first,
+    used?: RoutableChannel[],
+    tiers?: RoutableChannel[][],
+  ) => one !== undefined && mayUseOtherKey(one, failed(status), soFar(used, tiers))
 
   test.each([
     [401, true],
@@ -80,6 +89,12 @@ describe('a call that failed goes on with another key', () => {
     [500, false],
   ])('after %i: %s', (status, expected) => {
     expect(may(status)).toBe(expected)
+  })
+
+  test('where it refers to what lies with another account', () => {
+    const code = 'invalid_encrypted_content'
+    expect(first && mayUseOtherKey(first, failed(400, code), soFar())).toBe(true)
+    expect(may(400)).toBe(false)
   })
 
   test('not when none is left, nor of a channel with one', () => {

@@ -1,3 +1,4 @@
+import { liesElsewhere } from '../attempt.ts'
 import type { RelayError } from '../relay-error.ts'
 import type { RoutableChannel, Tiers } from './choose-channel.ts'
 
@@ -112,10 +113,10 @@ const KEYS_AT_ONCE = 2
  */
 export function mayUseOtherKey(
   { id, keyId }: RoutableChannel,
-  { error }: { error: Pick<RelayError, 'status'> },
+  { error }: { error: Pick<RelayError, 'status' | 'code' | 'message'> },
   { tiers, tried, used = [] }: AttemptsSoFar,
 ): boolean {
-  if (keyId === '' || !OF_KEY.has(error.status)) return false
+  if (keyId === '' || !(OF_KEY.has(error.status) || liesElsewhere(error))) return false
   const channels = tiers.flat()
   const channel = channels.find((one) => one.id === id)
   const isLeft = channel?.keyed.some((one) => one.pause === null && !isUsed(used, one))

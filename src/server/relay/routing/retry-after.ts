@@ -1,3 +1,5 @@
+import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
+
 /** Longest that an upstream is believed. */
 export const RETRY_AFTER_SECONDS_MAX = 3600
 
@@ -12,4 +14,29 @@ export function retryAfterSeconds(header: string | undefined, nowMs: number): nu
     ? Math.ceil(Number(text))
     : Math.ceil((Date.parse(text) - nowMs) / 1000)
   return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), RETRY_AFTER_SECONDS_MAX) : 0
+}
+
+/**
+ * What an answer's headers ask for, as a `Retry-After`. Source of the other one: OpenAI's SDK,
+ * which hears both.
+ */
+export function retryAfterOf(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): string | undefined {
+  const { 'retry-after': named, 'retry-after-ms': exact } = headers
+  if (typeof named === 'string') return named
+  if (typeof exact !== 'string' || !/^\d{1,13}(?:\.\d+)?$/.test(exact)) return undefined
+  return String(Math.ceil(Number(exact) / 1000))
+}
+
+/**
+ * The same in an error's details, where Gemini says it and nowhere else. Sources: Google's API
+ * design guide, "RetryInfo"; Protocol Buffers, "JSON Mapping" of `Duration`.
+ */
+export function retryDelayOf(details: unknown): string | undefined {
+  const info = arrayOr(details)
+    .map(recordOr)
+    .find((detail) => wordOf(detail['@type']).endsWith('google.rpc.RetryInfo'))
+  const [, seconds] = /^(\d{1,10}(?:\.\d{1,9})?)s$/.exec(wordOf(info?.retryDelay)) ?? []
+  return seconds === undefined ? undefined : String(Math.ceil(Number(seconds)))
 }

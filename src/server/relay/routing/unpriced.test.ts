@@ -101,11 +101,27 @@ test.each<[SurfaceName, Json, string]>([
   await expectRefusedField(await asked(surface, () => members), 'relay_field_other_price', field)
 })
 
+test.each([1, 14, 24])(
+  'a conversation that the provider would hold is refused, of type %i, so that its client knows',
+  async (type) => {
+    for (const thread of [{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }]) {
+      const model = aModel()
+      await aRoute(setup, model, { type })
+      const body = { model, ...surfaces.messages.body, thread }
+      const answer = await post(setup, client, body, { path: surfaces.messages.path })
+      await expectRefusedField(answer, 'relay_field_unsupported', 'thread')
+      const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+      expect(answer.json).toMatchObject({ error: { type: 'invalid_request_error', details } })
+    }
+  },
+)
+
 test.each<[SurfaceName, string, (model: string) => Json]>([
   ['chat', 'an ordinary tier', () => ({ service_tier: 'default', models: null })],
   ['chat', 'itself as a substitute', (model) => ({ models: [model] })],
   ['responses', 'a picture tool', () => ({ tools: [{ type: 'image_generation', model: 'x' }] })],
   ['messages', 'ordinary words', () => ({ service_tier: 'standard_only', speed: 'standard' })],
+  ['messages', 'no conversation held', () => ({ thread: null })],
   ['messages', 'an ordinary place', () => ({ inference_geo: 'global', fallbacks: null })],
   ['messages', 'itself as an advisor', (model) => ({ tools: [advisor(model)] })],
   ['gemini', 'an ordinary tier', () => ({ serviceTier: 'STANDARD' })],

@@ -1,18 +1,20 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
+import { unsupportedField } from '../canonical/reading.ts'
 import type { Surface } from '../dialect/surfaces.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
 
 /**
  * Refuses what would make a call cost something that its price does not cover: a second model,
- * which the token was not asked about and nobody has priced, and other tiers of the same model.
- * Converted calls could not say it either.
+ * which the token was not asked about and nobody has priced, other tiers of the same model, and
+ * conversations that the provider holds. Converted calls could not say it either.
  */
 export function refuseUnpriced({ asked, body, model }: AskedCall): void {
   const { task, dialect } = asked.surface
   if (!PRICED_BY_TOKENS.has(task)) return
   refuseOtherTiers(body)
+  if (dialect === 'anthropic') refuseThread(body)
   for (const { field, name } of namedModels(body, dialect)) {
     if (name !== model) throw refusal('relay_field_other_model', field)
   }
@@ -25,7 +27,12 @@ interface AskedCall {
   model: string
 }
 
-const PRICED_BY_TOKENS: ReadonlySet<string> = new Set(['chat', 'completions', 'responses'])
+const PRICED_BY_TOKENS: ReadonlySet<string> = new Set([
+  'chat',
+  'completions',
+  'responses',
+  'compact',
+])
 
 /** Characters of a place that a refusal repeats. */
 const PLACE_MAX = 128
@@ -52,6 +59,18 @@ function refuseOtherTiers(body: ScannedBody): void {
     const word = typeof value === 'string' ? value.toLowerCase() : value
     if (value !== null && !values.includes(word)) throw refusal('relay_field_other_price', field)
   }
+}
+
+/**
+ * A conversation that the provider holds is paid for again with every turn, belongs to whoever
+ * knows its id, and lies with one account; nothing here knows any of it. Anthropic's SDK, whose
+ * tool runner asks for one, sends the whole conversation instead when it hears this code. Source:
+ * its `ThreadState`.
+ */
+function refuseThread(body: ScannedBody): void {
+  if ((memberValue(body, 'thread') ?? null) === null) return
+  const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+  throw unsupportedField('thread').with({ details })
 }
 
 interface NamedModel {

@@ -68,9 +68,6 @@ function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
   if (!isSayable && !(kind === 'effort' && THINKS_BY_WORD.test(model))) {
     throw cannotSay(request, 'thinking')
   }
-  if (request.tools.length > 0 && request.parallelTools === false) {
-    throw cannotSay(request, 'parallelTools')
-  }
 }
 
 const hasText = ({ text }: { text: string }): boolean => text.trim() !== ''

@@ -56,8 +56,6 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   if ((request.presencePenalty ?? 0) < 0) throw cannotSay(request, 'presencePenalty')
   if ((request.frequencyPenalty ?? 0) < 0) throw cannotSay(request, 'frequencyPenalty')
-  if (request.tools.length === 0) return
-  if (request.parallelTools === false) throw cannotSay(request, 'parallelTools')
 }
 
 function formatOf({ output }: ChatRequest): JsonRecord | null {

@@ -53,7 +53,6 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.tools.length === 0) return
-  if (request.parallelTools === false) throw cannotSay(request, 'parallelTools')
   const kind = request.toolChoice?.kind ?? 'auto'
   if (kind === 'required' || kind === 'tool') throw cannotSay(request, 'toolChoice')
 }

@@ -145,7 +145,6 @@ describe('a request', () => {
     ['presence_penalty', { presence_penalty: 1 }],
     ['frequency_penalty', { frequency_penalty: -1 }],
     ['response_format', { response_format: { type: 'json_object' } }],
-    ['parallel_tool_calls', { tools: [tool('f')], parallel_tool_calls: false }],
     ['tool_choice', { tools: [tool('f'), tool('g')], tool_choice: 'required' }],
     [
       'messages[0].content[0]',

@@ -48,9 +48,6 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
   const { seed } = request
   if (seed !== null && (seed < 1 || seed > SEED_MAX)) throw cannotSay(request, 'seed')
-  if (request.tools.length > 0 && request.parallelTools === false) {
-    throw cannotSay(request, 'parallelTools')
-  }
 }
 
 /** One certain tool can be demanded, and by it "any" where there is only one. */

@@ -1,0 +1,40 @@
+import type { ChatRequest } from '../../canonical/chat-request.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+
+/** OpenAI's own models, which refuse what their API does not name; those it gave away run anywhere. */
+export const OWN_MODEL = /^(?:gpt-(?!oss)|o\d|chatgpt-)/
+
+/**
+ * Models of OpenAI that think before they answer. While they do they refuse every figure for
+ * sampling: "Only the default (1) value is supported". Sources: OpenAI's guides "Reasoning models"
+ * and, for each model from 5.1 on, "Parameter compatibility"; what the models were seen to answer
+ * where nobody told them how much to think (UKGovernmentBEIS/inspect_ai#5242).
+ */
+const THINKS = /^(?:o\d|gpt-(?:5(?!-chat)|[6-9]))/
+/** They cannot be told not to. */
+const ALWAYS_THINKS = /^(?:o\d|gpt-5(?![.\d])|gpt-[\d.]+-(?:codex|chat|pro))/
+/** They do only when told to; later ones unless told not to. */
+const THINKS_WHEN_TOLD = /^gpt-5\.[1-4](?!\d)/
+
+function isThinking(model: string, effort: string | null): boolean {
+  if (!THINKS.test(model)) return false
+  if (ALWAYS_THINKS.test(model)) return true
+  return effort === null ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
+}
+
+/** The figures for sampling that a model takes; `effort`: what it is told to think, null: nothing. */
+export function openaiSampling(
+  request: ChatRequest,
+  model: string,
+  effort: string | null,
+): JsonRecord {
+  if (isThinking(model, effort)) return {}
+  return present({
+    temperature: request.temperature,
+    top_p: request.topP,
+    // OpenAI has no such figure, and its own models refuse it.
+    top_k: OWN_MODEL.test(model) ? null : request.topK,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
+  })
+}

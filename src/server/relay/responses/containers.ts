@@ -1,0 +1,90 @@
+import { AppError } from '../../app-error.ts'
+import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
+
+/**
+ * Containers that tools of the Responses API run in, sold by their memory. Sources: OpenAI's price
+ * list, "Containers (Hosted Shell and Code Interpreter)", and API reference, `ContainerAuto` and
+ * `CodeInterpreterToolAuto`.
+ */
+
+/** The name that the smallest is priced under; larger ones have theirs behind it. */
+const SMALLEST = 'code_interpreter'
+const LARGER = ['4g', '16g', '64g']
+
+/** Types of tools that have a container → the name that it is priced under. */
+export type ContainerPrices = ReadonlyMap<string, string>
+
+/** Of several tools of one type the dearest. */
+export function containerPrices(tools: readonly unknown[]): ContainerPrices {
+  const sizes = new Map<string, number>()
+  for (const sent of tools) {
+    const tool = recordOr(sent)
+    const container = containerOf(tool)
+    if (container === null) continue
+    const type = wordOf(tool.type)
+    sizes.set(type, Math.max(sizes.get(type) ?? 0, sizeOf(container)))
+  }
+  return new Map([...sizes].map(([type, size]) => [type, nameOf(size)]))
+}
+
+const nameOf = (size: number): string =>
+  size === 0 ? SMALLEST : `${SMALLEST}_${LARGER[size - 1] ?? ''}`
+
+/** What a tool says of its container; null: it has none. A shell may run with the client. */
+function containerOf({ type, container, environment }: JsonRecord): JsonRecord | null {
+  if (type === 'code_interpreter') return recordOr(container)
+  const isHosted = type === 'shell' && isContainer(environment)
+  return isHosted ? recordOr(environment) : null
+}
+
+const isContainer = (environment: unknown): boolean =>
+  wordOf(recordOr(environment).type).startsWith('container')
+
+/** The place among the sizes; one that nobody knows counts as the dearest. */
+function sizeOf({ memory_limit: limit }: JsonRecord): number {
+  if ((limit ?? null) === null || limit === '1g') return 0
+  const place = LARGER.indexOf(wordOf(limit))
+  return place < 0 ? LARGER.length : place + 1
+}
+
+/** A container that an answer's item ran in. */
+interface UsedContainer {
+  /** The name that it is priced under. */
+  name: string
+  /** Undefined: the item does not say. */
+  id: unknown
+}
+
+/** Null: the item ran in none. Of one that the call has not declared nobody knows the size. */
+export function usedContainer(item: JsonRecord, prices: ContainerPrices): UsedContainer | null {
+  const { type, container_id: id, environment } = item
+  if (type === 'code_interpreter_call') {
+    return { name: prices.get('code_interpreter') ?? SMALLEST, id }
+  }
+  if (type !== 'shell_call' || !isContainer(environment)) return null
+  return { name: prices.get('shell') ?? SMALLEST, id: recordOr(environment).container_id }
+}
+
+/** The word, or an escape that could hide it. */
+const SIZE_SIGNS = ['memory_limit', '\\u00']
+
+/**
+ * Tools can also stand among the messages, and go on from there to later calls, which do not say
+ * what they cost. Source: OpenAI's API reference, `additional_tools` and `tool_search_output`.
+ */
+export function refuseLaterSizes(body: ScannedBody): void {
+  const bytes = memberBytes(body, 'input')
+  if (bytes === null || !SIZE_SIGNS.some((sign) => bytes.includes(sign))) return
+  arrayOr(memberValue(body, 'input')).forEach((item, at) => {
+    arrayOr(recordOr(item).tools)
+      .map(recordOr)
+      .forEach((tool, place) => {
+        const container = containerOf(tool)
+        if (container === null || sizeOf(container) === 0) return
+        const where = tool.type === 'shell' ? 'environment' : 'container'
+        const field = `input[${at}].tools[${place}].${where}.memory_limit`
+        throw new AppError('relay_field_other_price', { field })
+      })
+  })
+}

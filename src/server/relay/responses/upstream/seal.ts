@@ -1,0 +1,26 @@
+import type { Signature } from '../../canonical/chat-request.ts'
+import { ownSignature } from '../../canonical/signature.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { textOr } from '../../providers/members.ts'
+
+/**
+ * A thought that OpenAI has sealed, and keeps no copy of: its name and its bytes, both of which it
+ * wants back. Source: OpenAI's guide "Reasoning models", "Encrypted reasoning items".
+ */
+export function sealOf({ id, encrypted_content: sealed }: JsonRecord): Signature | null {
+  const bytes = textOr(sealed)
+  return bytes === '' ? null : { by: 'openai', value: `${textOr(id)} ${bytes}` }
+}
+
+/** The thought as an item of a request; null: another provider has sealed it, or nobody. */
+export function sealedItem(signature: Signature | null, text: string): JsonRecord | null {
+  const value = ownSignature(signature, 'openai')
+  if (value === null) return null
+  const at = value.indexOf(' ')
+  return {
+    type: 'reasoning',
+    ...(at > 0 ? { id: value.slice(0, at) } : {}),
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    encrypted_content: value.slice(at + 1),
+  }
+}

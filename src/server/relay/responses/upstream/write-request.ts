@@ -1,0 +1,193 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  TextPart,
+  Tool,
+  ToolResultPart,
+  UserPart,
+} from '../../canonical/chat-request.ts'
+import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { plainName } from '../../canonical/plain-name.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { turnsOf } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { openaiEffort } from '../../openai/thinking/efforts.ts'
+import { openaiSampling } from '../../openai/thinking/sampling.ts'
+import { shortId } from '../../openai/write-request.ts'
+import { resultText } from '../../providers/members.ts'
+import { sealedItem } from './seal.ts'
+
+/** The least limit that is taken. */
+const OUTPUT_TOKENS_MIN = 16
+
+/**
+ * The request as OpenAI's Responses API takes it. Source: OpenAI's API reference, "Create a model
+ * response". Nothing is kept there: thoughts come sealed, and go back with the conversation.
+ */
+export function writeResponsesRequest(request: ChatRequest, to: Target): JsonRecord {
+  const effort = openaiEffort(request, to.model)
+  refuseTheUnsayable(request)
+  const { maxCompletionTokens: limit, userId } = request
+  return {
+    model: to.model,
+    ...instructionsOf(request),
+    input: turnsOf(request.messages).flatMap(writeTurn),
+    ...toolsOf(request),
+    ...samplingOf(request, to, effort),
+    ...present({
+      max_output_tokens: limit === null ? null : Math.max(limit, OUTPUT_TOKENS_MIN),
+      reasoning: reasoningOf(request, effort),
+      text: formatOf(request),
+      user: userId === null ? null : shortId(userId),
+    }),
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    ...(to.isStream ? { stream: true } : {}),
+  }
+}
+
+/** What the API has no word for. */
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.stop.length > 0) throw cannotSay(request, 'stop')
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.seed !== null) throw cannotSay(request, 'seed')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+}
+
+/** Penalties have no word either, which matters where there is sampling to steer. */
+function samplingOf(request: ChatRequest, { model }: Target, effort: string | null): JsonRecord {
+  const sampling = openaiSampling(request, model, effort)
+  const { presence_penalty: presence, frequency_penalty: frequency, ...sayable } = sampling
+  if (presence) throw cannotSay(request, 'presencePenalty')
+  if (frequency) throw cannotSay(request, 'frequencyPenalty')
+  return sayable
+}
+
+function instructionsOf({ system }: ChatRequest): JsonRecord {
+  if (system.length === 0) return {}
+  return { instructions: system.map(({ text }) => text).join('\n\n') }
+}
+
+/** Who asks for thoughts wants to see them, and gets what the API shows: a summary. */
+function reasoningOf({ thinking }: ChatRequest, effort: string | null): JsonRecord | null {
+  if (thinking === null) return null
+  return thinking.kind === 'off' ? { effort } : present({ effort, summary: 'auto' })
+}
+
+function formatOf({ output }: ChatRequest): JsonRecord | null {
+  if (output === null) return null
+  if (output.kind === 'json') return { format: { type: 'json_object' } }
+  const { name, description, schema, isStrict } = output
+  return {
+    format: {
+      type: 'json_schema',
+      name,
+      ...present({ description }),
+      schema,
+      strict: isStrict ?? false,
+    },
+  }
+}
+
+function toolsOf({ tools, toolChoice, parallelTools }: ChatRequest): JsonRecord {
+  if (tools.length === 0) return {}
+  const choice =
+    toolChoice?.kind === 'tool'
+      ? { type: 'function', name: plainName(toolChoice.name) }
+      : (toolChoice?.kind ?? null)
+  return {
+    tools: tools.map(writeTool),
+    ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
+  }
+}
+
+/** Left unsaid, a schema would be taken for a strict one, and its optional members demanded. */
+const writeTool = ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
+  type: 'function',
+  name: plainName(name),
+  ...present({ description }),
+  parameters: schema ?? { type: 'object', properties: {} },
+  strict: isStrict ?? false,
+})
+
+const writeTurn = (turn: Message): JsonRecord[] =>
+  turn.role === 'user' ? writeUser(turn.parts) : writeAssistant(turn.parts)
+
+/** Each result of a tool is an item of its own; what else the user says is one. */
+function writeUser(parts: readonly UserPart[]): JsonRecord[] {
+  const results = parts.filter((part) => part.kind === 'toolResult')
+  const said = parts.filter((part) => part.kind !== 'toolResult')
+  return [
+    ...results.map(writeResult),
+    ...(said.length === 0 ? [] : [{ type: 'message', role: 'user', content: contentOf(said) }]),
+  ]
+}
+
+function writeResult(result: ToolResultPart): JsonRecord {
+  const { callId, parts, isError } = result
+  const hasMedia = parts.some(({ kind }) => kind === 'media')
+  const said = isError ? [{ type: 'input_text', text: 'Error:' }] : []
+  const output = hasMedia ? [...said, ...parts.map(writePart)] : resultText(result)
+  return { type: 'function_call_output', call_id: callId, output }
+}
+
+function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecord[] {
+  const [first] = parts
+  return parts.length === 1 && first?.kind === 'text' ? first.text : parts.map(writePart)
+}
+
+const writePart = (part: TextPart | MediaPart): JsonRecord =>
+  part.kind === 'text' ? { type: 'input_text', text: part.text } : writeMedia(part)
+
+/** Pictures and PDF, as data or by their addresses; recordings are nothing for it. */
+function writeMedia({ at, source, detail, title }: MediaPart): JsonRecord {
+  if (source.from === 'text') return { type: 'input_text', text: source.text }
+  const family = mediaFamily(source)
+  if (family === 'image') {
+    const url = source.from === 'url' ? source.url : dataUrl(source)
+    return { type: 'input_image', image_url: url, ...present({ detail }) }
+  }
+  if (family !== 'document') throw unsupportedField(at)
+  if (source.from === 'url') return { type: 'input_file', file_url: source.url }
+  if (source.mimeType !== 'application/pdf') throw unsupportedField(at)
+  return { type: 'input_file', filename: title ?? 'document.pdf', file_data: dataUrl(source) }
+}
+
+/** A thought is refused where nothing follows that came of it. */
+function writeAssistant(parts: readonly AssistantPart[]): JsonRecord[] {
+  const items = parts.flatMap(writeSaid)
+  const last = items.findLastIndex(({ type }) => type !== 'reasoning')
+  return items.slice(0, last + 1)
+}
+
+function writeSaid(part: AssistantPart): JsonRecord[] {
+  switch (part.kind) {
+    case 'text':
+      return part.text === '' ? [] : [{ type: 'message', role: 'assistant', content: part.text }]
+    case 'media':
+      throw unsupportedField(part.at)
+    case 'thinking':
+      return sealedThought(part.signature, part.text)
+    case 'toolCall': {
+      const { id, name, argumentsJson, signature } = part
+      const call = {
+        type: 'function_call',
+        call_id: id,
+        name: plainName(name),
+        arguments: argumentsJson === '' ? '{}' : argumentsJson,
+      }
+      return [...sealedThought(signature, ''), call]
+    }
+    default:
+      return part satisfies never
+  }
+}
+
+function sealedThought(...thought: Parameters<typeof sealedItem>): JsonRecord[] {
+  const item = sealedItem(...thought)
+  return item === null ? [] : [item]
+}

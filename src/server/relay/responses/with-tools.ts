@@ -1,0 +1,40 @@
+import type { AssistantPart, ChatRequest } from '../canonical/chat-request.ts'
+import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+
+/** Channel types that OpenAI's own models are at: OpenAI and Azure. */
+const MAKERS: ReadonlySet<number> = new Set([1, 3])
+const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
+
+/**
+ * Models that call no tools by chat unless they are told not to think, some of them even where
+ * nobody said how much: "Function tools with reasoning_effort are not supported for gpt-5.6 in
+ * /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
+ * 'none'." Source: OpenAI's refusals, since gpt-5.4.
+ */
+export const callsToolsByResponses = (type: number, model: string): boolean =>
+  MAKERS.has(type) && MODELS.test(model)
+
+/** Whether a client of another dialect than OpenAI's declares any. */
+export function declaresTools(body: ScannedBody): boolean {
+  const tools = memberValue(body, 'tools') ?? null
+  return Array.isArray(tools) ? tools.length > 0 : tools !== null
+}
+
+/** The request for such a model whose server knows nothing but chat: it calls without a thought. */
+export const thoughtless = (request: ChatRequest): ChatRequest =>
+  request.tools.length === 0 ? request : { ...request, thinking: { kind: 'off' } }
+
+/** The request without what was thought in earlier turns, and without the seals on its calls. */
+export const withoutThoughts = (request: ChatRequest): ChatRequest => ({
+  ...request,
+  messages: request.messages.map((message) =>
+    message.role === 'user'
+      ? message
+      : { role: 'assistant', parts: message.parts.flatMap(unsealed) },
+  ),
+})
+
+function unsealed(part: AssistantPart): AssistantPart[] {
+  if (part.kind === 'thinking') return []
+  return [part.kind === 'toolCall' ? { ...part, signature: null } : part]
+}

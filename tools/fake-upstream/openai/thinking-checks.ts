@@ -1,0 +1,89 @@
+import { jsonAnswer, type Answer } from '../answer.ts'
+import { listOf, objectOf, type Call, type Json } from '../call.ts'
+
+/** What OpenAI refuses of calls to its models since gpt-5.4; others here take anything. */
+const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
+
+/** The seal on what these models think, which they want back as it was. */
+export const OPENAI_SEAL = 'gAAAAAc2VhbC1vZi1vcGVuYWk='
+
+const refused = (message: string, param: string, code: string | null = null): Answer =>
+  jsonAnswer({ error: { message, type: 'invalid_request_error', param, code } }, 400)
+
+/** This one does not think unless it is told to; later ones do unless told not to. */
+const THINKS_WHEN_TOLD = /^gpt-5\.4/
+
+const isThinking = (model: string, effort: unknown): boolean =>
+  effort === undefined ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
+
+/** By chat they call functions only where they do not think. */
+export function chatProblem({ model, json }: Call): Answer | null {
+  const hasTools = listOf(json.tools).length > 0
+  if (!MODELS.test(model) || !hasTools || !isThinking(model, json.reasoning_effort)) return null
+  const message =
+    `Function tools with reasoning_effort are not supported for ${model} in ` +
+    "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+  return refused(message, 'reasoning_effort')
+}
+
+const MEMBERS = new Set(
+  (
+    'model input instructions tools tool_choice parallel_tool_calls max_output_tokens ' +
+    'max_tool_calls temperature top_p reasoning text store include stream user metadata ' +
+    'safety_identifier prompt_cache_key previous_response_id truncation service_tier background'
+  ).split(' '),
+)
+
+/** What the Responses API refuses of a call to one of them; null: nothing. */
+export function responsesProblem({ model, json }: Call): Answer | null {
+  if (!MODELS.test(model)) return null
+  const stranger = Object.keys(json).find((name) => !MEMBERS.has(name))
+  if (stranger !== undefined) return refused(`Unknown parameter: '${stranger}'.`, stranger)
+  const thinks = isThinking(model, objectOf(json.reasoning).effort)
+  const sampling = ['temperature', 'top_p'].find((name) => thinks && name in json)
+  if (sampling !== undefined) {
+    return refused(
+      `Unsupported parameter: '${sampling}' is not supported with this model.`,
+      sampling,
+    )
+  }
+  return inputProblem(listOf(json.input).map(objectOf))
+}
+
+function inputProblem(items: Json[]): Answer | null {
+  const calls = new Set<unknown>()
+  for (const [index, item] of items.entries()) {
+    const place = `input[${index}]`
+    if (item.type === 'function_call') calls.add(item.call_id)
+    if (item.type === 'function_call_output' && !calls.has(item.call_id)) {
+      return refused(`No tool call found for function call output ${place}.`, 'input')
+    }
+    if (item.type !== 'reasoning') continue
+    if (item.encrypted_content !== OPENAI_SEAL) {
+      const message = 'The encrypted content could not be verified.'
+      return refused(message, place, 'invalid_encrypted_content')
+    }
+    const after = items[index + 1]
+    const isFollowed = after?.type === 'function_call' || after?.role === 'assistant'
+    if (!isFollowed) {
+      const message = `Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`
+      return refused(message, 'input')
+    }
+  }
+  return null
+}
+
+/** Whether it thinks, and shows what: with its seal where nothing is kept. */
+export function thoughtItem({ model, json }: Call): Json | null {
+  const { effort, summary } = objectOf(json.reasoning)
+  if (!MODELS.test(model) || !isThinking(model, effort)) return null
+  const isSealed = listOf(json.include).includes('reasoning.encrypted_content')
+  return {
+    type: 'reasoning',
+    id: 'rs_fixed',
+    summary: summary === undefined ? [] : [{ type: 'summary_text', text: THOUGHTS.join('') }],
+    ...(isSealed ? { encrypted_content: OPENAI_SEAL } : {}),
+  }
+}
+
+export const THOUGHTS = ['Six times ', 'seven.']
