@@ -27,12 +27,12 @@ test('what an admin does is there, with before and after', async () => {
   await page.getByRole('button', { name: '刷新' }).click()
   await expect.poll(() => rows().count()).toBe(4)
   const newest = rows().first()
-  await expect.poll(() => newest.innerText()).toContain('quota 0 → 500000')
+  await expect.poll(() => newest.innerText()).toContain('额度 0 → 500000')
   await newest.getByRole('button', { name: '编辑用户' }).click()
   const panel = page.getByRole('complementary')
   await panel.getByText(`alice #${alice?.id}`).waitFor()
-  const cells = await panel.getByRole('row').filter({ hasText: 'quota' }).innerText()
-  expect(cells.split(/\s+/)).toEqual(['quota', '0', '500000'])
+  const cells = await panel.getByRole('row').filter({ hasText: '额度' }).innerText()
+  expect(cells.split(/\s+/)).toEqual(['额度', '0', '500000'])
   expect(await panel.innerText()).not.toContain('$2')
   await page.keyboard.press('Escape')
   await expect.poll(() => panel.count()).toBe(0)
@@ -51,6 +51,24 @@ test('is filtered by who, whom and what, and the address keeps it', async () => 
   await expect.poll(() => rows().count()).toBe(2)
   await page.getByLabel('对象类型').selectOption({ label: '渠道' })
   await expectSeen(page.getByText('没有符合筛选条件的记录'))
+})
+
+test('on a phone a long name leaves what was done whole', async () => {
+  const name = '很长的名称'.repeat(12)
+  await visit.ask(visit.root, 'POST /api/channel/', {
+    type: 1,
+    key: 'sk-x',
+    models: 'gpt-4o-mini',
+    name,
+  })
+  const opened = await visit.open('/audit', visit.root, { width: 390, height: 800 })
+  const block = opened.page.getByRole('listitem').filter({ hasText: name })
+  const action = block.getByRole('button', { name: '添加渠道' })
+  await action.waitFor()
+  const place = action.locator('..')
+  expect(await place.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+  expect(await block.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+  await opened.context.close()
 })
 
 test('is root’s alone', async () => {

@@ -179,7 +179,7 @@ describe('what has to be filled in', () => {
     await field('名称').fill('x')
     await form().locator('input[type=password]').fill('k')
     await button('创建').click()
-    await expectText('请至少选择一个模型！')
+    await expectText('请至少选择一个模型')
   })
 
   test('but not for type 43', async () => {
@@ -313,13 +313,13 @@ describe('models', () => {
 
     await expect.poll(() => button('从上游获取').getAttribute('title')).toBe('请先填写密钥')
     await form().locator('input[type=password]').fill('sk-fetch')
-    await field('代理地址').fill(upstream.url)
+    await field('接口地址（Base URL）').fill(upstream.url)
     await button('从上游获取').click()
     await expectText('上游提供 1 个模型，新填入 1 个')
     await expectText('上游没有其中的 3 个：a，b，c')
     await button('移除这些模型').click()
     await expect.poll(() => tags().allInnerTexts()).toEqual(['default', 'gpt-4o-mini'])
-    await field('代理地址').fill('http://127.0.0.1:9')
+    await field('接口地址（Base URL）').fill('http://127.0.0.1:9')
     await button('从上游获取').click()
     await expectText('无法连接上游')
   })
@@ -363,7 +363,7 @@ describe('an existing channel', () => {
   })
 
   test('another address needs the key again', async () => {
-    await field('代理地址').fill('https://other.example.com')
+    await field('接口地址（Base URL）').fill('https://other.example.com')
     await expectText('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')
     await button('保存').click()
     await expectText('类型或地址已更改，请重新填写密钥')
@@ -390,7 +390,7 @@ describe('an existing channel', () => {
     await button('移除 请求头覆盖').click()
     await field('参数覆盖').fill('')
     await submit('保存')
-    expect(await newest()).toMatchObject({ config: '', config_set: [] })
+    expect(await newest()).toMatchObject({ config: '{}', config_set: [] })
   })
 
   test('its models are fetched with the stored key', async () => {

@@ -117,6 +117,14 @@ describe('one channel', () => {
     await opened.context.close()
   })
 
+  test('a tablet held upright shows blocks, not a table half hidden', async () => {
+    const opened = await visit.open('/channel', visit.root, { width: 768 })
+    const block = opened.page.getByRole('listitem').filter({ hasText: '主力' })
+    await block.getByLabel('「主力」的测试模型').waitFor()
+    expect(await opened.page.getByRole('table').count()).toBe(0)
+    await opened.context.close()
+  })
+
   test('tags of groups are whole at 1024 px, and a phone shows the id', async () => {
     const opened = await visit.open('/about', visit.root, { width: 1024 })
     await opened.page.route(/\/api\/channel\/\?/, async (route) => {
@@ -142,6 +150,29 @@ describe('one channel', () => {
     await expect.poll(() => time.innerText()).toMatch(/^\d+\.\d{2,3} 秒$/)
     // How good that is depends on the machine.
     await expect.poll(() => time.getAttribute('data-level')).toMatch(/^(quick|fair|slow|bad)$/)
+  })
+
+  test('being tested, its button turns and nothing moves', async () => {
+    const places = () =>
+      row('主力')
+        .getByRole('button')
+        .evaluateAll((buttons) => buttons.map((it) => it.getBoundingClientRect().top))
+    const before = await places()
+    let answer = () => {}
+    const isAsked = new Promise<void>((go) => (answer = go))
+    await page.route('**/api/channel/test/**', async (route) => {
+      await isAsked
+      await route.continue()
+    })
+    await rowButton('主力', '测试').click()
+    const turning = row('主力').locator('.mantine-Loader-root')
+    await turning.waitFor()
+    expect((await turning.boundingBox())?.width).toBeGreaterThan(8)
+    expect(await places()).toEqual(before)
+    expect((await row('主力').boundingBox())?.height).toBe(40)
+    answer()
+    await turning.waitFor({ state: 'detached' })
+    await page.unroute('**/api/channel/test/**')
   })
 
   test('is tested with the model that was chosen in its row', async () => {
@@ -181,6 +212,21 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('主力'))[4]).toBe('手动禁用')
     await rowButton('主力', '启用').click()
     await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
+  })
+
+  test('is disabled in English without a button moving, though the words are not as long', async () => {
+    const opened = await visit.open('/channel', visit.root, { width: 1440, language: 'en' })
+    const buttons = opened.page.getByRole('row').filter({ hasText: '主力' }).getByRole('button')
+    const places = () =>
+      buttons.evaluateAll((all) => all.map((it) => it.getBoundingClientRect().left))
+    await buttons.filter({ hasText: 'Disable' }).waitFor()
+    const before = await places()
+    await buttons.filter({ hasText: 'Disable' }).click()
+    await buttons.filter({ hasText: 'Enable' }).waitFor()
+    expect(await places()).toEqual(before)
+    await buttons.filter({ hasText: 'Enable' }).click()
+    await buttons.filter({ hasText: 'Disable' }).waitFor()
+    await opened.context.close()
   })
 
   test('gets another priority in its row', async () => {
@@ -305,7 +351,7 @@ test('a dry run tells where a call would go, and a request id where one went', a
   await openList()
   await page.getByRole('button', { name: '试算路由' }).click()
   const panel = page.getByRole('complementary', { name: '路由' })
-  await panel.getByRole('textbox', { name: '模型' }).fill('trial-model')
+  await panel.getByRole('textbox', { name: '模型名称' }).fill('trial-model')
   await panel.getByRole('button', { name: '试算', exact: true }).last().click()
   const considered = panel.getByRole('list', { name: '考虑过的渠道' }).getByRole('listitem')
   await expect.poll(() => considered.allInnerTexts()).toHaveLength(2)

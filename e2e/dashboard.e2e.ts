@@ -71,6 +71,15 @@ test('the chart is a table too, and the address remembers what was chosen', asyn
   await expect.poll(() => table.getByRole('row').count()).toBe(25)
 })
 
+test.each([390, 768])('at %i px the ranking is not cut off', async (width) => {
+  opened = await visit.open('/dashboard', visit.root, { width, language: 'en' })
+  page = opened.page
+  const table = page.getByRole('region', { name: 'Top models' })
+  await table.getByRole('row', { name: 'gpt-4o-mini' }).waitFor()
+  expect(await table.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+  await expect.poll(() => table.getByText('Calls: 3').first().isVisible()).toBe(width === 390)
+})
+
 test('an ordinary user has own figures only, and none of others to choose', async () => {
   await open('/dashboard', await visit.person('alice'))
   await page.getByText('这段时间没有调用').waitFor()

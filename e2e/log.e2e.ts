@@ -149,6 +149,24 @@ test('an ordinary user sees own rows only, and cannot delete any', async () => {
   expect(JSON.parse(await textOf(await saved))).toEqual([])
 })
 
+test('a name of the permitted length is whole, and a phone says a sentence once', async () => {
+  const person = await visit.person('longenough12')
+  await visit.ask(visit.root, 'PUT /api/user/', { id: person.user.id, quota: 500_000 })
+  opened = await visit.open('/log?type=3', visit.root, { width: 1440 })
+  page = opened.page
+  const cell = page.getByRole('cell', { name: 'longenough12' }).first()
+  await cell.waitFor()
+  expect(await cell.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+  await opened.context.close()
+  opened = await visit.open('/log?type=3', person, { width: 390, language: 'en' })
+  page = opened.page
+  const block = page.getByRole('listitem').first()
+  await expect.poll(() => block.innerText()).toContain('An admin changed the quota from $')
+  expect((await block.innerText()).split('An admin').length - 1).toBe(1)
+  const title = block.getByRole('button')
+  expect(await title.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+})
+
 // The last one: nothing is left afterwards.
 test('an administrator deletes what is older than a moment', async () => {
   await open('/log')

@@ -120,7 +120,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     // The list stands until the form's code has come.
     await page.getByRole('heading', { name: '添加渠道' }).waitFor()
     await field('名称').fill('主力')
-    await field('代理地址').fill(`${upstream.url}/`)
+    await field('接口地址（Base URL）').fill(`${upstream.url}/`)
     await page.getByPlaceholder('上游发给您的密钥').fill('sk-upstream-secret')
     for (const model of ['gpt-4o-mini', 'text-embedding-3-small', SLOW_MODEL]) {
       await page.getByPlaceholder('自定义模型名称').fill(model)

@@ -107,7 +107,7 @@ describe('binding', () => {
     await expectSeen(dialog.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true }))
     const { parsed } = await mailbox.next()
     // Toasts lie behind the dialog.
-    await expectSeen(dialog.getByText('验证码发送成功，请检查你的邮箱！'))
+    await expectSeen(dialog.getByText('验证码发送成功，请检查您的邮箱！'))
     await dialog.getByRole('button', { name: '关闭' }).click()
     await press('绑定邮箱地址')
     await expectSeen(
@@ -171,7 +171,7 @@ describe('deleting the own account', () => {
     for (const typed of ['', 'Personal', 'personal ']) {
       await dialog().getByRole('textbox').fill(typed)
       await dialog().getByRole('button', { name: '确认删除' }).click()
-      await expectSeen(dialog().getByText('请输入你的账户名以确认删除！'))
+      await expectSeen(dialog().getByText('请输入您的账户名以确认删除！'))
     }
     await dialog().getByRole('button', { name: '取消' }).click()
     await dialog().waitFor({ state: 'detached' })

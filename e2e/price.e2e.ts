@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
 /** 设置 → 模型价格, as an ordinary user sees it. */
@@ -117,6 +118,26 @@ test('a One API server tells its ratios to root only, among its settings', async
   await expect
     .poll(() => row.getByRole('cell').allTextContents())
     .toEqual(['foreign', '2', '$4.0000', '–', '$4.0000 / –'])
+  await context.close()
+})
+
+test.each([
+  { width: 390, height: 844 },
+  { width: 768, height: 1024 },
+  { width: 1280, height: 900 },
+])('at $width px the list scrolls, and the page does not', async (screen) => {
+  const { page, context } = await visit.open('/setting?tab=price', somebody, screen)
+  await settled(page)
+  const beyond = await page.evaluate(() => {
+    const { scrollHeight, clientHeight } = document.documentElement
+    return scrollHeight - clientHeight
+  })
+  expect(beyond).toBe(0)
+  // What one pays oneself is in view.
+  const own = page.getByText(/default 分组/).last()
+  const { x = 0, width = 0 } = (await own.boundingBox()) ?? {}
+  expect(x + width).toBeGreaterThan(0)
+  expect(x + width).toBeLessThanOrEqual(screen.width)
   await context.close()
 })
 

@@ -146,7 +146,7 @@ describe('with a mailed code', () => {
     await page.getByLabel('邮箱地址').fill('mailed@example.com')
     await Promise.all([
       expectSeen(page.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true })),
-      expectSeen(toast('验证码发送成功，请检查你的邮箱！')),
+      expectSeen(toast('验证码发送成功，请检查您的邮箱！')),
       ask().click(),
     ])
     const mail = await mailbox.next()

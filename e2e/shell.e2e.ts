@@ -146,9 +146,22 @@ describe('the guard', () => {
   })
 })
 
+test('the window’s title tells tabs and records of one page apart', async () => {
+  const { page, context } = await visit.open('/setting?tab=price', user)
+  await expect.poll(() => page.title()).toBe('模型价格 · 设置 · Gatehouse')
+  await page.goto(`${visit.gatehouse.url}/setting?tab=personal`)
+  await expect.poll(() => page.title()).toBe('个人设置 · 设置 · Gatehouse')
+  await page.goto(`${visit.gatehouse.url}/token`)
+  await page.getByRole('link', { name: '编辑', exact: true }).first().click()
+  await expect.poll(() => page.title()).toBe('default · 编辑令牌 · Gatehouse')
+  await page.goBack()
+  await expect.poll(() => page.title()).toBe('令牌 · Gatehouse')
+  await context.close()
+})
+
 test('an address that is no page says so', async () => {
   const { page, context } = await visit.open('/no/such/page')
-  await expectSeen(page.getByText('页面不存在，请检查你的浏览器地址是否正确'))
+  await expectSeen(page.getByText('页面不存在，请检查您的浏览器地址是否正确'))
   await context.close()
 })
 

@@ -60,6 +60,9 @@ describe('a new token', () => {
       .toBe('永不过期')
     await submit('创建')
     await expectSeen(page.getByText('请输入令牌名称'))
+    // A broken rule of a form is a warning, as in the other forms.
+    const toast = page.locator('.mantine-Notification-root')
+    await expect.poll(() => toast.first().getAttribute('style')).toContain('--warning')
     expect(await tokens()).toEqual([])
   })
 
@@ -219,9 +222,11 @@ describe('an edit', () => {
     await row('renamed').waitFor()
   })
 
-  test('a token that is gone says so', async () => {
+  test('a token that is gone says so, and leads back', async () => {
     await goTo('/token/edit/99999')
-    await expectSeen(page.getByText('令牌加载失败'))
+    const answer = page.getByRole('alert').filter({ hasText: '没有找到该记录' })
+    await answer.getByRole('link', { name: '返回列表' }).click()
+    await expectSeen(row('renamed'))
   })
 })
 

@@ -132,7 +132,7 @@ describe('editing a user', () => {
     await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
     const admin = await visit.person('boss', 10)
     const other = await visit.open('/user/edit/1', admin)
-    await expectSeen(other.page.getByRole('alert').getByText('用户加载失败'))
+    await expectSeen(other.page.getByRole('alert').getByRole('link', { name: '返回列表' }))
     await other.context.close()
   })
 })

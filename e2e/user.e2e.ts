@@ -133,6 +133,10 @@ describe('the list of users', () => {
     await expectSeen(page.getByText('没有找到与「nobody at all」相符的用户'))
     await search.fill('')
     await expect.poll(async () => (await usernames(page)).length).toBe(4)
+    await search.fill('nobody at all')
+    await page.getByRole('button', { name: '清除搜索' }).click()
+    await expect.poll(async () => (await usernames(page)).length).toBe(4)
+    await expect.poll(() => search.inputValue()).toBe('')
   })
 
   test('nothing can be done to root, and the buttons say why', async () => {

@@ -189,8 +189,8 @@ export function row(input: RowInput): ChannelType {
     key: { ...ordinaryKey, ...input.key },
     baseUrlField: {
       mode: 'optional',
-      label: { zh: '代理地址', en: 'Proxy address' },
-      placeholder: baseUrl || 'https://proxy.example.com',
+      label: { zh: '接口地址（Base URL）', en: 'Base URL' },
+      placeholder: baseUrl || 'https://api.example.com',
       ...input.baseUrlField,
     },
   }

@@ -6,12 +6,26 @@ import { CallFailure } from './call-client.ts'
 import { call, report } from './call.ts'
 import { sessionUser, setSessionUser } from './session.ts'
 
+const askSelf = (signal: AbortSignal) =>
+  call('GET /api/user/self', {}, { signal, background: true })
+
+/** Whoever was banned is told so once, and is signed out by then: the next answer says that. */
+async function askSelfTwice(signal: AbortSignal): Promise<Self> {
+  try {
+    return await askSelf(signal)
+  } catch (error) {
+    if (!(error instanceof CallFailure && error.refused)) throw error
+    report(error)
+    return askSelf(signal)
+  }
+}
+
 /** The signed-in person as the server knows them now. */
 export const selfQuery = queryOptions({
   queryKey: ['self'],
   queryFn: async ({ signal, client, queryKey }) => {
     try {
-      return await call('GET /api/user/self', {}, { signal, background: true })
+      return await askSelfTwice(signal)
     } catch (error) {
       // Pages wait for the first answer; later ones only bring it up to date.
       const isWaitedFor = client.getQueryData(queryKey) === undefined

@@ -56,7 +56,7 @@ export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
     {
       id: 'change',
       head: t('内容'),
-      cell: (entry) => <span className={styles['quiet']}>{summary(entry)}</span>,
+      cell: (entry) => <span className={styles['quiet']}>{summary(entry, t)}</span>,
     },
     {
       id: 'address',
@@ -70,7 +70,7 @@ export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
 export function auditBlock(texts: AuditTexts): (entry: AuditEntry) => Block {
   return (entry) => ({
     title: <ActionButton entry={entry} texts={texts} />,
-    titleEnd: targetText(entry),
+    titleEnd: <span className={styles['target']}>{targetText(entry)}</span>,
     line: entry.actor_name,
     lineEnd: stampText(entry.created_at),
   })

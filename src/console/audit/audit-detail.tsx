@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../contract/audit-api.ts'
 import { stampText } from '../app/time.ts'
 import { FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
 import { targetText } from './audit-columns.tsx'
-import { actionName, type MemberChange, memberChanges } from './audit-texts.ts'
+import { actionName, type MemberChange, memberChanges, memberName } from './audit-texts.ts'
 import styles from './audit.module.css'
 
 function Value({ text }: { text: string | undefined }) {
@@ -25,7 +25,9 @@ function Changes({ changes }: { changes: readonly MemberChange[] }) {
       <tbody>
         {changes.map(({ member, before, after }) => (
           <tr key={member}>
-            <th scope="row">{member}</th>
+            <th scope="row" title={member}>
+              {memberName(member, t)}
+            </th>
             <td>
               <Value text={before} />
             </td>

@@ -1,3 +1,4 @@
+import type { TFunction } from 'i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
 import { AUDIT_ACTIONS, type AuditAction } from '../../contract/audit.ts'
 import { mark } from '../app/i18n.ts'
@@ -39,6 +40,40 @@ export function actionName(action: string): string {
   return known === undefined ? action : actionNames[known]
 }
 
+/** What the forms call the members of the wire. */
+const memberNames = new Map<string, string>([
+  ['name', mark('名称')],
+  ['username', mark('用户名')],
+  ['display_name', mark('显示名称')],
+  ['password', mark('密码')],
+  ['email', mark('邮箱')],
+  ['role', mark('角色')],
+  ['status', mark('状态')],
+  ['group', mark('分组')],
+  ['quota', mark('额度')],
+  ['limits', mark('限制与预算')],
+  ['type', mark('类型')],
+  ['key', mark('密钥')],
+  ['base_url', mark('接口地址')],
+  ['models', mark('模型')],
+  ['model_mapping', mark('模型重定向')],
+  ['system_prompt', mark('系统提示词')],
+  ['priority', mark('优先级')],
+  ['weight', mark('权重')],
+  ['test_model', mark('测试模型')],
+  ['balance', mark('余额')],
+  ['proxy', mark('网络代理')],
+  ['header_override', mark('请求头覆盖')],
+  ['param_override', mark('参数覆盖')],
+  ['request_id', mark('请求 ID')],
+])
+
+/** As the forms have it; what they do not have, and every setting, is its own name. */
+export function memberName(member: string, t: TFunction): string {
+  const known = memberNames.get(member)
+  return known === undefined ? member : t(known)
+}
+
 export interface MemberChange {
   member: string
   /** Absent: there was none, or is none any more. */
@@ -62,11 +97,12 @@ export function memberChanges({ before, after }: AuditEntry): MemberChange[] {
 }
 
 /** The changes in one line. */
-export const summary = (entry: AuditEntry): string =>
+export const summary = (entry: AuditEntry, t: TFunction): string =>
   memberChanges(entry)
-    .map(({ member, before, after }) =>
-      before !== undefined && after !== undefined
-        ? `${member} ${before} → ${after}`
-        : `${member} ${before ?? after}`,
-    )
+    .map(({ member, before, after }) => {
+      const name = memberName(member, t)
+      return before !== undefined && after !== undefined
+        ? `${name} ${before} → ${after}`
+        : `${name} ${before ?? after}`
+    })
     .join(' · ')

@@ -96,7 +96,7 @@ function keyErrors(form: ChannelForm, before: Channel | null): Found {
 function modelErrors({ type, models, mapping }: ChannelForm): Found {
   const errors: Found = []
   if (channelType(type).needsModels && models.length === 0) {
-    errors.push(['models', { text: mark('请至少选择一个模型！') }])
+    errors.push(['models', { text: mark('请至少选择一个模型') }])
   }
   if (hasField(type, 'model_mapping') && !isJson(mapping)) {
     errors.push([

@@ -131,7 +131,7 @@ function ChannelFormPage({ before, initial }: ChannelFormPageProps) {
     (_, values) => {
       // The first wrong field is named by a toast too: it may be out of sight.
       const [first] = formErrors(values, before).values()
-      if (first !== undefined) toast.error(t(first.toast ?? first.text, first.values ?? {}))
+      if (first !== undefined) toast.warning(t(first.toast ?? first.text, first.values ?? {}))
     },
   )
   const copy =
@@ -179,6 +179,8 @@ export function ChannelAddPage() {
       what={t('渠道')}
       queryKey={['channel', from]}
       load={loadChannel}
+      nameOf={({ name }) => name}
+      list={paths.channel}
     >
       {(channel) => {
         const copy = copiedForm(channel, t('{{name}} 副本', { name: channel.name }))
@@ -197,6 +199,8 @@ export function ChannelEditPage() {
       what={t('渠道')}
       queryKey={['channel', id]}
       load={loadChannel}
+      nameOf={({ name }) => name}
+      list={paths.channel}
     >
       {(channel) => <ChannelFormPage before={channel} initial={toForm(channel)} key={channel.id} />}
     </StoredThing>

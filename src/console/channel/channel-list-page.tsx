@@ -7,13 +7,14 @@ import { CallFailure } from '../app/call-client.ts'
 import { call, callWhole } from '../app/call.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
+import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
 import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { readStored, writeStored } from '../app/stored.ts'
 import { nowSeconds } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { Action, ConfirmAction } from '../ui/actions.tsx'
+import { Action, ConfirmAction, ToggleAction } from '../ui/actions.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Hint, Page } from '../ui/page.tsx'
@@ -106,7 +107,7 @@ function RowActions({ channel, list }: { channel: Channel; list: PagedList<Chann
   return (
     <>
       <Action label={t('测试')} onClick={test} />
-      <Action label={isEnabled ? t('禁用') : t('启用')} onClick={toggle} />
+      <ToggleAction isOn={isEnabled} onClick={toggle} />
       <LinkButton size="xs" variant="default" to={paths.channelEdit(id)}>
         {t('编辑')}
       </LinkButton>
@@ -199,7 +200,8 @@ export function ChannelListPage() {
           state.keyword === '' ? (
             <Empty sentence={t('还没有渠道。渠道是到上游模型服务的连接')} action={add} />
           ) : (
-            <Empty
+            <NoMatch
+              state={state}
               sentence={t('没有 ID、名称或密钥符合「{{keyword}}」的渠道', {
                 keyword: state.keyword,
               })}

@@ -62,7 +62,7 @@ function FillButtons({ form, before }: RowsProps) {
           text={models.join(',')}
           label={t('复制')}
           onDone={(isCopied) => {
-            if (!isCopied) toast.error(t('无法复制到剪贴板，请手动复制'))
+            if (!isCopied) toast.warning(t('无法复制到剪贴板，请手动复制'))
           }}
         />
       )}

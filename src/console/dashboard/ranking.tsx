@@ -23,45 +23,60 @@ export function Ranking({ overview, by }: RankingProps) {
   const what = t(dimensions.find(({ name }) => name === by)?.label ?? '')
   const most = Math.max(1, ...names.map(({ quota }) => quota))
   const count = (value: number) => value.toLocaleString('en-US')
-  const title = t('{{what}}排行', { what })
+  // English has it amid a sentence.
+  const title = t('{{what}}排行', { what: what.toLowerCase() })
   return (
     <Panel title={title}>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls when narrow */}
       <section className={styles['tableBox']} aria-label={title} tabIndex={0}>
-        <table className={styles['table']}>
+        <table className={styles['table']} data-ranking>
           <thead>
             <tr>
-              <th scope="col">{what}</th>
+              <th scope="col">{t('名称')}</th>
               {/* What the rows are ordered by stands first: a phone shows no more at once. */}
               <th scope="col">{t('额度')}</th>
               <th scope="col">{t('占比')}</th>
-              <th scope="col">{t('请求数')}</th>
-              <th scope="col">{t('提示 tokens')}</th>
-              <th scope="col">{t('补全 tokens')}</th>
+              <th scope="col" data-wide>
+                {t('请求数')}
+              </th>
+              <th scope="col" data-wide>
+                {t('提示 tokens')}
+              </th>
+              <th scope="col" data-wide>
+                {t('补全 tokens')}
+              </th>
             </tr>
           </thead>
           <tbody>
             {names.map((named) => (
               <tr key={named.name}>
                 <th scope="row">
-                  <meter
-                    className={styles['share']}
-                    min={0}
-                    max={most}
-                    value={named.quota}
-                    aria-hidden="true"
-                  />
-                  {by === 'channel' ? (
-                    <Link to={paths.channelEdit(Number(named.name))}>{nameText(named.name)}</Link>
-                  ) : (
-                    nameText(named.name)
-                  )}
+                  <div className={styles['named']}>
+                    <meter
+                      className={styles['share']}
+                      min={0}
+                      max={most}
+                      value={named.quota}
+                      aria-hidden="true"
+                    />
+                    <span className={styles['name']} title={nameText(named.name)}>
+                      {by === 'channel' ? (
+                        <Link to={paths.channelEdit(Number(named.name))}>
+                          {nameText(named.name)}
+                        </Link>
+                      ) : (
+                        nameText(named.name)
+                      )}
+                    </span>
+                    {/* On a phone, which has no room for its column. */}
+                    <small>{t('请求 {{calls}} 次', { calls: count(named.requests) })}</small>
+                  </div>
                 </th>
                 <td>{quotaText(named.quota, 4)}</td>
                 <td>{shareText(named.quota, totals.quota)}</td>
-                <td>{count(named.requests)}</td>
-                <td>{count(named.prompt_tokens)}</td>
-                <td>{count(named.completion_tokens)}</td>
+                <td data-wide>{count(named.requests)}</td>
+                <td data-wide>{count(named.prompt_tokens)}</td>
+                <td data-wide>{count(named.completion_tokens)}</td>
               </tr>
             ))}
           </tbody>

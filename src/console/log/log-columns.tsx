@@ -6,6 +6,7 @@ import { secondsText, stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { type GroupHue, Tag } from '../ui/marks.tsx'
 import type { LogRow } from './log-list.ts'
+import { contentText } from './text/content-text.ts'
 import styles from './log.module.css'
 
 /** How rows are written, and what opens one. */
@@ -67,16 +68,22 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
           {stampText(row.log.created_at)}
         </button>
       ),
-      width: 156,
+      width: 148,
     },
     ...(isAdmin ? whoColumns(texts) : []),
     {
       id: 'type',
       head: t('类型'),
       cell: ({ log }) => <TypeTag type={log.type} t={t} />,
-      width: hasLongWords ? 84 : 64,
+      width: hasLongWords ? 78 : 64,
     },
-    { id: 'token_name', head: t('令牌名称'), cell: ({ log }) => log.token_name, width: 96 },
+    {
+      id: 'token_name',
+      head: t('令牌名称'),
+      cell: ({ log }) => log.token_name,
+      width: hasLongWords ? 102 : 96,
+      growth: 4,
+    },
     {
       id: 'model_name',
       head: t('模型名称'),
@@ -87,13 +94,16 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
     {
       id: 'content',
       head: t('详情'),
-      cell: ({ log }) => (
-        <span className={styles['quiet']} title={log.content}>
-          {log.content}
-        </span>
-      ),
-      width: 176,
-      growth: 4,
+      cell: ({ log }) => {
+        const content = contentText(log.content, t)
+        return (
+          <span className={styles['quiet']} title={content}>
+            {content}
+          </span>
+        )
+      },
+      width: 172,
+      growth: 2,
     },
   ]
 }
@@ -107,9 +117,15 @@ function whoColumns({ t, hasLongWords }: LogTexts): Column<LogRow>[] {
         <span className={styles['quiet']}>{log.channel > 0 ? log.channel : ''}</span>
       ),
       align: 'end',
-      width: hasLongWords ? 88 : 72,
+      width: hasLongWords ? 84 : 72,
     },
-    { id: 'username', head: t('用户名'), cell: ({ log }) => log.username, width: 84 },
+    {
+      id: 'username',
+      head: t('用户名'),
+      cell: ({ log }) => log.username,
+      width: hasLongWords ? 108 : 92,
+      growth: 4,
+    },
   ]
 }
 
@@ -128,7 +144,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       head: t('补全'),
       cell: ({ log }) => countText(log.completion_tokens),
       align: 'end',
-      width: hasLongWords ? 92 : 76,
+      width: hasLongWords ? 88 : 76,
     },
     {
       id: 'quota',
@@ -142,7 +158,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       head: t('用时'),
       cell: ({ log }) => elapsedText(log, t),
       align: 'end',
-      width: 80,
+      width: 76,
     },
     {
       id: 'is_stream',
@@ -150,7 +166,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       cell: ({ log }) => (
         <span className={styles['quiet']}>{log.is_stream === true ? t('是') : ''}</span>
       ),
-      width: hasLongWords ? 72 : 56,
+      width: hasLongWords ? 68 : 56,
     },
   ]
 }
@@ -160,19 +176,22 @@ export function logBlock(texts: LogTexts): (row: LogRow) => Block {
   return (row) => {
     const { log } = row
     const who = [isAdmin ? log.username : '', log.token_name].filter((name) => name !== '')
+    const content = contentText(log.content, t)
     return {
       title: (
         <button
           type="button"
           className={styles['openBlock']}
+          data-sentence={log.model_name === ''}
           aria-label={t('查看详情：{{name}}', { name: log.model_name || typeText(log.type, t) })}
           onClick={() => texts.open(row)}
         >
-          {log.model_name || log.content || typeText(log.type, t)}
+          {log.model_name || content || typeText(log.type, t)}
         </button>
       ),
       titleEnd: quotaCell(log, texts) || <TypeTag type={log.type} t={t} />,
-      line: who.length === 0 ? log.content : who.join(' / '),
+      // What has no model has said all there is in its title.
+      line: who.length === 0 && log.model_name !== '' ? content : who.join(' / '),
       lineEnd: stampText(log.created_at),
     }
   }

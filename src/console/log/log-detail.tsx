@@ -15,6 +15,7 @@ import { Skeleton } from '../ui/states.tsx'
 import { elapsedText, TypeTag, typeText } from './log-columns.tsx'
 import { PriceTable } from './log-price-table.tsx'
 import { LogRoute } from './log-route.tsx'
+import { contentText, isPriceText } from './text/content-text.ts'
 import styles from './log.module.css'
 
 const COST_DECIMALS = 6
@@ -47,9 +48,11 @@ interface FactTexts {
   t: TFunction
   costText: (quota: number) => string
   isAdmin: boolean
+  /** The price stands below, exactly. */
+  isPriced: boolean
 }
 
-function factsOf(log: Log, { t, costText, isAdmin }: FactTexts): Fact[] {
+function factsOf(log: Log, { t, costText, isAdmin, isPriced }: FactTexts): Fact[] {
   const isCall = log.type === LogType.consume || log.type === LogType.test
   const who = [isAdmin ? log.username : '', log.token_name].filter((name) => name !== '')
   return [
@@ -77,7 +80,9 @@ function factsOf(log: Log, { t, costText, isAdmin }: FactTexts): Fact[] {
     ...(log.system_prompt_reset === true
       ? [{ label: t('系统提示词'), value: t('已由渠道替换') }]
       : []),
-    ...(log.content ? [{ label: t('说明'), value: log.content }] : []),
+    ...(log.content && !(isPriced && isPriceText(log.content))
+      ? [{ label: t('说明'), value: contentText(log.content, t) }]
+      : []),
   ]
 }
 
@@ -178,7 +183,9 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
   const knowsBodies = useHasFeature()('log-bodies')
   return (
     <SidePanel title={log.model_name || typeText(log.type, t)} onClose={onClose}>
-      <FactList facts={factsOf(log, { t, costText, isAdmin })} />
+      <FactList
+        facts={factsOf(log, { t, costText, isAdmin, isPriced: isLoading || price !== null })}
+      />
       {isLoading && (
         <PanelPart title={t('为什么是这个价格')}>
           <Skeleton width={320} />

@@ -1,3 +1,5 @@
+import '@mantine/core/styles/Button.layer.css'
+import '@mantine/core/styles/Loader.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import { Button, NativeSelect, Popover } from '@mantine/core'
 import type { TFunction } from 'i18next'

@@ -124,7 +124,7 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
   const submit = form.onSubmit(
     (values) => void save(values),
     // The first wrong field is named by a toast too: it may be out of sight.
-    (errors) => toast.error(Object.values(errors)[0]),
+    (errors) => toast.warning(Object.values(errors)[0]),
   )
   return (
     <FormPage
@@ -154,9 +154,11 @@ export function RedemptionEditPage() {
       title={t('编辑兑换码')}
       what={t('兑换码')}
       queryKey={['redemption', id]}
+      list={paths.redemption}
       load={(wanted, signal) =>
         call('GET /api/redemption/:id', { params: { id: wanted } }, { signal })
       }
+      nameOf={({ name }) => name}
     >
       {(redemption) => <RedemptionFormPage before={redemption} key={redemption.id} />}
     </StoredThing>

@@ -6,11 +6,12 @@ import { RedemptionStatus } from '../../contract/redemption.ts'
 import { call, callWhole } from '../app/call.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
+import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
 import { useQuotaText } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { Action, ConfirmAction } from '../ui/actions.tsx'
+import { Action, ConfirmAction, ToggleAction } from '../ui/actions.tsx'
 import { copyText } from '../ui/copy/copy-text.ts'
 import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
@@ -63,8 +64,8 @@ function RowActions({ redemption, list, onUncopied }: RowActionsProps) {
   return (
     <>
       <Action label={t('复制')} onClick={copy} />
-      <Action
-        label={status === RedemptionStatus.disabled ? t('启用') : t('禁用')}
+      <ToggleAction
+        isOn={status !== RedemptionStatus.disabled}
         onClick={toggle}
         {...(canToggle(status) ? {} : { why: t('已使用的兑换码不能再启用或禁用') })}
       />
@@ -123,7 +124,8 @@ export function RedemptionListPage() {
           state.keyword === '' ? (
             <Empty sentence={t('还没有兑换码。用户凭兑换码为自己充值')} action={add} />
           ) : (
-            <Empty
+            <NoMatch
+              state={state}
               sentence={t('没有 ID 是「{{keyword}}」或名称以它开头的兑换码', {
                 keyword: state.keyword,
               })}

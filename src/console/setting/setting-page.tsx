@@ -2,6 +2,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { mark } from '../app/i18n.ts'
+import { useTitlePart } from '../app/routing/title-part.ts'
 import { useSessionUser } from '../app/session.ts'
 import { useStatus } from '../app/status.ts'
 import { paths } from '../paths.ts'
@@ -75,6 +76,7 @@ export function SettingPage() {
   const mayManage = mayManageOptions(user, status)
   const open = tabs.filter((tab) => tab.isManaging !== true || mayManage)
   const shown = tabOf(search['tab'], open)
+  useTitlePart(shown === null ? '' : t(shown.title))
   return (
     <Page title={t('设置')}>
       <nav className={styles['tabs']} aria-label={t('设置')}>

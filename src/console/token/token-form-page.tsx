@@ -223,7 +223,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
   const submit = form.onSubmit(
     (values) => void save(values),
     // The first wrong field is named by a toast too: it may be out of sight.
-    (errors) => toast.error(Object.values(errors)[0]),
+    (errors) => toast.warning(Object.values(errors)[0]),
   )
   return (
     <FormPage

@@ -15,7 +15,7 @@ import { useQuotaText, useStatus } from '../app/status.ts'
 import { nowSeconds } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { Action, ConfirmAction } from '../ui/actions.tsx'
+import { Action, ConfirmAction, ToggleAction } from '../ui/actions.tsx'
 import { copyText } from '../ui/copy/copy-text.ts'
 import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
@@ -74,7 +74,7 @@ function RowActions({ token, list, onUncopied }: RowActionsProps) {
   return (
     <>
       <Action label={t('复制')} onClick={() => copy(fullKey(token))} />
-      <Action label={isEnabled ? t('禁用') : t('启用')} onClick={toggle} />
+      <ToggleAction isOn={isEnabled} onClick={toggle} />
       <LinkButton size="xs" variant="default" to={paths.tokenEdit(token.id)}>
         {t('编辑')}
       </LinkButton>

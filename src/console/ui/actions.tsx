@@ -1,4 +1,5 @@
 import '@mantine/core/styles/Button.layer.css'
+import '@mantine/core/styles/Loader.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import { Button, type ButtonProps, Popover } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
@@ -35,7 +36,7 @@ interface ActionProps {
 }
 
 /** A button that stays busy until what it started is done. */
-export function Action({ label, onClick, why, size = 'xs' }: ActionProps) {
+export function Action({ label, onClick, why, size = 'xs', other }: ActionProps & OtherLabel) {
   const [isBusy, run] = useBusy(onClick)
   return (
     <Button
@@ -46,9 +47,28 @@ export function Action({ label, onClick, why, size = 'xs' }: ActionProps) {
       loading={isBusy}
       onClick={() => void run()}
     >
-      {label}
+      {other === undefined ? (
+        label
+      ) : (
+        <span className={styles['either']} data-other={other}>
+          {label}
+        </span>
+      )}
     </Button>
   )
+}
+
+interface OtherLabel {
+  /** What it says at other times: it has the room of the longer word, so that nothing moves. */
+  other?: string
+}
+
+/** Turns on what is off and off what is on. */
+export function ToggleAction({ isOn, ...action }: Omit<ActionProps, 'label'> & { isOn: boolean }) {
+  const { t } = useTranslation()
+  const words = [t('禁用'), t('启用')] as const
+  const [label, other] = isOn ? words : [words[1], words[0]]
+  return <Action {...action} label={label} other={other} />
 }
 
 interface ConfirmActionProps extends ActionProps {

@@ -1,6 +1,6 @@
-import { useMediaQuery } from '@mantine/hooks'
 import { type CSSProperties, type MouseEvent, type ReactNode, useDeferredValue } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useBlocks } from './table/blocks.ts'
 import { type ColumnWidth, columnWidth, SHARED_WIDTH, widthOf } from './table/column-width.ts'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
@@ -19,8 +19,8 @@ export interface Column<Row> extends ColumnWidth {
 }
 
 /**
- * A row on a phone: two lines, each with something at its end, and the actions under them. What
- * the columns say is found here or where the row leads.
+ * A row in a narrow window: two lines, each with something at its end, and the actions under them.
+ * What the columns say is found here or where the row leads.
  */
 export interface Block {
   /** Where the list shows ids. */
@@ -287,7 +287,7 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
 const useFirstRows = ({ isLoading }: { isLoading: boolean }): boolean =>
   useDeferredValue(isLoading, true) || isLoading
 
-/** The only table: rows on a wide screen, blocks on a phone, one foot with actions and pages. */
+/** The only table: rows on a wide screen, blocks on a narrow one, one foot with actions and pages. */
 export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>) {
   const { t } = useTranslation()
   const isLoading = useFirstRows(given.list)
@@ -295,7 +295,7 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
   const props = { ...given, list }
   const { columns, pageSize, empty, footer, label, pager } = props
   const shown = useRowsInView(props)
-  const isPhone = useMediaQuery('(max-width: 760px)', undefined, { getInitialValueInEffect: false })
+  const isBlocks = useBlocks()
   if (list.error !== null && list.rows.length === 0) {
     return (
       <section className={styles['surface']}>
@@ -312,7 +312,7 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
     >
       {isEmpty ? (
         empty
-      ) : isPhone ? (
+      ) : isBlocks ? (
         <Blocks {...props} shown={shown} />
       ) : (
         <Table {...props} shown={shown} />
@@ -331,7 +331,7 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
             shown={shown.length}
             total={list.rowsArePage ? list.total : list.rows.length}
             isLoading={list.isLoading}
-            siblings={isPhone ? 0 : 1}
+            siblings={isBlocks ? 0 : 1}
             onPage={list.state.goTo}
           />
         )}

@@ -1,4 +1,5 @@
 import '@mantine/core/styles/Button.layer.css'
+import '@mantine/core/styles/Loader.layer.css'
 import { Button } from '@mantine/core'
 import { type FormEvent, Fragment, type MouseEvent, type ReactNode, useId } from 'react'
 import { useTranslation } from 'react-i18next'

@@ -225,7 +225,9 @@ export function UserEditPage() {
       title={t('编辑用户')}
       what={t('用户')}
       queryKey={['user', id]}
+      list={paths.user}
       load={(wanted, signal) => call('GET /api/user/:id', { params: { id: wanted } }, { signal })}
+      nameOf={({ username }) => username}
     >
       {(user) => <UserFormPage before={user} key={user.id} />}
     </StoredThing>

@@ -8,12 +8,13 @@ import { call, callWhole } from '../app/call.ts'
 import { currentLanguage } from '../app/i18n.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
+import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
 import { useSessionUser } from '../app/session.ts'
 import { useQuotaText } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
-import { Action, ConfirmAction } from '../ui/actions.tsx'
+import { Action, ConfirmAction, ToggleAction } from '../ui/actions.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
@@ -57,11 +58,7 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
     <>
       <Action label={t('提升')} onClick={() => manage('promote')} {...why('promote')} />
       <Action label={t('降级')} onClick={() => manage('demote')} {...why('demote')} />
-      <Action
-        label={isEnabled ? t('禁用') : t('启用')}
-        onClick={() => manage(toggle)}
-        {...why(toggle)}
-      />
+      <ToggleAction isOn={isEnabled} onClick={() => manage(toggle)} {...why(toggle)} />
       <EditLink user={user} why={why('edit').why} />
       <ConfirmAction
         label={t('删除')}
@@ -121,13 +118,14 @@ export function UserListPage() {
         actionsWidth={hasLongWords ? 328 : 250}
         rowActions={rowActions}
         empty={
-          <Empty
-            sentence={
-              state.keyword === ''
-                ? t('还没有用户')
-                : t('没有找到与「{{keyword}}」相符的用户', { keyword: state.keyword })
-            }
-          />
+          state.keyword === '' ? (
+            <Empty sentence={t('还没有用户')} />
+          ) : (
+            <NoMatch
+              state={state}
+              sentence={t('没有找到与「{{keyword}}」相符的用户', { keyword: state.keyword })}
+            />
+          )
         }
       />
     </Page>

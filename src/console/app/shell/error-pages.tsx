@@ -18,7 +18,7 @@ export function NotFoundPage() {
   const { t } = useTranslation()
   return (
     <Message title={t('页面不存在')}>
-      <p>{t('页面不存在，请检查你的浏览器地址是否正确')}</p>
+      <p>{t('页面不存在，请检查您的浏览器地址是否正确')}</p>
       <Link to={paths.home}>{t('返回首页')}</Link>
     </Message>
   )

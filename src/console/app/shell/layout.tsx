@@ -1,7 +1,8 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { PageRoute } from '../routing/pages.ts'
+import { TitlePartContext } from '../routing/title-part.ts'
 import { systemName, useStatus } from '../status.ts'
 import { Footer } from './footer.tsx'
 import { Gate } from './gate.tsx'
@@ -15,19 +16,20 @@ function usePageInView(): PageRoute | null {
   return useMatches({ select: (matches) => matches.at(-1)?.staticData.page ?? null })
 }
 
-function useDocumentTitle(page: PageRoute | null) {
+function useDocumentTitle(page: PageRoute | null, part: string) {
   const { t } = useTranslation()
   const name = systemName(useStatus())
   const title = page === null ? t('页面不存在') : t(page.title)
   useEffect(() => {
-    document.title = `${title} · ${name}`
-  }, [title, name])
+    document.title = [part, title, name].filter((text) => text !== '').join(' · ')
+  }, [part, title, name])
 }
 
 export function Layout() {
   const { t } = useTranslation()
   const page = usePageInView()
-  useDocumentTitle(page)
+  const [part, setPart] = useState('')
+  useDocumentTitle(page, part)
   return (
     <div className={styles['frame']}>
       <a href="#content" className={styles['skip']} onClick={skipToContent}>
@@ -36,7 +38,9 @@ export function Layout() {
       <TopBar page={page} />
       <main id="content" className={styles['main']} tabIndex={-1}>
         <Gate access={page?.access ?? 'anyone'}>
-          <Outlet />
+          <TitlePartContext value={setPart}>
+            <Outlet />
+          </TitlePartContext>
         </Gate>
         <div id="floating" ref={withTooltips} />
       </main>

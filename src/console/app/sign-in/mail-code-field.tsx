@@ -37,7 +37,7 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
     try {
       await call('GET /api/verification', { query: { email, turnstile: check.answer } })
       setIsSent(true)
-      toast.success(t('验证码发送成功，请检查你的邮箱！'))
+      toast.success(t('验证码发送成功，请检查您的邮箱！'))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setFailure(error.message)
@@ -70,7 +70,7 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
       </div>
       {isSent && (
         <output className={styles['sent']}>
-          {t('验证码发送成功，请检查你的邮箱！')} {t('没有收到邮件时，请检查垃圾邮件')}
+          {t('验证码发送成功，请检查您的邮箱！')} {t('没有收到邮件时，请检查垃圾邮件')}
         </output>
       )}
       <PlainField

@@ -1,5 +1,6 @@
 import '@mantine/core/styles/Button.layer.css'
 import '@mantine/core/styles/Input.layer.css'
+import '@mantine/core/styles/Loader.layer.css'
 import { Button, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
@@ -130,7 +131,7 @@ function ForecastForm() {
         onSubmit={form.onSubmit((question) => asked.mutate(question))}
       >
         <TextInput
-          label={t('模型')}
+          label={t('模型名称')}
           required
           autoComplete="off"
           placeholder="gpt-4o-mini"
@@ -149,19 +150,19 @@ function ForecastForm() {
           ))}
         </datalist>
         <TextInput
-          label={t('用户')}
+          label={t('用户名')}
           autoComplete="off"
           placeholder={t('用户名或 ID，可不填')}
           {...form.getInputProps('user')}
         />
         <TextInput
-          label={t('令牌')}
+          label={t('令牌名称')}
           autoComplete="off"
           placeholder={t('名称或 ID，可不填')}
           {...form.getInputProps('token')}
         />
         <TextInput
-          label={t('分组')}
+          label={t('所用分组')}
           autoComplete="off"
           placeholder={t('不填则用该用户的分组')}
           {...form.getInputProps('group')}

@@ -25,7 +25,7 @@ export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
   async function remove(event: FormEvent) {
     event.preventDefault()
     if (typed !== username) {
-      const sentence = t('请输入你的账户名以确认删除！')
+      const sentence = t('请输入您的账户名以确认删除！')
       setProblem(sentence)
       toast.error(sentence)
       return
@@ -51,7 +51,7 @@ export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
       </p>
       <form className={styles['dialogForm']} onSubmit={(event) => void remove(event)} noValidate>
         <PlainField
-          label={t('输入你的账户名 {{username}} 以确认删除', { username })}
+          label={t('输入您的账户名 {{username}} 以确认删除', { username })}
           name="confirm_username"
           autoComplete="off"
           value={typed}

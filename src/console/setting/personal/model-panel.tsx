@@ -21,7 +21,7 @@ export function ModelPanel() {
         <LoadError what={t('可用模型')} error={error} onRetry={() => void refetch()} />
       )}
       {error === null && models === undefined && <Skeleton width={320} />}
-      {models?.length === 0 && <p className={styles['hint']}>{t('你的分组还没有可用的模型')}</p>}
+      {models?.length === 0 && <p className={styles['hint']}>{t('您的分组还没有可用的模型')}</p>}
       {models !== undefined && models.length > 0 && <Models models={models} />}
     </Panel>
   )

@@ -1,6 +1,5 @@
 import '@mantine/core/styles/Input.layer.css'
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -12,6 +11,7 @@ import { toast } from '../../app/toast.ts'
 import { Loading } from '../../ui/loading.tsx'
 import { type WindowColumn, WindowTable } from '../../ui/scroll/window-table.tsx'
 import { Empty, LoadError } from '../../ui/states.tsx'
+import { useBlocks } from '../../ui/table/blocks.ts'
 import { dollars, type PriceRow, type PriceSource, readPriceList } from './price-list.ts'
 import styles from './price.module.css'
 
@@ -58,7 +58,7 @@ function useGroup(groups: ReadonlyMap<string, string> | undefined) {
 
 function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[] {
   const { t } = useTranslation()
-  const isPhone = useMediaQuery('(max-width: 760px)', undefined, { getInitialValueInEffect: false })
+  const isBlocks = useBlocks()
   const name: WindowColumn<PriceRow> = {
     id: 'name',
     head: t('模型名称'),
@@ -71,7 +71,7 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
     width: 190,
     cell: (row) => dollars(row.ratio),
   }
-  if (isPhone === true) {
+  if (isBlocks) {
     return [
       {
         ...name,
@@ -103,7 +103,7 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
   }
   return [
     name,
-    { id: 'ratio', head: t('倍率'), align: 'end', width: 110, cell: (row) => row.ratio },
+    { id: 'ratio', head: t('模型倍率'), align: 'end', width: 110, cell: (row) => row.ratio },
     price,
     {
       id: 'completion',
@@ -129,7 +129,7 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
 const completionText = (row: PriceRow, groupRatio = '1'): string =>
   row.completion === null ? '–' : dollars(row.ratio, row.completion, groupRatio)
 
-const PHONE_ROW = 56
+const BLOCK_ROW = 56
 const WIDE_ROW = 40
 
 /** What models cost, for everyone. */
@@ -178,7 +178,7 @@ export function PriceSettings() {
           columns={columns}
           rows={shown}
           rowKey={({ name }) => name}
-          rowHeight={isBlock ? PHONE_ROW : WIDE_ROW}
+          rowHeight={isBlock ? BLOCK_ROW : WIDE_ROW}
           minWidth={isBlock ? 0 : 880}
           empty={
             keyword === ''
