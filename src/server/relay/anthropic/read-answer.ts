@@ -7,7 +7,7 @@ import type {
 } from '../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { readAnthropicUsage } from './usage.ts'
 
 /**
@@ -27,8 +27,6 @@ export function readAnthropicAnswer(message: JsonRecord): ChatAnswer {
     usage: readAnthropicUsage(message.usage, USAGE_TOKENS_MAX).usage,
   }
 }
-
-const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',

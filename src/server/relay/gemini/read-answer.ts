@@ -9,7 +9,7 @@ import type {
 import type { Signature } from '../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
-import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { madeId } from '../providers/members.ts'
 import { readGeminiUsage } from './usage.ts'
 
@@ -29,8 +29,6 @@ export function readGeminiAnswer(answer: JsonRecord): ChatAnswer {
     usage: readGeminiUsage(answer.usageMetadata, USAGE_TOKENS_MAX).usage,
   }
 }
-
-const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
  * The id of a call that has none. An answer without an id is known by all that it says, its figures

@@ -14,6 +14,9 @@ export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value
 /** The array itself, or an empty one. */
 export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/** The text itself, or an empty one. */
+export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /**
  * A text as it is, a number as it is written; '' for anything else. `String` throws at an object
  * whose members are named like its methods.

@@ -1,8 +1,7 @@
 import type { AnswerPart } from '../canonical/chat-answer.ts'
 import type { ThinkingPart } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
-import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { textOr } from '../providers/members.ts'
+import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { makerOf } from './thinking/reasoning.ts'
 
 /**

@@ -14,6 +14,7 @@ import {
   parseJson,
   recordOr,
   wordOf,
+  textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
@@ -32,9 +33,6 @@ export function readOpenaiAnswer(answer: JsonRecord): ChatAnswer {
   }
 }
 
-const textOr = (value: unknown, otherwise = ''): string =>
-  typeof value === 'string' ? value : otherwise
-
 /** Makes up ids for the calls of a choice: what repeats an answer's makes the same. */
 type CallIds = (call: number) => string
 
@@ -51,7 +49,7 @@ function readChoice(choice: JsonRecord, ids: CallIds): AnswerChoice {
   })
   return {
     parts: [...thoughtsOf(message), ...textsOf(message), ...picturesOf(message), ...calls],
-    finish: finishOf(textOr(choice.finish_reason, 'stop'), calls.length > 0),
+    finish: finishOf(textOr(choice.finish_reason) || 'stop', calls.length > 0),
   }
 }
 

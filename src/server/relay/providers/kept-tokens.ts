@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Egress } from '../../egress/egress.ts'
 import { callHttp, HttpCallFailed, jsonMembers } from '../../egress/http-call.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import { textOr, type JsonRecord } from '../json/json-value.ts'
 import type { Sealed } from '../transport/upstream-call.ts'
-import { textOr } from './members.ts'
 
 /*
  * Access tokens that are fetched with credentials and live for a while. They are kept until a while

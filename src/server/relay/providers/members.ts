@@ -10,8 +10,6 @@ export function argumentsOf(argumentsJson: string): JsonRecord {
   return isRecord(value) ? value : {}
 }
 
-export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
-
 export const joinedText = (parts: readonly { kind: string; text?: string }[]): string =>
   parts.map((part) => (part.kind === 'text' ? (part.text ?? '') : '')).join('')
 

@@ -1,7 +1,6 @@
 import type { EventReader, Wire } from '../dialect/wire.ts'
-import { parseJson, recordOr } from '../json/json-value.ts'
+import { parseJson, recordOr, textOr } from '../json/json-value.ts'
 import { SseReader, type SseEvent } from '../openai/sse.ts'
-import { textOr } from './members.ts'
 
 /**
  * Server-sent events whose name says what they are: the name and the data become one JSON object,

@@ -1,5 +1,4 @@
-import { wordOf, type JsonRecord } from '../../json/json-value.ts'
-import { textOr } from '../members.ts'
+import { wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { statedError } from '../stated-error.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type { ChatAnswer, Finish, FinishReason } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
-import { isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { madeId, textOr } from '../members.ts'
+import { madeId } from '../members.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 

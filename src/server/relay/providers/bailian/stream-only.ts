@@ -2,13 +2,19 @@ import type { ChatEvent } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { serverSentEvents } from '../../dialect/wire.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  present,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import { choiceIndex } from '../../openai/openai-chunk.ts'
 import { OpenaiStreamReader } from '../../openai/read-answer.ts'
 import { SseReader } from '../../openai/sse.ts'
 import { OpenaiStream } from '../../openai/stream-outcome.ts'
 import { StepFailed } from '../../transport/upstream-steps.ts'
-import { textOr } from '../members.ts'
 import { gathered } from '../rewritten.ts'
 
 /**

@@ -15,9 +15,15 @@ import {
   type UsageReading,
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { textOr } from '../members.ts'
 
 /**
  * Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and

@@ -1,7 +1,6 @@
 import { eventOf, type Wire } from '../../dialect/wire.ts'
-import { isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { SseEvent } from '../../openai/sse.ts'
-import { textOr } from '../members.ts'
 import { EventStreamReader, type EventMessage } from './event-stream.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { channelType } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
-import { textOr } from '../members.ts'
+import { textOr } from '../../json/json-value.ts'
 
 /**
  * Workers AI in OpenAI's dialect, at an address with the account in it. Source: Cloudflare's

@@ -7,8 +7,7 @@ import type {
 } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { textOr } from '../members.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readCohereUsage } from './usage.ts'
 
 /**

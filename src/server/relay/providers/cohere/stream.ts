@@ -1,7 +1,13 @@
 import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { textOr } from '../members.ts'
 import { readCohereUsage } from './usage.ts'
 
 const Lane = { text: 0, thinking: 1, call: 2 } as const

@@ -7,9 +7,8 @@ import {
   type UsageReading,
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
-import { isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { textOr } from '../members.ts'
 import { statedError } from '../stated-error.ts'
 import { namedEvent, namedEventsIn, type NamedEvent } from '../named-events.ts'
 

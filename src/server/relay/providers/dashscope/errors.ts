@@ -1,6 +1,5 @@
-import type { JsonRecord } from '../../json/json-value.ts'
+import { textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { StepAnswer } from '../../transport/upstream-steps.ts'
-import { textOr } from '../members.ts'
 import { jsonAnswer, recordIn } from '../rewritten.ts'
 
 /** Source: Alibaba Cloud Model Studio, "Error messages". */

@@ -2,11 +2,17 @@ import { unsupportedField } from '../../canonical/reading.ts'
 import type { ProviderCall } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, present, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  present,
+  recordOr,
+  wordOf,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 import type { StepAnswer, Steps, Walk } from '../../transport/upstream-steps.ts'
 import { followed } from '../followed-work.ts'
-import { textOr } from '../members.ts'
 import {
   AS_USUAL,
   jsonAnswer,

@@ -13,8 +13,15 @@ import {
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, textOr } from '../members.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
+import { joinedText } from '../members.ts'
 
 /**
  * A translation as a chat: the last thing the user says comes back in the language that the model

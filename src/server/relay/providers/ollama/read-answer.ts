@@ -15,9 +15,16 @@ import {
   type UsageReading,
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { madeId, textOr } from '../members.ts'
+import { madeId } from '../members.ts'
 
 /**
  * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in

@@ -2,10 +2,9 @@ import type { ProviderCall } from '../../dialect/provider.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { present, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import { present, recordOr, wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { textOr } from '../members.ts'
 import {
   jsonAnswer,
   membersOf,

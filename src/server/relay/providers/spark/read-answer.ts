@@ -7,11 +7,12 @@ import {
   parseJson,
   recordOr,
   wordOf,
+  textOr,
   type JsonRecord,
 } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { madeId, textOr } from '../members.ts'
+import { madeId } from '../members.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
 import { statedError } from '../stated-error.ts'
 import { sparkStatuses } from './statuses.ts'

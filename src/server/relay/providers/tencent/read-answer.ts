@@ -1,12 +1,18 @@
 import type { ChatAnswer, ChatEvent } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import { answerTexts } from '../../openai/openai-chunk.ts'
 import { OpenaiStreamReader, readOpenaiAnswer } from '../../openai/read-answer.ts'
 import { readUsage } from '../../openai/usage.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { textOr } from '../members.ts'
 import { statedError } from '../stated-error.ts'
 
 /**

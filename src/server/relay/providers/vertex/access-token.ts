@@ -1,7 +1,7 @@
 import { createSign } from 'node:crypto'
 import { jsonMembers } from '../../../egress/http-call.ts'
 import type { Egress } from '../../../egress/egress.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
+import { textOr, type JsonRecord } from '../../json/json-value.ts'
 import {
   fetchToken,
   KeptTokens,
@@ -9,7 +9,6 @@ import {
   type AccessToken,
   type FetchedToken,
 } from '../kept-tokens.ts'
-import { textOr } from '../members.ts'
 
 /*
  * Access tokens for Google's APIs, from application default credentials: a service account signs a

@@ -1,9 +1,8 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, recordOr, wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { textOr } from '../members.ts'
 import {
   AS_USUAL,
   jsonAnswer,

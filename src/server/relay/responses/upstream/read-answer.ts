@@ -8,9 +8,8 @@ import type {
 import type { Signature } from '../../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
-import { textOr } from '../../providers/members.ts'
 import { sealOf } from './seal.ts'
 
 /**

@@ -1,7 +1,6 @@
 import type { Signature } from '../../canonical/chat-request.ts'
 import { ownSignature } from '../../canonical/signature.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
-import { textOr } from '../../providers/members.ts'
+import { textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
  * A thought that OpenAI has sealed, and keeps no copy of: its name and its bytes, both of which it
