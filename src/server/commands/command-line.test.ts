@@ -209,7 +209,7 @@ test('a second server on the same file is refused until the first has ended', as
   const first = await serve({ DATA_DIR })
   const second = await start(['serve', '--port', '0'], { DATA_DIR }).ended
   expect(second.code).toBe(1)
-  expect(second.err).toMatch(/^SQLITE_PATH: another server runs on .*gatehouse\.db; .*SQL_DSN.*\n$/)
+  expect(second.err).toMatch(/^SQLITE_PATH: a server runs on .*gatehouse\.db; .*SQL_DSN.*\n$/)
   expect(await signIn(first.url, '123456')).toMatchObject({ success: true })
   first.program.kill('SIGKILL')
   await first.ended

@@ -2,10 +2,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { ConfigError, type Config } from '../config.ts'
 import { openBare } from '../db/database.ts'
-import { takeSqliteFile } from '../db/sqlite-file.ts'
 import { moveDatabase } from '../move/move-database.ts'
 import { openSource } from '../move/source-store.ts'
-import { configuredFile, mustBeThere, reasonOf } from './open.ts'
+import { configuredFile, mustBeThere, reasonOf, taken } from './open.ts'
 
 /** Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. */
 export async function move(config: Config): Promise<void> {
@@ -15,7 +14,7 @@ export async function move(config: Config): Promise<void> {
     throw new ConfigError('SQL_DSN: name the PostgreSQL database to move to, there or by --to')
   }
   const secret = keptSecret(config, file)
-  const giveBack = taken(file)
+  const giveBack = taken(file, 'stop it, then move the file')
   try {
     await moveInto(config.SQL_DSN, { file, secret })
   } finally {
@@ -53,16 +52,6 @@ function opened(file: string): ReturnType<typeof openSource> {
   } catch (error) {
     throw new ConfigError(`SQLITE_PATH: ${file} cannot be moved: ${reasonOf(error)}`)
   }
-}
-
-function taken(file: string): () => void {
-  try {
-    const giveBack = takeSqliteFile(file)
-    if (giveBack !== null) return giveBack
-  } catch (error) {
-    throw new ConfigError(`SQLITE_PATH: ${file} cannot be opened: ${reasonOf(error)}`)
-  }
-  throw new ConfigError(`SQLITE_PATH: a server runs on ${file}; stop it, then move the file`)
 }
 
 /** What signs cookies: on PostgreSQL it is in the database, beside SQLite in a file. */

@@ -39,7 +39,7 @@ export function mustBeThere(address: DatabaseAddress): void {
 export async function openForServer(config: Config): Promise<Database> {
   const address = configuredAddress(config)
   if (address.engine === 'postgres') return openConfigured(config)
-  const giveBack = taken(address.path)
+  const giveBack = taken(address.path, 'several servers need PostgreSQL (SQL_DSN)')
   const database = await openConfigured(config)
   return {
     ...database,
@@ -50,16 +50,15 @@ export async function openForServer(config: Config): Promise<Database> {
   }
 }
 
-function taken(file: string): () => void {
+/** Takes a SQLite file for this process. Throws `ConfigError`, with `advice`, while a server has it. */
+export function taken(file: string, advice: string): () => void {
   try {
     const giveBack = takeSqliteFile(file)
     if (giveBack !== null) return giveBack
   } catch (error) {
     throw new ConfigError(`SQLITE_PATH: ${file} cannot be opened: ${reasonOf(error)}`)
   }
-  throw new ConfigError(
-    `SQLITE_PATH: another server runs on ${file}; several servers need PostgreSQL (SQL_DSN)`,
-  )
+  throw new ConfigError(`SQLITE_PATH: a server runs on ${file}; ${advice}`)
 }
 
 /**
