@@ -12,9 +12,9 @@ export function textOfTokens(ids: readonly unknown[]): string | null {
   const { bytes, starts } = (tokens ??= readTokens('cl100k_base'))
   const pieces: Uint8Array[] = []
   for (const id of ids) {
-    const end = typeof id === 'number' ? starts[id + 1] : undefined
-    if (end === undefined) return null
-    pieces.push(bytes.subarray(starts[Number(id)], end))
+    const [start, end] = typeof id === 'number' ? [starts[id], starts[id + 1]] : []
+    if (start === undefined || end === undefined) return null
+    pieces.push(bytes.subarray(start, end))
   }
   return Buffer.concat(pieces).toString('utf8')
 }
