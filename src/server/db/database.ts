@@ -163,8 +163,8 @@ const CHANNEL = 'gatehouse'
 const POOL_SIZE = 8
 const HEAVY_POOL_SIZE = 2
 /**
- * Of these so many stay open. Opening one (a process of the server, the exchange of the password)
- * takes longer than most of what is asked then.
+ * Of these so many stay open between calls. Opening one (a process of the server, the exchange of
+ * the password) takes longer than most of what is asked then.
  */
 const POOL_KEPT = 3
 /** How long the server may think about short work, and about statistics of many rows. */

@@ -34,8 +34,8 @@ export type RunScript = (script: string, trx: Transaction<Schema>) => Promise<un
 /**
  * Applies the scripts that a database does not have yet, each in a transaction of its own.
  * Processes that start together wait for one another (PostgreSQL: advisory lock; SQLite: the write
- * lock), and look again once it is their turn. Throws, and changes
- * nothing, where a later version has been at work.
+ * lock), and look again once it is their turn. Throws, and changes nothing, where a later version
+ * has been at work.
  */
 export async function migrate(
   db: Kysely<Schema>,

@@ -3,8 +3,9 @@ import pg from 'pg'
 
 export interface PoolSettings extends pg.PoolConfig {
   /**
-   * Milliseconds without a byte after which a connection counts as dead. A network that has gone
-   * away says nothing, and what waits for an answer would wait on. Absent: no such limit.
+   * Milliseconds without a byte after which a connection counts as dead, also one that has nothing
+   * to do. A network that has gone away says nothing, and what waits for an answer would wait on.
+   * Absent: no such limit.
    */
   silenceMs?: number
 }
