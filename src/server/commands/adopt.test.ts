@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   MYSQL_DUMP,
   newFolder,
@@ -11,24 +10,7 @@ import {
   postgresFixture,
   sqliteFixture,
 } from '../test/one-api-databases.ts'
-
-const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
-
-function run(args: string[], env: Record<string, string>) {
-  const program = spawn(process.execPath, [PROGRAM, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void program.kill('SIGKILL'))
-  let out = ''
-  let err = ''
-  program.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  program.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
-  const ended = new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
-    program.on('close', (code) => resolve({ code, out, err }))
-  })
-  return { program, ended, progress: () => err }
-}
+import { runProgram } from '../test/run-program.ts'
 
 const fileOf = ({ location }: ReturnType<typeof sqliteFixture>): string => {
   if (location.engine !== 'sqlite') throw new Error('this one is a file')
@@ -52,7 +34,7 @@ test('--dry-run says what is there and what looks wrong, and changes not a byte'
   const before = fs.readFileSync(file)
   // As unit files of the family have it.
   const env = { SQLITE_PATH: `${file}?_busy_timeout=5000` }
-  const { code, out, err } = await run(['adopt', '--dry-run'], env).ended
+  const { code, out, err } = await runProgram(['adopt', '--dry-run'], env).ended
   expect([code, err]).toEqual([0, ''])
   for (const line of [
     /Written by One API 0\.6\.11/,
@@ -83,11 +65,11 @@ test('--dry-run says what is there and what looks wrong, and changes not a byte'
 test('adopt tells each step, reconcile then finds no difference, and a second time is nothing', async () => {
   const file = fileOf(sqliteFixture())
   const env = { SQLITE_PATH: file }
-  const first = await run(['adopt'], env).ended
+  const first = await runProgram(['adopt'], env).ended
   expect(first.code).toBe(0)
   expect(first.err).toMatch(/a copy of it as it was: .*before-gatehouse[^]*the database is adopted/)
-  expect(await run(['reconcile'], env).ended).toMatchObject({ code: 0 })
-  const second = await run(['adopt'], env).ended
+  expect(await runProgram(['reconcile'], env).ended).toMatchObject({ code: 0 })
+  const second = await runProgram(['adopt'], env).ended
   expect(second).toMatchObject({ code: 0, err: '' })
   expect(second.out).toContain('already')
   const copies = fs.readdirSync(path.dirname(file)).filter((name) => name.includes('before'))
@@ -97,9 +79,9 @@ test('adopt tells each step, reconcile then finds no difference, and a second ti
 test('adopt works on PostgreSQL and never prints the password of the database', async () => {
   const { location } = await postgresFixture()
   if (location.engine !== 'postgres') throw new Error('this one is on a server')
-  const dry = await run(['adopt', '--dry-run'], { SQL_DSN: location.url }).ended
+  const dry = await runProgram(['adopt', '--dry-run'], { SQL_DSN: location.url }).ended
   expect(dry.out).toContain('group and model_mapping columns become text')
-  const { code, out, err } = await run(['adopt'], { SQL_DSN: location.url }).ended
+  const { code, out, err } = await runProgram(['adopt'], { SQL_DSN: location.url }).ended
   expect(code).toBe(0)
   expect(err).toContain('the database is adopted')
   const { password } = new URL(location.url)
@@ -109,14 +91,14 @@ test('adopt works on PostgreSQL and never prints the password of the database', 
 test('import loads a dump into an empty database only, and says why not', async () => {
   const file = path.join(newFolder(), 'new.db')
   const env = { SQLITE_PATH: file }
-  const { code, out } = await run(['import', MYSQL_DUMP], env).ended
+  const { code, out } = await runProgram(['import', MYSQL_DUMP], env).ended
   expect(code).toBe(0)
   expect(out).toMatch(/users: 6 rows[^]*the dump is loaded/)
-  expect((await run(['reconcile'], env).ended).out).toContain('0 differences')
-  const again = await run(['import', MYSQL_DUMP], env).ended
+  expect((await runProgram(['reconcile'], env).ended).out).toContain('0 differences')
+  const again = await runProgram(['import', MYSQL_DUMP], env).ended
   expect(again).toMatchObject({ code: 1 })
   expect(again.err).toContain('the database is not empty')
-  const missing = await run(['import', '/nowhere/dump.sql'], env).ended
+  const missing = await runProgram(['import', '/nowhere/dump.sql'], env).ended
   expect(missing.err).toMatch(/^\/nowhere\/dump\.sql: ENOENT/)
 })
 
@@ -126,7 +108,7 @@ test('a dump that breaks off leaves the database empty', async () => {
   const whole = fs.readFileSync(MYSQL_DUMP)
   fs.writeFileSync(dump, whole.subarray(0, whole.length - 300))
   const file = path.join(folder, 'new.db')
-  const { code, err } = await run(['import', dump], { SQLITE_PATH: file }).ended
+  const { code, err } = await runProgram(['import', dump], { SQLITE_PATH: file }).ended
   expect([code, err]).toEqual([1, expect.stringContaining('cut off')])
   expect(await plainSqlite(file).rows('SELECT name FROM sqlite_master')).toEqual([])
 })
@@ -141,7 +123,7 @@ test('a log that had a database of its own comes in as a second dump, compressed
   fs.writeFileSync(rest, whole.slice(0, from) + whole.slice(to))
   fs.writeFileSync(logs, gzipSync(table + whole.slice(from, to)))
   const file = path.join(folder, 'new.db')
-  const { code, out } = await run(['import', rest, logs], { SQLITE_PATH: file }).ended
+  const { code, out } = await runProgram(['import', rest, logs], { SQLITE_PATH: file }).ended
   expect([code, out]).toEqual([0, expect.stringMatching(/logs: 27 rows[^]*dumps are loaded/)])
   expect(await plainSqlite(file).rows('SELECT sum(requests) AS n FROM usage_daily')).toEqual([
     { n: 15 },
@@ -168,8 +150,8 @@ test(
     for (const afterLine of ['adopting', 'a copy', 'making', 'opening', 'summed up 100000']) {
       for (const ending of ['', '-wal', '-shm']) fs.rmSync(file + ending, { force: true })
       fs.writeFileSync(file, original)
-      const { program, ended, progress } = run(['adopt'], { SQLITE_PATH: file })
-      while (!progress().includes(afterLine) && program.exitCode === null) await sleep(2)
+      const { program, ended, said } = runProgram(['adopt'], { SQLITE_PATH: file })
+      while (!said.err.includes(afterLine) && program.exitCode === null) await sleep(2)
       program.kill('SIGKILL')
       await ended
       expect(await count('logs')).toEqual([{ n: LOG_ROWS + 27 }])
@@ -181,7 +163,7 @@ test(
       }
     }
     expect(seen).toContain('One API’s')
-    expect(await run(['reconcile'], { SQLITE_PATH: file }).ended).toMatchObject({ code: 0 })
+    expect(await runProgram(['reconcile'], { SQLITE_PATH: file }).ended).toMatchObject({ code: 0 })
     expect(await count('ledger')).toEqual([{ n: 33 }])
     const sums = await database.rows('SELECT sum(requests) AS n, sum(quota) AS q FROM usage_hourly')
     const rows = await database.rows(

@@ -1,32 +1,18 @@
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../db/database.ts'
 import { newFolder, plainPostgres, plainSqlite } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
-
-const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
+import { runProgram } from '../test/run-program.ts'
 
 function run(args: string[], env: Record<string, string>) {
-  const program = spawn(process.execPath, [PROGRAM, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', LOG_FORMAT: 'json', ...env },
-    cwd: newFolder(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  onTestFinished(() => void program.kill('SIGKILL'))
-  let out = ''
-  let err = ''
-  program.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  program.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
-  const ended = new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
-    program.on('close', (code) => resolve({ code, out, err }))
-  })
-  const said = async (pattern: RegExp): Promise<string> => {
-    await expect.poll(() => out, { timeout: 30_000 }).toMatch(pattern)
-    return pattern.exec(out)?.[1] ?? ''
+  const started = runProgram(args, { LOG_FORMAT: 'json', ...env }, newFolder())
+  const told = async (pattern: RegExp): Promise<string> => {
+    await expect.poll(() => started.said.out, { timeout: 30_000 }).toMatch(pattern)
+    return pattern.exec(started.said.out)?.[1] ?? ''
   }
-  return { program, ended, said }
+  return { ...started, told }
 }
 
 async function emptyPostgres(): Promise<string> {
@@ -37,7 +23,7 @@ async function emptyPostgres(): Promise<string> {
 
 async function serve(env: Record<string, string>) {
   const server = run(['serve', '--port', '0'], env)
-  return { ...server, url: await server.said(/"address":"([^"]+)"/) }
+  return { ...server, url: await server.told(/"address":"([^"]+)"/) }
 }
 
 const tablesOf = (url: string) =>
@@ -85,8 +71,8 @@ test('a move that is killed leaves nothing', async () => {
     WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 100000)
     INSERT INTO logs (id, user_id, created_at, type) SELECT id, 1, id, 4 FROM n`)
   const url = await emptyPostgres()
-  const { program, ended, said } = run(['move', '--from', file, '--to', url], {})
-  await said(/(moved 100000 rows of logs)/)
+  const { program, ended, told } = run(['move', '--from', file, '--to', url], {})
+  await told(/(moved 100000 rows of logs)/)
   program.kill('SIGKILL')
   expect((await ended).code).toBeNull()
   await expect.poll(() => tablesOf(url), { timeout: 10_000 }).toEqual([])

@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+
+const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
+
+/** How a program ended, and all it said. */
+export interface Ended {
+  code: number | null
+  out: string
+  err: string
+}
+
+/**
+ * Starts the program as on a command line, with these variables and no others; it is ended with
+ * the test at the latest.
+ */
+export function runProgram(args: string[], env: Record<string, string>, cwd = process.cwd()) {
+  const program = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  const said = { out: '', err: '' }
+  program.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()))
+  program.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()))
+  const ended = new Promise<Ended>((resolve) => {
+    program.on('close', (code) => resolve({ code, ...said }))
+  })
+  /** `said`: what it has said so far. */
+  return { program, ended, said }
+}
