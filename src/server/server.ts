@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ownAccountRoutes } from './account/own-account-routes.ts'
 import { passwordResetRoutes } from './account/password-reset-routes.ts'
@@ -35,12 +36,12 @@ import {
 } from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
 import { allowConsoles } from './http/console-origins.ts'
-import { API_BODY_BYTES_MAX } from './http/body-limit.ts'
+import { BODY_BYTES_MAX } from './http/body-limit.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
-import { hasTwoHosts, takeEncodingName, takePathOnly } from './http/request-head.ts'
+import { disownsHeaders, hasTwoHosts, plainTarget, takePathOnly } from './http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
@@ -58,6 +59,7 @@ import { routeRoutes } from './relay/trace/route-routes.ts'
 import { releaseRoutes } from './release/release-routes.ts'
 import { redemptionRoutes } from './redemption/redemption-routes.ts'
 import { oauthRoutes } from './sign-in/oauth-routes.ts'
+import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
@@ -142,13 +144,18 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     serverFactory: (handler) => httpServer(config, remembering(answering, handler), relay.handle),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
-    bodyLimit: API_BODY_BYTES_MAX,
+    bodyLimit: BODY_BYTES_MAX.anyone,
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
     forceCloseConnections: 'idle',
     // A path that cannot be read meets no hook.
     frameworkErrors: (error, request, reply) => {
       ownHeaders(request, reply)
+      reply.headers({
+        'Cache-Control': 'no-store',
+        'Content-Security-Policy': API_POLICY,
+        'X-Content-Type-Options': 'nosniff',
+      })
       renderRefusal(error, { request, reply, app })
     },
   })
@@ -221,23 +228,13 @@ const LEDGER_LIMIT_MS = 10_000
 /** What mail that was promised gets to leave. */
 const BACKGROUND_LIMIT_MS = 10_000
 
-const delay = (ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, ms).unref())
+const delay = (ms: number): Promise<void> => passed(ms, undefined, { ref: false })
 
 const CONSOLE_FOLDER = path.join(import.meta.dirname, '../../dist/console')
 
 const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(',') : value
-}
-
-/** How often a stopping server looks whether its answers are finished. */
-const CLOSE_POLL_MS = 20
-
-async function untilEmpty(answering: ReadonlySet<ServerResponse>, limitMs: number): Promise<void> {
-  for (let waitedMs = 0; answering.size > 0 && waitedMs < limitMs; waitedMs += CLOSE_POLL_MS) {
-    await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS))
-  }
 }
 
 const remembering =
@@ -256,7 +253,7 @@ function httpServer(
 ): http.Server {
   const base = config.BASE_PATH.slice(0, -1)
   const server = http.createServer((request, response) => {
-    if (hasTwoHosts(request.rawHeaders)) {
+    if (hasTwoHosts(request.rawHeaders) || disownsHeaders(request.headers.connection)) {
       // As the parser answers a request without any.
       response.writeHead(400, { Connection: 'close' }).end()
       return
@@ -265,8 +262,12 @@ function httpServer(
     if (base !== '' && request.url?.startsWith(`${base}/`) === true) {
       request.url = request.url.slice(base.length)
     }
-    if (isRelayPath(request.url ?? '/')) relay(request, response)
-    else web(request, response)
+    if (isRelayPath(request.url ?? '/')) {
+      relay(request, response)
+      return
+    }
+    request.url = plainTarget(request.url ?? '/')
+    web(request, response)
   })
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -279,6 +280,7 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
   await web.register(fastifyCookie)
   web.addHook('onRequest', (request, reply, done) => {
     endSlowBody(request.raw, (error) => {
+      if (reply.sent) return
       reply.header('Connection', 'close')
       renderRefusal(error, { request, reply, app })
     })
@@ -286,7 +288,11 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
   })
   await secureHeaders(web)
   allowConsoles(web, app)
-  await web.register(fastifyCompress, { global: true, threshold: 1024, encodings: ['br', 'gzip'] })
+  await web.register(fastifyCompress, {
+    threshold: 1024,
+    encodings: ['br', 'gzip'],
+    globalDecompression: false,
+  })
   // JSON is read whatever its Content-Type says; the endpoint's own shape decides.
   web.removeAllContentTypeParsers()
   web.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -295,7 +301,6 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
     if (request.headers['content-type'] !== undefined) {
       request.headers['content-type'] = 'application/json'
     }
-    takeEncodingName(request.headers)
     ownHeaders(request, reply)
   })
   web.setErrorHandler((error, request, reply) => renderRefusal(error, { request, reply, app }))

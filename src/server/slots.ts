@@ -1,3 +1,5 @@
+import { setTimeout as passed } from 'node:timers/promises'
+
 /**
  * Things that come and go all the time, such as the calls under way. A `Set` would do, but it keeps
  * what has left it alive: it moves to a new table every few dozen deletions, and V8's abandoned
@@ -41,4 +43,12 @@ export class Slots<T> {
     this.#free.length = 0
     return items
   }
+}
+
+const POLL_MS = 20
+
+/** Waits until nothing is left in a collection, for so long at the most. */
+export async function untilEmpty(items: { readonly size: number }, limitMs: number): Promise<void> {
+  const end = performance.now() + limitMs
+  while (items.size > 0 && performance.now() < end) await passed(POLL_MS)
 }

@@ -128,6 +128,9 @@ function aTrace(requestId: string): StoredTrace {
   return { request_id: requestId, created_at: 1, trace: JSON.stringify(trace) }
 }
 
+/** So that a run that may go on next to others visits nobody. */
+const NO_CHANNEL = 999_999
+
 /** What a call needs to succeed; what is not here needs nothing. */
 function inputOf({
   people,
@@ -152,6 +155,11 @@ function inputOf({
     'POST /api/channel/route': { body: { model: 'gpt-4o-mini' } },
     'PUT /api/channel/key/': { body: { id: ids.channel, key_id: keyId, action: 'resume' } },
     'PUT /api/channel/': { body: { id: ids.channel, name: 'renamed' } },
+    'POST /api/channel/batch': { body: { ids: [ids.channel], action: 'disable' } },
+    'POST /api/channel/batch/test': { body: { ids: [NO_CHANNEL] } },
+    'POST /api/channel/batch/copy': {
+      body: { source_id: ids.channel, ids: [ids.channel], fields: ['models'], dry_run: true },
+    },
     'POST /api/user/register': { body: { username: randomText(8), password: PASSWORD } },
     'GET /api/verification': { query: 'email=new@example.test' },
     'GET /api/reset_password': { query: 'email=new@example.test' },

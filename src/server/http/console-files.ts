@@ -8,7 +8,6 @@ import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { addressKey } from './client-address.ts'
 import { ownAddress } from './console-origins.ts'
-import { unescapedPath } from './request-head.ts'
 import { API_POLICY, consolePolicy, PREFLIGHT_HEADERS } from './security-headers.ts'
 
 const ASSETS = 'assets/'
@@ -82,7 +81,7 @@ export async function serveConsole(
         .code(204)
         .send()
     }
-    const url = unescapedPath(request.url.split('?')[0] ?? '/')
+    const url = request.url.split('?')[0] ?? '/'
     if (isApiPath(url, app.config.BASE_PATH)) {
       reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
       return reply.code(404).send(unknownPath(request))
@@ -160,8 +159,8 @@ function fileOf(folder: string, url: string): string | null {
 }
 
 function sendFile(reply: FastifyReply, file: string): FastifyReply {
-  const hashed = file.startsWith(ASSETS)
-  reply.header('Cache-Control', hashed ? ASSET_LIFE : FILE_LIFE)
+  const isHashed = file.startsWith(ASSETS)
+  reply.header('Cache-Control', isHashed ? ASSET_LIFE : FILE_LIFE)
   return reply.sendFile(file)
 }
 

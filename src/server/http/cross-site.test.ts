@@ -110,6 +110,22 @@ forEachDatabase('calls from other sites', (open) => {
     },
   )
 
+  const nobodys = changing.filter(
+    ([, { method, options }]) => options.access === 'anyone' && method !== 'GET',
+  )
+  test.each(nobodys)('%s is not done without a cookie either', async (_label, endpoint) => {
+    for (const [what, headersOf] of Object.entries(FOREIGN_HEADERS)) {
+      const headers = defined(headersOf(server.url))
+      const answer = await server.call(endpoint.method, addressOf(endpoint), { headers, body: {} })
+      expect(answer, `${what}`).toMatchObject({ status: 403, json: { success: false } })
+    }
+    for (const [what, headersOf] of Object.entries(OWN_HEADERS)) {
+      const headers = defined(headersOf(server.url))
+      const answer = await server.call(endpoint.method, addressOf(endpoint), { headers, body: {} })
+      expect(answer.message, `${what}`).not.toBe(errorText('cross_site', 'zh'))
+    }
+  })
+
   test.each(reading)('%s only reads', async (_label, endpoint) => {
     const headers = { 'sec-fetch-site': 'cross-site', origin: FOREIGN }
     const answer = await server.call('GET', addressOf(endpoint), { as: root, headers })

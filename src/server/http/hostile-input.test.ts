@@ -168,14 +168,32 @@ forEachDatabase('hostile input', (open) => {
     })
   })
 
-  test('a body larger than the limit is 413, with an envelope', async () => {
-    const answer = await server.call('POST', '/api/user/login', {
-      body: `{"username":"${'x'.repeat(9 * MEBIBYTE)}"}`,
+  test.each([
+    ['POST', '/api/user/login', 2],
+    ['POST', '/api/token/', 2],
+    ['POST', '/api/channel/', 8],
+    ['PUT', '/api/option/', 8],
+  ] as const)('a body of %s %s larger than %i MB is 413, with an envelope', async (...row) => {
+    const [method, path, limit] = row
+    const answer = await server.call(method, path, {
+      as: root,
+      body: `{"username":"${'x'.repeat(limit * MEBIBYTE)}"}`,
     })
     expect(answer).toMatchObject({
       status: 413,
-      json: { success: false, message: '请求体超过 8 MB 的上限' },
+      json: { success: false, message: `请求体超过 ${limit} MB 的上限` },
     })
+  })
+
+  test('of whoever may not call nothing is taken in, let alone unpacked', async () => {
+    const bodies = [
+      { body: 'x'.repeat(9 * MEBIBYTE) },
+      { body: 'no gzip', headers: { 'content-encoding': 'gzip' } },
+    ]
+    for (const body of bodies) {
+      const answer = await server.call('PUT', '/api/option/', body)
+      expect(answer).toMatchObject({ status: 401, json: { success: false } })
+    }
   })
 
   test('a packed body counts as what is in it', async () => {

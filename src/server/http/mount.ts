@@ -10,13 +10,12 @@ import { isOutage } from '../db/outage.ts'
 import { sha256 } from '../secrets.ts'
 import { findUserByAccessToken } from '../user/session-store.ts'
 import type { App } from '../app.ts'
-import { BODY_LIMIT } from './body-limit.ts'
+import { BODY_BYTES_MAX, bodyTooLarge } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
 import { cookieScope } from './console-origins.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
-import { inputProblem } from './input/input-problem.ts'
-import { withDeclaredNames } from './input/member-names.ts'
+import { parseInput, queryOf } from './input/parse-input.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
 /**
@@ -31,6 +30,7 @@ export function mountApi(server: FastifyInstance, app: App, routes: readonly Rou
       throw new Error(`nothing answers ${endpoint.method} ${endpoint.path}`)
     }
   }
+  const admitted = new WeakMap<FastifyRequest, Admitted>()
   const byAddress = Map.groupBy(
     routes,
     ({ endpoint }) => `${endpoint.method} ${endpoint.path.replace(/\/$/, '')}`,
@@ -47,14 +47,32 @@ export function mountApi(server: FastifyInstance, app: App, routes: readonly Rou
     server.route({
       method: first.endpoint.method,
       url: first.endpoint.path.replace(/\/$/, ''),
-      async handler(request, reply) {
+      bodyLimit: bodyBytesMax(ordered),
+      // Whoever may not call is told before the server takes in what he sends.
+      async onRequest(request, reply) {
         const route = ordered.find(({ endpoint }) => applies(endpoint, request))
-        if (route !== undefined) await answerCall(app, route, request, reply)
+        if (route === undefined) return reply.callNotFound()
+        const context = await admit(app, route.endpoint, request, reply)
+        if (context === null) return reply
+        admitted.set(request, { route, context })
+      },
+      async handler(request, reply) {
+        const call = admitted.get(request)
+        if (call !== undefined) await answerCall(app, call)
         return reply
       },
     })
   }
 }
+
+/** A call that may be made. */
+interface Admitted {
+  route: Route
+  context: CallContext
+}
+
+const bodyBytesMax = (routes: readonly Route[]): number =>
+  Math.max(...routes.map(({ endpoint }) => BODY_BYTES_MAX[endpoint.options.access]))
 
 function applies({ options: { whenQuery } }: Endpoint, request: FastifyRequest): boolean {
   if (whenQuery === undefined) return true
@@ -62,55 +80,60 @@ function applies({ options: { whenQuery } }: Endpoint, request: FastifyRequest):
   return value !== undefined && value !== ''
 }
 
-/**
- * Fastify parses the query into a plain object of texts; of a repeated member, which comes as a
- * list, the first counts, as with One API.
- */
-function queryOf(request: FastifyRequest): Record<string, string> {
-  const query: Record<string, string> = {}
-  for (const [name, value] of Object.entries(request.query ?? {})) {
-    query[name] = String(Array.isArray(value) ? value[0] : value)
-  }
-  return query
-}
-
-async function answerCall(
+/** Who calls, if so many calls and this one are allowed; null once it has been refused. */
+async function admit(
   app: App,
-  { endpoint, handle }: Route,
+  endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<void> {
-  const { options } = endpoint
+): Promise<CallContext | null> {
   reply.header('Cache-Control', 'no-store')
   const address = app.addressOf(request.raw)
   const key = addressKey(address)
   const allowed =
     (await app.rateLimits.api.take(key)) &&
-    (options.rate !== 'critical' || (await app.rateLimits.critical.take(key)))
+    (endpoint.options.rate !== 'critical' || (await app.rateLimits.critical.take(key)))
   if (!allowed) {
     reply.code(429).send('')
-    return
+    return null
   }
-  const language = languageOf(request.headers['accept-language'])
+  const actor = (): Promise<Actor | null> => actorOf(app, endpoint, { request, reply })
   try {
-    const actor = await actorOf(app, endpoint, { request, reply })
-    const context: CallContext = {
-      actor,
-      language,
+    return {
+      actor: await actor(),
+      language: languageOf(request.headers['accept-language']),
       requestId: String(request.id),
       address,
       request,
       reply,
-      checkAgain: async () => void (await actorOf(app, endpoint, { request, reply })),
+      checkAgain: async () => void (await actor()),
     }
-    const input = parseInput(endpoint, request)
-    const answer = await handle({ ...context, ...input })
-    if (options.answer === 'stream') return
-    reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {
-    const isFile = options.answer === 'stream'
-    renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
+    refuse(app, endpoint, error, { request, reply })
+    return null
   }
+}
+
+async function answerCall(app: App, { route, context }: Admitted): Promise<void> {
+  const { endpoint, handle } = route
+  try {
+    const input = await parseInput(endpoint, context.request)
+    const answer = await handle({ ...context, ...input })
+    if (endpoint.options.answer === 'stream') return
+    context.reply.send(shapedAnswer(endpoint, answer))
+  } catch (error) {
+    refuse(app, endpoint, error, context)
+  }
+}
+
+function refuse(
+  app: App,
+  { options }: Endpoint,
+  error: unknown,
+  { request, reply }: Pick<CallContext, 'request' | 'reply'>,
+): void {
+  const isFile = options.answer === 'stream'
+  renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
 }
 
 /**
@@ -135,7 +158,7 @@ export function renderRefusal(
   },
 ): void {
   const language = languageOf(request.headers['accept-language'])
-  const known = namedError(error)
+  const known = namedError(error, request)
   const spec: ErrorSpec = errors[known.code]
   if (known.code === 'internal' || known.code === 'database_unavailable') {
     app.trace.error(
@@ -156,12 +179,12 @@ const HTTP_SERVER_FAULT = 500
  * The framework's own refusals carry a status: a body that is too large, a path or header that
  * cannot be read.
  */
-function namedError(error: unknown): AppError {
+function namedError(error: unknown, request: FastifyRequest): AppError {
   if (error instanceof AppError) return error
   const status =
     error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : HTTP_SERVER_FAULT
   if (status === HTTP_TOO_LARGE) {
-    return new AppError('body_too_large', BODY_LIMIT, error)
+    return bodyTooLarge(request, error)
   }
   return status >= HTTP_BAD_REQUEST && status < HTTP_SERVER_FAULT
     ? new AppError('invalid_parameter', {}, error)
@@ -189,11 +212,13 @@ async function actorOf(
   const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
   const cookie = request.cookies[SESSION_COOKIE]
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
-  const changes = endpoint.method !== 'GET' || changesState === true
-  if (cookie !== undefined && changes) {
-    if (isCrossSite(request.headers, endpoint.method, app.ownOrigins)) {
-      throw new AppError('cross_site')
-    }
+  const { method } = endpoint
+  const changes = method !== 'GET' || changesState === true
+  // Nobody's calls give a session: another site could sign a visitor in as somebody it knows. No
+  // site can add the other header.
+  const gives = access === 'anyone' && method !== 'GET' && !request.headers.authorization
+  if ((changes && cookie !== undefined) || gives) {
+    if (isCrossSite(request.headers, method, app.ownOrigins)) throw new AppError('cross_site')
   }
   if (access === 'anyone') {
     return session === null || session.user.status !== UserStatus.enabled
@@ -237,56 +262,6 @@ async function actorByAccessToken(app: App, header: string | undefined): Promise
   if (user === undefined) throw new AppError('access_token_invalid')
   return actorFrom(user, '')
 }
-
-function parseInput(endpoint: Endpoint, request: FastifyRequest) {
-  const { params, query, body } = endpoint.options
-  return {
-    params: params === undefined ? undefined : parsed(params, request.params),
-    query: query === undefined ? undefined : parsed(query, queryOf(request)),
-    body: body === undefined ? undefined : parsedBody(endpoint, body, request),
-  }
-}
-
-function parsedBody({ options }: Endpoint, shape: z.ZodType, request: FastifyRequest): unknown {
-  try {
-    return parsed(shape, withDeclaredNames(shape, jsonBody(request)))
-  } catch (error) {
-    if (options.misfit === undefined) throw error
-    throw new AppError(options.misfit, {}, error)
-  }
-}
-
-function jsonBody(request: FastifyRequest): unknown {
-  const bytes = request.body
-  const text = Buffer.isBuffer(bytes) ? bytes.toString('utf8') : ''
-  try {
-    const value: unknown = JSON.parse(text)
-    return value
-  } catch (error) {
-    throw new AppError(text === '' ? 'body_empty' : 'body_not_json', {}, error)
-  }
-}
-
-function parsed(shape: z.ZodType, value: unknown): unknown {
-  const result = shape.safeParse(value)
-  if (!result.success) {
-    const problem = inputProblem(result.error)
-    throw problem === null
-      ? new AppError('invalid_parameter')
-      : new AppError('invalid_field', problem)
-  }
-  if (holdsUnstorable(result.data)) throw new AppError('invalid_parameter')
-  return result.data
-}
-
-/**
- * PostgreSQL cannot store the character 0 in a text, and half a character becomes another one in
- * either database. Nobody means them.
- */
-const holdsUnstorable = (value: unknown): boolean =>
-  typeof value === 'string'
-    ? value.includes('\0') || !value.isWellFormed()
-    : typeof value === 'object' && value !== null && Object.values(value).some(holdsUnstorable)
 
 /**
  * The envelope. The handler's answer goes through the endpoint's shape; a mismatch is a fault of

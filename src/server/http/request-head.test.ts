@@ -3,7 +3,7 @@ import zlib from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
-import { takeEncodingName, takePathOnly, unescapedPath } from './request-head.ts'
+import { disownsHeaders, plainTarget, takePathOnly, unescapedPath } from './request-head.ts'
 
 describe('a target', () => {
   test.each([
@@ -29,19 +29,20 @@ describe('a target', () => {
     ['/%2561', '/%2561'],
   ])('%s is the path %s', (path, plain) => {
     expect(unescapedPath(path)).toBe(plain)
+    expect(plainTarget(`${path}?%61`)).toBe(`${plain}?%61`)
   })
 })
 
 test.each([
-  ['GZIP', 'gzip'],
-  ['x-gzip', 'gzip'],
-  [' X-GZIP ', 'gzip'],
-  ['rot13', 'rot13'],
-  [undefined, undefined],
-])('the packing %j is %j', (named, name) => {
-  const headers: http.IncomingHttpHeaders = { 'content-encoding': named }
-  takeEncodingName(headers)
-  expect(headers['content-encoding']).toBe(name)
+  [undefined, false],
+  ['keep-alive', false],
+  ['keep-alive, Upgrade', false],
+  ['x-content-length', false],
+  ['content-length', true],
+  ['close,Authorization', true],
+  ['close , transfer-encoding , x', true],
+])('Connection: %s disowns what counts: %s', (connection, disowns) => {
+  expect(disownsHeaders(connection)).toBe(disowns)
 })
 
 forEachDatabase('however a request is spelled', (open) => {
@@ -75,6 +76,27 @@ forEachDatabase('however a request is spelled', (open) => {
     }
     if (path.startsWith('/gate')) return
     expect([escaped, await statusOf(method, escaped)]).toEqual([escaped, status])
+  })
+
+  test.each(['/api/status', '/%61pi/status', '/%'])(
+    '%s has the policy of answers',
+    async (path) => {
+      const { hostname, port } = new URL(server.url)
+      const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
+      http.get({ hostname, port, path }, resolve).on('error', reject)
+      const { headers } = (await promise).resume()
+      expect(headers['content-security-policy']).toContain("default-src 'none'")
+      expect(headers['x-content-type-options']).toBe('nosniff')
+    },
+  )
+
+  test('a request that disowns its own length is refused', async () => {
+    const { hostname, port } = new URL(server.url)
+    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
+    const headers = { connection: 'content-length', 'content-length': 2 }
+    const call = http.request({ hostname, port, method: 'POST', path: '/v1/models', headers })
+    call.on('response', resolve).on('error', reject).end('{}')
+    expect((await promise).resume().statusCode).toBe(400)
   })
 
   test.each(['gzip', 'GZIP', 'x-gzip'])('a body packed in %s is read', async (encoding) => {

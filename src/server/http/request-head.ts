@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 
 /**
  * Whether a request names its host twice, in the flat list of names and values that it came with.
@@ -17,6 +17,16 @@ export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
 
 const HOST = 'host'
 
+/**
+ * Whether a `Connection` header names what frames or authorises a request. A proxy that obeys would
+ * take it out, and read another request than we do (RFC 9110, section 7.6.1).
+ */
+export const disownsHeaders = (connection: string | undefined): boolean =>
+  connection !== undefined && DISOWNING.test(connection)
+
+const DISOWNING =
+  /(?:^|,)\s*(?:content-length|transfer-encoding|host|authorization|cookie|x-api-key|x-goog-api-key|api-key)\s*(?:,|$)/i
+
 /** Of an address as a proxy is sent one: its host and its target. */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)([/?].*)?$/i
 
@@ -34,18 +44,16 @@ export function takePathOnly(request: IncomingMessage): void {
   request.url = target.startsWith('/') ? target : `/${target}`
 }
 
+/** The path as `unescapedPath` has it, and the query as it came. */
+export function plainTarget(target: string): string {
+  const query = target.indexOf('?')
+  if (query < 0) return unescapedPath(target)
+  return unescapedPath(target.slice(0, query)) + target.slice(query)
+}
+
 /** Letters, digits and `-._~`, which mean the same with a percent sign (RFC 3986, section 2.3). */
 const UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/gi
 
 /** A path with the letters as themselves that somebody has spelled with a percent sign. */
 export const unescapedPath = (path: string): string =>
   path.includes('%') ? path.replace(UNRESERVED, decodeURIComponent) : path
-
-/**
- * Writes the name of a body's packing as the framework knows it: letters count alike, and `x-gzip`
- * is `gzip` (RFC 9110, section 8.4.1).
- */
-export function takeEncodingName(headers: IncomingHttpHeaders): void {
-  const named = headers['content-encoding']?.trim().toLowerCase()
-  if (named !== undefined) headers['content-encoding'] = named === 'x-gzip' ? 'gzip' : named
-}

@@ -27,6 +27,9 @@ export const PREFLIGHT_HEADERS = {
 /** Answers of the API are data; whatever opens one as a page may run and load nothing. */
 export const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
+/** What an upstream says may not even act in the console's name. */
+export const RELAY_POLICY = `${API_POLICY}; sandbox`
+
 /**
  * What the console's page may do. Styles carry the nonce because Mantine writes `<style>` elements;
  * frames show what the operator configured as home, about or chat page. `others` names origins that

@@ -10,12 +10,12 @@ import { addressKey } from '../http/client-address.ts'
 import { unknownPath } from '../http/console-files.ts'
 import { unescapedPath } from '../http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
-import { PREFLIGHT_HEADERS } from '../http/security-headers.ts'
+import { PREFLIGHT_HEADERS, RELAY_POLICY } from '../http/security-headers.ts'
 import { createFailureCounts } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
 import { createTraces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
-import { Slots } from '../slots.ts'
+import { Slots, untilEmpty } from '../slots.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
 import { createCallers } from './routing/caller.ts'
@@ -72,15 +72,18 @@ const isPlainRelayPath = (url: string): boolean =>
   url.startsWith('/dashboard/billing/') ||
   /^\/v1(?:beta|alpha)?(?:[/?]|$)/.test(url)
 
-const CORS_HEADERS = [
+/** Of every answer. A form on any site can open one as a page, and its bytes are an upstream's. */
+const COMMON_HEADERS = [
   'Access-Control-Allow-Origin',
   '*',
   'Access-Control-Expose-Headers',
   'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
+  'Content-Security-Policy',
+  RELAY_POLICY,
+  'X-Content-Type-Options',
+  'nosniff',
 ]
 const RANDOM_UNIT = 2 ** 47
-/** How often a stopping relay looks whether its calls have ended. */
-const CLOSE_POLL_MS = 20
 const HTTP_REFUSED = 400
 /** What broken-off calls get to settle. */
 const SETTLE_LIMIT_MS = 5000
@@ -156,13 +159,6 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   }
 }
 
-async function untilEmpty(running: Slots<RelayCall>, limitMs: number): Promise<void> {
-  const end = performance.now() + limitMs
-  while (running.size > 0 && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS))
-  }
-}
-
 function beginCall(app: App, request: IncomingMessage, response: ServerResponse): RelayCall {
   const url = request.url ?? '/'
   const query = url.indexOf('?')
@@ -175,7 +171,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     request,
     response,
     requestId,
-    headers: [REQUEST_ID_HEADER, requestId, ...named, ...CORS_HEADERS],
+    headers: [REQUEST_ID_HEADER, requestId, ...named, ...COMMON_HEADERS],
     language: languageOf(request.headers['accept-language']),
     path,
     query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),

@@ -78,9 +78,11 @@ forEachDatabase('a whole answer', (open) => {
       'access-control-expose-headers',
       'connection',
       'content-length',
+      'content-security-policy',
       'content-type',
       'date',
       'keep-alive',
+      'x-content-type-options',
       'x-gatehouse-overhead-ms',
       'x-gatehouse-quota',
       'x-gatehouse-quota-remaining',
@@ -89,6 +91,9 @@ forEachDatabase('a whole answer', (open) => {
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
     expect(headers['access-control-allow-origin']).toBe('*')
     expect(headers['x-oneapi-request-id']).not.toBe('theirs')
+    // A form on another site can open it as a page of ours.
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'.*; sandbox$/)
+    expect(headers['x-content-type-options']).toBe('nosniff')
   })
 
   describe('tells in its headers', () => {

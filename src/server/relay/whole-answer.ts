@@ -9,16 +9,17 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
 } from './attempt.ts'
-import { inflate } from './transport/inflate.ts'
+import { inflate } from '../http/input/inflate.ts'
 import {
   completionOf,
   countedUsage,
   USAGE_TOKENS_MAX,
   type TokenUsage,
-  type UsageReading,
 } from './canonical/token-usage.ts'
+import type { CompletionCounter } from './count/count-completion.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
+import { measureTold } from './ending/told-usage.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
   onEarlyEnd,
@@ -45,6 +46,8 @@ export interface Prompt {
   count(): number | Promise<number>
   /** What the call is taken to use when nobody says; null: what is counted. */
   estimate: TokenUsage | null
+  /** The answer is text that is written for the call, and nothing else is to be paid. */
+  isText: boolean
 }
 
 export interface Answer {
@@ -113,17 +116,29 @@ export async function measureAnswer(
     return refused(call, charge, { ...answer, status, body: told })
   }
   const { body = sent, extras } = reading
-  const { usage } = reading.usage
-  if (usage === null && prompt.estimate !== null) {
-    return { body, used: withExtras(prompt.estimate, extras), source: 'estimated' }
+  const { usage: said } = reading
+  const completion = (): CompletionCounter => writtenIn(parts, charge, { body, upstream })
+  const ofCalls = sourceOfCalls(charge, prompt, extras)
+  if (said.usage !== null) {
+    const { used, source } = await measureTold(said, { prompt, completion })
+    return { body, used, source: ofCalls ?? source }
   }
-  return usage === null
-    ? {
-        body,
-        used: await countAnswer(parts, charge, { body, prompt, upstream, said: reading.usage }),
-        source: 'counted',
-      }
-    : { body, used: usage, source: 'upstream' }
+  if (prompt.estimate !== null) {
+    const used = withExtras(prompt.estimate, extras)
+    return { body, used, source: ofCalls ?? 'estimated' }
+  }
+  const written = completionOf(said) ?? (await completion().total())
+  return { body, used: countedUsage(await prompt.count(), written), source: 'counted' }
+}
+
+/** Who says how many calls it was, where these have the price; null: nobody is asked for them. */
+function sourceOfCalls(
+  { price }: Charge,
+  { estimate }: Prompt,
+  told: UsedExtras | undefined,
+): UsageSource | null {
+  if (price.perCall === null || estimate?.extras?.calls === undefined) return null
+  return told?.calls === undefined ? 'estimated' : 'upstream'
 }
 
 const withExtras = (estimate: TokenUsage, extras: UsedExtras | undefined): TokenUsage =>
@@ -241,24 +256,16 @@ export async function decodedBody({ headers, body }: Answer): Promise<Buffer | n
   return typeof inflated === 'string' ? null : inflated
 }
 
-interface Uncounted {
-  body: Buffer
-  prompt: Prompt
-  upstream: Reading
-  said: UsageReading
-}
-
-async function countAnswer(
+/** Counts what an answer says. */
+function writtenIn(
   { counter }: RelayParts,
   { modelName }: Charge,
-  { body, prompt, upstream, said }: Uncounted,
-): Promise<TokenUsage> {
-  const told = completionOf(said)
-  if (told !== null) return countedUsage(await prompt.count(), told)
+  { body, upstream }: { body: Buffer; upstream: Reading },
+): CompletionCounter {
   const completion = counter.countCompletion(modelName)
-  for (const text of upstream.textsOf(recordOr(parseJson(body.toString('utf8')))))
-    completion.add(text)
-  return countedUsage(await prompt.count(), await completion.total())
+  const answer = recordOr(parseJson(body.toString('utf8')))
+  for (const text of upstream.textsOf(answer)) completion.add(text)
+  return completion
 }
 
 interface ClientAnswer {
@@ -286,6 +293,17 @@ async function settleAndSend(
   charge: Charge,
   { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
 ): Promise<void> {
+  const paid = await settleWhole(parts, call, charge, { used, source })
+  sendAnswer(parts, call, charge, { contentType, body: sent, ...paid })
+}
+
+/** Settles a call whose answer is whole. `remaining`: of the user's points, where that is known. */
+export async function settleWhole(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { used, source }: Pick<MeasuredAnswer, 'used' | 'source'>,
+): Promise<{ charged: number; remaining: number | null }> {
   const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
   const charged = settled?.charged ?? costOf(charge.price, used)
   parts.metrics.relayed({
@@ -294,10 +312,5 @@ async function settleAndSend(
     elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
     quota: charged,
   })
-  sendAnswer(parts, call, charge, {
-    contentType,
-    body: sent,
-    charged,
-    remaining: settled?.userQuota ?? null,
-  })
+  return { charged, remaining: settled?.userQuota ?? null }
 }

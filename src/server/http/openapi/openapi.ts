@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { allEndpoints } from '../../../contract/api.ts'
-import type { Endpoint } from '../../../contract/endpoint.ts'
+import type { Access, Endpoint } from '../../../contract/endpoint.ts'
 import { errorText } from '../../../contract/errors.ts'
-import { BODY_LIMIT } from '../body-limit.ts'
+import { BODY_BYTES_MAX, bodyLimit } from '../body-limit.ts'
 import { exampleOf } from './openapi-example.ts'
 
 type Json = Record<string, unknown>
@@ -113,12 +113,13 @@ function responsesOf(path: string, options: Endpoint['options']): Json {
     ...(access === 'anyone'
       ? {}
       : { 401: refused('Nobody is signed in', errorText('not_signed_in', 'zh')) }),
-    ...(body === undefined
-      ? {}
-      : { 413: refused('The body is too large', errorText('body_too_large', 'zh', BODY_LIMIT)) }),
+    ...(body === undefined ? {} : { 413: refused('The body is too large', tooLarge(access)) }),
     ...(options.answer === 'stream' ? fileRefusals(refused) : TOO_MANY),
   }
 }
+
+const tooLarge = (access: Access): string =>
+  errorText('body_too_large', 'zh', bodyLimit(BODY_BYTES_MAX[access]))
 
 const TOO_MANY = { 429: { description: 'Too many requests; the body is empty' } }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../app-error.ts'
-import { inflate } from './inflate.ts'
+import { inflate } from '../../http/input/inflate.ts'
 
 /** Milliseconds a client may take to send its whole body. */
 const BODY_TIMEOUT_MS = 120_000

@@ -1,0 +1,90 @@
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import type { Endpoint } from '../../../contract/endpoint.ts'
+import { AppError } from '../../app-error.ts'
+import { bodyTooLarge } from '../body-limit.ts'
+import { inflate } from './inflate.ts'
+import { inputProblem } from './input-problem.ts'
+import { withDeclaredNames } from './member-names.ts'
+
+/**
+ * Fastify parses the query into a plain object of texts; of a repeated member, which comes as a
+ * list, the first counts, as with One API.
+ */
+export function queryOf(request: FastifyRequest): Record<string, string> {
+  const query: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    query[name] = String(Array.isArray(value) ? value[0] : value)
+  }
+  return query
+}
+
+/** What a call brings, each part through the endpoint's shape of it. */
+export async function parseInput(endpoint: Endpoint, request: FastifyRequest) {
+  const { params, query, body } = endpoint.options
+  return {
+    params: params === undefined ? undefined : parsed(params, request.params),
+    query: query === undefined ? undefined : parsed(query, queryOf(request)),
+    body: body === undefined ? undefined : await parsedBody(endpoint, body, request),
+  }
+}
+
+async function parsedBody(
+  { options }: Endpoint,
+  shape: z.ZodType,
+  request: FastifyRequest,
+): Promise<unknown> {
+  try {
+    return parsed(shape, withDeclaredNames(shape, await jsonBody(request)))
+  } catch (error) {
+    if (options.misfit === undefined) throw error
+    throw new AppError(options.misfit, {}, error)
+  }
+}
+
+async function jsonBody(request: FastifyRequest): Promise<unknown> {
+  const text = (await unpackedBody(request)).toString('utf8')
+  try {
+    const value: unknown = JSON.parse(text)
+    return value
+  } catch (error) {
+    throw new AppError(text === '' ? 'body_empty' : 'body_not_json', {}, error)
+  }
+}
+
+/**
+ * Unpacked here and no sooner: a few bytes can hold megabytes, and by now somebody answers for
+ * them.
+ */
+async function unpackedBody(request: FastifyRequest): Promise<Buffer> {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : NOTHING
+  const encoding = request.headers['content-encoding']
+  if (encoding === undefined || bytes.length === 0) return bytes
+  const unpacked = await inflate(bytes, encoding, request.routeOptions.bodyLimit)
+  if (unpacked === 'too-large') throw bodyTooLarge(request)
+  if (typeof unpacked === 'string') throw new AppError('invalid_parameter')
+  return unpacked
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function parsed(shape: z.ZodType, value: unknown): unknown {
+  const result = shape.safeParse(value)
+  if (!result.success) {
+    const problem = inputProblem(result.error)
+    throw problem === null
+      ? new AppError('invalid_parameter')
+      : new AppError('invalid_field', problem)
+  }
+  if (holdsUnstorable(result.data)) throw new AppError('invalid_parameter')
+  return result.data
+}
+
+/**
+ * PostgreSQL cannot store the character 0 in a text, and half a character becomes another one in
+ * either database. Nobody means them.
+ */
+const holdsUnstorable = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.includes('\0') || !value.isWellFormed()
+    : typeof value === 'object' && value !== null && Object.values(value).some(holdsUnstorable)
