@@ -5,6 +5,7 @@ import type {
   Finish,
   FinishReason,
 } from '../canonical/chat-answer.ts'
+import { ArgumentsText } from '../canonical/arguments-text.ts'
 import { dataUrl } from '../canonical/media.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import { wrapSignature } from '../canonical/signature.ts'
@@ -87,6 +88,13 @@ const BLOCKS: ReadonlySet<ChatEvent['kind']> = new Set([
 
 type BlockKind = 'text' | 'thinking' | 'call'
 
+interface WaitingCall {
+  id: string
+  name: string
+  /** What has come of them. */
+  args: ArgumentsText
+}
+
 /**
  * Blocks come one after the other, never side by side. A call whose pieces arrive while another is
  * open waits until that one is closed, which is when the next thing begins, or the answer ends.
@@ -98,9 +106,11 @@ export class AnthropicStreamWriter implements StreamWriter {
   private open: BlockKind | null = null
   private openCall = -1
   /** What has come of the open call's arguments. */
-  private openText = ''
-  /** Calls that have begun while another was open: their names and what has come of them. */
-  private readonly waiting = new Map<number, { id: string; name: string; text: string }>()
+  private openArguments = new ArgumentsText()
+  /** Calls that have begun while another was open. */
+  private readonly waiting = new Map<number, WaitingCall>()
+  /** How many of them wait for arguments. */
+  private halfWaiting = 0
   /** What has been said between the pieces of calls. */
   private readonly said: ChatEvent[] = []
   private finish: Finish = { reason: 'stop', stopSequence: null }
@@ -187,21 +197,21 @@ export class AnthropicStreamWriter implements StreamWriter {
   /** Closes the open block, and writes out calls that have waited for that. */
   private close(): StreamPiece[] {
     const pieces = this.closeOpen()
-    for (const [, { id, name, text }] of [...this.waiting].toSorted(([a], [b]) => a - b)) {
+    for (const [, { id, name, args }] of [...this.waiting].toSorted(([a], [b]) => a - b)) {
+      const { text } = args
       pieces.push(...this.openBlock('call', { type: 'tool_use', id, name, input: {} }))
       if (text !== '') pieces.push(this.delta({ type: 'input_json_delta', partial_json: text }))
       pieces.push(...this.closeOpen())
     }
     this.waiting.clear()
+    this.halfWaiting = 0
     for (const event of this.said.splice(0)) pieces.push(...this.write(event))
     return [...pieces, ...this.closeOpen()]
   }
 
-  /** Whether arguments are still to come; those that are a whole object have come to their end. */
+  /** Whether arguments are still to come. */
   private hasHalfCall(): boolean {
-    if (this.open !== 'call') return false
-    const texts = [this.openText, ...[...this.waiting.values()].map(({ text }) => text)]
-    return texts.some((text) => !isRecord(parseJson(text)))
+    return this.open === 'call' && (this.halfWaiting > 0 || !this.openArguments.isWhole)
   }
 
   private closeOpen(): StreamPiece[] {
@@ -223,23 +233,28 @@ export class AnthropicStreamWriter implements StreamWriter {
   private beginCall(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
     const { call, id, name, signature } = event
     if (this.hasHalfCall()) {
-      this.waiting.set(call, { id, name, text: '' })
+      // Whoever begins a call twice has its arguments begin anew.
+      if (this.waiting.get(call)?.args.isWhole !== false) this.halfWaiting += 1
+      this.waiting.set(call, { id, name, args: new ArgumentsText() })
       return []
     }
     const sealed = signature === null ? [] : this.seal(signature)
     const pieces = [...sealed, ...this.close()]
     this.openCall = call
-    this.openText = ''
+    this.openArguments = new ArgumentsText()
     return [...pieces, ...this.openBlock('call', { type: 'tool_use', id, name, input: {} })]
   }
 
   private callText(call: number, text: string): StreamPiece[] {
     if (this.open === 'call' && this.openCall === call) {
-      this.openText += text
+      this.openArguments.add(text)
       return [this.delta({ type: 'input_json_delta', partial_json: text })]
     }
-    const waiting = this.waiting.get(call)
-    if (waiting !== undefined) waiting.text += text
+    const args = this.waiting.get(call)?.args
+    if (args === undefined) return []
+    const wasWhole = args.isWhole
+    args.add(text)
+    this.halfWaiting += Number(wasWhole) - Number(args.isWhole)
     return []
   }
 }

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   BODY_DEPTH_MAX,
+  BODY_ITEMS_MAX,
   memberBytes,
   memberObject,
   memberRange,
@@ -165,6 +166,16 @@ describe('a body is refused', () => {
       `{"m":{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join()}}}`
     expect(faultOf(keys(OBJECT_KEYS_MAX))).toBe('accepted')
     expect(faultOf(keys(OBJECT_KEYS_MAX + 1))).toBe('too-many-keys')
+  })
+
+  test('when it has too many elements in all, numbers aside, and not before', () => {
+    const list = (element: string, count: number) => Array.from({ length: count }, () => element)
+    // The body's own list is one of them.
+    expect(faultOf(`{"m":[${list('{}', BODY_ITEMS_MAX - 1).join()}]}`)).toBe('accepted')
+    expect(faultOf(`{"m":[${list('{}', BODY_ITEMS_MAX).join()}]}`)).toBe('too-many-items')
+    expect(faultOf(`{"m":[${list('""', BODY_ITEMS_MAX).join()}]}`)).toBe('too-many-items')
+    expect(faultOf(`{"m":[${list('[""]', BODY_ITEMS_MAX / 2).join()}]}`)).toBe('too-many-items')
+    expect(faultOf(`{"input":[${list('7', BODY_ITEMS_MAX * 2).join()}]}`)).toBe('accepted')
   })
 
   test('when the second of two equal keys comes after many others', () => {

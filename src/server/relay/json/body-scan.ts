@@ -15,10 +15,16 @@ import type { JsonFault, JsonFaultCode, ScannedObject, ScanRules } from './json-
  */
 export const BODY_DEPTH_MAX = 64
 export const OBJECT_KEYS_MAX = 10_000
+/**
+ * Far more messages, parts and schemas than any conversation has. Reading each of a million of them
+ * would keep the event loop from everybody else for seconds.
+ */
+export const BODY_ITEMS_MAX = 50_000
 
 const REQUEST_RULES: ScanRules = {
   depthMax: BODY_DEPTH_MAX,
   keysMax: OBJECT_KEYS_MAX,
+  itemsMax: BODY_ITEMS_MAX,
   uniqueKeys: true,
   escapedNames: false,
 }
@@ -29,6 +35,7 @@ const REQUEST_RULES: ScanRules = {
 const ANSWER_RULES: ScanRules = {
   depthMax: 512,
   keysMax: Number.MAX_SAFE_INTEGER,
+  itemsMax: Number.MAX_SAFE_INTEGER,
   uniqueKeys: false,
   escapedNames: true,
 }
@@ -65,6 +72,9 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'fallbacks',
   'models',
   'plugins',
+  'search_parameters',
+  'enable_search',
+  'echo',
   'previous_response_id',
   'background',
   'conversation',

@@ -17,6 +17,8 @@ export interface ScanRules {
   depthMax: number
   /** Members allowed in one object. */
   keysMax: number
+  /** Objects, lists and texts in lists allowed in the whole text. */
+  itemsMax: number
   /** Whether an object may not hold one key twice, at whatever level. */
   uniqueKeys: boolean
   /**
@@ -34,6 +36,7 @@ export type JsonFaultCode =
   | 'duplicate-key'
   | 'disguised-key'
   | 'too-many-keys'
+  | 'too-many-items'
 
 export interface JsonFault {
   code: JsonFaultCode
@@ -170,6 +173,7 @@ class Scanner {
   readonly members: number[] = []
   readonly oddKeys: number[] = []
   fault: JsonFault | null = null
+  private items = 0
   /** Of the key last read. */
   private keyHash = 0
   private keyIsOdd = false
@@ -191,8 +195,10 @@ class Scanner {
   value(at: number, depth: number): number {
     const byte = byteAt(this.bytes, at)
     if (byte === QUOTE) return this.string(at)
-    if (byte === OBJECT_OPEN) return this.object(at, depth + 1)
-    if (byte === ARRAY_OPEN) return this.array(at, depth + 1)
+    if (byte === OBJECT_OPEN || byte === ARRAY_OPEN) {
+      if (++this.items > this.rules.itemsMax) return this.failAtItem(at)
+      return byte === OBJECT_OPEN ? this.object(at, depth + 1) : this.array(at, depth + 1)
+    }
     if (byte === MINUS || isDigit(byte)) return this.number(at)
     if (byte === 0x74) return this.literal(at, 'true')
     if (byte === 0x66) return this.literal(at, 'false')
@@ -241,6 +247,8 @@ class Scanner {
     let here = skipSpace(bytes, at + 1)
     if (byteAt(bytes, here) === ARRAY_CLOSE) return here + 1
     for (;;) {
+      const isText = byteAt(bytes, here) === QUOTE
+      if (isText && ++this.items > this.rules.itemsMax) return this.failAtItem(here)
       here = this.value(here, depth)
       if (here < 0) return FAILED
       here = skipSpace(bytes, here)
@@ -249,6 +257,10 @@ class Scanner {
       if (byte !== COMMA) return this.fail('syntax', here, '"," or "]" expected')
       here = skipSpace(bytes, here + 1)
     }
+  }
+
+  private failAtItem(at: number): number {
+    return this.fail('too-many-items', at, 'too many elements')
   }
 
   private string(at: number): number {

@@ -1,10 +1,12 @@
 import type { ChatEvent, Finish } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
+import { ArgumentsText } from '../canonical/arguments-text.ts'
 import { dataUrl } from '../canonical/media.ts'
 import { sealOfHidden, wrapSignature } from '../canonical/signature.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { writeCompletionDetails, writePromptDetails } from '../openai/usage.ts'
 
 /**
  * A response, piece by piece. Its output is a list of items: messages, thoughts, calls. Source:
@@ -20,6 +22,8 @@ export class ResponseWriter implements StreamWriter {
   private thought: OpenThought | null = null
   /** Calls whose arguments are still coming, by their number: they may come side by side. */
   private readonly calls = new Map<number, OpenCall>()
+  /** Those of them whose arguments are whole. */
+  private readonly wholeCalls = new Set<number>()
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
   /** `echo`: the members of the request that a response repeats. */
@@ -224,7 +228,7 @@ export class ResponseWriter implements StreamWriter {
   private call(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
     const { call, id, name, signature } = event
     const pieces = [...this.closeTexts(), ...this.closeWholeCalls(), ...this.sealCall(signature)]
-    const opened: OpenCall = { ...this.open('fc'), callId: id, name, text: '' }
+    const opened: OpenCall = { ...this.open('fc'), callId: id, name, args: new ArgumentsText() }
     this.calls.set(call, opened)
     return [...pieces, this.added(opened.index, callItem(opened, 'in_progress'))]
   }
@@ -237,26 +241,29 @@ export class ResponseWriter implements StreamWriter {
   private callText(number: number, text: string): StreamPiece[] {
     const call = this.calls.get(number)
     if (call === undefined || text === '') return []
-    call.text += text
+    call.args.add(text)
+    if (call.args.isWhole) this.wholeCalls.add(number)
+    else this.wholeCalls.delete(number)
     const place = { item_id: call.id, output_index: call.index }
     return [this.piece('response.function_call_arguments.delta', { ...place, delta: text })]
   }
 
   private closeCall(number: number, call: OpenCall, status = 'completed'): StreamPiece[] {
     this.calls.delete(number)
-    const { id, index, name, text } = call
-    const place = { item_id: id, output_index: index }
+    this.wholeCalls.delete(number)
+    const { id, index, name, args } = call
+    const place = { item_id: id, output_index: index, name, arguments: args.text }
     return [
-      this.piece('response.function_call_arguments.done', { ...place, name, arguments: text }),
+      this.piece('response.function_call_arguments.done', place),
       this.done(index, callItem(call, status)),
     ]
   }
 
-  /** Arguments that are a whole object have come to their end. */
   private closeWholeCalls(): StreamPiece[] {
-    return [...this.calls].flatMap(([number, call]) =>
-      isRecord(parseJson(call.text)) ? this.closeCall(number, call) : [],
-    )
+    return [...this.wholeCalls].flatMap((number) => {
+      const call = this.calls.get(number)
+      return call === undefined ? [] : this.closeCall(number, call)
+    })
   }
 
   private closeTexts(): StreamPiece[] {
@@ -301,7 +308,7 @@ interface OpenThought extends Place {
 interface OpenCall extends Place {
   callId: string
   name: string
-  text: string
+  args: ArgumentsText
 }
 
 /** Why a response is not complete; null: it is. */
@@ -346,26 +353,22 @@ const thoughtItem = ({ id, text }: OpenThought, seal: string | null): JsonRecord
   ...(seal === null ? {} : { encrypted_content: seal }),
 })
 
-const callItem = ({ id, callId, name, text }: OpenCall, status: string): JsonRecord => ({
+const callItem = ({ id, callId, name, args }: OpenCall, status: string): JsonRecord => ({
   id,
   type: 'function_call',
   status,
   call_id: callId,
   name,
-  arguments: text,
+  arguments: args.text,
 })
 
 function usageOf(usage: TokenUsage): JsonRecord {
-  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage
-  const written = usage.cacheWriteTokens + usage.cacheWriteHourTokens
+  const { promptTokens, completionTokens } = usage
   return {
     input_tokens: promptTokens,
-    input_tokens_details: {
-      cached_tokens: cachedTokens,
-      ...(written === 0 ? {} : { cache_write_tokens: written }),
-    },
+    input_tokens_details: writePromptDetails(usage),
     output_tokens: completionTokens,
-    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    output_tokens_details: writeCompletionDetails(usage),
     total_tokens: promptTokens + completionTokens,
   }
 }
