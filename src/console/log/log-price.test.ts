@@ -66,6 +66,18 @@ test.each([
   expect(priceStory(aPrice(over))?.total).toBe(total)
 })
 
+test('a prompt that is read from a free cache and written to one costs a point', () => {
+  const lines = [
+    { kind: 'cached', count: 60, ratios: ['10', '0'], per: 1 },
+    { kind: 'cache_write', count: 40, ratios: ['10', '0'], per: 1 },
+  ]
+  const used = { prompt_tokens: 100, cached_tokens: 60, completion_tokens: 0, lines }
+  expect(priceStory(aPrice(used))).toMatchObject({ exact: '0', total: 1 })
+  // Sold by the call, for nothing.
+  const call = [{ kind: 'call', count: 1, ratios: ['0', '500000'], per: 1 }]
+  expect(priceStory(aPrice({ ...used, lines: call, model_price: '0' }))?.total).toBe(0)
+})
+
 test('factors that are no decimals tell no story', () => {
   expect(priceStory(aPrice({ group_ratio: '' }))).toBeNull()
   expect(priceStory(aPrice({ cache_ratio: '1e-3' }))).toBeNull()

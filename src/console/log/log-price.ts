@@ -131,9 +131,11 @@ export function priceStory(price: PriceFactors): PriceStory | null {
 /** A price of nothing stays nothing; any other costs a point where a token was used. */
 function totalOf(price: PriceFactors, exact: Decimal): number {
   const points = roundedUp(exact, PARTS)
-  if (price.lines !== undefined) return points
+  // Sold by the call: its tokens are not counted.
+  if (price.model_price !== undefined) return points
   const ratios = [price.group_ratio, price.model_ratio].map(decimalOf)
   const isFree = ratios.some((ratio) => ratio?.digits === 0n)
   const isUsed = price.prompt_tokens + price.completion_tokens > 0
-  return isFree || !isUsed ? 0 : Math.max(1, points)
+  // What has no tokens, or tools beside tokens that are free, costs what its lines say.
+  return isFree || !isUsed ? points : Math.max(1, points)
 }

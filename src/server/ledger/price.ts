@@ -118,15 +118,19 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
     imageCompletionRatio: ofModel(ratios.imageCompletion) ?? null,
     perCall,
     quotaPerUnit: ratios.quotaPerUnit,
-    pictureFactor: (size, quality) => pictureFactor(ratios.picture, pricedAs, { size, quality }),
+    pictureFactor: (size, quality) =>
+      pictureFactor(ratios.picture, `${pricedAs}(${channelType})`, { size, quality }) ??
+      pictureFactor(ratios.picture, pricedAs, { size, quality }) ??
+      '1',
     toolPrice: (tool) => ratios.tool.get(tool),
     tierAbove: null,
   }
-  const tiers = (ratios.tiers.get(pricedAs) ?? []).map((tier): Price => {
+  const tiers = (findRatio(ratios.tiers, pricedAs, channelType) ?? []).map((tier): Price => {
     const dearer = {
       ...ordinary,
       modelRatio: product(modelRatio, tier.prompt),
       completionRatio: product(ordinary.completionRatio, tier.completion),
+      cacheRatio: product(ordinary.cacheRatio, tier.cache),
       tierAbove: tier.above,
     }
     return { ...dearer, tiers: [], ratioText: ratioText(dearer), factors: compile(dearer) }
@@ -202,13 +206,15 @@ export interface UsedTokens {
  */
 export function costOf(ordinary: Price, used: UsedTokens): number {
   const price = priceAt(ordinary, used.promptTokens)
-  if (used.extras !== undefined || price.perCall !== null) {
-    return pointsOfLines(priceLines(price, used), price.groupRatio, QUOTA_MAX)
-  }
   const { factors } = price
   const { promptTokens, cachedTokens, completionTokens } = used
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
-  if (factors.isFree || promptTokens + completionTokens === 0) return 0
+  const isNothing = factors.isFree || promptTokens + completionTokens === 0
+  if (used.extras !== undefined || price.perCall !== null) {
+    const points = pointsOfLines(priceLines(price, used), price.groupRatio, QUOTA_MAX)
+    return isNothing || price.perCall !== null ? points : Math.max(1, points)
+  }
+  if (isNothing) return 0
   const exact =
     BigInt(promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens) * factors.prompt +
     BigInt(cachedTokens) * factors.cached +
@@ -256,23 +262,22 @@ function ratioText(price: UncompiledPrice): string {
 const PLAIN_QUALITIES: ReadonlySet<string> = new Set(['', 'standard', 'auto'])
 
 /**
- * A model with no entry sells all pictures alike. Of one that has entries, what is not listed is as
- * dear as the dearest: a word that nobody here knows must not be cheaper than those we know.
+ * Undefined: the model has no entry and sells all pictures alike. Of one that has entries, what is
+ * not listed is as dear as the dearest: a word that nobody here knows must not be cheaper than
+ * those we know.
  */
 function pictureFactor(
   factors: RatioMap,
   model: string,
   { size, quality }: { size: string; quality: string },
-): string {
+): string | undefined {
   const plain = PLAIN_QUALITIES.has(quality) ? factors.get(`${model}/${size}`) : undefined
   const known = factors.get(`${model}/${quality}/${size}`) ?? plain
   if (known !== undefined) return known
-  let dearest = '1'
-  let isListed = false
+  let dearest: string | undefined
   for (const [name, factor] of factors) {
     if (!name.startsWith(`${model}/`)) continue
-    if (!isListed || Number(factor) > Number(dearest)) dearest = factor
-    isListed = true
+    if (dearest === undefined || Number(factor) > Number(dearest)) dearest = factor
   }
   return dearest
 }

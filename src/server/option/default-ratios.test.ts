@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
+  completedWith,
   completionRatio,
   completionRatioByName,
   defaultRatios,
@@ -127,6 +128,26 @@ describe('findRatio', () => {
   test('an entry for a channel type beats the general one', () => {
     expect(findRatio(ModelRatio, 'llama3-8b-8192', 33)).toBe('0.15')
     expect(completionRatio(CompletionRatio, 'llama3-8b-8192', 33)).toBe('2')
+  })
+})
+
+test('a name of the operator’s counts on every type of channel, and fills no other name', () => {
+  const builtIn = new Map([
+    ['a', '1'],
+    ['a(20)', '2'],
+    ['b', '3'],
+    ['b(20)', '4'],
+    ['c(20)', '5'],
+  ])
+  const own = new Map([
+    ['a', '6'],
+    ['b(20)', '7'],
+  ])
+  expect(Object.fromEntries(completedWith(own, builtIn))).toEqual({
+    a: '6',
+    b: '3',
+    'b(20)': '7',
+    'c(20)': '5',
   })
 })
 

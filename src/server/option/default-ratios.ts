@@ -87,16 +87,30 @@ const pricedName = (model: string): string =>
   /^(?:qwen-|command-)/.test(model) ? model.replace(/-internet$/, '') : model
 
 /**
- * The ratio for this model on a channel of this type, or `undefined` when the map has none. An
- * entry `name(type)` is for that channel type alone and beats `name`.
+ * What a price map holds for this model on a channel of this type, a ratio or whatever it is a map
+ * of, or `undefined` when it has nothing. An entry `name(type)` is for that channel type alone and
+ * beats `name`.
  */
-export function findRatio(
-  ratios: RatioMap,
+export function findRatio<T>(
+  entries: ReadonlyMap<string, T>,
   model: string,
   channelType: number,
-): string | undefined {
+): T | undefined {
   const name = pricedName(model)
-  return ratios.get(`${name}(${channelType})`) ?? ratios.get(name)
+  return entries.get(`${name}(${channelType})`) ?? entries.get(name)
+}
+
+/**
+ * The operator's entries, and the built-in ones of names that they do not have. A name of the
+ * operator's counts on channels of every type: built-in entries of it for one type give way.
+ */
+export function completedWith<T>(
+  own: ReadonlyMap<string, T>,
+  builtIn: ReadonlyMap<string, T>,
+): ReadonlyMap<string, T> {
+  const isOverruled = (entry: string): boolean =>
+    entry.endsWith(')') && own.has(entry.replace(/\(\d+\)$/, ''))
+  return new Map([...[...builtIn].filter(([entry]) => !isOverruled(entry)), ...own])
 }
 
 /** The completion ratio: the map's, else what the model's name says. There always is one. */

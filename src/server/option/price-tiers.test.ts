@@ -7,15 +7,16 @@ const spec = options.PriceTiers
 
 describe('the option of long-context prices', () => {
   test('takes what is well formed, every factor as it was spelled', () => {
-    const text = '{"m":[{"above":100,"prompt":1.50,"completion":0.75},{"above":200,"prompt":3}]}'
+    const text =
+      '{"m":[{"above":100,"prompt":1.50,"completion":0.75},{"above":200,"prompt":3,"cache":0.5}]}'
     expect(spec.check(text)).toBeNull()
     expect(parsePriceTiers(text)).toEqual(
       new Map([
         [
           'm',
           [
-            { above: 100, prompt: '1.50', completion: '0.75' },
-            { above: 200, prompt: '3', completion: '1' },
+            { above: 100, prompt: '1.50', completion: '0.75', cache: '1' },
+            { above: 200, prompt: '3', completion: '1', cache: '0.5' },
           ],
         ],
       ]),
@@ -38,6 +39,7 @@ describe('the option of long-context prices', () => {
     '{"m":[{"above":100,"prompt":1e3}]}',
     '{"m":[{"above":100,"prompt":2000}]}',
     '{"m":[{"above":100,"prompt":2,"other":1}]}',
+    '{"m":[{"above":100,"prompt":2,"cache":null}]}',
     '{"m":[{"above":200,"prompt":2},{"above":200,"prompt":3}]}',
     '{"":[{"above":200,"prompt":2}]}',
   ])('refuses %s', (text) => {
@@ -47,8 +49,13 @@ describe('the option of long-context prices', () => {
   test('its default is what is in force, and names models that have a price', () => {
     expect(spec.check(spec.default)).toBeNull()
     const tiers = tiersInForce(spec.default)
-    expect(tiers.get('gpt-5.5')).toEqual([{ above: 272_000, prompt: '2', completion: '0.75' }])
-    const unpriced = [...tiers.keys()].filter((model) => !defaultRatios().ModelRatio.has(model))
+    expect(tiers.get('gpt-5.5')).toEqual([
+      { above: 272_000, prompt: '2', completion: '0.75', cache: '1' },
+    ])
+    const unpriced = [...tiers.keys()].filter((entry) => {
+      const model = entry.replace(/\(\d+\)$/, '')
+      return !defaultRatios().ModelRatio.has(model)
+    })
     expect(unpriced).toEqual([])
   })
 
@@ -56,9 +63,11 @@ describe('the option of long-context prices', () => {
     const tiers = tiersInForce(
       '{"gpt-5.5":[{"above":1,"prompt":1}],"own":[{"above":2,"prompt":2}]}',
     )
-    expect(tiers.get('gpt-5.5')).toEqual([{ above: 1, prompt: '1', completion: '1' }])
+    expect(tiers.get('gpt-5.5')).toEqual([{ above: 1, prompt: '1', completion: '1', cache: '1' }])
     expect(tiers.get('own')).toHaveLength(1)
     expect(tiers.get('gemini-2.5-pro')).toHaveLength(1)
+    const overruled = tiersInForce('{"qwen/qwen3-max":[{"above":1,"prompt":1}]}')
+    expect(overruled.has('qwen/qwen3-max(41)')).toBe(false)
     expect(tiersInForce('nonsense').get('gpt-5.5')).toHaveLength(1)
   })
 })

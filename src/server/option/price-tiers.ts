@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { completedWith } from './default-ratios.ts'
 import type { OptionSpec, Problem } from './option-value.ts'
 
 /**
@@ -13,9 +14,11 @@ export interface PriceTier {
   prompt: string
   /** The same of the completion ratio. */
   completion: string
+  /** The same of the cache ratio, which is a part of the dearer prompt. */
+  cache: string
 }
 
-/** By model, lowest tier first. */
+/** By model, or `model(channel type)`, lowest tier first. */
 export type TierMap = ReadonlyMap<string, readonly PriceTier[]>
 
 const TEXT_MAX = 1_000_000
@@ -31,6 +34,9 @@ class Spelled {
     this.text = text
   }
 }
+
+/** What a tier does not name stays as it is. */
+const ONCE = new Spelled('1')
 
 /** The tiers in an option's text, or what is wrong with it. */
 export function parsePriceTiers(
@@ -85,17 +91,24 @@ function tiersOf(value: unknown): PriceTier[] | null {
   return tiers
 }
 
-function tierOf({ above, prompt, completion, ...rest }: Record<string, unknown>): PriceTier | null {
+function tierOf(members: Record<string, unknown>): PriceTier | null {
+  const { above, prompt, completion = ONCE, cache = ONCE, ...rest } = members
   if (Object.keys(rest).length > 0) return null
   if (!(above instanceof Spelled && /^\d{1,10}$/.test(above.text))) return null
-  const factors = [prompt, completion ?? new Spelled('1')].map((factor) =>
+  const factors = [prompt, completion, cache].map((factor) =>
     factor instanceof Spelled && FACTOR.test(factor.text) && Number(factor.text) <= FACTOR_MAX
       ? factor.text
       : null,
   )
-  const [ofPrompt = null, ofCompletion = null] = factors
-  if (ofPrompt === null || ofCompletion === null || Number(above.text) > ABOVE_MAX) return null
-  return { above: Number(above.text), prompt: ofPrompt, completion: ofCompletion }
+  const [ofPrompt = null, ofCompletion = null, ofCache = null] = factors
+  if (ofPrompt === null || ofCompletion === null || ofCache === null) return null
+  if (Number(above.text) > ABOVE_MAX) return null
+  return {
+    above: Number(above.text),
+    prompt: ofPrompt,
+    completion: ofCompletion,
+    cache: ofCache,
+  }
 }
 
 let builtIn: { text: string; map: TierMap } | undefined
@@ -114,7 +127,7 @@ function defaultTiers(): { text: string; map: TierMap } {
 /** The operator's tiers, and the built-in ones of models that they do not name. */
 export function tiersInForce(text: string): TierMap {
   const own = parsePriceTiers(text)
-  return own instanceof Map ? new Map([...defaultTiers().map, ...own]) : defaultTiers().map
+  return own instanceof Map ? completedWith(own, defaultTiers().map) : defaultTiers().map
 }
 
 /** The option's kind. */

@@ -47,7 +47,7 @@ export const priceGroup: OptionGroup = {
       isCode: true,
       isOurs: true,
       label: mark('长上下文价格'),
-      hint: mark('提示超过 above 个 tokens 时，模型倍率和补全倍率各乘以多少'),
+      hint: mark('提示超过 above 个 tokens 时，模型倍率、补全倍率和缓存倍率各乘以多少'),
     },
     {
       key: 'ProxyCallQuota',

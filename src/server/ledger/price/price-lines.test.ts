@@ -3,20 +3,22 @@ import { describe, expect, test } from 'vitest'
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import type { Ratios } from '../../option/live-options.ts'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
-import { costOf, findPrice, priceAt, reservationOf, type Price } from '../price.ts'
+import { costOf, findPrice, priceAt, reservationOf, type Price, type PricedName } from '../price.ts'
 import { pointsOfLines, priceLines, type UsedExtras } from './price-lines.ts'
 
 const mapOf = (entries: Record<string, string>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries))
 
-function priceOf(over: Partial<Ratios>, model = 'm', group = 'default'): Price {
+function priceOf(over: Partial<Ratios>, name: Partial<PricedName> = {}): Price {
   const found = findPrice(
     { ...PLAIN_RATIOS, ...over },
-    { requested: model, mapped: model, channelType: 1, group },
+    { requested: 'm', mapped: 'm', channelType: 1, group: 'default', ...name },
   )
-  if (found === null) throw new Error(`no price for ${model}`)
+  if (found === null) throw new Error('no price')
   return found
 }
+
+const OF_39 = { channelType: 39 }
 
 const used = (promptTokens: number, completionTokens: number, extras?: UsedExtras) => ({
   promptTokens,
@@ -44,6 +46,11 @@ describe('a call is sold', () => {
     // Tokens beside pictures are no second charge.
     const both = used(500, 500, { pictures: { count: 1, size: '1024x1024', quality: '' } })
     expect(costOf(price, both)).toBe(2000)
+    // A size of one channel type's own list counts there, and only what that list names.
+    const own = priceOf({ model, picture: new Map([...picture, ['m(39)/1024x1024', '4']]) }, OF_39)
+    expect(
+      costOf(own, used(0, 0, { pictures: { count: 1, size: '1792x1024', quality: '' } })),
+    ).toBe(8000)
     const alike = priceOf({ model })
     expect(costOf(alike, used(0, 0, { pictures: { count: 2, size: 'x', quality: 'y' } }))).toBe(
       4000,
@@ -69,8 +76,7 @@ describe('a call is sold', () => {
   test('by the call, whatever it uses', () => {
     const price = priceOf(
       { perCall: mapOf({ m: '0.002' }), group: mapOf({ vip: '0.5' }) },
-      'm',
-      'vip',
+      { group: 'vip' },
     )
     expect(costOf(price, used(10_000, 10_000))).toBe(500)
     expect(costOf(price, used(10, 0, { calls: 3 }))).toBe(1500)
@@ -113,12 +119,13 @@ describe('long prompts', () => {
     [
       'm',
       [
-        { above: 100, prompt: '2', completion: '0.75' },
-        { above: 1000, prompt: '3', completion: '1' },
+        { above: 100, prompt: '2', completion: '0.75', cache: '1' },
+        { above: 1000, prompt: '3', completion: '1', cache: '0.5' },
       ],
     ],
   ])
-  const price = priceOf({ model: mapOf({ m: '2' }), completion: mapOf({ m: '4' }), tiers })
+  const model = mapOf({ m: '2' })
+  const price = priceOf({ model, completion: mapOf({ m: '4' }), tiers })
 
   test.each([
     [100, 2, '4', null],
@@ -136,6 +143,21 @@ describe('long prompts', () => {
   test('cached tokens count towards the length', () => {
     const cached = { promptTokens: 101, cachedTokens: 101, completionTokens: 0 }
     expect(costOf(price, cached)).toBe(404)
+  })
+
+  test('have a price of their own for what is cached', () => {
+    const cached = { promptTokens: 1001, cachedTokens: 1000, completionTokens: 0 }
+    expect(costOf(price, cached)).toBe(6 + 1000 * 6 * 0.5)
+  })
+
+  test('have a price for one type of channel, which beats the other', () => {
+    const both = new Map([
+      ['m', [{ above: 100, prompt: '2', completion: '1', cache: '1' }]],
+      ['m(28)', [{ above: 100, prompt: '3', completion: '1', cache: '1' }]],
+    ])
+    const at = (channelType: number) => priceOf({ model, tiers: both }, { channelType })
+    expect(costOf(at(28), used(200, 10))).toBe(1260)
+    expect(costOf(at(1), used(200, 10))).toBe(840)
   })
 
   test('are reserved at their price', () => {
@@ -190,7 +212,7 @@ describe('whatever is used', () => {
       tool: mapOf({ web_search: r.tool }),
     })
 
-  test('the lines are the cost, exactly, and a fraction of a point is a whole one', () => {
+  test('the lines are the cost, exactly, and what is less than a point is a whole one', () => {
     fc.assert(
       fc.property(ratios, tokens, tokens, extras, (r, prompt, completion, more) => {
         const price = pricesOf(r)
@@ -207,7 +229,8 @@ describe('whatever is used', () => {
         const exact = sum * BigInt(Math.round(Number(r.group) * 100))
         const points = (exact + unit - 1n) / unit
         const expected = points > BigInt(QUOTA_MAX) ? QUOTA_MAX : Number(points)
-        expect(costOf(price, call)).toBe(expected)
+        const isFree = Number(r.model) * Number(r.group) === 0 || prompt + completion === 0
+        expect(costOf(price, call)).toBe(isFree ? expected : Math.max(1, expected))
         expect(pointsOfLines(lines, price.groupRatio, QUOTA_MAX)).toBe(expected)
       }),
     )

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { defaultRatios } from '../../option/default-ratios.ts'
+import type { Ratios } from '../../option/live-options.ts'
+import { options } from '../../option/option.ts'
+import { tiersInForce } from '../../option/price-tiers.ts'
+import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
+import { costOf, findPrice, priceAt, type Price } from '../price.ts'
+
+/** The built-in prices against those of the makers and resellers: see `fixtures/README.md`. */
+
+const built = defaultRatios()
+const ratios: Ratios = {
+  ...PLAIN_RATIOS,
+  model: built.ModelRatio,
+  completion: built.CompletionRatio,
+  cache: built.CacheRatio,
+  cacheWrite: built.CreateCacheRatio,
+  cacheWriteHour: built.CreateCache1hRatio,
+  perCall: built.ModelPrice,
+  imageCompletion: built.ImageCompletionRatio,
+  picture: built.PictureRatio,
+  tiers: tiersInForce(options.PriceTiers.default),
+}
+
+function priceOf(model: string, channelType: number): Price {
+  const found = findPrice(ratios, {
+    requested: model,
+    mapped: model,
+    channelType,
+    group: 'default',
+  })
+  if (found === null) throw new Error(`no price for ${model}`)
+  return found
+}
+
+const NOTHING = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
+
+/** The rows of a table below its heads; `-` is where the source has no price. */
+const tableOf = (name: string): string[][] =>
+  readFileSync(new URL(`../../../../fixtures/prices/${name}.tsv`, import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'))
+
+const numberOr = (text: string | undefined, otherwise: number): number =>
+  text === undefined || text === '-' ? otherwise : Number(text)
+
+/** Both lists are cut to six digits; anything else is another price. */
+const isAlike = (a: number, b: number): boolean => Math.abs(a - b) <= Math.abs(b) * 1e-4
+
+test('a call through OpenRouter costs what OpenRouter asks, whoever else sells the name', () => {
+  const rows = tableOf('openrouter')
+  expect(rows).toHaveLength(377)
+  const used = {
+    promptTokens: 1e6,
+    cachedTokens: 4e5,
+    cacheWriteTokens: 1e5,
+    completionTokens: 2e5,
+  }
+  const wrong = rows.flatMap(([model = '', ratio, completion, read, write]) => {
+    const asked =
+      Number(ratio) *
+      (5e5 + 4e5 * numberOr(read, 1) + 1e5 * numberOr(write, 1.25) + 2e5 * Number(completion))
+    const charged = costOf(priceOf(model, 20), used)
+    return isAlike(charged, asked) ? [] : [{ model, asked, charged }]
+  })
+  expect(wrong).toEqual([])
+})
+
+test('a long prompt costs what its maker asks, cached or not', () => {
+  const rows = tableOf('long-prompts')
+  expect(rows).toHaveLength(80)
+  const wrong = rows.filter(([type, model = '', above, ratio, completion, read]) => {
+    const price = priceOf(model, Number(type))
+    const longer = priceAt(price, Number(above) + 1)
+    return !(
+      priceAt(price, Number(above)).tierAbove !== Number(above) &&
+      isAlike(Number(longer.modelRatio), Number(ratio)) &&
+      isAlike(Number(longer.completionRatio), Number(completion)) &&
+      isAlike(Number(longer.cacheRatio), numberOr(read, 1))
+    )
+  })
+  expect(wrong).toEqual([])
+})
+
+test('a reseller’s price of long prompts is not that of the same name elsewhere', () => {
+  expect(priceAt(priceOf('qwen/qwen3-max', 41), 40_000).tierAbove).toBe(32_767)
+  expect(priceAt(priceOf('qwen/qwen3-max', 20), 40_000).tierAbove).toBeNull()
+})
+
+/** Google's price list: tokens of a picture of 1024 × 1024, and its dollars. */
+const drawing: [model: string, tokens: number, dollars: number][] = [
+  ['gemini-2.0-flash-image', 1290, 0.039],
+  ['gemini-2.5-flash-image', 1290, 0.039],
+  ['gemini-2.5-flash-image-preview', 1290, 0.039],
+  ['gemini-3-pro-image', 1120, 0.134],
+  ['gemini-3-pro-image-preview', 1120, 0.134],
+  ['gemini-3.1-flash-image', 1120, 0.067],
+  ['gemini-3.1-flash-image-preview', 1120, 0.067],
+  ['gemini-3.1-flash-lite-image', 1120, 0.0336],
+]
+
+test.each(drawing)('a picture by %s costs what Google asks', (model, tokens, dollars) => {
+  const byToken = {
+    ...NOTHING,
+    completionTokens: tokens,
+    extras: { imageCompletionTokens: tokens },
+  }
+  const pictures = { count: 1, size: '1024x1024', quality: '' }
+  const charged = [
+    costOf(priceOf(model, 24), byToken),
+    costOf(priceOf(model, 51), { ...NOTHING, extras: { pictures } }),
+    ...(built.ModelRatio.has(`google/${model}`)
+      ? [costOf(priceOf(`google/${model}`, 20), byToken)]
+      : []),
+  ]
+  // Both prices, by the token and by the picture, are Google's, and rounded by Google.
+  expect(charged.filter((points) => Math.abs(points / (dollars * 500_000) - 1) > 0.01)).toEqual([])
+})
+
+test('Together sells google/gemini-3-pro-image by the picture', () => {
+  const pictures = { count: 2, size: '', quality: '' }
+  const used = { ...NOTHING, completionTokens: 2240, extras: { pictures } }
+  expect(costOf(priceOf('google/gemini-3-pro-image', 39), used)).toBe(134_000)
+})
