@@ -40,6 +40,8 @@ export const Token = z.object({
   capture: z.enum(CAPTURE_MODES).optional(),
   /** Its limits and what is used of them; absent in lists. Ours. */
   limits: LimitStanding.optional(),
+  /** The group that its calls belong to; empty: the groups of its owner. Absent in lists. Ours. */
+  group: z.string().optional(),
 })
 export type Token = z.infer<typeof Token>
 
@@ -55,6 +57,8 @@ export const TokenInput = z.object({
   capture: optional(z.enum(CAPTURE_MODES)),
   /** Replaces all of them; absent: as they are. Ours. */
   limits: optional(LimitInput),
+  /** One of `/api/user/self/groups`; absent: as it is, on creation the owner's. Ours. */
+  group: optional(Text),
 })
 export type TokenInput = z.infer<typeof TokenInput>
 
@@ -72,6 +76,16 @@ const TokenUpdate = TokenInput.extend({
   remain_quota_was: optional(Quota),
 })
 export type TokenUpdate = z.infer<typeof TokenUpdate>
+
+const ChoosableGroup = z.object({
+  /** What its calls cost, times the models' prices. */
+  ratio: z.number(),
+  /** What the administrators say of it, or empty. */
+  desc: z.string(),
+  /** One of the groups that the user is in. */
+  own: z.boolean(),
+})
+export type ChoosableGroup = z.infer<typeof ChoosableGroup>
 
 const TokenPage = z.object({
   p: LenientNumber,
@@ -100,4 +114,9 @@ export const tokenApi = {
   }),
   update: put('/api/token/', { access: 'user', body: TokenUpdate, data: Token }),
   remove: del('/api/token/:id', { access: 'user', params: ById }),
+  groups: get('/api/user/self/groups', {
+    access: 'user',
+    data: z.record(z.string(), ChoosableGroup),
+    summary: 'The groups that the user may give to tokens, by name.',
+  }),
 }

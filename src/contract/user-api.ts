@@ -145,7 +145,12 @@ export const userApi = {
     data: z.string(),
     summary: 'Makes a new system access token; the old one stops working.',
   }),
-  availableModels: get('/api/user/available_models', { access: 'user', data: z.array(z.string()) }),
+  availableModels: get('/api/user/available_models', {
+    access: 'user',
+    /** One of `/api/user/self/groups`; absent or empty: the user's groups. Ours. */
+    query: z.object({ group: z.string().max(256).default('') }),
+    data: z.array(z.string()),
+  }),
   list: get('/api/user/', { access: 'admin', query: UserPage, data: z.array(User) }),
   search: get('/api/user/search', { access: 'admin', query: Keyword, data: z.array(User) }),
   find: get('/api/user/:id', { access: 'admin', params: ById, data: User }),

@@ -26,7 +26,7 @@ import {
 } from './one-api-tables.ts'
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
 import { unknownColumns } from './relative.ts'
-import { restrictTokens, retireDeleted } from './relative-store.ts'
+import { carryTokenGroups, restrictTokens, retireDeleted } from './relative-store.ts'
 import { readBytesAsTexts } from './text-store.ts'
 
 /**
@@ -99,6 +99,8 @@ export async function adoptWithin(
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
   progress(`making tables and indexes (${logRows} log rows)`)
   await migrateWithin(trx, engine, { runScript })
+  const grouped = await carryTokenGroups(trx, await readTables(trx, engine))
+  if (grouped > 0) progress(`${grouped} groups of single tokens are carried over`)
   const served = await makeAbilities(trx)
   if (served > 0) progress(`${served} channels had no abilities; they are made from their models`)
   progress('opening the books')

@@ -4,6 +4,7 @@ import { isOptionKey, isSecretOption, options } from '../option/option.ts'
 import { countRows, readMoment, readTables } from './adopt-store.ts'
 import {
   channelTraits,
+  findObstacles,
   findOddRows,
   rootIds,
   storedOptions,
@@ -42,6 +43,7 @@ export async function reportAdoption({
   const { seconds } = await readMoment(db, engine)
   const odd = await findOddRows(db, { engine, tables, nowSeconds: seconds })
   const findings = [
+    ...(engine === 'postgres' ? await findObstacles(db) : []),
     ...odd,
     ...(await oddRoots(db)),
     ...(await oddChannels(db, tables)),

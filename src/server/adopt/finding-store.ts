@@ -1,11 +1,13 @@
 import { sql, type RawBuilder } from 'kysely'
+import { ChannelStatus } from '../../contract/channel.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
+import { SECONDS_PER_DAY } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
 import { hasWrongFigure } from './figure-store.ts'
 import { hasIds, hasWrongId } from './id-store.ts'
 import { oneApiTableNames, type FoundTables, type OneApiTable } from './one-api-tables.ts'
-import { isMarkedDeleted } from './relative-store.ts'
+import { isGroupChosen, isGroupGiven, isMarkedDeleted } from './relative-store.ts'
 import { hasBytes } from './text-store.ts'
 
 /** Rows of a One API database that work differently from what one would expect of them. */
@@ -29,7 +31,6 @@ interface Question {
 }
 
 const SAMPLES = 5
-const SECONDS_PER_DAY = 86_400
 
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
 
@@ -58,10 +59,16 @@ const structuralQuestions: Question[] = [
     where: isMarkedDeleted,
   })),
   {
-    what: 'tokens name a group of their own; here the group is that of their user',
+    what: 'tokens name a group of their own; it stays, and calls are refused while the owner may not use it (UserUsableGroups)',
     table: 'tokens',
     needs: [['tokens', 'group']],
-    where: sql`coalesce(CAST("group" AS text), '') <> ''`,
+    where: isGroupGiven,
+  },
+  {
+    what: 'tokens let their group be chosen for each call; here it is that of their user',
+    table: 'tokens',
+    needs: [['tokens', 'group']],
+    where: isGroupChosen,
   },
   {
     what: 'codes are good until a time; here they stay good once that time is not over yet',
@@ -124,7 +131,7 @@ const questions = (nowSeconds: number): Question[] => [
     what: 'enabled channels list no models and serve nothing',
     table: 'channels',
     needs: [],
-    where: sql`status = 1 AND coalesce(models, '') = ''`,
+    where: sql`status = ${sql.lit(ChannelStatus.enabled)} AND coalesce(models, '') = ''`,
   },
   {
     what: 'abilities belong to channels that are gone; they are ignored',
@@ -241,4 +248,45 @@ export async function storedOptions(db: Queries): Promise<{ key: string; value: 
     .orderBy('key')
     .execute()
   return rows.map(({ named, held }) => ({ key: named ?? '', value: held ?? '' }))
+}
+
+/** What a migration gives another type, which PostgreSQL refuses while a view reads it. */
+const WIDENED = [
+  ['channels', 'group'],
+  ['channels', 'model_mapping'],
+  ['channels', 'test_model'],
+  ['users', 'group'],
+  ['abilities', 'group'],
+] as const
+
+/** What PostgreSQL would not let be changed. Adopting stops there, and all is as before. */
+export async function findObstacles(db: Queries): Promise<Finding[]> {
+  const tables = sql.join(oneApiTableNames.map((name) => sql`to_regclass(${name})`))
+  const isWidened = sql.join(WIDENED.map(([table, name]) => sql`(to_regclass(${table}), ${name})`))
+  const views = await sql<{ name: string }>`
+    SELECT DISTINCT CAST(CAST(ev_class AS regclass) AS text) AS name
+    FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid
+      JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+    WHERE classid = CAST('pg_rewrite' AS regclass) AND (attrelid, attname) IN (${isWidened})
+    ORDER BY name
+  `.execute(db)
+  const others = await sql<{ name: string }>`
+    SELECT relname AS name FROM pg_class
+    WHERE oid IN (${tables}) AND NOT pg_has_role(relowner, 'USAGE') ORDER BY name
+  `.execute(db)
+  const about = (what: string, rows: { name: string }[]): Finding => ({
+    what,
+    count: rows.length,
+    samples: rows.slice(0, SAMPLES).map(({ name }) => name),
+  })
+  return [
+    about(
+      'views read columns that become text; adopting stops until they are dropped, make them again afterwards',
+      views.rows,
+    ),
+    about(
+      'tables belong to another role than the one that is signed in; adopting stops until they are its own',
+      others.rows,
+    ),
+  ].filter(({ count }) => count > 0)
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBare, openDatabase } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
@@ -353,4 +354,19 @@ test('a PostgreSQL database whose ids lost their sequences gets new ones', async
     await database.rows(`SELECT nextval(pg_get_serial_sequence('users', 'id')) AS u,
       nextval(pg_get_serial_sequence('tokens', 'id')) AS t`),
   ).toEqual([{ u: 7, t: 21 }])
+})
+
+test('what PostgreSQL would not let be changed is told before', async () => {
+  const database = await postgresFixture()
+  await database.run('CREATE VIEW report AS SELECT u."group", c.name FROM users u, channels c')
+  const bare = await openBare(database.location)
+  onTestFinished(() => bare.close())
+  const told = async () => (await reportAdoption(bare)).lines.join('\n')
+  expect(await told()).toContain('1 views read columns that become text')
+  expect(await told()).toContain('(report)')
+  await expect(adopt(database)).rejects.toThrow('used by a view')
+  await database.run('DROP VIEW report')
+  expect(await told()).not.toContain('adopting stops')
+  await sql`SET ROLE pg_read_all_data`.execute(bare.db)
+  expect(await told()).toContain('7 tables belong to another role')
 })

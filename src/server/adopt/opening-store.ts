@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { LogType } from '../../contract/log.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
+import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
-import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
 
 /**
  * The books of a database that had none. Nothing moves: every balance stays as it is, and gets the

@@ -90,7 +90,17 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     expect(before).not.toContain('channels.test_model')
     expect(before).toMatch(/1 tokens are marked as deleted.*\(11\)/)
     expect(before).toMatch(/1 tokens name a group of their own.*\(13\)/)
-    expect(await adopt(database)).toContain('2 lists of models or addresses of tokens')
+    expect(before).toMatch(/1 tokens let their group be chosen.*\(14\)/)
+    const said = await adopt(database)
+    expect(said).toContain('2 lists of models or addresses of tokens')
+    expect(said).toContain('1 groups of single tokens are carried over')
+    expect(await database.rows('SELECT * FROM token_groups')).toEqual([
+      { token_id: expect.toSatisfy((id: unknown) => Number(id) === 13), group: 'vip' },
+    ])
+    // Where nobody has said otherwise, anybody could use these.
+    expect(
+      await database.rows(`SELECT value FROM options WHERE "key" = 'UserUsableGroups'`),
+    ).toEqual([{ value: '{"default":"默认分组","vip":"vip分组"}' }])
     await database.run(`UPDATE channels SET test_model = '${'m'.repeat(256)}' WHERE id = 2`)
     expect(await database.rows('SELECT test_model FROM channels WHERE id = 3')).toEqual([
       { test_model: 'gpt-4o' },
@@ -122,7 +132,7 @@ const RELATIVE = `
     models = NULL, subnet = '', allow_ips = '10.0.0.0/8' || chr10 || '192.0.2.7' WHERE id = 12;
   UPDATE tokens SET model_limits_enabled = false, model_limits = 'gpt-4o', models = '',
     "group" = 'vip' WHERE id = 13;
-  UPDATE tokens SET model_limits_enabled = true, status = 1 WHERE id = 14;
+  UPDATE tokens SET model_limits_enabled = true, status = 1, "group" = 'auto' WHERE id = 14;
   UPDATE channels SET deleted_at = 1767225600 WHERE id = 1;
   UPDATE redemptions SET status = 1;
   UPDATE redemptions SET deleted_at = '2026-01-02 03:04:05' WHERE id = 1;
@@ -194,9 +204,10 @@ INSERT INTO \`users\` VALUES (1,'root','$2a$10$x',100,1,1000000000000000000,'def
   (2,'\u4f60\u597d\u{1f600}','',1,1,5,'${'g'.repeat(64)}',NULL,'2026-01-02 03:04:05.000');\r\n
 CREATE TABLE tokens (id bigint, user_id bigint, \`key\` varchar(128), status bigint, name text,
   remain_quota bigint, unlimited_quota tinyint(1), model_limits_enabled tinyint(1),
-  model_limits text, allow_ips longtext, deleted_at datetime(3));
-INSERT INTO tokens VALUES (1,1,'${'k'.repeat(48)}',1,'a',1e3,0,1,'gpt-4o','192.0.2.7\\n2001:db8::1',NULL),
-  (2,1,'${'d'.repeat(48)}',1,'b',5,1,0,'','','2026-01-02 03:04:05.000');
+  model_limits text, allow_ips longtext, deleted_at datetime(3), \`group\` varchar(64));
+INSERT INTO tokens VALUES
+  (1,1,'${'k'.repeat(48)}',1,'a',1e3,0,1,'gpt-4o','192.0.2.7\\n2001:db8::1',NULL,'svip'),
+  (2,1,'${'d'.repeat(48)}',1,'b',5,1,0,'','','2026-01-02 03:04:05.000','');
 CREATE TABLE channels (id bigint, type bigint, \`key\` text, status bigint, name text, models text);
 INSERT INTO channels VALUES (1,43,_binary 'sk-\\'x',1,'c','m');
 INSERT INTO midjourneys VALUES (1);\r\n-- Dump completed on 2026-01-02  3:04:05\r\n`
@@ -245,6 +256,7 @@ test.each(NEW_DATABASES)(
       { status: 1, models: 'gpt-4o', subnet: '192.0.2.7/32,2001:db8::1/128', remain_quota: 1000 },
       { status: 2, models: null, subnet: '', remain_quota: 5 },
     ])
+    expect(await database.rows('SELECT "group" FROM token_groups')).toEqual([{ group: 'svip' }])
     expect(await database.rows('SELECT "key" FROM channels')).toEqual([{ key: "sk-'x" }])
     // The dump has no such table, and without them nothing would be served.
     expect(await database.rows('SELECT "group", model, enabled FROM abilities')).toEqual([

@@ -10,13 +10,14 @@ import { subnetsOf } from './relative.ts'
 /**
  * Programs that descend from One API have columns of their own. Most of them add to what a row
  * says; a few take from it: the row is deleted, the token works for some models or addresses only,
- * the code is no longer good. Those few are carried over, or what somebody shut would stand open.
+ * the code is no longer good. Those few are carried over, or what somebody shut would stand open;
+ * and so are the groups of single tokens, or their calls would go elsewhere, at other prices.
  */
 
-/** Columns that take from a row, by table. A dump brings them as texts. */
+/** Columns that are carried over, by table. A dump brings them as texts. */
 export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> = {
   users: ['deleted_at'],
-  tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips'],
+  tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group'],
   channels: ['deleted_at'],
   redemptions: ['deleted_at', 'expired_time'],
 }
@@ -104,4 +105,37 @@ export async function restrictTokens(trx: Queries, tables: FoundTables): Promise
     count += 1n
   }
   return Number(count)
+}
+
+const tokenGroup = sql`trim(coalesce(CAST("group" AS text), ''))`
+
+/** One of several, chosen by the relative at each call. */
+export const isGroupChosen = sql<boolean>`(${tokenGroup} = 'auto')`
+export const isGroupGiven = sql<boolean>`(${tokenGroup} NOT IN ('', 'auto'))`
+
+const USABLE_GROUPS = 'UserUsableGroups'
+/**
+ * What New API lets anybody use where it was never told
+ * (https://github.com/QuantumNous/new-api/blob/main/setting/user_usable_group.go).
+ */
+const NEW_API_USABLE_GROUPS = JSON.stringify({ default: '默认分组', vip: 'vip分组' })
+
+/**
+ * Groups of single tokens become those of ours, and who may use them stays as it was. After the
+ * migrations. Answers how many tokens have one.
+ */
+export async function carryTokenGroups(trx: Queries, tables: FoundTables): Promise<number> {
+  const has = (column: string): boolean => tables.get('tokens')?.has(column) === true
+  if (!has('group')) return 0
+  const { numAffectedRows = 0n } = await sql`
+    INSERT INTO token_groups (token_id, "group")
+    SELECT id, ${tokenGroup} FROM tokens WHERE ${isGroupGiven}`.execute(trx)
+  // Other relatives lack these columns, and have other rules.
+  if (numAffectedRows > 0n && has('model_limits_enabled')) {
+    await sql`
+      INSERT INTO options ("key", value)
+      SELECT ${sql.lit(USABLE_GROUPS)}, ${sql.lit(NEW_API_USABLE_GROUPS)}
+      WHERE NOT EXISTS (SELECT 1 FROM options WHERE "key" = ${sql.lit(USABLE_GROUPS)})`.execute(trx)
+  }
+  return Number(numAffectedRows)
 }

@@ -293,6 +293,7 @@ export interface Schema {
   usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
   audit: AuditRow
   token_captures: { token_id: number; mode: string }
+  token_groups: { token_id: number; group: string }
   log_bodies: LogBodyRow
   failures_hourly: FailureRow
   response_channels: {

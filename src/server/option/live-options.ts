@@ -1,11 +1,12 @@
 import { AppError } from '../app-error.ts'
 import type { Database, Queries } from '../db/database.ts'
-import { defaultRatios, type RatioMap } from './default-ratios.ts'
+import { completedWith, defaultRatios, type RatioMap } from './default-ratios.ts'
 import {
   isOptionKey,
   isSecretOption,
   missingPrerequisite,
   options,
+  secretLeftBehind,
   switchThatNeeds,
   type OptionKey,
 } from './option.ts'
@@ -14,6 +15,7 @@ import { loadOptions, saveOption } from './option-store.ts'
 import type { OptionSpec } from './option-value.ts'
 import { tiersInForce, type TierMap } from './price-tiers.ts'
 import { ratiosInForce } from './ratio-text.ts'
+import { usableInForce, type UsableGroups } from './usable-groups.ts'
 
 /** Ratio maps as they are in force: the operator's, then the built-in ones. */
 export interface Ratios {
@@ -53,15 +55,21 @@ export interface LiveOptions {
   number(key: OptionKey): number
   flag(key: OptionKey): boolean
   ratios(): Ratios
+  /** Groups that anybody may give to tokens, as far as they have a ratio. */
+  usableGroups(): UsableGroups
   /** Keys with their values, secrets left out. */
   listed(): { key: string; value: string }[]
   /** Secret keys that hold a value. */
   secretsSet(): string[]
   /**
    * Validates, stores, applies. Throws `option_unknown`, `option_invalid`, `option_needs`,
-   * `option_in_use`. `also` runs in the same transaction.
+   * `option_in_use`. `also` runs in the same transaction; it is told of a secret that this empties.
    */
-  set(key: string, value: string, also?: (trx: Queries) => Promise<void>): Promise<void>
+  set(
+    key: string,
+    value: string,
+    also?: (trx: Queries, emptied: OptionKey | null) => Promise<void>,
+  ): Promise<void>
   reload(): Promise<void>
 }
 
@@ -77,6 +85,7 @@ export async function createLiveOptions(
   let stored = await loadOptions(database.read)
   let version = 0
   let ratioSnapshot: Ratios | undefined
+  let usableSnapshot: UsableGroups | undefined
 
   const text = (key: OptionKey): string => stored.get(key) ?? defaults[key] ?? options[key].default
 
@@ -95,6 +104,7 @@ export async function createLiveOptions(
     stored = read
     version += 1
     ratioSnapshot = undefined
+    usableSnapshot = undefined
   }
   /** The last good snapshot serves until the database answers again. */
   async function reloadAtLast(): Promise<void> {
@@ -140,6 +150,10 @@ export async function createLiveOptions(
       }
       return ratioSnapshot
     },
+    usableGroups() {
+      usableSnapshot ??= usableInForce(text('UserUsableGroups'), ratiosInForce(text('GroupRatio')))
+      return usableSnapshot
+    },
     listed: () =>
       optionKeys()
         .filter((key) => !isSecretOption(key))
@@ -148,9 +162,11 @@ export async function createLiveOptions(
     async set(key, value, also) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
       refuseValue(key, value, text)
+      const emptied = secretLeftBehind(key, value, text)
       await database.write.transaction().execute(async (trx) => {
         await saveOption(trx, key, value)
-        await also?.(trx)
+        if (emptied !== null) await saveOption(trx, emptied, '')
+        await also?.(trx, emptied)
       })
       try {
         await reload()
@@ -206,5 +222,5 @@ const optionKeys = (): OptionKey[] => Object.keys(options).filter(isOptionKey)
  * prices move.
  */
 function withBuiltIn(json: string, builtIn: RatioMap): RatioMap {
-  return new Map([...builtIn, ...ratiosInForce(json)])
+  return completedWith(ratiosInForce(json), builtIn)
 }

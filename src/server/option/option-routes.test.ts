@@ -42,6 +42,26 @@ forEachDatabase('option routes', (open) => {
     )
   })
 
+  test('a secret does not follow an address to another host, and the audit says so', async () => {
+    await put('WeChatServerAddress', 'https://wx.example')
+    await put('WeChatServerToken', 'for wx.example only')
+    expect((await put('WeChatServerAddress', 'https://wx.example/v2')).json['success']).toBe(true)
+    expect(server.app.options.text('WeChatServerToken')).toBe('for wx.example only')
+    expect((await put('WeChatServerAddress', 'https://evil.example')).json['success']).toBe(true)
+    expect(server.app.options.text('WeChatServerToken')).toBe('')
+    expect((await list()).json['secrets_set']).toEqual([])
+    const [last] = await server.database.read
+      .selectFrom('audit')
+      .select(['old_values', 'new_values'])
+      .orderBy('id', 'desc')
+      .limit(1)
+      .execute()
+    expect(JSON.parse(last?.old_values ?? '')).toHaveProperty('WeChatServerToken')
+    expect(JSON.parse(last?.new_values ?? '')).toMatchObject({ WeChatServerToken: '' })
+    expect(JSON.stringify(last)).not.toContain('for wx.example only')
+    await put('WeChatServerAddress', '')
+  })
+
   describe('GET /api/option/', () => {
     test('lists every option that is no secret as a text', async () => {
       const answer = await list()

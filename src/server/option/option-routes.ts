@@ -12,13 +12,13 @@ export const optionRoutes = ({ options, clock }: App): Route[] => {
       const { key = '', value = '' } = call.body
       if (key === '') throw new AppError('invalid_parameter')
       const before = isOptionKey(key) ? options.text(key) : ''
-      await options.set(key, value, (trx) =>
+      await options.set(key, value, (trx, emptied) =>
         recordAudit(trx, call, {
           nowSeconds: clock.nowSeconds(),
           action: 'option.update',
           target: { id: 0, name: key },
-          before: { [key]: before },
-          after: { [key]: value },
+          before: { [key]: before, ...(emptied !== null && { [emptied]: options.text(emptied) }) },
+          after: { [key]: value, ...(emptied !== null && { [emptied]: '' }) },
         }),
       )
     }),

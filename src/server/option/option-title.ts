@@ -53,6 +53,7 @@ export const optionTitles: Record<OptionKey, { zh: string; en: string }> = {
   ModelRatio: { zh: '模型倍率', en: 'Model ratio' },
   CompletionRatio: { zh: '补全倍率', en: 'Completion ratio' },
   GroupRatio: { zh: '分组倍率', en: 'Group ratio' },
+  UserUsableGroups: { zh: '令牌可选的分组', en: 'Groups for tokens' },
   CacheRatio: { zh: '缓存倍率', en: 'Cache ratio' },
   CreateCacheRatio: { zh: '缓存写入倍率', en: 'Cache write ratio' },
   CreateCache1hRatio: { zh: '一小时缓存写入倍率', en: 'One-hour cache write ratio' },

@@ -173,7 +173,7 @@ export const ratios = (defaults: () => string): OptionSpec => ({
         `「${twice?.slice(0, 100)}」出现了不止一次`,
         `“${twice?.slice(0, 100)}” occurs more than once`,
       ) ??
-      nameProblem(parsed)
+      nameProblem(parsed.keys())
     )
   },
   mended(text) {
@@ -186,8 +186,8 @@ export const ratios = (defaults: () => string): OptionSpec => ({
 const RATIO_NAME_MAX = 200
 
 /** Names stand in comma lists of models and groups. */
-function nameProblem(map: ReadonlyMap<string, string>): Problem {
-  for (const name of map.keys()) {
+export function nameProblem(names: Iterable<string>): Problem {
+  for (const name of names) {
     const isFine =
       name !== '' &&
       name.trim() === name &&

@@ -5,6 +5,7 @@ import {
   missingPrerequisite,
   options,
   prerequisites,
+  secretLeftBehind,
   switchThatNeeds,
   type OptionKey,
 } from './option.ts'
@@ -34,6 +35,48 @@ test('every option that is named after a secret is one', () => {
     'TurnstileSecretKey',
     'WeChatServerToken',
   ])
+})
+
+describe('a secret that would go elsewhere', () => {
+  const stored: Partial<Record<OptionKey, string>> = {
+    SMTPServer: 'mail.example',
+    SMTPToken: 'x',
+    WeChatServerAddress: 'https://wx.example/a',
+    WeChatServerToken: 'x',
+    MessagePusherAddress: 'https://push.example',
+    OidcWellKnown: 'https://id.example/.well-known/openid-configuration',
+    OidcClientSecret: 'x',
+  }
+  const emptied = (key: OptionKey, value: string, others: typeof stored = {}) =>
+    secretLeftBehind(key, value, (name) => ({ ...stored, ...others })[name] ?? '')
+
+  test.each<[OptionKey, string, OptionKey | null]>([
+    ['SMTPServer', 'mail.evil.example', 'SMTPToken'],
+    ['SMTPServer', '', 'SMTPToken'],
+    ['SMTPServer', ' MAIL.example', null],
+    ['SMTPAccount', 'other', null],
+    ['WeChatServerAddress', 'https://evil.example/a', 'WeChatServerToken'],
+    ['WeChatServerAddress', 'https://wx.example/b', null],
+    ['WeChatServerAddress', 'https://wx.example:8443/a', 'WeChatServerToken'],
+    // It has no secret.
+    ['MessagePusherAddress', 'https://evil.example', null],
+    ['OidcWellKnown', 'https://evil.example/x', 'OidcClientSecret'],
+    ['OidcTokenEndpoint', 'https://evil.example/token', 'OidcClientSecret'],
+    ['OidcTokenEndpoint', 'https://id.example/token', null],
+    ['OidcAuthorizationEndpoint', 'https://evil.example/auth', null],
+  ])('%s = %j empties %s', (key, value, secret) => {
+    expect(emptied(key, value)).toBe(secret)
+  })
+
+  test('what was entered before its address stays', () => {
+    expect(emptied('SMTPServer', 'mail.example', { SMTPServer: '' })).toBeNull()
+  })
+
+  test('a token endpoint of its own goes before the document', () => {
+    const own = { OidcTokenEndpoint: 'https://token.example/' }
+    expect(emptied('OidcWellKnown', 'https://evil.example/x', own)).toBeNull()
+    expect(emptied('OidcTokenEndpoint', '', own)).toBe('OidcClientSecret')
+  })
 })
 
 test('names of every object are no options', () => {

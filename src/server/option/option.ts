@@ -17,6 +17,7 @@ import {
   type OptionSpec,
 } from './option-value.ts'
 import { priceTiers } from './price-tiers.ts'
+import { usableGroups } from './usable-groups.ts'
 
 /**
  * Every option: its default, what values it takes, whether it is secret. An option that is not here
@@ -80,6 +81,8 @@ export const options = {
   ModelRatio: ratios(() => ratioMapJson(defaultRatios().ModelRatio)),
   CompletionRatio: ratios(() => ratioMapJson(defaultRatios().CompletionRatio)),
   GroupRatio: ratios(() => ratioMapJson(defaultRatios().GroupRatio)),
+  /** Groups that anybody may give to tokens. One API's relatives have it. */
+  UserUsableGroups: usableGroups(),
   CacheRatio: ratios(() => ratioMapJson(defaultRatios().CacheRatio)),
   CreateCacheRatio: ratios(() => ratioMapJson(defaultRatios().CreateCacheRatio)),
   CreateCache1hRatio: ratios(() => ratioMapJson(defaultRatios().CreateCache1hRatio)),
@@ -161,3 +164,35 @@ export function switchThatNeeds(
     ) ?? null
   )
 }
+
+/** Where each secret is sent: to the first of these that holds something. */
+const secretAddresses: Partial<Record<OptionKey, readonly OptionKey[]>> = {
+  SMTPToken: ['SMTPServer'],
+  WeChatServerToken: ['WeChatServerAddress'],
+  MessagePusherToken: ['MessagePusherAddress'],
+  OidcClientSecret: ['OidcTokenEndpoint', 'OidcWellKnown'],
+}
+
+/**
+ * The secret that would go to another host than the one it was entered for if `key` became `value`;
+ * null: none would. Whoever may write addresses could otherwise have it sent to himself.
+ */
+export function secretLeftBehind(
+  key: OptionKey,
+  value: string,
+  current: (key: OptionKey) => string,
+): OptionKey | null {
+  const after = (other: OptionKey): string => (other === key ? value : current(other))
+  const hostIn = (of: (key: OptionKey) => string, addresses: readonly OptionKey[]): string =>
+    hostOf(addresses.map(of).find((text) => text !== '') ?? '')
+  for (const secretKey of Object.keys(secretAddresses).filter(isOptionKey)) {
+    const addresses = secretAddresses[secretKey] ?? []
+    const before = hostIn(current, addresses)
+    const isMoved = before !== '' && before !== hostIn(after, addresses)
+    if (isMoved && current(secretKey) !== '') return secretKey
+  }
+  return null
+}
+
+const hostOf = (text: string): string =>
+  URL.canParse(text) ? new URL(text).host : text.trim().toLowerCase()

@@ -48,7 +48,7 @@ forEachDatabase('token routes', (open) => {
       })
       const found = await stored(Object(answer.data).id)
       const limits: unknown = expect.objectContaining({ time_zone: 'UTC' })
-      expect(found).toEqual({ ...Object(answer.data), capture: 'off', limits })
+      expect(found).toEqual({ ...Object(answer.data), capture: 'off', limits, group: '' })
     })
 
     test('an empty object is a token that never expires and has nothing', async () => {

@@ -1,16 +1,19 @@
 import type { CaptureMode } from '../../contract/log.ts'
 import { tokenApi, type TokenInput, type TokenUpdate } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { groupNames } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
-import { serve, type Route } from '../http/handler.ts'
+import { serve, type Actor, type Route } from '../http/handler.ts'
 import { openToken, setTokenQuota } from '../ledger/balances.ts'
 import { findCaptureMode, saveCaptureMode } from '../log/body/body-store.ts'
 import { captureMessage } from '../log/body/capture.ts'
 import { standingOf, wholeLimits } from '../limit/limit-routes.ts'
 import { deleteTokenLimits, saveLimits } from '../limit/limit-store.ts'
 import { newTokenKey } from '../secrets.ts'
+import { choosableGroups, groupRefusal } from './token-group.ts'
+import { findTokenGroup, saveTokenGroup } from './token-group-store.ts'
 import { enableRefusal, tokenChangeRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
 import {
   deleteToken,
@@ -26,8 +29,11 @@ import {
 export const tokenRoutes = (app: App): Route[] => [...lookUpRoutes(app), ...changeRoutes(app)]
 
 function lookUpRoutes(app: App): Route[] {
-  const { database } = app
+  const { database, options } = app
   return [
+    serve(tokenApi.groups, ({ actor }) => ({
+      data: choosableGroups(options, groupNames(actor.user.group)),
+    })),
     serve(tokenApi.list, async ({ actor, query, reply }) => {
       const page = { page: query.p, order: query.order }
       const { rows, total } = await tokenPage(database.read, actor.id, page)
@@ -46,11 +52,11 @@ function lookUpRoutes(app: App): Route[] {
 }
 
 function changeRoutes(app: App): Route[] {
-  const { database, clock } = app
+  const { database, clock, options } = app
   return [
     serve(tokenApi.create, async ({ actor, body }) => {
       const fields = wholeFields(body)
-      refuse(tokenFieldRefusal(fields))
+      refuse(tokenFieldRefusal(fields) ?? groupRefusal(options, actor.user, body.group ?? ''))
       const nowSeconds = clock.nowSeconds()
       const token = await database.write.transaction().execute(async (trx) => {
         const created = await insertToken(trx, {
@@ -83,7 +89,7 @@ function changeRoutes(app: App): Route[] {
       return { data: { ...token, status: body.status } }
     }),
     serve(tokenApi.update, async ({ actor, body }) => {
-      await updateWhole(app, actor.id, body)
+      await updateWhole(app, actor, body)
       await database.announce(`token:${body.id}`)
       await announceCapture(app, body.id, body.capture)
       return { data: await ownToken(app, actor.id, body.id) }
@@ -96,13 +102,20 @@ function changeRoutes(app: App): Route[] {
 }
 
 /** Writes all that a token's form has; what is missing counts as empty. */
-async function updateWhole(app: App, userId: number, body: TokenUpdate): Promise<void> {
-  const { database, clock } = app
+async function updateWhole(
+  app: App,
+  { id: userId, user }: Actor,
+  body: TokenUpdate,
+): Promise<void> {
+  const { database, clock, options } = app
   const fields = wholeFields(body)
   const token = await ownToken(app, userId, body.id)
   const seen = { ...token, remain_quota: body.remain_quota_was ?? token.remain_quota }
   refuse(tokenChangeRefusal(seen, fields))
   if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
+  const group = await findTokenGroup(database.read, token.id)
+  // One that was taken away since stays, and its calls are refused, until another is chosen.
+  if (body.group !== group) refuse(groupRefusal(options, user, body.group ?? ''))
   await database.write.transaction().execute(async (trx) => {
     const changed = await updateToken(trx, userId, token.id, {
       name: fields.name,
@@ -125,26 +138,29 @@ async function updateWhole(app: App, userId: number, body: TokenUpdate): Promise
   })
 }
 
-/** Deletes a token with its limits. */
+/** Deletes a token with its limits and its group. */
 async function deleteWhole(trx: Queries, userId: number, id: number): Promise<void> {
   if (!(await deleteToken(trx, userId, id))) throw new AppError('not_found')
   await deleteTokenLimits(trx, id)
+  await saveTokenGroup(trx, id, '')
 }
 
-/** One token alone also tells what is kept of its calls, and its limits. */
+/** One token alone also tells what is kept of its calls, its limits and its group. */
 const withRest = async (app: App, token: StoredToken) => ({
   ...token,
   capture: await findCaptureMode(app.database.read, token.id),
   limits: await standingOf(app, { subject: 'token', id: token.id }),
+  group: await findTokenGroup(app.database.read, token.id),
 })
 
 /** What a token has beside its row, as far as the body names it. */
 async function saveRest(
   trx: Queries,
   id: number,
-  { capture, limits }: Pick<TokenInput, 'capture' | 'limits'>,
+  { capture, limits, group }: Pick<TokenInput, 'capture' | 'limits' | 'group'>,
 ): Promise<void> {
   if (capture !== undefined) await saveCaptureMode(trx, id, capture)
+  if (group !== undefined) await saveTokenGroup(trx, id, group)
   if (limits !== undefined) await saveLimits(trx, { subject: 'token', id }, wholeLimits(limits))
 }
 

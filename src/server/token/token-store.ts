@@ -7,16 +7,36 @@ import type { TokenRow } from '../db/schema.ts'
 import { beginsWith } from '../db/sql-text.ts'
 
 export type StoredToken = Selectable<TokenRow>
+/** With the group that it was given; empty: none. */
+export type CallingToken = StoredToken & { group: string }
+
+/** An adopted table may have others, one of them a `group`, which are not read. */
+const COLUMNS = [
+  'tokens.id',
+  'tokens.user_id',
+  'tokens.key',
+  'tokens.status',
+  'tokens.name',
+  'tokens.created_time',
+  'tokens.accessed_time',
+  'tokens.expired_time',
+  'tokens.remain_quota',
+  'tokens.unlimited_quota',
+  'tokens.used_quota',
+  'tokens.models',
+  'tokens.subnet',
+  'tokens.limited',
+] as const
 
 /** PostgreSQL pads `char(48)` with blanks when an adopted key is shorter. */
-const clean = (row: StoredToken): StoredToken => ({ ...row, key: row.key.trimEnd() })
+const clean = <T extends StoredToken>(row: T): T => ({ ...row, key: row.key.trimEnd() })
 
 export async function tokenPage(
   db: Queries,
   userId: number,
   { page, order }: { page: number; order: TokenOrder },
 ): Promise<{ rows: StoredToken[]; total: number }> {
-  let query = db.selectFrom('tokens').selectAll().where('user_id', '=', userId)
+  let query = db.selectFrom('tokens').select(COLUMNS).where('user_id', '=', userId)
   if (order === 'remain_quota') {
     // Unlimited ones hold the most, whatever their number says.
     query = query.orderBy('unlimited_quota', 'desc').orderBy('remain_quota', 'desc')
@@ -45,7 +65,7 @@ export async function searchTokens(
 ): Promise<StoredToken[]> {
   const rows = await db
     .selectFrom('tokens')
-    .selectAll()
+    .select(COLUMNS)
     .where('user_id', '=', userId)
     .where(beginsWith('name', keyword))
     .orderBy('id', 'desc')
@@ -62,7 +82,7 @@ export async function findToken(
 ): Promise<StoredToken | null> {
   const row = await db
     .selectFrom('tokens')
-    .selectAll()
+    .select(COLUMNS)
     .where('id', '=', id)
     .where('user_id', '=', userId)
     .executeTakeFirst()
@@ -71,7 +91,7 @@ export async function findToken(
 
 /** Whoever's it is; for administrators. */
 export async function findTokenById(db: Queries, id: number): Promise<StoredToken | null> {
-  const row = await db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
+  const row = await db.selectFrom('tokens').select(COLUMNS).where('id', '=', id).executeTakeFirst()
   return row === undefined ? null : clean(row)
 }
 
@@ -83,7 +103,7 @@ export async function findTokenByName(
 ): Promise<StoredToken | null> {
   const row = await db
     .selectFrom('tokens')
-    .selectAll()
+    .select(COLUMNS)
     .where('user_id', '=', userId)
     .where('name', '=', name)
     .orderBy('id', 'desc')
@@ -92,9 +112,15 @@ export async function findTokenByName(
 }
 
 /** Whose token this is, and what it may do; for the relay. */
-export async function findTokenByKey(db: Queries, key: string): Promise<StoredToken | null> {
-  const row = await db.selectFrom('tokens').selectAll().where('key', '=', key).executeTakeFirst()
-  return row === undefined ? null : clean(row)
+export async function findTokenByKey(db: Queries, key: string): Promise<CallingToken | null> {
+  const row = await db
+    .selectFrom('tokens')
+    .leftJoin('token_groups', 'token_groups.token_id', 'tokens.id')
+    .select(COLUMNS)
+    .select('token_groups.group')
+    .where('tokens.key', '=', key)
+    .executeTakeFirst()
+  return row === undefined ? null : clean({ ...row, group: row.group ?? '' })
 }
 
 export interface NewToken {

@@ -5,6 +5,7 @@ import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
+import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
 import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
@@ -12,7 +13,7 @@ import { modelsOfGroups, type StoredUser, type UserChanges } from './user-store.
 
 /** What users do about themselves. */
 export const accountRoutes = (app: App): Route[] => {
-  const { database, clock, sessions } = app
+  const { database, clock, sessions, options } = app
   return [
     serve(userApi.self, async ({ actor, request }) => {
       const cookie = request.cookies[SESSION_COOKIE]
@@ -49,9 +50,11 @@ export const accountRoutes = (app: App): Route[] => {
       )
       return { data: token }
     }),
-    serve(userApi.availableModels, async ({ actor }) => ({
-      data: await modelsOfGroups(database.read, groupNames(actor.user.group)),
-    })),
+    serve(userApi.availableModels, async ({ actor, query: { group } }) => {
+      refuse(groupRefusal(options, actor.user, group))
+      const groups = group === '' ? groupNames(actor.user.group) : [group]
+      return { data: await modelsOfGroups(database.read, groups) }
+    }),
   ]
 }
 

@@ -3,14 +3,16 @@ import { groupNames, isAdmin, UserStatus } from '../../../contract/user.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
 import { allowsAddress, statusOfRefusal, tokenRefusal } from '../../token/token.ts'
-import { findTokenByKey, markToken, type StoredToken } from '../../token/token-store.ts'
+import { mayUseGroup } from '../../token/token-group.ts'
+import { findTokenByKey, markToken, type CallingToken } from '../../token/token-store.ts'
 import { findUser, type StoredUser } from '../../user/user-store.ts'
+import { shown } from '../relay-error.ts'
 
 /** Whose call it is. */
 export interface Caller {
-  token: StoredToken
+  token: CallingToken
   user: StoredUser
-  /** In the order they are tried. */
+  /** The token's own, else its owner's in the order they are tried. */
   groups: readonly string[]
   /** Channel that an admin has named behind the key, or null. */
   pinnedChannel: string | null
@@ -25,9 +27,10 @@ const ROW_LIFE_MS = 2000
 const ROWS_MAX = 20_000
 
 interface Rows {
-  token: StoredToken
+  token: CallingToken
   user: StoredUser
   groups: readonly string[]
+  ownersGroups: readonly string[]
   readAtMs: number
 }
 
@@ -43,10 +46,10 @@ export interface Callers {
    * Why a reservation found token or owner unusable, looked up afresh; null when nothing is wrong
    * now.
    */
-  recheck(caller: Caller, address: () => string): Promise<ErrorCode | null>
+  recheck(caller: Caller, address: () => string): Promise<AppError | null>
 }
 
-export function createCallers({ database, clock, trace }: App): Callers {
+export function createCallers({ database, clock, trace, options }: App): Callers {
   const byKey = new Map<string, Rows>()
 
   database.onAnnouncement((message) => {
@@ -65,7 +68,9 @@ export function createCallers({ database, clock, trace }: App): Callers {
       byKey.delete(key)
       return null
     }
-    const rows = { token, user, groups: groupNames(user.group), readAtMs: clock.monotonicMs() }
+    const ownersGroups = groupNames(user.group)
+    const groups = token.group === '' ? ownersGroups : [token.group]
+    const rows = { token, user, groups, ownersGroups, readAtMs: clock.monotonicMs() }
     if (byKey.size >= ROWS_MAX) {
       const oldest = byKey.keys().next()
       if (!oldest.done) byKey.delete(oldest.value)
@@ -75,12 +80,14 @@ export function createCallers({ database, clock, trace }: App): Callers {
   }
 
   /** The first refusal in the wire's order, or null. */
-  function refusal({ token, user }: Rows, address: () => string): ErrorCode | null {
+  function refusal({ token, user, ownersGroups }: Rows, address: () => string): ErrorCode | null {
     const ofToken = tokenRefusal(token, clock.nowSeconds())
     if (ofToken !== null) return ofToken
     if (token.subnet && !allowsAddress(token, address())) return 'token_address_not_allowed'
     if (user.status !== UserStatus.enabled) return 'token_owner_disabled'
-    return null
+    // Options change at any time: they are asked at each call.
+    const isOpen = token.group === '' || mayUseGroup(options, ownersGroups, token.group)
+    return isOpen ? null : 'token_group_not_allowed'
   }
 
   async function refuseFresh(key: string, address: () => string): Promise<Rows> {
@@ -94,7 +101,8 @@ export function createCallers({ database, clock, trace }: App): Callers {
     trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
     // What calls under way hold back is not used up yet, and some of it will come back.
     const isHeld = !isTrue && reason === 'token_exhausted'
-    throw new AppError(isHeld ? 'token_quota_insufficient' : reason)
+    const params = { group: shown(rows.token.group) }
+    throw new AppError(isHeld ? 'token_quota_insufficient' : reason, params)
   }
 
   return {
@@ -111,7 +119,7 @@ export function createCallers({ database, clock, trace }: App): Callers {
         await refuseFresh(caller.token.key, address)
         return null
       } catch (error) {
-        if (error instanceof AppError) return error.code
+        if (error instanceof AppError) return error
         throw error
       }
     },

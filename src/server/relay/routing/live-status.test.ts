@@ -344,6 +344,16 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(mailbox.mails).toHaveLength(2)
     })
 
+    test('is not held back by one that was sent while the clock was ahead', async () => {
+      setup.clock.advanceSeconds(86_400)
+      await disableTwo()
+      expect(await sendStatusDigest(setup.app)).toBe(true)
+      setup.clock.advanceSeconds(-86_400)
+      await disableTwo()
+      expect(await sendStatusDigest(setup.app)).toBe(true)
+      expect(mailbox.mails).toHaveLength(2)
+    })
+
     test('stays open while no mail leaves, and is given up where nobody can be told', async () => {
       const port = setup.app.options.text('SMTPPort')
       await disableTwo()

@@ -1,3 +1,4 @@
+import { groupNames } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { ownError, shown, type RelayError } from '../relay-error.ts'
@@ -39,7 +40,9 @@ export async function routeOf(
       : undefined
     if (channel === undefined) throw new AppError('channel_pin_unknown')
     if (!channel.isEnabled) throw new AppError('channel_pin_disabled')
-    return { group: caller.groups[0] ?? '', tiers: [[channel]], paused: [], isPinned: true }
+    const served = groupNames(channel.row.group ?? '')
+    const group = caller.groups.find((name) => served.includes(name)) ?? caller.groups[0] ?? ''
+    return { group, tiers: [[channel]], paused: [], isPinned: true }
   }
   for (const group of caller.groups) {
     const tiers = map.tiers(group, model)
@@ -150,24 +153,34 @@ export function waitError(
 export const withKey = (channel: RoutableChannel, keyId: string): RoutableChannel =>
   channel.keyed.find((one) => one.keyId === keyId) ?? channel
 
-/** The one channel, in the first of the caller's groups that it serves. */
+/** The one channel, and no other. Throws where it does not serve the model. */
 export async function routeTo(
+  parts: RelayParts,
+  call: RoutedCall,
+  place: { channel_id: number; key_id: string },
+): Promise<Route> {
+  const route = await routeAt(parts, call, place)
+  if (route !== null) return route
+  const { caller, model, route: own } = call
+  const groups = own.isPinned ? [own.group] : caller.groups
+  throw new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
+}
+
+/** The one channel, in the first of the caller's groups that it serves; null: in none. */
+export async function routeAt(
   { channels }: RelayParts,
   { caller, model, route }: RoutedCall,
   { channel_id, key_id }: { channel_id: number; key_id: string },
-): Promise<Route> {
+): Promise<Route | null> {
   const serves = (tiers: Tiers) => {
     const channel = tiers.flat().find(({ id }) => id === channel_id)
     return channel && withKey(channel, key_id)
   }
-  if (route.isPinned) {
-    if (serves(route.tiers) !== undefined) return route
-    throw new AppError('no_channel', { group: route.group, model: shown(model) })
-  }
+  if (route.isPinned) return serves(route.tiers) === undefined ? null : route
   const map = await channels.current()
   for (const group of caller.groups) {
     const channel = serves(map.tiers(group, model))
     if (channel !== undefined) return { group, tiers: [[channel]], paused: [], isPinned: true }
   }
-  throw new AppError('no_channel', { group: caller.groups.join(', '), model: shown(model) })
+  return null
 }

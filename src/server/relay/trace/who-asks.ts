@@ -1,7 +1,10 @@
+import type { Refusal } from '../../../contract/errors.ts'
 import type { RouteQuestion } from '../../../contract/route-api.ts'
 import { groupNames, UserStatus } from '../../../contract/user.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
+import { groupRefusal } from '../../token/token-group.ts'
+import { findTokenGroup } from '../../token/token-group-store.ts'
 import { allowsModel, tokenRefusal } from '../../token/token.ts'
 import { findTokenById, findTokenByName, type StoredToken } from '../../token/token-store.ts'
 import { findUser, findUserByName, type StoredUser } from '../../user/user-store.ts'
@@ -12,15 +15,23 @@ export interface Asker {
   user: StoredUser | null
   token: StoredToken | null
   groups: readonly string[]
+  /** Why the token may not call for the group it was given. */
+  groupRefusal: Refusal | null
 }
 
 /** Throws `route_user_unknown` or `route_token_unknown`. */
-export async function whoAsks({ database }: App, question: RouteQuestion): Promise<Asker> {
+export async function whoAsks({ database, options }: App, question: RouteQuestion): Promise<Asker> {
   const named = await namedUser(database, question.user?.trim() ?? '')
   const token = await namedToken(database, question.token?.trim() ?? '', named)
   const user = named ?? (token && ((await findUser(database.read, token.user_id)) ?? null))
-  const groups = groupNames(question.group?.trim() || (user?.group ?? ''))
-  return { user, token, groups }
+  const asked = question.group?.trim() ?? ''
+  const given = asked === '' && token ? await findTokenGroup(database.read, token.id) : ''
+  return {
+    user,
+    token,
+    groups: given === '' ? groupNames(asked || (user?.group ?? '')) : [given],
+    groupRefusal: user && groupRefusal(options, user, given),
+  }
 }
 
 /** An id, as far as a text can be one. */
@@ -53,7 +64,7 @@ async function namedToken(
 /** The first refusal that such a call would meet before a channel is chosen, in the relay's order. */
 export function refusalOf(
   { clock }: Pick<App, 'clock'>,
-  { user, token }: Asker,
+  { user, token, groupRefusal: ofGroup }: Asker,
   { model, cost }: { model: string; cost: number },
 ): AppError | null {
   const ofToken = token === null ? null : tokenRefusal(token, clock.nowSeconds())
@@ -61,6 +72,7 @@ export function refusalOf(
   if (user !== null && user.status !== UserStatus.enabled) {
     return new AppError('token_owner_disabled')
   }
+  if (ofGroup !== null) return new AppError(ofGroup.code, ofGroup.params)
   if (token !== null && !allowsModel(token, model)) {
     return new AppError('token_model_not_allowed', { model })
   }

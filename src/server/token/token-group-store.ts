@@ -1,0 +1,24 @@
+import type { Queries } from '../db/database.ts'
+
+/** The group that a token was given; empty: none, its calls belong to the groups of its owner. */
+export async function findTokenGroup(db: Queries, tokenId: number): Promise<string> {
+  const row = await db
+    .selectFrom('token_groups')
+    .select('group')
+    .where('token_id', '=', tokenId)
+    .executeTakeFirst()
+  return row?.group ?? ''
+}
+
+/** Gives a token a group; empty takes it away. */
+export async function saveTokenGroup(db: Queries, tokenId: number, group: string): Promise<void> {
+  if (group === '') {
+    await db.deleteFrom('token_groups').where('token_id', '=', tokenId).execute()
+    return
+  }
+  await db
+    .insertInto('token_groups')
+    .values({ token_id: tokenId, group })
+    .onConflict((conflict) => conflict.column('token_id').doUpdateSet({ group }))
+    .execute()
+}
