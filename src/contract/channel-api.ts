@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { COPY_FIELDS } from './channel-copy.ts'
+import { BATCH_IDS_MAX } from './channel.ts'
 import { del, get, post, put } from './endpoint.ts'
 import {
   ById,
@@ -100,6 +102,8 @@ const RunState = z.object({
   done: z.int(),
   total: z.int(),
   failed: z.int(),
+  /** The first of them, and why. */
+  first_failure: z.object({ channel: z.string(), message: z.string() }).nullable(),
 })
 export type RunState = z.infer<typeof RunState>
 
@@ -117,6 +121,38 @@ const TestAnswer = z.object({
   /** The same under the name that newer One API consoles read. */
   modelName: z.string(),
 })
+
+const BatchIds = z.array(WholeNumber).min(1).max(BATCH_IDS_MAX)
+
+const BatchReport = z.object({
+  /** Those that were otherwise before. */
+  changed: z.int(),
+  /** Those that are not there any more; nothing hinders the others. */
+  missing: z.array(z.int()),
+})
+
+/** Why a field is not copied: the types do not share it, it is empty, or it is secret elsewhere. */
+const LeftOut = z.enum(['type', 'empty', 'place'])
+export type LeftOut = z.infer<typeof LeftOut>
+
+const CopyFieldName = z.enum(COPY_FIELDS)
+
+const CopyTarget = z.object({
+  id: z.int(),
+  name: z.string(),
+  type: z.int(),
+  /** What is otherwise there. */
+  changes: z.array(z.object({ field: CopyFieldName, before: z.string() })),
+  left_out: z.array(z.object({ field: CopyFieldName, why: LeftOut })),
+})
+export type CopyTarget = z.infer<typeof CopyTarget>
+
+const CopyReport = BatchReport.extend({
+  /** What the fields are at the source, as texts; secret ones masked. */
+  values: z.array(z.object({ field: CopyFieldName, value: z.string() })),
+  targets: z.array(CopyTarget),
+})
+export type CopyReport = z.infer<typeof CopyReport>
 
 export const channelApi = {
   list: get('/api/channel/', {
@@ -197,5 +233,28 @@ export const channelApi = {
   remove: del('/api/channel/:id', {
     access: 'admin',
     params: ById,
+  }),
+  batch: post('/api/channel/batch', {
+    access: 'admin',
+    body: z.object({ ids: BatchIds, action: z.enum(['enable', 'disable', 'delete']) }),
+    data: BatchReport,
+    summary: 'Enables, disables or deletes the named channels, all at once.',
+  }),
+  batchTest: post('/api/channel/batch/test', {
+    access: 'admin',
+    body: z.object({ ids: BatchIds }),
+    summary: 'Begins a test run over the named channels; see GET /api/channel/test/status.',
+  }),
+  copy: post('/api/channel/batch/copy', {
+    access: 'admin',
+    body: z.object({
+      source_id: WholeNumber,
+      ids: BatchIds,
+      fields: z.array(CopyFieldName).min(1),
+      /** Only says what would change. */
+      dry_run: optional(z.boolean()),
+    }),
+    data: CopyReport,
+    summary: 'Copies fields of one channel to others: all of them, or none where one is refused.',
   }),
 }

@@ -31,6 +31,9 @@ export const CONFIG_MEMBERS = [
   'vertex_ai_adc',
 ] as const
 
+/** Channels that one call names at most. */
+export const BATCH_IDS_MAX = 1000
+
 /** The items of a comma list, trimmed, without empty ones and repetitions, in order. */
 export function commaList(text: string | null | undefined): string[] {
   const items = (text ?? '').split(',').map((item) => item.trim())

@@ -6,17 +6,18 @@ import type { Egress } from '../egress/egress.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { createChannelBalances } from './upstream/channel-balances.ts'
 import { channelRefusal, keyRefusal } from './channel-input.ts'
-import { answeredChannel, channelChanges, newChannels, type Checked } from './channel.ts'
+import { batchRoutes } from './batch/batch-routes.ts'
+import { channelDeletion, channelUpdate, granted } from './channel-acts.ts'
+import { answeredChannel, channelChanges, newChannels } from './channel.ts'
 import {
   channelPage,
-  deleteChannel,
+  deleteChannels,
   deleteDisabledChannels,
   findChannel,
   insertChannels,
   lockChannel,
   searchChannels,
   updateChannel,
-  type StoredChannel,
 } from './channel-store.ts'
 import { createChannelTests, type ProbeChannel } from './channel-test.ts'
 import { testRegularly } from './run/channel-test-timer.ts'
@@ -95,13 +96,7 @@ function changingRoutes({ database, clock }: App): Route[] {
         const stored = await lockChannel(trx, body.id)
         if (stored === null) throw new AppError('not_found')
         const changed = await updateChannel(trx, stored, granted(channelChanges(stored, body)))
-        await recordAudit(trx, call, {
-          nowSeconds: clock.nowSeconds(),
-          action: 'channel.update',
-          target: { id: stored.id, name: stored.name ?? '' },
-          before: stored,
-          after: changed,
-        })
+        await recordAudit(trx, call, channelUpdate(stored, changed, clock.nowSeconds()))
         return changed
       })
       await database.announce('channels')
@@ -114,7 +109,7 @@ function changingRoutes({ database, clock }: App): Route[] {
         await recordAudits(
           trx,
           call,
-          deleted.map((channel) => deletion(channel, nowSeconds)),
+          deleted.map((channel) => channelDeletion(channel, nowSeconds)),
         )
         return deleted.length
       })
@@ -126,28 +121,21 @@ function changingRoutes({ database, clock }: App): Route[] {
       const nowSeconds = clock.nowSeconds()
       await database.write.transaction().execute(async (trx) => {
         const channel = await lockChannel(trx, call.params.id)
-        await deleteChannel(trx, call.params.id)
+        await deleteChannels(trx, [call.params.id])
         // Deleting what is gone succeeds, as its clients know it.
-        if (channel !== null) await recordAudit(trx, call, deletion(channel, nowSeconds))
+        if (channel !== null) await recordAudit(trx, call, channelDeletion(channel, nowSeconds))
       })
       await database.announce('channels')
     }),
   ]
 }
 
-const deletion = (channel: StoredChannel, nowSeconds: number): AuditedAct => ({
-  nowSeconds,
-  action: 'channel.delete',
-  target: { id: channel.id, name: channel.name ?? '' },
-  before: channel,
-  after: null,
-})
-
 function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
   const tests = createChannelTests(app, probe, stopping)
   // Here, because a process has one of them: it knows of its own run.
   testRegularly(app, tests, stopping)
   return [
+    ...batchRoutes(app, tests),
     serve(channelApi.test, async ({ params, query, requestId }) => {
       const { outcome, model } = await tests.testOne(params.id, query.model, requestId)
       const timing = { time: Math.round(outcome.elapsedMs) / 1000, model, modelName: model }
@@ -157,7 +145,7 @@ function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
     serve(channelApi.testAll, async ({ query, requestId }) => {
       await tests.startAll(query.scope, requestId)
     }),
-    serve(channelApi.testStatus, async () => ({ data: await tests.state() })),
+    serve(channelApi.testStatus, async ({ language }) => ({ data: await tests.state(language) })),
   ]
 }
 
@@ -165,7 +153,9 @@ function balanceRoutes(app: App, { egress, stopping }: ChannelTools): Route[] {
   const balances = createChannelBalances(app, { egress, stopping })
   return [
     serve(channelApi.updateBalances, ({ requestId }) => balances.startAll(requestId)),
-    serve(channelApi.balanceStatus, async () => ({ data: await balances.state() })),
+    serve(channelApi.balanceStatus, async ({ language }) => ({
+      data: await balances.state(language),
+    })),
     serve(channelApi.updateBalance, async ({ params }) => ({
       balance: await balances.updateOne(params.id),
     })),
@@ -194,9 +184,4 @@ function upstreamModelRoutes(app: App, { egress }: ChannelTools): Route[] {
       return { data: await modelsOf({ type, base_url, key: first.trim(), config }) }
     }),
   ]
-}
-
-function granted<T>(checked: Checked<T>): T {
-  if (!checked.ok) throw new AppError(checked.refusal.code, checked.refusal.params)
-  return checked.value
 }

@@ -58,6 +58,15 @@ export async function findChannel(db: Queries, id: number): Promise<StoredChanne
   return row ?? null
 }
 
+/** Those of the named channels that are there. */
+export async function findChannels(db: Queries, ids: readonly number[]): Promise<StoredChannel[]> {
+  const found: StoredChannel[] = []
+  for (const chunk of chunksOf(ids)) {
+    found.push(...(await db.selectFrom('channels').selectAll().where('id', 'in', chunk).execute()))
+  }
+  return found.toSorted((a, b) => a.id - b.id)
+}
+
 /** Every channel, enabled or not; for the relay's map. */
 export const allChannels = (db: Queries): Promise<StoredChannel[]> =>
   db.selectFrom('channels').selectAll().orderBy('id').execute()
@@ -163,6 +172,21 @@ export async function lockChannel(trx: Queries, id: number): Promise<StoredChann
   return row ?? null
 }
 
+/** The same for many, in the order of their ids; those that are not there are left out. */
+export async function lockChannels(trx: Queries, ids: readonly number[]): Promise<StoredChannel[]> {
+  const found: StoredChannel[] = []
+  for (const chunk of chunksOf([...new Set(ids)].toSorted((a, b) => a - b))) {
+    const rows = await trx
+      .updateTable('channels')
+      .set((eb) => ({ status: eb.ref('status') }))
+      .where('id', 'in', chunk)
+      .returningAll()
+      .execute()
+    found.push(...rows)
+  }
+  return found.toSorted((a, b) => a.id - b.id)
+}
+
 /**
  * Writes the given columns and no other, and the abilities that follow from the row. Answers the
  * row.
@@ -205,11 +229,37 @@ export async function moveChannelStatus(
   return true
 }
 
-export async function deleteChannel(trx: Queries, id: number): Promise<void> {
-  await trx.deleteFrom('channels').where('id', '=', id).execute()
-  await trx.deleteFrom('abilities').where('channel_id', '=', id).execute()
-  await trx.deleteFrom('channel_pauses').where('channel_id', '=', id).execute()
-  await forgetKeys(trx, [id])
+/**
+ * Gives many channels one status, as a person's word: what they serve stays and is only switched.
+ * `channels`: those that have another one.
+ */
+export async function switchChannels(
+  trx: Queries,
+  channels: readonly StoredChannel[],
+  status: number,
+): Promise<void> {
+  const enabled = status === ChannelStatus.enabled
+  for (const chunk of chunksOf(channels)) {
+    const ids = chunk.map(({ id }) => id)
+    await trx.updateTable('channels').set({ status }).where('id', 'in', ids).execute()
+    await trx.updateTable('abilities').set({ enabled }).where('channel_id', 'in', ids).execute()
+    // Whoever enables a channel wants all of its keys in use.
+    if (enabled) await forgetKeys(trx, ids)
+  }
+}
+
+export async function deleteChannels(trx: Queries, ids: readonly number[]): Promise<void> {
+  for (const chunk of chunksOf(ids)) {
+    await trx.deleteFrom('channels').where('id', 'in', chunk).execute()
+    await forgetChannels(trx, chunk)
+  }
+}
+
+/** What is kept of channels beside their rows. */
+async function forgetChannels(trx: Queries, ids: readonly number[]): Promise<void> {
+  await trx.deleteFrom('abilities').where('channel_id', 'in', ids).execute()
+  await trx.deleteFrom('channel_pauses').where('channel_id', 'in', ids).execute()
+  await forgetKeys(trx, ids)
 }
 
 /** Deletes what a person or the program has disabled. Answers the rows that were. */
@@ -219,12 +269,7 @@ export async function deleteDisabledChannels(trx: Queries): Promise<StoredChanne
     .where('status', 'in', DISABLED)
     .returningAll()
     .execute()
-  for (const chunk of chunksOf(deleted)) {
-    const ids = chunk.map(({ id }) => id)
-    await trx.deleteFrom('abilities').where('channel_id', 'in', ids).execute()
-    await trx.deleteFrom('channel_pauses').where('channel_id', 'in', ids).execute()
-    await forgetKeys(trx, ids)
-  }
+  for (const chunk of chunksOf(deleted.map(({ id }) => id))) await forgetChannels(trx, chunk)
   return deleted
 }
 

@@ -209,9 +209,31 @@ forEachDatabase('testing channels', (open) => {
         done: 3,
         total: 3,
         failed: 1,
+        first_failure: { channel: expect.stringMatching(/^#\d+$/), message: expect.any(String) },
       })
       expect(askedModels()).toEqual(['one', 'fail-401', 'two'])
       expect(await testLogs()).toHaveLength(3)
+    })
+
+    test('or those that are named, and tells why the first one failed', async () => {
+      const good = await aChannel(server, { base_url: upstream.url, models: 'one' })
+      const bad = await aChannel(server, {
+        name: 'bad',
+        base_url: upstream.url,
+        models: 'fail-401',
+      })
+      await aChannel(server, { base_url: upstream.url, models: 'two' })
+      const body = { ids: [bad, good, bad] }
+      const answer = await server.call('POST', '/api/channel/batch/test', { as: admin, body })
+      expect(answer.json).toEqual({ success: true, message: '' })
+      const byHand = await get(`/api/channel/test/${bad}`)
+      expect(await finished()).toMatchObject({
+        scope: 'chosen',
+        done: 2,
+        failed: 1,
+        first_failure: { channel: 'bad', message: byHand.message },
+      })
+      expect(askedModels()).not.toContain('two')
     })
 
     test('or the disabled ones only', async () => {

@@ -1,6 +1,6 @@
 import type { RunState } from '../../contract/channel-api.ts'
 import { ChannelStatus } from '../../contract/channel.ts'
-import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
+import type { ErrorCode, ErrorParams, Language } from '../../contract/errors.ts'
 import { errorText } from '../../contract/errors.ts'
 import { LogType } from '../../contract/log.ts'
 import { AppError } from '../app-error.ts'
@@ -12,7 +12,7 @@ import {
   withoutChannelSecrets,
   type UpstreamVerdict,
 } from './channel.ts'
-import { createChannelRun } from './run/channel-run.ts'
+import { createChannelRun, visitFailure, type VisitFailure } from './run/channel-run.ts'
 import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.ts'
 import { changeStatusByProgram } from './channel-status.ts'
 import {
@@ -63,7 +63,9 @@ export interface ChannelTests {
    * `channel_test_running`.
    */
   startAll(scope: 'all' | 'disabled', requestId: string): Promise<void>
-  state(): Promise<RunState>
+  /** The same over these. */
+  startChosen(ids: readonly number[], requestId: string): Promise<void>
+  state(language: Language): Promise<RunState>
 }
 
 /** Longest that one channel is waited for. */
@@ -136,10 +138,10 @@ export function createChannelTests(
     return left > 0
   }
 
-  async function testAndJudge(id: number, requestId: string): Promise<boolean> {
+  async function testAndJudge(id: number, requestId: string): Promise<VisitFailure | null> {
     const channel = await findChannel(database.read, id)
     // Deleted since the run began.
-    if (channel === null) return true
+    if (channel === null) return null
     const tested = await testChannel(channel, '', requestId)
     const { outcome } = tested
     const to = statusAfterTest(channel.status, outcome, {
@@ -147,7 +149,8 @@ export function createChannelTests(
       enables: options.flag('AutomaticEnableChannelEnabled'),
       slowSeconds: options.number('ChannelDisableThreshold'),
     })
-    if (to === ChannelStatus.autoDisabled && (await isKeyOnly(channel, tested))) return false
+    const failure = outcome.ok ? null : failureOf(channel, outcome)
+    if (to === ChannelStatus.autoDisabled && (await isKeyOnly(channel, tested))) return failure
     if (to !== null) {
       const reason = outcome.ok
         ? to === ChannelStatus.enabled
@@ -157,26 +160,38 @@ export function createChannelTests(
       const cause = !outcome.ok ? 'refused' : to === ChannelStatus.enabled ? 'tested' : 'slow'
       await changeStatusByProgram(app, { channel, to, cause, reason, requestId })
     }
-    return outcome.ok
+    return failure
+  }
+
+  async function start(
+    plan: { scope: string; ids(): Promise<readonly number[]> },
+    requestId: string,
+  ): Promise<void> {
+    const hasBegun = await bulk.start({ ...plan, visit: (id) => testAndJudge(id, requestId) })
+    if (!hasBegun) throw new AppError('channel_test_running')
   }
 
   return {
-    state: () => bulk.state(),
+    state: (language) => bulk.state(language),
     async testOne(id, model, requestId) {
       const channel = await findChannel(database.read, id)
       if (channel === null) throw new AppError('not_found')
       return testChannel(channel, model, requestId)
     },
-    async startAll(scope, requestId) {
-      const hasBegun = await bulk.start({
-        scope,
-        ids: () => channelIdsToTest(database.read, scope),
-        visit: (id) => testAndJudge(id, requestId),
-      })
-      if (!hasBegun) throw new AppError('channel_test_running')
-    },
+    startAll: (scope, requestId) =>
+      start({ scope, ids: () => channelIdsToTest(database.read, scope) }, requestId),
+    startChosen: (ids, requestId) =>
+      start({ scope: 'chosen', ids: () => Promise.resolve([...new Set(ids)]) }, requestId),
   }
 }
+
+type FailedProbe = Extract<ProbeOutcome, { ok: false }>
+
+/** As its test by hand would say it. */
+const failureOf = (channel: StoredChannel, { code, params }: FailedProbe): VisitFailure =>
+  visitFailure(channel, { code, ...(params === undefined ? {} : { params }) }, (text) =>
+    withoutChannelSecrets(text, channel),
+  )
 
 const secondsText = (ms: number): string => (ms / 1000).toFixed(2)
 
@@ -191,5 +206,5 @@ function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
 }
 
 /** What went wrong; that the test has failed is said already. */
-const failureText = ({ code, params }: Extract<ProbeOutcome, { ok: false }>): string =>
+const failureText = ({ code, params }: FailedProbe): string =>
   code === 'channel_test_failed' ? String(params?.['detail']) : errorText(code, 'zh', params)

@@ -15,8 +15,10 @@ const FEATURES = [
   'log-cleanup',
   'dashboard',
   'token-capture',
+  'token-groups',
   'channel-keys',
   'channel-routes',
+  'channel-batch',
   'limits',
 ]
 

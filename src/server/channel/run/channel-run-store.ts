@@ -17,6 +17,11 @@ const StoredRun = z.object({
   done: z.int(),
   total: z.int(),
   failed: z.int(),
+  /** Absent in what earlier versions wrote. */
+  firstFailure: z
+    .object({ channel: z.string(), zh: z.string(), en: z.string() })
+    .nullable()
+    .default(null),
 })
 export type StoredRun = z.infer<typeof StoredRun>
 
@@ -24,7 +29,16 @@ export type RunName = 'channel_test' | 'channel_balance'
 
 const settingOf = (name: RunName): string => `run:${name}`
 
-const IDLE: StoredRun = { node: '', running: false, scope: '', done: 0, total: 0, failed: 0 }
+/** A run that has visited nothing. */
+export const IDLE: StoredRun = {
+  node: '',
+  running: false,
+  scope: '',
+  done: 0,
+  total: 0,
+  failed: 0,
+  firstFailure: null,
+}
 
 function parseRun(text: string | undefined): StoredRun {
   if (text === undefined) return IDLE

@@ -1,7 +1,29 @@
 import { setTimeout as passed } from 'node:timers/promises'
 import type { RunState } from '../../../contract/channel-api.ts'
+import { errorText, type Language, type Refusal } from '../../../contract/errors.ts'
 import type { App } from '../../app.ts'
-import { readRun, saveRun, takeRun, type RunName, type StoredRun } from './channel-run-store.ts'
+import {
+  IDLE,
+  readRun,
+  saveRun,
+  takeRun,
+  type RunName,
+  type StoredRun,
+} from './channel-run-store.ts'
+
+/** A visit that did not go well: to which channel, and why, in both languages. */
+export type VisitFailure = NonNullable<StoredRun['firstFailure']>
+
+/** How a visit's refusal is told; `clean` takes the channel's secrets out of a text. */
+export const visitFailure = (
+  channel: { id: number; name: string | null },
+  { code, params }: Refusal,
+  clean: (text: string) => string,
+): VisitFailure => ({
+  channel: channel.name || `#${channel.id}`,
+  zh: clean(errorText(code, 'zh', params)),
+  en: clean(errorText(code, 'en', params)),
+})
 
 /** What a run does. */
 export interface RunPlan {
@@ -9,15 +31,18 @@ export interface RunPlan {
   scope: string
   /** The channels to visit, in their order. */
   ids(): Promise<readonly number[]>
-  /** Whether a visit went well. What it throws counts as a failure and does not end the run. */
-  visit(id: number): Promise<boolean>
+  /**
+   * Answers why a visit did not go well, or null: it did. What it throws counts as a failure and
+   * does not end the run.
+   */
+  visit(id: number): Promise<VisitFailure | null>
 }
 
 /** A run over many channels in the background: one at a time on a database, visible everywhere. */
 export interface ChannelRun {
   /** Answers when the run has begun; false, and nothing has, while another one goes on. */
   start(plan: RunPlan): Promise<boolean>
-  state(): Promise<RunState>
+  state(language: Language): Promise<RunState>
 }
 
 interface RunSettings {
@@ -43,7 +68,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     )
 
   async function begin({ scope, ids }: RunPlan): Promise<[StoredRun, readonly number[]] | null> {
-    const claimed = { node, running: true, scope, done: 0, total: 0, failed: 0 }
+    const claimed = { ...IDLE, node, running: true, scope }
     if (!(await takeRun(database, name, claimed))) return null
     try {
       const found = await ids()
@@ -66,13 +91,18 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
       if (index > 0 && config.POLLING_INTERVAL > 0) await pause()
       // Whoever stops the server does not wait; the run ends with its process.
       if (isStopping()) return
-      const isWell = await visit(id).catch((error: unknown) => {
+      const failure = await visit(id).catch((error: unknown): VisitFailure => {
         complain(error, `a visit to channel ${id} broke off`)
-        return false
+        return visitFailure({ id, name: null }, { code: 'internal' }, (text) => text)
       })
       // A visit that was cut short by that says nothing of its channel.
       if (isStopping()) return
-      const next = { ...run, done: run.done + 1, failed: run.failed + (isWell ? 0 : 1) }
+      const next = {
+        ...run,
+        done: run.done + 1,
+        failed: run.failed + (failure === null ? 0 : 1),
+        firstFailure: run.firstFailure ?? failure,
+      }
       if (!(await saveRun(database.write, name, { was: run, is: next }))) return
       run = next
     }
@@ -101,10 +131,12 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
         throw error
       }
     },
-    async state() {
+    async state(language) {
       // Asked before the database is: what it says of a run that is over then is its end.
       const isOurs = goesOn
-      const { node: worker, ...state } = await readRun(database, name, node)
+      const { node: worker, firstFailure: first, ...run } = await readRun(database, name, node)
+      const first_failure = first && { channel: first.channel, message: first[language] }
+      const state = { ...run, first_failure }
       // The database says of a run of ours that broke off that it goes on, and of one that has just
       // ended that it is over, while the next one would still be refused.
       return worker === node ? { ...state, running: isOurs } : state

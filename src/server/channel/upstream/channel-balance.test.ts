@@ -267,6 +267,7 @@ forEachDatabase('balances', (open) => {
         done: 2,
         total: 2,
         failed: 1,
+        first_failure: { channel: expect.any(String), message: expect.any(String) },
       })
       expect(await stored(good)).toMatchObject({ balance: 5 })
       expect(await stored(other)).toMatchObject({ balance: 0, balance_updated_time: 0 })

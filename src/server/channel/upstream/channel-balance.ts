@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { channelType, ChannelTypeNumber, trimBaseUrl } from '../../../contract/channel-types.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { AppError } from '../../app-error.ts'
+import { SECONDS_PER_DAY } from '../../clock.ts'
 import {
   baseUrlOf,
   beside,
@@ -42,7 +43,6 @@ function read<T>(shape: z.ZodType<T>, answer: unknown): T {
   return parsed.data
 }
 
-const DAY_SECONDS = 86_400
 /** How far back usage is asked for where no payment method says that it is counted by months. */
 const PREPAID_DAYS = 100
 const CENTS = 100
@@ -64,7 +64,7 @@ const fromSubscription: ReadBalance = async ({ channel, ask, nowSeconds }) => {
   const today = dateOf(nowSeconds)
   const start = limit.has_payment_method
     ? `${today.slice(0, 8)}01`
-    : dateOf(nowSeconds - PREPAID_DAYS * DAY_SECONDS)
+    : dateOf(nowSeconds - PREPAID_DAYS * SECONDS_PER_DAY)
   const usage = await ask(at(`usage?start_date=${start}&end_date=${today}`))
   const { total_usage: cents } = read(z.object({ total_usage: z.number() }), usage)
   return limit.hard_limit_usd - cents / CENTS

@@ -1,12 +1,14 @@
 import type { RunState } from '../../../contract/channel-api.ts'
 import { keysOf } from '../../../contract/channel-keys.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
+import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { readBalance, statusAfterBalance, typesWithBalance } from './channel-balance.ts'
-import { createChannelRun } from '../run/channel-run.ts'
+import { createChannelRun, visitFailure, type VisitFailure } from '../run/channel-run.ts'
 import { changeStatusByProgram } from '../channel-status.ts'
+import { withoutChannelSecrets } from '../channel.ts'
 import {
   channelIdsOfTypes,
   findChannel,
@@ -25,7 +27,7 @@ export interface ChannelBalances {
   updateOne(id: number): Promise<number>
   /** Asks for all channels that can be asked, in the background, unless that is going on already. */
   startAll(requestId: string): Promise<void>
-  state(): Promise<RunState>
+  state(language: Language): Promise<RunState>
 }
 
 /** Longest answer about a balance. */
@@ -48,15 +50,17 @@ export function createChannelBalances(
     return balance
   }
 
-  async function updateAndJudge(id: number, requestId: string): Promise<boolean> {
+  async function updateAndJudge(id: number, requestId: string): Promise<VisitFailure | null> {
     const channel = await findChannel(database.read, id)
     // Deleted since the run began.
-    if (channel === null) return true
+    if (channel === null) return null
     const balance = await update(channel).catch((error: unknown) => {
-      if (error instanceof AppError) return null
+      if (error instanceof AppError) return error
       throw error
     })
-    if (balance === null) return false
+    if (balance instanceof AppError) {
+      return visitFailure(channel, balance, (text) => withoutChannelSecrets(text, channel))
+    }
     const { type, status, balance: before, balance_updated_time: askedSeconds } = channel
     const to = statusAfterBalance(
       { type, status, balance: before, askedSeconds },
@@ -69,11 +73,11 @@ export function createChannelBalances(
       const reason = '上游余额不足'
       await changeStatusByProgram(app, { channel, to, cause: 'balance', reason, requestId })
     }
-    return true
+    return null
   }
 
   return {
-    state: () => run.state(),
+    state: (language) => run.state(language),
     async updateOne(id) {
       const channel = await findChannel(database.read, id)
       if (channel === null) throw new AppError('not_found')
