@@ -1,9 +1,10 @@
-import type {
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type Finish,
+  type FinishReason,
 } from '../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
@@ -124,8 +125,7 @@ export class AnthropicStreamReader implements StreamReader {
     }
     // Usually empty; some servers begin with the first words.
     const kind = block.type === 'thinking' ? 'thinking' : 'text'
-    const text = textOr(block[kind])
-    return text === '' ? [] : [{ kind, choice: 0, text }]
+    return textEvent(kind, block[kind])
   }
 
   private readDelta(delta: JsonRecord): ChatEvent[] {
@@ -155,9 +155,4 @@ export class AnthropicStreamReader implements StreamReader {
     this.isBareCall = false
     return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: this.wholeArguments }]
   }
-}
-
-function textEvent(kind: 'text' | 'thinking', value: unknown): ChatEvent[] {
-  const text = textOr(value)
-  return text === '' ? [] : [{ kind, choice: 0, text }]
 }

@@ -1,7 +1,6 @@
 import {
   EFFORTS,
   type AssistantPart,
-  type CacheMark,
   type ChatRequest,
   type MediaPart,
   type MediaSource,
@@ -14,7 +13,7 @@ import {
   type ToolResultPart,
   type UserPart,
 } from '../canonical/chat-request.ts'
-import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import { invalidField, Members, readCacheMark, unsupportedField } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
@@ -109,7 +108,7 @@ function readTool(tool: Members): Tool {
     description: tool.text('description'),
     schema: tool.record('input_schema'),
     isStrict: tool.flag('strict'),
-    cache: readCache(tool),
+    cache: readCacheMark(tool),
   }
   tool.done()
   return read
@@ -163,7 +162,7 @@ function readText(block: Members): TextPart {
   const read: TextPart = {
     kind: 'text',
     text: block.textOrThrow('text'),
-    cache: readCache(block),
+    cache: readCacheMark(block),
   }
   block.done()
   return read
@@ -194,7 +193,7 @@ function readTextOrMedia(block: Members): (TextPart | MediaPart)[] {
     source: readSource(source, type),
     detail: null,
     title,
-    cache: readCache(block),
+    cache: readCacheMark(block),
   }
   const words = [read.source.from === 'text' ? title : null, block.text('context')]
   block.done()
@@ -231,7 +230,7 @@ function readResult(block: Members): ToolResultPart {
     name: null,
     parts,
     isError: block.flag('is_error') ?? false,
-    cache: readCache(block),
+    cache: readCacheMark(block),
   }
   block.done()
   return read
@@ -266,15 +265,9 @@ function readAssistantPart(block: Members): AssistantPart {
         name: block.textOrThrow('name'),
         argumentsJson: JSON.stringify(block.record('input') ?? {}),
         signature: null,
-        cache: readCache(block),
+        cache: readCacheMark(block),
       }
     default:
       throw unsupportedField(block.place('type'))
   }
-}
-
-function readCache(members: Members): CacheMark | null {
-  const mark = members.object('cache_control')
-  if (mark === null) return null
-  return mark.text('ttl') === '1h' ? '1h' : '5m'
 }

@@ -59,6 +59,8 @@ export class AnthropicStream implements StreamFollower {
   /** Searches that have brought results: a stream that breaks off never tells their number. */
   private searches = 0
   private hasStopReason = false
+  /** The answer's end has told what was written: its beginning knows of the first word. */
+  private isTold = false
   private flaw: StreamFlaw = null
 
   constructor(tokensMax: number) {
@@ -98,6 +100,7 @@ export class AnthropicStream implements StreamFollower {
       if (this.usage.fault !== 'absent') this.measure()
     }
     if (value.type === 'message_delta') {
+      this.isTold ||= Boolean(recordOr(value.usage).output_tokens)
       this.take(value.usage)
       this.hasStopReason ||= typeof recordOr(value.delta).stop_reason === 'string'
     }
@@ -127,7 +130,10 @@ export class AnthropicStream implements StreamFollower {
   private measure(): void {
     const { figures, searches } = this
     const server_tool_use = figures.server_tool_use ?? { web_search_requests: searches }
-    this.usage = readAnthropicUsage({ ...figures, server_tool_use }, this.tokensMax)
+    const reading = readAnthropicUsage({ ...figures, server_tool_use }, this.tokensMax)
+    this.usage = this.isTold
+      ? reading
+      : { ...reading, notes: [...reading.notes, 'completion-begun'] }
   }
 }
 

@@ -92,9 +92,17 @@ function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
   }
 }
 
-/** The figures of a stream: each event repeats those that have changed since the first. */
+/**
+ * The figures of a stream: each event repeats those that have changed since the first. They never
+ * shrink: a later zero stands for a figure that whoever passes the stream on did not know.
+ */
 export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord {
-  return { ...earlier, ...present(later) }
+  const told = Object.entries(present(later)).flatMap(([name, figure]) => {
+    const before = earlier[name]
+    if (isRecord(before) && isRecord(figure)) return [[name, joinedUsage(before, figure)]]
+    return figure === 0 && typeof before === 'number' ? [] : [[name, figure]]
+  })
+  return { ...earlier, ...Object.fromEntries(told) }
 }
 
 export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {

@@ -267,6 +267,29 @@ forEachDatabase('speech', (open) => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(quota)
   })
 
+  test('tokens beside the length of a model that is sold by the second cost nothing', async () => {
+    const model = 'voxtral-mini-transcribe-2602'
+    const counts = { prompt_tokens: 4, completion_tokens: 635, total_tokens: 3264 }
+    const usage = { prompt_audio_seconds: 203, ...counts }
+    const events = [
+      { type: 'transcription.text.delta', text: 'forty-two' },
+      { type: 'transcription.done', text: 'forty-two', usage },
+    ]
+    const upstream = await startScriptedUpstream((request, response) => {
+      const isStream = String(request.headers.accept).includes('event-stream')
+      response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json')
+      const parts = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      response.end(isStream ? parts.join('') : JSON.stringify({ text: 'forty-two', usage }))
+    })
+    await aRoute(setup, model, { type: 28, base_url: upstream.url })
+    for (const isStream of ['false', 'true']) {
+      const answer = await transcribe({ model, stream: isStream })
+      const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+      expect({ quota, source: detail.usage_source }).toEqual({ quota: 5075, source: 'upstream' })
+    }
+    await upstream.close()
+  })
+
   test('of models that hear tokens costs what the upstream counted', async () => {
     await aRoute(setup, 'gpt-4o-transcribe')
     const expected = Math.ceil(14 * 1.25 * 2.4 + 3 * 1.25 * 4)

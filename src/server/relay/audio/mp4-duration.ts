@@ -1,8 +1,7 @@
+import { SOUND_BYTES_PER_SECOND_MAX, VIDEO_BYTES_PER_SECOND_MAX } from './byte-rates.ts'
+
 /** How long the sound of an MP4 recording is. Source: ISO 14496-12. */
 
-/** 512 kbit/s, more than AAC makes of speech; with moving pictures 20 Mbit/s. */
-const SOUND_BYTES_PER_SECOND_MAX = 64_000
-const VIDEO_BYTES_PER_SECOND_MAX = 2_500_000
 /** More boxes than a recording has; made-up ones must not take our time. */
 const BOXES_MAX = 500_000
 

@@ -1,7 +1,7 @@
+import { SOUND_BYTES_PER_SECOND_MAX } from './byte-rates.ts'
+
 /** How long an Ogg recording is. Sources: RFC 3533 (Ogg), RFC 7845 (Opus), Vorbis I. */
 
-/** 512 kbit/s: neither Opus nor Vorbis makes more of sound. */
-const BYTES_PER_SECOND_MAX = 64_000
 /** A day has 86,400 where a page is a second; made-up ones must not take our time. */
 const PAGES_MAX = 400_000
 const HEAD_BYTES = 27
@@ -37,7 +37,7 @@ export function oggSeconds(bytes: Buffer): number | null {
     at = content + segments.reduce((sum, length) => sum + length, 0)
   }
   const seconds = [...streams.values()].reduce((sum, stream) => sum + stream.seconds, joined)
-  return seconds === 0 ? null : Math.max(seconds, bytes.length / BYTES_PER_SECOND_MAX)
+  return seconds === 0 ? null : Math.max(seconds, bytes.length / SOUND_BYTES_PER_SECOND_MAX)
 }
 
 /** Samples a second of a stream that begins so; 0: it is no sound that we know. */

@@ -4,8 +4,8 @@ import type { AttemptPlan } from '../attempt-plan.ts'
 import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../ending/ending.ts'
 import {
+  checkpointCall,
   settleCall,
-  settlementOf,
   writeHead,
   type Charge,
   type RelayCall,
@@ -120,11 +120,7 @@ class RecordingRelay {
     if (this.hasBegun) return
     this.hasBegun = true
     const { parts, call, charge, recording } = this
-    const settlement = settlementOf(parts, call, charge, { used: this.used, source: 'estimated' })
-    // The settlement does not depend on it: it is for a process that dies before.
-    parts.app.ledger.checkpoint(settlement).catch((error: unknown) => {
-      parts.app.trace.warn({ err: error, requestId: call.requestId }, 'no checkpoint')
-    })
+    checkpointCall(parts, call, charge, this.used)
     if (call.isGone) return
     const length = this.headers['content-length']
     writeHead(call, 200, [

@@ -20,7 +20,8 @@ import { recordedSeconds } from './duration.ts'
 /**
  * Recorded speech written down, or translated. Sold by the second, or by the token where the
  * upstream counts tokens. The length is what the upstream says, else what the recording says of
- * itself. Source: OpenAI's API reference, "Create transcription".
+ * itself. Sources: the API references of OpenAI ("Create transcription") and Mistral ("Audio
+ * transcriptions").
  */
 
 /** Of models that count tokens: heard, and written, in a second of quick speech. */
@@ -66,18 +67,19 @@ const meteringOf = (heard: Heard): Metering => ({
     end: null,
     follow: (tokensMax) =>
       new TypedStream({
-        isLast: (type) => type === DONE,
+        isLast: (type) => LAST_WORDS.has(type),
         lastEvents: 1,
-        usageOf: ({ usage }) => (usage === undefined ? null : usageOf({ usage }, heard, tokensMax)),
-        textsOf: ({ type, delta }) =>
-          type === 'transcript.text.delta' && typeof delta === 'string'
-            ? [{ lane: 0, text: delta }]
-            : [],
+        usageOf: ({ usage }) => (isRecord(usage) ? usageOf({ usage }, heard, tokensMax) : null),
+        textsOf: ({ type, delta, text = delta }) =>
+          DELTAS.has(type) && typeof text === 'string' ? [{ lane: 0, text }] : [],
       }),
   },
 })
 
 const DONE = 'transcript.text.done'
+/** OpenAI's word, and Mistral's. */
+const LAST_WORDS: ReadonlySet<unknown> = new Set([DONE, 'transcription.done'])
+const DELTAS: ReadonlySet<unknown> = new Set(['transcript.text.delta', 'transcription.text.delta'])
 
 /** `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
 const countsTokens = (model: string): boolean => /gpt-.*transcribe/.test(model)
@@ -108,10 +110,14 @@ function look(bytes: Buffer, heard: Heard, tokensMax: number): AnswerReading {
 
 function usageOf(answer: JsonRecord, heard: Heard, tokensMax: number): UsageReading {
   const usage = recordOr(answer.usage)
-  if (usage.input_tokens !== undefined || usage.prompt_tokens !== undefined) {
+  const hasTokens = usage.input_tokens !== undefined || usage.prompt_tokens !== undefined
+  // Of a model that is sold by the second they are no measure of what was heard.
+  if (heard.isByToken && hasTokens) {
     return heardReading(readUsage(normalised(usage), tokensMax))
   }
-  const said = plausibleSeconds(usage.seconds ?? answer.duration)
+  // In this order: OpenAI, Mistral, those who tell it of whole answers.
+  const length = usage.seconds ?? usage.prompt_audio_seconds ?? answer.duration
+  const said = plausibleSeconds(length)
   // Tokens that nobody has counted are estimated; a length is known.
   if (said === null && heard.isByToken) return NO_USAGE
   return { usage: heardUsage(heard, said ?? heard.seconds), fault: null, notes: [] }

@@ -1,10 +1,9 @@
+import { SOUND_BYTES_PER_SECOND_MAX, VIDEO_BYTES_PER_SECOND_MAX } from './byte-rates.ts'
+
 /** How long a WebM recording is. Source: RFC 9559 (Matroska), RFC 8794 (EBML). */
 
 const EBML = 0x1a45dfa3
 const NANOSECONDS = 1e9
-/** 512 kbit/s: neither Opus nor Vorbis makes more of sound; with moving pictures 20 Mbit/s. */
-const SOUND_BYTES_PER_SECOND_MAX = 64_000
-const VIDEO_BYTES_PER_SECOND_MAX = 2_500_000
 
 /** Eleven hours, a block being 20 ms; made-up ones must not take our time. */
 const ELEMENTS_MAX = 2_000_000

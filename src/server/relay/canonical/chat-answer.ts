@@ -1,3 +1,4 @@
+import { textOr } from '../json/json-value.ts'
 import type { Signature } from './chat-request.ts'
 import type { TokenUsage } from './token-usage.ts'
 
@@ -65,6 +66,12 @@ export type ChatEvent =
   | { kind: 'finish'; choice: number; finish: Finish }
   /** The provider is still at work. */
   | { kind: 'ping' }
+
+/** A piece of text as an upstream's stream has it; none, when it is empty or no text. */
+export function textEvent(kind: 'text' | 'refusal' | 'thinking', value: unknown): ChatEvent[] {
+  const text = textOr(value)
+  return text === '' ? [] : [{ kind, choice: 0, text }]
+}
 
 /** A whole answer as the events it could have come in. */
 export function eventsOfAnswer(answer: ChatAnswer): ChatEvent[] {

@@ -190,7 +190,7 @@ export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export const EFFORTS: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** The efforts that a budget of thinking tokens stands for, as other gateways understand it. */
+/** The effort that a budget of thinking tokens stands for, as other gateways understand it. */
 export function effortOfBudget(tokens: number): Effort {
   if (tokens >= 10_000) return 'high'
   if (tokens >= 5000) return 'medium'

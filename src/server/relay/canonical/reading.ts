@@ -1,5 +1,5 @@
 import { AppError } from '../../app-error.ts'
-import type { MediaPart, TextPart } from './chat-request.ts'
+import type { CacheMark, MediaPart, TextPart } from './chat-request.ts'
 import { isRecord, type JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -130,4 +130,11 @@ export class Members {
       if (isAskedFor(this.value[name])) throw unsupportedField(this.place(name))
     }
   }
+}
+
+/** Where the client wants the prompt kept up to; writing it to the cache has its price. */
+export function readCacheMark(members: Members): CacheMark | null {
+  const mark = members.object('cache_control')
+  if (mark === null) return null
+  return mark.text('ttl') === '1h' ? '1h' : '5m'
 }

@@ -53,6 +53,10 @@ export type UsageNote =
   | 'reasoning-clamped'
   /** Something was produced from a prompt of nothing. */
   | 'prompt-zero'
+  /** The total is all that was told, and was taken for the prompt. */
+  | 'prompt-from-total'
+  /** Only the beginning of an answer has told its completion, and not its end. */
+  | 'completion-begun'
 
 export type UsageReading =
   | { usage: TokenUsage; fault: null; notes: readonly UsageNote[] }
@@ -182,3 +186,6 @@ export const countedUsage = (
 
 /** What a model can plausibly have read or written: ten times the largest context on offer. */
 export const USAGE_TOKENS_MAX = 20_000_000
+
+/** The most that a request may ask a model to write; what lies beyond is a mistake. */
+export const ASKED_TOKENS_MAX = 100_000_000

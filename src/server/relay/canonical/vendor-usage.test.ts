@@ -291,3 +291,14 @@ test('what is written in a dialect is read again as it was', () => {
     }),
   )
 })
+
+test('speech and pictures are told apart in Gemini’s dialect', () => {
+  const extras = {
+    audioPromptTokens: 20,
+    imagePromptTokens: 5,
+    audioCompletionTokens: 3,
+    imageCompletionTokens: 10,
+  }
+  const all = usage({ promptTokens: 100, completionTokens: 30, extras })
+  expect(gemini(writeGeminiUsage(all)).usage).toEqual(all)
+})

@@ -14,6 +14,7 @@ import {
   type RelayError,
 } from '../relay-error.ts'
 import type { Prompt } from '../whole-answer.ts'
+import { measureTold } from './told-usage.ts'
 
 /** What a client of a stream is told when it goes wrong in the middle. */
 
@@ -53,14 +54,15 @@ export async function measureStream(
   result: StreamOutcome,
   { prompt, completion }: { prompt: Prompt; completion: CompletionCounter },
 ): Promise<{ used: TokenUsage; source: UsageSource }> {
-  const { usage } = stream.usage
+  const said = stream.usage
+  const { usage } = said
   // Usage in the middle of an answer that broke off covers only a part of it.
-  if (usage !== null && (result === 'clean' || stream.isDone)) {
-    return { used: usage, source: 'upstream' }
+  if (said.usage !== null && (result === 'clean' || stream.isDone)) {
+    return measureTold(said, { prompt, completion: () => completion })
   }
   const { estimate } = prompt
   if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
-  const told = completionOf(stream.usage)
+  const told = completionOf(said)
   return {
     used: {
       ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(stream) }),

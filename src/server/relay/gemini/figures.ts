@@ -1,3 +1,4 @@
+import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
@@ -5,7 +6,6 @@ import { declaredSearch } from './searches.ts'
 
 /** What of a Gemini request decides about price and shape of the answer. */
 
-const TOKENS_MAX = 100_000_000
 const CANDIDATES_MAX = 8
 
 /** Members that are read here and have two spellings. */
@@ -34,7 +34,7 @@ export function geminiFigures(
   const problem = names.find((name) => typeof name !== 'string')
   if (problem !== undefined) return problem
   const config = memberObject(body, String(names[0]))
-  const limit = config === null ? null : figure(config, CONFIG_TWICE[0], TOKENS_MAX)
+  const limit = config === null ? null : figure(config, CONFIG_TWICE[0], ASKED_TOKENS_MAX)
   if (typeof limit === 'object' && limit !== null) return limit
   const choices = config === null ? null : figure(config, CONFIG_TWICE[1], CANDIDATES_MAX)
   if (typeof choices === 'object' && choices !== null) return choices

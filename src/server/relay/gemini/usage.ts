@@ -42,8 +42,9 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
   const seen = (figures.seen ?? 0) - (figures.seenBefore ?? 0)
   const thoughts = figures.thoughts ?? 0
   const cached = figures.cached ?? 0
-  // A figure of zero is left out, as this kind of JSON does.
-  const candidates = figures.candidates ?? 0
+  // A figure of zero is left out, as this kind of JSON does; some leave it to the total.
+  const rest = (total ?? 0) - prompt - toolPrompt - thoughts
+  const candidates = figures.candidates ?? Math.max(0, rest)
   if (cached > prompt) return usageRefused('inconsistent')
   // Not all models count tools and thoughts into the total.
   const least = prompt + candidates
@@ -77,12 +78,23 @@ function countOf(details: unknown, modality: string): unknown {
 }
 
 export function writeGeminiUsage(usage: TokenUsage): JsonRecord {
-  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage
+  const { promptTokens, cachedTokens, completionTokens, reasoningTokens, extras = {} } = usage
+  const read = detailsOf(extras.audioPromptTokens, extras.imagePromptTokens)
+  const made = detailsOf(extras.audioCompletionTokens, extras.imageCompletionTokens)
   return {
     promptTokenCount: promptTokens,
     candidatesTokenCount: completionTokens - reasoningTokens,
     totalTokenCount: promptTokens + completionTokens,
     ...(cachedTokens === 0 ? {} : { cachedContentTokenCount: cachedTokens }),
     ...(reasoningTokens === 0 ? {} : { thoughtsTokenCount: reasoningTokens }),
+    ...(read.length === 0 ? {} : { promptTokensDetails: read }),
+    ...(made.length === 0 ? {} : { candidatesTokensDetails: made }),
   }
 }
+
+/** What is not text has a price of its own. */
+const detailsOf = (audio = 0, image = 0): JsonRecord[] =>
+  [
+    { modality: 'AUDIO', tokenCount: audio },
+    { modality: 'IMAGE', tokenCount: image },
+  ].filter(({ tokenCount }) => tokenCount > 0)

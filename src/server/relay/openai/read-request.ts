@@ -11,7 +11,13 @@ import type {
   ToolCallPart,
 } from '../canonical/chat-request.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
-import { instruction, invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import {
+  instruction,
+  invalidField,
+  Members,
+  readCacheMark,
+  unsupportedField,
+} from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { withTools } from './older/function-calls.ts'
@@ -135,7 +141,7 @@ function readFormat(request: Members): OutputFormat | null {
 /** Cursor writes some flat, as the Responses API and Anthropic have them. */
 function readTool(tool: Members): Tool {
   if ((tool.text('type') ?? 'function') !== 'function') throw unsupportedField(tool.at)
-  const cache = readCache(tool)
+  const cache = readCacheMark(tool)
   const schema = tool.record('input_schema')
   const read = readFunction(tool.object('function') ?? tool, cache)
   tool.done()
@@ -230,7 +236,7 @@ function readContent(message: Members): (TextPart | MediaPart)[] {
 
 function readPart(part: Members): TextPart | MediaPart {
   const type = part.textOrThrow('type')
-  const cache = readCache(part)
+  const cache = readCacheMark(part)
   part.ignore('prompt_cache_breakpoint')
   const read =
     type === 'text' || type === 'refusal' ? readText(part, cache) : readMedia(part, cache)
@@ -267,10 +273,4 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
     default:
       throw unsupportedField(part.place('type'))
   }
-}
-
-function readCache(members: Members): CacheMark | null {
-  const mark = members.object('cache_control')
-  if (mark === null) return null
-  return mark.text('ttl') === '1h' ? '1h' : '5m'
 }

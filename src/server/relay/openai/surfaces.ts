@@ -1,6 +1,6 @@
-import { AppError } from '../../app-error.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { MeteringAs } from '../dialect/metering.ts'
+import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
+import type { Metering, MeteringAs } from '../dialect/metering.ts'
 import type { Surface } from '../dialect/surfaces.ts'
 import type { SeenResponse } from '../responses/reading.ts'
 import { searchedChat } from '../search/searched-chat.ts'
@@ -40,6 +40,8 @@ export interface RequestFigures {
   isRecording?: boolean
   /** How the call is measured, where that is not by its text alone. */
   metering?: MeteringAs
+  /** The same of chat, which may search the web. */
+  searched?: (pricedAs: string, sentAs: string) => Metering | undefined
   /** What may be used beside the tokens, held back with them. */
   extras?: UsedExtras
   /** Of the Responses API: what the upstream made, to be remembered. */
@@ -47,7 +49,6 @@ export interface RequestFigures {
 }
 
 const CHOICES_MAX = 128
-const TOKENS_MAX = 100_000_000
 
 /** Reads the figures of an OpenAI or Anthropic body, or says what is wrong. */
 export function readFigures(
@@ -60,24 +61,20 @@ export function readFigures(
   const bestOf = countMember(body, 'best_of') ?? 1
   if (!(choices >= 1 && choices <= CHOICES_MAX)) return { field: 'n', isMissing: false }
   if (!(bestOf >= 1 && bestOf <= CHOICES_MAX)) return { field: 'best_of', isMissing: false }
-  if (isEmpty(body, required)) {
-    // As Cursor's agent has it.
-    const isResponse = required === 'messages' && !isEmpty(body, 'input')
-    if (isResponse) throw new AppError('relay_body_of_responses')
-    return { field: required, isMissing: true }
-  }
+  if (isEmpty(body, required)) return { field: required, isMissing: true }
   const stream = memberValue(body, 'stream') ?? false
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberObject(body, 'stream_options')
   const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
   const tools = dialect === 'anthropic' ? searchesIn(body) : null
-  const searched = dialect === 'openai' ? searchedChat(body) : null
+  const isChat = dialect === 'openai' && required === 'messages'
   return {
     maxCompletionTokens:
       limit === null ? null : limit * Math.max(choices, bestOf) * promptCount(body, required),
     isStream: stream && mayStream,
     wantsUsage,
-    ...(tools === null ? searched : { extras: { tools } }),
+    ...(tools === null ? {} : { extras: { tools } }),
+    ...(isChat ? { searched: searchedChat(body) } : {}),
   }
 }
 
@@ -115,7 +112,10 @@ function tokenLimit(body: ScannedBody): number | null | FieldProblem {
     const value = memberValue(body, field) ?? null
     if (value === null) continue
     const isCount =
-      typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= TOKENS_MAX
+      typeof value === 'number' &&
+      Number.isInteger(value) &&
+      value >= 0 &&
+      value <= ASKED_TOKENS_MAX
     if (!isCount) return { field, isMissing: false }
     limit = Math.max(limit ?? 0, value)
   }
@@ -135,7 +135,7 @@ const EMPTY_VALUES = new Set(['null', '""', '[]', '{}'])
 const EMPTY_BYTES_MAX = 64
 
 /** Whether a member is absent or holds nothing, without decoding what it holds. */
-function isEmpty(body: ScannedBody, name: string): boolean {
+export function isEmpty(body: ScannedBody, name: string): boolean {
   const range = memberRange(body, name)
   if (range === null) return true
   if (range.end - range.start > EMPTY_BYTES_MAX) return false

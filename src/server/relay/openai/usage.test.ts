@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readUsage, usageOfChunk } from './usage.ts'
+import { readUsage, usageOfChunk, writeCompletionDetails, writePromptDetails } from './usage.ts'
 import type { TokenUsage, UsageFault } from '../canonical/token-usage.ts'
 
 const TOKENS_MAX = 1_000_000
@@ -40,7 +40,6 @@ describe('figures as vendors spell them', () => {
       { promptTokens: 9, cachedTokens: 8, completionTokens: 4, reasoningTokens: 3 },
     ],
     ['embeddings', { prompt_tokens: 6, total_tokens: 6 }, { promptTokens: 6 }],
-    ['a reranker', { total_tokens: 31 }, { promptTokens: 31 }],
     [
       'DeepSeek',
       {
@@ -65,6 +64,42 @@ describe('figures as vendors spell them', () => {
         prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 2_048 },
       },
       { promptTokens: 3_000, cacheWriteTokens: 2_048, completionTokens: 5 },
+    ],
+    [
+      'LiteLLM with Claude’s cache',
+      {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        prompt_tokens_details: {
+          cached_tokens: 40,
+          cache_creation_tokens: 30,
+          cache_creation_token_details: { ephemeral_1h_input_tokens: 10 },
+        },
+        cache_creation_input_tokens: 30,
+      },
+      {
+        promptTokens: 100,
+        cachedTokens: 40,
+        cacheWriteTokens: 20,
+        cacheWriteHourTokens: 10,
+        completionTokens: 20,
+      },
+    ],
+    [
+      'New API with Claude’s cache',
+      {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        prompt_tokens_details: { cached_creation_tokens: 30 },
+        claude_cache_creation_5_m_tokens: 20,
+        claude_cache_creation_1_h_tokens: 10,
+      },
+      { promptTokens: 100, cacheWriteTokens: 20, cacheWriteHourTokens: 10, completionTokens: 20 },
+    ],
+    [
+      'a cache written for an hour, and nothing said of the whole',
+      { prompt_tokens: 9, completion_tokens: 2, claude_cache_creation_1_h_tokens: 5 },
+      { promptTokens: 9, cacheWriteHourTokens: 5, completionTokens: 2 },
     ],
     [
       'without a total',
@@ -147,6 +182,14 @@ describe('figures that need interpretation', () => {
     expect(reading.notes).toEqual(['reasoning-clamped'])
   })
 
+  test('a total alone is taken for the prompt, as rerankers mean it', () => {
+    expect(read({ total_tokens: 31 })).toEqual({
+      usage: usage({ promptTokens: 31 }),
+      fault: null,
+      notes: ['prompt-from-total'],
+    })
+  })
+
   test('something out of nothing is noted', () => {
     expect(read({ prompt_tokens: 0, completion_tokens: 5 }).notes).toEqual(['prompt-zero'])
   })
@@ -212,7 +255,12 @@ test('whatever is sent, what is believed is whole, bounded and consistent', () =
     completion_tokens: figure,
     total_tokens: figure,
     cached_tokens: figure,
-    prompt_tokens_details: fc.option(fc.record({ cache_write_tokens: figure })),
+    prompt_tokens_details: fc.option(
+      fc.record({
+        cache_write_tokens: figure,
+        cache_creation: fc.option(fc.record({ ephemeral_1h_input_tokens: figure })),
+      }),
+    ),
     completion_tokens_details: fc.option(fc.record({ reasoning_tokens: figure })),
   })
   fc.assert(
@@ -222,11 +270,47 @@ test('whatever is sent, what is believed is whole, bounded and consistent', () =
       for (const tokens of Object.values(reading.usage)) {
         expect(Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX).toBe(true)
       }
-      const { promptTokens, cachedTokens, cacheWriteTokens } = reading.usage
-      expect(cachedTokens + cacheWriteTokens).toBeLessThanOrEqual(promptTokens)
+      const { promptTokens, cachedTokens, cacheWriteTokens, cacheWriteHourTokens } = reading.usage
+      const written = cacheWriteTokens + cacheWriteHourTokens
+      expect(cachedTokens + written).toBeLessThanOrEqual(promptTokens)
       expect(reading.usage.reasoningTokens).toBeLessThanOrEqual(reading.usage.completionTokens)
     }),
     { numRuns: 5_000 },
+  )
+})
+
+test('what is written of the parts of a call is found again', () => {
+  const tokens = fc.nat({ max: 50 })
+  const part = fc.integer({ min: 1, max: 50 })
+  const parts = fc.record({ read: tokens, minutes: tokens, hour: tokens, thought: tokens })
+  const extras = fc.record(
+    {
+      audioPromptTokens: part,
+      imagePromptTokens: part,
+      audioCompletionTokens: part,
+      imageCompletionTokens: part,
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(parts, extras, ({ read: cachedTokens, minutes, hour, thought }, sent) => {
+      const used = usage({
+        promptTokens: 300,
+        cachedTokens,
+        cacheWriteTokens: minutes,
+        cacheWriteHourTokens: hour,
+        completionTokens: 200,
+        reasoningTokens: thought,
+        ...(Object.keys(sent).length === 0 ? {} : { extras: sent }),
+      })
+      const told = {
+        prompt_tokens: 300,
+        completion_tokens: 200,
+        prompt_tokens_details: writePromptDetails(used),
+        completion_tokens_details: writeCompletionDetails(used),
+      }
+      expect(read(told).usage).toEqual(used)
+    }),
   )
 })
 

@@ -2,6 +2,7 @@ import {
   checkedFigures,
   NO_USAGE,
   usageRefused,
+  type TokenUsage,
   type UsageFault,
   type UsageNote,
   type UsageReading,
@@ -44,7 +45,9 @@ interface Figures {
   completion: number | null
   total: number | null
   cached: number
+  /** All that was written, and how much of it for an hour. */
   cacheWrite: number
+  cacheWriteHour: number
   reasoning: number
   extras: UsedExtras | null
 }
@@ -58,8 +61,8 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
     total: value.total_tokens,
     // In this order: OpenAI and most, DeepSeek, Moonshot.
     cached: promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens,
-    // OpenRouter, Qwen.
-    cacheWrite: promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens,
+    cacheWrite: cacheWriteOf(value, promptDetails),
+    cacheWriteHour: cacheWriteHourOf(value, promptDetails),
     reasoning: completionDetails.reasoning_tokens,
     audioPrompt: promptDetails.audio_tokens,
     imagePrompt: promptDetails.image_tokens,
@@ -68,13 +71,15 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
   }
   const figures = checkedFigures(sent, (name) => (name === 'total' ? 2 * tokensMax : tokensMax))
   if (typeof figures === 'string') return figures
+  const cacheWriteHour = figures.cacheWriteHour ?? 0
   return {
     prompt: figures.prompt,
     completion: figures.completion,
     // Zero is how servers spell a total they do not compute.
     total: figures.total || null,
     cached: figures.cached ?? 0,
-    cacheWrite: figures.cacheWrite ?? 0,
+    cacheWrite: Math.max(figures.cacheWrite ?? 0, cacheWriteHour),
+    cacheWriteHour,
     reasoning: figures.reasoning ?? 0,
     extras: extrasOf({
       audioPromptTokens: figures.audioPrompt,
@@ -84,6 +89,19 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
     }),
   }
 }
+
+/** In this order: OpenRouter, Qwen, LiteLLM, New API; LiteLLM again. */
+const cacheWriteOf = (value: JsonRecord, details: JsonRecord): unknown =>
+  details.cache_write_tokens ??
+  details.cache_creation_input_tokens ??
+  details.cache_creation_tokens ??
+  details.cached_creation_tokens ??
+  value.cache_creation_input_tokens
+
+/** In this order: Qwen, LiteLLM, New API. */
+const cacheWriteHourOf = (value: JsonRecord, details: JsonRecord): unknown =>
+  recordOr(details.cache_creation ?? details.cache_creation_token_details)
+    .ephemeral_1h_input_tokens ?? value.claude_cache_creation_1_h_tokens
 
 type TokenExtra =
   | 'audioPromptTokens'
@@ -105,7 +123,7 @@ function extrasOf(figures: Readonly<Record<TokenExtra, number | null>>): UsedExt
 }
 
 function reconcile(figures: Figures, tokensMax: number): UsageReading {
-  const { total, cached, cacheWrite } = figures
+  const { total, cached, cacheWrite, cacheWriteHour } = figures
   const parts = completeParts(figures)
   if (parts === null) return usageRefused('shape')
   let { prompt, completion } = parts
@@ -132,13 +150,14 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
   }
   if (figures.reasoning > completion) notes.push('reasoning-clamped')
   if (prompt === 0 && completion > 0) notes.push('prompt-zero')
+  if (figures.prompt === null && figures.completion === null) notes.push('prompt-from-total')
   if (prompt > tokensMax || completion > tokensMax) return usageRefused('out-of-range')
   return {
     usage: {
       promptTokens: prompt,
       cachedTokens: cached,
-      cacheWriteTokens: cacheWrite,
-      cacheWriteHourTokens: 0,
+      cacheWriteTokens: cacheWrite - cacheWriteHour,
+      cacheWriteHourTokens: cacheWriteHour,
       completionTokens: completion,
       reasoningTokens: Math.min(figures.reasoning, completion),
       ...(figures.extras === null ? {} : { extras: figures.extras }),
@@ -157,4 +176,34 @@ function completeParts({ prompt, completion, total }: Figures) {
   if (prompt !== null) return { prompt, completion: total === null ? 0 : total - prompt }
   if (total !== null) return { prompt: total - (completion ?? 0), completion: completion ?? 0 }
   return null
+}
+
+/** What `readUsage` finds again: the parts of a prompt that have a price of their own. */
+export function writePromptDetails(usage: TokenUsage): JsonRecord {
+  const { cacheWriteTokens, cacheWriteHourTokens, extras = {} } = usage
+  const written = cacheWriteTokens + cacheWriteHourTokens
+  return {
+    cached_tokens: usage.cachedTokens,
+    ...(written > 0 ? { cache_write_tokens: written } : {}),
+    ...(cacheWriteHourTokens > 0
+      ? {
+          cache_creation: {
+            ephemeral_5m_input_tokens: cacheWriteTokens,
+            ephemeral_1h_input_tokens: cacheWriteHourTokens,
+          },
+        }
+      : {}),
+    ...(extras.audioPromptTokens ? { audio_tokens: extras.audioPromptTokens } : {}),
+    ...(extras.imagePromptTokens ? { image_tokens: extras.imagePromptTokens } : {}),
+  }
+}
+
+/** The same of a completion. */
+export function writeCompletionDetails({ reasoningTokens, extras = {} }: TokenUsage): JsonRecord {
+  const { audioCompletionTokens, imageCompletionTokens } = extras
+  return {
+    reasoning_tokens: reasoningTokens,
+    ...(audioCompletionTokens ? { audio_tokens: audioCompletionTokens } : {}),
+    ...(imageCompletionTokens ? { image_tokens: imageCompletionTokens } : {}),
+  }
 }

@@ -12,6 +12,7 @@ import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../diale
 import type { Signature } from '../canonical/chat-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
+import { writeCompletionDetails, writePromptDetails } from './usage.ts'
 
 /** A chat completion, whole or streamed, for clients of OpenAI's dialect. */
 export function writeOpenaiAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {
@@ -30,17 +31,13 @@ const headOf = (id: string, head: AnswerHead, object: string): JsonRecord => ({
 })
 
 function writeOpenaiUsage(usage: TokenUsage): JsonRecord {
-  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage
-  const written = usage.cacheWriteTokens + usage.cacheWriteHourTokens
+  const { promptTokens, completionTokens } = usage
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: {
-      cached_tokens: cachedTokens,
-      ...(written === 0 ? {} : { cache_write_tokens: written }),
-    },
-    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    prompt_tokens_details: writePromptDetails(usage),
+    completion_tokens_details: writeCompletionDetails(usage),
   }
 }
 

@@ -115,7 +115,7 @@ function writeUser(parts: readonly UserPart[]): JsonRecord[] {
   const { results, said } = resultsApart(parts)
   return [
     ...results.map(writeResult),
-    ...(said.length === 0 ? [] : [{ role: 'user', content: contentOf(said) }]),
+    ...(said.length === 0 ? [] : [{ role: 'user', content: writeContent(said, writeMedia) }]),
   ]
 }
 
@@ -125,11 +125,14 @@ function writeResult({ callId, parts, isError }: ToolResultPart): JsonRecord {
 }
 
 /** One text is a plain string, which every imitator understands. */
-function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecord[] {
+export function writeContent(
+  parts: readonly (TextPart | MediaPart)[],
+  media: (part: MediaPart) => JsonRecord,
+): string | JsonRecord[] {
   const [first] = parts
   if (parts.length === 1 && first?.kind === 'text') return first.text
   return parts.map((part) =>
-    part.kind === 'text' ? { type: 'text', text: part.text } : writeMedia(part),
+    part.kind === 'text' ? { type: 'text', text: part.text } : media(part),
   )
 }
 

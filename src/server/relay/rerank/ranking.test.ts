@@ -42,7 +42,8 @@ describe('a ranking', () => {
     expect((await charged('rerank-v3.5', documentsOf(3))).quota).toBe(1000)
     const { quota, detail, log } = await charged('rerank-v3.5', documentsOf(250))
     expect(quota).toBe(3000)
-    expect(detail).toMatchObject({ model_price: '0.002' })
+    // The upstream has told its tokens, and the searches are ours.
+    expect(detail).toMatchObject({ model_price: '0.002', usage_source: 'estimated' })
     expect(log.content).toBe('价格：$0.002 × 1.00')
   })
 
@@ -60,17 +61,21 @@ describe('a ranking', () => {
     })
   })
 
-  test('costs the searches that Cohere counts, more than there are where documents are long', async () => {
+  test.each([
+    ['Cohere', 35, { meta: { billed_units: { search_units: 7 } } }],
+    ['OpenRouter', 20, { usage: { search_units: 7, total_tokens: 150 } }],
+  ])('costs the searches that %s counts, more where documents are long', async (...told) => {
+    const [, type, members] = told
     const upstream = await startScriptedUpstream((_request, response) => {
       const results = documentsOf(2).map((_text, index) => ({ index, relevance_score: 0.5 }))
-      const meta = { billed_units: { search_units: 7 } }
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ id: 'r-1', results, meta }))
+      response.end(JSON.stringify({ id: 'r-1', results, ...members }))
     })
     const model = aModel()
     const mapping = JSON.stringify({ [model]: 'rerank-v3.5' })
-    await aRoute(setup, model, { type: 35, base_url: upstream.url, model_mapping: mapping })
-    expect((await charged(model, documentsOf(2))).quota).toBe(7000)
+    await aRoute(setup, model, { type, base_url: upstream.url, model_mapping: mapping })
+    const { quota, detail } = await charged(model, documentsOf(2))
+    expect({ quota, source: detail.usage_source }).toEqual({ quota: 7000, source: 'upstream' })
     await upstream.close()
   })
 

@@ -61,9 +61,14 @@ function look(
     reading.usage.fault === NO_USAGE.fault
       ? readUsage(ofMeta(recordOr(meta.tokens), billed), tokensMax)
       : reading.usage
-  // Cohere counts searches and no tokens, which are then estimated.
-  const extras = { calls: searchesOf(billed.search_units, calls) }
-  return { kind: 'ok', usage: withExtras(usage, extras), extras }
+  // Cohere counts searches and no tokens, which are then estimated. OpenRouter counts both.
+  const { search_units } = recordOr(memberValue(answer, 'usage'))
+  const told = searchesOf(billed.search_units ?? search_units)
+  return {
+    kind: 'ok',
+    usage: withExtras(usage, { calls: told ?? calls }),
+    ...(told === null ? {} : { extras: { calls: told } }),
+  }
 }
 
 /** Cohere's figures under the names of the others; undefined when it gives none. */
@@ -73,11 +78,11 @@ function ofMeta(tokens: Record<string, unknown>, billed: Record<string, unknown>
   return input === undefined ? undefined : { input_tokens: input, output_tokens: output }
 }
 
-/** What the upstream calls a search, if it is a plausible number of them. */
-const searchesOf = (sent: unknown, calls: number): number =>
+/** What the upstream calls a search; null where it is no plausible number of them. */
+const searchesOf = (sent: unknown): number | null =>
   typeof sent === 'number' && Number.isInteger(sent) && sent >= 1 && sent <= DOCUMENTS_MAX
     ? sent
-    : calls
+    : null
 
 const withExtras = (reading: UsageReading, extras: UsedExtras): UsageReading =>
   reading.usage === null

@@ -21,21 +21,26 @@ const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
 const cited = { annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.test' } }] }
 const options = { web_search_options: {} }
 
-/** An upstream that answers a stream with events; `said`: the last part of what it says. */
+/**
+ * An upstream that answers a stream with events; `said`: the last part of what it says, `beside`:
+ * members of the answer, `counted`: of its usage.
+ */
 const answering =
-  (said: object) =>
+  (said: object, beside: object = {}, counted: object = {}) =>
   (request: IncomingMessage, response: ServerResponse): void => {
+    const told = { ...usage, ...counted }
     const isStream = String(request.headers.accept).includes('event-stream')
     const choice = { index: 0, finish_reason: 'stop' }
     if (!isStream) {
       const message = { role: 'assistant', content: 'Found.', ...said }
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ choices: [{ ...choice, message }], usage }))
+      const whole = { ...beside, choices: [{ ...choice, message }], usage: told }
+      response.end(JSON.stringify(whole))
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    const delta = { choices: [{ ...choice, delta: { content: 'Found.', ...said } }] }
-    for (const chunk of [delta, { choices: [], usage }]) {
+    const delta = { ...beside, choices: [{ ...choice, delta: { content: 'Found.', ...said } }] }
+    for (const chunk of [delta, { choices: [], usage: told }]) {
       response.write(`data: ${JSON.stringify(chunk)}\n\n`)
     }
     response.end('data: [DONE]\n\n')
@@ -63,6 +68,80 @@ test.each<[string, { name: string; said: object; asked?: object; points: number 
   await upstream.close()
 })
 let made = 0
+
+const counting = (web_search_requests: number) => ({ server_tool_use: { web_search_requests } })
+const zhipuTool = (web_search: object) => ({ tools: [{ type: 'web_search', web_search }] })
+const found = { web_search: [{ title: 'A page', link: 'https://a.test' }] }
+const plugins = (rest: object) => ({ plugins: [{ id: 'web', ...rest }] })
+const routerTool = { type: 'openrouter:web_search', parameters: { max_results: 8 } }
+
+interface Searched {
+  asked: object
+  said?: object
+  beside?: object
+  counted?: object
+  name?: string
+  points: number
+}
+
+test.each<[string, Searched]>([
+  ['OpenRouter’s plugin', { asked: plugins({}), said: cited, points: 10_000 }],
+  ['OpenRouter’s plugin, off', { asked: plugins({ enabled: false }), said: cited, points: 0 }],
+  ['ten results', { asked: plugins({ max_results: 10 }), said: cited, points: 20_000 }],
+  [
+    'OpenRouter’s tool, twice',
+    { asked: { tools: [routerTool] }, said: cited, counted: counting(2), points: 40_000 },
+  ],
+  ['OpenRouter’s tool, never', { asked: { tools: [routerTool] }, points: 0 }],
+  ['a name that searches', { asked: {}, name: 'm:online', said: cited, points: 10_000 }],
+  ['what OpenRouter counts', { asked: options, counted: counting(3), points: 15_000 }],
+  ['Zhipu’s tool', { asked: zhipuTool({ enable: true }), beside: found, points: 5000 }],
+  ['Zhipu’s tool that found nothing', { asked: zhipuTool({}), points: 0 }],
+  ['Zhipu’s tool, off', { asked: zhipuTool({ enable: false }), beside: found, points: 0 }],
+  ['Qwen’s, which shows nothing', { asked: { enable_search: true }, name: 'qwen', points: 5000 }],
+  [
+    'Qwen’s that did not',
+    {
+      asked: { enable_search: true },
+      name: 'qwen',
+      counted: { plugins: { search: { count: 0 } } },
+      points: 0,
+    },
+  ],
+  ['Qwen’s word for another model', { asked: { enable_search: true }, points: 0 }],
+  [
+    'xAI’s sources',
+    {
+      asked: { search_parameters: { mode: 'auto' } },
+      counted: { num_sources_used: 2 },
+      points: 25_000,
+    },
+  ],
+])('%s: as other vendors search', async (_what, { asked, said = {}, points, ...rest }) => {
+  const upstream = await startScriptedUpstream(answering(said, rest.beside, rest.counted))
+  const [head = 'm', tail] = (rest.name ?? 'm').split(':')
+  const model = [`${head}-${(made += 1)}`, ...(tail === undefined ? [] : [tail])].join(':')
+  await aRoute(setup, model, { base_url: upstream.url })
+  const client = await aClient(setup)
+  const body = chatBody(model, { ...asked })
+  for (const answer of [await post(setup, client, body), await stream(setup, client, body)]) {
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18 + points)
+  }
+  await upstream.close()
+})
+
+test('what a model searches is said by the name that has its price', async () => {
+  const upstream = await startScriptedUpstream(answering(cited))
+  const [alias, sent] = ['quick', 'gpt-4o-search-preview'].map((name) => `${name}-${(made += 1)}`)
+  await setup.app.options.set('ModelRatio', JSON.stringify({ [String(sent)]: 1 }))
+  const model_mapping = JSON.stringify({ [String(alias)]: sent })
+  await aRoute(setup, String(alias), { base_url: upstream.url, model_mapping })
+  const body = chatBody(String(alias), { max_tokens: 9 })
+  expect((await post(setup, await aClient(setup, { quota: 12_000 }), body)).status).toBe(403)
+  const answer = await post(setup, await aClient(setup), body)
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(39 + 12_500)
+  await upstream.close()
+})
 
 test('a search is held back, and the figures of a stream are asked for', async () => {
   const model = `gpt-5-search-api-${(made += 1)}`

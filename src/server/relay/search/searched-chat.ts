@@ -8,67 +8,101 @@ import type {
   StreamOutcome,
 } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
-import type { Metering, MeteringAs } from '../dialect/metering.ts'
-import { memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { arrayOr, parseJson, recordOr, wordOf } from '../json/json-value.ts'
+import type { Metering } from '../dialect/metering.ts'
+import type { ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
-
-/**
- * Chat of OpenAI's dialect that may search the web before it answers. Upstreams do not count these
- * searches: an answer that cites what was found is one. Source: OpenAI's API reference, "Create
- * chat completion", and its price list.
- */
-export interface SearchedChat {
-  /** One search, to be held back. */
-  extras: UsedExtras
-  metering: MeteringAs
-}
+import { usageOfChunk } from '../openai/usage.ts'
+import { askedSearch, onlineSearch, WEB_SEARCH, type AskedSearch } from './asked-search.ts'
 
 /** OpenAI's models that always search; the first of them at an older, dearer price. */
 const SEARCHING = /-search-(api|preview)\b/
 
-/** Null: no search was asked for. */
-export function searchedChat(body: ScannedBody): SearchedChat | null {
-  const [, model] = SEARCHING.exec(wordOf(memberValue(body, 'model'))) ?? []
-  const isAsked = (memberValue(body, 'web_search_options') ?? null) !== null
-  if (!isAsked && model === undefined) return null
-  const tool = model === 'preview' ? 'web_search_preview' : 'web_search'
-  const extras = { tools: { [tool]: 1 } }
-  return { extras, metering: () => ({ estimate: null, reading: readingWith(extras) }) }
+/**
+ * How chat of OpenAI's dialect is measured that may search the web before it answers; undefined: it
+ * does not. What the model is sent as tells too whether it searches. Where the upstream does not
+ * count, an answer that shows what was found is one search. Source: OpenAI's API reference, "Create
+ * chat completion", and its price list.
+ */
+export function searchedChat(
+  body: ScannedBody,
+): (pricedAs: string, sentAs: string) => Metering | undefined {
+  const asked = askedSearch(body)
+  return (pricedAs, sentAs) => {
+    const [, model] = SEARCHING.exec(pricedAs) ?? SEARCHING.exec(sentAs) ?? []
+    const search =
+      model === undefined
+        ? (onlineSearch(sentAs) ?? asked)
+        : { ...WEB_SEARCH, tool: model === 'preview' ? 'web_search_preview' : 'web_search' }
+    if (search === null) return undefined
+    // One search is held back.
+    const isHidden = search.hiddenBy?.test(sentAs) === true
+    const reading = readingWith({ ...search, least: isHidden ? 1 : 0 })
+    return { estimate: null, extras: extrasOf(search, 1), reading }
+  }
 }
 
-const readingWith = (extras: UsedExtras): Metering['reading'] => ({
+interface Search extends AskedSearch {
+  /** How many it is taken for where the upstream does not count. */
+  least: number
+}
+
+const readingWith = (search: Search): Metering['reading'] => ({
   ...dialects.openai,
-  look: (bytes, tokensMax) => look(bytes, tokensMax, extras),
-  follow: (tokensMax) => new SearchedStream(dialects.openai.follow(tokensMax), extras),
+  look: (bytes, tokensMax) => look(bytes, tokensMax, search),
+  follow: (tokensMax) => new SearchedStream(dialects.openai.follow(tokensMax), search),
 })
 
-function look(bytes: Buffer, tokensMax: number, extras: UsedExtras): AnswerReading {
+function look(bytes: Buffer, tokensMax: number, search: Search): AnswerReading {
   const reading = dialects.openai.look(bytes, tokensMax)
-  if (reading.kind !== 'ok' || !cites(parseJson(bytes.toString('utf8')))) return reading
-  return { ...reading, usage: withExtras(reading.usage, extras) }
+  if (reading.kind !== 'ok') return reading
+  const answer = recordOr(parseJson(bytes.toString('utf8')))
+  const count = searchesOf(search, { told: toldIn(search, answer), isShown: isShownIn(answer) })
+  return { ...reading, usage: withExtras(reading.usage, extrasOf(search, count)) }
 }
 
-/** Whether an answer, or an event of one, names a page that was found. */
-function cites(answer: unknown): boolean {
-  return arrayOr(recordOr(answer).choices)
+interface Signs {
+  /** How many the upstream says they were; null: it does not. */
+  told: number | null
+  /** The answer shows what was found. */
+  isShown: boolean
+}
+
+const searchesOf = ({ least }: Search, { told, isShown }: Signs): number =>
+  Math.max(told ?? least, isShown ? 1 : 0)
+
+const extrasOf = ({ tool, apiece }: AskedSearch, count: number): UsedExtras =>
+  count === 0 ? {} : { tools: { [tool]: count * apiece } }
+
+const SEARCHES_MAX = 1000
+
+function toldIn({ told }: AskedSearch, answer: JsonRecord): number | null {
+  const count = told(recordOr(usageOfChunk(answer)))
+  const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0
+  return isCount && count <= SEARCHES_MAX ? count : null
+}
+
+/** Whether an answer, or an event of one, names a page that was found; Zhipu's stand beside it. */
+function isShownIn({ choices, web_search }: JsonRecord): boolean {
+  const annotations = arrayOr(choices)
     .map(recordOr)
     .flatMap(({ message, delta }) => arrayOr(recordOr(message ?? delta).annotations))
-    .some((annotation) => recordOr(annotation).type === 'url_citation')
+  const isCited = annotations.some((annotation) => recordOr(annotation).type === 'url_citation')
+  return isCited || arrayOr(web_search).length > 0
 }
 
 function withExtras(reading: UsageReading, extras: UsedExtras): UsageReading {
   const { usage } = reading
-  if (usage === null) return reading
+  if (usage === null || extras.tools === undefined) return reading
   return { ...reading, usage: { ...usage, extras: { ...usage.extras, ...extras } } }
 }
 
 class SearchedStream implements StreamFollower {
   private readonly stream: StreamFollower
-  private readonly search: UsedExtras
-  private hasSearched = false
+  private readonly search: Search
+  private readonly signs: Signs = { told: null, isShown: false }
 
-  constructor(stream: StreamFollower, search: UsedExtras) {
+  constructor(stream: StreamFollower, search: Search) {
     this.stream = stream
     this.search = search
   }
@@ -78,7 +112,10 @@ class SearchedStream implements StreamFollower {
   }
 
   see(chunk: StreamChunk, isTerminated?: boolean): void {
-    if (!this.isOver) this.hasSearched ||= cites(chunk.value)
+    if (!this.isOver && chunk.value !== null) {
+      this.signs.told = toldIn(this.search, chunk.value) ?? this.signs.told
+      this.signs.isShown ||= isShownIn(chunk.value)
+    }
     this.stream.see(chunk, isTerminated)
   }
 
@@ -91,7 +128,7 @@ class SearchedStream implements StreamFollower {
   }
 
   get extras(): UsedExtras {
-    return this.hasSearched ? this.search : {}
+    return extrasOf(this.search, searchesOf(this.search, this.signs))
   }
 
   get usage(): UsageReading {
