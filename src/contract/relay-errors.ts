@@ -26,6 +26,12 @@ export const relayErrors = {
     zh: '令牌无权使用模型 {model}',
     en: 'The token may not use the model {model}',
   },
+  token_group_not_allowed: {
+    status: 403,
+    code: 'token_group_not_allowed',
+    zh: '令牌的所有者不能使用分组 {group}，请为令牌选择其他分组',
+    en: 'The owner of the token may not use the group {group}; choose another one for the token',
+  },
   channel_pin_not_allowed: {
     status: 403,
     zh: '只有管理员可以指定渠道',
@@ -56,12 +62,6 @@ export const relayErrors = {
     code: 'invalid_text_request',
     zh: '缺少参数 {field}',
     en: 'The field {field} is required',
-  },
-  relay_body_of_responses: {
-    status: 400,
-    code: 'invalid_text_request',
-    zh: '缺少参数 messages：带有 input 的请求属于 Responses API，请发送到 /v1/responses',
-    en: 'The field messages is required; a body with input belongs to /v1/responses',
   },
   relay_field_invalid: {
     status: 400,
@@ -151,6 +151,13 @@ export const relayErrors = {
     code: 'response_not_found',
     zh: '没有编号为 {id} 的响应，或它已过期',
     en: 'There is no response {id}, or it has expired',
+  },
+  // Begins as OpenAI's own, which programs know it by.
+  response_item_unknown: {
+    status: 404,
+    code: 'item_not_found',
+    zh: '没有编号为 {id} 的条目，或它已过期',
+    en: "Item with id '{id}' not found, or it has expired",
   },
   proxy_path_invalid: {
     status: 400,

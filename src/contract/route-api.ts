@@ -8,8 +8,9 @@ import { ById, EpochSeconds, optional, Quota, Text, WholeNumber } from './wire.t
  * Why a channel was or would not be asked. `asked`: it was; `open`: it could have been (another one
  * of its priority was drawn, or would be); `lower`: a higher priority answers first; `circuit`: too
  * many calls failed there lately; `throttled`: the upstream asked to be left alone until `until`;
- * `keys`: none of its keys may be used now; `price`: the model has no price on it; `protocol`: it
- * cannot answer such a call, or says too little of where it is; `disabled` by a person,
+ * `keys`: none of its keys may be used now; `price`: the model has no price on it; `balance`: it
+ * is dearer than what was asked before, and the balance does not cover that; `protocol`: it cannot
+ * answer such a call, or says too little of where it is; `disabled` by a person,
  * `auto_disabled` by the program; `group`: it serves the model to other groups only.
  */
 const RouteState = z.enum([
@@ -20,6 +21,7 @@ const RouteState = z.enum([
   'throttled',
   'keys',
   'price',
+  'balance',
   'protocol',
   'disabled',
   'auto_disabled',
@@ -132,7 +134,7 @@ const RouteQuestion = z.object({
   user: optional(Text),
   /** Name or id of one of the user's tokens, whose limits count; an id may stand alone. */
   token: optional(Text),
-  /** Comma list of groups; empty: those of the user, or `default`. */
+  /** Comma list of groups; empty: that of the token, those of the user, or `default`. */
   group: optional(Text),
   model: Text,
   /** Path of the call; empty: `/v1/chat/completions`. */

@@ -12,3 +12,14 @@ export const systemClock: Clock = {
   nowSeconds: () => Math.floor(Date.now() / 1000),
   monotonicMs: () => performance.now(),
 }
+
+export const SECONDS_PER_HOUR = 3600
+export const SECONDS_PER_DAY = 86_400
+
+/** The first second of the hour that a second belongs to. */
+export const hourOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_HOUR)
+/** The first second of the day, in UTC, that a second belongs to. */
+export const dayOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_DAY)
+/** The first second of the first day that begins then or later. */
+export const dayAtOrAfter = (seconds: number): number =>
+  dayOf(Math.max(0, seconds) + SECONDS_PER_DAY - 1)

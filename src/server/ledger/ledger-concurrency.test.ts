@@ -156,6 +156,7 @@ forEachBooks('many callers at once', (shared) => {
     const { books } = shared
     const sizes: number[] = []
     const ledger = createLedger({
+      read: books.database.read,
       runLedger(operations) {
         sizes.push(operations.length)
         return books.database.runLedger(operations)

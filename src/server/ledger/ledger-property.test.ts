@@ -108,6 +108,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const idOf = (operation: LedgerOperation): string =>
   'settlement' in operation ? operation.settlement.requestId : operation.requestId
 
+/** Whether a checkpoint only extends the reservation. */
+const isNothingDue = ({ points: amount }: Pick<Move, 'points'>): boolean => amount % 2 === 1
+
 /** What one operation must answer, and what it leaves. */
 function expected(model: Model, id: string, how: Move & { node: string }): LedgerResult {
   const held = model.open.get(id)
@@ -124,7 +127,7 @@ function expected(model: Model, id: string, how: Move & { node: string }): Ledge
       token.remain -= tokenMore
       held.tokenPoints += tokenMore
     }
-    held.checkpoint = how.points
+    held.checkpoint = isNothingDue(how) ? null : how.points
     return { kind: 'checkpointed' }
   }
   model.open.delete(id)
@@ -223,7 +226,9 @@ class BookedHistory implements History<Step> {
     const by = of(this.#accounts, whose)
     if (kind === 'release') return { kind, requestId }
     if (kind === 'reserve') return reservation(by, { requestId, amount, node: this.#node })
-    return { kind, settlement: settlement(by, { requestId, cost: amount, keepLog: call % 3 > 0 }) }
+    const due = settlement(by, { requestId, cost: amount, keepLog: call % 3 > 0 })
+    if (kind === 'settle') return { kind, settlement: due }
+    return { kind, settlement: due, isNothingDue: isNothingDue({ points: amount }) }
   }
 
   async crash(): Promise<void> {

@@ -20,6 +20,11 @@ export interface Ledger {
   reserve(operation: Omit<ReserveOperation, 'kind'>): Promise<ReserveRefusal | LimitCheck | null>
   /** Stores what the call came to so far; false when the call is closed already. */
   checkpoint(settlement: Settlement): Promise<boolean>
+  /**
+   * Holds back as much as the settlement comes to, of which nothing is due yet; false when the
+   * balances do not cover it. What they do have is held until the call is closed.
+   */
+  extend(settlement: Settlement, isUnlimited: boolean): Promise<boolean>
   /** Null when the call had been closed before: nothing was booked now. */
   settle(settlement: Settlement): Promise<Settled | null>
   /** False when the call had been closed before. */
@@ -41,7 +46,7 @@ export interface Settled {
   userQuota: number
 }
 
-export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
+export function createLedger(database: Pick<Database, 'runLedger' | 'read'>): Ledger {
   const batches = new GroupCommit((operations) => database.runLedger(operations))
   const listeners: ((userId: number, settled: Settled) => void)[] = []
   return {
@@ -62,6 +67,19 @@ export function createLedger(database: Pick<Database, 'runLedger'>): Ledger {
       if (result.kind === 'checkpointed') return true
       if (result.kind === 'closed') return false
       throw unexpected(result)
+    },
+    async extend(settlement, isUnlimited) {
+      const { requestId, cost } = settlement
+      const result = await batches.submit({ kind: 'checkpoint', settlement, isNothingDue: true })
+      if (result.kind === 'closed') return false
+      if (result.kind !== 'checkpointed') throw unexpected(result)
+      const held = await database.read
+        .selectFrom('reservations')
+        .select(['user_amount', 'token_amount'])
+        .where('request_id', '=', requestId)
+        .executeTakeFirst()
+      if (held === undefined || held.user_amount < cost) return false
+      return isUnlimited || held.token_amount >= cost
     },
     async settle(settlement) {
       const result = await batches.submit({ kind: 'settle', settlement })

@@ -68,11 +68,20 @@ export interface SettleOperation {
   settlement: Settlement
 }
 
-/** Stores what would be settled if the process died now, and extends the reservation to cover it. */
+/**
+ * Stores what would be settled if the process died now, and extends the reservation to cover it, as
+ * far as the balances go.
+ */
 export interface CheckpointOperation {
   kind: 'checkpoint'
   settlement: Settlement
+  /** The reservation is extended and nothing else: whoever dies now releases the call. */
+  isNothingDue?: boolean
 }
+
+/** What is stored of a checkpoint; empty: nothing is due. */
+export const checkpointText = ({ settlement, isNothingDue }: CheckpointOperation): string =>
+  isNothingDue === true ? '' : JSON.stringify(settlement)
 
 export interface ReleaseOperation {
   kind: 'release'
@@ -158,6 +167,3 @@ const isPoints = (value: number): boolean =>
   Number.isSafeInteger(value) && value >= 0 && value <= QUOTA_MAX
 
 const isName = (value: string): boolean => typeof value === 'string' && value !== ''
-
-export const SECONDS_PER_HOUR = 3600
-export const SECONDS_PER_DAY = 86_400

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import { LogType } from '../../contract/log.ts'
-import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from './operations.ts'
+import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Check, Scope } from './reconcile-balances.ts'
 
 /**

@@ -115,6 +115,20 @@ forEachBooks('recovery', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 1_000_000, held: 0 })
   })
 
+  test('releases a call that held more before anything was due', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
+    const requestId = await abandoned(books, account)
+    const due = settlement(account, { requestId, cost: 130 })
+    expect(await books.ledger.extend(due, false)).toBe(true)
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 870, held: 130 })
+    expect(await books.ledger.extend({ ...due, cost: 1001 }, false)).toBe(false)
+    expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
+    const back = { quota: 1000, tokenRemain: 1000, held: 0 }
+    expect(await figuresOf(books, account)).toMatchObject(back)
+    expect(await books.ledger.extend(due, false)).toBe(false)
+  })
+
   test('names a call whose checkpoint cannot be read and closes the others', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })

@@ -1,8 +1,9 @@
 import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
+import { agentClient } from './agent/agent-chat.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
-import type { AnswerHead, UpstreamDialect } from './dialect/dialect.ts'
+import type { AnswerHead, ClientDialect, UpstreamDialect } from './dialect/dialect.ts'
 import type { Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
 import { dialects, upstreamDialects } from './dialect/dialects.ts'
@@ -17,7 +18,7 @@ import {
 } from './dialect/provider.ts'
 import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
-import type { SurfaceCall } from './dialect/surfaces.ts'
+import type { Surface, SurfaceCall } from './dialect/surfaces.ts'
 import { withToolsAsAsked } from './dialect/tool-calls.ts'
 import { serverSentEvents, type Wire } from './dialect/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
@@ -26,10 +27,13 @@ import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { clientWithFunctions } from './openai/older/function-calls.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
+import { shown } from './relay-error.ts'
 import { responsesClient } from './responses/client.ts'
+import type { ReferredItems } from './responses/referred-items.ts'
 import {
   callsToolsByResponses,
   declaresTools,
+  isOfOpenai,
   thoughtless,
   withoutThoughts,
 } from './responses/with-tools.ts'
@@ -68,6 +72,8 @@ export interface PlannedCall {
   form: Form | null
   /** A response is to be had by chat: the server has no such call. */
   isChat?: boolean
+  /** Of the Responses API: items that its request names instead of saying them. */
+  referred?: ReferredItems
   /** Thoughts of earlier turns stay behind: another account has sealed them. */
   isForgetful?: boolean
 }
@@ -102,7 +108,7 @@ export function planAttempt(
     const { to } = place
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const { isStream } = planned.figures
-    const isSpliced = provider.dialect === surface.dialect && to.task === surface.task
+    const isSpliced = speaksAsAsked(provider, to, surface)
     const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
     const metering = isSpliced ? charge.metering : undefined
     const wire = provider.wire ?? serverSentEvents
@@ -149,6 +155,16 @@ export function planAttempt(
   }
 }
 
+/** Whether client and upstream speak one dialect, about one task. */
+const speaksAsAsked = ({ dialect }: Provider, { task }: ProviderCall, surface: Surface): boolean =>
+  dialect === surface.dialect && task === surface.task && surface.spokenIn === undefined
+
+/** What passes as it came must not have another's items read in. */
+function refuseForeignItems({ referred }: PlannedCall, type: number): void {
+  const id = referred?.foreign ?? (isOfOpenai(type) ? referred?.foreignBare : null) ?? null
+  if (id !== null) throw new AppError('response_item_unknown', { id: shown(id) })
+}
+
 /** Whether the client sees what a stream has used. */
 const isUsageShown = ({ app }: RelayParts, { figures }: PlannedCall): boolean =>
   figures.wantsUsage || app.config.ENFORCE_INCLUDE_USAGE
@@ -161,9 +177,9 @@ function taskOf(
   { asked, body, model, isChat }: PlannedCall,
   { channel, modelName }: Sending,
 ): Task {
-  const { task, dialect } = asked.surface
+  const { task, dialect, spokenIn } = asked.surface
   // Clients of OpenAI's chat are answered by it, and come first here because they are most.
-  const isOther = task === 'chat' && dialect !== 'openai'
+  const isOther = task === 'chat' && (dialect !== 'openai' || spokenIn !== undefined)
   const wantsResponse =
     task === 'responses' ||
     (isOther && callsToolsByResponses(channel.type, modelName) && declaresTools(body))
@@ -235,11 +251,13 @@ interface UsageToSplice {
 
 /** Client and upstream speak one dialect: bytes pass. */
 function splicing(
-  { asked, figures, model, form }: PlannedCall,
+  planned: PlannedCall,
   body: ScannedBody,
-  { modelName, metering }: Sending,
+  { channel, modelName, metering }: Sending,
   { asksForUsage, refusesUsage, showsUsage }: UsageToSplice,
 ): Answering {
+  refuseForeignItems(planned, channel.type)
+  const { asked, figures, model, form } = planned
   const { surface, framing } = asked
   const { wantsUsage } = figures
   const edits = dialectEdits(surface, body, {
@@ -279,9 +297,7 @@ function converting(
   const upstream = upstreamDialects[dialect]
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
-  const client = isResponse
-    ? responsesClient(value)
-    : clientWithFunctions(dialects[surface.dialect], value)
+  const client = clientOf(surface, value)
   const head: AnswerHead = {
     id: `${isResponse ? 'resp_' : 'chatcmpl-'}${call.requestId}`,
     model: requestedModel,
@@ -318,6 +334,13 @@ function converting(
     convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
     output: () => output(upstream),
   }
+}
+
+/** Who reads the request and is told the answer. */
+function clientOf({ task, dialect, spokenIn }: Surface, value: JsonRecord): ClientDialect {
+  if (task === 'responses') return responsesClient(value)
+  if (spokenIn !== undefined) return agentClient(value)
+  return clientWithFunctions(dialects[dialect], value)
 }
 
 const bytesOf = (value: JsonRecord): Buffer => Buffer.from(JSON.stringify(value))

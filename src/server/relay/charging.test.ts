@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { TokenStatus } from '../../contract/token.ts'
+import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import {
   aClient,
@@ -220,6 +221,47 @@ forEachDatabase('a call is charged', (open) => {
         .where('request_id', '=', ofCall.request_id)
         .executeTakeFirstOrThrow()
       expect(ledger.user_amount).toBe(-COST)
+    })
+  })
+
+  describe('where another channel is dearer than the first', () => {
+    /** 510 and 5,100 points are held for it. */
+    async function twoPrices(words: string): Promise<string> {
+      const model = aModel(words)
+      await setup.app.options.set('ModelRatio', JSON.stringify({ [model]: 1, [`${model}(8)`]: 10 }))
+      await aRoute(setup, model, { words: 'fail-500', priority: 9 })
+      await aRoute(setup, model, { type: 8 })
+      return model
+    }
+
+    test('after more was held back, as one call', async () => {
+      const client = await aClient(setup, { token: { unlimited_quota: false, remain_quota: 9000 } })
+      const user = { subject: 'user', id: client.userId } as const
+      const limits = await findLimits(setup.database.read, user)
+      const oneCall = { ...limits, requests_per_minute: 1, calls_at_once: 1 }
+      await saveLimits(setup.database.write, user, oneCall)
+      const call = post(setup, client, chatBody(await twoPrices('slow-500')))
+      await eventually(
+        async () => (await heldPoints(setup, client.userId)) >= 5000,
+        'the dearer reservation',
+      )
+      const answer = await call
+      expect(answer.status).toBe(200)
+      const { quota, ledger } = await bookedCall(setup, requestIdOf(answer))
+      expect(quota).toBe(10 * COST)
+      expect(ledger).toMatchObject({ debt: 0, token_debt: 0, token_amount: -10 * COST })
+    })
+
+    test.each([
+      ['user', { quota: 3000 }],
+      ['token', { token: { unlimited_quota: false, remain_quota: 3000 } }],
+    ])('not at all where the %s cannot cover it', async (_whose, over) => {
+      const client = await aClient(setup, over)
+      const model = await twoPrices('')
+      setup.upstream.seen()
+      expect((await post(setup, client, chatBody(model))).status).toBe(500)
+      expect(setup.upstream.seen()).toHaveLength(1)
+      await expectNothingCharged(setup, client)
     })
   })
 

@@ -1,16 +1,9 @@
-import { costOf } from '../ledger/price.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
-import {
-  settleCall,
-  writeHead,
-  type Charge,
-  type RelayCall,
-  type RelayParts,
-} from './relay-call.ts'
+import { writeHead, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 import { costHeaders, streamHeaders } from './send-answer.ts'
-import { measureAnswer, type Answer, type Prompt } from './whole-answer.ts'
+import { measureAnswer, settleWhole, type Answer, type Prompt } from './whole-answer.ts'
 
 /**
  * Some upstreams ignore `stream: true` and answer with one JSON text. A client that asked for a
@@ -27,15 +20,8 @@ export async function relayJsonAsStream(
     upstream: plan.attempt.upstream,
   })
   if ('kind' in measured) return measured
-  const { body, used, source } = measured
-  const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
-  const charged = settled?.charged ?? costOf(charge.price, used)
-  parts.metrics.relayed({
-    outcome: 'answered',
-    channelId: charge.channel.id,
-    elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
-    quota: charged,
-  })
+  const { body, used } = measured
+  const { charged, remaining } = await settleWhole(parts, call, charge, measured)
   const answer = recordOr(parseJson(body.toString('utf8')))
   // Of a stream its texts are kept. In another dialect these bytes were never the client's.
   if (plan.attempt.convert === null) call.capture?.addWhole(body)
@@ -44,7 +30,7 @@ export async function relayJsonAsStream(
   const output = plan.attempt.output()
   writeHead(call, 200, [
     ...streamHeaders(output.contentType),
-    ...costHeaders(parts, call, charge, { quota: charged, remaining: settled?.userQuota ?? null }),
+    ...costHeaders(parts, call, charge, { quota: charged, remaining }),
   ])
   const whole = output.whole(answer)
   const cost = plan.wantsCost ? [output.cost(charged)] : []

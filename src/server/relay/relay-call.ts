@@ -95,7 +95,7 @@ export function stayForAnswer(call: RelayCall): void {
 
 const nothing = (): void => {}
 
-/** Why we end a call ourselves: it has taken too long, or the server stops. */
+/** Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead. */
 export type BreakReason = 'upstream_timeout' | 'busy'
 
 /** Where the token figures of a settlement come from. */
@@ -186,10 +186,48 @@ export async function settleCall(
     await Promise.all([parts.app.ledger.release(call.requestId), charge.beforeEnd?.()])
     return GIVEN_AWAY
   }
-  const settling = parts.app.ledger.settle(settlementOf(parts, call, charge, measured))
-  if (charge.beforeEnd === null) return settling
-  const [settled] = await Promise.all([settling, charge.beforeEnd()])
+  const settlement = settlementOf(parts, call, charge, measured)
+  const settling = parts.app.ledger.settle(settlement)
+  const [settled] = await Promise.all([settling, charge.beforeEnd?.()])
+  if (settled === null) void tellOfClosed(parts, settlement)
   return settled
+}
+
+/** For the operator: what another process has booked, where it is not what the call came to. */
+async function tellOfClosed({ app }: RelayParts, { requestId, cost }: Settlement): Promise<void> {
+  try {
+    const row = await app.database.read
+      .selectFrom('ledger')
+      .select('user_amount')
+      .where('request_id', '=', requestId)
+      .executeTakeFirst()
+    const booked = -(row?.user_amount ?? 0)
+    if (booked === cost) return
+    app.trace.warn({ requestId, cost, booked }, 'a call had been closed by another process')
+  } catch (error) {
+    app.trace.warn({ err: error, requestId, cost }, 'a call had been closed by another process')
+  }
+}
+
+/**
+ * Stores what the call came to so far, should this process die. One that cannot be stored stops
+ * nothing: the settlement does not depend on it. A call that another process has closed, because it
+ * took this one for dead, is broken off: nobody would pay for what comes now.
+ */
+export function checkpointCall(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  used: TokenUsage,
+): void {
+  const { ledger, trace } = parts.app
+  const settlement = settlementOf(parts, call, charge, { used, source: 'estimated' })
+  ledger.checkpoint(settlement).then(
+    (isOpen) => {
+      if (!isOpen) call.breakOff('busy')
+    },
+    (error: unknown) => trace.warn({ err: error, requestId: call.requestId }, 'no checkpoint'),
+  )
 }
 
 interface LineDetail {

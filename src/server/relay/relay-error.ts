@@ -3,7 +3,7 @@ import { errors, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
 import { overrideSecrets, type Overrides } from '../channel/overrides.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
-import { arrayOr, isRecord, parseJson, recordOr, wordOf } from './json/json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr, textOr, wordOf } from './json/json-value.ts'
 import { minimaxStatuses } from './providers/minimax/statuses.ts'
 import { sparkStatuses } from './providers/spark/statuses.ts'
 import { retryDelayOf } from './routing/retry-after.ts'
@@ -51,9 +51,9 @@ const KEY_PART_MIN = 16
 /** What an upstream's words must not tell: the channel's key, and where the upstream is. */
 export function secretsOf({ key, baseUrl, overrides }: SecretChannel): string[] {
   const { host, hostname } = URL.canParse(baseUrl) ? new URL(baseUrl) : { host: '', hostname: '' }
-  // A name without a dot may be an ordinary word.
   // Of a key of several parts each could give it away.
   const parts = key.split(/[|.]/).filter((part) => part.length >= KEY_PART_MIN)
+  // A name without a dot may be an ordinary word.
   const places = [host, hostname].filter((place) => /[.:]/.test(place))
   return [key, ...parts, baseUrl, ...places, ...(overrides ? overrideSecrets(overrides) : [])]
 }
@@ -82,6 +82,8 @@ export function upstreamError(
   const status = truerStatus(refusal.status, error)
   const said = messageOf(answered, error)
   const code = codeOf(error)
+  // Gemini calls it a status.
+  const type = error?.['type'] ?? error?.['status']
   // Cut afterwards: half a secret would not be recognised.
   const clean = (text: string, lengthMax: number): string =>
     withoutSecrets(text, secrets).slice(0, lengthMax)
@@ -94,9 +96,8 @@ export function upstreamError(
         : said === ''
           ? sentence('upstream_status')
           : clean(said, MESSAGE_MAX),
-    // Gemini calls it a status.
-    type: clean(textOr(error?.['type'] ?? error?.['status'], 'upstream_error'), WORD_MAX),
-    param: error === null ? String(status) : clean(textOr(error['param'], ''), WORD_MAX),
+    type: clean(typeof type === 'string' ? type : 'upstream_error', WORD_MAX),
+    param: error === null ? String(status) : clean(textOr(error['param']), WORD_MAX),
     code: typeof code === 'string' ? clean(code, WORD_MAX) : code,
     details: detailsOf(error?.['details'], secrets),
   }
@@ -174,21 +175,15 @@ function wordsIn(said: Record<string, unknown>): string {
     recordOr(base)['status_msg'],
     recordOr(recordOr(tencent)['Error'])['Message'],
   ]
-  return textOr(
-    places.find((words) => typeof words === 'string' && words !== ''),
-    '',
-  )
+  return textOr(places.find((words) => typeof words === 'string' && words !== ''))
 }
 
 /** FastAPI says of the first fault where it is, and what. */
 function detailWords({ loc, msg }: Record<string, unknown>): string {
-  const words = textOr(msg, '')
+  const words = textOr(msg)
   const place = arrayOr(loc).join('.')
   return words === '' || place === '' ? words : `${place}: ${words}`
 }
-
-const textOr = (value: unknown, otherwise: string): string =>
-  typeof value === 'string' ? value : otherwise
 
 function codeOf(error: Record<string, unknown> | null): string | number {
   const code = error?.['code'] ?? error?.['status_code']

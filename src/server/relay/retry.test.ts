@@ -129,7 +129,7 @@ forEachDatabase('trying another channel', (open) => {
         response.end(JSON.stringify({ error: { message, type, param: 'input', code } }))
       })
       const { model, working, client } = await failingFirst('', { base_url: upstream.url })
-      const input = [{ type: 'item_reference', id: 'msg_1' }]
+      const input = [{ role: 'assistant', id: 'msg_1', content: 'Hi.' }]
       const path = '/v1/responses'
       for (let call = 1; call <= FAILURES_TO_OPEN + 1; call += 1) {
         const answer = await post(setup, client, { model, input }, { path })
@@ -298,6 +298,21 @@ forEachDatabase('trying another channel', (open) => {
       await aRoute(setup, model, { group: 'gold' })
       const second = await bookedCall(setup, requestIdOf(await post(setup, both, chatBody(model))))
       expect([second.quota, second.detail['group']]).toEqual([36, 'gold'])
+    })
+
+    test('prices a channel that an admin names by the first of them that it serves', async () => {
+      await setup.app.options.set('GroupRatio', '{"default":1,"gold":2,"silver":3}')
+      const model = aModel()
+      const admin = { role: Role.admin, group: 'default,gold,silver' }
+      const { key } = await aClient(setup, admin)
+      const groupFor = async (group: string) => {
+        const id = await aRoute(setup, model, { group })
+        const answer = await post(setup, { key: `${key}-${id}` }, chatBody(model))
+        const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
+        return [quota, detail['group']]
+      }
+      expect(await groupFor('silver,gold')).toEqual([36, 'gold'])
+      expect(await groupFor('bronze')).toEqual([18, 'default'])
     })
 
     test('a channel that stops serving is not asked from the next call on', async () => {

@@ -1,6 +1,8 @@
 import net from 'node:net'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../db/database.ts'
+import { createLedger } from '../ledger/ledger.ts'
+import { recoverReservations } from '../ledger/recover.ts'
 import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
 import {
   forEachDatabase,
@@ -114,5 +116,34 @@ forEachDatabase('a server that stops', (open) => {
     expect(rows[0]).toMatchObject({ request_id: requestIdOf(running), prompt_tokens: 12 })
     const delivered = textOf(running.text()).split('word').length - 1
     expect(rows[0]?.completion_tokens).toBeGreaterThanOrEqual(delivered)
+  })
+
+  test('or was taken for dead breaks off what others have closed meanwhile', async () => {
+    const setup = await startRelay(remembered)
+    const client = await aClient(setup)
+    const long = await aServedModel(setup, 'chunks-900+tokens-900+slow-chunk-50+no-usage')
+    const running = await openCall(setup, client, chatBody(long, { stream: true }))
+    await eventually(() => textOf(running.text()).split('word').length > 3, 'some text')
+    setup.clock.lapseSeconds(3)
+    const reservations = setup.database.read.selectFrom('reservations').selectAll()
+    await eventually(
+      async () => (await reservations.execute()).some(({ checkpoint }) => checkpoint !== ''),
+      'a checkpoint',
+    )
+    const other = await openDatabase(location)
+    await other.write.deleteFrom('nodes').execute()
+    const recovery = await recoverReservations(other, createLedger(other), {
+      node: 'another',
+      nowSeconds: setup.clock.nowSeconds(),
+    })
+    expect(recovery).toEqual({ settled: 1, released: 0, failed: [] })
+    await other.close()
+    setup.clock.lapseSeconds(3)
+    expect(await running.ended).toBe('complete')
+    expect(eventsOf(running.text()).at(-1)).toContain('"code":"overloaded"')
+    expect(running.text()).not.toContain('[DONE]')
+    await setup.close()
+    const rows = await bookedAfterwards([requestIdOf(running)])
+    expect(rows).toHaveLength(1)
   })
 })

@@ -7,8 +7,8 @@ import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from '.
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './relay-error.ts'
 import {
+  checkpointCall,
   settleCall,
-  settlementOf,
   stayForAnswer,
   writeHead,
   type Charge,
@@ -263,13 +263,7 @@ class StreamRelay {
     this.bytesSinceCheckpoint = 0
     const used =
       this.plan.prompt.estimate ?? countedUsage(this.plan.promptEstimate, this.completion.soFar())
-    const measured = { used, source: 'estimated' as const }
-    const settlement = settlementOf(this.parts, this.call, this.charge, measured)
-    // A checkpoint that cannot be stored is followed by another; the settlement does not depend on
-    // it.
-    this.parts.app.ledger.checkpoint(settlement).catch((error: unknown) => {
-      this.parts.app.trace.warn({ err: error, requestId: this.call.requestId }, 'no checkpoint')
-    })
+    checkpointCall(this.parts, this.call, this.charge, used)
   }
 
   private onEnd(ending: StreamEnding): void {

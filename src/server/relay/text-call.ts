@@ -1,19 +1,29 @@
 import { AppError } from '../app-error.ts'
 import type { FailedCall } from '../dashboard/failures.ts'
-import { COMPLETION_TOKENS_MAX, costOf, findPrice, reservationOf } from '../ledger/price.ts'
-import { obeyLimits } from '../limit/limit-answer.ts'
+import { findPrice } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
+import { asMeant } from './agent/agent-chat.ts'
 import type { AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
+import type { Task } from './dialect/provider.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
+import { hold } from './holding/hold.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
 import { refusePin, type Caller } from './routing/caller.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
 import { mayUseOtherKey } from './routing/key-turns.ts'
 import type { AttemptResult } from './routing/health.ts'
-import { nextChannel, noChannel, routeOf, routeTo, trialOf, waitError } from './routing/route.ts'
-import type { Route } from './routing/route.ts'
+import {
+  nextChannel,
+  noChannel,
+  routeAt,
+  routeOf,
+  routeTo,
+  trialOf,
+  waitError,
+  type Route,
+} from './routing/route.ts'
 import { refuseUnpriced } from './routing/unpriced.ts'
 import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
@@ -28,6 +38,7 @@ import { readRequest, type ReadRequest } from './media/read-request.ts'
 import { ownError, shown, type RelayError } from './relay-error.ts'
 import { sendOrAsChat } from './responses/as-chat.ts'
 import { keepsResponses } from './responses/response-call.ts'
+import { referredItems, type ReferredItems } from './responses/referred-items.ts'
 import { earlierResponse, rememberResponse } from './responses/stored-responses.ts'
 import { relayStream } from './stream-answer.ts'
 import { readFigures, type FieldProblem, type RequestFigures } from './openai/surfaces.ts'
@@ -60,7 +71,12 @@ async function followResponse(parts: RelayParts, call: RelayCall, text: TextCall
     route.tiers.length === 0 ||
     route.tiers.flat().some((channel) => keepsResponses(parts, call, channel, model))
   const earlier = await earlierResponse(parts, caller, { body, isKept })
-  if (earlier === null) return
+  text.referred = await referredItems(parts, caller, body)
+  if (earlier === null) {
+    const { last } = text.referred
+    if (last !== null) text.route = (await routeAt(parts, text, last)) ?? route
+    return
+  }
   text.route = await routeTo(parts, text, earlier)
   text.earlierTokens = earlier.total_tokens
 }
@@ -92,7 +108,7 @@ export async function readTextCall(
   // Only a pinned channel lets a call without a model come this far.
   if (model === '') throw new AppError('relay_field_required', { field: 'model' })
   call.attempted.modelName = model
-  return { caller, asked, body, form, model, route }
+  return { caller, asked: asMeant(asked, body), body, form, model, route }
 }
 
 const attemptedBy = ({ user, token }: Caller): FailedCall => ({
@@ -121,6 +137,7 @@ export interface TextCall extends ReadRequest {
   model: string
   route: Route
   figures: RequestFigures
+  referred?: ReferredItems
   /** What the upstream reads again from a stored response. */
   earlierTokens?: number
 }
@@ -167,7 +184,17 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
         last ??= ownError(prepared, call.language)
         continue
       }
-      reserved ??= await reserve(parts, call, text, prepared)
+      const { charge, plan } = prepared
+      const held = await hold(parts, call, text, {
+        charge,
+        estimate: plan.estimate,
+        held: reserved,
+      })
+      if (held === null) {
+        trailOf(call).skip(channel, 'balance')
+        continue
+      }
+      reserved = held
       if (call.isGone) break
       // A trial is our wish and not the client's: it takes none of its attempts.
       if (!isTrial) attempts += 1
@@ -278,7 +305,8 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
     group: text.route.group,
   })
   if (price === null) return null
-  const metering = text.figures.metering?.(price.pricedAs)
+  const { metering: ofCall, searched } = text.figures
+  const metering = ofCall?.(price.pricedAs) ?? searched?.(price.pricedAs, modelName)
   return {
     caller: text.caller,
     channel,
@@ -289,67 +317,6 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
     isStream: text.figures.isStream,
     beforeEnd:
       text.figures.seen === undefined ? null : () => rememberResponse(parts, channel, text),
-  }
-}
-
-/** Holds the estimate back; answers how many points. Throws the refusal that the client is to see. */
-async function reserve(
-  parts: RelayParts,
-  call: RelayCall,
-  text: TextCall,
-  { charge, plan: { estimate } }: Prepared,
-): Promise<number> {
-  const { app, callers } = parts
-  const { maxCompletionTokens, extras } = text.figures
-  const preConsumedTokens = app.options.number('PreConsumedQuota')
-  const promptTokens =
-    estimate?.promptTokens ??
-    estimatePromptTokens(text.body, charge.modelName) + (text.earlierTokens ?? 0)
-  const completionTokens =
-    estimate?.completionTokens ??
-    Math.min(maxCompletionTokens ?? preConsumedTokens, COMPLETION_TOKENS_MAX)
-  const amount =
-    estimate === null
-      ? reservationOf(charge.price, {
-          promptTokens,
-          maxCompletionTokens,
-          preConsumedTokens,
-          ...(extras === undefined ? {} : { extras }),
-        })
-      : costOf(charge.price, estimate)
-  const operation = {
-    requestId: call.requestId,
-    userId: text.caller.user.id,
-    tokenId: text.caller.token.id,
-    amount,
-    tokens: promptTokens + completionTokens,
-    nowSeconds: app.clock.nowSeconds(),
-    node: app.node,
-  }
-  const refusal = await app.ledger.reserve(operation).catch((error: unknown) => {
-    app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
-    throw new AppError('busy')
-  })
-  if (typeof refusal === 'object') {
-    if (refusal !== null) {
-      const { tokens, nowSeconds } = operation
-      const zone = app.options.text('LimitTimeZone')
-      obeyLimits(call, refusal, { ask: { tokens, quota: amount }, nowSeconds, zone })
-    }
-    return amount
-  }
-  switch (refusal) {
-    case 'user_quota':
-      throw new AppError('user_quota_insufficient')
-    case 'token_quota':
-    case 'token_unavailable':
-    case 'user_unavailable': {
-      // The rows have changed since they were read: say what they say now.
-      const reason = await callers.recheck(text.caller, () => app.addressOf(call.request))
-      throw new AppError(reason ?? 'token_quota_insufficient')
-    }
-    default:
-      return refusal satisfies never
   }
 }
 
@@ -383,6 +350,7 @@ function promptOf(
 ): Prompt {
   return {
     estimate,
+    isText: estimate === null && writesText(asked.surface.task, body),
     count: async () =>
       earlierTokens +
       (app.options.flag('ApproximateTokenEnabled')
@@ -394,3 +362,9 @@ function promptOf(
           })),
   }
 }
+
+const WRITING: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
+
+/** An answer that repeats its prompt holds text that nobody has written. */
+const writesText = (task: Task, body: ScannedBody): boolean =>
+  WRITING.has(task) && memberValue(body, 'echo') !== true

@@ -30,6 +30,7 @@ function troubled({ database }: Books): { ledger: Ledger; mishap: Mishap; batche
   const mishap: Mishap = { isUnreachable: false, isMute: false, lost: 0, poison: '' }
   const batches: number[] = []
   const ledger = createLedger({
+    read: database.read,
     async runLedger(operations): Promise<LedgerResult[]> {
       batches.push(operations.length)
       if (mishap.isUnreachable) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })

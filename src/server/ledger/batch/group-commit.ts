@@ -1,3 +1,4 @@
+import { setTimeout as passed } from 'node:timers/promises'
 import type { LedgerOperation, LedgerResult } from '../operations.ts'
 
 /**
@@ -97,7 +98,7 @@ export class GroupCommit {
         return await this.#runBatch(operations)
       } catch (error) {
         if (attempt >= ATTEMPTS_MAX) throw error
-        await delay(RETRY_DELAY_MS * attempt)
+        await passed(RETRY_DELAY_MS * attempt)
       }
     }
   }
@@ -110,7 +111,7 @@ export class GroupCommit {
     const isKept = ({ operation: { kind } }: Waiting) => kind === 'settle' || kind === 'release'
     this.#queue.unshift(...batch.filter(isKept))
     for (const waiting of batch) if (!isKept(waiting)) this.#fail(waiting, error)
-    await delay(OUTAGE_DELAY_MS)
+    await passed(OUTAGE_DELAY_MS)
   }
 
   #fail(waiting: Waiting, error: unknown): void {
@@ -159,7 +160,5 @@ function isRefusedByStorage(error: unknown): boolean {
   const code = String(error.code)
   return POSTGRES_REFUSALS.test(code) || SQLITE_REFUSALS.test(code)
 }
-
-const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))

@@ -24,8 +24,11 @@ export function packOperations(operations: readonly LedgerOperation[]): PackedBa
         )
         break
       case 'settle':
-      case 'checkpoint':
         packed.push(operation.kind)
+        packSettlement(packed, operation.settlement)
+        break
+      case 'checkpoint':
+        packed.push(operation.kind, operation.isNothingDue)
         packSettlement(packed, operation.settlement)
         break
       case 'release':
@@ -82,9 +85,14 @@ export function unpackOperations(packed: PackedBatch): LedgerOperation[] {
         break
       }
       case 'settle':
-      case 'checkpoint':
         operations.push({ kind, settlement: nextSettlement(values) })
         break
+      case 'checkpoint': {
+        const isNothingDue = values.next<boolean | undefined>()
+        const operation = { kind, settlement: nextSettlement(values) }
+        operations.push(isNothingDue === undefined ? operation : { ...operation, isNothingDue })
+        break
+      }
       case 'release':
         operations.push({ kind, requestId: values.next() })
         break

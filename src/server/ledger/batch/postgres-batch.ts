@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import {
+  checkpointText,
   operationFault,
   type LedgerOperation,
   type LedgerResult,
@@ -102,7 +103,7 @@ function row(operation: LedgerOperation): string {
       return settlementRow(operation.kind, operation.settlement, '')
     case 'checkpoint': {
       const { kind, settlement } = operation
-      return settlementRow(kind, settlement, text(JSON.stringify(settlement)))
+      return settlementRow(kind, settlement, text(checkpointText(operation)))
     }
     case 'release':
       return `${operation.kind},${text(operation.requestId)},,,,,,,,,,,,,,,,,,,`

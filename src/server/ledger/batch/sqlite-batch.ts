@@ -1,10 +1,10 @@
 import type Sqlite from 'better-sqlite3'
 import { NEVER_EXPIRES, TokenStatus } from '../../../contract/token.ts'
 import { UserStatus } from '../../../contract/user.ts'
+import { dayOf, hourOf } from '../../clock.ts'
 import {
+  checkpointText,
   operationFault,
-  SECONDS_PER_DAY,
-  SECONDS_PER_HOUR,
   type CheckpointOperation,
   type LedgerOperation,
   type LedgerResult,
@@ -210,7 +210,8 @@ function reserveRefusal(
 }
 
 /** Holds back more when the answer has outgrown its reservation, as far as the balances go. */
-function checkpoint(batch: Batch, { settlement }: CheckpointOperation): LedgerResult {
+function checkpoint(batch: Batch, operation: CheckpointOperation): LedgerResult {
+  const { settlement } = operation
   const open = batch.sql.reservation.get(settlement.requestId)
   if (open === undefined) return { kind: 'closed' }
   const user = userOf(batch, open.userId)
@@ -224,7 +225,7 @@ function checkpoint(batch: Batch, { settlement }: CheckpointOperation): LedgerRe
   batch.sql.checkpoint.run(
     open.userAmount + fromUser,
     open.tokenAmount + fromToken,
-    JSON.stringify(settlement),
+    checkpointText(operation),
     settlement.requestId,
   )
   return { kind: 'checkpointed' }
@@ -320,8 +321,8 @@ function recordSettled(
   if (settlement.keepLog) insertLog(batch, { settlement, userId, charged: charge.charged })
   batch.channels.set(channelId, (batch.channels.get(channelId) ?? 0) + charge.charged)
   const { username, tokenName, modelName } = settlement
-  const hour = nowSeconds - (nowSeconds % SECONDS_PER_HOUR)
-  const day = nowSeconds - (nowSeconds % SECONDS_PER_DAY)
+  const hour = hourOf(nowSeconds)
+  const day = dayOf(nowSeconds)
   const amounts = { charged: charge.charged, promptTokens, completionTokens }
   add(batch.hourly, [userId, hour, modelName, tokenName, username], amounts)
   add(batch.channelHourly, [hour, channelId, modelName], amounts)

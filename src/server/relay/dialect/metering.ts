@@ -1,3 +1,4 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { ClientDialect, UpstreamDialect } from './dialect.ts'
 
@@ -26,5 +27,7 @@ export interface Metering {
    * counts when nobody can say what was used. Null: text is counted as for any chat.
    */
   estimate: TokenUsage | null
+  /** What may be used beside the text that is counted, held back with it. */
+  extras?: UsedExtras
   reading: Reading & PassedOn
 }

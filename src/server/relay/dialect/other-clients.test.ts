@@ -9,11 +9,15 @@ import {
   aModel,
   aRoute,
   bookedCall,
+  eventsOf,
   post,
+  requestIdOf,
+  stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
+import { arrayOr, recordOr } from '../json/json-value.ts'
 
 /** Clients that build on a provider's own, or speak to servers of their own. */
 
@@ -58,14 +62,90 @@ describe('Cursor', () => {
     }
   })
 
-  test('is told where the bodies of its agent belong', async () => {
-    const model = aModel()
-    await aRoute(setup, model)
-    const answer = await post(setup, client, { model, input: [{ role: 'user', content: 'x' }] })
-    expect([answer.status, JSON.stringify(answer.json)]).toEqual([
-      400,
-      expect.stringContaining('/v1/responses'),
-    ])
+  /** Takes a text as it is. The upstream calls it with `forty-two`. */
+  const patch = {
+    type: 'custom',
+    name: 'ApplyPatch',
+    description: 'Edits files.',
+    format: { type: 'grammar', syntax: 'lark', definition: 'start: "*** Begin Patch"' },
+  }
+  const agent = {
+    input: [
+      { role: 'system', content: 'You edit files.' },
+      { role: 'user', content: [{ type: 'input_text', text: 'Use ApplyPatch.' }] },
+    ],
+    tools: [{ type: 'function', name, description, parameters, strict: false }, patch],
+    tool_choice: 'auto',
+    reasoning: { effort: 'low', summary: 'auto' },
+    include: ['reasoning.encrypted_content'],
+    store: false,
+  }
+  const called = { name: 'ApplyPatch', arguments: 'forty-two' }
+
+  describe.each([
+    [1, '', '/v1/chat/completions'],
+    [1, 'gpt-5.4-', '/v1/responses'],
+    [14, '', '/v1/messages'],
+    [24, 'gemini-2.5-pro-', 'Content'],
+  ])('has its agent’s bodies answered as chat: channel type %i %s', (type, maker, path) => {
+    async function aRouteTo(): Promise<string> {
+      const model = `${maker}${aModel()}`
+      await aRoute(setup, model, { type })
+      setup.upstream.seen()
+      return model
+    }
+
+    test('whole', async () => {
+      const model = await aRouteTo()
+      const answer = await post(setup, client, { model, ...agent })
+      expect(answer.json).toMatchObject({
+        object: 'chat.completion',
+        model,
+        choices: [{ message: { tool_calls: [{ function: called }] }, finish_reason: 'tool_calls' }],
+      })
+      const [sent] = setup.upstream.seen()
+      expect(sent?.url).toContain(path)
+      expect(sent?.bytes.toString()).toContain('*** Begin Patch')
+      const { detail } = await bookedCall(setup, requestIdOf(answer))
+      const { prompt_tokens, completion_tokens, usage_source } = detail
+      expect(answer.json.usage).toMatchObject({ prompt_tokens, completion_tokens })
+      expect(usage_source).toBe('upstream')
+    })
+
+    test('streamed', async () => {
+      const model = await aRouteTo()
+      const events = await stream(setup, client, { model, ...agent })
+      const chunks = eventsOf(events.text())
+      expect(chunks.at(-1)).toBe('[DONE]')
+      const deltas = chunks.slice(0, -1).map((chunk) => {
+        const value = recordOr(JSON.parse(chunk))
+        expect(value.object).toBe('chat.completion.chunk')
+        return recordOr(recordOr(arrayOr(value.choices)[0]).delta)
+      })
+      const calls = deltas.flatMap((delta) => arrayOr(delta.tool_calls).map(recordOr))
+      expect(calls[0]).toMatchObject({ index: 0, function: { name: 'ApplyPatch' } })
+      const said = calls.map((call) => recordOr(call.function).arguments).join('')
+      expect(said).toBe(called.arguments)
+      expect((await bookedCall(setup, requestIdOf(events))).quota).toBeGreaterThan(0)
+    })
+
+    test('with what has been called before', async () => {
+      const model = await aRouteTo()
+      const input = [
+        ...agent.input,
+        { type: 'function_call', call_id: 'call_1', ...called },
+        { type: 'function_call_output', call_id: 'call_1', output: 'Done: 1' },
+        { type: 'custom_tool_call', call_id: 'call_2', name: 'ApplyPatch', input: 'fifty' },
+        { type: 'custom_tool_call_output', call_id: 'call_2', output: 'Done: 2' },
+        { role: 'user', content: 'Thanks.' },
+      ]
+      const answer = await post(setup, client, { model, ...agent, messages: [], input })
+      expect(answer.json).toMatchObject({
+        choices: [{ message: { content: 'The answer is forty-two.' }, finish_reason: 'stop' }],
+      })
+      const sent = setup.upstream.seen().at(-1)?.bytes.toString()
+      for (const text of ['forty-two', 'Done: 1', 'fifty', 'Done: 2']) expect(sent).toContain(text)
+    })
   })
 })
 
@@ -89,9 +169,9 @@ describe.each([14, 24])('functions of before there were tools, channel type %i',
       { message: { function_call: call }, finish_reason: 'function_call' },
     ])
     const seen: unknown[] = []
-    const stream = completions.stream({ model, ...asked })
-    stream.on('chunk', ({ choices: [choice] }) => seen.push(choice?.finish_reason))
-    expect(await stream.finalMessage()).toMatchObject({ function_call: call })
+    const streamed = completions.stream({ model, ...asked })
+    streamed.on('chunk', ({ choices: [choice] }) => seen.push(choice?.finish_reason))
+    expect(await streamed.finalMessage()).toMatchObject({ function_call: call })
     expect(seen).toContain('function_call')
   })
 

@@ -15,7 +15,7 @@ export function systemPromptEdit(
   systemPrompt: string,
 ): MemberEdit[] {
   if (systemPrompt === '') return []
-  if (surface.task === 'responses') {
+  if (surface.task === 'responses' || surface.spokenIn === 'responses') {
     return [{ set: 'instructions', json: JSON.stringify(systemPrompt) }]
   }
   if (surface.task !== 'chat') return []

@@ -20,6 +20,8 @@ import type { Task } from './provider.ts'
 export interface Surface {
   task: Task
   dialect: DialectName
+  /** The request is in the words of another API than its answer. */
+  spokenIn?: 'responses'
   count: CountSurface
   /** What is used when the body names no model; null: it must. */
   defaultModel: string | null

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import type { Finish, FinishReason } from '../canonical/chat-answer.ts'
 import type { ToolResultPart } from '../canonical/chat-request.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import type { DeltaText } from '../dialect/dialect.ts'
+import { isRecord, parseJson, textOr, type JsonRecord } from '../json/json-value.ts'
 
-/** Small things that the writers of these providers' requests have in common. */
+/** Small things that the requests and answers of these providers have in common. */
 
 /** The arguments of a call as an object; a text that is none calls without arguments. */
 export function argumentsOf(argumentsJson: string): JsonRecord {
@@ -23,3 +25,17 @@ export const resultText = ({ parts, isError }: ToolResultPart): string =>
  */
 export const madeId = (seed: string): string =>
   `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`
+
+/** Why an answer ended, by the provider's word for it; a word that is not known is an end. */
+export const finishNamed = (
+  finishes: Readonly<Record<string, FinishReason>>,
+  word: unknown,
+): Finish => ({ reason: finishes[textOr(word)] ?? 'stop', stopSequence: null })
+
+/** Of an answer that has one text; within a lane texts continue each other. */
+export const Lane = { text: 0, thinking: 1, call: 2 } as const
+
+export function laneText(lane: number, value: unknown): DeltaText[] {
+  const text = textOr(value)
+  return text === '' ? [] : [{ lane, text }]
+}

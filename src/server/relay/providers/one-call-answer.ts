@@ -1,6 +1,12 @@
-import type { AnswerPart, ChatEvent, Finish } from '../canonical/chat-answer.ts'
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatEvent,
+  type Finish,
+} from '../canonical/chat-answer.ts'
 import type { DeltaText, StreamReader } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { Lane } from './members.ts'
 
 /** Answers of models that call one function at a time, whole or a piece of one. */
 export interface Said {
@@ -20,8 +26,6 @@ export function partsOfSaid({ text, thought, call }: Said): AnswerPart[] {
   if (call !== null) parts.push({ kind: 'toolCall', ...call, signature: null })
   return parts
 }
-
-const Lane = { text: 0, thinking: 1, call: 2 } as const
 
 export function textsOfSaid({ text, thought, call }: Said): DeltaText[] {
   const texts: DeltaText[] = [
@@ -52,8 +56,7 @@ export class OneCallStreamReader implements StreamReader {
     const { id, text, thought, call } = this.events.saidIn(event)
     const pieces: ChatEvent[] = this.hasStarted ? [] : [{ kind: 'start', id }]
     this.hasStarted = true
-    if (thought !== '') pieces.push({ kind: 'thinking', choice: 0, text: thought })
-    if (text !== '') pieces.push({ kind: 'text', choice: 0, text })
+    pieces.push(...textEvent('thinking', thought), ...textEvent('text', text))
     if (call !== null && !this.hasCall) {
       this.hasCall = true
       const { name, argumentsJson } = call

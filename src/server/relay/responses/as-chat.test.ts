@@ -95,7 +95,11 @@ forEachDatabase('a server that only chats', (open) => {
 
   test.each([
     ['the model is not there', 'The model `m` does not exist.', 'hi'],
-    ['what it refers to is not there', 'Item not found.', [{ type: 'item_reference', id: 'i' }]],
+    [
+      'what it refers to is not there',
+      'File not found.',
+      [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }],
+    ],
   ])('is not taken for one where %s', async (_what, message, input) => {
     refusal = { status: 404, body: JSON.stringify({ error: { message } }) }
     const model = await aCompatible()

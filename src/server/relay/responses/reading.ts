@@ -1,6 +1,6 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { unsupportedField } from '../canonical/reading.ts'
-import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import { ASKED_TOKENS_MAX, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
@@ -34,7 +34,6 @@ import { textsOfEvent, textsOfResponses } from './texts.ts'
  * "Responses" and "Streaming events".
  */
 
-const TOKENS_MAX = 100_000_000
 const TOOL_CALLS_MAX = 1000
 
 /** Which response the upstream has made, as far as it has said. */
@@ -42,12 +41,14 @@ export interface SeenResponse {
   /** Null: it has not said. */
   id: string | null
   totalTokens: number
+  /** What it is made of, by the names that later requests may refer to. */
+  itemIds: string[]
 }
 
 /** What the reading of an answer takes from its call. */
 interface ReadFor {
   containers: ContainerPrices
-  onResponse: (response: { id: string; totalTokens: number }) => void
+  seen: SeenResponse
 }
 
 export function responseFigures(body: ScannedBody): RequestFigures | FieldProblem {
@@ -70,14 +71,14 @@ const isAbsent = (body: ScannedBody, name: string): boolean =>
 
 function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
   refuseLaterSizes(body)
-  const limit = { min: 0, max: TOKENS_MAX, otherwise: 0 }
+  const limit = { min: 0, max: ASKED_TOKENS_MAX, otherwise: 0 }
   const maxTokens = countMember(body, 'max_output_tokens', limit)
   if (maxTokens === null) return invalid('max_output_tokens')
   const isStream = flagMember(body, 'stream')
   if (isStream === null) return invalid('stream')
   const calls = countMember(body, 'max_tool_calls', { min: 0, max: TOOL_CALLS_MAX, otherwise: 1 })
   if (calls === null) return invalid('max_tool_calls')
-  const seen: SeenResponse = { id: null, totalTokens: 0 }
+  const seen: SeenResponse = { id: null, totalTokens: 0, itemIds: [] }
   const tools = arrayOr(memberValue(body, 'tools'))
   const containers = containerPrices(tools)
   return {
@@ -89,10 +90,7 @@ function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
     ...(memberValue(body, 'store') === false ? {} : { seen }),
     metering: () => ({
       estimate: null,
-      reading: responseReading({
-        containers,
-        onResponse: (response) => Object.assign(seen, response),
-      }),
+      reading: responseReading({ containers, seen }),
     }),
   }
 }
@@ -156,8 +154,11 @@ function responseReading(call: ReadFor): Metering['reading'] {
         note({ type, item, response, sequence_number: number }) {
           // An error goes on in our words, under its number.
           if (Number.isSafeInteger(number) && type !== 'error') numbers.next = Number(number) + 1
-          if (type === 'response.output_item.done') done.push(item)
-          if (isRecord(response)) tell(response, call)
+          if (type === 'response.output_item.done') {
+            done.push(item)
+            noteItems([item], call)
+          }
+          if (isRecord(response)) noteResponse(response, call)
         },
       })
     },
@@ -167,11 +168,18 @@ function responseReading(call: ReadFor): Metering['reading'] {
   }
 }
 
-function tell(response: JsonRecord, { onResponse }: ReadFor): void {
+function noteResponse(response: JsonRecord, call: ReadFor): void {
   const total = recordOr(response.usage).total_tokens
   if (typeof response.id !== 'string') return
   const isCount = typeof total === 'number' && Number.isInteger(total) && total >= 0
-  onResponse({ id: response.id, totalTokens: isCount ? Math.min(total, TOKENS_MAX) : 0 })
+  call.seen.id = response.id
+  call.seen.totalTokens = isCount ? Math.min(total, ASKED_TOKENS_MAX) : 0
+  noteItems(arrayOr(response.output), call)
+}
+
+/** A stream tells its items twice. */
+function noteItems(items: readonly unknown[], { seen }: ReadFor): void {
+  for (const item of items) seen.itemIds.push(wordOf(recordOr(item).id))
 }
 
 function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
@@ -184,7 +192,7 @@ function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
     return { kind: 'error', error }
   }
   if (!Array.isArray(value.output)) return { kind: 'malformed' }
-  tell(value, call)
+  noteResponse(value, call)
   return { kind: 'ok', usage: usageOf(value, tokensMax, call) }
 }
 

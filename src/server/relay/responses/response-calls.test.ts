@@ -335,6 +335,89 @@ forEachDatabase('the Responses API', (open) => {
     })
   })
 
+  describe('what refers to items of responses', () => {
+    const refer = (model: string, id: string, own = client) =>
+      ask(
+        {
+          model,
+          input: [
+            { type: 'item_reference', id },
+            { role: 'user', content: 'on' },
+          ],
+        },
+        own,
+      )
+
+    test('goes where the last of them lies', async () => {
+      const model = aModel()
+      for (const words of ['a', 'b', 'c']) {
+        const own = aModel()
+        await aRoute(setup, `${own},${model}`, { words })
+        await (words === 'b'
+          ? stream(setup, client, { model: own, input: 'hi' }, { path })
+          : madeBy(own))
+        for (const _time of [1, 2, 3]) {
+          setup.upstream.seen()
+          expect((await refer(model, 'msg_fixed')).status).toBe(200)
+          expect(setup.upstream.seen().map(({ url }) => url)).toEqual([`/~${words}/v1/responses`])
+        }
+      }
+    })
+
+    test('is for whom they were made', async () => {
+      const model = await aServedModel(setup)
+      await ask({ model, tools: [{ type: 'web_search' }], input: 'search for it' })
+      expect((await refer(model, 'ws_fixed')).status).toBe(200)
+      const stranger = await aClient(setup)
+      setup.upstream.seen()
+      const unknown = {
+        code: 'response_item_unknown',
+        status: 404,
+        wireCode: 'item_not_found',
+      } as const
+      const id = 'ws_fixed'
+      expectRefusal(await refer(model, id, stranger), { ...unknown, params: { id } })
+      for (const item of [
+        { id },
+        { type: 'reasoning', id, summary: [] },
+        { type: 'image_generation_call', id },
+      ]) {
+        const input = [{ role: 'user', content: 'hi' }, item]
+        expectRefusal(await ask({ model, input }, stranger), { ...unknown, params: { id } })
+      }
+      expect(setup.upstream.seen()).toEqual([])
+      const whole = [
+        { type: 'reasoning', id, summary: [], encrypted_content: 'sealed' },
+        { type: 'message', role: 'assistant', id, content: [{ type: 'output_text', text: 'Hi' }] },
+      ]
+      expect((await ask({ model, input: whole }, stranger)).status).toBe(200)
+    })
+
+    test('is not known of what was not to be stored, nor for ever', async () => {
+      const model = await aServedModel(setup)
+      const own = await aClient(setup)
+      await ask({ model, store: false }, own)
+      expect((await refer(model, 'msg_fixed', own)).status).toBe(404)
+      await ask({ model }, own)
+      expect((await refer(model, 'msg_fixed', own)).status).toBe(200)
+      // Nor is an item a response.
+      expect((await read('msg_fixed', own)).status).toBe(404)
+      await setup.database.write
+        .updateTable('response_channels')
+        .set({ expires_at: setup.app.clock.nowSeconds() })
+        .where('user_id', '=', own.userId)
+        .execute()
+      expect((await refer(model, 'msg_fixed', own)).status).toBe(404)
+    })
+
+    test('leaves thoughts alone where they are not looked up', async () => {
+      const model = aModel()
+      await aRoute(setup, model, { type: 8 })
+      const input = [{ type: 'reasoning', id: 'rs_1', summary: [] }]
+      expect((await ask({ model, input })).status).toBe(200)
+    })
+  })
+
   test('a stored response is read, its parts are listed, it is broken off and deleted', async () => {
     const model = aModel()
     await aRoute(setup, model, { words: 'keeper' })

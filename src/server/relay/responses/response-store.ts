@@ -10,6 +10,9 @@ export interface KnownResponse {
   total_tokens: number
 }
 
+/** Where an item of a stored response lies. */
+export type KnownItem = Pick<KnownResponse, 'channel_id' | 'key_id' | 'model'>
+
 /** Null: it never was, is this user's no more, or has expired. */
 export async function findResponse(
   db: Queries,
@@ -25,16 +28,60 @@ export async function findResponse(
   return row ?? null
 }
 
-/** Seen again, it is kept where it was seen last. */
+/**
+ * Items stand in the table of responses, marked as what no response's name has in it: no item is
+ * taken for a response.
+ */
+const ITEM_MARK = 'item:'
+
+/** Which of the items are this user's, and where they lie. */
+export async function findItems(
+  db: Queries,
+  { userId, itemIds, nowSeconds }: { userId: number; itemIds: string[]; nowSeconds: number },
+): Promise<Map<string, KnownItem>> {
+  const found = new Map<string, KnownItem>()
+  for (let start = 0; start < itemIds.length; start += ITEMS_AT_ONCE) {
+    const names = itemIds.slice(start, start + ITEMS_AT_ONCE).map((id) => ITEM_MARK + id)
+    const rows = await db
+      .selectFrom('response_channels')
+      .select(['response_id', 'channel_id', 'key_id', 'model'])
+      .where('user_id', '=', userId)
+      .where('response_id', 'in', names)
+      .where('expires_at', '>', nowSeconds)
+      .execute()
+    for (const { response_id, ...item } of rows) {
+      found.set(response_id.slice(ITEM_MARK.length), item)
+    }
+  }
+  return found
+}
+
+/** Databases take only so many parameters. */
+const ITEMS_AT_ONCE = 1000
+
+/** A response with its items. Seen again, they are kept where they were seen last. */
 export async function saveResponse(
   db: Queries,
   response: KnownResponse & { user_id: number; expires_at: number },
+  itemIds: readonly string[],
 ): Promise<void> {
-  const { user_id: _user, response_id: _id, ...rest } = response
+  const items = itemIds.map((id) => ({
+    ...response,
+    response_id: ITEM_MARK + id,
+    total_tokens: 0,
+  }))
   await db
     .insertInto('response_channels')
-    .values(response)
-    .onConflict((conflict) => conflict.columns(['user_id', 'response_id']).doUpdateSet(rest))
+    .values([response, ...items])
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'response_id']).doUpdateSet(({ ref }) => ({
+        channel_id: ref('excluded.channel_id'),
+        key_id: ref('excluded.key_id'),
+        model: ref('excluded.model'),
+        total_tokens: ref('excluded.total_tokens'),
+        expires_at: ref('excluded.expires_at'),
+      })),
+    )
     .execute()
 }
 

@@ -20,9 +20,11 @@ import {
 
 /** Upstreams keep responses for thirty days. */
 const KEPT_SECONDS = 30 * 86_400
-/** One of so many calls clears away what has expired. */
+/** One of so many rows is followed by clearing away what has expired. */
 const CLEARING_SHARE = 1 / 256
-const ID = /^[\w-]{1,200}$/
+export const STORED_ID = /^[\w-]{1,200}$/
+/** Items of one response that can be referred to; none has so many. */
+const ITEMS_MAX = 1000
 
 /** Throws `response_unknown` for one that is not this caller's to use. */
 export async function knownResponse(
@@ -30,7 +32,7 @@ export async function knownResponse(
   { user, token }: Caller,
   responseId: string,
 ): Promise<KnownResponse> {
-  const found = ID.test(responseId)
+  const found = STORED_ID.test(responseId)
     ? await findResponse(app.database.read, {
         userId: user.id,
         responseId,
@@ -65,11 +67,12 @@ export async function rememberResponse(
   made: { caller: Caller; model: string; figures: Pick<RequestFigures, 'seen'> },
 ): Promise<void> {
   const { caller, model, figures } = made
-  const { id = null, totalTokens = 0 } = figures.seen ?? {}
-  if (id === null || !ID.test(id)) return
+  const { id = null, totalTokens = 0, itemIds = [] } = figures.seen ?? {}
+  if (id === null || !STORED_ID.test(id)) return
+  const items = [...new Set(itemIds)].filter((item) => STORED_ID.test(item)).slice(0, ITEMS_MAX)
   const nowSeconds = app.clock.nowSeconds()
   try {
-    await saveResponse(app.database.write, {
+    const response = {
       response_id: id,
       user_id: caller.user.id,
       channel_id: channel.id,
@@ -77,8 +80,10 @@ export async function rememberResponse(
       model,
       total_tokens: totalTokens,
       expires_at: nowSeconds + KEPT_SECONDS,
-    })
-    if (random() < CLEARING_SHARE) await deleteExpiredResponses(app.database.write, nowSeconds)
+    }
+    await saveResponse(app.database.write, response, items)
+    if (random() < CLEARING_SHARE * (1 + items.length))
+      await deleteExpiredResponses(app.database.write, nowSeconds)
   } catch (error) {
     app.trace.warn({ err: error, channelId: channel.id }, 'a response could not be remembered')
   }

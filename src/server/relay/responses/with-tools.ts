@@ -3,6 +3,8 @@ import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /** Channel types that OpenAI's own models are at: OpenAI and Azure. */
 const MAKERS: ReadonlySet<number> = new Set([1, 3])
+export const isOfOpenai = (type: number): boolean => MAKERS.has(type)
+
 const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
 
 /**
@@ -12,7 +14,7 @@ const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
  * 'none'." Source: OpenAI's refusals, since gpt-5.4.
  */
 export const callsToolsByResponses = (type: number, model: string): boolean =>
-  MAKERS.has(type) && MODELS.test(model)
+  isOfOpenai(type) && MODELS.test(model)
 
 /** Whether a client of another dialect than OpenAI's declares any. */
 export function declaresTools(body: ScannedBody): boolean {

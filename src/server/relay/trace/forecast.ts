@@ -23,12 +23,12 @@ export async function forecastOf(
   question: RouteQuestion,
   language: Language,
 ): Promise<RouteForecast> {
-  const { path, asked, model } = callOf(question)
+  const { asked, model } = callOf(question)
   const asker = await whoAsks(parts.app, question)
   const map = await parts.channels.current()
   const group = asker.groups.find((name) => map.tiers(name, model).length > 0)
   const tiers = group === undefined ? [] : map.tiers(group, model)
-  const look = lookAt(parts, { question, asked, model, group: group ?? '', path })
+  const look = lookAt(parts, { asked, model, group: group ?? '' })
   const states = statesOf(tiers, look)
   const shares = sharesOf(tiers, states)
   const listed = [
@@ -63,13 +63,13 @@ export async function forecastOf(
 const USUAL_PATH = '/v1/chat/completions'
 
 /** What the question asks for. Throws what keeps it from being a call. */
-function callOf(question: RouteQuestion): { path: string; asked: SurfaceCall; model: string } {
+function callOf(question: RouteQuestion): { asked: SurfaceCall; model: string } {
   const [path = ''] = (question.path?.trim() || USUAL_PATH).split('?')
   const asked = surfaceOf(path, new URLSearchParams())
   if (asked === null) throw new AppError('route_path_unknown', { path: shown(path) })
   const model = question.model.trim() || (asked.model ?? asked.surface.defaultModel ?? '')
   if (model === '') throw new AppError('relay_field_required', { field: 'model' })
-  return { path, asked, model }
+  return { asked, model }
 }
 
 interface Looked {
@@ -78,11 +78,9 @@ interface Looked {
 }
 
 interface Call {
-  question: RouteQuestion
   asked: SurfaceCall
   model: string
   group: string
-  path: string
 }
 
 /** How a channel stands to a call, were it enabled and of its group. */

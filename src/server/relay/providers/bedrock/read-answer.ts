@@ -1,9 +1,9 @@
-import type {
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type FinishReason,
 } from '../../canonical/chat-answer.ts'
 import {
   checkedFigures,
@@ -24,6 +24,7 @@ import {
   type JsonRecord,
 } from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
+import { finishNamed, Lane, laneText } from '../members.ts'
 
 /**
  * Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
@@ -36,7 +37,7 @@ export function readConverseAnswer(answer: JsonRecord): ChatAnswer {
     choices: [
       {
         parts: arrayOr(content).flatMap((block) => readBlock(recordOr(block))),
-        finish: finishOf(answer.stopReason),
+        finish: finishNamed(FINISHES, answer.stopReason),
       },
     ],
     usage: readConverseUsage(answer.usage, USAGE_TOKENS_MAX).usage,
@@ -52,11 +53,6 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   guardrail_intervened: 'filtered',
   content_filtered: 'filtered',
 }
-
-const finishOf = (word: unknown): Finish => ({
-  reason: FINISHES[textOr(word)] ?? 'stop',
-  stopSequence: null,
-})
 
 function readBlock(block: JsonRecord): AnswerPart[] {
   if (typeof block.text === 'string') return [{ kind: 'text', text: block.text }]
@@ -127,11 +123,6 @@ export function lookAtConverse(bytes: Buffer, tokensMax: number): AnswerReading 
   return { kind: 'ok', usage: readConverseUsage(usage, tokensMax) }
 }
 
-const Lane = { text: 0, thinking: 1, call: 2 } as const
-
-const laneText = (lane: number, value: unknown): DeltaText[] =>
-  textOr(value) === '' ? [] : [{ lane, text: textOr(value) }]
-
 export function textsOfConverse(answer: JsonRecord): DeltaText[] {
   const { content } = recordOr(recordOr(answer.output).message)
   return arrayOr(content).flatMap((sent) => {
@@ -180,7 +171,9 @@ export class ConverseStreamReader implements StreamReader {
     }
     if (isRecord(event.contentBlockStop)) return this.stopBlock()
     if (!isRecord(event.messageStop)) return []
-    return [{ kind: 'finish', choice: 0, finish: finishOf(event.messageStop.stopReason) }]
+    return [
+      { kind: 'finish', choice: 0, finish: finishNamed(FINISHES, event.messageStop.stopReason) },
+    ]
   }
 
   private startBlock({ start }: JsonRecord): ChatEvent[] {
@@ -213,9 +206,4 @@ export class ConverseStreamReader implements StreamReader {
     this.isBareCall = false
     return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: '{}' }]
   }
-}
-
-function textEvent(kind: 'text' | 'thinking', value: unknown): ChatEvent[] {
-  const text = textOr(value)
-  return text === '' ? [] : [{ kind, choice: 0, text }]
 }

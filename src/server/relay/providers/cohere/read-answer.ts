@@ -1,13 +1,14 @@
-import type {
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type FinishReason,
 } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { finishNamed } from '../members.ts'
 import { readCohereUsage } from './usage.ts'
 
 /**
@@ -26,7 +27,7 @@ export function readCohereAnswer(answer: JsonRecord): ChatAnswer {
           ...arrayOr(message.content).flatMap((part) => readPart(recordOr(part))),
           ...arrayOr(message.tool_calls).map((call) => readCall(recordOr(call))),
         ],
-        finish: finishOf(answer.finish_reason),
+        finish: finishNamed(FINISHES, answer.finish_reason),
       },
     ],
     usage: readCohereUsage(answer.usage, USAGE_TOKENS_MAX).usage,
@@ -64,11 +65,6 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   ERROR_TOXIC: 'filtered',
 }
 
-const finishOf = (word: unknown): Finish => ({
-  reason: FINISHES[textOr(word)] ?? 'stop',
-  stopSequence: null,
-})
-
 /** Event by event. Calls are numbered as they begin. */
 export class CohereStreamReader implements StreamReader {
   private calls = -1
@@ -98,7 +94,7 @@ export class CohereStreamReader implements StreamReader {
       case 'tool-call-delta':
         return this.argumentsEvent(readCall(recordOr(message.tool_calls)).argumentsJson)
       case 'message-end':
-        return [{ kind: 'finish', choice: 0, finish: finishOf(delta.finish_reason) }]
+        return [{ kind: 'finish', choice: 0, finish: finishNamed(FINISHES, delta.finish_reason) }]
       default:
         return []
     }
@@ -108,9 +104,4 @@ export class CohereStreamReader implements StreamReader {
     if (text === '' || this.calls < 0) return []
     return [{ kind: 'toolArguments', choice: 0, call: this.calls, text }]
   }
-}
-
-function textEvent(kind: 'text' | 'thinking', value: unknown): ChatEvent[] {
-  const text = textOr(value)
-  return text === '' ? [] : [{ kind, choice: 0, text }]
 }

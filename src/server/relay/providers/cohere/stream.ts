@@ -1,16 +1,8 @@
 import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
-import {
-  arrayOr,
-  isRecord,
-  parseJson,
-  recordOr,
-  textOr,
-  type JsonRecord,
-} from '../../json/json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
+import { Lane, laneText } from '../members.ts'
 import { readCohereUsage } from './usage.ts'
-
-const Lane = { text: 0, thinking: 1, call: 2 } as const
 
 /** Reasons to stop that are no end of an answer. */
 const FAILURES: ReadonlySet<unknown> = new Set(['ERROR', 'TIMEOUT'])
@@ -59,11 +51,6 @@ export function inspectCohere(event: JsonRecord, tokensMax: number): EventReport
       ...callTexts(recordOr(message.tool_calls)),
     ],
   }
-}
-
-function laneText(lane: number, value: unknown): DeltaText[] {
-  const text = textOr(value)
-  return text === '' ? [] : [{ lane, text }]
 }
 
 const contentTexts = ({ text, thinking }: JsonRecord): DeltaText[] => [

@@ -3,7 +3,6 @@ import type {
   ChatRequest,
   MediaPart,
   Message,
-  TextPart,
   ToolResultPart,
 } from '../../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
@@ -12,6 +11,7 @@ import { resultsApart, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
+import { writeContent } from '../../openai/write-request.ts'
 import { joinedText, resultText } from '../members.ts'
 
 /**
@@ -115,7 +115,7 @@ function writeTurn(turn: Message): JsonRecord[] {
   const { results, said } = resultsApart(turn.parts)
   return [
     ...results.map(writeResult),
-    ...(said.length === 0 ? [] : [{ role: 'user', content: contentOf(said) }]),
+    ...(said.length === 0 ? [] : [{ role: 'user', content: writeContent(said, writeMedia) }]),
   ]
 }
 
@@ -124,14 +124,6 @@ const writeResult = (result: ToolResultPart): JsonRecord => ({
   tool_call_id: result.callId,
   content: resultText(result),
 })
-
-function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecord[] {
-  const [first] = parts
-  if (parts.length === 1 && first?.kind === 'text') return first.text
-  return parts.map((part) =>
-    part.kind === 'text' ? { type: 'text', text: part.text } : writeMedia(part),
-  )
-}
 
 function writeMedia({ at, source, detail }: MediaPart): JsonRecord {
   if (source.from === 'text') return { type: 'text', text: source.text }

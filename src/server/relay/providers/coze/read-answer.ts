@@ -1,4 +1,10 @@
-import type { AnswerPart, ChatAnswer, ChatEvent, Finish } from '../../canonical/chat-answer.ts'
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type Finish,
+} from '../../canonical/chat-answer.ts'
 import {
   NO_USAGE,
   usageOfTwo,
@@ -9,6 +15,7 @@ import {
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
+import { Lane, laneText } from '../members.ts'
 import { statedError } from '../stated-error.ts'
 import { namedEvent, namedEventsIn, type NamedEvent } from '../named-events.ts'
 
@@ -24,8 +31,6 @@ const Name = {
   waits: 'conversation.chat.requires_action',
   error: 'error',
 } as const
-
-const Lane = { text: 0, thinking: 1 } as const
 
 const membersOf = ({ data }: NamedEvent): JsonRecord => recordOr(parseJson(data))
 
@@ -101,17 +106,17 @@ export function lookAtCoze(bytes: Buffer, tokensMax: number): AnswerReading {
 }
 
 export function textsOfCoze({ answer, thought }: JsonRecord): DeltaText[] {
-  return laneTexts(textOr(answer), textOr(thought))
+  return laneTexts(answer, thought)
 }
 
-const laneTexts = (text: string, thought: string): DeltaText[] => [
-  ...(thought === '' ? [] : [{ lane: Lane.thinking, text: thought }]),
-  ...(text === '' ? [] : [{ lane: Lane.text, text }]),
+const laneTexts = (text: unknown, thought: unknown): DeltaText[] => [
+  ...laneText(Lane.thinking, thought),
+  ...laneText(Lane.text, text),
 ]
 
 export function readCozeAnswer({ answer, thought, chat }: JsonRecord): ChatAnswer {
   const { id, usage } = recordOr(chat)
-  const parts = laneTexts(textOr(answer), textOr(thought)).map(({ lane, text }): AnswerPart =>
+  const parts = laneTexts(answer, thought).map(({ lane, text }): AnswerPart =>
     lane === Lane.text
       ? { kind: 'text', text }
       : { kind: 'thinking', text, signature: null, redacted: null },
@@ -149,8 +154,7 @@ export class CozeStreamReader implements StreamReader {
     const events: ChatEvent[] = []
     if (!this.hasStarted) events.push({ kind: 'start', id: textOr(membersOf(event).chat_id) })
     this.hasStarted = true
-    if (thought !== '') events.push({ kind: 'thinking', choice: 0, text: thought })
-    if (text !== '') events.push({ kind: 'text', choice: 0, text })
+    events.push(...textEvent('thinking', thought), ...textEvent('text', text))
     if (event.name === Name.completed) events.push({ kind: 'finish', choice: 0, finish: STOPPED })
     return events
   }

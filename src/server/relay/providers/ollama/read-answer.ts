@@ -1,9 +1,10 @@
-import type {
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type Finish,
+  type FinishReason,
 } from '../../canonical/chat-answer.ts'
 import {
   checkedFigures,
@@ -24,7 +25,7 @@ import {
   type JsonRecord,
 } from '../../json/json-value.ts'
 import type { EventReport } from '../followed-stream.ts'
-import { madeId } from '../members.ts'
+import { Lane, laneText, madeId } from '../members.ts'
 
 /**
  * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in
@@ -109,21 +110,16 @@ export function lookAtOllama(bytes: Buffer, tokensMax: number): AnswerReading {
 
 const isError = ({ error }: JsonRecord): boolean => error !== undefined && error !== null
 
-const Lane = { text: 0, thinking: 1, call: 2 } as const
-
 export function textsOfOllama(answer: JsonRecord): DeltaText[] {
   const { content, thinking, tool_calls } = recordOr(answer.message)
-  const texts: DeltaText[] = []
-  const add = (lane: number, text: string): void => {
-    if (text !== '') texts.push({ lane, text })
-  }
-  add(Lane.thinking, textOr(thinking))
-  add(Lane.text, textOr(content))
-  for (const call of arrayOr(tool_calls)) {
-    const { name, arguments: given } = recordOr(recordOr(call).function)
-    add(Lane.call, textOr(name) + JSON.stringify(recordOr(given)))
-  }
-  return texts
+  return [
+    ...laneText(Lane.thinking, thinking),
+    ...laneText(Lane.text, content),
+    ...arrayOr(tool_calls).flatMap((call) => {
+      const { name, arguments: given } = recordOr(recordOr(call).function)
+      return laneText(Lane.call, textOr(name) + JSON.stringify(recordOr(given)))
+    }),
+  ]
 }
 
 /** What the relay needs to know of one line. */
@@ -145,10 +141,7 @@ export class OllamaStreamReader implements StreamReader {
     if (!this.hasStarted) events.push({ kind: 'start', id: '' })
     this.hasStarted = true
     const { thinking, content } = recordOr(line.message)
-    const thought = textOr(thinking)
-    const text = textOr(content)
-    if (thought !== '') events.push({ kind: 'thinking', choice: 0, text: thought })
-    if (text !== '') events.push({ kind: 'text', choice: 0, text })
+    events.push(...textEvent('thinking', thinking), ...textEvent('text', content))
     for (const { id, name, argumentsJson } of callsOf(line, this.calls)) {
       const call = this.calls
       this.calls += 1

@@ -1,9 +1,10 @@
-import type {
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
+import {
+  textEvent,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type Finish,
+  type FinishReason,
 } from '../../canonical/chat-answer.ts'
 import type { Signature } from '../../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
@@ -179,9 +180,4 @@ export class ResponsesStreamReader implements StreamReader {
     if (this.calls.get(place)?.isGiven !== false) return []
     return this.giveArguments(place, textOr(item.arguments) || '{}')
   }
-}
-
-function textEvent(kind: 'text' | 'refusal' | 'thinking', value: unknown): ChatEvent[] {
-  const text = textOr(value)
-  return text === '' ? [] : [{ kind, choice: 0, text }]
 }

@@ -16,10 +16,13 @@ export function sealedItem(signature: Signature | null, text: string): JsonRecor
   const value = ownSignature(signature, 'openai')
   if (value === null) return null
   const at = value.indexOf(' ')
+  const bytes = value.slice(at + 1)
+  // Without bytes, which only a forger leaves out, its name alone would have it looked up.
+  if (bytes === '') return null
   return {
     type: 'reasoning',
     ...(at > 0 ? { id: value.slice(0, at) } : {}),
     summary: text === '' ? [] : [{ type: 'summary_text', text }],
-    encrypted_content: value.slice(at + 1),
+    encrypted_content: bytes,
   }
 }

@@ -238,6 +238,10 @@ describe('a request', () => {
   test.each([
     ['of nobody', ''],
     ['of Anthropic', 'c2VhbA=='],
+    [
+      'of OpenAI, with its name alone',
+      wrapSignature({ by: 'openai', value: 'rs_1 ' }, 'anthropic'),
+    ],
   ])('without a thought that bears the seal %s', (_whose, signature) => {
     const said = { type: 'text', text: 'Hello' }
     const messages = [

@@ -1,0 +1,120 @@
+import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
+import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
+import { dialects } from '../dialect/dialects.ts'
+import type { ClientDialect, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
+import type { Surface, SurfaceCall } from '../dialect/surfaces.ts'
+import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { countMember, flagMember, invalid } from '../media/fields.ts'
+import { isEmpty, type FieldProblem, type RequestFigures } from '../openai/surfaces.ts'
+import { readResponsesRequest } from '../responses/read-request.ts'
+import { customNames, inputOf, StreamedInput, withFunctions } from './custom-tools.ts'
+
+/**
+ * What Cursor's agent posts to an address of OpenAI's chat: a body of the Responses API, for an
+ * answer of chat. Each tool called is a function to it, also one that takes a bare text, which it
+ * wants as the function's arguments. Sources: what it was seen to send and to take
+ * (BerriAI/litellm#34029, icebear0828/codex-proxy#708, router-for-me/CLIProxyAPI#658).
+ */
+const AGENT_CHAT: Surface = {
+  task: 'chat',
+  dialect: 'openai',
+  spokenIn: 'responses',
+  count: 'responses',
+  defaultModel: null,
+  required: 'input',
+  mayStream: true,
+  figures: ({ body }) => agentFigures(body),
+}
+
+/** The call as it is meant. */
+export function asMeant(asked: SurfaceCall, body: ScannedBody): SurfaceCall {
+  const { task, dialect } = asked.surface
+  const isChat = task === 'chat' && dialect === 'openai'
+  if (!isChat || !isEmpty(body, 'messages') || isEmpty(body, 'input')) return asked
+  return { ...asked, surface: AGENT_CHAT }
+}
+
+/** The limit as either API calls it. */
+const LIMITS = ['max_output_tokens', 'max_completion_tokens', 'max_tokens'] as const
+
+function agentFigures(body: ScannedBody): RequestFigures | FieldProblem {
+  let limit = 0
+  for (const field of LIMITS) {
+    const count = countMember(body, field, { min: 0, max: ASKED_TOKENS_MAX, otherwise: 0 })
+    if (count === null) return invalid(field)
+    limit = Math.max(limit, count)
+  }
+  const isStream = flagMember(body, 'stream')
+  if (isStream === null) return invalid('stream')
+  const options = memberObject(body, 'stream_options')
+  return {
+    maxCompletionTokens: limit === 0 ? null : limit,
+    isStream,
+    wantsUsage: options !== null && memberValue(options, 'include_usage') === true,
+  }
+}
+
+/** The client of one such call. */
+export function agentClient(body: JsonRecord): ClientDialect {
+  const names = customNames(body)
+  const client = dialects.openai
+  return {
+    ...client,
+    readRequest: (sent) => readResponsesRequest(withFunctions(responsesBody(sent))),
+    writeAnswer: (answer, head) => client.writeAnswer(withInputs(answer, names), head),
+    streamWriter: (head) => new AgentWriter(client.streamWriter(head), names),
+  }
+}
+
+/** The body without what belongs to chat, or to responses that are found again by their names. */
+function responsesBody(sent: JsonRecord): JsonRecord {
+  const { messages: _none, store: _kept, ...body } = sent
+  const { max_completion_tokens: newer, max_tokens: older, ...rest } = body
+  return { ...rest, max_output_tokens: body.max_output_tokens ?? newer ?? older ?? null }
+}
+
+const withInputs = (answer: ChatAnswer, names: ReadonlySet<string>): ChatAnswer => ({
+  ...answer,
+  choices: answer.choices.map((choice) => ({
+    ...choice,
+    parts: choice.parts.map((part) =>
+      part.kind === 'toolCall' && names.has(part.name)
+        ? { ...part, argumentsJson: inputOf(part.argumentsJson) }
+        : part,
+    ),
+  })),
+})
+
+class AgentWriter implements StreamWriter {
+  private readonly writer: StreamWriter
+  private readonly names: ReadonlySet<string>
+  /** Calls with a bare text, by their number. */
+  private readonly inputs = new Map<number, StreamedInput>()
+
+  constructor(writer: StreamWriter, names: ReadonlySet<string>) {
+    this.writer = writer
+    this.names = names
+  }
+
+  write(event: ChatEvent): StreamPiece[] {
+    if (event.kind === 'toolCall' && this.names.has(event.name)) {
+      this.inputs.set(event.call, new StreamedInput())
+    }
+    if (event.kind === 'toolArguments') {
+      const input = this.inputs.get(event.call)
+      if (input !== undefined) return this.say(event.call, input.push(event.text))
+    }
+    if (event.kind !== 'finish') return this.writer.write(event)
+    const rests = [...this.inputs].flatMap(([call, input]) => this.say(call, input.rest()))
+    return [...rests, ...this.writer.write(event)]
+  }
+
+  end(...usage: Parameters<StreamWriter['end']>): StreamPiece[] {
+    return this.writer.end(...usage)
+  }
+
+  private say(call: number, text: string): StreamPiece[] {
+    return text === '' ? [] : this.writer.write({ kind: 'toolArguments', choice: 0, call, text })
+  }
+}

@@ -1,0 +1,36 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { inputOf, StreamedInput } from './custom-tools.ts'
+
+const streamed = (pieces: readonly string[]): string => {
+  const input = new StreamedInput()
+  return [...pieces.map((piece) => input.push(piece)), input.rest()].join('')
+}
+
+test('a text is the same however its arguments are cut', () => {
+  const ends = fc.array(fc.nat({ max: 400 }))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), ends, fc.boolean(), (text, cuts, isAscii) => {
+      const plain = JSON.stringify({ input: text })
+      const json = isAscii ? plain.replace(/[^ -~]/g, escaped) : plain
+      const places = [0, ...cuts.toSorted((a, b) => a - b), json.length]
+      const pieces = places.slice(1).map((end, index) => json.slice(places[index], end))
+      expect(streamed(pieces)).toBe(text)
+      expect(inputOf(json)).toBe(text)
+    }),
+  )
+})
+
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+test.each([
+  ['*** Begin Patch\n*** End Patch', '*** Begin Patch\n*** End Patch'],
+  ['{"patch":"x"}', 'x'],
+  ['"x"', 'x'],
+  ['{"input":"half a te', 'half a te'],
+  ['{"input":"a\nb\\', 'a\nb'],
+  ['{"input":7}', '{"input":7}'],
+  ['', ''],
+])('a text that comes otherwise is found: %s', (json, text) => {
+  expect(streamed([json])).toBe(text)
+})

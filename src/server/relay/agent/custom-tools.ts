@@ -1,0 +1,127 @@
+import { arrayOr, isRecord, parseJson, recordOr, textOr, wordOf } from '../json/json-value.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+
+/**
+ * Tools of the Responses API that take a text as it is, such as a patch, instead of JSON. Models of
+ * all providers call them as functions with that text as their one argument. Source: OpenAI's API
+ * reference, "Create a model response", `CustomTool`, `custom_tool_call` and
+ * `custom_tool_call_output`.
+ */
+
+const CUSTOM = 'custom'
+/** The function's argument. */
+const INPUT = 'input'
+
+export const customNames = ({ tools }: JsonRecord): ReadonlySet<string> =>
+  new Set(
+    arrayOr(tools)
+      .map(recordOr)
+      .filter(({ type }) => type === CUSTOM)
+      .map(({ name }) => wordOf(name)),
+  )
+
+/** The request with functions in their place. */
+export function withFunctions(body: JsonRecord): JsonRecord {
+  const { tools, tool_choice: choice, input } = body
+  const names = customNames(body)
+  return {
+    ...body,
+    ...(Array.isArray(tools) ? { tools: tools.map(asFunction) } : {}),
+    ...(isRecord(choice) ? { tool_choice: chosen(choice) } : {}),
+    ...(Array.isArray(input) ? { input: input.map((item) => asFunctionItem(item, names)) } : {}),
+  }
+}
+
+function asFunction(tool: unknown): unknown {
+  const { type, name, description, format } = recordOr(tool)
+  if (type !== CUSTOM) return tool
+  const { syntax, definition } = recordOr(format)
+  const grammar = textOr(definition)
+  const rules =
+    grammar === '' ? [] : [`"${INPUT}" follows this ${wordOf(syntax)} grammar:`, grammar]
+  return {
+    type: 'function',
+    name,
+    description: [textOr(description), ...rules].filter((text) => text !== '').join('\n\n'),
+    parameters: {
+      type: 'object',
+      properties: { [INPUT]: { type: 'string', description: 'The text, as it is' } },
+      required: [INPUT],
+      additionalProperties: false,
+    },
+  }
+}
+
+const chosen = (choice: JsonRecord): JsonRecord => ({
+  ...choice,
+  ...(choice.type === CUSTOM ? { type: 'function' } : {}),
+  ...(Array.isArray(choice.tools)
+    ? { tools: choice.tools.map((tool) => (isRecord(tool) ? chosen(tool) : tool)) }
+    : {}),
+})
+
+/** What was called in earlier turns, also as it was answered here: a function with bare text. */
+function asFunctionItem(item: unknown, names: ReadonlySet<string>): unknown {
+  const { type, input, ...rest } = recordOr(item)
+  if (type === 'custom_tool_call_output') return { ...rest, type: 'function_call_output' }
+  if (type === 'custom_tool_call') {
+    return { ...rest, type: 'function_call', arguments: argumentsOf(input) }
+  }
+  const isBare = type === 'function_call' && names.has(wordOf(rest.name))
+  if (!isBare || isRecord(parseJson(textOr(rest.arguments)))) return item
+  return { ...rest, type, arguments: argumentsOf(rest.arguments) }
+}
+
+const argumentsOf = (input: unknown): string => JSON.stringify({ [INPUT]: textOr(input) })
+
+/** The text that a function was called with. Models that were not told strictly may name it anew. */
+export function inputOf(argumentsJson: string): string {
+  const value = parseJson(argumentsJson)
+  if (typeof value === 'string') return value
+  if (!isRecord(value)) return argumentsJson
+  const [only, ...others] = Object.values(value)
+  const text = value[INPUT] ?? (others.length === 0 ? only : undefined)
+  return typeof text === 'string' ? text : argumentsJson
+}
+
+const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/
+/** What of a JSON text can be read before the rest has come: no half of an escape or a pair. */
+const READABLE =
+  /^(?:[^"\\]+|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\[^u])*/
+const TEXT = /^(?:[^"\\]+|\\[^])*/
+
+/** The text of a call whose arguments come in pieces. */
+export class StreamedInput {
+  private json = ''
+  private hasBegun = false
+
+  /** What is new of it. */
+  push(piece: string): string {
+    this.json += piece
+    if (!this.hasBegun) {
+      const beginning = BEGINNING.exec(this.json)
+      if (beginning === null) return ''
+      this.hasBegun = true
+      this.json = this.json.slice(beginning[0].length)
+    }
+    return this.take(READABLE)
+  }
+
+  /** What is left of it when no more will come. */
+  rest(): string {
+    return this.hasBegun ? this.take(TEXT) : inputOf(this.json)
+  }
+
+  private take(part: RegExp): string {
+    const [taken = ''] = part.exec(this.json) ?? []
+    this.json = this.json.slice(taken.length)
+    return unescaped(taken)
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+const unescaped = (text: string): string =>
+  text.replace(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (_, code?: string, sign = '') =>
+    code === undefined ? (ESCAPES[sign] ?? sign) : String.fromCharCode(Number.parseInt(code, 16)),
+  )

@@ -1,0 +1,80 @@
+import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { allowsModel } from '../../token/token.ts'
+import type { RelayParts } from '../relay-call.ts'
+import type { Caller } from '../routing/caller.ts'
+import { findItems, type KnownItem } from './response-store.ts'
+import { STORED_ID } from './stored-responses.ts'
+
+/**
+ * Items of stored responses that a request names instead of saying them. The upstream reads them in
+ * for whoever uses its account; here they are only for whom they were made.
+ */
+export interface ReferredItems {
+  /** The first reference that is not the caller's. */
+  foreign: string | null
+  /** The first item without content that is not: OpenAI fills it in by its id, others do not. */
+  foreignBare: string | null
+  /** Where the caller's last one lies. */
+  last: KnownItem | null
+}
+
+const NONE: ReferredItems = { foreign: null, foreignBare: null, last: null }
+/** How the member is spelled that every reference has. Names with escapes are refused. */
+const ID_SIGN = '"id"'
+
+export async function referredItems(
+  { app }: RelayParts,
+  { user, token }: Caller,
+  body: ScannedBody,
+): Promise<ReferredItems> {
+  const references = referencesIn(body)
+  if (references.length === 0) return NONE
+  const known = await findItems(app.database.read, {
+    userId: user.id,
+    itemIds: [...new Set(references.map(({ id }) => id))].filter((id) => STORED_ID.test(id)),
+    nowSeconds: app.clock.nowSeconds(),
+  })
+  const own = ({ id }: Reference): KnownItem | null => {
+    const item = known.get(id)
+    return item !== undefined && allowsModel(token, item.model) ? item : null
+  }
+  const foreign = references.filter((reference) => own(reference) === null)
+  const last = references.findLast((reference) => own(reference) !== null)
+  return {
+    foreign: foreign.find(({ isBare }) => !isBare)?.id ?? null,
+    foreignBare: foreign.find(({ isBare }) => isBare)?.id ?? null,
+    last: last === undefined ? null : own(last),
+  }
+}
+
+interface Reference {
+  id: string
+  isBare: boolean
+}
+
+function referencesIn(body: ScannedBody): Reference[] {
+  // Most conversations come whole and without names; of those none is parsed in vain.
+  if (memberBytes(body, 'input')?.includes(ID_SIGN) !== true) return []
+  return arrayOr(memberValue(body, 'input'))
+    .map(recordOr)
+    .flatMap((item): Reference[] => {
+      const { id } = item
+      if (typeof id !== 'string') return []
+      if (isReference(item)) return [{ id, isBare: false }]
+      return lacksContent(item) ? [{ id, isBare: true }] : []
+    })
+}
+
+/** The type may be left out. Source: OpenAI's API reference, `ItemReference`. */
+const isReference = ({ type, role }: JsonRecord): boolean =>
+  type === 'item_reference' || ((type ?? null) === null && (role ?? null) === null)
+
+/**
+ * Thoughts without their seal and pictures without their bytes are looked up. Sources: OpenAI's
+ * guides, "Reasoning models" and "Image generation" (multi-turn, by image id).
+ */
+function lacksContent({ type, encrypted_content, content, result }: JsonRecord): boolean {
+  if (type === 'image_generation_call') return (result ?? '') === ''
+  return type === 'reasoning' && (encrypted_content ?? '') === '' && arrayOr(content).length === 0
+}
