@@ -5,14 +5,20 @@ import { NEVER_EXPIRES } from '../contract/token.ts'
 import { DEFAULT_PASSWORD, Role, ROOT_USERNAME } from '../contract/user.ts'
 import type { Clock } from './clock.ts'
 import { ConfigError, type Config } from './config.ts'
-import type { Database } from './db/database.ts'
+import type { Database, Queries } from './db/database.ts'
 import { readOrCreateSetting } from './db/setting-store.ts'
 import { creditUser, openToken } from './ledger/balances.ts'
 import { randomText, sha256 } from './secrets.ts'
 import { insertToken } from './token/token-store.ts'
 import type { Passwords } from './user/password.ts'
 import { deleteSessionsOf, replaceAccessToken } from './user/session-store.ts'
-import { countUsers, findFirstRoot, insertUser, updateUser } from './user/user-store.ts'
+import {
+  countUsers,
+  findFirstRoot,
+  insertUser,
+  lockAdministration,
+  updateUser,
+} from './user/user-store.ts'
 
 /** Points that root starts with, the wire's number. */
 const ROOT_QUOTA = 500_000_000_000_000
@@ -77,44 +83,55 @@ export async function createFirstRoot(
   const generated = LOOPBACK_HOST.test(config.HOST) ? null : randomText(PASSWORD_LENGTH)
   const password = config.INITIAL_ROOT_PASSWORD ?? generated ?? DEFAULT_PASSWORD
   const passwordHash = await passwords.hash(password)
-  const nowSeconds = clock.nowSeconds()
-  await database.write.transaction().execute(async (trx) => {
-    const id = await insertUser(trx, {
-      username: ROOT_USERNAME,
-      passwordHash,
-      display_name: 'Root User',
-      role: Role.root,
-      aff_code: '',
-    })
+  const isMade = await database.write.transaction().execute(async (trx) => {
+    await lockAdministration(trx)
     // Another process has just created it.
-    if (id === null) return
-    await creditUser(trx, {
-      userId: id,
-      amount: ROOT_QUOTA,
-      kind: 'opening',
-      nowSeconds,
-      detail: JSON.stringify({ reason: 'first start' }),
-    })
-    if (config.INITIAL_ROOT_ACCESS_TOKEN !== undefined) {
-      const tokenHash = sha256(config.INITIAL_ROOT_ACCESS_TOKEN)
-      await replaceAccessToken(trx, { userId: id, tokenHash, nowSeconds })
-    }
-    if (config.INITIAL_ROOT_TOKEN !== undefined) {
-      const token = await insertToken(trx, {
-        user_id: id,
-        key: config.INITIAL_ROOT_TOKEN,
-        name: 'Initial Root Token',
-        created_time: nowSeconds,
-        expired_time: NEVER_EXPIRES,
-        remain_quota: ROOT_QUOTA,
-        unlimited_quota: true,
-        models: '',
-        subnet: '',
-      })
-      await openToken(trx, { tokenId: token.id, userId: id, quota: ROOT_QUOTA, nowSeconds })
-    }
+    if ((await countUsers(trx)) > 0) return false
+    await insertRoot(trx, config, { passwordHash, nowSeconds: clock.nowSeconds() })
+    return true
   })
+  if (!isMade) return null
   return { isFirst: true, password: config.INITIAL_ROOT_PASSWORD === undefined ? generated : null }
+}
+
+async function insertRoot(
+  trx: Queries,
+  config: Config,
+  { passwordHash, nowSeconds }: { passwordHash: string; nowSeconds: number },
+): Promise<void> {
+  const id = await insertUser(trx, {
+    username: ROOT_USERNAME,
+    passwordHash,
+    display_name: 'Root User',
+    role: Role.root,
+    aff_code: '',
+  })
+  if (id === null) throw new Error('there are no users, and one of them is called root')
+  await creditUser(trx, {
+    userId: id,
+    amount: ROOT_QUOTA,
+    kind: 'opening',
+    nowSeconds,
+    detail: JSON.stringify({ reason: 'first start' }),
+  })
+  if (config.INITIAL_ROOT_ACCESS_TOKEN !== undefined) {
+    const tokenHash = sha256(config.INITIAL_ROOT_ACCESS_TOKEN)
+    await replaceAccessToken(trx, { userId: id, tokenHash, nowSeconds })
+  }
+  if (config.INITIAL_ROOT_TOKEN !== undefined) {
+    const token = await insertToken(trx, {
+      user_id: id,
+      key: config.INITIAL_ROOT_TOKEN,
+      name: 'Initial Root Token',
+      created_time: nowSeconds,
+      expired_time: NEVER_EXPIRES,
+      remain_quota: ROOT_QUOTA,
+      unlimited_quota: true,
+      models: '',
+      subnet: '',
+    })
+    await openToken(trx, { tokenId: token.id, userId: id, quota: ROOT_QUOTA, nowSeconds })
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import { serve, type Route } from '../http/handler.ts'
 import { testLetter } from '../mail/letter.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { notifyRoot } from '../mail/notice.ts'
-import { newAffCode } from '../secrets.ts'
+import { AFF_CODE_LENGTHS, newAffCode } from '../secrets.ts'
 import { changeUser, markUserDeleted } from '../user/change-user.ts'
 import { findUser, setInviteCode, type StoredUser } from '../user/user-store.ts'
 import { addressRefusal } from './email.ts'
@@ -44,13 +44,10 @@ export const ownAccountRoutes = (app: App): Route[] => {
   ]
 }
 
-/** Tried longer each time one is taken. */
-const INVITE_CODE_LENGTHS = [4, 4, 6, 8, 12]
-
 /** The user's invite code; made, when there is none yet. */
 async function inviteCode({ database }: App, user: StoredUser): Promise<string> {
   if (user.aff_code) return user.aff_code
-  for (const length of INVITE_CODE_LENGTHS) {
+  for (const length of AFF_CODE_LENGTHS) {
     const outcome = await setInviteCode(database.write, user.id, newAffCode(length))
     if (outcome === 'taken') continue
     // Of two calls at once one has set it; both answer that one.

@@ -131,6 +131,12 @@ forEachDatabase('quota reminders', (open) => {
     server.clock.advanceSeconds(86_400)
     await spend(1500)
     expect(await subjects()).toEqual([LOW, LOW])
+    await changed({ quota: 2000 })
+    await subjects()
+    // It was ahead, and is put right.
+    server.clock.advanceSeconds(-2 * 86_400)
+    await spend(1500)
+    expect(await subjects()).toEqual([LOW, LOW, LOW])
   })
 
   // Or a fall that several processes share, each with too little to cause it, would go unmailed.

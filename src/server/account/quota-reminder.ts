@@ -108,7 +108,8 @@ async function moveOn(
   const nowSeconds = app.clock.nowSeconds()
   const isExhausted = due.level === ReminderLevel.exhausted
   const lastAt = isExhausted ? user.exhausted_at : user.low_at
-  const mails = due.isNews && nowSeconds - lastAt >= REMINDER_PAUSE_SECONDS
+  // A mail of the future was sent by a clock that was ahead.
+  const mails = due.isNews && Math.abs(nowSeconds - lastAt) >= REMINDER_PAUSE_SECONDS
   const { low_at, exhausted_at } = user
   const from = { level: user.level, low_at, exhausted_at }
   const to = {

@@ -1,11 +1,11 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
-import pg from 'pg'
+import type pg from 'pg'
 import { adoptIfOneApi } from '../adopt/adopt-database.ts'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import { migrate, type Engine, type RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
-import { CONNECT_TIMEOUT_MS, connectionsOf, poolOf } from './postgres-pool.ts'
+import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -203,8 +203,13 @@ async function openPostgres(url: string, progress: Progress): Promise<Database> 
   })
   const write = postgresHandle(pool)
   const listeners: ((message: string) => void)[] = []
-  const announcements = await listen(url, (message) => {
+  const tell = (message: string): void => {
     for (const listener of listeners) listener(message)
+  }
+  const announcements = await listenTo(url, CHANNEL, {
+    silenceMs: SILENCE_MS,
+    onMessage: tell,
+    onGap: () => tell('everything'),
   })
   return {
     engine: 'postgres',
@@ -216,7 +221,7 @@ async function openPostgres(url: string, progress: Progress): Promise<Database> 
     async announce(message) {
       await sql`SELECT pg_notify(${CHANNEL}, ${message})`.execute(write)
       // This process hears itself at once and not only by way of the server.
-      for (const listener of listeners) listener(message)
+      tell(message)
     },
     onAnnouncement(listener) {
       listeners.push(listener)
@@ -224,50 +229,6 @@ async function openPostgres(url: string, progress: Progress): Promise<Database> 
     async close() {
       await announcements.close()
       await Promise.all([pool.end(), heavyPool.end(), ledgerPool.end()])
-    },
-  }
-}
-
-/** Milliseconds before a broken announcement connection is tried again. */
-const RELISTEN_DELAY_MS = 1000
-
-/**
- * Listens for announcements of other processes; a broken connection is opened again, and all caches
- * told.
- */
-async function listen(
-  url: string,
-  onMessage: (message: string) => void,
-): Promise<{ close: () => Promise<void> }> {
-  let closed = false
-  let client = await connect()
-  async function connect(): Promise<pg.Client> {
-    const next = new pg.Client({
-      connectionString: url,
-      keepAlive: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    })
-    next.on('notification', ({ payload }) => onMessage(payload ?? ''))
-    next.on('error', () => {
-      if (!closed) setTimeout(() => void reconnect(), RELISTEN_DELAY_MS).unref()
-    })
-    await next.connect()
-    await next.query(`LISTEN ${CHANNEL}`)
-    return next
-  }
-  async function reconnect(): Promise<void> {
-    if (closed) return
-    try {
-      client = await connect()
-      onMessage('everything')
-    } catch {
-      setTimeout(() => void reconnect(), RELISTEN_DELAY_MS).unref()
-    }
-  }
-  return {
-    async close() {
-      closed = true
-      await client.end()
     },
   }
 }

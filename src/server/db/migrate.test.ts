@@ -2,8 +2,8 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
-import { openDatabase } from './database.ts'
-import { migrations } from './migrate.ts'
+import { openBare, openDatabase } from './database.ts'
+import { migrate, migrations, type RunScript } from './migrate.ts'
 
 const WITH_ROWIDS = 15
 const OPEN_CALL = {
@@ -55,6 +55,24 @@ forEachDatabase('migrating', (open) => {
       migrations(location.engine).map(({ version }) => version),
     )
     for (const handle of handles) await handle.close()
+    await drop()
+  })
+
+  test('a first start that is broken off leaves nothing that looks like One API', async () => {
+    const { location, drop } = await empty()
+    const bare = await openBare(location)
+    let scripts = 0
+    const runOne: RunScript = async (script, trx) => {
+      if (scripts === 1) throw new Error('the process ends here')
+      scripts += 1
+      await bare.runScript(script, trx)
+    }
+    await expect(migrate(bare.db, bare.engine, runOne)).rejects.toThrow('ends here')
+    await bare.close()
+    const lines: string[] = []
+    const database = await openDatabase(location, (line) => lines.push(line))
+    expect(lines).toEqual([])
+    await database.close()
     await drop()
   })
 

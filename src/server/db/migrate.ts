@@ -32,7 +32,8 @@ export function migrations(engine: Engine): Migration[] {
 export type RunScript = (script: string, trx: Transaction<Schema>) => Promise<unknown>
 
 /**
- * Applies the scripts that a database does not have yet, each in a transaction of its own.
+ * Applies the scripts that a database does not have yet, each in a transaction of its own; to an
+ * empty one all in one, because with One API's tables and without ours it would be One API's.
  * Processes that start together wait for one another (PostgreSQL: advisory lock; SQLite: the write
  * lock), and look again once it is their turn. Throws, and changes nothing, where a later version
  * has been at work.
@@ -52,6 +53,10 @@ export async function migrate(
       `it was written by a newer Gatehouse (migration ${newest}): ` +
         'install that version, or restore the backup from before the update',
     )
+  }
+  if (applied.size === 0) {
+    await alone(db, engine, (trx) => migrateWithin(trx, engine, { runScript }))
+    return
   }
   for (const migration of known) {
     if (applied.has(migration.version)) continue

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 import type pg from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
-import { poolOf } from './postgres-pool.ts'
+import { listenTo, poolOf } from './postgres-pool.ts'
 
 /** A network between us and the server that can fail. */
 interface Link {
@@ -92,4 +92,58 @@ test.each(['cut', 'mute'] as const)(
 
 test('a fault of the query itself is none of the database', async () => {
   expect(isOutage(await failureOf(pool.query('SELECT no_such_column')))).toBe(false)
+})
+
+test('a server that only reads, as one that follows another does, is out of order', async () => {
+  await pool.query('SET default_transaction_read_only = on')
+  expect(isOutage(await failureOf(pool.query('CREATE TABLE more (id integer)')))).toBe(true)
+})
+
+describe('a connection that listens', () => {
+  /** How many connections there are beside the one that asks. */
+  const listening = async (): Promise<number> => {
+    const { rows } = await pool.query<{ count: number }>(
+      `SELECT count(*) FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND datname = current_database()`,
+    )
+    return rows[0]?.count ?? 0
+  }
+  const heard: string[] = []
+  let listener: { close(): Promise<void> }
+  beforeEach(async () => {
+    heard.length = 0
+    listener = await listenTo(link.url, 'news', {
+      silenceMs: 400,
+      onMessage: (message) => heard.push(message),
+      onGap: () => heard.push('a gap'),
+    })
+  })
+  afterEach(() => listener.close())
+
+  const gapsAre = (count: number) =>
+    vi.waitFor(() => expect(heard).toHaveLength(count), { timeout: 5000 })
+
+  test('is replaced by one when the server ends it, each time', async () => {
+    for (let round = 1; round <= 3; round += 1) {
+      await pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE pid <> pg_backend_pid() AND datname = current_database()`,
+      )
+      await gapsAre(round)
+      expect(await listening()).toBe(1)
+    }
+  })
+
+  test('is replaced when the network says nothing more', async () => {
+    link.mute()
+    await gapsAre(1)
+    await pool.query("SELECT pg_notify('news', 'hello')")
+    await vi.waitFor(() => expect(heard).toEqual(['a gap', 'hello']))
+  })
+
+  test('leaves nothing behind on a server that does not let it listen', async () => {
+    const unheard = { silenceMs: 400, onMessage: () => {}, onGap: () => {} }
+    await expect(listenTo(link.url, 'no name', unheard)).rejects.toThrow('syntax error')
+    await vi.waitFor(async () => expect(await listening()).toBe(1))
+  })
 })

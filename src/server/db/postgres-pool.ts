@@ -11,7 +11,7 @@ export interface PoolSettings extends pg.PoolConfig {
 }
 
 /** Longest that anybody waits for a connection. */
-export const CONNECT_TIMEOUT_MS = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 
 /** A connection to PostgreSQL that cannot be had. */
 export class NoConnection extends Error {}
@@ -69,3 +69,70 @@ export const connectionsOf = (pool: pg.Pool) => ({
   },
   end: () => pool.end(),
 })
+
+interface Listening {
+  /** The connection is asked twice in this time whether it lives, and must answer before the end. */
+  silenceMs: number
+  onMessage: (message: string) => void
+  /** Messages may have been missed: the connection broke, and is there again. */
+  onGap: () => void
+}
+
+/** Milliseconds before a broken connection is tried again. */
+const RELISTEN_DELAY_MS = 1000
+
+/** Listens on a connection of its own, which is replaced when it breaks. */
+export async function listenTo(
+  url: string,
+  channel: string,
+  { silenceMs, onMessage, onGap }: Listening,
+): Promise<{ close: () => Promise<void> }> {
+  let isClosed = false
+  async function connect(): Promise<pg.Client> {
+    const next = new pg.Client({
+      connectionString: url,
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: silenceMs / 2,
+    })
+    // A loss may be told more than once; the end is told once.
+    next.on('error', () => {})
+    next.on('notification', ({ payload }) => onMessage(payload ?? ''))
+    try {
+      await next.connect()
+      await next.query(`LISTEN ${channel}`)
+    } catch (error) {
+      // A server that lets us in and does not let us listen would keep it.
+      void next.end()
+      throw error
+    }
+    next.once('end', reconnectLater)
+    return next
+  }
+  function reconnectLater(): void {
+    if (!isClosed) setTimeout(() => void reconnect(), RELISTEN_DELAY_MS).unref()
+  }
+  async function reconnect(): Promise<void> {
+    if (isClosed) return
+    try {
+      client = await connect()
+    } catch {
+      reconnectLater()
+      return
+    }
+    if (isClosed) await client.end()
+    else onGap()
+  }
+  let client = await connect()
+  // A network that has gone away says nothing, and neither does a channel on which nothing happens.
+  const pulse = setInterval(() => {
+    client.query('SELECT 1').catch(() => void client.end())
+  }, silenceMs / 2).unref()
+  return {
+    async close() {
+      isClosed = true
+      clearInterval(pulse)
+      await client.end()
+    },
+  }
+}

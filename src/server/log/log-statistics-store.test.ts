@@ -143,21 +143,33 @@ forEachDatabase('logSums', (open) => {
     await expectRightSums()
   })
 
-  test('and when a call is booked into an hour that was over', async () => {
+  async function book(requestId: string, nowSeconds: number): Promise<void> {
     const account = await anAccount({ database }, { quota: 1000 })
-    const late = settlement(account, {
-      requestId: 'late',
-      nowSeconds: T + 3 * DAY,
+    const call = settlement(account, {
+      requestId,
+      nowSeconds,
       cost: 7,
       channelId: 1,
       tokenName: 'main',
       modelName: 'gpt-4o',
     })
     const ledger = createLedger(database)
-    await ledger.reserve(reservation(account, { requestId: 'late', amount: 7 }))
-    await ledger.settle(late)
-    calls.push(late)
+    await ledger.reserve(reservation(account, { requestId, amount: 7 }))
+    await ledger.settle(call)
+    calls.push(call)
+  }
+
+  test('and when a call is booked into an hour that was over', async () => {
+    await book('late', T + 3 * DAY)
     await mendSums({ database, trace: pino({ level: 'silent' }) }, -1)
+    await expectRightSums()
+  })
+
+  test('and when the clock was ahead for a while', async () => {
+    await addFinishedHours({ database, clock: clockAt(T + 9 * DAY) }, never)
+    await addFinishedHours({ database, clock: clockAt(T + 5 * DAY + HOUR) }, never)
+    await book('afterwards', T + 5 * DAY + 2 * HOUR)
+    await addFinishedHours({ database, clock: clockAt(T + 7 * DAY) }, never)
     await expectRightSums()
   })
 

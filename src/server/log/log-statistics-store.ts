@@ -1,5 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely'
 import { LogType } from '../../contract/log.ts'
+import { dayAtOrAfter, dayOf } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
 import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
@@ -7,7 +8,6 @@ import { narrowedToRequest } from './log-request-store.ts'
 import { sourceOfSums, splitHours, splitRange, type Edge, type Span } from './log-statistics.ts'
 import { filteredLogs, type LogFilterValues } from './log-store.ts'
 import { ownTokenName, sumsUntil, type SumsSubject } from './log-sums-store.ts'
-import { dayAtOrAfter, dayOf } from './log-sums.ts'
 
 export interface LogSums {
   /** Points. */

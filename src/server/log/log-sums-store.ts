@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
+import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import { moveSetting } from '../db/setting-store.ts'
-import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
 
 /**
  * Sums of the hourly sums, so that statistics over months read few rows. They are made apart from
@@ -149,6 +149,21 @@ export const movePlace = (db: Queries, from: SumsPlace, to: SumsPlace): Promise<
     from: from.until === 0 ? null : placeText(from),
     to: placeText(to),
   })
+
+/**
+ * Takes what the sums have from this day on out of them, to be added again. Null: they do not reach
+ * to where the caller has seen them. Call in a transaction.
+ */
+export async function goBackTo(
+  trx: Queries,
+  seen: SumsPlace,
+  day: number,
+): Promise<SumsPlace | null> {
+  const place = { until: day, parts: 0 }
+  if (!(await movePlace(trx, seen, place))) return null
+  await trx.deleteFrom('usage_sums').where('start', '>=', day).execute()
+  return place
+}
 
 async function addPart(
   db: Queries,

@@ -1,7 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import type { App } from '../app.ts'
-import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import { dayAtOrAfter, dayOf, hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import {
   addNextPart,
+  goBackTo,
   movePlace,
   nextUsedHour,
   rebuildDay,
@@ -24,15 +26,23 @@ export async function addFinishedHours(
   signal: AbortSignal,
 ): Promise<void> {
   const now = clock.nowSeconds()
-  const end = now - MARGIN_SECONDS - (now % SECONDS_PER_HOUR)
+  const end = hourOf(now) - MARGIN_SECONDS
   let place = await sumsPlace(database.read)
+  // They were made by a clock that was ahead, and would leave out the hours until then.
+  if (place.until > hourOf(now)) {
+    const ahead = place
+    const back = await database.write
+      .transaction()
+      .execute((trx) => goBackTo(trx, ahead, dayOf(end)))
+    place = back ?? (await sumsPlace(database.write))
+  }
   while (place.until < end && !signal.aborted) {
     const seen = place
     const next = await step(database, seen, end)
     place = next ?? (await sumsPlace(database.write))
     // Another process has it, and the note of how far it is can only be seen when it has ended.
     if (place.until === seen.until && place.parts === seen.parts) return
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    await setTimeout(PAUSE_MS)
   }
 }
 
@@ -63,7 +73,3 @@ export async function mendSums(
     await database.write.transaction().execute((trx) => rebuildDay(trx, day))
   }
 }
-
-export const dayOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_DAY)
-export const dayAtOrAfter = (seconds: number): number =>
-  dayOf(Math.max(0, seconds) + SECONDS_PER_DAY - 1)

@@ -5,10 +5,11 @@ import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
+import { isUniqueViolation } from '../db/sql-text.ts'
 import { creditUser, openToken } from '../ledger/balances.ts'
 import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
-import { newAffCode, newTokenKey, randomText } from '../secrets.ts'
+import { AFF_CODE_LENGTHS, newAffCode, newTokenKey, randomText } from '../secrets.ts'
 import { insertToken } from '../token/token-store.ts'
 import { findUserByInviteCode, insertUser } from './user-store.ts'
 
@@ -34,8 +35,6 @@ export interface UserToCreate {
   also?: ((trx: Queries, userId: number) => Promise<void>) | undefined
 }
 
-/** Invite codes are tried longer each time one is taken. */
-const AFF_CODE_LENGTHS = [4, 4, 6, 8, 12]
 const MADE_UP_TAIL_LENGTH = 6
 
 /**
@@ -71,7 +70,7 @@ function mayTryAgain(error: unknown, username: UserToCreate['username']): boolea
   if (error instanceof AppError) {
     return error.code === 'username_taken' && typeof username !== 'string'
   }
-  return error instanceof Error && error.message.includes('aff_code')
+  return isUniqueViolation(error, 'aff_code')
 }
 
 interface UserToInsert extends UserToCreate {

@@ -110,7 +110,10 @@ export interface NewUser {
   inviter_id?: number
 }
 
-/** Inserts a user without quota. Null when the name is taken. */
+/**
+ * Inserts a user without quota. Null when the name is taken, which on PostgreSQL ends the
+ * transaction: nothing but throwing is left.
+ */
 export async function insertUser(db: Queries, user: NewUser): Promise<number | null> {
   const id = user.id ?? (await takeId(db, 'users'))
   try {
