@@ -21,6 +21,7 @@ export const AUDIT_ACTIONS = [
   'option.update',
   'log.delete',
   'log.read_body',
+  'log.search_body',
   'log.export',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

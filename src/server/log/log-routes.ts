@@ -33,10 +33,24 @@ function listRoutes(app: App): Route[] {
     return searchedFrom === undefined ? { data } : { data, searched_from: searchedFrom }
   }
 
+  /** What a list holds tells what was said: whoever searches it is written down like a reader. */
+  async function noteSearch(author: AuditAuthor, filter: object): Promise<void> {
+    await recordAudit(database.write, author, {
+      nowSeconds: clock.nowSeconds(),
+      action: 'log.search_body',
+      target: { id: 0, name: '' },
+      before: null,
+      after: filter,
+    })
+  }
+
   return [
-    serve(logApi.list, async ({ actor, query: { p, before, ...filter } }) =>
-      answered(await pages.read({ caller: `all ${actor.id}`, filter, page: p, before })),
-    ),
+    serve(logApi.list, async (call) => {
+      const { p, before, ...filter } = call.query
+      if (filter.request !== '' || filter.response !== '') await noteSearch(call, filter)
+      const caller = `all ${call.actor.id}`
+      return answered(await pages.read({ caller, filter, page: p, before }))
+    }),
     serve(logApi.listSelf, async ({ actor, query: { p, before, ...query } }) => {
       const filter = { ...query, userId: actor.id }
       return answered(await pages.read({ caller: `own ${actor.id}`, filter, page: p, before }))

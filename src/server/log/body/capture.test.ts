@@ -212,6 +212,23 @@ forEachDatabase('capture', (open) => {
       expect(list.text).not.toContain('between us')
     })
 
+    test('an admin who searches what was said, and it is written down', async () => {
+      const searches = () =>
+        setup.database.read
+          .selectFrom('audit')
+          .select(['actor_id', 'new_values'])
+          .where('action', '=', 'log.search_body')
+          .execute()
+      await setup.call('GET', '/api/log/?model_name=any', { as: admin })
+      await setup.call('GET', '/api/log/self/?request=between', { as: owner })
+      expect(await searches()).toEqual([])
+      const found = await setup.call('GET', '/api/log/?request=between+us', { as: admin })
+      expect(found.data).toMatchObject([{ request_id: requestId }])
+      expect(await searches()).toEqual([
+        { actor_id: admin.id, new_values: expect.stringContaining('between us') },
+      ])
+    })
+
     test('its owner, without a trace; an admin, and it is written down', async () => {
       expect((await read(requestId, owner)).request).toContain('between us')
       expect(await audits()).toEqual([])
