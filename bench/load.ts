@@ -5,9 +5,8 @@
  *
  * Runs in a process of its own, so that it can be bound to a core, and prints a `LoadResult`.
  */
-import { spawn } from 'node:child_process'
 import { connect, requestBytes, type RawConnection } from './raw-http.ts'
-import { pinned } from './server-process.ts'
+import { childResult } from './server-process.ts'
 
 export type LoadOptions = {
   url: string
@@ -39,21 +38,7 @@ const FAILURE_CHARACTERS = 400
 
 /** Runs the load in a child process, on the given core if there is one. */
 export function runLoad(options: LoadOptions, core: number | null): Promise<LoadResult> {
-  const [command, args] = pinned(core, process.execPath, [
-    import.meta.filename,
-    JSON.stringify(options),
-  ])
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const parts: Buffer[] = []
-    child.stdout.on('data', (part: Buffer) => parts.push(part))
-    child.on('error', reject)
-    child.on('close', (code) => {
-      if (code !== 0) return reject(new Error(`the load generator ended with ${code}`))
-      // The child is this file; it prints what the type says.
-      resolve(JSON.parse(Buffer.concat(parts).toString()) as LoadResult)
-    })
-  })
+  return childResult(import.meta.filename, options, core)
 }
 
 /** Drives the load in this process. Calls under way at the end are waited for. */

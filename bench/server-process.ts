@@ -2,6 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { openSync, readFileSync, readdirSync } from 'node:fs'
 import net from 'node:net'
+import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type ServerProcess = {
@@ -48,6 +49,23 @@ export const canPin =
 export function pinned(core: number | null, command: string, args: string[]): [string, string[]] {
   if (core === null || !canPin) return [command, args]
   return ['taskset', ['-c', String(core), command, ...args]]
+}
+
+/** Runs a file on the given core if there is one; `T` is what it prints as JSON. */
+export function childResult<T>(file: string, options: object, core: number | null): Promise<T> {
+  const script = [file, JSON.stringify(options)]
+  const [command, args] = pinned(core, process.execPath, script)
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const parts: Buffer[] = []
+    child.stdout.on('data', (part: Buffer) => parts.push(part))
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code !== 0) return reject(new Error(`${basename(file)} ended with ${code}`))
+      // Files that run so print what their caller's type says.
+      resolve(JSON.parse(Buffer.concat(parts).toString()) as T)
+    })
+  })
 }
 
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {

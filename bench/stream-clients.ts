@@ -7,11 +7,10 @@
  * The upstream writes its sending time into every chunk (`stamp`); the monotonic clock is one for
  * all processes of a machine.
  */
-import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from './load.ts'
 import { connect, requestBytes } from './raw-http.ts'
-import { pinned } from './server-process.ts'
+import { childResult } from './server-process.ts'
 
 export type StreamOptions = {
   url: string
@@ -41,19 +40,7 @@ const FAILURE_CHARACTERS = 400
 
 /** Runs the clients in a child process on the given core. */
 export function runStreams(options: StreamOptions, core: number | null): Promise<StreamResult> {
-  const script = [import.meta.filename, JSON.stringify(options)]
-  const [command, args] = pinned(core, process.execPath, script)
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const parts: Buffer[] = []
-    child.stdout.on('data', (part: Buffer) => parts.push(part))
-    child.on('error', reject)
-    child.on('close', (code) => {
-      if (code !== 0) return reject(new Error(`the stream clients ended with ${code}`))
-      // The child is this file; it prints what the type says.
-      resolve(JSON.parse(Buffer.concat(parts).toString()) as StreamResult)
-    })
-  })
+  return childResult(import.meta.filename, options, core)
 }
 
 async function holdStreams(options: StreamOptions): Promise<StreamResult> {

@@ -12,10 +12,10 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser } from '../e2e/browser.ts'
+import { addressOf } from '../e2e/running-gatehouse.ts'
 import { ROOT_PAGES, VISITOR_PAGES, type PageAddress } from '../e2e/page-list.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const START_LIMIT_MS = 120_000
 /** Skeletons and charts have gone by then. */
 const SETTLE_MS = 400
 /** Small files, and letters still sharp. */
@@ -61,21 +61,7 @@ async function startDemo(password: string): Promise<{ url: string; server: Child
     },
     cwd: ROOT,
   })
-  const url = await new Promise<string>((found, fail) => {
-    let said = ''
-    const timer = setTimeout(() => fail(new Error(`no demo:\n${said}`)), START_LIMIT_MS)
-    const read = (chunk: Buffer): void => {
-      said += chunk.toString()
-      const address = /"address":"([^"]+)\/"/.exec(said)?.[1]
-      if (address === undefined) return
-      clearTimeout(timer)
-      found(address)
-    }
-    server.stdout.on('data', read)
-    server.stderr.on('data', read)
-    server.once('exit', () => fail(new Error(`the demo ended:\n${said}`)))
-  })
-  return { url, server }
+  return { url: await addressOf(server), server }
 }
 
 async function signIn(url: string, username: string, password: string): Promise<Visitor> {

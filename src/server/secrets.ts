@@ -16,12 +16,12 @@ export const newTokenKey = (): string => randomText(TOKEN_KEY_LENGTH)
 /** 32 hex digits: system access tokens and redemption codes. */
 export const newHexSecret = (): string => randomBytes(16).toString('hex')
 
-const AFF_CODE_LENGTH = 4
 /**
- * Invite code. The column is wider; four characters is what its users know, more when those run
- * out.
+ * How long an invite code is, tried in this order each time one is taken. The column is wider; four
+ * characters is what its users know.
  */
-export const newAffCode = (length = AFF_CODE_LENGTH): string => randomText(length)
+export const AFF_CODE_LENGTHS = [4, 4, 6, 8, 12]
+export const newAffCode = (length: number): string => randomText(length)
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 

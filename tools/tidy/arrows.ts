@@ -5,6 +5,11 @@ const SQL_PACKAGES = ['kysely', 'pg', 'better-sqlite3']
 const SQL_TEXT =
   /\b(SELECT\s[^]*\sFROM\s|INSERT\s+INTO\s|DELETE\s+FROM\s|UPDATE\s+\w+\s+SET\s|CREATE\s+(TABLE|INDEX)\s)/
 
+/** It knows every noun, so no noun may know it. */
+const RELAY = 'src/server/relay/'
+/** Puts the parts together. */
+const SERVER_TOP = 'src/server/server.ts'
+
 /** Folders of the console that any of its pages may use. */
 const CONSOLE_SHARED = ['app', 'ui']
 /** They know all pages, so no page may know them. */
@@ -34,6 +39,12 @@ function wrongArrow(file: SourceFile, to: Import): string | null {
     return 'the server never imports the console; what both need belongs in src/contract.'
   }
   if (from.startsWith('src/console/')) return wrongConsoleArrow(from, target)
+  if (from.startsWith('src/server/') && target.startsWith(RELAY)) {
+    const mayKnow = file.isTest || from.startsWith(RELAY) || from === SERVER_TOP
+    return mayKnow
+      ? null
+      : 'nothing but server.ts imports the relay; what both need lies beside it.'
+  }
   return null
 }
 

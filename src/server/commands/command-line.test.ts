@@ -1,61 +1,18 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import os from 'node:os'
 import path from 'node:path'
-import type { Readable } from 'node:stream'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { newFolder } from '../test/one-api-databases.ts'
+import { runProgram } from '../test/run-program.ts'
 import { packageVersion } from '../version.ts'
 
-const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
-
-interface Ended {
-  code: number | null
-  out: string
-  err: string
-}
-
-type Program = ChildProcessByStdio<null, Readable, Readable>
-
-const folders: string[] = []
-const programs: Program[] = []
-
-afterEach(() => {
-  for (const program of programs.splice(0)) program.kill('SIGKILL')
-  for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true })
-})
-
-function newFolder(): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-command-'))
-  folders.push(folder)
-  return folder
-}
-
-function start(
-  args: string[],
-  env: Record<string, string> = {},
-): { program: Program; ended: Promise<Ended> } {
-  const program = spawn(process.execPath, [PROGRAM, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    cwd: folders.at(-1) ?? os.tmpdir(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  programs.push(program)
-  let out = ''
-  let err = ''
-  program.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  program.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
-  const ended = new Promise<Ended>((resolve) => {
-    program.on('close', (code) => resolve({ code, out, err }))
-  })
-  return { program, ended }
-}
+/** Away from the settings of whoever works here. */
+const start = (args: string[], env: Record<string, string> = {}, cwd = newFolder()) =>
+  runProgram(args, env, cwd)
 
 /** Starts `serve` on a free port and answers its address. */
-async function serve(
-  env: Record<string, string>,
-): Promise<{ url: string; program: Program; ended: Promise<Ended> }> {
+async function serve(env: Record<string, string>) {
   const started = start(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env })
   const url = await new Promise<string>((resolve, reject) => {
     let seen = ''
@@ -314,7 +271,7 @@ test('what is wrong with the data folder and with .env is said in one line', asy
   expect(noSecret).toMatchObject({ code: 1 })
   expect(noSecret.err).toMatch(/^DATA_DIR: ENOENT.*session-secret'\n$/)
   fs.mkdirSync(path.join(folder, '.env'))
-  const noEnv = await start(['serve']).ended
+  const noEnv = await start(['serve'], {}, folder).ended
   expect(noEnv).toMatchObject({ code: 1 })
   expect(noEnv.err).toMatch(/^.*\.env cannot be read: EISDIR.*\n$/)
 })

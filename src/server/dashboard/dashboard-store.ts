@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
+import { dayOf } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
-import { SECONDS_PER_DAY } from '../ledger/operations.ts'
 import type { SumsSubject } from '../log/log-sums-store.ts'
 import type { Figures, HourRange } from './dashboard.ts'
 
@@ -191,7 +191,7 @@ export const ownDays = (db: Queries, userId: number, from: number): Promise<DayO
     .selectFrom('usage_daily')
     .select(['day', 'model_name', 'requests', 'quota', 'prompt_tokens', 'completion_tokens'])
     .where('user_id', '=', userId)
-    .where('day', '>=', from - (from % SECONDS_PER_DAY))
+    .where('day', '>=', dayOf(from))
     .orderBy('day')
     .orderBy('model_name')
     .execute()

@@ -1,9 +1,7 @@
 import { DASHBOARD_DAYS_MAX, type DashboardUnit } from '../../contract/dashboard.ts'
+import { hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 
 /** Ranges, buckets and rankings of a dashboard. Pure; seconds everywhere. */
-
-const HOUR = 3600
-const DAY = 86_400
 
 export interface Figures {
   requests: number
@@ -34,9 +32,11 @@ export interface HourRange {
 
 /** The whole hours of a range, or null when it is backwards or too long. */
 export function hourRange(start: number, end: number): HourRange | null {
-  const from = start - (start % HOUR)
-  const until = end + ((HOUR - (end % HOUR)) % HOUR)
-  return end > start && until - from <= DASHBOARD_DAYS_MAX * DAY ? { from, until } : null
+  const from = hourOf(start)
+  const until = end + ((SECONDS_PER_HOUR - (end % SECONDS_PER_HOUR)) % SECONDS_PER_HOUR)
+  return end > start && until - from <= DASHBOARD_DAYS_MAX * SECONDS_PER_DAY
+    ? { from, until }
+    : null
 }
 
 export const rangeBefore = ({ from, until }: HourRange): HourRange => ({
@@ -57,12 +57,12 @@ export interface Buckets {
 export function bucketOf(hour: number, { unit, offsetSeconds }: Buckets): number {
   if (unit === 'hour') return hour
   const local = hour + offsetSeconds
-  return local - (((local % DAY) + DAY) % DAY) - offsetSeconds
+  return local - (((local % SECONDS_PER_DAY) + SECONDS_PER_DAY) % SECONDS_PER_DAY) - offsetSeconds
 }
 
 /** All buckets of a range, also those in which nothing happened. */
 export function bucketStarts({ from, until }: HourRange, buckets: Buckets): number[] {
-  const step = buckets.unit === 'hour' ? HOUR : DAY
+  const step = buckets.unit === 'hour' ? SECONDS_PER_HOUR : SECONDS_PER_DAY
   const starts: number[] = []
   for (let at = bucketOf(from, buckets); at < until; at += step) starts.push(at)
   return starts

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import { SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import { hourOf } from '../clock.ts'
 import { addFailures } from './failure-store.ts'
 
 /**
@@ -53,7 +53,7 @@ export function createFailureCounts({
   return {
     add(call) {
       const now = clock.nowSeconds()
-      const hour = now - (now % SECONDS_PER_HOUR)
+      const hour = hourOf(now)
       const counted = waiting.size < WAITING_MAX ? call : { ...call, tokenName: '', modelName: '' }
       const key = JSON.stringify([hour, counted])
       const known = waiting.get(key)

@@ -1,8 +1,8 @@
 import type { DashboardDimension } from '../../contract/dashboard.ts'
+import { dayAtOrAfter, dayOf } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import { logsDeletedBefore } from '../log/cleanup/cleanup-store.ts'
 import { sumsUntil } from '../log/log-sums-store.ts'
-import { dayAtOrAfter, dayOf } from '../log/log-sums.ts'
 import {
   addFigures,
   bucketOf,
@@ -64,13 +64,13 @@ export async function overviewOf(db: Queries, wanted: WantedOverview) {
   }
   return {
     buckets: [...byBucket].map(([start, figures]) => ({ start, ...figures })),
-    totals: { ...together(hours), failures: count(failures) },
-    previous: { ...previous, failures: count(failuresBefore) },
+    totals: { ...together(hours), failures: sumOfFailures(failures) },
+    previous: { ...previous, failures: sumOfFailures(failuresBefore) },
     names,
   }
 }
 
-const count = (rows: readonly { failures: number }[]): number =>
+const sumOfFailures = (rows: readonly { failures: number }[]): number =>
   rows.reduce((sum, { failures }) => sum + failures, 0)
 
 function together(rows: readonly Figures[]): Figures {

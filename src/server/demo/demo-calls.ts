@@ -53,9 +53,9 @@ export function planCalls(times: readonly number[], setting: CallSetting): DemoC
   })
 }
 
-/** Draws until it finds somebody who could have called then. */
 const DRAWS_MAX = 50
 
+/** Draws until it finds somebody who could have called then. */
 function planCall(
   atSeconds: number,
   setting: CallSetting & { tokensOf: ReadonlyMap<DemoPerson, DemoToken[]> },

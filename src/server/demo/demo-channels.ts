@@ -1,5 +1,6 @@
 import { ChannelStatus } from '../../contract/channel.ts'
 import { channelType } from '../../contract/channel-types.ts'
+import { SECONDS_PER_DAY } from '../clock.ts'
 import { demoModels, namesOfFamilies, type ModelFamily } from './demo-models.ts'
 import { HEX_DIGITS, type Dice } from './dice.ts'
 
@@ -125,7 +126,6 @@ const sketches: readonly Sketch[] = [
 /** What the upstreams' last tests took, before this channel's own luck. */
 const RESPONSE_TIME_MS = 900
 const PRIORITY_OF_FIRST = 100
-const SECONDS_PER_DAY = 86_400
 
 export interface ChannelSetting {
   dice: Dice

@@ -1,4 +1,5 @@
 import { Role, ROOT_USERNAME, UserStatus } from '../../contract/user.ts'
+import { SECONDS_PER_DAY } from '../clock.ts'
 import { DIGITS, LETTERS_AND_DIGITS, type Dice } from './dice.ts'
 import { demoModels, type DemoModel } from './demo-models.ts'
 
@@ -76,8 +77,6 @@ const SIGN_INS: ReadonlyMap<string, number> = new Map([
   [ROOT_USERNAME, 2],
   [DEMO_USERNAME, 5],
 ])
-
-const SECONDS_PER_DAY = 86_400
 
 export interface PeopleSetting {
   dice: Dice

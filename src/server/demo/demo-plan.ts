@@ -1,3 +1,4 @@
+import { SECONDS_PER_DAY } from '../clock.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { planCalls, type DemoCall } from './demo-calls.ts'
 import { planChannels, type DemoChannel } from './demo-channels.ts'
@@ -59,8 +60,6 @@ export interface PlanSetting {
   upstreamUrl: string
   ratios: Ratios
 }
-
-const SECONDS_PER_DAY = 86_400
 
 /** Points that every newcomer of the demo gets. */
 export const NEWCOMER_POINTS = 1_000_000

@@ -1,3 +1,4 @@
+import { hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Dice } from './dice.ts'
 
 /**
@@ -7,8 +8,6 @@ import type { Dice } from './dice.ts'
 
 /** Where the demo's people live. */
 const UTC_OFFSET_SECONDS = 8 * 3600
-const SECONDS_PER_HOUR = 3600
-const SECONDS_PER_DAY = 86_400
 /** The first of January 1970 was a Thursday; 0 is Sunday. */
 const WEEKDAY_OF_DAY_0 = 4
 
@@ -61,7 +60,7 @@ function weightedHours(
   const span = endSeconds - startSeconds
   let [from, day, luck] = [startSeconds, -1, 1]
   while (from < endSeconds) {
-    const next = Math.min(endSeconds, from - (from % SECONDS_PER_HOUR) + SECONDS_PER_HOUR)
+    const next = Math.min(endSeconds, hourOf(from) + SECONDS_PER_HOUR)
     if (localDay(from) !== day) {
       day = localDay(from)
       luck = dice.spread(1, DAY_WIDTH)

@@ -1,4 +1,5 @@
 import { NEVER_EXPIRES, TOKEN_KEY_LENGTH, TokenStatus } from '../../contract/token.ts'
+import { SECONDS_PER_DAY } from '../clock.ts'
 import type { DemoPerson } from './demo-people.ts'
 import { LETTERS_AND_DIGITS, type Dice } from './dice.ts'
 
@@ -54,7 +55,6 @@ const FATES: readonly (readonly [fate: Fate, share: number])[] = [
   ['exhausted', 2],
 ]
 
-const SECONDS_PER_DAY = 86_400
 const SUBNETS = ['10.0.0.0/8', '192.168.0.0/16', '172.16.0.0/12,10.8.0.0/16']
 /** Points that a limited token has left, usually. */
 const LEFTOVER = 1_200_000

@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import { LogType } from '../../contract/log.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
+import { dayAtOrAfter, dayOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
-import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
 import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
 import { sumsUntil } from './log-sums-store.ts'
-import { dayAtOrAfter, dayOf } from './log-sums.ts'
 import {
   filteredLogs,
   logPage,

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
+import { dayAtOrAfter, SECONDS_PER_DAY } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
-import { SECONDS_PER_DAY } from '../ledger/operations.ts'
 import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
 import { sumsUntil } from './log-sums-store.ts'
-import { dayAtOrAfter } from './log-sums.ts'
 
 /**
  * Finds a far place in the list of all rows without walking there. The sums of each hour know how

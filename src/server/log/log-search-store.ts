@@ -40,8 +40,8 @@ export async function searchLogs(
     ofRequest === null ? [] : read(ofRequest),
   ])
   // Whoever pastes the name of a request wants no content, and looking for one takes long.
-  const isOver = userId !== null || named.length > 0
-  const contents = isOver ? [] : await byContent(db, clock, { keyword, countMax })
+  const wantsContents = userId === null && named.length === 0
+  const contents = wantsContents ? await byContent(db, clock, { keyword, countMax }) : []
   const byId = new Map([...ofType, ...named, ...contents].map((row) => [row.id, row]))
   return [...byId.values()]
     .toSorted((one, other) => other.created_at - one.created_at || other.id - one.id)

@@ -1,4 +1,4 @@
-import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../ledger/operations.ts'
+import { dayAtOrAfter, dayOf, hourOf, SECONDS_PER_HOUR } from '../clock.ts'
 import type { LogFilterValues } from './log-store.ts'
 
 /**
@@ -37,7 +37,6 @@ export function splitRange(start: number, end: number): SplitRange {
   return { hours: { from, until }, edges }
 }
 
-const hourOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_HOUR)
 const hourAtOrAfter = (seconds: number): number => hourOf(seconds + SECONDS_PER_HOUR - 1)
 
 /** First second, and first second after the last; null: open. */
@@ -62,9 +61,6 @@ export function splitHours(
   if (until === null || until > last) hours.push({ from: last, until })
   return { days: { from: first, until: last }, hours }
 }
-
-const dayOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_DAY)
-const dayAtOrAfter = (seconds: number): number => dayOf(seconds + SECONDS_PER_DAY - 1)
 
 /**
  * Which of the kept sums know what a filter asks for. A channel together with a user or token is in

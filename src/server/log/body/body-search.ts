@@ -1,6 +1,6 @@
 import { PAGE_SIZE } from '../../../contract/paging.ts'
 import type { App } from '../../app.ts'
-import { SECONDS_PER_DAY } from '../../ledger/operations.ts'
+import { SECONDS_PER_DAY } from '../../clock.ts'
 import type { LogRows } from '../log-paging.ts'
 import {
   filteredLogs,

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
+import { SECONDS_PER_DAY } from '../../clock.ts'
 import { findBodies } from '../body/body-store.ts'
 import { searchBodies } from '../body/body-search.ts'
 import { unpackedBody } from '../body/capture.ts'
@@ -36,9 +37,8 @@ const ROWS_PER_PIECE = 400
 const ROWS_WHILE_BUSY = 64
 /** With what was captured a row can be a thousand times as large. */
 const ROWS_WITH_BODIES = 50
-/** Times before and after this, in seconds around now, are taken for mistakes. */
-const YEARS_BACK_SECONDS = 20 * 365 * 86_400
-const DAY_SECONDS = 86_400
+/** Times longer ago, or more than a day ahead, are taken for mistakes. */
+const YEARS_BACK_SECONDS = 20 * 365 * SECONDS_PER_DAY
 
 /**
  * Throws what is wrong with the request, and what is wrong with the database for the first piece:
@@ -72,7 +72,7 @@ async function offsetsOf(
   }
   const offsets = zoneOffsets(zone === '' ? 'UTC' : zone, {
     from: Math.max(range.from, now - YEARS_BACK_SECONDS),
-    until: Math.min(range.until, now + DAY_SECONDS),
+    until: Math.min(range.until, now + SECONDS_PER_DAY),
   })
   if (offsets === null) throw new AppError('log_time_zone_unknown', { zone })
   return offsets

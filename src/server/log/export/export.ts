@@ -1,4 +1,5 @@
 import { BYTE_ORDER_MARK, csvCell, LOG_FILE_COLUMNS } from '../../../contract/log-file.ts'
+import { SECONDS_PER_DAY } from '../../clock.ts'
 import { zoneClock } from '../../time-zone.ts'
 
 /** How exported rows are written. Pure. */
@@ -71,7 +72,7 @@ export interface ZoneOffset {
 }
 
 const MS = 1000
-const STEP_SECONDS = 30 * 86_400
+const STEP_SECONDS = 30 * SECONDS_PER_DAY
 const MINUTE_SECONDS = 60
 
 /**
