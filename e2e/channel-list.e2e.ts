@@ -374,8 +374,20 @@ test('a dry run tells where a call would go, and a request id where one went', a
 test('a list that cannot be read says so, and is read again', async () => {
   await page.route('**/api/channel/?p=0', (route) => route.abort(), { times: 1 })
   await page.goto(`${visit.gatehouse.url}/channel`)
+  await page.getByText('渠道加载失败').waitFor()
+  // Nothing is known of the channels.
+  expect(await page.getByText('已加载 0 个').count()).toBe(0)
   await page.getByRole('button', { name: /重试/ }).click()
   await expect.poll(() => row('很多').count()).toBe(1)
   // The browser itself says of the call that it failed.
   problems.splice(0)
+})
+
+test('a phone sorts without heads of columns', async () => {
+  const phone = await visit.open('/channel', visit.root, { width: 390 })
+  const blocks = phone.page.getByRole('list', { name: '渠道' }).getByRole('listitem')
+  await phone.page.getByLabel('排序方式').selectOption({ label: '按「ID」排序 ↓' })
+  await expect.poll(() => phone.page.url()).toContain('sort=-id')
+  await expect.poll(() => blocks.first().innerText()).toContain('可靠')
+  await phone.context.close()
 })

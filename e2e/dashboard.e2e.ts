@@ -40,7 +40,11 @@ async function open(path: string, as: Person = visit.root): Promise<void> {
   page = opened.page
 }
 
-const totals = (label: string) => page.locator('div').filter({ hasText: new RegExp(`^${label}`) })
+const figure = (label: string) =>
+  page
+    .locator('span')
+    .filter({ hasText: new RegExp(`^${label}`) })
+    .first()
 const cells = async (row: string): Promise<string[]> =>
   page.getByRole('row', { name: row }).getByRole('cell').allTextContents()
 
@@ -48,9 +52,7 @@ test('the menu leads to it, and it tells what was used', async () => {
   await open('/log')
   await page.getByRole('link', { name: '概览' }).first().click()
   await page.getByRole('heading', { name: '概览' }).waitFor()
-  await expect
-    .poll(() => totals('请求数').last().textContent())
-    .toContain(String(MODELS.length * CALLS))
+  await expect.poll(() => figure('请求数').textContent()).toContain(String(MODELS.length * CALLS))
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
   await expect.poll(async () => (await cells('gpt-4o-mini')).slice(2)).toEqual(['3', '33', '21'])
 })

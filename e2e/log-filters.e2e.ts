@@ -109,3 +109,21 @@ test('a deletion needs a time, and says when it does not come through', async ()
   await page.getByRole('button', { name: '删除日志' }).click()
   await expectSeen(page.getByText('删除失败，请稍后再试'))
 })
+
+test('a page left open ends an hour from when it is filtered, and knows which day it is', async () => {
+  const opened = await visit.open('/about', visit.root)
+  const { clock } = opened.page
+  // Within the last hour before midnight an hour from now is tomorrow.
+  await clock.install({ time: new Date('2030-05-05T20:30:00') })
+  await opened.page.goto(`${visit.gatehouse.url}/log`)
+  await loadedRows(opened.page).first().waitFor()
+  await clock.fastForward('03:00:00')
+  await opened.page.getByRole('button', { name: '今天' }).click()
+  await expect
+    .poll(() => opened.page.getByLabel('结束时间', { exact: true }).inputValue())
+    .toMatch(/^2030-05-06 00:3/)
+  const isPressed = () =>
+    opened.page.getByRole('button', { name: '今天' }).getAttribute('aria-pressed')
+  await expect.poll(isPressed).toBe('true')
+  await opened.context.close()
+})

@@ -48,7 +48,8 @@ export async function startGatehouse(
   }
 }
 
-function addressOf(server: ChildProcess): Promise<string> {
+/** What a server that logs as JSON says it listens on. */
+export function addressOf(server: ChildProcess): Promise<string> {
   return new Promise((found, fail) => {
     let said = ''
     const timer = setTimeout(() => fail(new Error(`it does not listen:\n${said}`)), START_LIMIT_MS)

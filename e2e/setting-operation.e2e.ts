@@ -295,6 +295,19 @@ describe('ratios', () => {
     await settings.save('倍率')
     expect(JSON.parse(await option('GroupRatio'))).toMatchObject({ team: 0.75 })
   })
+
+  test('what is open to tokens is named beside, and what is wrong with it is said', async () => {
+    const area = group('倍率').getByRole('textbox', { name: '令牌可选的分组', exact: true })
+    await area.fill('{"team": 1}')
+    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await group('倍率')
+      .getByText('需要分组名称到说明的 JSON 对象，例如 {"vip": "优先渠道"}')
+      .first()
+      .waitFor()
+    await area.fill('{"team": "同事"}')
+    await settings.save('倍率')
+    expect(await option('UserUsableGroups')).toBe('{"team": "同事"}')
+  })
 })
 
 test('English, where it is chosen', async () => {

@@ -180,6 +180,45 @@ test('a page on its way holds its place with a word', async () => {
   await context.close()
 })
 
+describe('a page whose files do not come', () => {
+  test('says so, and is loaded with them the next time', async () => {
+    const { page, context } = await visit.open('/token', user)
+    await settled(page)
+    const menu = page.getByRole('navigation', { name: '主菜单' })
+    const failed = page.getByRole('heading', { name: '页面无法显示' })
+    await page.route('**/assets/*.css', (route) => route.abort())
+    await menu.getByRole('link', { name: '日志' }).click()
+    await failed.waitFor()
+    await expectSeen(page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面'))
+    await page.unroute('**/assets/*.css')
+    await menu.getByRole('link', { name: '令牌' }).click()
+    await menu.getByRole('link', { name: '日志' }).click()
+    await page.getByRole('heading', { name: '使用日志' }).waitFor()
+    const sheets = () => page.evaluate(() => [...document.styleSheets].map(({ href }) => href))
+    expect((await sheets()).filter((href) => href?.includes('/log-page-'))).toHaveLength(1)
+    await page.route('**/assets/*.css', (route) => route.abort())
+    await menu.getByRole('link', { name: '设置' }).click()
+    await failed.waitFor()
+    await page.unroute('**/assets/*.css')
+    await page.getByRole('button', { name: '重试' }).click()
+    await expectSeen(page.getByRole('heading', { name: '设置', exact: true }))
+    await context.close()
+  })
+
+  test('a palette is asked for again', async () => {
+    const { page, context } = await visit.open('/token', user)
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
+    await settled(page)
+    await page.route('**/assets/palette-*.css', (route) => route.abort())
+    await page.keyboard.press('Control+K')
+    await expectSeen(page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面'))
+    await page.unroute('**/assets/palette-*.css')
+    await page.keyboard.press('Control+K')
+    await expectSeen(page.getByPlaceholder('搜索或跳转'))
+    await context.close()
+  })
+})
+
 describe('toasts', () => {
   test.each([
     [390, 'top-center'],

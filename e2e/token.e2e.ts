@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { violations } from './axe.ts'
 import {
   clipboard,
   columnHeads,
@@ -228,6 +229,127 @@ describe('an edit', () => {
     await answer.getByRole('link', { name: '返回列表' }).click()
     await expectSeen(row('renamed'))
   })
+})
+
+describe('a group', () => {
+  const groups = () => page.getByLabel('令牌分组')
+  const options = () => groups().locator('option').allInnerTexts()
+
+  test('is asked for only where another than the own one is open', async () => {
+    await goTo('/token/add')
+    await expect.poll(() => page.getByLabel('额度', { exact: true }).inputValue()).toBe('500000')
+    await settled(page)
+    expect(await groups().count()).toBe(0)
+    await visit.setOption('GroupRatio', '{"default":1,"vip":0.8,"svip":1}')
+    await visit.setOption('UserUsableGroups', '{"vip":"优先渠道"}')
+    await page.reload()
+    await expect.poll(options).toEqual(['与账户相同：default · 1×', 'vip · 0.8×'])
+  })
+
+  test('is chosen with its ratio and description, and offers its own models', async () => {
+    const channel = { type: 1, name: 'of vips', key: 'sk-x', models: 'vip-model', group: 'vip' }
+    await visit.ask(visit.root, 'POST /api/channel/', channel)
+    await page.getByLabel('名称 *').fill('grouped')
+    await groups().selectOption('vip')
+    await expectSeen(page.getByText('优先渠道'))
+    await page.getByLabel('模型', { exact: true }).click()
+    await expectSeen(page.getByRole('option', { name: 'vip-model' }))
+    await page.keyboard.press('Escape')
+    await submit('创建')
+    await row('grouped').waitFor()
+    const { id } = (await tokenOf('grouped')) ?? {}
+    expect(await visit.ask(amy, `GET /api/token/${id}`)).toMatchObject({ group: 'vip' })
+  })
+
+  test('that is open no more is named, and another can be chosen', async () => {
+    await visit.setOption('UserUsableGroups', '{}')
+    await row('grouped').getByRole('link', { name: '编辑' }).click()
+    await expect.poll(options).toEqual(['与账户相同：default · 1×', 'vip（已不可用）'])
+    await expectSeen(page.getByText('使用此令牌的调用会被拒绝，请另选分组'))
+    await groups().selectOption('')
+    await submit('保存')
+    await row('grouped').waitFor()
+    const { id } = (await tokenOf('grouped')) ?? {}
+    expect(await visit.ask(amy, `GET /api/token/${id}`)).toMatchObject({ group: '' })
+    await visit.ask(amy, `DELETE /api/token/${id}`)
+  })
+})
+
+describe('a list of two pages', () => {
+  let bob: Person
+  beforeAll(async () => {
+    bob = await visit.person('bob')
+    for (let i = 0; i < 10; i += 1) await visit.ask(bob, 'POST /api/token/', { name: `nr ${i}` })
+  })
+
+  test('a form leads back to the page it was opened on', async () => {
+    const opened = await visit.open('/token?page=2&sort=name', bob)
+    for (const name of ['取消', '保存']) {
+      await opened.page.getByRole('link', { name: '编辑', exact: true }).click()
+      await opened.page.getByLabel('子网').fill('10.0.0.0/8')
+      await opened.page.getByRole('button', { name, exact: true }).click()
+      await expectAt(opened.page, '**/token?page=2&sort=name')
+    }
+    await opened.context.close()
+  })
+
+  test('a page too far is the last one; without its last row the one before', async () => {
+    const opened = await visit.open('/topup', bob)
+    const { page: theirs } = opened
+    await theirs.goto(`${visit.gatehouse.url}/token?page=9`)
+    await expectAt(theirs, '**/token?page=2')
+    await theirs.getByRole('button', { name: '删除', exact: true }).focus()
+    await theirs.keyboard.press('Enter')
+    await theirs.getByRole('button', { name: '删除令牌' }).waitFor()
+    await theirs.keyboard.press('Enter')
+    await expectAt(theirs, '**/token')
+    await expect.poll(() => loadedRows(theirs).count()).toBe(10)
+    await theirs.goBack()
+    await expectAt(theirs, '**/topup')
+    await opened.context.close()
+  })
+
+  test('after a deletion the keyboard goes on at the next row', async () => {
+    const opened = await visit.open('/token', bob)
+    const { page: theirs } = opened
+    await theirs.getByRole('button', { name: '删除', exact: true }).nth(2).focus()
+    const next = await loadedRows(theirs).nth(3).locator('td').first().innerText()
+    await theirs.keyboard.press('Enter')
+    await theirs.getByRole('button', { name: '删除令牌' }).waitFor()
+    await theirs.keyboard.press('Enter')
+    const focused = theirs.locator('tr:focus')
+    await expect.poll(() => focused.locator('td').first().innerText()).toBe(next)
+    await opened.context.close()
+  })
+})
+
+test('a word of an input method is searched for when it is whole', async () => {
+  const opened = await visit.open('/token', amy)
+  const { page: theirs } = opened
+  const box = theirs.getByRole('searchbox')
+  await box.focus()
+  const keys = await opened.context.newCDPSession(theirs)
+  await keys.send('Input.imeSetComposition', { text: "ce'shi", selectionStart: 6, selectionEnd: 6 })
+  // Of the input method: closes its list of words.
+  await box.dispatchEvent('keydown', { key: 'Escape', isComposing: true })
+  await box.dispatchEvent('keydown', { key: 'Enter', isComposing: true })
+  await theirs.waitForTimeout(500)
+  await expect.poll(() => box.inputValue()).toBe("ce'shi")
+  expect(theirs.url()).not.toContain('keyword')
+  await keys.send('Input.insertText', { text: '测试' })
+  await theirs.waitForURL((url) => url.searchParams.get('keyword') === '测试')
+  await opened.context.close()
+})
+
+test('the list of offered models breaks no rule of access', async () => {
+  const opened = await visit.open('/token/add', amy)
+  const channel = { type: 1, name: 'of all', key: 'sk-x', models: 'gpt-4o,o3,o4-mini' }
+  await visit.ask(visit.root, 'POST /api/channel/', channel)
+  await opened.page.reload()
+  await opened.page.getByLabel('模型', { exact: true }).click()
+  await opened.page.getByRole('option', { name: 'o4-mini' }).waitFor()
+  expect(await violations(opened.page)).toEqual([])
+  await opened.context.close()
 })
 
 test('nothing is hidden at 1024 px', async () => {

@@ -87,6 +87,14 @@ describe('the list of users', () => {
     await opened.context.close()
   })
 
+  test.each(['zh', 'en'] as const)('cuts no quota at 1280 px in %s', async (language) => {
+    const opened = await visit.open('/user', visit.root, { width: 1280, language })
+    const cell = opened.page.getByRole('cell', { name: '$1000000000.00' })
+    await cell.waitFor()
+    expect(await cell.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+    await opened.context.close()
+  })
+
   test('cuts no usual address, and a phone shows what the columns show', async () => {
     const email = 'somebody@company.com'
     const opened = await visit.open('/about', visit.root)

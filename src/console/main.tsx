@@ -9,11 +9,13 @@ import { createRoot } from 'react-dom/client'
 import { startI18n } from './app/i18n.ts'
 import { PagesContext } from './app/routing/pages.ts'
 import { createConsoleRouter } from './app/routing/router.tsx'
+import { watchFiles } from './app/routing/missing-files.ts'
 import { cssVariables, theme } from './app/shell/theme.ts'
 import { styleNonce } from './app/shell/style-nonce.ts'
 import { loadStatus } from './app/status.ts'
 import { pages } from './routes.tsx'
 
+watchFiles()
 await startI18n()
 void loadStatus()
 

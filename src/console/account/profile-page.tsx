@@ -11,6 +11,7 @@ import type { Self } from '../../contract/user-api.ts'
 import { groupNames } from '../../contract/user.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { submitOf } from '../app/form/form-save.ts'
 import { LeaveQuestion } from '../app/form/leave-question.tsx'
 import { selfQuery } from '../app/self.ts'
 import { sessionUser, setSessionUser } from '../app/session.ts'
@@ -141,15 +142,12 @@ function ProfileFields({ self }: { self: Self }) {
     },
   })
   const wantsPassword = mustChange || form.values.password !== ''
-  const submit = form.onSubmit(
-    async (values) => {
-      const isSaved = await save(values)
-      if (!isSaved) return
-      form.setInitialValues({ ...values, ...noSecrets })
-      form.setValues(afterSaving(values, form.getValues()))
-    },
-    (errors) => toast.warning(Object.values(errors)[0]),
-  )
+  const submit = submitOf(form, async (values) => {
+    const isSaved = await save(values)
+    if (!isSaved) return
+    form.setInitialValues({ ...values, ...noSecrets })
+    form.setValues(afterSaving(values, form.getValues()))
+  })
   const changes = [
     ...(form.isDirty('username') ? [{ label: t('用户名') }] : []),
     ...(form.isDirty('display_name') ? [{ label: t('显示名称') }] : []),

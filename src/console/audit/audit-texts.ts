@@ -23,6 +23,7 @@ const actionNames: Record<AuditAction, string> = {
   'log.delete': mark('删除日志'),
   'log.export': mark('导出日志'),
   'log.read_body': mark('查看请求与响应'),
+  'log.search_body': mark('搜索请求与响应'),
 }
 
 /** Kinds of target, for the filter. */

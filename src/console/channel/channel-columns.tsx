@@ -158,7 +158,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       head: 'ID',
       cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
       sortBy: (channel) => channel.id,
-      width: 54,
+      width: 60,
     },
     {
       id: 'name',
@@ -169,7 +169,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
         </span>
       ),
       sortBy: (channel) => channel.name,
-      width: 112,
+      width: 106,
       growth: 3,
     },
     {

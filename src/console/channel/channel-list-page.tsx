@@ -5,10 +5,12 @@ import { ChannelStatus } from '../../contract/channel.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call, callWhole } from '../app/call.ts'
+import { EditLink } from '../app/form/list-place.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
+import { SortSelect } from '../app/list/sort-select.tsx'
 import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { readStored, writeStored } from '../app/stored.ts'
 import { nowSeconds } from '../app/time.ts'
@@ -22,6 +24,7 @@ import { Empty } from '../ui/states.tsx'
 import { BulkActions } from './channel-bulk.tsx'
 import { channelBlock, channelColumns, type ChannelTexts, testModelOf } from './channel-columns.tsx'
 import { RoutePanel } from './route/route-panel.tsx'
+import { useChannelSelection } from './select/channel-selection.tsx'
 
 const HINT = 'prompt-channel-test'
 
@@ -66,7 +69,13 @@ function useChannelTexts({ update }: PagedList<Channel>): ChannelTexts {
   )
 }
 
-function RowActions({ channel, list }: { channel: Channel; list: PagedList<Channel> }) {
+interface RowActionsProps {
+  channel: Channel
+  list: PagedList<Channel>
+  onRemoved: (id: number) => void
+}
+
+function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   const { t } = useTranslation()
   const { id, name } = channel
   const isEnabled = channel.status === ChannelStatus.enabled
@@ -102,15 +111,14 @@ function RowActions({ channel, list }: { channel: Channel; list: PagedList<Chann
   async function remove() {
     await call('DELETE /api/channel/:id', { params: { id } })
     list.remove(id)
+    onRemoved(id)
     toast.success(t('操作成功完成！'))
   }
   return (
     <>
       <Action label={t('测试')} onClick={test} />
       <ToggleAction isOn={isEnabled} onClick={toggle} />
-      <LinkButton size="xs" variant="default" to={paths.channelEdit(id)}>
-        {t('编辑')}
-      </LinkButton>
+      <EditLink to={paths.channelEdit(id)} />
       <ConfirmAction
         label={t('删除')}
         question={t('删除渠道「{{name}}」？它的密钥会一并删除，无法恢复', { name })}
@@ -168,9 +176,13 @@ export function ChannelListPage() {
   const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
   const texts = useChannelTexts(list)
   const columns = useMemo(() => channelColumns(texts), [texts])
-  const rowActions = (channel: Channel) => <RowActions channel={channel} list={list} />
+  const { selection, forget, dialog } = useChannelSelection(list)
+  const rowActions = (channel: Channel) => (
+    <RowActions channel={channel} list={list} onRemoved={(id) => forget([id])} />
+  )
   const [isRouteOpen, setIsRouteOpen] = useState(false)
   const knowsRoutes = useHasFeature()('channel-routes')
+  const isKnown = !list.isLoading && (list.error === null || list.rows.length > 0)
   const add = <LinkButton to={paths.channelAdd}>{t('添加渠道')}</LinkButton>
   const actions = (
     <>
@@ -181,11 +193,13 @@ export function ChannelListPage() {
     </>
   )
   return (
-    <Page title={t('渠道')} facts={list.isLoading ? '' : facts(list, t)} actions={actions}>
+    <Page title={t('渠道')} facts={isKnown ? facts(list, t) : ''} actions={actions}>
       <TestHint />
+      {dialog}
       {isRouteOpen && <RoutePanel onClose={() => setIsRouteOpen(false)} />}
       <FilterBar>
         <SearchField box={box} placeholder={t('搜索渠道的 ID、名称和密钥')} />
+        <SortSelect columns={columns} state={state} />
       </FilterBar>
       <DataTable
         label={t('渠道')}
@@ -195,7 +209,8 @@ export function ChannelListPage() {
         pageSize={PAGE_SIZE}
         actionsWidth={240}
         rowActions={rowActions}
-        footer={<BulkActions list={list} />}
+        selection={selection}
+        footer={<BulkActions list={list} isSelecting={(selection?.count ?? 0) > 0} />}
         empty={
           state.keyword === '' ? (
             <Empty sentence={t('还没有渠道。渠道是到上游模型服务的连接')} action={add} />

@@ -1,6 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { TFunction } from 'i18next'
-import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Overview } from '../../contract/dashboard-api.ts'
 import type { DashboardDimension } from '../../contract/dashboard.ts'
@@ -13,6 +12,7 @@ import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { nowSeconds } from '../app/time.ts'
 import { paths } from '../paths.ts'
 import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
+import { Figures } from '../ui/figures/figures.tsx'
 import { Page, Panel } from '../ui/page.tsx'
 import { Empty, LoadError, Skeleton } from '../ui/states.tsx'
 import {
@@ -93,18 +93,6 @@ function RangeButtons({
   )
 }
 
-function Figure({ label, value, note }: { label: string; value: ReactNode; note?: string }) {
-  return (
-    <div className={styles['figure']}>
-      <span className={styles['figureLabel']}>{label}</span>
-      <span className={styles['figureValue']}>
-        {value}
-        {note !== undefined && note !== '' && <small>{note}</small>}
-      </span>
-    </div>
-  )
-}
-
 function growthText(now: number, before: number, t: TFunction): string {
   const percent = growth(now, before)
   if (percent === null) return ''
@@ -116,13 +104,8 @@ function Totals({ overview }: { overview: Overview | undefined }) {
   const quotaText = useQuotaText()
   const labels = [t('消耗额度'), t('请求数'), t('提示 tokens'), t('补全 tokens')]
   if (overview === undefined) {
-    return (
-      <div className={styles['figures']} aria-busy="true">
-        {labels.map((label) => (
-          <Figure key={label} label={label} value={<Skeleton width={96} />} />
-        ))}
-      </div>
-    )
+    const value = <Skeleton width={96} />
+    return <Figures isBusy figures={labels.map((label) => ({ label, value }))} />
   }
   const { totals, previous } = overview
   const share = failureShare(totals)
@@ -135,24 +118,26 @@ function Totals({ overview }: { overview: Overview | undefined }) {
         })
   const [quota = '', requests = '', prompt = '', completion = ''] = labels
   return (
-    <div className={styles['figures']}>
-      <Figure
-        label={quota}
-        value={quotaText(totals.quota)}
-        note={growthText(totals.quota, previous.quota, t)}
-      />
-      <Figure label={requests} value={totals.requests.toLocaleString('en-US')} note={failed} />
-      <Figure
-        label={prompt}
-        value={totals.prompt_tokens.toLocaleString('en-US')}
-        note={growthText(totals.prompt_tokens, previous.prompt_tokens, t)}
-      />
-      <Figure
-        label={completion}
-        value={totals.completion_tokens.toLocaleString('en-US')}
-        note={growthText(totals.completion_tokens, previous.completion_tokens, t)}
-      />
-    </div>
+    <Figures
+      figures={[
+        {
+          label: quota,
+          value: quotaText(totals.quota),
+          note: growthText(totals.quota, previous.quota, t),
+        },
+        { label: requests, value: totals.requests.toLocaleString('en-US'), note: failed },
+        {
+          label: prompt,
+          value: totals.prompt_tokens.toLocaleString('en-US'),
+          note: growthText(totals.prompt_tokens, previous.prompt_tokens, t),
+        },
+        {
+          label: completion,
+          value: totals.completion_tokens.toLocaleString('en-US'),
+          note: growthText(totals.completion_tokens, previous.completion_tokens, t),
+        },
+      ]}
+    />
   )
 }
 

@@ -47,18 +47,14 @@ function RangeButtons({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const { start, end } = list.filters
   const startOf = (daysBefore: number | null) =>
-    daysBefore === null ? '' : String(dayStart(list.endSeconds, daysBefore))
+    daysBefore === null ? '' : String(dayStart(nowSeconds(), daysBefore))
   return (
     <ChoiceButtons
       label={t('时间范围')}
       choices={ranges.map(({ label, daysBefore }) => ({
         label: t(label),
         isChosen: end === '' && start === startOf(daysBefore),
-        onChoose: () =>
-          list.setFilters({
-            start: daysBefore === null ? '' : String(dayStart(nowSeconds(), daysBefore)),
-            end: '',
-          }),
+        onChoose: () => list.setFilters({ start: startOf(daysBefore), end: '' }),
       }))}
     />
   )

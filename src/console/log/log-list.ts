@@ -45,6 +45,7 @@ export interface LogList {
 }
 
 const AHEAD_SECONDS = 3600
+const endOfNow = () => nowSeconds() + AHEAD_SECONDS
 const noRows: LogRow[] = []
 
 /** Turns pages: forward from the last row in view, back by the browser's own history. */
@@ -78,14 +79,26 @@ function usePageTurns(page: number, last: Log | undefined) {
   }
 }
 
+/** An hour from when the list was asked for something else, or for the newest rows. */
+function useEndSeconds(filters: string) {
+  const [endSeconds, setEndSeconds] = useState(endOfNow)
+  const [seen, setSeen] = useState(filters)
+  const readAgain = () => setEndSeconds(endOfNow())
+  if (filters !== seen) {
+    setSeen(filters)
+    readAgain()
+  }
+  return { endSeconds, readAgain }
+}
+
 export function useLogList(): LogList {
   const user = useSessionUser()
   const admin = user !== null && isAdmin(user.role)
   const state = useListState()
   const client = useQueryClient()
-  const [endSeconds, setEndSeconds] = useState(() => nowSeconds() + AHEAD_SECONDS)
   const before = state.get('before')
   const filters = filtersOf(state.get)
+  const { endSeconds, readAgain } = useEndSeconds(JSON.stringify(filters))
 
   const paging = { p: state.page, before }
   const query = admin ? toAdminQuery(filters, endSeconds) : toQuery(filters, endSeconds)
@@ -118,7 +131,7 @@ export function useLogList(): LogList {
       isRefreshing: isPlaceholderData,
       error,
       refresh: () => {
-        setEndSeconds(nowSeconds() + AHEAD_SECONDS)
+        readAgain()
         void client.invalidateQueries({ queryKey: ['logs'] })
         void client.invalidateQueries({ queryKey: ['log-sums'] })
       },
@@ -136,5 +149,9 @@ export function useLogList(): LogList {
       if (searchedFrom !== null) turns.goOn(`${searchedFrom}-0`)
     },
     ...turns,
+    first: () => {
+      readAgain()
+      turns.first()
+    },
   }
 }

@@ -1,31 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../app/call.ts'
 import { useQuotaText } from '../app/status.ts'
+import { type Figure, Figures } from '../ui/figures/figures.tsx'
 import { Skeleton } from '../ui/states.tsx'
 import { toAdminQuery, toQuery } from './log-filter.ts'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
-
-interface Figure {
-  label: string
-  value: ReactNode
-  /** The same in another unit. */
-  note?: string
-}
-
-function Figures({ figures }: { figures: readonly Figure[] }) {
-  return figures.map(({ label, value, note }) => (
-    <span key={label} className={styles['figure']}>
-      <span className={styles['figureLabel']}>{label}</span>
-      <span className={styles['figureValue']}>
-        {value}
-        {note !== undefined && <small>{note}</small>}
-      </span>
-    </span>
-  ))
-}
 
 function useSums(list: LogList, isWanted: boolean) {
   const { filters, endSeconds, isAdmin } = list
@@ -41,6 +23,14 @@ function useSums(list: LogList, isWanted: boolean) {
 
 /** Sums of the filtered calls: asked for by a click, and hidden again by another filter. */
 export function Statistics({ list }: { list: LogList }) {
+  return (
+    <div className={styles['statistics']}>
+      <Sums list={list} />
+    </div>
+  )
+}
+
+function Sums({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
   const filtered = JSON.stringify(list.filters)
@@ -59,48 +49,38 @@ export function Statistics({ list }: { list: LogList }) {
     const ask = <span className={styles['ask']}>{say}</span>
     const unknown = <span className={styles['unknown']}>—</span>
     return (
-      <button
-        type="button"
-        className={styles['figures']}
+      <Figures
+        figures={Object.values(names).map((label, i) => ({
+          label,
+          value: i === 0 ? ask : unknown,
+        }))}
         onClick={() => {
           setShownFor(filtered)
           if (isWanted) void refetch()
         }}
-      >
-        <Figures
-          figures={Object.values(names).map((label, i) => ({
-            label,
-            value: i === 0 ? ask : unknown,
-          }))}
-        />
-      </button>
+      />
     )
   }
   if (data === undefined) {
     const value = <Skeleton width={96} />
-    return (
-      <div className={styles['figures']} aria-busy="true">
-        <Figures figures={Object.values(names).map((label) => ({ label, value }))} />
-      </div>
-    )
+    return <Figures isBusy figures={Object.values(names).map((label) => ({ label, value }))} />
   }
   // A One API server sums up nothing but quota.
   const counted = (label: string, count: number | undefined): Figure[] =>
     count === undefined ? [] : [{ label, value: count.toLocaleString('en-US') }]
   return (
-    <output className={styles['figures']}>
-      <Figures
-        figures={[
-          {
-            label: names.quota,
-            value: quotaText(data.quota),
-            note: t('{{points}} 点', { points: data.quota.toLocaleString('en-US') }),
-          },
-          ...counted(names.prompt, data.prompt_token),
-          ...counted(names.completion, data.completion_token),
-          ...counted(names.total, data.token),
-        ]}
-      />
-    </output>
+    <Figures
+      frame="output"
+      figures={[
+        {
+          label: names.quota,
+          value: quotaText(data.quota),
+          note: t('{{points}} 点', { points: data.quota.toLocaleString('en-US') }),
+        },
+        ...counted(names.prompt, data.prompt_token),
+        ...counted(names.completion, data.completion_token),
+        ...counted(names.total, data.token),
+      ]}
+    />
   )
 }

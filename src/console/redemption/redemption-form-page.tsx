@@ -13,11 +13,11 @@ import {
 import { call } from '../app/call.ts'
 import { downloadText } from '../ui/file/download.ts'
 import { FormPage } from '../app/form/form-page.tsx'
-import { useFormSave } from '../app/form/form-save.ts'
+import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
+import { overStored } from '../app/form/over-stored.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
-import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { type Change, FormRow } from '../ui/form.tsx'
@@ -40,7 +40,10 @@ function useSave(before: Redemption | null) {
   return useFormSave({
     send: async (form: RedemptionForm) => {
       if (before !== null) {
-        await call('PUT /api/redemption/', { body: { ...toInput(form), id: before.id } })
+        const { id } = before
+        const stored = await call('GET /api/redemption/:id', { params: { id } })
+        const body = { ...toInput(overStored(form, toForm(before), toForm(stored))), id }
+        await call('PUT /api/redemption/', { body })
         return
       }
       const creation = toCreation(form)
@@ -121,11 +124,7 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
     { label: t('名称'), from: initial.name, to: name },
     { label: t('额度'), from: initial.quota, to: quota },
   ].filter(({ from, to }) => from !== to)
-  const submit = form.onSubmit(
-    (values) => void save(values),
-    // The first wrong field is named by a toast too: it may be out of sight.
-    (errors) => toast.warning(Object.values(errors)[0]),
-  )
+  const submit = submitOf(form, save)
   return (
     <FormPage
       title={isNew ? t('添加兑换码') : t('编辑兑换码')}

@@ -4,6 +4,7 @@ import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Redemption } from '../../contract/redemption-api.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import { call, callWhole } from '../app/call.ts'
+import { EditLink } from '../app/form/list-place.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
@@ -69,9 +70,7 @@ function RowActions({ redemption, list, onUncopied }: RowActionsProps) {
         onClick={toggle}
         {...(canToggle(status) ? {} : { why: t('已使用的兑换码不能再启用或禁用') })}
       />
-      <LinkButton size="xs" variant="default" to={paths.redemptionEdit(id)}>
-        {t('编辑')}
-      </LinkButton>
+      <EditLink to={paths.redemptionEdit(id)} />
       <ConfirmAction
         label={t('删除')}
         question={

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
-import { availableModelsQuery } from '../app/available-models.ts'
+import { availableModelsOf } from '../app/available-models.ts'
 import { call } from '../app/call.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
@@ -34,6 +34,8 @@ import {
   toUpdate,
   type TokenForm,
 } from './token-form.ts'
+import { GroupRow } from './group-row.tsx'
+import { groupChoices, groupToAsk, useChoosableGroups } from './token-group.ts'
 import styles from './token.module.css'
 
 /** Creates or updates, and gives a cured token back its status. */
@@ -42,8 +44,9 @@ async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
     await call('POST /api/token/', { body: toInput(form, before) })
     return
   }
-  const after = await call('PUT /api/token/', { body: toUpdate(form, before) })
-  if (shouldReenable(before, after, nowSeconds())) {
+  const stored = await call('GET /api/token/:id', { params: { id: before.id } })
+  const after = await call('PUT /api/token/', { body: toUpdate(form, before, stored) })
+  if (shouldReenable(stored, after, nowSeconds())) {
     await call('PUT /api/token/?status_only', {
       body: { id: before.id, status: TokenStatus.enabled },
     })
@@ -147,9 +150,13 @@ function QuotaRow({ form }: { form: TokenFormApi }) {
   )
 }
 
-function ModelsRow({ form }: { form: TokenFormApi }) {
+/** `group`: whose models are offered; empty: those of the account. */
+function ModelsRow({ form, group }: { form: TokenFormApi; group: string | null }) {
   const { t } = useTranslation()
-  const { data: models = [] } = useQuery(availableModelsQuery)
+  const { data: models = [] } = useQuery({
+    ...availableModelsOf(group ?? ''),
+    enabled: group !== null,
+  })
   return (
     <FormRow label={t('模型')} hint={t('留空不限制')}>
       {(field) => (
@@ -183,7 +190,7 @@ function CaptureRow({ form }: { form: TokenFormApi }) {
             data={captureChoices.map(({ mode, label }) => ({ value: mode, label: t(label) }))}
           />
           {chosen !== undefined && chosen.hint !== '' && (
-            <p className={styles['captureHint']}>{t(chosen.hint)}</p>
+            <p className={styles['choiceHint']}>{t(chosen.hint)}</p>
           )}
         </>
       )}
@@ -204,6 +211,7 @@ function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
       : []),
     ...(changed('quota') ? [{ label: t('额度'), from: initial.quota, to: now.quota }] : []),
     ...(changed('isUnlimited') ? [{ label: t('无限额度') }] : []),
+    ...(changed('group') ? [{ label: t('令牌分组') }] : []),
     ...(changed('models') ? [{ label: t('模型') }] : []),
     ...(changed('subnet') ? [{ label: t('子网') }] : []),
     ...(changed('capture') ? [{ label: t('记录请求与响应') }] : []),
@@ -217,6 +225,8 @@ function TokenFormPage({ before }: { before: Token | null }) {
   const isNew = before === null
   const [initial] = useState(isNew ? newTokenForm : toForm(before))
   const form = useTokenForm(initial, before)
+  const choices = groupChoices(useChoosableGroups(), initial.group)
+  const chosen = form.values.group
   const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)
 
@@ -246,7 +256,14 @@ function TokenFormPage({ before }: { before: Token | null }) {
       />
       <ExpiryRow form={form} />
       <QuotaRow form={form} />
-      <ModelsRow form={form} />
+      {choices.length > 1 && (
+        <GroupRow
+          value={chosen}
+          choices={choices}
+          onChange={(group) => form.setFieldValue('group', group)}
+        />
+      )}
+      <ModelsRow form={form} group={groupToAsk(choices, chosen)} />
       <FormRow label={t('子网')} hint={t('留空不限制')} error={errorOf(form, 'subnet')}>
         {(field) => (
           <TextInput

@@ -12,6 +12,7 @@ import {
   toInput,
   toUpdate,
 } from './token-form.ts'
+import { groupChoices, groupToAsk, type ChoosableGroups } from './token-group.ts'
 import { orders } from './token-order.ts'
 
 const now = 1_800_000_000
@@ -30,6 +31,7 @@ const aToken = (over: Partial<Token> = {}): Token => ({
   models: '',
   subnet: '',
   capture: 'off',
+  group: '',
   ...over,
 })
 
@@ -39,6 +41,7 @@ describe('a token and its form', () => {
     ['expires', aToken({ expired_time: now + 60 })],
     ['unlimited', aToken({ unlimited_quota: true, remain_quota: 0 })],
     ['its calls are kept', aToken({ capture: 'redacted' })],
+    ['its calls belong to a group', aToken({ group: 'vip' })],
     ['overdrawn, as One API leaves one', aToken({ remain_quota: -120 })],
     [
       'unlimited, as relatives of One API write it',
@@ -46,15 +49,32 @@ describe('a token and its form', () => {
     ],
     ['restricted', aToken({ models: 'gpt-4o,o3', subnet: '10.0.0.0/8,2001:db8::/32' })],
   ])('%s: saved unchanged, nothing changes', (_case, token) => {
-    const { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture } = token
+    const { name, expired_time, remain_quota, unlimited_quota } = token
+    const { models, subnet, capture, group } = token
     const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
-    expect(toInput(toForm(token), token)).toEqual({ ...kept, limits: toLimits(noLimits) })
+    expect(toInput(toForm(token), token)).toEqual({ ...kept, group, limits: toLimits(noLimits) })
   })
 
   test('an edit says which quota was seen', () => {
     const before = aToken({ id: 7, remain_quota: 500 })
-    const update = toUpdate({ ...toForm(before), quota: '900' }, before)
+    const spent = { ...before, remain_quota: 300 }
+    const update = toUpdate({ ...toForm(before), quota: '900' }, before, spent)
     expect(update).toMatchObject({ id: 7, remain_quota: 900, remain_quota_was: 500 })
+    const unlimited = { ...toForm(before), quota: '', isUnlimited: true }
+    const kept = { remain_quota: 300, remain_quota_was: 300 }
+    expect(toUpdate(unlimited, before, spent)).toMatchObject(kept)
+  })
+
+  test('an edit leaves alone what others have changed meanwhile', () => {
+    const before = aToken({ name: 'old', models: 'gpt-4o', remain_quota: 500 })
+    const stored = { ...before, name: 'theirs', models: 'o3', remain_quota: 300 }
+    expect(toUpdate({ ...toForm(before), subnet: '10.0.0.0/8' }, before, stored)).toMatchObject({
+      name: 'theirs',
+      models: 'o3',
+      remain_quota: 300,
+      remain_quota_was: 300,
+      subnet: '10.0.0.0/8',
+    })
   })
 
   test('takes what an old server leaves null', () => {
@@ -73,6 +93,7 @@ describe('a token and its form', () => {
       subnet: '',
       capture: 'off',
       limits: toLimits(noLimits),
+      group: '',
     })
   })
 
@@ -144,6 +165,30 @@ describe('rules of the form', () => {
   test('the wrong block of several is named', () => {
     const errors = formErrors({ ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }, null)
     expect(errors.get('subnet')?.values).toEqual({ subnet: '1.2.3.4/99' })
+  })
+})
+
+describe('the groups that a form offers', () => {
+  const own = { ratio: 1, desc: '', own: true }
+  const open = { ratio: 0.8, desc: '优先渠道', own: false }
+  const offered = (groups: ChoosableGroups | null, stored = '') =>
+    groupChoices(groups, stored).map(({ name, groups: shown, ratio, isGone }) =>
+      isGone ? `${name} is gone` : `${name}: ${shown} ${ratio}`,
+    )
+  test.each<[string, ChoosableGroups | null, string, string[]]>([
+    ['none are known yet', null, 'vip', []],
+    ['there is the own one only', { default: own }, '', [': default 1']],
+    ['another is open', { default: own, vip: open }, '', [': default 1', 'vip: vip 0.8']],
+    ['the own one was given', { default: own }, 'default', [': default 1', 'default: default 1']],
+    ['one was taken away', { default: own }, 'vip', [': default 1', 'vip is gone']],
+    ['there are several of the own', { a: own, b: own }, '', [': a, b null', 'a: a 1', 'b: b 1']],
+  ])('%s', (_case, groups, stored, expected) => {
+    expect(offered(groups, stored)).toEqual(expected)
+  })
+
+  test('models are asked for a group that may be used only', () => {
+    const choices = groupChoices({ default: own, vip: open }, 'gone')
+    expect(['', 'vip', 'gone'].map((name) => groupToAsk(choices, name))).toEqual(['', 'vip', null])
   })
 })
 

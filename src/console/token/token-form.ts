@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js'
 import type { CaptureMode } from '../../contract/log.ts'
 import type { Token, TokenInput } from '../../contract/token-api.ts'
 import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { overStored } from '../app/form/over-stored.ts'
 import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
 import {
@@ -28,6 +29,8 @@ export interface TokenForm {
   /** What is kept of its calls; a server that keeps nothing knows nothing of it. */
   capture: CaptureMode
   limits: LimitForm
+  /** Empty: those of the account. */
+  group: string
 }
 
 /** In the order of how much they keep. */
@@ -68,6 +71,7 @@ export const newTokenForm: TokenForm = {
   subnet: '',
   capture: 'off',
   limits: noLimits,
+  group: '',
 }
 
 const commaList = (text: string | null): string[] =>
@@ -87,6 +91,7 @@ export function toForm(token: Token): TokenForm {
     subnet: token.subnet ?? '',
     capture: token.capture ?? 'off',
     limits: toLimitForm(token.limits),
+    group: token.group ?? '',
   }
 }
 
@@ -110,18 +115,25 @@ export function toInput(form: TokenForm, before: Token | null): Required<TokenIn
     subnet: commaList(form.subnet).join(','),
     capture: form.capture,
     limits: toLimits(form.limits),
+    group: form.group,
   }
 }
 
 /**
- * What is sent for an edit, of a form without errors. With the quota that was seen: what the token
- * spends meanwhile stays spent.
+ * What is sent for an edit, of a form without errors: all of it, since what is missing counts as
+ * empty. `seen` is what the form has begun with, `stored` what is stored now. With the quota that
+ * was seen: what the token spends meanwhile stays spent.
  */
-export const toUpdate = (form: TokenForm, before: Token) => ({
-  ...toInput(form, before),
-  id: before.id,
-  remain_quota_was: before.remain_quota,
-})
+export function toUpdate(form: TokenForm, seen: Token, stored: Token) {
+  const before = toForm(seen)
+  const quota = form.quota === before.quota ? null : pointsOf(form.quota)
+  return {
+    ...toInput(overStored(form, before, toForm(stored)), stored),
+    id: seen.id,
+    remain_quota: quota ?? stored.remain_quota,
+    remain_quota_was: quota === null ? stored.remain_quota : seen.remain_quota,
+  }
+}
 
 export interface FormError {
   /** Chinese; translated where shown. */

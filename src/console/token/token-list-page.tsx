@@ -7,6 +7,7 @@ import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_ORDERS, TokenStatus } from '../../contract/token.ts'
 import { publicBase } from '../app/base.ts'
 import { call, callWhole } from '../app/call.ts'
+import { EditLink } from '../app/form/list-place.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
@@ -75,9 +76,7 @@ function RowActions({ token, list, onUncopied }: RowActionsProps) {
     <>
       <Action label={t('复制')} onClick={() => copy(fullKey(token))} />
       <ToggleAction isOn={isEnabled} onClick={toggle} />
-      <LinkButton size="xs" variant="default" to={paths.tokenEdit(token.id)}>
-        {t('编辑')}
-      </LinkButton>
+      <EditLink to={paths.tokenEdit(token.id)} />
       <CopyMenu token={token} copy={copy} />
       <ConfirmAction
         label={t('删除')}

@@ -2,8 +2,9 @@ import '@mantine/core/styles/Button.layer.css'
 import '@mantine/core/styles/Loader.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import { Button, type ButtonProps, Popover } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useFocusAfter } from './table/focus-after.ts'
 import styles from './actions.module.css'
 
 type Work = () => void | Promise<void>
@@ -84,10 +85,17 @@ export function ConfirmAction(props: ConfirmActionProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
   const [isBusy, run] = useBusy(onClick)
+  const button = useRef<HTMLButtonElement>(null)
+  const keepPlace = useFocusAfter(button)
+  function confirm() {
+    keepPlace()
+    void run().then((isDone) => setIsOpen(!isDone))
+  }
   return (
     <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
       <Popover.Target>
         <Button
+          ref={button}
           size={size}
           variant="default"
           data-harm
@@ -105,13 +113,7 @@ export function ConfirmAction(props: ConfirmActionProps) {
           <Button size="xs" variant="default" onClick={() => setIsOpen(false)}>
             {t('取消')}
           </Button>
-          <Button
-            size="xs"
-            color="red"
-            data-autofocus
-            loading={isBusy}
-            onClick={() => void run().then((isDone) => setIsOpen(!isDone))}
-          >
+          <Button size="xs" color="red" data-autofocus loading={isBusy} onClick={confirm}>
             {confirmLabel}
           </Button>
         </div>

@@ -1,7 +1,21 @@
-import { type CSSProperties, type MouseEvent, type ReactNode, useDeferredValue } from 'react'
+import {
+  type CSSProperties,
+  type MouseEvent,
+  type ReactNode,
+  useDeferredValue,
+  useMemo,
+} from 'react'
 import { useTranslation } from 'react-i18next'
 import { useBlocks } from './table/blocks.ts'
 import { type ColumnWidth, columnWidth, SHARED_WIDTH, widthOf } from './table/column-width.ts'
+import {
+  BOX_WIDTH,
+  HeadBox,
+  type RowSelection,
+  SelectionBar,
+  useRowBoxes,
+} from './table/row-selection.tsx'
+import { Blocks } from './table/row-blocks.tsx'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
 import { withCutTexts } from './scroll/cut-text.ts'
@@ -76,6 +90,8 @@ interface DataTableProps<Row> {
   onOpen?: (row: Row) => void
   /** Marks the row that is open. */
   isOpen?: (row: Row) => boolean
+  /** Lets rows be chosen, by boxes before what they begin with. */
+  selection?: RowSelection<Row> | undefined
   /** In place of rows when there are none. */
   empty: ReactNode
   /** The list's own actions, at the left of the foot. */
@@ -85,19 +101,30 @@ interface DataTableProps<Row> {
   pageSize: number
 }
 
-function Head<Row>({ column, list }: { column: Column<Row>; list: TableList<Row> }) {
+interface HeadProps<Row> {
+  column: Column<Row>
+  list: TableList<Row>
+  /** Before its word. */
+  box: ReactNode
+}
+
+function Head<Row>({ column, list, box }: HeadProps<Row>) {
   const { sort, sortBy } = list.state
   const isSorted = sort?.column === column.id
+  // The word is read before each cell of the column; the box would be read with it.
+  const name = box === false ? undefined : column.head
   if (column.sortBy === undefined) {
     return (
-      <th scope="col" data-align={column.align}>
+      <th scope="col" data-align={column.align} aria-label={name}>
+        {box}
         {column.head}
       </th>
     )
   }
   const direction = isSorted ? (sort.isDescending ? 'descending' : 'ascending') : undefined
   return (
-    <th scope="col" data-align={column.align} aria-sort={direction}>
+    <th scope="col" data-align={column.align} aria-sort={direction} aria-label={name}>
+      {box}
       <button
         type="button"
         onClick={() => sortBy({ column: column.id, isDescending: isSorted && !sort.isDescending })}
@@ -151,7 +178,9 @@ function isPlainClick({ target }: MouseEvent): boolean {
 
 function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown: Row[] }) {
   const { t } = useTranslation()
-  const { list, columns, rowActions, shown, label, onOpen, isOpen } = props
+  const { list, columns, rowActions, shown, label, onOpen, isOpen, selection } = props
+  const boxOf = useRowBoxes(selection, shown)
+  const headBox = selection !== undefined && <HeadBox selection={selection} shown={shown} />
   return (
     <div className={styles['scroll']} data-paged={list.pageCount > 1} style={tableStyle(props)}>
       <table aria-label={label} aria-busy={list.isLoading || list.isRefreshing} ref={withCutTexts}>
@@ -163,8 +192,8 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
         </colgroup>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <Head key={column.id} column={column} list={list} />
+            {columns.map((column, index) => (
+              <Head key={column.id} column={column} list={list} box={index === 0 && headBox} />
             ))}
             {rowActions !== undefined && (
               <th scope="col">
@@ -181,13 +210,15 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
               <tr
                 key={row.id}
                 data-open={isOpen?.(row) === true}
+                data-chosen={selection?.isChosen(row) === true}
                 data-opens={onOpen !== undefined}
                 onClick={(event) => {
                   if (isPlainClick(event)) onOpen?.(row)
                 }}
               >
-                {columns.map((column) => (
+                {columns.map((column, index) => (
                   <td key={column.id} data-align={column.align}>
+                    {index === 0 && boxOf(row)}
                     {column.cell(row)}
                   </td>
                 ))}
@@ -202,59 +233,6 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
         </tbody>
       </table>
     </div>
-  )
-}
-
-function Blocks<Row extends { id: number }>(props: DataTableProps<Row> & { shown: Row[] }) {
-  const { list, block, rowActions, shown, label, pageSize } = props
-  if (list.isLoading) {
-    return (
-      <ul aria-label={label} aria-busy="true">
-        {Array.from({ length: pageSize }, (_, row) => (
-          <li key={`loading-${row}`} className={styles['block']}>
-            <div className={styles['blockLine']}>
-              <Skeleton width={120} />
-            </div>
-            <div className={styles['blockLine']}>
-              <Skeleton width={200} />
-            </div>
-            {rowActions !== undefined && (
-              <>
-                <div className={styles['blockDetail']}>
-                  <Skeleton width={160} />
-                </div>
-                <div className={styles['blockActions']} />
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
-    )
-  }
-  return (
-    <ul aria-label={label} aria-busy={list.isRefreshing}>
-      {shown.map((row) => {
-        const { id, title, titleEnd, line, lineEnd, detail, more } = block(row)
-        return (
-          <li key={row.id} className={styles['block']}>
-            <div className={styles['blockLine']}>
-              <span className={styles['blockTitle']}>{title}</span>
-              {id !== undefined && <span className={styles['blockId']}>ID {id}</span>}
-              <span>{titleEnd}</span>
-            </div>
-            <div className={styles['blockLine']} data-quiet>
-              <span>{line}</span>
-              <span>{lineEnd}</span>
-            </div>
-            {detail !== undefined && <div className={styles['blockDetail']}>{detail}</div>}
-            {more !== undefined && <div className={styles['blockMore']}>{more}</div>}
-            {rowActions !== undefined && (
-              <div className={styles['blockActions']}>{rowActions(row)}</div>
-            )}
-          </li>
-        )
-      })}
-    </ul>
   )
 }
 
@@ -287,13 +265,26 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
 const useFirstRows = ({ isLoading }: { isLoading: boolean }): boolean =>
   useDeferredValue(isLoading, true) || isLoading
 
+/** The first column with room for a box. */
+function withBox<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
+  const [first, ...rest] = columns
+  if (first?.width === undefined) return columns
+  return [{ ...first, width: first.width + BOX_WIDTH }, ...rest]
+}
+
 /** The only table: rows on a wide screen, blocks on a narrow one, one foot with actions and pages. */
 export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>) {
   const { t } = useTranslation()
   const isLoading = useFirstRows(given.list)
   const list = { ...given.list, isLoading }
-  const props = { ...given, list }
-  const { columns, pageSize, empty, footer, label, pager } = props
+  const { selection } = given
+  const hasBoxes = selection !== undefined
+  const columns = useMemo(
+    () => (hasBoxes ? withBox(given.columns) : given.columns),
+    [hasBoxes, given.columns],
+  )
+  const props = { ...given, list, columns }
+  const { pageSize, empty, footer, label, pager } = props
   const shown = useRowsInView(props)
   const isBlocks = useBlocks()
   if (list.error !== null && list.rows.length === 0) {
@@ -304,9 +295,11 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
     )
   }
   const isEmpty = !list.isLoading && shown.length === 0
+  const isSelecting = selection !== undefined && selection.count > 0
   return (
     <section
       className={styles['surface']}
+      data-selecting={isSelecting}
       data-refreshing={list.isRefreshing}
       data-first-load={list.isLoading}
     >
@@ -316,6 +309,9 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
         <Blocks {...props} shown={shown} />
       ) : (
         <Table {...props} shown={shown} />
+      )}
+      {isSelecting && (
+        <SelectionBar selection={selection} rows={list.rows} arePage={list.rowsArePage} />
       )}
       <div className={styles['foot']} data-alone={isEmpty}>
         {footer}

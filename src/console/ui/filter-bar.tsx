@@ -2,6 +2,7 @@ import '@mantine/core/styles/Input.layer.css'
 import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { isComposing } from './field/composing.ts'
 import styles from './page.module.css'
 
 const TYPING_PAUSE_MS = 300
@@ -22,6 +23,8 @@ export interface SearchBox {
   text: string
   /** Called with each key; the list follows when typing pauses. */
   type: (text: string) => void
+  /** Shows what an input method has made of the keys so far; the list waits for the word. */
+  compose: (text: string) => void
   /** Searches at once. */
   submit: () => void
   /** Only shows a text: it is never searched for, and so never comes into the address. */
@@ -51,6 +54,10 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
     type: (next) => {
       setText(next)
       sendLater(next)
+    },
+    compose: (next) => {
+      sendLater.cancel()
+      setText(next)
     },
     submit: () => {
       sendLater.cancel()
@@ -90,8 +97,14 @@ export function SearchField({ box, placeholder }: { box: SearchBox; placeholder:
       aria-label={placeholder}
       aria-keyshortcuts="/"
       value={box.text}
-      onChange={(event) => box.type(event.currentTarget.value)}
+      onChange={({ currentTarget: { value }, nativeEvent }) => {
+        const isPart = nativeEvent instanceof InputEvent && nativeEvent.isComposing
+        if (isPart) box.compose(value)
+        else box.type(value)
+      }}
+      onCompositionEnd={(event) => box.type(event.currentTarget.value)}
       onKeyDown={(event) => {
+        if (isComposing(event)) return
         if (event.key === 'Enter') box.submit()
         if (event.key === 'Escape') box.type('')
       }}
@@ -132,6 +145,7 @@ export function FilterField({ label, value, onCommit, isNumber = false }: Filter
       onChange={(event) => setText(event.currentTarget.value)}
       onBlur={commit}
       onKeyDown={(event) => {
+        if (isComposing(event)) return
         if (event.key === 'Enter') commit()
         if (event.key === 'Escape') setText(value)
       }}

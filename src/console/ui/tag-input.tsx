@@ -4,7 +4,6 @@ import '@mantine/core/styles/Input.layer.css'
 import '@mantine/core/styles/Pill.layer.css'
 import '@mantine/core/styles/PillsInput.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
-import '@mantine/core/styles/ScrollArea.layer.css'
 import { TagsInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -46,11 +45,15 @@ export function TagInput({ field, value, onChange, options, placeholder }: TagIn
         acceptValueOnBlur
         clearable
         clearButtonProps={{ 'aria-label': t('清空'), size: 'sm', className: styles['clear'] ?? '' }}
-        maxDropdownHeight={240}
+        withScrollArea={false}
         limit={200}
         placeholder={value.length === 0 ? placeholder : ''}
         comboboxProps={{ shadow: 'md' }}
-        classNames={{ pillsList: styles['tags'] ?? '', pill: styles['tag'] ?? '' }}
+        classNames={{
+          pillsList: styles['tags'] ?? '',
+          pill: styles['tag'] ?? '',
+          options: styles['offered'] ?? '',
+        }}
       />
       {hidden.length > 0 && (
         <p className={styles['more']}>

@@ -90,8 +90,8 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: t('邮箱'),
       cell: (user) => <span title={user.email}>{user.email || <Nothing />}</span>,
       sortBy: (user) => user.email,
-      width: hasLongWords ? 72 : 98,
-      growth: 8,
+      width: hasLongWords ? 72 : 106,
+      growth: hasLongWords ? 8 : 12,
     },
     {
       id: 'group',
@@ -106,7 +106,9 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => quotaText(user.quota),
       sortBy: (user) => user.quota,
       align: 'end',
-      width: 76,
+      width: 87,
+      // Root of a new installation has thirteen digits.
+      growth: 6,
     },
     {
       id: 'used_quota',

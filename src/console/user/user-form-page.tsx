@@ -11,14 +11,13 @@ import type { User } from '../../contract/user-api.ts'
 import { DISPLAY_NAME_LENGTH_MAX, USERNAME_LENGTH_MAX } from '../../contract/user.ts'
 import { call } from '../app/call.ts'
 import { FormPage } from '../app/form/form-page.tsx'
-import { useFormSave } from '../app/form/form-save.ts'
+import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { useQuotaText } from '../app/status.ts'
-import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { type Change, FactRow, FormRow } from '../ui/form.tsx'
@@ -177,11 +176,7 @@ function UserFormPage({ before }: { before: User | null }) {
   })
   const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)
-  const submit = form.onSubmit(
-    (values) => void save(values),
-    // The first wrong field is named by a toast too: it may be out of sight.
-    (errors) => toast.warning(Object.values(errors)[0]),
-  )
+  const submit = submitOf(form, save)
   return (
     <FormPage
       title={isNew ? t('添加用户') : t('编辑用户')}

@@ -31,12 +31,11 @@ const fieldsOf = (form: Partial<typeof newUserForm>, before: User | null) => [
   ...formErrors({ ...(before === null ? newUserForm : toForm(before)), ...form }, before).keys(),
 ]
 
-test('an edit sends what the form has, the quota with the one that was seen, and no counters', () => {
+test('an edit sends what was changed, and the quota with the one that was seen', () => {
   const form = { ...toForm(user), username: ' bob ', groups: ['svip'], quota: '600000' }
   expect(toUpdate(form, user)).toEqual({
     id: 7,
     username: 'bob',
-    display_name: 'Alice',
     group: 'svip',
     quota: 600_000,
     quota_was: 500_000,
@@ -44,12 +43,15 @@ test('an edit sends what the form has, the quota with the one that was seen, and
   expect(toUpdate({ ...form, password: 'password-1' }, user)).toMatchObject({
     password: 'password-1',
   })
+  const untouched = { id: 7, quota: 500_000, quota_was: 500_000 }
+  expect(toUpdate(toForm(user), user)).toEqual(untouched)
 })
 
-test('limits are sent to a server that has told its own', () => {
-  const { limits } = toUpdate(toForm(user), { ...user, limits: standing })
-  expect(limits).toMatchObject({ calls_at_once: 0 })
-  expect(toUpdate(toForm(user), user)).not.toHaveProperty('limits')
+test('limits are sent when one was changed', () => {
+  const before = { ...user, limits: standing }
+  const changed = { ...toForm(before), limits: { ...noLimits, calls_at_once: '4' } }
+  expect(toUpdate(changed, before).limits).toEqual({ ...none, calls_at_once: 4 })
+  expect(toUpdate(toForm(before), before)).not.toHaveProperty('limits')
   const wrong = { ...noLimits, calls_at_once: '-' }
   expect(fieldsOf({ limits: wrong }, user)).toEqual(['limits'])
 })

@@ -4,6 +4,7 @@ import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
 import {
   areLimits,
+  areLimitsChanged,
   limitProblem,
   noLimits,
   toLimitForm,
@@ -49,20 +50,26 @@ export const toCreation = ({ username, display_name, password }: UserForm) => ({
 })
 
 /**
- * What is sent for an edit, of a form without errors. The quota always goes along, with the one
- * that was seen: a One API server takes its absence for 0, ours books the difference between them.
+ * What is sent for an edit, of a form without errors. Members that are not sent stay as they are,
+ * whoever has changed them meanwhile. The quota always goes along, with the one that was seen: a
+ * One API server takes its absence for 0, ours books the difference between them.
  */
-export const toUpdate = (form: UserForm, before: User) => ({
-  id: before.id,
-  username: form.username.trim(),
-  display_name: form.display_name.trim(),
-  ...(form.password === '' ? {} : { password: form.password }),
-  group: form.groups.join(','),
-  quota: pointsOf(form.quota) ?? before.quota,
-  quota_was: before.quota,
-  // A server that knows none has sent none.
-  ...(before.limits === undefined ? {} : { limits: toLimits(form.limits) }),
-})
+export function toUpdate(form: UserForm, before: User) {
+  const was = toForm(before)
+  const username = form.username.trim()
+  const displayName = form.display_name.trim()
+  const group = form.groups.join(',')
+  return {
+    id: before.id,
+    ...(username === was.username ? {} : { username }),
+    ...(displayName === was.display_name ? {} : { display_name: displayName }),
+    ...(form.password === '' ? {} : { password: form.password }),
+    ...(group === was.groups.join(',') ? {} : { group }),
+    quota: pointsOf(form.quota) ?? before.quota,
+    quota_was: before.quota,
+    ...(areLimitsChanged(was.limits, form.limits) ? { limits: toLimits(form.limits) } : {}),
+  }
+}
 
 /** What has to be mended, by field, in the order of the form; Chinese, translated where shown. */
 export function formErrors(form: UserForm, before: User | null): Map<keyof UserForm, string> {

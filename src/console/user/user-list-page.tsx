@@ -6,6 +6,7 @@ import type { User } from '../../contract/user-api.ts'
 import { type ManageAction, Role, USER_ORDERS, UserStatus } from '../../contract/user.ts'
 import { call, callWhole } from '../app/call.ts'
 import { currentLanguage } from '../app/i18n.ts'
+import { EditLink } from '../app/form/list-place.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
@@ -59,7 +60,7 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
       <Action label={t('提升')} onClick={() => manage('promote')} {...why('promote')} />
       <Action label={t('降级')} onClick={() => manage('demote')} {...why('demote')} />
       <ToggleAction isOn={isEnabled} onClick={() => manage(toggle)} {...why(toggle)} />
-      <EditLink user={user} why={why('edit').why} />
+      <Edit user={user} why={why('edit').why} />
       <ConfirmAction
         label={t('删除')}
         question={t('删除用户「{{name}}」？该用户会立即无法登录，其令牌会立即失效', {
@@ -73,14 +74,10 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
   )
 }
 
-function EditLink({ user, why }: { user: User; why: string | undefined }) {
+function Edit({ user, why }: { user: User; why: string | undefined }) {
   const { t } = useTranslation()
   if (why !== undefined) return <Action label={t('编辑')} onClick={() => {}} why={why} />
-  return (
-    <LinkButton size="xs" variant="default" to={paths.userEdit(user.id)}>
-      {t('编辑')}
-    </LinkButton>
-  )
+  return <EditLink to={paths.userEdit(user.id)} />
 }
 
 export function UserListPage() {

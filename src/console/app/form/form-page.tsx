@@ -1,9 +1,9 @@
-import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Change, Form, SaveBar } from '../../ui/form.tsx'
 import { Page } from '../../ui/page.tsx'
 import { LeaveQuestion } from './leave-question.tsx'
+import { useGoToList } from './list-place.tsx'
 
 interface FormPageProps {
   title: string
@@ -27,7 +27,7 @@ interface FormPageProps {
 export function FormPage(props: FormPageProps) {
   const { title, name, actions, onSubmit, saving, changes, note = '', list, children } = props
   const { t } = useTranslation()
-  const navigate = useNavigate()
+  const goToList = useGoToList(list)
   // Whoever presses 取消 has answered the question already.
   const isGivenUp = useRef(false)
   const isNew = name === undefined
@@ -45,7 +45,7 @@ export function FormPage(props: FormPageProps) {
           cancelLabel={t('取消')}
           onCancel={() => {
             isGivenUp.current = true
-            void navigate({ to: list })
+            void goToList()
           }}
         />
       </Form>

@@ -1,8 +1,9 @@
+import type { UseFormReturnType } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { CallFailure } from '../call-client.ts'
 import { toast } from '../toast.ts'
+import { useGoToList } from './list-place.tsx'
 
 export interface FormSaveSettings<F> {
   send(form: F): Promise<void>
@@ -10,7 +11,7 @@ export interface FormSaveSettings<F> {
   list: string
   /** What the toast says afterwards. */
   message: string
-  /** Where to go afterwards. */
+  /** The list to go to afterwards. */
   to: string
 }
 
@@ -19,7 +20,7 @@ export interface FormSaveSettings<F> {
  * shown.
  */
 export function useFormSave<F>({ send, list, message, to }: FormSaveSettings<F>) {
-  const navigate = useNavigate()
+  const goToList = useGoToList(to)
   const client = useQueryClient()
   const [isBusy, setIsBusy] = useState(false)
   const [failure, setFailure] = useState('')
@@ -30,7 +31,7 @@ export function useFormSave<F>({ send, list, message, to }: FormSaveSettings<F>)
       await send(form)
       void client.invalidateQueries({ queryKey: [list] })
       toast.success(message)
-      await navigate({ to })
+      await goToList()
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setFailure(error.message)
@@ -40,3 +41,13 @@ export function useFormSave<F>({ send, list, message, to }: FormSaveSettings<F>)
   }
   return { save, isBusy, failure }
 }
+
+/**
+ * Handles the submission of a form. The first wrong field is named by a toast too: it may be out of
+ * sight.
+ */
+export const submitOf = <F>(form: UseFormReturnType<F>, save: (values: F) => Promise<void>) =>
+  form.onSubmit(
+    (values) => void save(values),
+    (errors) => toast.warning(Object.values(errors)[0]),
+  )

@@ -15,6 +15,8 @@ export interface ListState {
   /** Any other filter by name; empty when not set. */
   get: (name: string) => string
   goTo: (page: number) => void
+  /** Goes to the page that is meant, where the address names one that is not there. */
+  correctPage: (page: number) => void
   /**
    * Replaces filters; empty removes one. A list that is filtered otherwise starts at its first
    * page.
@@ -27,11 +29,17 @@ export function readPage(text: string | undefined): number {
   return /^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) - 1 : 0
 }
 
+const pageText = (page: number): string => (page === 0 ? '' : String(page + 1))
+
 /** `name` ascending, `-name` descending. */
 export function readSort(text: string | undefined): ListSort | null {
   if (text === undefined || text.replace(/^-/, '') === '') return null
   return { column: text.replace(/^-/, ''), isDescending: text.startsWith('-') }
 }
+
+/** The inverse of `readSort`. */
+export const sortText = (sort: ListSort | null): string =>
+  sort === null ? '' : `${sort.isDescending ? '-' : ''}${sort.column}`
 
 export function useListState(): ListState {
   const navigate = useNavigate()
@@ -49,11 +57,9 @@ export function useListState(): ListState {
     keyword: (search['keyword'] ?? '').trim(),
     sort: readSort(search['sort']),
     get: (name) => search[name] ?? '',
-    goTo: (page) => change({ page: page === 0 ? '' : String(page + 1) }, false),
+    goTo: (page) => change({ page: pageText(page) }, false),
+    correctPage: (page) => change({ page: pageText(page) }, true),
     set: (changes) => change({ page: '', ...changes }, true),
-    sortBy: (sort) => {
-      const text = sort === null ? '' : `${sort.isDescending ? '-' : ''}${sort.column}`
-      change({ page: '', sort: text }, true)
-    },
+    sortBy: (sort) => change({ page: '', sort: sortText(sort) }, true),
   }
 }

@@ -172,9 +172,11 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
   }
   const shown = all[kind]
   useEffect(() => {
+    // While a page is on its way the rows are those of another one.
+    const isEmpty = !shown.isLoading && !shown.isRefreshing && shown.rows.length === 0
     // The last row of the last page is gone: the page before it is the last one now.
-    if (!shown.isLoading && shown.rows.length === 0 && state.page > 0) {
-      state.goTo(Math.min(state.page, shown.pageCount) - 1)
+    if (isEmpty && shown.error === null && state.page > 0) {
+      state.correctPage(Math.min(state.page, shown.pageCount) - 1)
     }
   }, [shown, state])
 

@@ -19,6 +19,7 @@ const states: Record<RouteState, Words> = {
   throttled: { tone: 'warning', words: mark('上游限流') },
   keys: { tone: 'warning', words: mark('没有可用的密钥') },
   price: { tone: 'bad', words: mark('模型没有价格') },
+  balance: { tone: 'warning', words: mark('余额不足以支付此渠道') },
   protocol: { tone: 'bad', words: mark('不支持这种调用') },
   disabled: { tone: 'off', words: mark('手动禁用') },
   auto_disabled: { tone: 'bad', words: mark('自动禁用') },

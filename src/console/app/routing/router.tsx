@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router'
 import { paths } from '../../paths.ts'
 import { basePath } from '../base.ts'
+import { loadMissingSheets } from './missing-files.ts'
 import { type PageRoute } from './pages.ts'
 import { parseSearch, stringifySearch } from './search-params.ts'
 import { mayOpen, sessionUser } from '../session.ts'
@@ -39,9 +40,11 @@ export function createConsoleRouter(pages: readonly PageRoute[]) {
       path: page.path,
       component: page.component,
       staticData: { page },
-      beforeLoad: ({ location, preload }) => {
-        if (preload || page.access === 'anyone' || mayOpen('user', sessionUser())) return
-        throw redirect({ to: paths.login, state: { from: location.href }, replace: true })
+      beforeLoad: async ({ location, preload }) => {
+        if (!preload && page.access !== 'anyone' && !mayOpen('user', sessionUser())) {
+          throw redirect({ to: paths.login, state: { from: location.href }, replace: true })
+        }
+        await loadMissingSheets()
       },
     })
   const router = createRouter({

@@ -4,22 +4,25 @@ import { Menu, useMantineColorScheme } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { Suspense, useState } from 'react'
+import { type ComponentType, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isAdmin, isRoot } from '../../../contract/user.ts'
 import { paths } from '../../paths.ts'
 import { currentLanguage, setLanguage } from '../i18n.ts'
-import { lazyPart } from './lazy-part.ts'
+import { loadMissingSheets } from '../routing/missing-files.ts'
 import { useHasPage } from '../routing/pages.ts'
 import { queryClient } from '../queries.tsx'
 import { selfQuery, useFollowSelf } from '../self.ts'
 import { type SessionUser, useSessionUser } from '../session.ts'
 import { useQuotaText } from '../status.ts'
+import { toast } from '../toast.ts'
 import styles from './shell.module.css'
 import { useSignOut } from './sign-out.ts'
 
-const loadPalette = () => import('./palette.tsx')
-const Palette = lazyPart(async () => (await loadPalette()).Palette)
+async function loadPalette() {
+  await loadMissingSheets()
+  return import('./palette.tsx')
+}
 
 /** What the signed-in person has left; null until the server has said so. */
 function useBalance(): string | null {
@@ -50,14 +53,16 @@ function Balance() {
 
 function PaletteField() {
   const { t } = useTranslation()
-  const [isWanted, setIsWanted] = useState(false)
-  const open = () => {
-    setIsWanted(true)
+  // Loaded when it is first asked for; after a failure the next time asks again.
+  const [Palette, setPalette] = useState<ComponentType | null>(null)
+  const open = () =>
     void loadPalette().then(
-      ({ openPalette }) => openPalette(),
-      () => setIsWanted(false),
+      (loaded) => {
+        setPalette(() => loaded.Palette)
+        loaded.openPalette()
+      },
+      () => toast.error(t('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面')),
     )
-  }
   useHotkeys([['mod+K', open]], [])
   return (
     <>
@@ -70,11 +75,7 @@ function PaletteField() {
         <span>{t('搜索或跳转')}</span>
         <kbd>Ctrl K</kbd>
       </button>
-      {isWanted && (
-        <Suspense fallback={null}>
-          <Palette />
-        </Suspense>
-      )}
+      {Palette !== null && <Palette />}
     </>
   )
 }

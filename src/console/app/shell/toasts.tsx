@@ -1,25 +1,28 @@
-import { Suspense, useEffect, useState } from 'react'
-import { lazyPart } from './lazy-part.ts'
+import { type ComponentType, useEffect, useState } from 'react'
+import { loadMissingSheets } from '../routing/missing-files.ts'
 import { whenFirstToast } from '../toast.ts'
 
-const load = () => import('./toast-stack.tsx')
-const ToastStack = lazyPart(async () => (await load()).ToastStack)
+async function load() {
+  await loadMissingSheets()
+  return import('./toast-stack.tsx')
+}
 
 /**
  * The toast widgets arrive with the first toast, or in an idle moment: a toast may say that the net
- * is gone.
+ * is gone. If they cannot be loaded, the next toast asks again.
  */
 export function Toasts() {
-  const [isWanted, setIsWanted] = useState(false)
+  const [Stack, setStack] = useState<ComponentType | null>(null)
   useEffect(() => {
-    whenFirstToast(() => setIsWanted(true))
+    whenFirstToast(
+      () =>
+        void load().then(
+          ({ ToastStack }) => setStack(() => ToastStack),
+          () => {},
+        ),
+    )
     const timer = setTimeout(() => void load().catch(() => {}), 2000)
     return () => clearTimeout(timer)
   }, [])
-  if (!isWanted) return null
-  return (
-    <Suspense fallback={null}>
-      <ToastStack />
-    </Suspense>
-  )
+  return Stack === null ? null : <Stack />
 }

@@ -164,7 +164,7 @@ function ForecastForm() {
         <TextInput
           label={t('所用分组')}
           autoComplete="off"
-          placeholder={t('不填则用该用户的分组')}
+          placeholder={t('不填则用令牌或用户的分组')}
           {...form.getInputProps('group')}
         />
         <Button type="submit" loading={asked.isPending}>

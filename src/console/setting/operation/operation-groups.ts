@@ -169,6 +169,15 @@ export const ratioGroup: OptionGroup = {
       invalid: mark('分组倍率不是合法的 JSON'),
     },
     {
+      key: 'UserUsableGroups',
+      kind: 'long',
+      rows: 5,
+      isCode: true,
+      isOurs: true,
+      label: mark('令牌可选的分组'),
+      hint: mark('用户可为令牌另选的分组及说明，例如 {"vip": "优先渠道"}；没有分组倍率的不生效'),
+    },
+    {
       key: 'CacheRatio',
       kind: 'ratios',
       isOurs: true,

@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { isComposing } from '../../ui/field/composing.ts'
 import type { RowField } from '../../ui/form.tsx'
 import { TagInput } from '../../ui/tag-input.tsx'
 import { domainsOf } from './option-field.ts'
@@ -53,7 +54,7 @@ export function DomainField({ row, value, onChange }: DomainFieldProps) {
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter') return
+            if (event.key !== 'Enter' || isComposing(event)) return
             event.preventDefault()
             add()
           }}

@@ -97,6 +97,13 @@ describe('changes', () => {
     ])
   })
 
+  test('a secret after its address', () => {
+    expect(keys({ SMTPToken: 'x', SMTPServer: 'other.example' }).map(([key]) => key)).toEqual([
+      'SMTPServer',
+      'SMTPToken',
+    ])
+  })
+
   test('a secret that was touched is sent, also to be cleared', () => {
     expect(keys({ SMTPToken: 'x' })).toEqual([['SMTPToken', 'x']])
     expect(keys({ SMTPToken: '' })).toEqual([['SMTPToken', '']])

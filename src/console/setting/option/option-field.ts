@@ -138,8 +138,8 @@ export interface OptionChange {
 /**
  * What differs from what is saved, in the order it can be sent: what is turned off first, then
  * values, then what is turned on, because a switch is refused as long as its values are missing,
- * and values cannot be emptied under a switch. Of secrets the saved value is not known; each that
- * was touched is sent.
+ * and values cannot be emptied under a switch. A secret comes after its address, with which the one
+ * before it goes. Of secrets the saved value is not known; each that was touched is sent.
  */
 export function changesOf(
   fields: readonly OptionField[],
@@ -153,8 +153,10 @@ export function changesOf(
     const isSame = field.kind !== 'secret' && value === sentValue(field, saved(field.key))
     return isSame ? [] : [{ field, value }]
   })
-  const turn = ({ field, value }: OptionChange): number =>
-    field.kind === 'toggle' ? (value === 'true' ? 2 : 0) : 1
+  const turn = ({ field, value }: OptionChange): number => {
+    if (field.kind === 'toggle') return value === 'true' ? 3 : 0
+    return field.kind === 'secret' ? 2 : 1
+  }
   return changes.toSorted((a, b) => turn(a) - turn(b))
 }
 

@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from '../../app/toast.ts'
+import { isComposing } from '../../ui/field/composing.ts'
 import { WindowTable, type WindowColumn } from '../../ui/scroll/window-table.tsx'
 import { cutToRatio, decimalText, isTooLarge, readDecimal } from './decimal.ts'
 import { RatioCell } from './ratio-cell.tsx'
@@ -98,7 +99,7 @@ export function GroupTable({ text, onChange }: GroupTableProps) {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter') return
+            if (event.key !== 'Enter' || isComposing(event)) return
             event.preventDefault()
             add()
           }}

@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from '../../app/toast.ts'
+import { isComposing } from '../../ui/field/composing.ts'
 import { WindowTable, type WindowColumn } from '../../ui/scroll/window-table.tsx'
 import {
   figureOf,
@@ -185,7 +186,7 @@ function AddModel({ known, onAdd }: AddModelProps) {
     setPrice('')
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.key === 'Enter') add(event)
+    if (event.key === 'Enter' && !isComposing(event)) add(event)
   }
   return (
     <div className={styles['add']}>

@@ -43,7 +43,7 @@ function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
         }}
         value={form.text(field)}
         onChange={(text) => form.edit(field.key, text)}
-        rows={field.key === 'ModelRatio' ? 12 : 7}
+        rows={field.kind === 'long' ? field.rows : field.key === 'ModelRatio' ? 12 : 7}
         isCode
       />
       {problem !== '' && (
@@ -54,6 +54,8 @@ function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
     </div>
   )
 }
+
+const isJson = ({ kind }: OptionField): boolean => kind === 'ratios' || kind === 'long'
 
 const KEYS = { model: 'ModelRatio', completion: 'CompletionRatio', cache: 'CacheRatio' } as const
 
@@ -79,8 +81,8 @@ export function RatioEditor({ form }: { form: OptionForm }) {
       if (text !== undefined && text !== texts[map]) form.edit(KEYS[map], text)
     }
   }
-  const areas = form.group.fields.filter(({ kind }) => kind === 'ratios')
-  const others = form.group.fields.filter(({ kind }) => kind !== 'ratios')
+  const areas = form.group.fields.filter(isJson)
+  const others = form.group.fields.filter((field) => !isJson(field))
   return (
     <>
       {others.map((field) => (

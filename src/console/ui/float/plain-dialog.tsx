@@ -5,6 +5,8 @@ import styles from './plain-dialog.module.css'
 interface PlainDialogProps {
   title: string
   onClose: () => void
+  /** For tables. */
+  isWide?: boolean
   children: ReactNode
 }
 
@@ -12,7 +14,7 @@ interface PlainDialogProps {
  * The browser's own dialog: it keeps the focus, gives it back, and closes with Escape. Open for as
  * long as it is drawn.
  */
-export function PlainDialog({ title, onClose, children }: PlainDialogProps) {
+export function PlainDialog({ title, onClose, isWide = false, children }: PlainDialogProps) {
   const { t } = useTranslation()
   const titleId = useId()
   const dialog = useRef<HTMLDialogElement>(null)
@@ -27,6 +29,7 @@ export function PlainDialog({ title, onClose, children }: PlainDialogProps) {
     <dialog
       ref={dialog}
       className={styles['dialog']}
+      data-wide={isWide || undefined}
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault()

@@ -1,0 +1,21 @@
+import { COPIED_LISTS, type CopyField } from '../../../contract/channel-copy.ts'
+import { commaList } from '../../../contract/channel.ts'
+
+/** How a field becomes another: a list by its items, anything else as a whole. */
+export type FieldDiff =
+  | { kind: 'list'; added: string[]; removed: string[] }
+  /** The same items in another order, which tells which one is tested. */
+  | { kind: 'order'; first: string }
+  | { kind: 'text'; before: string; after: string }
+
+export function fieldDiff(field: CopyField, before: string, after: string): FieldDiff {
+  if (!COPIED_LISTS.has(field)) return { kind: 'text', before, after }
+  const had = new Set(commaList(before))
+  const has = new Set(commaList(after))
+  const added = [...has].filter((item) => !had.has(item))
+  const removed = [...had].filter((item) => !has.has(item))
+  if (added.length === 0 && removed.length === 0) {
+    return { kind: 'order', first: commaList(after)[0] ?? '' }
+  }
+  return { kind: 'list', added, removed }
+}

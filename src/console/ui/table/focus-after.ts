@@ -1,0 +1,35 @@
+import { type RefObject, useEffect, useRef } from 'react'
+
+function focusOn(element: HTMLElement): void {
+  element.tabIndex = -1
+  element.focus({ preventScroll: true })
+}
+
+/**
+ * How to go on at the place of a row when it is gone: at the one that has come there, or at the
+ * list.
+ */
+function goOnAt(row: Element): () => void {
+  const rows = row.parentElement
+  const list = row.closest('section')
+  const place = [...(rows?.children ?? [])].indexOf(row)
+  return () => {
+    const isLost = document.activeElement === null || document.activeElement === document.body
+    const next = rows?.isConnected === true ? (rows.children[place] ?? rows.lastElementChild) : null
+    const target = next ?? list
+    if (isLost && target instanceof HTMLElement) focusOn(target)
+  }
+}
+
+/**
+ * Keeps the keyboard at its place in a list when a button goes away with its row. To be called
+ * before the row goes.
+ */
+export function useFocusAfter(button: RefObject<HTMLElement | null>): () => void {
+  const goOn = useRef<(() => void) | null>(null)
+  useEffect(() => () => goOn.current?.(), [])
+  return () => {
+    const row = button.current?.closest('tr, li') ?? null
+    goOn.current = row === null ? null : goOnAt(row)
+  }
+}
