@@ -33,6 +33,7 @@ const limit = (
 
 const QUOTA = 10
 const TOKENS = 20
+const DAY_SECONDS = 86_400
 
 const ask = ({ ledger }: Books, account: Account, requestId = newCallId()) => {
   const { kind: _, ...operation } = reservation(account, { requestId, amount: QUOTA })
@@ -42,12 +43,22 @@ const ask = ({ ledger }: Books, account: Account, requestId = newCallId()) => {
 const isIn = (answer: ReserveRefusal | LimitCheck | null): boolean =>
   answer === null || (typeof answer === 'object' && !answer.isRefused)
 
-const usedOf = async ({ database }: Books, account: Account, subject: LimitSubject) => {
-  const moment = {
-    nowSeconds: NOW_SECONDS,
-    zone: 'UTC',
-    periods: budgetPeriods('UTC', NOW_SECONDS),
-  }
+/** A call that begins and ends in one second; false: it was refused. */
+async function spend(books: Books, account: Account, nowSeconds: number): Promise<boolean> {
+  const requestId = newCallId()
+  const { kind: _, ...operation } = reservation(account, { requestId, amount: QUOTA, nowSeconds })
+  if (!isIn(await books.ledger.reserve(operation))) return false
+  await books.ledger.settle(settlement(account, { requestId, cost: QUOTA, nowSeconds }))
+  return true
+}
+
+const usedOf = async (
+  { database }: Books,
+  account: Account,
+  subject: LimitSubject,
+  nowSeconds = NOW_SECONDS,
+) => {
+  const moment = { nowSeconds, zone: 'UTC', periods: budgetPeriods('UTC', nowSeconds) }
   const whose = { subject, id: idOf(account, subject) }
   return (await findStanding(database.write, whose, moment)).used
 }
@@ -144,6 +155,79 @@ forEachBooks('calls that are counted against limits', (shared) => {
     expect(await books.database.write.selectFrom('limit_holds').selectAll().execute()).toEqual([])
   })
 
+  test.each([
+    ['ten minutes', 600],
+    ['an hour', 3600],
+  ])('of a clock that is %s ahead do not fill the minutes of others', async (_, seconds) => {
+    const { books } = shared
+    const beside = books.database.engine === 'postgres' ? await shared.openBeside() : books
+    const account = await anAccount(books, { quota: 1_000_000 })
+    for (const subject of ['token', 'user'] as const) {
+      await limit(books, account, { subject, requests_per_minute: 2, tokens_per_minute: 1000 })
+    }
+    const ahead = NOW_SECONDS + seconds
+    for (const fits of [true, true, false]) expect(await spend(beside, account, ahead)).toBe(fits)
+    for (const subject of ['token', 'user'] as const) {
+      expect(await usedOf(books, account, subject)).toMatchObject({
+        requests_per_minute: 0,
+        tokens_per_minute: 0,
+      })
+      // Clocks that differ by a minute count together.
+      expect(await usedOf(books, account, subject, ahead - 60)).toMatchObject({
+        requests_per_minute: 2,
+        tokens_per_minute: 36,
+      })
+    }
+    expect(await spend(books, account, ahead - 60)).toBe(false)
+    for (const fits of [true, true, false]) {
+      expect(await spend(books, account, NOW_SECONDS)).toBe(fits)
+    }
+    // When that time comes they are forgotten.
+    expect(await spend(books, account, ahead)).toBe(true)
+  })
+
+  test('of a clock that was ahead count in no day, week or month that runs', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    for (const subject of ['token', 'user'] as const) {
+      await limit(books, account, {
+        subject,
+        quota_per_day: 2 * QUOTA,
+        quota_per_week: 3 * QUOTA,
+        quota_per_month: 3 * QUOTA,
+      })
+    }
+    const next = NOW_SECONDS + DAY_SECONDS
+    for (const [nowSeconds, fits] of [
+      [NOW_SECONDS, true],
+      [NOW_SECONDS + 40 * DAY_SECONDS, true],
+      [NOW_SECONDS + 40 * DAY_SECONDS, true],
+      [NOW_SECONDS + 40 * DAY_SECONDS, false],
+      [NOW_SECONDS, true],
+      [NOW_SECONDS, true],
+      [NOW_SECONDS, false],
+      [next, true],
+    ] as const) {
+      expect(await spend(books, account, nowSeconds)).toBe(fits)
+    }
+    expect(await usedOf(books, account, 'user', next)).toMatchObject({
+      quota_per_day: QUOTA,
+      quota_per_week: 3 * QUOTA,
+      quota_per_month: 3 * QUOTA,
+    })
+    expect(await spend(books, account, next)).toBe(false)
+  })
+
+  test('just before midnight take nothing from the day that another clock has begun', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    await limit(books, account, { subject: 'token', quota_per_day: 2 * QUOTA })
+    const midnight = budgetPeriods('UTC', NOW_SECONDS).ends.day
+    expect(await spend(books, account, midnight)).toBe(true)
+    expect(await spend(books, account, midnight - 1)).toBe(true)
+    expect(await spend(books, account, midnight)).toBe(false)
+  })
+
   test('begin a new day where the operator lives', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
@@ -152,17 +236,7 @@ forEachBooks('calls that are counted against limits', (shared) => {
     await books.database.write.insertInto('options').values(zone).execute()
     // The first second of 2027-01-16 there, 16:00 in Greenwich.
     const midnight = 1_800_028_800
-    const at = async (nowSeconds: number): Promise<boolean> => {
-      const requestId = newCallId()
-      const { kind: _, ...operation } = reservation(account, {
-        requestId,
-        amount: QUOTA,
-        nowSeconds,
-      })
-      if (!isIn(await books.ledger.reserve(operation))) return false
-      await books.ledger.settle(settlement(account, { requestId, cost: QUOTA, nowSeconds }))
-      return true
-    }
+    const at = (nowSeconds: number): Promise<boolean> => spend(books, account, nowSeconds)
     expect(await at(midnight - 10)).toBe(true)
     expect(await at(midnight - 1)).toBe(false)
     expect(await at(midnight)).toBe(true)

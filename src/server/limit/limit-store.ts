@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { LIMIT_NAMES, NO_LIMIT } from '../../contract/limit.ts'
 import type { Limits, LimitStanding } from '../../contract/limit-api.ts'
 import type { Queries } from '../db/database.ts'
-import { WINDOW_SECONDS, type LimitSubject } from './limit.ts'
+import { usedSince, WINDOW_SECONDS, type LimitSubject } from './limit.ts'
 import type { BudgetPeriods } from './limit-period.ts'
 
 /** The limits themselves; what is counted against them is the ledger's. */
@@ -91,12 +91,13 @@ export async function findStanding(
       .where('subject', '=', subject)
       .where('id', '=', id)
       .where('second', '>', nowSeconds - WINDOW_SECONDS)
+      .where('second', '<=', nowSeconds + WINDOW_SECONDS)
       .executeTakeFirst(),
   ])
   const { starts, ends } = periods
   const held = row?.held_quota ?? 0
-  const spent = (start: number | undefined, used: number | undefined, since: number): number =>
-    held + ((start ?? 0) < since ? 0 : (used ?? 0))
+  const spent = (start = 0, used = 0, since: number): number =>
+    held + usedSince({ start, used }, { since, nowSeconds })
   return {
     limits: row === undefined ? NONE : picked(row),
     used: {

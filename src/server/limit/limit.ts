@@ -1,12 +1,30 @@
 /**
  * The rules of limits. What is counted, and whether a call fits, is decided where the call is
  * reserved, in the ledger's transaction (`ledger/limit/sqlite-limits.ts`, and on PostgreSQL the
- * functions of `0012-limits.postgres.sql`); why it does not, and when it would, is worked out here
- * from the figures it was decided on.
+ * functions of `0012-limits.postgres.sql` and `0018-limit-clocks.postgres.sql`); why it does not,
+ * and when it would, is worked out here from the figures it was decided on.
  */
 
-/** Seconds that requests and tokens are counted over. */
+/**
+ * Seconds that requests and tokens are counted over. What lies further ahead than this was counted
+ * by a clock that was wrong: it would be in the way until then.
+ */
 export const WINDOW_SECONDS = 60
+
+/** A day, week or month that begins further ahead is one of a clock that was wrong. */
+const AHEAD_SECONDS = 3600
+
+/** The latest start of a period that may be running. */
+export const latestStart = (nowSeconds: number): number => nowSeconds + AHEAD_SECONDS
+
+/**
+ * What is left of the points used in the period that began at `start`, in one that began at
+ * `since`.
+ */
+export const usedSince = (
+  { start, used }: { start: number; used: number },
+  { since, nowSeconds }: { since: number; nowSeconds: number },
+): number => (start >= since && start <= latestStart(nowSeconds) ? used : 0)
 
 /** Where a user or token stood when a call asked, before it was counted. 0 as maximum: no limit. */
 export interface LimitFacts {

@@ -1,6 +1,8 @@
 import type Sqlite from 'better-sqlite3'
 import {
   exceededLimits,
+  latestStart,
+  usedSince,
   WINDOW_SECONDS,
   type LimitAsk,
   type LimitCheck,
@@ -13,7 +15,8 @@ import type { ReserveOperation, Settlement } from '../operations.ts'
 /**
  * Limits on SQLite, inside the ledger's transaction, for users and tokens that have some. Each call
  * is counted by itself, without the batch's memory: the write lock of the file makes it exact. The
- * `gatehouse_limit…` functions of `0012-limits.postgres.sql` do the same for the other engine.
+ * `gatehouse_limit…` functions of `0012-limits.postgres.sql` and `0018-limit-clocks.postgres.sql`
+ * do the same for the other engine.
  */
 export interface SqliteLimits {
   /** Where token and user stand, and whether the call fits both; nothing is counted yet. */
@@ -72,13 +75,15 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
     if (row === undefined) return []
     const { dayStart, weekStart, monthStart, ...facts } = row
     const { starts } = periodsAt(nowSeconds)
-    const rows = sql.seconds.all(subject, id, nowSeconds - WINDOW_SECONDS)
+    const rows = sql.seconds.all(subject, id, ...windowAt(nowSeconds))
+    const used = (start: number, points: number, since: number): number =>
+      usedSince({ start, used: points }, { since, nowSeconds })
     return [
       {
         ...facts,
-        dayUsed: dayStart < starts.day ? 0 : facts.dayUsed,
-        weekUsed: weekStart < starts.week ? 0 : facts.weekUsed,
-        monthUsed: monthStart < starts.month ? 0 : facts.monthUsed,
+        dayUsed: used(dayStart, facts.dayUsed, starts.day),
+        weekUsed: used(weekStart, facts.weekUsed, starts.week),
+        monthUsed: used(monthStart, facts.monthUsed, starts.month),
         minuteRequests: rows.reduce((sum, { requests }) => sum + requests, 0),
         minuteTokens: rows.reduce((sum, { tokens }) => sum + tokens, 0),
         seconds: rows.map(({ second, requests, tokens }) => [second, requests, tokens]),
@@ -113,7 +118,7 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
         const id = subject === 'user' ? userId : tokenId
         held[subject === 'user' ? 'userId' : 'tokenId'] = id
         sql.move.run({ subject, id, running: 1, tokens, quota })
-        sql.forget.run(subject, id, nowSeconds - WINDOW_SECONDS)
+        sql.forget.run(subject, id, ...windowAt(nowSeconds))
         sql.count.run(subject, id, nowSeconds, 1, 0)
       }
       sql.hold.run(requestId, held.userId, held.tokenId, tokens, quota)
@@ -130,8 +135,9 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
       }
     },
     settle({ requestId, nowSeconds, promptTokens, completionTokens }, charged) {
+      const latest = latestStart(nowSeconds)
       for (const [subject, id] of letGo(requestId)) {
-        sql.spend.run({ subject, id, quota: charged, ...periodsAt(nowSeconds).starts })
+        sql.spend.run({ subject, id, quota: charged, latest, ...periodsAt(nowSeconds).starts })
         sql.count.run(subject, id, nowSeconds, 0, promptTokens + completionTokens)
       }
     },
@@ -144,6 +150,12 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
 const subjectsOf = ({ userId, tokenId }: Hold): [LimitSubject, number][] => [
   ...(tokenId === 0 ? [] : [['token', tokenId] satisfies [LimitSubject, number]]),
   ...(userId === 0 ? [] : [['user', userId] satisfies [LimitSubject, number]]),
+]
+
+/** Between which seconds calls and tokens count. */
+const windowAt = (nowSeconds: number): [after: number, until: number] => [
+  nowSeconds - WINDOW_SECONDS,
+  nowSeconds + WINDOW_SECONDS,
 ]
 
 /** The periods of a second; worked out once a day, and anew when the operator moves. */
@@ -173,12 +185,14 @@ function prepareLimits(db: Sqlite.Database) {
         week_used AS weekUsed, month_start AS monthStart, month_used AS monthUsed
       FROM limits WHERE subject = ? AND id = ?`),
     seconds: db.prepare<
-      [string, number, number],
+      [string, number, number, number],
       { second: number; requests: number; tokens: number }
     >(`
       SELECT second, requests, tokens FROM limit_seconds
-      WHERE subject = ? AND id = ? AND second > ? ORDER BY second`),
-    forget: db.prepare('DELETE FROM limit_seconds WHERE subject = ? AND id = ? AND second <= ?'),
+      WHERE subject = ? AND id = ? AND second > ? AND second <= ? ORDER BY second`),
+    forget: db.prepare(`
+      DELETE FROM limit_seconds
+      WHERE subject = ? AND id = ? AND (second <= ? OR second > ?)`),
     count: db.prepare(`
       INSERT INTO limit_seconds (subject, id, second, requests, tokens) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (subject, id, second) DO UPDATE SET
@@ -189,11 +203,16 @@ function prepareLimits(db: Sqlite.Database) {
       WHERE subject = @subject AND id = @id`),
     spend: db.prepare(`
       UPDATE limits SET
-        day_used = @quota + CASE WHEN day_start < @day THEN 0 ELSE day_used END,
-        week_used = @quota + CASE WHEN week_start < @week THEN 0 ELSE week_used END,
-        month_used = @quota + CASE WHEN month_start < @month THEN 0 ELSE month_used END,
-        day_start = max(day_start, @day), week_start = max(week_start, @week),
-        month_start = max(month_start, @month)
+        day_used = @quota
+          + CASE WHEN day_start BETWEEN @day AND @latest THEN day_used ELSE 0 END,
+        week_used = @quota
+          + CASE WHEN week_start BETWEEN @week AND @latest THEN week_used ELSE 0 END,
+        month_used = @quota
+          + CASE WHEN month_start BETWEEN @month AND @latest THEN month_used ELSE 0 END,
+        day_start = CASE WHEN day_start BETWEEN @day AND @latest THEN day_start ELSE @day END,
+        week_start = CASE WHEN week_start BETWEEN @week AND @latest THEN week_start ELSE @week END,
+        month_start =
+          CASE WHEN month_start BETWEEN @month AND @latest THEN month_start ELSE @month END
       WHERE subject = @subject AND id = @id`),
     hold: db.prepare(`
       INSERT INTO limit_holds (request_id, user_id, token_id, tokens, quota)

@@ -199,6 +199,29 @@ forEachDatabase('log cleanup', (open) => {
       ])
     })
 
+    test('retention goes on when a clock that was ahead has been put right', async () => {
+      await server.app.options.set('LogRetentionDays', '2')
+      server.clock.advanceSeconds(40 * DAY)
+      await another().tidy()
+      server.clock.advanceSeconds(-40 * DAY)
+      const now = server.clock.nowSeconds()
+      await another().tidy()
+      await settled(now)
+      expect((await reconcile(server.database)).differences).toEqual([])
+      server.clock.advanceSeconds(3 * DAY)
+      await another().tidy()
+      await server.app.options.set('LogRetentionDays', '0')
+      expect(await rowsLeft()).not.toContain(now)
+      expect((await reconcile(server.database)).differences).toEqual([])
+    })
+
+    test('a run that was left while a clock was ahead spares the calls after now', async () => {
+      const now = server.clock.nowSeconds()
+      await aRunLeft(now + 40 * DAY)
+      await another().tidy()
+      expect(await another().state()).toMatchObject({ isRunning: false, target: now + 1 })
+    })
+
     test('retention deletes by days, and only once it is set', async () => {
       const now = server.clock.nowSeconds()
       await settled(now - 3 * DAY)

@@ -2,17 +2,17 @@ import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
+import { dayAtOrAfter } from '../../clock.ts'
 import type { Queries } from '../../db/database.ts'
 import { deleteBodiesBefore } from '../body/body-store.ts'
 import { deleteTracesBefore } from '../trace/trace-store.ts'
-import { dayAtOrAfter } from '../log-sums.ts'
 import { deleteSumsBefore } from '../log-sums-store.ts'
 import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
 import {
   deleteHourBefore,
   deleteRowsBefore,
   findRun,
-  logsDeletedBefore,
+  lowerDeletedBefore,
   raiseDeletedBefore,
   replaceRun,
   type CleanupRun,
@@ -80,6 +80,12 @@ export function createLogCleanup(
     node,
     seenAt: clock.nowSeconds(),
   })
+  const takenOver = (run: CleanupRun, now: number): CleanupRun => ({
+    ...run,
+    target: boundedTarget(run.target, now),
+    node,
+    seenAt: now,
+  })
 
   return {
     async start(asked, { actor, address, requestId }) {
@@ -89,7 +95,7 @@ export function createLogCleanup(
       // What a dead process had begun has left the sums already: it is finished with the rest.
       const left = seen?.run.isRunning === true ? seen.run : null
       const run: CleanupRun = {
-        ...fresh(Math.max(boundedTarget(asked, now), left?.target ?? 0)),
+        ...fresh(boundedTarget(Math.max(asked, left?.target ?? 0), now)),
         author: {
           actor: { id: actor.id, user: { username: actor.user.username } },
           address,
@@ -114,8 +120,9 @@ export function createLogCleanup(
       if (isAlive(seen?.run, now)) return
       const target = retentionTarget(options.number('LogRetentionDays'), now)
       const isLeft = seen?.run.isRunning === true
-      const isDue = target !== null && target > (await logsDeletedBefore(database.read))
-      const run = isLeft ? { ...seen.run, node, seenAt: now } : isDue ? fresh(target) : null
+      const deletedBefore = await lowerDeletedBefore(database, now)
+      const isDue = target !== null && target > deletedBefore
+      const run = isLeft ? takenOver(seen.run, now) : isDue ? fresh(target) : null
       const runner = run === null ? null : await take(seen, run)
       if (runner !== null) await begin(runner)
       await deleteOldBodies(app, stopper.signal)

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { LogType } from '../../../contract/log.ts'
 import type { AuditAuthor } from '../../audit/audit-store.ts'
-import type { Queries } from '../../db/database.ts'
+import { hourOf, SECONDS_PER_HOUR } from '../../clock.ts'
+import type { Database, Queries } from '../../db/database.ts'
 import { moveSetting } from '../../db/setting-store.ts'
-import { SECONDS_PER_HOUR } from '../../ledger/operations.ts'
 import { LOGS_DELETED_BEFORE } from '../../ledger/reconcile.ts'
+import { boundedTarget } from './cleanup.ts'
 
 /**
  * Deletes old log rows with the hourly sums that stand for them, a few at a time. Balances, the
@@ -58,7 +59,23 @@ export async function logsDeletedBefore(db: Queries): Promise<number> {
   return row === undefined ? -1 : Number(row.value)
 }
 
-/** Notes it. It never goes back. Call in a transaction. */
+/**
+ * The same, once it is put back to now where a clock that was ahead had set it: nothing would be
+ * due until that clock's time.
+ */
+export async function lowerDeletedBefore(
+  { read, write }: Pick<Database, 'read' | 'write'>,
+  nowSeconds: number,
+): Promise<number> {
+  const before = await logsDeletedBefore(read)
+  const to = boundedTarget(before, nowSeconds)
+  if (to < before) {
+    await moveSetting(write, LOGS_DELETED_BEFORE, { from: String(before), to: String(to) })
+  }
+  return to
+}
+
+/** Notes it; a later one stays. Call in a transaction. */
 export async function raiseDeletedBefore(trx: Queries, seconds: number): Promise<void> {
   const before = await logsDeletedBefore(trx)
   if (before >= seconds) return
@@ -94,7 +111,7 @@ export async function deleteRowsBefore(
   target: number,
   rowsMax: number,
 ): Promise<number> {
-  const cutHour = target - (target % SECONDS_PER_HOUR)
+  const cutHour = hourOf(target)
   const { rows } = await sql<{ id: number; created_at: number }>`
     SELECT id, created_at FROM logs WHERE created_at < ${target}
     ORDER BY created_at, id LIMIT ${sql.lit(rowsMax)}

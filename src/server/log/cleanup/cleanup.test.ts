@@ -11,6 +11,8 @@ describe('isAlive', () => {
     [{ isRunning: true, seenAt: NOON - 59 }, true],
     // Its process has died; whoever comes next goes on with it.
     [{ isRunning: true, seenAt: NOON - 60 }, false],
+    // It told of itself while the clock was ahead.
+    [{ isRunning: true, seenAt: NOON + 86_400 }, false],
   ])('%j: %s', (run, expected) => {
     expect(isAlive(run, NOON)).toBe(expected)
   })

@@ -1,14 +1,15 @@
+import { dayOf, SECONDS_PER_DAY } from '../../clock.ts'
+
 /** When a run of the cleanup may begin, and what is too old. Seconds everywhere. */
 
 /** A run that has told nothing for so long has died with its process. */
 const LOST_AFTER_SECONDS = 60
-const SECONDS_PER_DAY = 86_400
 
 /** Whether a stored run is being worked on. */
 export const isAlive = (
   run: { isRunning: boolean; seenAt: number } | undefined,
   nowSeconds: number,
-): boolean => run?.isRunning === true && nowSeconds - run.seenAt < LOST_AFTER_SECONDS
+): boolean => run?.isRunning === true && Math.abs(nowSeconds - run.seenAt) < LOST_AFTER_SECONDS
 
 /** Rows of calls that are booked from now on are never meant. */
 export const boundedTarget = (target: number, nowSeconds: number): number =>
@@ -20,6 +21,6 @@ export const boundedTarget = (target: number, nowSeconds: number): number =>
  */
 export function retentionTarget(days: number, nowSeconds: number): number | null {
   if (days === 0) return null
-  const today = nowSeconds - (nowSeconds % SECONDS_PER_DAY)
+  const today = dayOf(nowSeconds)
   return Math.max(0, today - days * SECONDS_PER_DAY)
 }
