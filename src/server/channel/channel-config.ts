@@ -54,9 +54,13 @@ export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigO
   return Object.fromEntries([...rest, ...kept])
 }
 
-/** Without the secret members. */
-export const withoutSecrets = (config: ConfigObject): ConfigObject =>
-  Object.fromEntries(Object.entries(config).filter(([member]) => !SECRETS.has(member)))
+/** Without the secrets that hold a value, but for those named. */
+export const withoutSecrets = (config: ConfigObject, kept: readonly string[]): ConfigObject =>
+  Object.fromEntries(
+    Object.entries(config).filter(
+      ([member, value]) => !SECRETS.has(member) || kept.includes(member) || !isSet(value),
+    ),
+  )
 
 /** The text to store. `written`: where it comes from; of an empty text no empty object is made. */
 export const configText = (config: ConfigObject, written: string | null | undefined): string =>

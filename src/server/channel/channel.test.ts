@@ -299,6 +299,30 @@ describe('channelChanges', () => {
       })
     })
 
+    // Forms of the family leave such members behind, and none of ours shows them here.
+    test('secrets that its type does not use are dropped instead', () => {
+      const row = { ...stored, config: '{"region":"r","ak":"A","sk":"S","vertex_ai_adc":""}' }
+      const moves = [
+        [{ base_url: 'https://b.example' }, '{"region":"r","vertex_ai_adc":""}'],
+        [
+          { config: '{"proxy":"http://b.example"}' },
+          '{"region":"r","vertex_ai_adc":"","proxy":"http://b.example"}',
+        ],
+      ] as const
+      for (const [move, config] of moves) {
+        expect(changes(move, row)).toBe('channel_key_needed_again')
+        expect(changes({ ...move, key: 'k' }, row)).toMatchObject({ key: 'k', config })
+      }
+      expect(changes({ key: 'k' }, row)).toEqual({ key: 'k' })
+    })
+
+    test('headers serve every type, and are entered again', () => {
+      const row = { ...stored, config: '{"header_override":{"x-key":"H"}}' }
+      const move = { base_url: 'https://b.example', key: 'k' }
+      expect(changes(move, row)).toBe('channel_key_needed_again')
+      expect(changes({ ...move, config: '{"header_override":null}' }, row)).toMatchObject(move)
+    })
+
     test('another type leaves the former type’s secrets behind', () => {
       const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r"}' }
       expect(changes({ type: 14, key: 'k' }, row)).toEqual({

@@ -185,23 +185,23 @@ function withCredentials(
   const storedConfig = parseConfigObject(stored.config) ?? {}
   const type = changes.type ?? stored.type
   const isOtherType = type !== stored.type
-  const { proxy } = storedConfig
-  const place = proxy === undefined ? {} : { proxy }
-  const kept = isOtherType ? { ...withoutSecrets(storedConfig), ...place } : storedConfig
-  // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
-  const config = mergedConfig(kept, given)
+  const address = trimBaseUrl(stored.base_url ?? '')
+  const { proxy } = mergedConfig(storedConfig, given)
   const moves =
     isOtherType ||
-    (changes.base_url ?? trimBaseUrl(stored.base_url ?? '')) !==
-      trimBaseUrl(stored.base_url ?? '') ||
-    textOf(config['proxy']) !== textOf(storedConfig['proxy'])
+    (changes.base_url ?? address) !== address ||
+    textOf(proxy) !== textOf(storedConfig['proxy'])
+  // Secrets that serve the former type, or none, are forgotten: nobody needs to enter them again.
+  const used = isOtherType ? [] : secretsUsed(type)
+  // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
+  const kept = moves ? withoutSecrets(storedConfig, [...used, 'proxy']) : storedConfig
+  const config = mergedConfig(kept, given)
   const key = changedKey(type, stored, input)
   if (moves) {
     const entered = secretsSet(given)
-    // Secrets of the former type are dropped with it; they need not be entered to be forgotten.
-    const carried = isOtherType
-      ? []
-      : secretsSet(config).filter((name) => name !== 'proxy' && !entered.includes(name))
+    const carried = secretsSet(config).filter(
+      (name) => used.includes(name) && !entered.includes(name),
+    )
     const keepsKey = stored.key !== '' && (key === '' || input.key_mode === 'add')
     if (keepsKey || carried.length > 0) {
       return refused({ code: 'channel_key_needed_again' })
@@ -214,6 +214,12 @@ function withCredentials(
   if (text !== configText(storedConfig, stored.config)) value.config = text
   return { ok: true, value }
 }
+
+/** Secret members of the configuration that a channel of this type uses where it stands. */
+const secretsUsed = (type: number): string[] => [
+  ...channelType(type).fields.flatMap((field) => (field.secret ? [field.config] : [])),
+  'header_override',
+]
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 

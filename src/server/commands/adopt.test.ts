@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gzipSync } from 'node:zlib'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import {
   MYSQL_DUMP,
@@ -111,6 +111,30 @@ test('a dump that breaks off leaves the database empty', async () => {
   const { code, err } = await runProgram(['import', dump], { SQLITE_PATH: file }).ended
   expect([code, err]).toEqual([1, expect.stringContaining('cut off')])
   expect(await plainSqlite(file).rows('SELECT name FROM sqlite_master')).toEqual([])
+})
+
+test.each<[string, (packed: Buffer) => Buffer, string]>([
+  ['breaks off', (packed) => packed.subarray(0, packed.length / 2), 'unexpected end of file'],
+  ['lacks its last bytes', (packed) => packed.subarray(0, -8), 'unexpected end of file'],
+  ['has a wrong sum', (packed) => packed.fill(0, packed.length - 8), 'incorrect data check'],
+])('a packed dump that %s says so in one line and leaves nothing', async (_what, spoil, reason) => {
+  const folder = newFolder()
+  const dump = path.join(folder, 'one-api.sql.gz')
+  const packed = gzipSync(fs.readFileSync(MYSQL_DUMP))
+  fs.writeFileSync(dump, spoil(Buffer.from(packed)))
+  const file = path.join(folder, 'new.db')
+  const { code, err } = await runProgram(['import', dump], { SQLITE_PATH: file }).ended
+  expect([code, err]).toEqual([1, `${dump}: ${reason}\n`])
+  expect(await plainSqlite(file).rows('SELECT name FROM sqlite_master')).toEqual([])
+})
+
+test('a dump that is packed otherwise than by gzip is refused by the name of its packer', async () => {
+  const dump = path.join(newFolder(), 'one-api.sql.zst')
+  fs.writeFileSync(dump, zstdCompressSync(fs.readFileSync(MYSQL_DUMP)))
+  const SQLITE_PATH = path.join(newFolder(), 'new.db')
+  const { code, err } = await runProgram(['import', dump], { SQLITE_PATH }).ended
+  const words = 'is packed by zstd; unpack it first, or pack it by gzip'
+  expect([code, err]).toEqual([1, `${dump}: ${words}\n`])
 })
 
 test('a log that had a database of its own comes in as a second dump, compressed or not', async () => {

@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import os from 'node:os'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { newFolder } from '../test/one-api-databases.ts'
-import { runProgram } from '../test/run-program.ts'
+import { PROGRAM, runProgram } from '../test/run-program.ts'
 import { packageVersion } from '../version.ts'
 
 /** Away from the settings of whoever works here. */
@@ -110,6 +112,41 @@ test('a server whose output nobody reads goes on, and ends on SIGTERM', async ()
     .poll(() => signIn(`http://127.0.0.1:${PORT}/`, '123456').catch(String), { timeout: 20_000 })
     .toMatchObject({ success: true })
   program.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
+})
+
+test('a server whose output fails goes on, and ends', async () => {
+  const PORT = await freePort()
+  const { PATH = '' } = process.env
+  const env = { PATH, DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' }
+  // Opened to be read: whatever is written there fails, as on a full disk.
+  const output = fs.openSync(os.devNull, 'r')
+  const program = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env,
+    cwd: newFolder(),
+    stdio: ['ignore', output, 'inherit'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  fs.closeSync(output)
+  const signedIn = () => signIn(`http://127.0.0.1:${PORT}/`, '123456').catch(String)
+  await expect.poll(signedIn, { timeout: 20_000 }).toMatchObject({ success: true })
+  program.kill('SIGTERM')
+  expect(await once(program, 'exit')).toEqual([0, null])
+})
+
+// A terminal that is closed sends it, and more than once.
+test('a server lets a call finish after SIGHUP, however often it comes', async () => {
+  const { url, program, ended, said } = await serve({ DATA_DIR: newFolder() })
+  const { hostname, port, host } = new URL(url)
+  const call = connect(Number(port), hostname)
+  const head = `POST /api/user/login HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 2\r\n`
+  call.write(`${head}Expect: 100-continue\r\n\r\n{`)
+  expect(String(await once(call, 'data'))).toContain('100 Continue')
+  program.kill('SIGHUP')
+  await expect.poll(() => said.out, { timeout: 20_000 }).toContain('"stopping"')
+  program.kill('SIGHUP')
+  call.write('}')
+  expect(String(await once(call, 'data'))).toContain('HTTP/1.1 200 OK')
   expect((await ended).code).toBe(0)
 })
 

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { loadDumps } from '../adopt/import-dump.ts'
 import { ConfigError, type Config } from '../config.ts'
@@ -19,11 +19,29 @@ export async function importDumps(config: Config, files: readonly string[]): Pro
   }
 }
 
-const GZIP = 0x1f8b
+const GZIP = '1f8b'
+
+/** What files of other packers begin with, by the definitions of their formats. */
+const OTHER_PACKERS = [
+  ['zstd', '28b52ffd'],
+  ['xz', 'fd377a585a00'],
+  ['zip', '504b0304'],
+  ['bzip2', '425a68'],
+] as const
 
 /** The file's bytes, inflated if it is compressed. */
 function openDump(file: string): AsyncIterable<Buffer> {
-  const head = Buffer.alloc(2)
+  const head = headOf(file)
+  const packer = OTHER_PACKERS.find(([, start]) => head.startsWith(start))?.[0]
+  if (packer !== undefined) {
+    throw new ConfigError(`${file}: is packed by ${packer}; unpack it first, or pack it by gzip`)
+  }
+  return bytesOf(file, head.startsWith(GZIP))
+}
+
+/** In hexadecimal. */
+function headOf(file: string): string {
+  const head = Buffer.alloc(6)
   try {
     const handle = fs.openSync(file, 'r')
     fs.readSync(handle, head)
@@ -31,8 +49,12 @@ function openDump(file: string): AsyncIterable<Buffer> {
   } catch (error) {
     throw new ConfigError(`${file}: ${reasonOf(error)}`)
   }
+  return head.toString('hex')
+}
+
+/** Opened by whoever reads: a stream that fails before anybody listens ends the process. */
+async function* bytesOf(file: string, isPacked: boolean): AsyncGenerator<Buffer> {
   const bytes = fs.createReadStream(file, { highWaterMark: 1024 * 1024 })
-  if (head.readUInt16BE() !== GZIP) return bytes
-  // Both ends of a pipe must fail together; `compose` does that.
-  return Readable.from(bytes.compose(createGunzip()))
+  // Both ends of a pipe must fail together. Of a failure, whoever reads hears by the reading.
+  yield* isPacked ? pipeline(bytes, createGunzip(), () => {}) : bytes
 }

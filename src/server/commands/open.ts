@@ -1,6 +1,7 @@
+import type { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import pino, { type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger } from 'pino'
 import { ConfigError, type Config } from '../config.ts'
 import { openDatabase, type Database, type DatabaseAddress } from '../db/database.ts'
 import { takeSqliteFile } from '../db/sqlite-file.ts'
@@ -91,9 +92,25 @@ export function createTrace(config: Config): Logger {
     // Whatever is handed to a trace by mistake, these never get out.
     redact: ['*.key', '*.password', '*.authorization', '*.cookie', 'headers'],
   }
-  if (format === 'json') return pino(settings)
-  return pino({
-    ...settings,
-    transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } },
+  return pino(settings, format === 'json' ? jsonLines() : prettyLines())
+}
+
+/** What waits for an output that takes nothing; the newest lines are given up beyond it. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
+
+/** A server goes on when its output fails: the terminal is gone, the disk is full. */
+function jsonLines(): DestinationStream {
+  const lines = pino.destination({ dest: 1, sync: false, maxLength: WAITING_BYTES_MAX })
+  lines.on('error', () => {
+    // It would try for ever, and the process never end.
+    lines.flushSync = () => {}
   })
+  return lines
+}
+
+function prettyLines(): DestinationStream {
+  const options = { ignore: 'pid,hostname' }
+  const lines: DestinationStream & EventEmitter = pino.transport({ target: 'pino-pretty', options })
+  lines.on('error', () => {})
+  return lines
 }

@@ -67,14 +67,14 @@ function greet(config: Config, { newRoot, app }: Server, address: string): void 
   app.trace.info('created the first user, root')
 }
 
-/** The first signal stops gracefully, the second at once. */
-function stopOnSignal(server: Server, database: Database): (signal: string) => Promise<void> {
+/** The first signal stops gracefully, a second at once. Answers what stops, too. */
+function stopOnSignal(server: Server, database: Database): (reason: string) => Promise<void> {
   let isStopping = false
-  const stop = async (signal: string): Promise<void> => {
-    if (isStopping) process.exit(1)
+  const stop = async (reason: string): Promise<void> => {
+    if (isStopping) return
     isStopping = true
     const { trace } = server.app
-    trace.info({ signal }, 'stopping')
+    trace.info({ signal: reason }, 'stopping')
     try {
       await server.close()
       await database.close()
@@ -85,8 +85,14 @@ function stopOnSignal(server: Server, database: Database): (signal: string) => P
       process.exit(1)
     }
   }
-  process.on('SIGTERM', (signal) => void stop(signal))
-  process.on('SIGINT', (signal) => void stop(signal))
+  const stopOrEnd = (signal: string): void => {
+    if (isStopping) process.exit(1)
+    void stop(signal)
+  }
+  process.on('SIGTERM', stopOrEnd)
+  process.on('SIGINT', stopOrEnd)
+  // A terminal that is closed sends it more than once, and ends npm beside: no second wish.
+  process.on('SIGHUP', (signal) => void stop(signal))
   return stop
 }
 

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 
-const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
+/** What a command line starts. */
+export const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
 
 /** How a program ended, and all it said. */
 export interface Ended {

@@ -74,6 +74,9 @@ export class DumpScanner {
   }
 
   #unexpected(wanted: string): DumpError {
+    if (this.isLast && this.pending === 0) {
+      return new DumpError(`the dump was cut off where ${wanted} was expected`)
+    }
     const near = this.#bytes.subarray(this.position, this.position + 20).toString('latin1')
     return new DumpError(`${wanted} was expected before ${JSON.stringify(near)}`)
   }

@@ -138,6 +138,7 @@ test.each([
   ['without columns', "INSERT INTO t VALUES (1,'x');", 'the columns of t are not in the dump'],
   ['with too few values', `${TABLE}INSERT INTO t VALUES (1);`, '1 values for 2 columns'],
   ['cut off in a text', `${TABLE}INSERT INTO t VALUES (1,'x`, 'cut off'],
+  ['cut off in a row', `${TABLE}INSERT INTO t VALUES (1,`, 'cut off where a value was expected'],
   ['cut off between rows', `${TABLE}INSERT INTO t VALUES (1,'x'),`, 'middle of its rows'],
   ['cut off before its end', `-- MariaDB dump 10.19\n${TABLE}`, 'its closing line is missing'],
   ['of SQLite', 'PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;', 'is one of SQLite'],
