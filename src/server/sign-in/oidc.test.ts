@@ -28,8 +28,8 @@ async function useProvider(
   }: Pick<OidcProvider, 'clientId' | 'clientSecret' | 'wellKnown'>,
 ): Promise<void> {
   await app.options.set('OidcClientId', clientId)
-  await app.options.set('OidcClientSecret', clientSecret)
   await app.options.set('OidcWellKnown', wellKnown)
+  await app.options.set('OidcClientSecret', clientSecret)
   await app.options.set('OidcEnabled', 'true')
 }
 
@@ -187,6 +187,8 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       await options.set('OidcAuthorizationEndpoint', `${forger.url}/authorize`)
       await options.set('OidcTokenEndpoint', `${forger.url}/token`)
       await options.set('OidcUserinfoEndpoint', `${forger.url}/userinfo`)
+      // It does not follow the endpoints to another host.
+      await options.set('OidcClientSecret', provider.clientSecret)
     })
     let forger: ForgingOidcProvider
     beforeAll(async () => {
@@ -254,8 +256,8 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     test('the same subject of another issuer is another person', async () => {
       const here = await arrive()
       provider.people.set('forged-person', { name: 'Not Forged' })
-      await useProvider(server, provider)
       for (const key of ENDPOINTS) await server.app.options.set(key, '')
+      await useProvider(server, provider)
       expect(Object((await trip({}, 'forged-person')).data).id).not.toBe(Object(here.data).id)
     })
   })

@@ -48,6 +48,6 @@ export const HEADS: readonly (readonly [what: string, bytes: string, statuses: n
     [200, 400, 404],
   ],
   ['a method in a header', `${GET}X-HTTP-Method-Override: DELETE\r\n\r\n`, [200]],
-  ['headers that name themselves', `${GET}Connection: content-length, cookie, host\r\n\r\n`, [200]],
+  ['headers that name themselves', `${GET}Connection: content-length, cookie, host\r\n\r\n`, [400]],
   ['an end too soon', `${POST}Content-Length: 500\r\n\r\n${BODY}`, [0, 400, 408]],
 ]
