@@ -3,6 +3,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { createRateLimits, type RateLimit, type RateLimits } from './rate-limit.ts'
 
+/** Its connections may still be closing when the database is dropped, and say so. */
+function poolOf(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  pool.on('error', () => {})
+  return pool
+}
+
 const OFF = { api: 0, web: 0, critical: 0, pool: null }
 
 describe('a limit', () => {
@@ -90,7 +97,7 @@ describe('the limits of a server', () => {
 
   test('that guard passwords are shared by all processes on one PostgreSQL', async () => {
     const database = await createTestDatabase()
-    const pools = [1, 2].map(() => new pg.Pool({ connectionString: database.url, max: 2 }))
+    const pools = [1, 2].map(() => poolOf(database.url))
     const processes: RateLimits[] = []
     for (const pool of pools) {
       processes.push(await createRateLimits({ api: 2, web: 2, critical: 2, pool }))
@@ -112,10 +119,7 @@ describe('the limits of a server', () => {
 
   test('begin to count in processes that start at the same moment', async () => {
     const database = await createTestDatabase()
-    const pools = Array.from(
-      { length: 16 },
-      () => new pg.Pool({ connectionString: database.url, max: 2 }),
-    )
+    const pools = Array.from({ length: 16 }, () => poolOf(database.url))
     // Connected beforehand, so that they meet at the making of the table.
     await Promise.all(pools.map((pool) => pool.query('SELECT 1')))
     const limits = await Promise.all(
@@ -129,8 +133,7 @@ describe('the limits of a server', () => {
 
   test('count on in memory while the database is gone', async () => {
     const database = await createTestDatabase()
-    const pool = new pg.Pool({ connectionString: database.url, max: 2 })
-    pool.on('error', () => {})
+    const pool = poolOf(database.url)
     const limits = await createRateLimits({ api: 2, web: 2, critical: 2, pool })
     await database.drop()
     const taken: boolean[] = []
