@@ -161,14 +161,7 @@ function chunksOf<T>(rows: readonly T[]): T[][] {
 
 /** The row, held until the transaction ends: nobody changes it between the look and the write. */
 export async function lockChannel(trx: Queries, id: number): Promise<StoredChannel | null> {
-  // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has
-  // the file.
-  const row = await trx
-    .updateTable('channels')
-    .set((eb) => ({ status: eb.ref('status') }))
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst()
+  const [row] = await lockChannels(trx, [id])
   return row ?? null
 }
 
@@ -176,6 +169,8 @@ export async function lockChannel(trx: Queries, id: number): Promise<StoredChann
 export async function lockChannels(trx: Queries, ids: readonly number[]): Promise<StoredChannel[]> {
   const found: StoredChannel[] = []
   for (const chunk of chunksOf([...new Set(ids)].toSorted((a, b) => a - b))) {
+    // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has
+    // the file.
     const rows = await trx
       .updateTable('channels')
       .set((eb) => ({ status: eb.ref('status') }))

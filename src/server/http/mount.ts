@@ -48,7 +48,7 @@ export function mountApi(server: FastifyInstance, app: App, routes: readonly Rou
       method: first.endpoint.method,
       url: first.endpoint.path.replace(/\/$/, ''),
       bodyLimit: bodyBytesMax(ordered),
-      // Whoever may not call is told before the server takes in what he sends.
+      // Whoever may not call is told before the server takes in what they send.
       async onRequest(request, reply) {
         const route = ordered.find(({ endpoint }) => applies(endpoint, request))
         if (route === undefined) return reply.callNotFound()

@@ -34,16 +34,18 @@ async function parsedBody(
   shape: z.ZodType,
   request: FastifyRequest,
 ): Promise<unknown> {
+  // A body that is too large is no misfit.
+  const bytes = await unpackedBody(request)
   try {
-    return parsed(shape, withDeclaredNames(shape, await jsonBody(request)))
+    return parsed(shape, withDeclaredNames(shape, jsonOf(bytes)))
   } catch (error) {
     if (options.misfit === undefined) throw error
     throw new AppError(options.misfit, {}, error)
   }
 }
 
-async function jsonBody(request: FastifyRequest): Promise<unknown> {
-  const text = (await unpackedBody(request)).toString('utf8')
+function jsonOf(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8')
   try {
     const value: unknown = JSON.parse(text)
     return value

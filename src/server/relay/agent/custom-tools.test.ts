@@ -34,3 +34,10 @@ test.each([
 ])('a text that comes otherwise is found: %s', (json, text) => {
   expect(streamed([json])).toBe(text)
 })
+
+test.each([
+  ['blanks before it', `{${' '.repeat(300)}"input":"half"}`],
+  ['blanks behind it', `{"input":"half"${' '.repeat(300)}}`],
+])('a text with many %s is found, letter by letter', (_what, json) => {
+  expect(streamed([...json])).toBe('half')
+})

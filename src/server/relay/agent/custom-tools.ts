@@ -90,15 +90,24 @@ const READABLE =
   /^(?:[^"\\]+|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\[^u])*/
 const TEXT = /^(?:[^"\\]+|\\[^])*/
 
-/** The text of a call whose arguments come in pieces. */
+/** Characters in which the beginning comes, if it comes at all. */
+const BEGINNING_MAX = 100
+
+/**
+ * The text of a call whose arguments come in pieces. What lies behind it, and what does not begin
+ * as it should, is not looked at again with each piece: that would take ever longer.
+ */
 export class StreamedInput {
   private json = ''
   private hasBegun = false
 
   /** What is new of it. */
   push(piece: string): string {
+    if (this.hasBegun && this.json.startsWith('"')) return ''
+    const isLate = this.json.length > BEGINNING_MAX
     this.json += piece
     if (!this.hasBegun) {
+      if (isLate) return ''
       const beginning = BEGINNING.exec(this.json)
       if (beginning === null) return ''
       this.hasBegun = true
