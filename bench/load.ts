@@ -1,5 +1,6 @@
 /**
- * A closed loop of calls: each connection sends its next call when the last one is answered.
+ * A closed loop of calls: each connection sends its next call when the last one is answered, or,
+ * with a pace, when it is due after that.
  *
  * node bench/load.ts '{"url":"http://127.0.0.1:3000/v1/chat/completions","connections":32,…}'
  *
@@ -17,6 +18,8 @@ export type LoadOptions = {
   seconds: number
   /** A text that every answer must contain. */
   expect: string
+  /** Absent: each connection calls again at once. */
+  perSecondMax?: number
 }
 
 export type LoadResult = {
@@ -58,6 +61,8 @@ export function driveLoad(options: LoadOptions): Promise<LoadResult> {
     failed: 0,
     firstFailure: null,
   }
+  const paceMs =
+    options.perSecondMax === undefined ? 0 : (options.connections / options.perSecondMax) * 1000
   const fail = (what: string) => {
     result.failed += 1
     result.firstFailure ??= what.slice(0, FAILURE_CHARACTERS)
@@ -71,6 +76,11 @@ export function driveLoad(options: LoadOptions): Promise<LoadResult> {
     }
     const start = () => {
       let sentAtMs = performance.now()
+      let dueAtMs = sentAtMs
+      const send = () => {
+        sentAtMs = performance.now()
+        connection.send(request)
+      }
       const connection = connect(url, {
         onResponse: ({ status, head, body }) => {
           const nowMs = performance.now()
@@ -81,8 +91,9 @@ export function driveLoad(options: LoadOptions): Promise<LoadResult> {
             }
           } else fail(`${head}\n\n${body.toString()}`)
           if (nowMs >= measureToMs) return finish(connection)
-          sentAtMs = nowMs
-          connection.send(request)
+          dueAtMs += paceMs
+          if (dueAtMs <= nowMs) send()
+          else setTimeout(send, dueAtMs - nowMs)
         },
         onClose: () => {
           fail('the connection ended')
@@ -90,7 +101,7 @@ export function driveLoad(options: LoadOptions): Promise<LoadResult> {
           setTimeout(start, RECONNECT_MS)
         },
       })
-      connection.send(request)
+      send()
     }
     for (let index = 0; index < options.connections; index++) start()
   })

@@ -9,20 +9,17 @@ import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/server/db/database.ts'
 import { startPostgresCluster } from '../../tools/postgres-cluster.ts'
 import { createGatehouse, ROOT_PASSWORD } from '../gatehouse-server.ts'
-import { runLoad, type LoadResult } from '../load.ts'
+import type { LoadResult } from '../load.ts'
 import { fillPostgres, fillSqlite } from './log-rows.ts'
-import { createChannel, createToken, giveQuota, signIn } from '../management-client.ts'
+import { signIn } from '../management-client.ts'
 import { describeMachine, machineClock, markdownTable, publish } from '../report.ts'
-import { freePort, startServer } from '../server-process.ts'
+import { relayedCalls } from './relayed-calls.ts'
 
 const SERVER_CORE = 0
-const LOAD_CORE = 1
 const DAYS = 180
 const MEMORY_SAMPLE_MS = 100
-const MODEL = 'gpt-4o-mini'
 const LOAD_SECONDS = 8
 const CONNECTIONS = 4
-const PLENTY_OF_QUOTA = 1_000_000_000_000
 
 type Export = {
   format: string
@@ -44,28 +41,26 @@ export async function main(args: string[]) {
   const clock = machineClock()
   const rows = Number(values.rows)
   const filled = await filledDatabase(values.database, rows)
-  const upstream = await startUpstream()
   const gatehouse = await createGatehouse({
     database: 'sqlite',
     core: SERVER_CORE,
     env: filled.env,
   })
   const server = await gatehouse.start()
+  const { url } = gatehouse
+  const root = await signIn({ url, username: 'root', password: ROOT_PASSWORD })
+  const calls = await relayedCalls(url, root)
+  const load = () => calls.run({ connections: CONNECTIONS, seconds: LOAD_SECONDS })
   try {
-    const { url } = gatehouse
-    const root = await signIn({ url, username: 'root', password: ROOT_PASSWORD })
-    await giveQuota(root, 'root', PLENTY_OF_QUOTA)
-    await createChannel(root, { name: 'fast', base_url: upstream.url, models: MODEL })
-    const key = await createToken(root, { name: 'load', remain_quota: 0, unlimited_quota: true })
     const cookie = await cookieOf(url)
     const memory = () => server.rssMebibytes()
     const exports: Export[] = []
     for (const format of ['json', 'csv', 'ndjson']) {
       exports.push(await takeExport({ url, cookie, format, memory }))
     }
-    const alone = await load(url, key)
+    const alone = await load()
     const [beside] = await Promise.all([
-      load(url, key),
+      load(),
       takeExport({ url, cookie, format: 'json', memory }),
     ])
     const machine = describeMachine(clock, loadBefore)
@@ -78,7 +73,7 @@ export async function main(args: string[]) {
   } finally {
     await server.stop()
     await gatehouse.remove()
-    await upstream.process.stop()
+    await calls.stop()
     await filled.remove()
   }
 }
@@ -99,20 +94,6 @@ async function filledDatabase(kind: string, rows: number) {
     env: { SQLITE_PATH: file },
     remove: () => rm(folder, { recursive: true, force: true }),
   }
-}
-
-async function startUpstream() {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const file = path.join(import.meta.dirname, '../../tools/fake-upstream/fake-upstream.ts')
-  const server = await startServer({
-    name: 'upstream',
-    args: [file, '--port', String(port)],
-    env: {},
-    readyUrl: `${url}/__remember?on=0`,
-    core: LOAD_CORE,
-  })
-  return { url, process: server }
 }
 
 async function cookieOf(url: string): Promise<string> {
@@ -155,20 +136,6 @@ async function takeExport({
   const seconds = (performance.now() - began) / 1000
   return { format, firstByteMs, seconds, bytes, moreMib: most - before }
 }
-
-const load = (url: string, key: string): Promise<LoadResult> =>
-  runLoad(
-    {
-      url: `${url}/v1/chat/completions`,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Hello' }] }),
-      connections: CONNECTIONS,
-      warmupSeconds: 1,
-      seconds: LOAD_SECONDS,
-      expect: 'choices',
-    },
-    LOAD_CORE,
-  )
 
 function describe({
   exports,

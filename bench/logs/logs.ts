@@ -1,6 +1,6 @@
 /**
  * The log over millions of rows: how long pages, statistics, filters and the dashboard take, asked
- * over HTTP as a console does.
+ * over HTTP as a console does, while calls are relayed and logged.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,10 +13,13 @@ import { createGatehouse, ROOT_PASSWORD } from '../gatehouse-server.ts'
 import { fillPostgres, fillSqlite, LOG_NAMES } from './log-rows.ts'
 import { signIn, type Session } from '../management-client.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
+import { relayedCalls, type RelayedCalls } from './relayed-calls.ts'
 
 const ROUNDS = 5
 const DAY = 86_400
 const DAYS = 180
+const CONNECTIONS = 8
+const PART_SECONDS = 4
 
 type Question = { kind: string; name: string; path: string; limitMs: number }
 type Answer = Question & { firstMs: number; medianMs: number; worstMs: number }
@@ -28,6 +31,7 @@ export async function main(args: string[]) {
       rows: { type: 'string', default: '1000000' },
       database: { type: 'string', default: 'sqlite' },
       file: { type: 'string' },
+      calls: { type: 'string', default: '1000' },
     },
   })
   const loadBefore = os.loadavg()[0] ?? 0
@@ -42,19 +46,51 @@ export async function main(args: string[]) {
   const server = await gatehouse.start()
   try {
     const root = await signIn({ url: gatehouse.url, username: 'root', password: ROOT_PASSWORD })
+    const perSecond = Number(values.calls)
+    const calls = perSecond > 0 ? await relayedCalls(gatehouse.url, root) : null
+    const load = calls === null ? null : keepCalling(calls, perSecond)
     const answers: Answer[] = []
     for (const question of questions(nowSeconds)) {
       const answer = await ask(root, question)
       answers.push(answer)
       process.stdout.write(`${question.kind}, ${question.name}: ${answer.medianMs.toFixed(1)} ms\n`)
     }
+    const called = (await load?.end()) ?? 'no calls meanwhile'
+    await calls?.stop()
     const machine = describeMachine(clock, loadBefore)
     const rows = Number(values.rows)
-    publish(`logs-${values.database}`, describe(answers, { machine, rows }), { machine, answers })
+    const table = describe(answers, { machine, rows, called })
+    publish(`logs-${values.database}`, table, { machine, called, answers })
   } finally {
     await server.stop()
     await gatehouse.remove()
     await filled.remove()
+  }
+}
+
+/** Calls until told to end, which says how many there were. */
+function keepCalling(calls: RelayedCalls, perSecondMax: number) {
+  const perSecond: number[] = []
+  let failed = 0
+  const end = new AbortController()
+  const run = async () => {
+    while (!end.signal.aborted) {
+      const part = await calls.run({
+        connections: CONNECTIONS,
+        seconds: PART_SECONDS,
+        perSecondMax,
+      })
+      perSecond.push(part.perSecond)
+      failed += part.failed
+    }
+  }
+  const running = run()
+  return {
+    end: async (): Promise<string> => {
+      end.abort()
+      await running
+      return `${Math.round(median(perSecond))} calls/s relayed meanwhile, ${failed} failed`
+    },
   }
 }
 
@@ -163,7 +199,10 @@ async function ask(session: Session, question: Question): Promise<Answer> {
   return { ...question, firstMs, medianMs: median(others), worstMs: Math.max(...others) }
 }
 
-function describe(answers: Answer[], { machine, rows }: { machine: string; rows: number }): string {
+function describe(
+  answers: Answer[],
+  { machine, rows, called }: { machine: string; rows: number; called: string },
+): string {
   const columns = ['', '', 'limit ms', 'median ms', 'worst ms', 'first ms', '']
   const table = answers.map(({ kind, name, limitMs, medianMs, worstMs, firstMs }) => [
     kind,
@@ -177,7 +216,7 @@ function describe(answers: Answer[], { machine, rows }: { machine: string; rows:
   return [
     `# The log over ${rows.toLocaleString('en')} rows`,
     '',
-    `${machine}. Over HTTP, median of ${ROUNDS}; "first" is with whatever the caches held.`,
+    `${machine}; ${called}. Over HTTP, median of ${ROUNDS}; "first" is with whatever the caches held.`,
     '',
     markdownTable({ columns, rows: table }),
   ].join('\n')
