@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { anAccessToken, aToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
@@ -5,6 +8,7 @@ import { forEachDatabase, type DatabaseLocation } from '../test/for-each-databas
 import { mailThrough, startMailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
 import { expectWithinASecond } from '../test/within-a-second.ts'
+import { findUser } from '../user/user-store.ts'
 
 /**
  * On PostgreSQL two processes share the database; SQLite has one, which is then both. What ends on
@@ -96,7 +100,41 @@ forEachDatabase('what is taken away', (open) => {
   test('a password that an administrator sets ends them too', async () => {
     const body = { id: user.id, password: 'password-2' }
     await told.call('PUT', '/api/user/', { as: root, body })
-    await expectSoon({ cookie: false, key: true })
+    await expectSoon({ cookie: false, accessToken: false, key: true })
+  })
+
+  test('a session that is being made with the old password is none', async () => {
+    const before = await findUser(told.database.read, user.id)
+    await told.call('PUT', '/api/user/', {
+      as: root,
+      body: { id: user.id, password: 'password-2' },
+    })
+    await expect(other.app.sessions.start(user.id, false, before)).rejects.toMatchObject({
+      code: 'wrong_credentials',
+    })
+    await manage('disable')
+    const banned = await findUser(told.database.read, user.id)
+    await expect(other.app.sessions.start(user.id, false, banned)).rejects.toMatchObject({
+      code: 'wrong_credentials',
+    })
+  })
+
+  test.each([
+    ['a token', 'POST', '/api/token/', { name: 'late' }],
+    ['a password', 'PUT', '/api/user/self', { password: 'password-3' }],
+    ['a code', 'POST', '/api/redemption/', { name: 'late', quota: 1, count: 1 }],
+  ])('a call that holds its body back gets no %s afterwards', async (_what, method, path, body) => {
+    const late = holdBack(other.url, { method, path, cookie: user.cookie ?? '', body })
+    await late.isWaiting
+    await told.call('PUT', '/api/user/', {
+      as: root,
+      body: { id: user.id, password: 'password-2' },
+    })
+    expect(await late.finish()).toMatchObject({ success: false })
+    const body2 = { username: user.username, password: 'password-2' }
+    expect((await other.call('POST', '/api/user/login', { body: body2 })).json['success']).toBe(
+      true,
+    )
   })
 
   test('signing out ends the session', async () => {
@@ -127,3 +165,24 @@ forEachDatabase('what is taken away', (open) => {
     })
   })
 })
+
+/** A call whose last byte is sent when told; resolves to the answer. */
+function holdBack(
+  url: string,
+  { method, path, cookie, body }: { method: string; path: string; cookie: string; body: object },
+) {
+  const text = JSON.stringify(body)
+  const headers = { cookie, 'content-type': 'application/json', 'content-length': text.length }
+  const request = http.request(url + path, { method, headers })
+  const answered = once(request, 'response')
+  return {
+    isWaiting: new Promise<void>((resolve, reject) => {
+      request.write(text.slice(0, -1), (error) => (error ? reject(error) : resolve()))
+    }),
+    async finish(): Promise<unknown> {
+      request.end(text.slice(-1))
+      const [response] = await answered
+      return json(response)
+    },
+  }
+}

@@ -118,7 +118,10 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
   const { endpoint, handle } = route
   try {
     const input = await parseInput(endpoint, context.request)
-    const answer = await handle({ ...context, ...input })
+    // A body may take its time, and whoever sent the head may have been shut out meanwhile.
+    const isLate = context.actor !== null && endpoint.method !== 'GET'
+    const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
+    const answer = await handle({ ...context, actor, ...input })
     if (endpoint.options.answer === 'stream') return
     context.reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {

@@ -1,13 +1,16 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { AppError } from '../app-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
 import { sameText, sha256 } from '../secrets.ts'
 import {
+  deleteExpiredSessions,
   deleteSession,
   findSession,
   insertSession,
   type StoredSession,
 } from '../user/session-store.ts'
+import { lockUnchanged, type StoredUser } from '../user/user-store.ts'
 
 export const SESSION_COOKIE = 'session'
 /** Seconds: 30 days, from signing in. */
@@ -18,8 +21,12 @@ export const SESSION_LIFE_SECONDS = 30 * 86_400
  * Role and status are read from the user's row with every call.
  */
 export interface Sessions {
-  /** The cookie's value for a new session. */
-  start(userId: number, mustChangePassword: boolean): Promise<string>
+  /**
+   * The cookie's value for a new session. Refused with `wrong_credentials` when `comparedWith`, the
+   * row with which the person signed in, is no longer the user's: a new password or a ban ends
+   * sessions, and must not miss one that is being made.
+   */
+  start(userId: number, mustChangePassword: boolean, comparedWith?: StoredUser): Promise<string>
   find(cookie: string): Promise<StoredSession | null>
   end(cookie: string): Promise<void>
 }
@@ -31,15 +38,21 @@ export function createSessions(database: Database, clock: Clock, secret: string)
     return id !== '' && sameText(sign(id), signature) ? id : null
   }
   return {
-    async start(userId, mustChangePassword) {
+    async start(userId, mustChangePassword, comparedWith) {
       const id = randomBytes(32).toString('base64url')
       const nowSeconds = clock.nowSeconds()
-      await insertSession(database.write, {
-        idHash: sha256(id),
-        userId,
-        nowSeconds,
-        expiresAtSeconds: nowSeconds + SESSION_LIFE_SECONDS,
-        mustChangePassword,
+      await deleteExpiredSessions(database.write, nowSeconds)
+      await database.write.transaction().execute(async (trx) => {
+        if (comparedWith !== undefined && !(await lockUnchanged(trx, comparedWith))) {
+          throw new AppError('wrong_credentials')
+        }
+        await insertSession(trx, {
+          idHash: sha256(id),
+          userId,
+          nowSeconds,
+          expiresAtSeconds: nowSeconds + SESSION_LIFE_SECONDS,
+          mustChangePassword,
+        })
       })
       return `${id}.${sign(id)}`
     },

@@ -18,7 +18,7 @@ export async function startSession(
 > {
   const former = request.cookies[SESSION_COOKIE]
   if (former !== undefined) await app.sessions.end(former)
-  const cookie = await app.sessions.start(user.id, mustChangePassword)
+  const cookie = await app.sessions.start(user.id, mustChangePassword, user)
   reply.setCookie(SESSION_COOKIE, cookie, {
     ...cookieScope(app, request),
     maxAge: SESSION_LIFE_SECONDS,

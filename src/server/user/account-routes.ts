@@ -9,7 +9,7 @@ import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
 import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
-import { modelsOfGroups, type StoredUser, type UserChanges } from './user-store.ts'
+import { lockUnchanged, modelsOfGroups, type StoredUser, type UserChanges } from './user-store.ts'
 
 /** What users do about themselves. */
 export const accountRoutes = (app: App): Route[] => {
@@ -32,6 +32,7 @@ export const accountRoutes = (app: App): Route[] => {
       )
       const changes = await profileChanges(app, actor.user, body)
       await database.write.transaction().execute(async (trx) => {
+        if (!(await lockUnchanged(trx, actor.user))) throw new AppError('not_signed_in')
         await changeUser(trx, actor.id, changes)
         if (changes.password === undefined) return
         await passwordChanged(trx, actor.id)
@@ -41,13 +42,14 @@ export const accountRoutes = (app: App): Route[] => {
     }),
     serve(userApi.accessToken, async ({ actor }) => {
       const token = newHexSecret()
-      await database.write.transaction().execute((trx) =>
-        replaceAccessToken(trx, {
+      await database.write.transaction().execute(async (trx) => {
+        if (!(await lockUnchanged(trx, actor.user))) throw new AppError('not_signed_in')
+        await replaceAccessToken(trx, {
           userId: actor.id,
           tokenHash: sha256(token),
           nowSeconds: clock.nowSeconds(),
-        }),
-      )
+        })
+      })
       return { data: token }
     }),
     serve(userApi.availableModels, async ({ actor, query: { group } }) => {

@@ -14,7 +14,7 @@ import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
 import { removeEmptied, type ShownIdentities } from '../sign-in/identity-store.ts'
 import { changeUser, markUserDeleted } from './change-user.ts'
-import { deleteSessionsOf, passwordChanged } from './session-store.ts'
+import { deleteAccessToken, deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { managedState, manageRefusal, rankRefusal } from './user.ts'
 import {
   findUser,
@@ -130,7 +130,8 @@ async function changeLimits(
 
 /**
  * Who may do less than before, has another password, or is let in again, signs in again. A session
- * of somebody who is disabled stays, so that its next call can be told why it is the last.
+ * of somebody who is disabled stays, so that its next call can be told why it is the last. Whoever
+ * is given another password by somebody else needs another access token too.
  */
 async function endOutdatedSessions(
   trx: Queries,
@@ -139,6 +140,7 @@ async function endOutdatedSessions(
 ): Promise<void> {
   const { password, status = target.status, role = target.role } = changes
   if (password !== undefined) await passwordChanged(trx, target.id)
+  if (password !== undefined && target.id !== actor.id) await deleteAccessToken(trx, target.id)
   const isBack = status === UserStatus.enabled && target.status !== UserStatus.enabled
   if (password !== undefined || role < target.role || isBack) {
     await deleteSessionsOf(trx, target.id, actor.sessionHash)

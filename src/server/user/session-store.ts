@@ -17,7 +17,6 @@ export async function insertSession(
     mustChangePassword: boolean
   },
 ): Promise<void> {
-  await db.deleteFrom('sessions').where('expires_at', '<=', session.nowSeconds).execute()
   await db
     .insertInto('sessions')
     .values({
@@ -28,6 +27,10 @@ export async function insertSession(
       must_change_password: session.mustChangePassword,
     })
     .execute()
+}
+
+export async function deleteExpiredSessions(db: Queries, nowSeconds: number): Promise<void> {
+  await db.deleteFrom('sessions').where('expires_at', '<=', nowSeconds).execute()
 }
 
 /** The session with its user as the user is now, or null. */

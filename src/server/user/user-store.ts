@@ -170,6 +170,15 @@ export async function lockUser(trx: Queries, id: number): Promise<StoredUser | u
     .executeTakeFirst()
 }
 
+/**
+ * Locks a user's row; whether it still is one that may come in, and by the password that it had in
+ * the row read before.
+ */
+export async function lockUnchanged(trx: Queries, before: StoredUser): Promise<boolean> {
+  const user = await lockUser(trx, before.id)
+  return user?.status === UserStatus.enabled && user.password === before.password
+}
+
 /** The columns that people change; balances and counters are the ledger's. */
 export type UserChanges = Partial<
   Pick<StoredUser, 'username' | 'password' | 'display_name' | 'role' | 'status' | 'email' | 'group'>
