@@ -185,8 +185,8 @@ export const accountErrors = {
   // Accounts and mail
   username_invalid: {
     status: 400,
-    zh: '用户名不能以空格开头或结尾，也不能包含不可见字符',
-    en: 'A username neither begins nor ends with a space and holds no invisible characters',
+    zh: '用户名不能以空格开头或结尾，也不能包含 @ 和不可见字符',
+    en: 'A username neither begins nor ends with a space and holds no @ and no invisible characters',
   },
   password_register_closed: {
     status: 403,

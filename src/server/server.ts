@@ -41,6 +41,7 @@ import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
+import { answerParserError } from './http/parser-error.ts'
 import { disownsHeaders, hasTwoHosts, plainTarget, takePathOnly } from './http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
@@ -148,6 +149,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerParserError,
     // A path that cannot be read meets no hook.
     frameworkErrors: (error, request, reply) => {
       ownHeaders(request, reply)

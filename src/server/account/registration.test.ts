@@ -112,6 +112,7 @@ forEachDatabase('registering', (open) => {
       ['a name of 13 characters', { username: 'abcdefghijklm' }, '用户名最多 12 个字符'],
       ['a name that begins with a space', { username: ' abc' }, '用户名不能以空格'],
       ['a name with an invisible character', { username: 'ab\u200bc' }, '用户名不能以空格'],
+      ['what may be another person’s address', { username: 'vi@qq.com' }, '用户名不能以空格'],
       ['a password of 7 characters', { password: '1234567' }, '密码至少 8 个字符'],
       ['a password of 73 bytes', { password: 'p'.repeat(73) }, '密码最多 72 个字节'],
       ['a number for a name', { username: 12 }, '无效'],

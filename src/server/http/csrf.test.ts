@@ -17,6 +17,15 @@ describe('a call that changes state with a cookie', () => {
     ['our own page, by its referer', { referer: `${OWN}/token` }],
     ['an address typed in', { 'sec-fetch-site': 'none' }],
     ['our host over TLS, behind a proxy', { origin: `https://${HOST}` }],
+    [
+      'our own page, as the browser says, behind a proxy that drops the port',
+      { origin: OWN, 'sec-fetch-site': 'same-origin', host: 'gate.example' },
+    ],
+    [
+      'a page on the port that is named in one place only',
+      { origin: 'https://g.x', host: 'g.x:443' },
+    ],
+    ['a host that a proxy writes in capitals', { origin: 'https://g.x', host: 'G.X' }],
   ])('passes from %s', (_from, headers) => {
     expect(from(headers)).toBe(false)
   })
@@ -31,6 +40,9 @@ describe('a call that changes state with a cookie', () => {
     ['a site that begins like ours', { origin: `${OWN}.evil.example` }],
     ['a site that has our name as its user', { referer: `https://${HOST}@evil.example/` }],
     ['a header that is no address', { origin: 'nonsense' }],
+    ['a page on another port, older browser', { origin: 'https://g.x:8443', host: 'g.x' }],
+    ['the port of the other protocol', { origin: 'https://g.x', host: 'g.x:80' }],
+    ['a host that is none', { origin: 'https://g.x', host: 'g.x:x' }],
     ['two headers that disagree', { origin: OWN, referer: `${EVIL}/x` }],
     ['a browser that says cross-site whatever else', { 'sec-fetch-site': 'cross-site' }],
     ['a value that browsers do not have', { 'sec-fetch-site': 'Same-Origin' }],

@@ -12,6 +12,9 @@ export interface OriginHeaders {
  * Whether a call that changes state with a cookie comes from another site. A browser cannot help
  * saying so in at least one of these headers; none of them at all: not a browser, passes.
  *
+ * `Sec-Fetch-Site: same-origin` is the browser's own word, which no page can write; it counts, too,
+ * where a proxy hands on another `Host` than the browser sent.
+ *
  * State-changing GETs of the wire can also be reached by a link or an image. A navigation passes
  * only with a Referer of our own.
  */
@@ -21,18 +24,19 @@ export function isCrossSite(
   ownOrigins: ReadonlySet<string>,
 ): boolean {
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    // Another port or sub-domain of the same site, or another site; an origin we name ourselves
-    // may.
-    if (!isOwn(headers.origin, headers.host, ownOrigins)) return true
-  }
-  if (headers.origin !== undefined && !isOwn(headers.origin, headers.host, ownOrigins)) return true
-  if (headers.referer !== undefined && !isOwn(headers.referer, headers.host, ownOrigins))
-    return true
+  if (site !== 'same-origin' && namesAnother(headers, ownOrigins)) return true
   if (method !== 'GET') return false
   const navigation =
     headers['sec-fetch-mode'] === 'navigate' || (headers.accept ?? '').includes('text/html')
   return navigation && headers.referer === undefined
+}
+
+function namesAnother(headers: OriginHeaders, ownOrigins: ReadonlySet<string>): boolean {
+  const { 'sec-fetch-site': site, origin, referer, host } = headers
+  // Another port or sub-domain of the same site, or another site; an origin we name ourselves may.
+  const mustBeNamed = site !== undefined && site !== 'none'
+  if ((mustBeNamed || origin !== undefined) && !isOwn(origin, host, ownOrigins)) return true
+  return referer !== undefined && !isOwn(referer, host, ownOrigins)
 }
 
 function isOwn(
@@ -42,5 +46,11 @@ function isOwn(
 ): boolean {
   if (address === undefined || !URL.canParse(address)) return false
   const url = new URL(address)
-  return url.host === host || ownOrigins.has(url.origin)
+  return url.host === plainHost(url.protocol, host) || ownOrigins.has(url.origin)
+}
+
+/** A host as addresses have it: in small letters, without the port that goes without saying. */
+function plainHost(protocol: string, host = ''): string | null {
+  const address = `${protocol}//${host}`
+  return URL.canParse(address) ? new URL(address).host : null
 }

@@ -34,6 +34,13 @@ describe('a target', () => {
 })
 
 test.each([
+  ['//api///user//self/?a=//b', '/api/user/self/?a=//b'],
+  ['/%2F/x', '/%2F/x'],
+])('%s has more slashes than %s needs', (target, plain) => {
+  expect(plainTarget(target)).toBe(plain)
+})
+
+test.each([
   [undefined, false],
   ['keep-alive', false],
   ['keep-alive, Upgrade', false],

@@ -44,11 +44,15 @@ export function takePathOnly(request: IncomingMessage): void {
   request.url = target.startsWith('/') ? target : `/${target}`
 }
 
-/** The path as `unescapedPath` has it, and the query as it came. */
+/**
+ * The path as `unescapedPath` has it, slashes that follow one another as one, and the query as it
+ * came. An address that ends in a slash joined to one that begins with it is a script's commonest
+ * slip.
+ */
 export function plainTarget(target: string): string {
   const query = target.indexOf('?')
-  if (query < 0) return unescapedPath(target)
-  return unescapedPath(target.slice(0, query)) + target.slice(query)
+  const path = query < 0 ? target : target.slice(0, query)
+  return unescapedPath(path).replace(/\/{2,}/g, '/') + target.slice(path.length)
 }
 
 /** Letters, digits and `-._~`, which mean the same with a percent sign (RFC 3986, section 2.3). */

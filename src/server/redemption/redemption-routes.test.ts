@@ -135,6 +135,21 @@ forEachDatabase('redemption routes', (open) => {
     const setStatus = (id: number, status: number) =>
       call('PUT', '/api/redemption/?status_only=true', { id, status, name: 'x', quota: 1 })
 
+    test('a name and a quota that One API let in may be sent back', async () => {
+      const { id } = await aCode()
+      const name = 'x'.repeat(45)
+      const { write } = server.database
+      await write.updateTable('redemptions').set({ name, quota: -5 }).where('id', '=', id).execute()
+      const send = (body: object) => call('PUT', '/api/redemption/', { id, ...body })
+      expect((await send({ name, quota: 9 })).data).toMatchObject({ name, quota: 9 })
+      expect((await send({ name: `${name}y`, quota: 9 })).message).toMatch(
+        beginning('redemption_name_invalid'),
+      )
+      expect((await send({ name, quota: -6 })).message).toMatch(
+        beginning('redemption_quota_invalid'),
+      )
+    })
+
     test('status_only changes nothing else; a full update leaves the status', async () => {
       const code = await aCode()
       const disabled = await setStatus(code.id, RedemptionStatus.disabled)

@@ -82,9 +82,14 @@ function changeRoutes(app: App): Route[] {
     }),
     serve(redemptionApi.update, async (call) => {
       const { id, name = '', quota = 0 } = call.body
-      refuse(redemptionFieldRefusal({ name, quota }))
       return {
         data: await change(app, call, id, (stored) => {
+          // One API keeps its rules on creation only; who sends back what it let in changes nothing.
+          const changed = {
+            ...(name === (stored.name ?? '') ? {} : { name }),
+            ...(quota === stored.quota ? {} : { quota }),
+          }
+          refuse(redemptionFieldRefusal(changed))
           // What was paid out is history.
           const isHistory = stored.status === RedemptionStatus.used && quota !== stored.quota
           if (isHistory) throw new AppError('redemption_used')

@@ -7,25 +7,25 @@ import {
 } from '../../contract/redemption.ts'
 import { isReadable, length } from '../../contract/text.ts'
 
-/** The first field that breaks a limit, or null. The order is the wire's. */
+/** The first field given that breaks a limit, or null. The order is the wire's. */
 export function redemptionFieldRefusal({
   name,
   count,
   quota,
 }: {
-  name: string
+  name?: string
   /** On creation only. */
   count?: number
-  quota: number
+  quota?: number
 }): Refusal | null {
-  if (name.trim() === '' || length(name) > REDEMPTION_NAME_LENGTH_MAX) {
+  if (name !== undefined && (name.trim() === '' || length(name) > REDEMPTION_NAME_LENGTH_MAX)) {
     return { code: 'redemption_name_invalid', params: { max: REDEMPTION_NAME_LENGTH_MAX } }
   }
-  if (!isReadable(name)) return { code: 'text_unreadable', params: { field: 'name' } }
+  if (!isReadable(name ?? '')) return { code: 'text_unreadable', params: { field: 'name' } }
   if (count !== undefined && (count < 1 || count > REDEMPTION_COUNT_MAX)) {
     return { code: 'redemption_count_invalid', params: { max: REDEMPTION_COUNT_MAX } }
   }
-  if (quota < 0 || quota > QUOTA_MAX) {
+  if (quota !== undefined && (quota < 0 || quota > QUOTA_MAX)) {
     return { code: 'redemption_quota_invalid', params: { max: QUOTA_MAX } }
   }
   return null

@@ -62,6 +62,7 @@ forEachDatabase('signing in', (open) => {
       server.call('GET', '/api/user/self', { as })
     expect((await self({ accessToken: token })).data).toMatchObject({ id: owner.id })
     expect((await self({ accessToken: `Bearer ${token}` })).data).toMatchObject({ id: owner.id })
+    expect((await self({ accessToken: `bearer ${token}` })).data).toMatchObject({ id: owner.id })
     const both = await self({ accessToken: token, cookie: other.cookie })
     expect(both.data).toMatchObject({ id: other.id })
   })

@@ -446,7 +446,15 @@ forEachDatabase('user administration', (open) => {
     // Scripts that pay know it so.
     test('for nobody it succeeds and books nothing', async () => {
       expect((await topUp({ user_id: 999_999, quota: 5 })).json['success']).toBe(true)
-      expect((await topUp({ quota: 5 })).json['success']).toBe(true)
+    })
+
+    test.each([
+      ['no user', { quota: 5 }],
+      ['a member of another name', { userId: 1, quota: 5 }],
+      ['a user 0', { user_id: 0, quota: 5 }],
+      ['no amount', { user_id: 1 }],
+    ])('an order that names %s is refused, or it would be lost', async (_what, body) => {
+      expect((await topUp(body)).message).toBe(errorText('invalid_parameter', 'zh'))
     })
 
     test('is not for ordinary users', async () => {

@@ -90,7 +90,9 @@ function changeRoutes(app: App): Route[] {
       await deleteUserByAdmin(app, call, call.params.id)
     }),
     serve(userApi.topUp, async (call) => {
-      const { user_id: userId = 0, quota = 0, remark = '' } = call.body
+      const { user_id: userId = 0, quota, remark = '' } = call.body
+      // Success for an order that names nobody would lose what was paid.
+      if (userId < 1 || quota === undefined) throw new AppError('invalid_parameter')
       refuse(quotaRefusal(quota))
       await topUpUser(app, call, { userId, quota, remark })
     }),

@@ -90,9 +90,12 @@ export function groupRefusal(list: string): Refusal | null {
   }
 }
 
-/** Why nobody may call themselves so, or null. Administrators name users as they like. */
+/**
+ * Why nobody may call themselves so, or null. Administrators name users as they like. A name goes
+ * before an address at signing in: one that is somebody's address would shut that person out.
+ */
 export const usernameRefusal = (username: string): Refusal | null =>
-  username !== username.trim() || /\p{C}/u.test(username) ? { code: 'username_invalid' } : null
+  username !== username.trim() || /@|\p{C}/u.test(username) ? { code: 'username_invalid' } : null
 
 /** Why this cannot be a balance, or null. */
 export function quotaRefusal(quota: number): Refusal | null {
