@@ -2,12 +2,12 @@ import { channelType, type ChannelTypeField } from './channel-types.ts'
 
 /**
  * What can be copied from one channel to others. Not in it: what a channel is known and paid by
- * (name, key, the account's own identifiers), what is counted of it, and where it sends its key
- * (address, proxy): whoever changes that enters the key again.
+ * (name, key and what it is composed of, the account's own identifiers), what is counted of it, and
+ * where it sends its key (address, proxy): whoever changes that enters the key again.
  */
 
 /** Members of `config` among them that only some types have. */
-const TYPE_FIELDS = ['region', 'api_version', 'deployment_dots', 'plugin', 'library_id'] as const
+const TYPE_FIELDS = ['api_version', 'deployment_dots', 'plugin', 'library_id'] as const
 type TypeField = (typeof TYPE_FIELDS)[number]
 
 export const COPY_FIELDS = [

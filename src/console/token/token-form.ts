@@ -99,7 +99,7 @@ function expirySeconds(expiry: string): number | null {
   const text = expiry.trim()
   if (text === '' || text === String(NEVER_EXPIRES)) return NEVER_EXPIRES
   const seconds = parseStamp(text)
-  // On the wire 0 and -1 mean never, and no moment before 1970 is meant by anybody.
+  // No moment before 1970 is meant by anybody, and 0 in a new token means never.
   return seconds !== null && seconds > 0 ? seconds : null
 }
 

@@ -333,6 +333,19 @@ describe('channelChanges', () => {
     })
   })
 
+  test('a part of a key that was sent whole is not changed where nobody would read it', () => {
+    const row = { ...stored, type: 33, key: 'A|S|r', config: '{"region":"r"}' }
+    expect(changes({ config: '{"sk":"S2"}' }, row)).toBe('channel_key_missing')
+    expect(changes({ config: '{"region":"r2"}' }, row)).toBe('channel_key_missing')
+    const asShown = changes({ config: '{"region":"r","ak":"","sk":""}' }, row)
+    expect(asShown).not.toHaveProperty('key')
+    expect(asShown).not.toBe('channel_key_missing')
+    expect(changes({ config: '{"region":"r2"}', key: 'A|S|r2' }, row)).toMatchObject({
+      key: 'A|S|r2',
+    })
+    expect(changes({ config: '{"ak":"A2","sk":"S2"}' }, row)).toMatchObject({ key: 'A2|S2|r' })
+  })
+
   describe('configuration', () => {
     const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r","other":"x"}' }
 

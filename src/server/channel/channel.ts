@@ -208,6 +208,11 @@ function withCredentials(
     }
   }
   const composed = input.config === undefined ? '' : composeKey(type, configTexts(config))
+  // Of a key that was sent whole no part can be changed: it would be kept where nobody reads it.
+  const isPart = channelType(type).key.composedOf.some(
+    (part) => textOf(given[part]) !== '' && textOf(given[part]) !== textOf(storedConfig[part]),
+  )
+  if (isPart && composed === '' && key === '') return refused({ code: 'channel_key_missing' })
   const value: ChannelChanges = { ...changes }
   if (composed !== '' || key !== '') value.key = composed || key
   const text = configText(config, input.config || stored.config)

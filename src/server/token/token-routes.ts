@@ -101,7 +101,10 @@ function changeRoutes(app: App): Route[] {
   ]
 }
 
-/** Writes all that a token's form has; what is missing counts as empty. */
+/**
+ * Writes all that a token's form has. What is missing counts as empty, as with One API, but for the
+ * members that it does not know: those stay.
+ */
 async function updateWhole(
   app: App,
   { id: userId, user }: Actor,

@@ -129,6 +129,14 @@ forEachDatabase('batch routes', (open) => {
       expect((await call('POST', '/api/channel/batch', body)).json['success']).toBe(false)
       expect((await stored(id)).status).toBe(enabled)
     })
+
+    test('says that the list has too many items, and not that one is too large', async () => {
+      const ids = Array.from({ length: 1001 }, (_, index) => index + 1)
+      const { message } = await call('POST', '/api/channel/batch', { action: 'disable', ids })
+      expect(message).toBe('参数 ids 无效：最多 1000 项')
+      const none = await call('POST', '/api/channel/batch', { action: 'disable', ids: [] })
+      expect(none.message).toBe('参数 ids 无效：最少 1 项')
+    })
   })
 
   describe('POST /api/channel/batch/copy', () => {

@@ -19,6 +19,12 @@ const TYPES: Readonly<Record<string, { zh: string; en: string }>> = {
   object: { zh: '需要 JSON 对象', en: 'it must be a JSON object' },
 }
 
+/** What is measured by how much there is in it. */
+const COUNTED: Readonly<Record<string, (zh: string, en: string) => { zh: string; en: string }>> = {
+  string: (zh, en) => ({ zh: `${zh} 个字符`, en: `its length is ${en} characters` }),
+  array: (zh, en) => ({ zh: `${zh} 项`, en: `it has ${en} items` }),
+}
+
 /** The first thing that is wrong. */
 export function inputProblem(error: z.ZodError): InputProblem | null {
   const issue = error.issues[0]
@@ -32,11 +38,19 @@ function words(issue: z.core.$ZodIssue): { zh: string; en: string } {
     case 'invalid_type':
       return TYPES[issue.expected] ?? { zh: '类型不对', en: 'it has the wrong type' }
     case 'too_big':
-      return issue.origin === 'string'
-        ? { zh: `最多 ${issue.maximum} 个字符`, en: `it has at most ${issue.maximum} characters` }
-        : { zh: `最大 ${issue.maximum}`, en: `it is at most ${issue.maximum}` }
+      return (
+        COUNTED[issue.origin]?.(`最多 ${issue.maximum}`, `at most ${issue.maximum}`) ?? {
+          zh: `最大 ${issue.maximum}`,
+          en: `it is at most ${issue.maximum}`,
+        }
+      )
     case 'too_small':
-      return { zh: `最小 ${issue.minimum}`, en: `it is at least ${issue.minimum}` }
+      return (
+        COUNTED[issue.origin]?.(`最少 ${issue.minimum}`, `at least ${issue.minimum}`) ?? {
+          zh: `最小 ${issue.minimum}`,
+          en: `it is at least ${issue.minimum}`,
+        }
+      )
     case 'invalid_value':
       return {
         zh: `只能是 ${issue.values.map(String).join('、')}`,
