@@ -58,6 +58,9 @@ const isMisledCall = ({ method, headers, body }: FastifyRequest): boolean =>
 /** Bytes of a body that are looked at. */
 const BEGINNING_BYTES = 100
 
+/** Said to who asks for a trace. Any other method gets the page, as with One API. */
+const PAGE_METHODS = 'GET, HEAD'
+
 /** Serves the built console; every unknown path that is not an API's is its page. */
 export async function serveConsole(
   server: FastifyInstance,
@@ -81,11 +84,13 @@ export async function serveConsole(
         .code(204)
         .send()
     }
+    if (request.method === 'OPTIONS' && request.url === '*') return reply.code(204).send()
     const url = request.url.split('?')[0] ?? '/'
     if (isApiPath(url, app.config.BASE_PATH)) {
       reply.header('Cache-Control', 'no-store').header('Content-Security-Policy', API_POLICY)
       return reply.code(404).send(unknownPath(request))
     }
+    if (request.method === 'TRACE') return reply.code(405).header('Allow', PAGE_METHODS).send('')
     if (isMisledCall(request)) {
       reply.headers(ANY_ORIGIN).header('Cache-Control', 'no-store')
       return reply.code(404).send(unknownPath(request, `${ownAddress(app, request)}/v1`))

@@ -1,4 +1,5 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oauthApi } from '../../contract/oauth-api.ts'
@@ -50,7 +51,7 @@ forEachDatabase('routing', (open) => {
   })
 
   test('paths are compared letter by letter', async () => {
-    for (const path of ['/api/Status', '/API/status', '/api/status/x', '/api//status']) {
+    for (const path of ['/api/Status', '/API/status', '/api/status/x']) {
       const answer = await server.call('GET', path, { as: root })
       expect(answer.json['data'], `${path}`).toBeUndefined()
     }
@@ -183,6 +184,18 @@ forEachDatabase('routing', (open) => {
         }
       }
     })
+  })
+
+  test('nothing is traced, and who asks about the server itself gets no page', async () => {
+    const traced = await server.call('TRACE', '/token')
+    expect(traced).toMatchObject({ status: 405, text: '' })
+    expect(traced.headers['allow']).toBe('GET, HEAD')
+    const { hostname, port } = new URL(server.url)
+    const { promise, resolve } = Promise.withResolvers<IncomingMessage>()
+    http.request({ hostname, port, method: 'OPTIONS', path: '*' }, resolve).end()
+    const answer = await promise
+    expect(answer.statusCode).toBe(204)
+    answer.resume()
   })
 
   test('every answer carries an id of its own', async () => {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { API_POLICY } from './security-headers.ts'
+import { API_POLICY } from '../security-headers.ts'
 
 /** What Node tells of a request that its parser refuses. */
 interface ParserError extends Error {
