@@ -1,4 +1,5 @@
 import type { PriceFactors } from '../../contract/log-api.ts'
+import { times, type Decimal } from '../ui/figures/decimal.ts'
 
 /**
  * Why a call cost what it cost, in whole numbers of any size as the server computes it: nothing is
@@ -30,11 +31,6 @@ export interface PriceStory {
   total: number
 }
 
-interface Decimal {
-  digits: bigint
-  decimals: number
-}
-
 /** Prices of a minute and of a thousand: what is divided is counted in these parts of a point. */
 const PARTS = 60_000
 
@@ -47,11 +43,6 @@ function decimalOf(text: string): Decimal | null {
 }
 
 const whole = (count: number): Decimal => ({ digits: BigInt(count), decimals: 0 })
-
-const times = (a: Decimal, b: Decimal): Decimal => ({
-  digits: a.digits * b.digits,
-  decimals: a.decimals + b.decimals,
-})
 
 function plus(a: Decimal, b: Decimal): Decimal {
   const decimals = Math.max(a.decimals, b.decimals)

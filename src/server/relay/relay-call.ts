@@ -24,6 +24,7 @@ import type { Metering } from './dialect/metering.ts'
 import { isGivenAway, type Ending } from './ending/ending.ts'
 import type { RelayError } from './relay-error.ts'
 import type { ChatOnly } from './responses/chat-only.ts'
+import type { BodyRoom } from './transport/body-room.ts'
 import { dropRest } from './transport/request-body.ts'
 
 /** What the parts of the relay share. */
@@ -40,6 +41,7 @@ export interface RelayParts {
   counter: TokenCounter
   captures: Captures
   traces: Traces
+  bodyRoom: BodyRoom
   random(): number
   /** Hands an abort to the queue that spreads them over time. */
   abortLater(abort: () => void): void

@@ -17,6 +17,7 @@ import { createTraces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
 import { Slots, untilEmpty } from '../slots.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
+import { BodyRoom } from './transport/body-room.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
@@ -106,6 +107,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     random: () => randomInt(RANDOM_UNIT) / RANDOM_UNIT,
     captures: await createCaptures(app),
     traces: createTraces(app),
+    bodyRoom: new BodyRoom(app.config.MAX_BODY_MB * 1024 * 1024),
     abortLater: createAbortQueue(),
   }
   const failures = createFailureCounts(app)
@@ -299,7 +301,7 @@ function sendUnknownPath(call: RelayCall): void {
 /** Refusals of a body that its client may be in the middle of. */
 const BODY_UNREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['body_too_large', 'body_slow'])
 
-function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {
+function renderFailure({ app, bodyRoom }: RelayParts, call: RelayCall, error: unknown): void {
   if (error instanceof EgressRefused) {
     sendError(call, ownError(new AppError('upstream_unreachable'), call.language))
     return
@@ -314,6 +316,6 @@ function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): vo
   if (call.isGone) return
   const said = ownError(known, call.language)
   if (BODY_UNREAD.has(known.code) && !call.request.complete) {
-    sendErrorInBody(call, said, app.config.MAX_BODY_MB * 1024 * 1024)
+    sendErrorInBody(call, said, bodyRoom.bytesMax)
   } else sendError(call, said)
 }

@@ -1,4 +1,5 @@
-import { type Decimal, fixedText, readDecimal, times, TWO } from '../ratio/decimal.ts'
+import { type Decimal, times } from '../../ui/figures/decimal.ts'
+import { fixedText, readDecimal, TWO } from '../ratio/decimal.ts'
 import { readRatioText } from '../ratio/ratio-text.ts'
 
 /** What the server says of prices; ratio maps as JSON texts. */

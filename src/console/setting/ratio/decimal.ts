@@ -1,11 +1,9 @@
+import type { Decimal } from '../../ui/figures/decimal.ts'
+
 /**
- * Decimals of any length, exactly: a price is twice a ratio, and no digit of either may be invented
- * by floating point.
+ * Ratios as decimals of any length: a price is twice a ratio, and no digit of either may be
+ * invented by floating point.
  */
-export interface Decimal {
-  digits: bigint
-  decimals: number
-}
 
 /** Digits that a ratio may have on the server. */
 const RATIO_DIGITS_MAX = 15
@@ -39,11 +37,6 @@ export function decimalText({ digits, decimals }: Decimal): string {
   const whole = padded.slice(0, point)
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
-
-export const times = (a: Decimal, b: Decimal): Decimal => ({
-  digits: a.digits * b.digits,
-  decimals: a.decimals + b.decimals,
-})
 
 export const TWO: Decimal = { digits: 2n, decimals: 0 }
 

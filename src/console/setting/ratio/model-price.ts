@@ -1,14 +1,6 @@
 import { mark } from '../../app/i18n.ts'
-import {
-  cutToRatio,
-  type Decimal,
-  decimalText,
-  divided,
-  isTooLarge,
-  readDecimal,
-  times,
-  TWO,
-} from './decimal.ts'
+import { type Decimal, times } from '../../ui/figures/decimal.ts'
+import { cutToRatio, decimalText, divided, isTooLarge, readDecimal, TWO } from './decimal.ts'
 import { readRatioText, type RatioText, withRatio } from './ratio-text.ts'
 
 /** The JSON texts that say what models cost; absent where the server has no such option. */

@@ -17,12 +17,12 @@ const FORM_TASKS: ReadonlySet<Task> = new Set(['imageEdits', 'transcriptions', '
 
 /** Throws `relay_body_invalid` for what is neither, and `body_too_large`. */
 export async function readRequest(
-  { app }: RelayParts,
-  { request }: RelayCall,
+  { bodyRoom }: RelayParts,
+  call: RelayCall,
   task: Task,
 ): Promise<ReadRequest> {
-  const bytes = await readBody(request, app.config.MAX_BODY_MB * 1024 * 1024)
-  const contentType = request.headers['content-type'] ?? ''
+  const bytes = await readBody(call, bodyRoom)
+  const contentType = call.request.headers['content-type'] ?? ''
   if (FORM_TASKS.has(task) && isForm(contentType)) {
     const form = readForm(bytes, contentType)
     return { body: form.fields, form }

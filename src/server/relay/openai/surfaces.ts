@@ -40,7 +40,7 @@ export interface RequestFigures {
   isRecording?: boolean
   /** How the call is measured, where that is not by its text alone. */
   metering?: MeteringAs
-  /** The same of chat, which may search the web. */
+  /** The same of what may search the web, which the name that is sent tells too. */
   searched?: (pricedAs: string, sentAs: string) => Metering | undefined
   /** What may be used beside the tokens, held back with them. */
   extras?: UsedExtras

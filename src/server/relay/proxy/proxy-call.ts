@@ -45,7 +45,7 @@ export async function relayProxy(
   if (method === undefined) throw new AppError('not_implemented')
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
-  const body = await readBody(call.request, app.config.MAX_BODY_MB * 1024 * 1024)
+  const body = await readBody(call, parts.bodyRoom)
   await reserve(parts, call, caller)
   await new ProxyRelay(parts, call, { caller, channel }).run(
     requestOf(parts, call, { url, method, body, channel }),

@@ -66,6 +66,25 @@ export function usedContainer(item: JsonRecord, prices: ContainerPrices): UsedCo
   return { name: prices.get('shell') ?? SMALLEST, id: recordOr(environment).container_id }
 }
 
+/**
+ * The container that a tool or an item of the Responses API names; undefined: none. Sources:
+ * OpenAI's API reference, `CodeInterpreterTool`, `ContainerReferenceParam` and the items that run
+ * in one.
+ */
+export const containerNamed = ({
+  container,
+  container_id: id,
+  environment,
+}: JsonRecord): string | undefined =>
+  [container, id, recordOr(environment).container_id].find((named) => typeof named === 'string')
+
+/** The containers that an answer's item ran in, or cites a file of. */
+export const containersIn = (item: JsonRecord): string[] =>
+  [
+    item,
+    ...arrayOr(item.content).flatMap((part) => arrayOr(recordOr(part).annotations).map(recordOr)),
+  ].flatMap((told) => containerNamed(told) ?? [])
+
 /** The word, or an escape that could hide it. */
 const SIZE_SIGNS = ['memory_limit', '\\u00']
 

@@ -5,20 +5,21 @@ import { responseFigures } from './reading.ts'
 // What JavaScript itself asks objects for must not be asked of somebody's JSON.
 const ODD = { toString: 1, valueOf: 1 }
 
-function figuresOf(members: object) {
+function meteringOf(members: object) {
   const body = scanBody(Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', ...members })))
   const figures = body.ok ? responseFigures(body) : null
-  if (figures === null || !('metering' in figures)) throw new Error('no figures')
-  return figures
+  const metering = figures !== null && 'searched' in figures ? figures.searched?.('m', 'm') : null
+  if (metering === null || metering === undefined) throw new Error('no figures')
+  return metering
 }
 
 test('a tool of a type that is no word costs nothing', () => {
   const tools = [{ type: ODD }, { type: 'web_search' }]
-  expect(figuresOf({ tools }).extras).toEqual({ tools: { web_search: 1 } })
+  expect(meteringOf({ tools }).extras).toEqual({ tools: { web_search: 1 } })
 })
 
 test('an event of a type that is no word is a part of the answer', () => {
-  const stream = figuresOf({}).metering?.('m').reading.follow(1000)
+  const stream = meteringOf({}).reading.follow(1000)
   const data = Buffer.from(JSON.stringify({ type: ODD }))
   const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
   expect(chunk?.kind).toBe('delta')
@@ -29,7 +30,7 @@ test('an answer that names odd tools is read', () => {
   const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
   const output = [{ type: 'web_search_call', status: 'completed' }]
   const answer = Buffer.from(JSON.stringify({ object: 'response', tools, output, usage }))
-  expect(figuresOf({}).metering?.('m').reading.look(answer, 1000)).toMatchObject({
+  expect(meteringOf({}).reading.look(answer, 1000)).toMatchObject({
     usage: { usage: { promptTokens: 3, extras: { tools: { web_search: 1 } } } },
   })
 })
@@ -39,7 +40,7 @@ test('a page that is opened, and words looked for in it, are no searches', () =>
   const acts = ['search', 'open_page', 'find_in_page']
   const output = acts.map((type) => ({ type: 'web_search_call', action: { type } }))
   const answer = Buffer.from(JSON.stringify({ object: 'response', output, usage }))
-  expect(figuresOf({}).metering?.('m').reading.look(answer, 1000)).toMatchObject({
+  expect(meteringOf({}).reading.look(answer, 1000)).toMatchObject({
     usage: { usage: { extras: { tools: { web_search: 1 } } } },
   })
 })
@@ -52,7 +53,7 @@ test('a container is held back once, and one of a size that nobody knows as the 
     { type: 'shell', environment: { type: 'local' } },
     { type: 'web_search' },
   ]
-  expect(figuresOf({ tools, max_tool_calls: 3 }).extras).toEqual({
+  expect(meteringOf({ tools, max_tool_calls: 3 }).extras).toEqual({
     tools: { code_interpreter_64g: 1, code_interpreter: 1, web_search: 3 },
   })
 })
@@ -61,7 +62,7 @@ test('a container of a stream that broke off costs what its size does', () => {
   const tools = [{ type: 'shell', environment: { type: 'container_auto', memory_limit: '16g' } }]
   const environment = { type: 'container_reference', container_id: 'cntr_1' }
   const item = { type: 'shell_call', environment }
-  const stream = figuresOf({ tools }).metering?.('m').reading.follow(1000)
+  const stream = meteringOf({ tools }).reading.follow(1000)
   const data = Buffer.from(JSON.stringify({ type: 'response.output_item.done', item }))
   const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
   if (chunk !== undefined) stream?.see(chunk)

@@ -18,10 +18,17 @@ import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
+import {
+  onlineSearch,
+  routedSearch,
+  searchesTold,
+  type AskedSearch,
+} from '../search/asked-search.ts'
 import { responseAsEvents } from './as-events.ts'
 import { responseErrorPiece } from './client.ts'
 import {
   containerPrices,
+  containersIn,
   refuseLaterSizes,
   usedContainer,
   type ContainerPrices,
@@ -41,7 +48,7 @@ export interface SeenResponse {
   /** Null: it has not said. */
   id: string | null
   totalTokens: number
-  /** What it is made of, by the names that later requests may refer to. */
+  /** What it is made of and ran in, by the names that later requests may refer to. */
   itemIds: string[]
 }
 
@@ -49,6 +56,9 @@ export interface SeenResponse {
 interface ReadFor {
   containers: ContainerPrices
   seen: SeenResponse
+  isStored: boolean
+  /** What was asked for of whoever passes the call on to others; null: nothing. */
+  search: AskedSearch | null
 }
 
 export function responseFigures(body: ScannedBody): RequestFigures | FieldProblem {
@@ -81,17 +91,21 @@ function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
   const seen: SeenResponse = { id: null, totalTokens: 0, itemIds: [] }
   const tools = arrayOr(memberValue(body, 'tools'))
   const containers = containerPrices(tools)
+  const isStored = memberValue(body, 'store') !== false
+  const asked = routedSearch(body)
   return {
     maxCompletionTokens: maxTokens === 0 ? null : maxTokens,
     isStream,
     wantsUsage: false,
-    extras: declaredTools(tools, { calls, containers }),
-    // What is not stored cannot be gone on from.
-    ...(memberValue(body, 'store') === false ? {} : { seen }),
-    metering: () => ({
-      estimate: null,
-      reading: responseReading({ containers, seen }),
-    }),
+    seen,
+    searched(_pricedAs, sentAs) {
+      const search = onlineSearch(sentAs) ?? asked
+      return {
+        estimate: null,
+        extras: declaredTools(tools, { calls, containers, search }),
+        reading: responseReading({ containers, seen, isStored, search }),
+      }
+    },
   }
 }
 
@@ -109,7 +123,7 @@ function refuseElsewhere(body: ScannedBody): void {
 /** Tools that the upstream runs itself, for holding back what they can cost. */
 function declaredTools(
   tools: readonly unknown[],
-  { calls, containers }: { calls: number; containers: ContainerPrices },
+  { calls, containers, search }: Pick<ReadFor, 'containers' | 'search'> & { calls: number },
 ): UsedExtras {
   const counts: Record<string, number> = {}
   for (const tool of tools) {
@@ -118,6 +132,7 @@ function declaredTools(
   }
   // A container is paid for once, however often it is used.
   for (const name of containers.values()) counts[name] = (counts[name] ?? 0) + 1
+  if (search !== null) counts[search.tool] = search.apiece * Math.max(1, calls)
   return Object.keys(counts).length === 0 ? {} : { tools: counts }
 }
 
@@ -172,14 +187,18 @@ function noteResponse(response: JsonRecord, call: ReadFor): void {
   const total = recordOr(response.usage).total_tokens
   if (typeof response.id !== 'string') return
   const isCount = typeof total === 'number' && Number.isInteger(total) && total >= 0
-  call.seen.id = response.id
+  // What is not stored cannot be gone on from.
+  if (call.isStored) call.seen.id = response.id
   call.seen.totalTokens = isCount ? Math.min(total, ASKED_TOKENS_MAX) : 0
   noteItems(arrayOr(response.output), call)
 }
 
-/** A stream tells its items twice. */
-function noteItems(items: readonly unknown[], { seen }: ReadFor): void {
-  for (const item of items) seen.itemIds.push(wordOf(recordOr(item).id))
+/** A stream tells its items twice. Their containers live on though nothing is stored. */
+function noteItems(items: readonly unknown[], { seen, isStored }: ReadFor): void {
+  for (const item of items.map(recordOr)) {
+    if (isStored) seen.itemIds.push(wordOf(item.id))
+    seen.itemIds.push(...containersIn(item))
+  }
 }
 
 function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
@@ -210,6 +229,7 @@ const blank = (reading: UsageReading): UsageReading =>
 
 const ITEMS: ReadonlyMap<unknown, string> = new Map([
   ['web_search_call', 'web_search'],
+  ['openrouter:web_search', 'web_search'],
   ['file_search_call', 'file_search'],
   ['image_generation_call', 'image_generation'],
 ])
@@ -218,7 +238,7 @@ const ITEMS: ReadonlyMap<unknown, string> = new Map([
 function toolsRun(
   response: JsonRecord,
   reasoningTokens: number,
-  { containers }: ReadFor,
+  { containers, search }: ReadFor,
 ): Record<string, number> | null {
   const isPreview = arrayOr(response.tools).some((tool) =>
     wordOf(recordOr(tool).type).startsWith('web_search_preview'),
@@ -240,8 +260,25 @@ function toolsRun(
       tool === 'web_search' && isPreview && reasoningTokens === 0 ? `${tool}_preview` : tool
     counts[name] = (counts[name] ?? 0) + 1
   }
-  return Object.keys(counts).length === 0 ? null : counts
+  const paidFor = search === null ? counts : routed(counts, response, search)
+  return Object.keys(paidFor).length === 0 ? null : paidFor
 }
+
+/** The searches under the name that they were asked for by, as chat has them counted. */
+function routed(
+  { web_search: ran = 0, web_search_preview: ranSo = 0, ...others }: Record<string, number>,
+  { usage, output }: JsonRecord,
+  search: AskedSearch,
+): Record<string, number> {
+  const told = searchesTold(search, recordOr(usage)) ?? 0
+  const count = Math.max(told, ran + ranSo, arrayOr(output).some(citesPage) ? 1 : 0)
+  return count === 0 ? others : { ...others, [search.tool]: count * search.apiece }
+}
+
+const citesPage = (item: unknown): boolean =>
+  arrayOr(recordOr(item).content)
+    .flatMap((part) => arrayOr(recordOr(part).annotations))
+    .some((annotation) => recordOr(annotation).type === 'url_citation')
 
 /**
  * Opening a page and looking for words in it come as searches too, but only a search has a price.

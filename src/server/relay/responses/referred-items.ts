@@ -3,25 +3,28 @@ import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { allowsModel } from '../../token/token.ts'
 import type { RelayParts } from '../relay-call.ts'
 import type { Caller } from '../routing/caller.ts'
+import { containerNamed } from './containers.ts'
 import { findItems, type KnownItem } from './response-store.ts'
 import { STORED_ID } from './stored-responses.ts'
 
 /**
- * Items of stored responses that a request names instead of saying them. The upstream reads them in
- * for whoever uses its account; here they are only for whom they were made.
+ * Items of stored responses that a request names instead of saying them, and containers that it
+ * names to run in. The upstream gives both to whoever uses its account; here they are only for whom
+ * they were made.
  */
 export interface ReferredItems {
   /** The first reference that is not the caller's. */
   foreign: string | null
-  /** The first item without content that is not: OpenAI fills it in by its id, others do not. */
+  /** The first item without content that is not, or that ran in such a container: see `isBare`. */
   foreignBare: string | null
   /** Where the caller's last one lies. */
   last: KnownItem | null
 }
 
 const NONE: ReferredItems = { foreign: null, foreignBare: null, last: null }
-/** How the member is spelled that every reference has. Names with escapes are refused. */
-const ID_SIGN = '"id"'
+/** How the members begin that every reference has one of. Names with escapes are refused. */
+const CONTAINER_SIGN = '"container'
+const ITEM_SIGNS = ['"id"', CONTAINER_SIGN]
 
 export async function referredItems(
   { app }: RelayParts,
@@ -50,20 +53,39 @@ export async function referredItems(
 
 interface Reference {
   id: string
+  /**
+   * Said by an item for itself: OpenAI fills it in by its id, and lets code run on in the container
+   * that it names; others do not. Source: OpenAI's guide, "Code Interpreter" (containers, `auto`).
+   */
   isBare: boolean
 }
 
+/** What tools name comes last: they cannot run elsewhere. */
 function referencesIn(body: ScannedBody): Reference[] {
-  // Most conversations come whole and without names; of those none is parsed in vain.
-  if (memberBytes(body, 'input')?.includes(ID_SIGN) !== true) return []
-  return arrayOr(memberValue(body, 'input'))
-    .map(recordOr)
-    .flatMap((item): Reference[] => {
-      const { id } = item
-      if (typeof id !== 'string') return []
-      if (isReference(item)) return [{ id, isBare: false }]
-      return lacksContent(item) ? [{ id, isBare: true }] : []
-    })
+  const items = recordsIn(body, 'input', ITEM_SIGNS)
+  const later = items.flatMap(({ tools }) => arrayOr(tools).map(recordOr))
+  const tools = [...later, ...recordsIn(body, 'tools', [CONTAINER_SIGN])]
+  return [...items.flatMap(referencesOf), ...tools.flatMap((tool) => containerOf(tool, false))]
+}
+
+/** Most conversations come whole and without names; of those none is parsed in vain. */
+function recordsIn(body: ScannedBody, name: string, signs: readonly string[]): JsonRecord[] {
+  const bytes = memberBytes(body, name)
+  if (bytes === null || !signs.some((sign) => bytes.includes(sign))) return []
+  return arrayOr(memberValue(body, name)).map(recordOr)
+}
+
+function referencesOf(item: JsonRecord): Reference[] {
+  const containers = containerOf(item, true)
+  const { id } = item
+  if (typeof id !== 'string') return containers
+  if (isReference(item)) return [{ id, isBare: false }, ...containers]
+  return lacksContent(item) ? [{ id, isBare: true }, ...containers] : containers
+}
+
+function containerOf(sent: JsonRecord, isBare: boolean): Reference[] {
+  const id = containerNamed(sent)
+  return id === undefined ? [] : [{ id, isBare }]
 }
 
 /** The type may be left out. Source: OpenAI's API reference, `ItemReference`. */

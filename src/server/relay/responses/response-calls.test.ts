@@ -26,7 +26,6 @@ import { deleteExpiredResponses } from './response-store.ts'
 
 const path = '/v1/responses'
 const BIG_SHELL = { type: 'shell', environment: { type: 'container_auto', memory_limit: '64g' } }
-
 forEachDatabase('the Responses API', (open) => {
   let setup: RelaySetup
   let client: RelayClient
@@ -408,6 +407,53 @@ forEachDatabase('the Responses API', (open) => {
         .where('user_id', '=', own.userId)
         .execute()
       expect((await refer(model, 'msg_fixed', own)).status).toBe(404)
+    })
+
+    test('or to containers is for whom those were made, stored or not', async () => {
+      const cited = [{ type: 'container_file_citation', container_id: 'cntr_cited' }]
+      const output = [
+        { type: 'code_interpreter_call', id: 'ci_1', status: 'completed', container_id: 'cntr_1' },
+        {
+          type: 'shell_call',
+          environment: { type: 'container_reference', container_id: 'cntr_2' },
+        },
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'output_text', annotations: cited }],
+        },
+      ]
+      const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+      const upstream = await startScriptedUpstream((_request, answer) => {
+        answer.setHeader('content-type', 'application/json')
+        answer.end(JSON.stringify({ id: 'resp_1', object: 'response', output, usage }))
+      })
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      const own = await aClient(setup)
+      const stranger = await aClient(setup)
+      await ask({ model, store: false }, own)
+      // That its container is known does not make an item so.
+      expect((await refer(model, 'ci_1', own)).status).toBe(404)
+      const environment = { type: 'container_reference', container_id: 'cntr_2' }
+      const shell = { type: 'shell', environment }
+      const named: [string, Record<string, unknown>][] = [
+        ['cntr_1', { tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }],
+        ['cntr_cited', { tools: [{ type: 'code_interpreter', container: 'cntr_cited' }] }],
+        ['cntr_2', { tools: [shell] }],
+        ['cntr_2', { input: [{ type: 'additional_tools', tools: [shell] }] }],
+        ['cntr_1', { input: output.slice(0, 1), tools: [{ type: 'code_interpreter' }] }],
+      ]
+      for (const [id, body] of named) {
+        expect((await ask({ model, ...body }, own)).status).toBe(200)
+        expectRefusal(await ask({ model, ...body }, stranger), {
+          code: 'response_item_unknown',
+          status: 404,
+          wireCode: 'item_not_found',
+          params: { id },
+        })
+      }
+      await upstream.close()
     })
 
     test('leaves thoughts alone where they are not looked up', async () => {

@@ -10,7 +10,7 @@ export interface KnownResponse {
   total_tokens: number
 }
 
-/** Where an item of a stored response lies. */
+/** Where an item of a stored response lies, or the container that one ran in. */
 export type KnownItem = Pick<KnownResponse, 'channel_id' | 'key_id' | 'model'>
 
 /** Null: it never was, is this user's no more, or has expired. */
@@ -59,20 +59,24 @@ export async function findItems(
 /** Databases take only so many parameters. */
 const ITEMS_AT_ONCE = 1000
 
+/** What an upstream has made. */
+interface Made {
+  /** Null: it is not stored. */
+  response: Pick<KnownResponse, 'response_id' | 'total_tokens'> | null
+  itemIds: readonly string[]
+}
+
 /** A response with its items. Seen again, they are kept where they were seen last. */
 export async function saveResponse(
   db: Queries,
-  response: KnownResponse & { user_id: number; expires_at: number },
-  itemIds: readonly string[],
+  where: KnownItem & { user_id: number; expires_at: number },
+  { response, itemIds }: Made,
 ): Promise<void> {
-  const items = itemIds.map((id) => ({
-    ...response,
-    response_id: ITEM_MARK + id,
-    total_tokens: 0,
-  }))
+  const items = itemIds.map((id) => ({ response_id: ITEM_MARK + id, total_tokens: 0 }))
+  const made = response === null ? items : [response, ...items]
   await db
     .insertInto('response_channels')
-    .values([response, ...items])
+    .values(made.map((row) => ({ ...where, ...row })))
     .onConflict((conflict) =>
       conflict.columns(['user_id', 'response_id']).doUpdateSet(({ ref }) => ({
         channel_id: ref('excluded.channel_id'),

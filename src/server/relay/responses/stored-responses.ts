@@ -68,20 +68,20 @@ export async function rememberResponse(
 ): Promise<void> {
   const { caller, model, figures } = made
   const { id = null, totalTokens = 0, itemIds = [] } = figures.seen ?? {}
-  if (id === null || !STORED_ID.test(id)) return
+  const response =
+    id === null || !STORED_ID.test(id) ? null : { response_id: id, total_tokens: totalTokens }
   const items = [...new Set(itemIds)].filter((item) => STORED_ID.test(item)).slice(0, ITEMS_MAX)
+  if (response === null && items.length === 0) return
   const nowSeconds = app.clock.nowSeconds()
   try {
-    const response = {
-      response_id: id,
+    const where = {
       user_id: caller.user.id,
       channel_id: channel.id,
       key_id: channel.keyId,
       model,
-      total_tokens: totalTokens,
       expires_at: nowSeconds + KEPT_SECONDS,
     }
-    await saveResponse(app.database.write, response, items)
+    await saveResponse(app.database.write, where, { response, itemIds: items })
     if (random() < CLEARING_SHARE * (1 + items.length))
       await deleteExpiredResponses(app.database.write, nowSeconds)
   } catch (error) {

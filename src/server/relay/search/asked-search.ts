@@ -9,6 +9,8 @@ export interface AskedSearch {
   apiece: number
   /** The searches that were made, in the usage of the answer. */
   told(usage: JsonRecord): unknown
+  /** What the model calls to search, where that is a tool like the client's own. */
+  called?: string
   /** Models whose answers do not show that something was found: where nobody counts, it was. */
   hiddenBy?: RegExp
 }
@@ -19,9 +21,23 @@ export function askedSearch(body: ScannedBody): AskedSearch | null {
   return (
     openrouterSearch(body, tools) ??
     liveSearch(body, tools) ??
+    kimiSearch(tools) ??
     qwenSearch(body) ??
     (tools.some(isOn) || isThere(memberValue(body, 'web_search_options')) ? WEB_SEARCH : null)
   )
+}
+
+/** The same for the Responses API, whose other searches are items of its answers. */
+export const routedSearch = (body: ScannedBody): AskedSearch | null =>
+  openrouterSearch(body, searchTools(body))
+
+const SEARCHES_MAX = 1000
+
+/** The searches that an answer's usage tells of; null: it does not count them. */
+export function searchesTold({ told }: AskedSearch, usage: JsonRecord): number | null {
+  const count = told(usage)
+  const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0
+  return isCount && count <= SEARCHES_MAX ? count : null
 }
 
 export const WEB_SEARCH: AskedSearch = {
@@ -73,6 +89,21 @@ function liveSearch(body: ScannedBody, tools: readonly JsonRecord[]): AskedSearc
   if (!isAsked && !tools.some(({ type }) => type === 'live_search')) return null
   return { tool: 'live_search', apiece: 1, told: (usage) => usage.num_sources_used }
 }
+
+/**
+ * Kimi's, paid for with each call of it, which the client answers with what the call holds. Source:
+ * the Kimi API platform, "WebSearch Pricing": $0.005 a call.
+ */
+function kimiSearch(tools: readonly JsonRecord[]): AskedSearch | null {
+  const isAsked = tools.some(
+    ({ type, function: named }) =>
+      type === 'builtin_function' && recordOr(named).name === KIMI_SEARCH,
+  )
+  if (!isAsked) return null
+  return { tool: 'kimi_search', apiece: 1, told: () => null, called: KIMI_SEARCH }
+}
+
+const KIMI_SEARCH = '$web_search'
 
 /**
  * Qwen's, which counts among the plugins of the usage, and of which its chat of this dialect names

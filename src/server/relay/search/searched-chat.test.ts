@@ -75,6 +75,19 @@ const found = { web_search: [{ title: 'A page', link: 'https://a.test' }] }
 const plugins = (rest: object) => ({ plugins: [{ id: 'web', ...rest }] })
 const routerTool = { type: 'openrouter:web_search', parameters: { max_results: 8 } }
 
+const kimiTool = {
+  tools: [{ type: 'builtin_function', function: { name: '$web_search' } }],
+}
+/** Calls of it, among which another stands at the place that is left out. */
+const kimiCalls = (...places: number[]) => ({
+  tool_calls: [0, 1].map((index) => ({
+    index,
+    id: `call_${index}`,
+    type: 'builtin_function',
+    function: { name: places.includes(index) ? '$web_search' : 'other', arguments: '{}' },
+  })),
+})
+
 interface Searched {
   asked: object
   said?: object
@@ -98,6 +111,10 @@ test.each<[string, Searched]>([
   ['Zhipu’s tool', { asked: zhipuTool({ enable: true }), beside: found, points: 5000 }],
   ['Zhipu’s tool that found nothing', { asked: zhipuTool({}), points: 0 }],
   ['Zhipu’s tool, off', { asked: zhipuTool({ enable: false }), beside: found, points: 0 }],
+  ['Kimi’s tool, called twice', { asked: kimiTool, said: kimiCalls(0, 1), points: 5000 }],
+  ['Kimi’s tool, beside another', { asked: kimiTool, said: kimiCalls(1), points: 2500 }],
+  ['Kimi’s tool that is not called', { asked: kimiTool, points: 0 }],
+  ['a call of Kimi’s tool that nobody asked for', { asked: {}, said: kimiCalls(0), points: 0 }],
   ['Qwen’s, which shows nothing', { asked: { enable_search: true }, name: 'qwen', points: 5000 }],
   [
     'Qwen’s that did not',

@@ -13,7 +13,13 @@ import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
 import { usageOfChunk } from '../openai/usage.ts'
-import { askedSearch, onlineSearch, WEB_SEARCH, type AskedSearch } from './asked-search.ts'
+import {
+  askedSearch,
+  onlineSearch,
+  searchesTold,
+  WEB_SEARCH,
+  type AskedSearch,
+} from './asked-search.ts'
 
 /** OpenAI's models that always search; the first of them at an older, dearer price. */
 const SEARCHING = /-search-(api|preview)\b/
@@ -57,7 +63,8 @@ function look(bytes: Buffer, tokensMax: number, search: Search): AnswerReading {
   const reading = dialects.openai.look(bytes, tokensMax)
   if (reading.kind !== 'ok') return reading
   const answer = recordOr(parseJson(bytes.toString('utf8')))
-  const count = searchesOf(search, { told: toldIn(search, answer), isShown: isShownIn(answer) })
+  const signs = { told: toldIn(search, answer), isShown: isShownIn(answer) }
+  const count = searchesOf(search, { ...signs, calls: new Set(callsIn(search, answer)) })
   return { ...reading, usage: withExtras(reading.usage, extrasOf(search, count)) }
 }
 
@@ -66,20 +73,30 @@ interface Signs {
   told: number | null
   /** The answer shows what was found. */
   isShown: boolean
+  /** The places of its calls of the tool that searches. */
+  calls: Set<string>
 }
 
-const searchesOf = ({ least }: Search, { told, isShown }: Signs): number =>
-  Math.max(told ?? least, isShown ? 1 : 0)
+const searchesOf = ({ least }: Search, { told, isShown, calls }: Signs): number =>
+  Math.max(told ?? least, isShown ? 1 : 0, calls.size)
 
 const extrasOf = ({ tool, apiece }: AskedSearch, count: number): UsedExtras =>
   count === 0 ? {} : { tools: { [tool]: count * apiece } }
 
-const SEARCHES_MAX = 1000
+const toldIn = (search: AskedSearch, answer: JsonRecord): number | null =>
+  searchesTold(search, recordOr(usageOfChunk(answer)))
 
-function toldIn({ told }: AskedSearch, answer: JsonRecord): number | null {
-  const count = told(recordOr(usageOfChunk(answer)))
-  const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0
-  return isCount && count <= SEARCHES_MAX ? count : null
+/** The calls in an answer, or in an event of one: which of them, of which choice. */
+function callsIn({ called }: AskedSearch, { choices }: JsonRecord): string[] {
+  if (called === undefined) return []
+  return arrayOr(choices)
+    .map(recordOr)
+    .flatMap(({ message, delta }, choice) =>
+      arrayOr(recordOr(message ?? delta).tool_calls)
+        .map(recordOr)
+        .flatMap((call, at) => (recordOr(call.function).name === called ? [call.index ?? at] : []))
+        .map((place) => `${choice} ${String(place)}`),
+    )
 }
 
 /** Whether an answer, or an event of one, names a page that was found; Zhipu's stand beside it. */
@@ -100,7 +117,7 @@ function withExtras(reading: UsageReading, extras: UsedExtras): UsageReading {
 class SearchedStream implements StreamFollower {
   private readonly stream: StreamFollower
   private readonly search: Search
-  private readonly signs: Signs = { told: null, isShown: false }
+  private readonly signs: Signs = { told: null, isShown: false, calls: new Set() }
 
   constructor(stream: StreamFollower, search: Search) {
     this.stream = stream
@@ -115,6 +132,7 @@ class SearchedStream implements StreamFollower {
     if (!this.isOver && chunk.value !== null) {
       this.signs.told = toldIn(this.search, chunk.value) ?? this.signs.told
       this.signs.isShown ||= isShownIn(chunk.value)
+      for (const call of callsIn(this.search, chunk.value)) this.signs.calls.add(call)
     }
     this.stream.see(chunk, isTerminated)
   }

@@ -10,15 +10,18 @@ import {
   aRoute,
   aServedModel,
   chatBody,
+  eventually,
   expectNothingCharged,
   expectRefusal,
   openCall,
   post,
+  startScriptedUpstream,
   stream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
+import { BodyRoom } from './body-room.ts'
 import { readBody } from './request-body.ts'
 
 const MAX_MB = 2
@@ -53,7 +56,9 @@ describe('a body that is there before it is read', () => {
   beforeAll(async () => {
     server = http.createServer((request, response) => {
       setTimeout(() => {
-        void readBody(request, MAX_MB * MEBIBYTE).then((body) => response.end(body))
+        void readBody({ request, response }, new BodyRoom(MAX_MB * MEBIBYTE)).then((body) =>
+          response.end(body),
+        )
       }, LOOKED_UP_MS)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -97,8 +102,8 @@ describe('a body that is there before it is read', () => {
 
 test('a body that does not come is refused, and what came of it is dropped', async () => {
   const refused = Promise.withResolvers<unknown>()
-  const server = http.createServer((request) => {
-    readBody(request, MEBIBYTE, 50).catch(refused.resolve)
+  const server = http.createServer((request, response) => {
+    readBody({ request, response }, new BodyRoom(MEBIBYTE), 50).catch(refused.resolve)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // A server listening on TCP has an address object.
@@ -167,6 +172,33 @@ describe('a packed body', () => {
       expect(answer.json.error?.code).toBe('request_too_large')
     }
     expect(grownBy).toBeLessThan(32 * MEBIBYTE)
+  })
+
+  test('of next to nothing has room with others only until their calls end: 429', async () => {
+    const held: (() => void)[] = []
+    let isHolding = true
+    const upstream = await startScriptedUpstream((_request, answer) => {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' } }]
+      const end = (): void => void answer.end(JSON.stringify({ choices }))
+      answer.setHeader('content-type', 'application/json')
+      if (isHolding) held.push(end)
+      else end()
+    })
+    const dense = aModel()
+    await aRoute(setup, dense, { base_url: upstream.url })
+    const spaces = ' '.repeat(MAX_MB * MEBIBYTE - 1000)
+    const packed = zlib.brotliCompressSync(JSON.stringify(chatBody(dense)) + spaces, quick)
+    const sendDense = () => send(packed, { 'content-encoding': 'br' })
+    const answers = Array.from({ length: 6 }, async () => (await sendDense()).status)
+    await eventually(() => held.length === 4, 'the calls that there is room for')
+    const ordinary = zlib.gzipSync(JSON.stringify(chatBody(model)))
+    expect((await send(ordinary, { 'content-encoding': 'gzip' })).status).toBe(200)
+    expect((await sendDense()).status).toBe(429)
+    isHolding = false
+    for (const end of held) end()
+    expect((await Promise.all(answers)).toSorted()).toEqual([200, 200, 200, 200, 429, 429])
+    await eventually(async () => (await sendDense()).status === 200, 'room')
+    await upstream.close()
   })
 })
 

@@ -1,29 +1,30 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '../../app-error.ts'
-import { inflate } from '../../http/input/inflate.ts'
+import type { BodyRoom } from './body-room.ts'
 
 /** Milliseconds a client may take to send its whole body. */
 const BODY_TIMEOUT_MS = 120_000
 
 /**
- * Reads a relayed request's body, inflated if it came compressed; both sizes are bounded by
- * `bytesMax`.
+ * Reads a relayed request's body, unpacked if it came packed; both sizes are bounded, and so is
+ * what all of them take together that came packed.
  */
 export async function readBody(
-  request: IncomingMessage,
-  bytesMax: number,
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  room: BodyRoom,
   timeoutMs = BODY_TIMEOUT_MS,
 ): Promise<Buffer> {
-  const raw = await collect(request, bytesMax, timeoutMs)
+  const raw = await collect(request, room.bytesMax, timeoutMs)
   const encoding = request.headers['content-encoding']
   if (encoding === undefined || raw.length === 0) return raw
-  const inflated = await inflate(raw, encoding, bytesMax)
-  if (inflated === 'too-large') throw tooLarge(bytesMax)
-  if (typeof inflated === 'string') {
-    const detail = `Content-Encoding ${encoding.slice(0, 32)}: ${inflated}`
+  const unpacked = await room.unpack(raw, encoding, response)
+  if (unpacked === 'too-large') throw tooLarge(room.bytesMax)
+  if (unpacked === 'no-room') throw new AppError('relay_calls_too_many')
+  if (typeof unpacked === 'string') {
+    const detail = `Content-Encoding ${encoding.slice(0, 32)}: ${unpacked}`
     throw new AppError('relay_body_invalid', { detail, offset: 0 })
   }
-  return inflated
+  return unpacked
 }
 
 const tooLarge = (bytesMax: number): AppError =>
