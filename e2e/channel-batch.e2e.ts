@@ -197,10 +197,30 @@ test('a channel that its own row deletes is chosen no longer', async () => {
   await act('清除选择')
 })
 
+test('whoever comes back from a form finds the same ones chosen, without what is gone', async () => {
+  const edit = (name: string) =>
+    loadedRows(page).filter({ hasText: name }).getByRole('link', { name: '编辑' }).click()
+  await page.getByRole('columnheader', { name: '名称' }).getByRole('button').click()
+  await boxOf('批 9').check()
+  await boxOf('批 8').check()
+  await edit('批 9')
+  await page.getByRole('button', { name: '取消' }).click()
+  await expect.poll(count).toBe('已选 2 个')
+  await edit('批 9')
+  await page.getByLabel('名称', { exact: true }).fill('批 9 改')
+  await visit.ask(visit.root, `DELETE /api/channel/${(await stored('批 8')).id}`)
+  await page.getByRole('button', { name: '保存' }).click()
+  await expect.poll(count).toBe('已选 1 个')
+  await act('删除')
+  await expectText('删除选中的 1 个渠道（「批 9 改」）')
+  await page.keyboard.press('Escape')
+  await act('清除选择')
+})
+
 test('on a phone too: boxes on blocks, and the actions in sight', async () => {
   const phone = await visit.open('/channel', visit.root, { width: 390, height: 844 })
   await settled(phone.page)
-  await phone.page.getByRole('checkbox', { name: '选择「批 9」' }).click()
+  await phone.page.getByRole('checkbox', { name: '选择「批 7」' }).click()
   const group = phone.page.getByRole('group', { name: '对选中的渠道' })
   await group.getByRole('button', { name: '选择本页' }).click()
   await expect.poll(() => group.getByRole('status').innerText()).toBe('已选 10 个')

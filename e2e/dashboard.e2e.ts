@@ -57,6 +57,20 @@ test('the menu leads to it, and it tells what was used', async () => {
   await expect.poll(async () => (await cells('gpt-4o-mini')).slice(2)).toEqual(['3', '33', '21'])
 })
 
+test('without the file of its chart, the page says so in its place, with a way to get it', async () => {
+  await open('/about')
+  await page.route('**/assets/usage-chart-*', (route) => route.abort())
+  await page.getByRole('link', { name: '概览' }).first().click()
+  await page.getByText('每日用量加载失败').waitFor()
+  await page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面').waitFor()
+  await expect.poll(async () => (await cells('gpt-4o-mini')).slice(2)).toEqual(['3', '33', '21'])
+  await page.unroute('**/assets/usage-chart-*')
+  await page.getByRole('button', { name: '重试' }).click()
+  await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
+  // The browser has complained of the file itself.
+  opened.problems.length = 0
+})
+
 test('the chart is a table too, and the address remembers what was chosen', async () => {
   await open('/dashboard')
   await page.getByLabel('指标').selectOption('requests')

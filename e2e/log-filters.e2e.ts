@@ -100,12 +100,12 @@ test.each([
 
 test('a deletion needs a time, and says when it does not come through', async () => {
   await page.getByRole('button', { name: '清理历史日志' }).click()
-  const before = await field('清理到').inputValue()
-  await field('清理到').fill('')
+  const before = await field('清理此时间之前的日志').inputValue()
+  await field('清理此时间之前的日志').fill('')
   await page.getByRole('button', { name: '删除日志' }).click()
   await expectSeen(page.getByText('请选择有效的时间'))
   await page.route('**/api/log/?target_timestamp=*', (route) => route.abort())
-  await field('清理到').fill(before)
+  await field('清理此时间之前的日志').fill(before)
   await page.getByRole('button', { name: '删除日志' }).click()
   await expectSeen(page.getByText('删除失败，请稍后再试'))
 })

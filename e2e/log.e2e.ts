@@ -167,18 +167,30 @@ test('a name of the permitted length is whole, and a phone says a sentence once'
   expect(await title.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
 })
 
+test.each(['zh', 'en'] as const)('nothing is hidden at 1024 px in %s', async (language) => {
+  opened = await visit.open('/log', visit.root, { width: 1024, language })
+  page = opened.page
+  await loadedRows(page).first().waitFor()
+  await settled(page)
+  expect(await hiddenColumns(page)).toEqual([])
+  const costs = loadedRows(page).getByRole('cell').filter({ hasText: /^\$/ })
+  expect(await costs.count()).toBeGreaterThan(0)
+  const cut = costs.evaluateAll((cells) => cells.filter((it) => it.scrollWidth > it.clientWidth))
+  expect(await cut).toEqual([])
+})
+
 // The last one: nothing is left afterwards.
 test('an administrator deletes what is older than a moment', async () => {
   await open('/log')
   await shows(10)
   await page.getByRole('button', { name: '清理历史日志' }).click()
-  const stamp = page.getByLabel('清理到', { exact: true })
+  const stamp = page.getByLabel('清理此时间之前的日志', { exact: true })
   await stamp.fill('不是时间')
   await page.getByRole('button', { name: '删除日志' }).click()
   await page.getByText('请选择有效的时间').waitFor()
   await stamp.fill('2099-01-01 00:00:00')
   await page.getByRole('button', { name: '删除日志' }).click()
-  await page.getByText(/已删除 \d+ 条日志/).waitFor()
+  await page.getByText(/已清理 \d+ 条日志！/).waitFor()
   await page.getByText('还没有记录').waitFor()
   expect(await visit.gatehouse.reconcile()).toContain('0 differences')
 })

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { expectSeen } from './expect-page.ts'
 import { startSettings, type SettingsVisit } from './settings-visit.ts'
 import { quiet, type Visit } from './visit.ts'
 
@@ -77,6 +78,7 @@ describe('groups', () => {
     const form = group('额度')
     await form.getByLabel('新用户初始额度').fill('1000000')
     await form.getByText('等价 $2.00').waitFor()
+    await expectSeen(group('监控').getByText('等价 $0.002000'))
     await form.getByRole('button', { name: '放弃' }).click()
     await expect.poll(() => form.getByLabel('新用户初始额度').inputValue()).toBe('0')
   })
@@ -311,8 +313,15 @@ describe('ratios', () => {
 })
 
 test('English, where it is chosen', async () => {
-  const opened = await visit.open('/setting?tab=operation', visit.root, { language: 'en' })
+  const screen = { width: 1024, language: 'en' } as const
+  const opened = await visit.open('/setting?tab=operation', visit.root, screen)
   const form = opened.page.getByRole('form', { name: 'Ratios' })
+  await form.getByRole('columnheader', { name: 'Completion ratio' }).waitFor()
+  const cut = form
+    .locator('th, td:has(button)')
+    .filter({ visible: true })
+    .evaluateAll((cells) => cells.filter((it) => it.scrollWidth > it.clientWidth).length)
+  expect(await cut).toBe(0)
   await form.getByRole('textbox', { name: 'Model ratio', exact: true }).fill('{')
   await form.getByRole('button', { name: 'Save ratios' }).click()
   await form.getByText('The model ratio is not valid JSON').waitFor()

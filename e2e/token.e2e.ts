@@ -223,6 +223,28 @@ describe('an edit', () => {
     await row('renamed').waitFor()
   })
 
+  test('without the file of its question, the browser asks', async () => {
+    const opened = await visit.open('/token/add', amy)
+    const typed = opened.page.getByLabel('名称 *')
+    await typed.fill('not saved')
+    await opened.page.route('**/assets/leave-dialog-*', (route) => route.abort())
+    const elsewhere = opened.page
+      .getByRole('navigation', { name: '主菜单' })
+      .getByRole('link', { name: '日志' })
+    const asked: string[] = []
+    opened.page.once('dialog', (dialog) => {
+      asked.push(dialog.message())
+      void dialog.dismiss()
+    })
+    await elsewhere.click()
+    await expect.poll(() => asked).toEqual([expect.stringContaining('未保存的修改会丢失')])
+    await expect.poll(() => typed.inputValue()).toBe('not saved')
+    opened.page.once('dialog', (dialog) => void dialog.accept())
+    await elsewhere.click()
+    await expectSeen(opened.page.getByRole('heading', { name: '使用日志' }))
+    await opened.context.close()
+  })
+
   test('a token that is gone says so, and leads back', async () => {
     await goTo('/token/edit/99999')
     const answer = page.getByRole('alert').filter({ hasText: '没有找到该记录' })

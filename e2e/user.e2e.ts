@@ -87,8 +87,13 @@ describe('the list of users', () => {
     await opened.context.close()
   })
 
-  test.each(['zh', 'en'] as const)('cuts no quota at 1280 px in %s', async (language) => {
-    const opened = await visit.open('/user', visit.root, { width: 1280, language })
+  test.each([
+    { width: 1024, language: 'zh' },
+    { width: 1024, language: 'en' },
+    { width: 1280, language: 'zh' },
+    { width: 1280, language: 'en' },
+  ] as const)('cuts no quota at $width px in $language', async (screen) => {
+    const opened = await visit.open('/user', visit.root, screen)
     const cell = opened.page.getByRole('cell', { name: '$1000000000.00' })
     await cell.waitFor()
     expect(await cell.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)

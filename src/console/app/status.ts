@@ -90,8 +90,14 @@ export function useQuotaText(): (quota: number, decimals?: number) => string {
   )
 }
 
-/** Dollars that points stand for, whatever the display setting. */
+const CENTS_PER_DOLLAR = 100
+/** One point is shown, with as many points to the dollar as usual. */
+const SMALL_DECIMALS = 6
+
+/** Dollars that points stand for, whatever the display setting; less than a cent is not nothing. */
 export function useDollarText(): (quota: number) => string {
-  const display = quotaDisplay(useStatus())
-  return (quota) => quotaText(quota, { ...display, inCurrency: true })
+  const display = { ...quotaDisplay(useStatus()), inCurrency: true }
+  const cent = display.quotaPerUnit / CENTS_PER_DOLLAR
+  return (quota) =>
+    quotaText(quota, display, quota > 0 && quota < cent ? SMALL_DECIMALS : undefined)
 }

@@ -1,17 +1,21 @@
 import { NativeSelect } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import dayjs from 'dayjs'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Overview } from '../../contract/dashboard-api.ts'
 import type { DashboardDimension, DashboardUnit } from '../../contract/dashboard.ts'
+import { loadMissingSheets, MISSING_FILE } from '../app/routing/missing-files.ts'
 import { useQuotaText } from '../app/status.ts'
 import { Panel } from '../ui/page.tsx'
+import { LoadError } from '../ui/states.tsx'
 import { dimensions, type Metric, metrics, type Series, seriesOf } from './overview.ts'
 import styles from './dashboard.module.css'
 
-const UsageChart = lazy(() =>
-  import('./usage-chart.tsx').then((module) => ({ default: module.UsageChart })),
-)
+async function loadChart() {
+  await loadMissingSheets()
+  return (await import('./usage-chart.tsx')).UsageChart
+}
 
 /** How the chart and its table write what they show. */
 export interface ChartTexts {
@@ -105,9 +109,7 @@ export function UsagePanel(props: UsagePanelProps) {
               total: texts.valueText(overview.totals[metric]),
             })}
           >
-            <Suspense fallback={null}>
-              <UsageChart series={series} texts={texts} />
-            </Suspense>
+            <Chart title={title} series={series} texts={texts} />
           </figure>
           <Legend series={series} texts={texts} by={by} />
         </>
@@ -152,6 +154,29 @@ function Choices({ metric, by, offered, onMetric, onDimension }: UsagePanelProps
 interface SeriesProps {
   series: readonly Series[]
   texts: ChartTexts
+}
+
+/**
+ * The chart, whose code comes later than its figures. If it does not come, only loading everything
+ * anew helps: browsers remember that a file was not there.
+ */
+function Chart({ title, series, texts }: SeriesProps & { title: string }) {
+  const { t } = useTranslation()
+  const { data: UsageChart, isError } = useQuery({
+    queryKey: ['usage-chart'],
+    queryFn: loadChart,
+    staleTime: Infinity,
+  })
+  if (isError) {
+    return (
+      <LoadError
+        what={title}
+        error={new Error(t(MISSING_FILE))}
+        onRetry={() => location.reload()}
+      />
+    )
+  }
+  return UsageChart !== undefined && <UsageChart series={series} texts={texts} />
 }
 
 function Legend({ series, texts, by }: SeriesProps & { by: DashboardDimension }) {

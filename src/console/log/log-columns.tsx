@@ -5,6 +5,7 @@ import { mark } from '../app/i18n.ts'
 import { secondsText, stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { type GroupHue, Tag } from '../ui/marks.tsx'
+import { TwoLines } from '../ui/table/two-lines.tsx'
 import type { LogRow } from './log-list.ts'
 import { contentText } from './text/content-text.ts'
 import styles from './log.module.css'
@@ -52,6 +53,7 @@ const isConsumption = (log: Log) => log.type === LogType.consume
 const quotaCell = (log: Log, { costText }: LogTexts): string =>
   log.quota !== 0 || isConsumption(log) ? costText(log.quota) : ''
 
+/** Together as wide as a window of 1024 px, where they are two lines high. */
 export function logColumns(texts: LogTexts): Column<LogRow>[] {
   const { t, isAdmin, hasLongWords } = texts
   return [
@@ -68,27 +70,33 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
           {stampText(row.log.created_at)}
         </button>
       ),
-      width: 148,
+      width: 88,
+      growth: 6,
     },
     ...(isAdmin ? whoColumns(texts) : []),
     {
       id: 'type',
       head: t('类型'),
       cell: ({ log }) => <TypeTag type={log.type} t={t} />,
-      width: hasLongWords ? 78 : 64,
+      width: hasLongWords ? 72 : 56,
     },
     {
       id: 'token_name',
       head: t('令牌名称'),
-      cell: ({ log }) => log.token_name,
-      width: hasLongWords ? 102 : 96,
-      growth: 4,
+      cell: ({ log }) => <TwoLines text={log.token_name} />,
+      width: 84,
+      growth: 2,
     },
     {
       id: 'model_name',
       head: t('模型名称'),
-      cell: ({ log }) => <code title={log.model_name}>{log.model_name}</code>,
-      width: 176,
+      cell: ({ log }) => (
+        <TwoLines text={log.model_name}>
+          <code>{log.model_name}</code>
+        </TwoLines>
+      ),
+      width: 120,
+      growth: 3,
     },
     ...figureColumns(texts),
     {
@@ -97,13 +105,13 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
       cell: ({ log }) => {
         const content = contentText(log.content, t)
         return (
-          <span className={styles['quiet']} title={content}>
-            {content}
-          </span>
+          <TwoLines text={content}>
+            <span className={styles['quiet']}>{content}</span>
+          </TwoLines>
         )
       },
-      width: 172,
-      growth: 2,
+      width: hasLongWords ? 102 : 152,
+      growth: hasLongWords ? 6 : 2,
     },
   ]
 }
@@ -117,14 +125,15 @@ function whoColumns({ t, hasLongWords }: LogTexts): Column<LogRow>[] {
         <span className={styles['quiet']}>{log.channel > 0 ? log.channel : ''}</span>
       ),
       align: 'end',
-      width: hasLongWords ? 84 : 72,
+      width: hasLongWords ? 66 : 60,
+      growth: 3,
     },
     {
       id: 'username',
       head: t('用户名'),
-      cell: ({ log }) => log.username,
-      width: hasLongWords ? 108 : 92,
-      growth: 4,
+      cell: ({ log }) => <TwoLines text={log.username} />,
+      width: 80,
+      growth: 3,
     },
   ]
 }
@@ -137,28 +146,29 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       head: t('提示'),
       cell: ({ log }) => countText(log.prompt_tokens),
       align: 'end',
-      width: 76,
+      width: 68,
     },
     {
       id: 'completion_tokens',
       head: t('补全'),
       cell: ({ log }) => countText(log.completion_tokens),
       align: 'end',
-      width: hasLongWords ? 88 : 76,
+      width: hasLongWords ? 84 : 68,
     },
     {
       id: 'quota',
       head: t('额度'),
       cell: ({ log }) => quotaCell(log, texts),
       align: 'end',
-      width: 100,
+      width: 88,
     },
     {
       id: 'elapsed_time',
       head: t('用时'),
       cell: ({ log }) => elapsedText(log, t),
       align: 'end',
-      width: 76,
+      width: 64,
+      growth: 2,
     },
     {
       id: 'is_stream',
@@ -166,7 +176,8 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       cell: ({ log }) => (
         <span className={styles['quiet']}>{log.is_stream === true ? t('是') : ''}</span>
       ),
-      width: hasLongWords ? 68 : 56,
+      width: hasLongWords ? 58 : 46,
+      growth: 2,
     },
   ]
 }

@@ -9,7 +9,7 @@ import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
 import { availableModelsOf } from '../app/available-models.ts'
 import { call } from '../app/call.ts'
 import { FormPage } from '../app/form/form-page.tsx'
-import { useFormSave } from '../app/form/form-save.ts'
+import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
@@ -17,7 +17,6 @@ import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { useHasFeature } from '../app/status.ts'
 import { nowSeconds, stampText } from '../app/time.ts'
-import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { type Change, FormRow } from '../ui/form.tsx'
@@ -229,17 +228,11 @@ function TokenFormPage({ before }: { before: Token | null }) {
   const chosen = form.values.group
   const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)
-
-  const submit = form.onSubmit(
-    (values) => void save(values),
-    // The first wrong field is named by a toast too: it may be out of sight.
-    (errors) => toast.warning(Object.values(errors)[0]),
-  )
   return (
     <FormPage
       title={isNew ? t('添加令牌') : t('编辑令牌')}
       name={before?.name}
-      onSubmit={submit}
+      onSubmit={submitOf(form, save)}
       saving={saving}
       isDirty={form.isDirty()}
       changes={changes}

@@ -4,6 +4,7 @@ import { groupNames, isAdmin, isRoot, Role, UserStatus } from '../../contract/us
 import { mark } from '../app/i18n.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { GroupTag, StateDot, Tag, type Tone } from '../ui/marks.tsx'
+import { TwoLines } from '../ui/table/two-lines.tsx'
 import { shortName } from './user-order.ts'
 import styles from './user.module.css'
 
@@ -54,6 +55,18 @@ function Groups({ user }: { user: User }) {
   )
 }
 
+/** An address that breaks before its domain where it has to break. */
+function Address({ email }: { email: string }) {
+  const end = email.indexOf('@') + 1
+  return (
+    <>
+      {email.slice(0, end)}
+      <wbr />
+      {email.slice(end)}
+    </>
+  )
+}
+
 /** What a cell without a value shows. */
 const Nothing = () => <span className={styles['quiet']}>—</span>
 
@@ -65,7 +78,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: 'ID',
       cell: (user) => <span className={styles['quiet']}>{user.id}</span>,
       sortBy: (user) => user.id,
-      width: 54,
+      width: 48,
     },
     {
       id: 'username',
@@ -76,29 +89,38 @@ export function userColumns(texts: UserTexts): Column<User>[] {
         </span>
       ),
       sortBy: (user) => user.username,
-      width: hasLongWords ? 92 : 100,
+      width: hasLongWords ? 80 : 94,
+      growth: 2,
     },
     {
       id: 'display_name',
       head: t('显示名称'),
-      cell: (user) => <span title={user.display_name}>{user.display_name || <Nothing />}</span>,
+      cell: (user) => (
+        <TwoLines text={user.display_name}>{user.display_name || <Nothing />}</TwoLines>
+      ),
       sortBy: (user) => user.display_name,
-      width: hasLongWords ? 86 : 84,
+      width: hasLongWords ? 74 : 76,
+      growth: 4,
     },
     {
       id: 'email',
       head: t('邮箱'),
-      cell: (user) => <span title={user.email}>{user.email || <Nothing />}</span>,
+      cell: (user) => (
+        <TwoLines text={user.email}>
+          {user.email === '' ? <Nothing /> : <Address email={user.email} />}
+        </TwoLines>
+      ),
       sortBy: (user) => user.email,
-      width: hasLongWords ? 72 : 106,
-      growth: hasLongWords ? 8 : 12,
+      width: hasLongWords ? 80 : 106,
+      growth: hasLongWords ? 15 : 12,
     },
     {
       id: 'group',
       head: t('分组'),
       cell: (user) => <Groups user={user} />,
       sortBy: (user) => user.group,
-      width: 92,
+      width: hasLongWords ? 68 : 76,
+      growth: 3,
     },
     {
       id: 'quota',
@@ -106,9 +128,8 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => quotaText(user.quota),
       sortBy: (user) => user.quota,
       align: 'end',
-      width: 87,
       // Root of a new installation has thirteen digits.
-      growth: 6,
+      width: 123,
     },
     {
       id: 'used_quota',
@@ -131,7 +152,8 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: t('角色'),
       cell: (user) => <RoleMark user={user} t={t} />,
       sortBy: (user) => user.role,
-      width: 84,
+      width: hasLongWords ? 94 : 84,
+      growth: 2,
     },
     {
       id: 'status',
@@ -139,6 +161,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <State user={user} t={t} />,
       sortBy: (user) => user.status,
       width: 76,
+      growth: 2,
     },
   ]
 }

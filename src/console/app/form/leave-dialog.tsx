@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
 import styles from './leave-dialog.module.css'
 
-interface LeaveDialogProps {
+export interface LeaveDialogProps {
   onStay: () => void
   onLeave: () => void
 }

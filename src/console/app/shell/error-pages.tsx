@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
 import type { PageAccess } from '../session.ts'
-import { isMissingFile } from '../routing/missing-files.ts'
+import { isMissingFile, MISSING_FILE } from '../routing/missing-files.ts'
 import styles from './shell.module.css'
 
 function Message({ title, children }: { title: string; children: ReactNode }) {
@@ -45,13 +45,7 @@ export function BrokenPage({ error, reset }: ErrorComponentProps) {
   const isMissing = isMissingFile(error)
   return (
     <Message title={isMissing ? t('页面无法显示') : t('页面出错了')}>
-      <p>
-        {isMissing
-          ? t('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面')
-          : error instanceof Error
-            ? error.message
-            : String(error)}
-      </p>
+      <p>{isMissing ? t(MISSING_FILE) : error instanceof Error ? error.message : String(error)}</p>
       <button
         type="button"
         className={styles['textButton']}

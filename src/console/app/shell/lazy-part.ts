@@ -4,15 +4,18 @@ const Nothing = () => null
 
 /**
  * A part of the frame that loads later. If it cannot be loaded (the net is gone, or a new version
- * has replaced its file) the page around it stays usable without it.
+ * has replaced its file) the page around it stays usable without it, or with another in its place.
  */
-export function lazyPart<Props>(load: () => Promise<ComponentType<Props>>) {
+export function lazyPart<Props>(
+  load: () => Promise<ComponentType<Props>>,
+  // Showing nothing needs no properties.
+  instead = Nothing as ComponentType<Props>,
+) {
   return lazy(async () => {
     try {
       return { default: await load() }
     } catch {
-      // Showing nothing needs no properties.
-      return { default: Nothing as ComponentType<Props> }
+      return { default: instead }
     }
   })
 }

@@ -9,7 +9,7 @@ import { useTranslation } from 'react-i18next'
 import { isAdmin, isRoot } from '../../../contract/user.ts'
 import { paths } from '../../paths.ts'
 import { currentLanguage, setLanguage } from '../i18n.ts'
-import { loadMissingSheets } from '../routing/missing-files.ts'
+import { loadMissingSheets, MISSING_FILE } from '../routing/missing-files.ts'
 import { useHasPage } from '../routing/pages.ts'
 import { queryClient } from '../queries.tsx'
 import { selfQuery, useFollowSelf } from '../self.ts'
@@ -61,7 +61,7 @@ function PaletteField() {
         setPalette(() => loaded.Palette)
         loaded.openPalette()
       },
-      () => toast.error(t('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面')),
+      () => toast.error(t(MISSING_FILE)),
     )
   useHotkeys([['mod+K', open]], [])
   return (

@@ -1,14 +1,24 @@
-import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../../contract/channel-api.ts'
 import type { PagedList } from '../../app/list/paged-list.ts'
+import { loadMissingSheets, MISSING_FILE } from '../../app/routing/missing-files.ts'
+import { onSessionChange } from '../../app/session.ts'
 import { useHasFeature } from '../../app/status.ts'
+import { toast } from '../../app/toast.ts'
 import type { RowSelection } from '../../ui/table/row-selection.tsx'
 import { SelectionActions } from './selection-actions.tsx'
 
-const CopyDialog = lazy(async () => ({
-  default: (await import('./copy-dialog.tsx')).CopyDialog,
-}))
+type Chosen = ReadonlyMap<number, Channel>
+
+/** What was chosen when the list was left: whoever comes back from a form goes on with it. */
+let kept: Chosen = new Map()
+onSessionChange(() => (kept = new Map()))
+
+async function loadCopyDialog() {
+  await loadMissingSheets()
+  return (await import('./copy-dialog.tsx')).CopyDialog
+}
 
 interface ChannelSelection {
   /** Undefined where the server knows nothing of many channels at once. */
@@ -19,12 +29,41 @@ interface ChannelSelection {
   dialog: ReactNode
 }
 
-/** The channels that are chosen, as they were when they were. */
+/** The chosen ones, as the list has them now; those it has not loaded are as they were. */
+function useChosenChannels(chosen: Chosen, list: PagedList<Channel>): Channel[] {
+  const { rows, total, isRefreshing, state } = list
+  // What is not in a list that is here as a whole is no longer anywhere.
+  const isWhole = !isRefreshing && state.keyword === '' && total === rows.length
+  return useMemo(() => {
+    const now = new Map(rows.map((row) => [row.id, row]))
+    return [...chosen.values()].flatMap((was) => now.get(was.id) ?? (isWhole ? [] : was))
+  }, [chosen, rows, isWhole])
+}
+
+/** The dialog that copies fields, once it has been asked for. */
+function useCopyDialog() {
+  const { t } = useTranslation()
+  const [CopyDialog, setCopyDialog] = useState<Awaited<ReturnType<typeof loadCopyDialog>>>()
+  const open = async () => {
+    try {
+      const loaded = await loadCopyDialog()
+      setCopyDialog(() => loaded)
+    } catch {
+      toast.error(t(MISSING_FILE))
+    }
+  }
+  return { CopyDialog, open, close: () => setCopyDialog(undefined) }
+}
+
+/** The channels that are chosen. */
 export function useChannelSelection(list: PagedList<Channel>): ChannelSelection {
   const { t } = useTranslation()
   const knowsBatches = useHasFeature()('channel-batch')
-  const [chosen, setChosen] = useState<ReadonlyMap<number, Channel>>(() => new Map())
-  const [isCopying, setIsCopying] = useState(false)
+  const [chosen, setChosen] = useState(kept)
+  useEffect(() => {
+    kept = chosen
+  }, [chosen])
+  const { CopyDialog, open, close } = useCopyDialog()
   const choose = useCallback((rows: readonly Channel[], isOn: boolean) => {
     setChosen((before) => {
       const ids = new Set(rows.map(({ id }) => id))
@@ -36,35 +75,21 @@ export function useChannelSelection(list: PagedList<Channel>): ChannelSelection 
     const gone = new Set(ids)
     setChosen((before) => new Map([...before].filter(([id]) => !gone.has(id))))
   }, [])
-  const channels = useMemo(() => [...chosen.values()], [chosen])
+  const channels = useChosenChannels(chosen, list)
   if (!knowsBatches) return { selection: undefined, forget, dialog: null }
   return {
     forget,
-    dialog: isCopying && (
-      <Suspense>
-        <CopyDialog
-          channels={channels}
-          list={list}
-          forget={forget}
-          onClose={() => setIsCopying(false)}
-        />
-      </Suspense>
+    dialog: CopyDialog !== undefined && (
+      <CopyDialog channels={channels} list={list} forget={forget} onClose={close} />
     ),
     selection: {
-      count: chosen.size,
+      count: channels.length,
       isChosen: ({ id }) => chosen.has(id),
       choose,
       clear: () => setChosen(new Map()),
       labelOf: ({ id, name }) => t('选择「{{name}}」', { name: name || `#${id}` }),
       label: t('对选中的渠道'),
-      actions: (
-        <SelectionActions
-          channels={channels}
-          list={list}
-          forget={forget}
-          onCopy={() => setIsCopying(true)}
-        />
-      ),
+      actions: <SelectionActions channels={channels} list={list} forget={forget} onCopy={open} />,
     },
   }
 }

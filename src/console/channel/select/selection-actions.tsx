@@ -14,7 +14,7 @@ interface SelectionActionsProps {
   channels: readonly Channel[]
   list: PagedList<Channel>
   forget: (ids: readonly number[]) => void
-  onCopy: () => void
+  onCopy: () => Promise<void>
 }
 
 function useNamesText(channels: readonly Channel[]): string {

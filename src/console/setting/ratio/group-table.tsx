@@ -49,7 +49,7 @@ function useColumns(text: string, onChange: (text: string) => void): WindowColum
     {
       id: 'remove',
       head: <span className={styles['hidden']}>{t('操作')}</span>,
-      width: 56,
+      width: 72,
       align: 'end',
       cell: ([group]) => (
         <button

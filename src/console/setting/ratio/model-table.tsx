@@ -59,7 +59,7 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
     {
       id: 'remove',
       head: <span className={styles['hidden']}>{t('操作')}</span>,
-      width: 56,
+      width: 72,
       align: 'end',
       cell: ({ name }) => (
         <button
