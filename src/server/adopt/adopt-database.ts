@@ -12,20 +12,26 @@ import {
   makeAbilities,
   raiseIdCounters,
   readMoment,
+  readOrigin,
   readTables,
   saveFacts,
 } from './adopt-store.ts'
 import { cutWrongFigures } from './figure-store.ts'
+import { findShared, sentenceOf } from './finding-store.ts'
 import { replaceWrongIds } from './id-store.ts'
 import {
   missingColumns,
   oneApiTableNames,
-  originOf,
   versionHint,
   type FoundTables,
+  type Origin,
 } from './one-api-tables.ts'
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
+import { correctTypes, oddColumns, typeChanges } from './postgres/column-type-store.ts'
 import { unknownColumns } from './relative.ts'
+import { carryPrices, readPrices } from './relative/price-store.ts'
+import { carryChannels } from './relative/relative-channel-store.ts'
+import { factorFindings } from './relative/relative-finding-store.ts'
 import { carryTokenGroups, restrictTokens, retireDeleted } from './relative-store.ts'
 import { readBytesAsTexts } from './text-store.ts'
 
@@ -55,13 +61,15 @@ const LOGS_PER_CHUNK = 100_000
  */
 export async function adoptIfOneApi(database: AdoptedDatabase, adoption: Adoption): Promise<void> {
   const { db, engine } = database
-  if (!isToBeAdopted(await readTables(db, engine), engine)) return
+  if (!isToBeAdopted((await readOrigin(db, engine)).origin)) return
   await beginLargeWork(db, engine)
   await alone(db, engine, async (trx) => {
-    const tables = await readTables(trx, engine)
+    const { tables, origin } = await readOrigin(trx, engine)
     // Another process has just done it.
-    if (!isToBeAdopted(tables, engine)) return
+    if (!isToBeAdopted(origin)) return
     await lockAll(trx, engine, tables)
+    const [shared] = await findShared(trx, tables)
+    if (shared !== undefined) throw new AdoptionError(sentenceOf(shared))
     adoption.progress(`adopting a database of ${versionHint(tables)}`)
     const { stamp } = await readMoment(trx, engine)
     const copy = await adoption.backUp?.(stamp)
@@ -82,8 +90,7 @@ async function lockAll(
   throw new AdoptionError('another program is using the database; stop One API first')
 }
 
-function isToBeAdopted(tables: FoundTables, engine: BareDatabase['engine']): boolean {
-  const origin = originOf(tables, engine)
+function isToBeAdopted(origin: Origin): boolean {
   if (origin.kind === 'foreign') throw new AdoptionError(origin.reason)
   return origin.kind === 'one-api'
 }
@@ -96,19 +103,56 @@ export async function adoptWithin(
 ): Promise<void> {
   for (const missing of missingColumns(tables)) await addColumn(trx, engine, missing)
   await mendRows(trx, engine, progress)
+  // Figures that are out of any range are gone by now.
+  if (engine === 'postgres') await correctColumns(trx, progress)
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
   progress(`making tables and indexes (${logRows} log rows)`)
   await migrateWithin(trx, engine, { runScript })
+  const { seconds } = await readMoment(trx, engine)
+  const carried = [
+    ...(await carryChannels(trx, { tables, nowSeconds: seconds })),
+    ...(await carryPrices(trx, await readPrices(trx, tables))),
+    ...(await factorFindings(trx, tables)).map(({ what, count }) => `${count} ${what}`),
+  ]
+  for (const line of carried) progress(line)
   const grouped = await carryTokenGroups(trx, await readTables(trx, engine))
   if (grouped > 0) progress(`${grouped} groups of single tokens are carried over`)
   const served = await makeAbilities(trx)
   if (served > 0) progress(`${served} channels had no abilities; they are made from their models`)
   progress('opening the books')
-  const { seconds } = await readMoment(trx, engine)
   await writeOpenings(trx, seconds)
   const lastLogId = await sumLogs(trx, { logRows, progress })
   await raiseIdCounters(trx, engine)
   await saveFacts(trx, { [ADOPTED_AT]: seconds, [ADOPTED_LOG_ID]: lastLogId })
+}
+
+async function correctColumns(trx: Transaction<Schema>, progress: Progress): Promise<void> {
+  const odd = await oddColumns(trx)
+  const changes = typeChanges(odd)
+  if (changes.length === 0) return
+  progress(`columns get other types: ${changes.join(', ')}`)
+  await correctTypes(trx, odd)
+}
+
+/** PostgreSQL does not change what a view or a trigger depends on. */
+const DEPENDED_ON = '0A000'
+
+/**
+ * The same for a PostgreSQL database that is ours already: an earlier version left the types as
+ * they were, and a relative of One API that had it again meanwhile has made them narrow. A view of
+ * the operator's that reads such a column stops it and not the start.
+ */
+export async function keepColumnsWide(
+  { db, engine }: Pick<BareDatabase, 'db' | 'engine'>,
+  progress: Progress,
+): Promise<void> {
+  if (typeChanges(await oddColumns(db)).length === 0) return
+  try {
+    await alone(db, engine, (trx) => correctColumns(trx, progress))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === DEPENDED_ON)) throw error
+    progress(`they stay as they are, and figures end early: ${error.message}`)
+  }
 }
 
 /**

@@ -1,12 +1,12 @@
 import { channelTypeSections } from '../../contract/channel-types.ts'
 import type { BareDatabase } from '../db/database.ts'
 import { isOptionKey, isSecretOption, options } from '../option/option.ts'
-import { countRows, readMoment, readTables } from './adopt-store.ts'
+import { countRows, readMoment, readOrigin } from './adopt-store.ts'
 import {
   channelTraits,
-  findObstacles,
   findOddRows,
   rootIds,
+  sentenceOf,
   storedOptions,
   type Finding,
 } from './finding-store.ts'
@@ -14,12 +14,16 @@ import {
   isOneApiTable,
   missingColumns,
   oneApiTableNames,
-  originOf,
   versionHint,
   type FoundTables,
   type Origin,
 } from './one-api-tables.ts'
+import { oddColumns, typeChanges } from './postgres/column-type-store.ts'
+import { findObstacles } from './postgres/obstacle-store.ts'
 import { unknownColumns } from './relative.ts'
+import { relativeOf, typeHere } from './relative/channel-type.ts'
+import { priceTables } from './relative/price-store.ts'
+import { relativeFindings } from './relative/relative-finding-store.ts'
 
 /** What adoption would find and do, for the operator to read before it happens. */
 export interface AdoptionReport {
@@ -32,8 +36,7 @@ export async function reportAdoption({
   db,
   engine,
 }: Pick<BareDatabase, 'db' | 'engine'>): Promise<AdoptionReport> {
-  const tables = await readTables(db, engine)
-  const origin = originOf(tables, engine)
+  const { tables, origin } = await readOrigin(db, engine)
   if (origin.kind === 'empty') return { origin, lines: ['The database is empty.'] }
   if (origin.kind === 'gatehouse')
     return { origin, lines: ['The database is Gatehouse’s already.'] }
@@ -41,14 +44,17 @@ export async function reportAdoption({
     return { origin, lines: [`${capitalized(origin.reason)}.`] }
   }
   const { seconds } = await readMoment(db, engine)
+  const channels = await channelTraits(db, tables)
   const odd = await findOddRows(db, { engine, tables, nowSeconds: seconds })
   const findings = [
     ...(engine === 'postgres' ? await findObstacles(db) : []),
     ...odd,
     ...(await oddRoots(db)),
-    ...(await oddChannels(db, tables)),
+    ...(await relativeFindings(db, tables, channels)),
+    ...oddChannels(hereOf(tables, channels)),
     ...(tables.has('options') ? await oddOptions(db) : []),
   ]
+  const types = engine === 'postgres' ? typeChanges(await oddColumns(db)) : []
   return {
     origin,
     lines: [
@@ -58,21 +64,18 @@ export async function reportAdoption({
       ...(await rowsByTable(db, tables)),
       '',
       'Will change',
-      ...changesOf(tables, engine).map((line) => `  ${line}`),
+      ...changesOf(tables, { engine, types }).map((line) => `  ${line}`),
       '',
       'Worth a look',
-      ...(findings.length === 0 ? ['  nothing'] : findings.map(describe)),
+      ...(findings.length === 0
+        ? ['  nothing']
+        : findings.map((finding) => `  ${sentenceOf(finding)}`)),
     ],
   }
 }
 
 const capitalized = (sentence: string): string =>
   sentence.charAt(0).toUpperCase() + sentence.slice(1)
-
-const describe = ({ what, count, samples }: Finding): string => {
-  const rest = count > samples.length ? ', …' : ''
-  return `  ${count} ${what}${samples.length === 0 ? '' : ` (${samples.join(', ')}${rest})`}`
-}
 
 async function rowsByTable(db: BareDatabase['db'], tables: FoundTables): Promise<string[]> {
   const lines: string[] = []
@@ -89,18 +92,23 @@ async function rowsByTable(db: BareDatabase['db'], tables: FoundTables): Promise
   return lines
 }
 
-function changesOf(tables: FoundTables, engine: BareDatabase['engine']): string[] {
+function changesOf(
+  tables: FoundTables,
+  { engine, types }: { engine: BareDatabase['engine']; types: readonly string[] },
+): string[] {
   const added = missingColumns(tables).map(({ table, column }) => `${table}.${column.name}`)
   const newTables = oneApiTableNames.filter((name) => !tables.has(name))
+  const prices = priceTables(tables)
   return [
     engine === 'sqlite'
       ? 'a copy of the file is made beside it first'
       : 'all of it is one transaction; make a backup of your own first',
     ...(newTables.length === 0 ? [] : [`tables are added: ${newTables.join(', ')}`]),
     ...(added.length === 0 ? [] : [`columns are added: ${added.join(', ')}`]),
-    ...(engine === 'postgres'
-      ? ['group and model_mapping columns become text, so that long lists fit']
-      : []),
+    ...(types.length === 0
+      ? []
+      : [`columns get other types, so that all that belongs there fits: ${types.join(', ')}`]),
+    ...(prices.length === 0 ? [] : [`${prices.join(' and ')} become the options that say so here`]),
     'tables and columns of our own, and indexes on logs, are added',
     'every user, token and channel gets an opening row in the ledger; no balance moves',
     'consumption is summed up by hour and day from the log rows',
@@ -117,27 +125,27 @@ async function oddRoots(db: BareDatabase['db']): Promise<Finding[]> {
   return [{ what, count: ids.length, samples: ids.slice(0, 5) }]
 }
 
-/** Up to here all programs of the family number providers alike. */
-const SHARED_TYPE_MAX = 40
+type Channels = Awaited<ReturnType<typeof channelTraits>>
 
-async function oddChannels(db: BareDatabase['db'], tables: FoundTables): Promise<Finding[]> {
+/** The channels with the types that they will have here. */
+function hereOf(tables: FoundTables, channels: Channels): Channels {
+  const relative = relativeOf(tables)
+  if (relative === null) return channels
+  return channels.map((channel) => ({ ...channel, type: typeHere(relative, channel.type) }))
+}
+
+function oddChannels(channels: Channels): Finding[] {
   const { current, legacy } = channelTypeSections()
   const known = new Set([...current, ...legacy].map(({ type }) => type))
   const dead = new Set(legacy.map(({ type }) => type))
-  const channels = await channelTraits(db, tables)
   const about = (what: string, odd: { id: string }[]): Finding => ({
     what,
     count: odd.length,
     samples: odd.slice(0, 5).map(({ id }) => id),
   })
-  const isRelative = unknownColumns(tables).some((name) => name.startsWith('channels.'))
   return [
     about(
-      'channels were made by a relative of One API, which numbers newer types otherwise: look at their types before the first call',
-      isRelative ? channels.filter(({ type }) => type > SHARED_TYPE_MAX) : [],
-    ),
-    about(
-      'channels have a type that is not known here; they are kept and serve nothing',
+      'channels have a type that is not known here; with an address of their own they are called as OpenAI’s, else they serve nothing',
       channels.filter(({ type }) => !known.has(type)),
     ),
     about(

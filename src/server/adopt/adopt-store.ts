@@ -3,11 +3,20 @@ import { allChannels, updateChannel } from '../channel/channel-store.ts'
 import type { Queries } from '../db/database.ts'
 import { nowSeconds, type Engine } from '../db/migrate.ts'
 import { hasIds, highestIds, mentionsOf } from './id-store.ts'
-import { oneApiTableNames, type OneApiColumn, type OneApiTable } from './one-api-tables.ts'
+import {
+  oneApiTableNames,
+  originOf,
+  type FoundTables,
+  type OneApiColumn,
+  type OneApiTable,
+  type Origin,
+} from './one-api-tables.ts'
+import { oddColumns, unreadable } from './postgres/column-type-store.ts'
+import { hasSchema } from './postgres/obstacle-store.ts'
 
 /** What adoption reads of a database's structure, and what it adds to One API's own tables. */
 
-/** Every table of the database, or of the schema that is used, with its columns. */
+/** Every table of the database, or of the schema that is used, with its columns in order. */
 export async function readTables(db: Queries, engine: Engine): Promise<Map<string, Set<string>>> {
   const { rows } =
     engine === 'sqlite'
@@ -17,7 +26,8 @@ export async function readTables(db: Queries, engine: Engine): Promise<Map<strin
           WHERE tables.type = 'table'`.execute(db)
       : await sql<{ table: string; column: string }>`
           SELECT table_name AS "table", column_name AS "column"
-          FROM information_schema.columns WHERE table_schema = current_schema()`.execute(db)
+          FROM information_schema.columns WHERE table_schema = current_schema()
+          ORDER BY ordinal_position`.execute(db)
   const tables = new Map<string, Set<string>>()
   for (const { table, column } of rows) {
     let columns = tables.get(table)
@@ -25,6 +35,20 @@ export async function readTables(db: Queries, engine: Engine): Promise<Map<strin
     columns.add(column)
   }
   return tables
+}
+
+/** What a database has and whose it is, what cannot be read of it included. */
+export async function readOrigin(
+  db: Queries,
+  engine: Engine,
+): Promise<{ tables: FoundTables; origin: Origin }> {
+  const tables = await readTables(db, engine)
+  const origin = originOf(tables, engine)
+  if (engine === 'sqlite') return { tables, origin }
+  const reason = (await hasSchema(db))
+    ? origin.kind === 'one-api' && unreadable(await oddColumns(db))
+    : 'the search_path of the role that is signed in names no schema that it may use'
+  return { tables, origin: reason ? { kind: 'foreign', reason } : origin }
 }
 
 const LOCK_NOT_AVAILABLE = '55P03'

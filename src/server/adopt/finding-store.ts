@@ -30,7 +30,7 @@ interface Question {
   where: RawBuilder<unknown>
 }
 
-const SAMPLES = 5
+export const SAMPLES = 5
 
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
 
@@ -43,15 +43,17 @@ const UNIQUE = [
   ['redemptions', 'key'],
 ] as const
 
+const sharedQuestions = UNIQUE.map(([table, column]): Question => ({
+  what: `${table} share their ${column} with another; adopting stops until each has its own`,
+  table,
+  needs: [[table, column]],
+  where: sql`${sql.ref(column)} IN (SELECT ${sql.ref(column)} FROM ${sql.table(table)}
+      GROUP BY ${sql.ref(column)} HAVING count(*) > 1)`,
+}))
+
 /** What stops adopting, and what relatives of One API have that works otherwise here. */
 const structuralQuestions: Question[] = [
-  ...UNIQUE.map(([table, column]): Question => ({
-    what: `${table} share their ${column} with another; adopting stops until each has its own`,
-    table,
-    needs: [[table, column]],
-    where: sql`${sql.ref(column)} IN (SELECT ${sql.ref(column)} FROM ${sql.table(table)}
-        GROUP BY ${sql.ref(column)} HAVING count(*) > 1)`,
-  })),
+  ...sharedQuestions,
   ...(['users', 'tokens', 'channels', 'redemptions'] as const).map((table): Question => ({
     what: `${table} are marked as deleted; they are taken out of use`,
     table,
@@ -90,7 +92,9 @@ const questions = (nowSeconds: number): Question[] => [
     what: 'limited tokens have a negative quota; it stays as it is',
     table: 'tokens',
     needs: [['tokens', 'unlimited_quota']],
-    where: sql`remain_quota < 0 AND NOT coalesce(unlimited_quota, false)`,
+    // Not every database has a flag there before it is adopted.
+    where: sql`remain_quota < 0
+      AND coalesce(CAST(unlimited_quota AS text), '0') NOT IN ('1', 'true')`,
   },
   {
     what: 'tokens belong to users that are gone; they are refused, as before',
@@ -182,15 +186,33 @@ export async function findOddRows(
   scope: { engine: Engine; tables: FoundTables; nowSeconds: number },
 ): Promise<Finding[]> {
   const { engine, tables, nowSeconds } = scope
+  const findings = await answers(db, [...structuralQuestions, ...questions(nowSeconds)], tables)
+  for (const question of valueQuestions(engine, tables)) findings.push(await ask(db, question))
+  return findings.filter(({ count }) => count > 0)
+}
+
+/** What two rows share and must not: adopting would fail on it. */
+export const findShared = (db: Queries, tables: FoundTables): Promise<Finding[]> =>
+  answers(db, sharedQuestions, tables)
+
+/** `3 users share their username … (1, 2, …)`. */
+export function sentenceOf({ what, count, samples }: Finding): string {
+  const rest = count > samples.length ? ', …' : ''
+  return `${count} ${what}${samples.length === 0 ? '' : ` (${samples.join(', ')}${rest})`}`
+}
+
+async function answers(
+  db: Queries,
+  asked: readonly Question[],
+  tables: FoundTables,
+): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const question of [...structuralQuestions, ...questions(nowSeconds)]) {
+  for (const question of asked) {
     const needed: [OneApiTable, string][] = [[question.table, 'id'], ...question.needs]
     const has = ([table, column]: [OneApiTable, string]): boolean =>
       tables.get(table)?.has(column === 'id' && table === 'abilities' ? 'model' : column) === true
-    if (!needed.every(has)) continue
-    findings.push(await ask(db, question))
+    if (needed.every(has)) findings.push(await ask(db, question))
   }
-  for (const question of valueQuestions(engine, tables)) findings.push(await ask(db, question))
   return findings.filter(({ count }) => count > 0)
 }
 
@@ -248,45 +270,4 @@ export async function storedOptions(db: Queries): Promise<{ key: string; value: 
     .orderBy('key')
     .execute()
   return rows.map(({ named, held }) => ({ key: named ?? '', value: held ?? '' }))
-}
-
-/** What a migration gives another type, which PostgreSQL refuses while a view reads it. */
-const WIDENED = [
-  ['channels', 'group'],
-  ['channels', 'model_mapping'],
-  ['channels', 'test_model'],
-  ['users', 'group'],
-  ['abilities', 'group'],
-] as const
-
-/** What PostgreSQL would not let be changed. Adopting stops there, and all is as before. */
-export async function findObstacles(db: Queries): Promise<Finding[]> {
-  const tables = sql.join(oneApiTableNames.map((name) => sql`to_regclass(${name})`))
-  const isWidened = sql.join(WIDENED.map(([table, name]) => sql`(to_regclass(${table}), ${name})`))
-  const views = await sql<{ name: string }>`
-    SELECT DISTINCT CAST(CAST(ev_class AS regclass) AS text) AS name
-    FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid
-      JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
-    WHERE classid = CAST('pg_rewrite' AS regclass) AND (attrelid, attname) IN (${isWidened})
-    ORDER BY name
-  `.execute(db)
-  const others = await sql<{ name: string }>`
-    SELECT relname AS name FROM pg_class
-    WHERE oid IN (${tables}) AND NOT pg_has_role(relowner, 'USAGE') ORDER BY name
-  `.execute(db)
-  const about = (what: string, rows: { name: string }[]): Finding => ({
-    what,
-    count: rows.length,
-    samples: rows.slice(0, SAMPLES).map(({ name }) => name),
-  })
-  return [
-    about(
-      'views read columns that become text; adopting stops until they are dropped, make them again afterwards',
-      views.rows,
-    ),
-    about(
-      'tables belong to another role than the one that is signed in; adopting stops until they are its own',
-      others.rows,
-    ),
-  ].filter(({ count }) => count > 0)
 }

@@ -3,12 +3,15 @@ import type { BareDatabase, Progress } from '../db/database.ts'
 import { alone, migrations } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { adoptWithin, AdoptionError } from './adopt-database.ts'
-import { beginLargeWork, endLargeWork, readTables } from './adopt-store.ts'
+import { beginLargeWork, endLargeWork, readOrigin, readTables } from './adopt-store.ts'
 import { DumpError, type Repairs } from './dump/dump-value.ts'
 import { readDump } from './dump/read-dump.ts'
-import { addRelativeColumns, insertDumped, widenTexts } from './import-store.ts'
-import { isOneApiTable, originOf } from './one-api-tables.ts'
+import { addRelativeColumns, groupsByCapitals, insertDumped, widenTexts } from './import-store.ts'
+import { isOneApiTable } from './one-api-tables.ts'
 import { highestLogId, rowsBesideEarlier } from './dump/second-log-store.ts'
+import { addPrices } from './dump/dumped-prices.ts'
+import { relativeOf } from './relative/channel-type.ts'
+import { carryPrices, isPriceTable, type PriceRows } from './relative/price-store.ts'
 
 const ROWS_PER_LINE = 100_000
 
@@ -26,8 +29,9 @@ export async function loadDumps(
   const { db, engine, runScript } = database
   await beginLargeWork(db, engine)
   await alone(db, engine, async (trx) => {
-    const { kind } = originOf(await readTables(trx, engine), engine)
-    if (kind !== 'empty') {
+    const { origin } = await readOrigin(trx, engine)
+    if (origin.kind === 'foreign') throw new AdoptionError(origin.reason)
+    if (origin.kind !== 'empty') {
       throw new AdoptionError('the database is not empty; a dump is loaded into an empty one')
     }
     const [oneApiScript] = migrations(engine)
@@ -35,38 +39,53 @@ export async function loadDumps(
     // Without our indexes, which are made at the end in one go.
     await runScript(oneApiScript.script, trx)
     await widenTexts(trx, engine)
-    const users = await loadRows(trx, { database, dumps, progress })
+    const prices: PriceRows = new Map()
+    const users = await loadRows(trx, { database, dumps, prices, progress })
     if (users === 0) throw new DumpError('the dump holds no users of One API')
-    await adoptWithin(trx, database, { tables: await readTables(trx, engine), progress })
+    const tables = await readTables(trx, engine)
+    await adoptWithin(trx, database, { tables, progress })
+    if (relativeOf(tables) === 'One Hub') {
+      for (const line of await carryPrices(trx, prices)) progress(line)
+    } else for (const table of prices.keys()) progress(leftOut(table))
+    for (const { given, served } of await groupsByCapitals(trx)) {
+      progress(
+        `users of the group ${given} find no channel: channels say ${served}, and MySQL alone takes capitals for small letters`,
+      )
+    }
   })
   await endLargeWork(db, engine)
   progress(dumps.length > 1 ? 'the dumps are loaded' : 'the dump is loaded')
 }
 
+const leftOut = (table: string): string => `table ${table} is not One API's and is left out`
+
 interface Loading {
   database: Omit<BareDatabase, 'close'>
   dumps: readonly AsyncIterable<Buffer>[]
+  /** Gets those of One Hub. */
+  prices: PriceRows
   progress: Progress
 }
 
 /** Answers how many users there were. */
 async function loadRows(
   trx: Transaction<Schema>,
-  { database, dumps, progress }: Loading,
+  { database, dumps, prices, progress }: Loading,
 ): Promise<number> {
   const repairs: Repairs = { undecodable: 0, nuls: 0, misfits: 0 }
   const counts = new Map<string, number>()
   const dropped = new Set<string>()
   const made = new Set<string>()
   const options = {
-    isWanted: isOneApiTable,
-    onOtherTable: (table: string) => progress(`table ${table} is not One API's and is left out`),
+    isWanted: (table: string) => isOneApiTable(table) || isPriceTable(table),
+    onOtherTable: (table: string) => progress(leftOut(table)),
   }
   let twice = 0
   for (const chunks of dumps) {
     const earlierLog = counts.has('logs') ? await highestLogId(trx) : 0
     for await (const read of readDump(chunks, options)) {
       const { table, columns } = read
+      if (isPriceTable(table)) addPrices(prices, table, read)
       if (!isOneApiTable(table)) continue
       const isSecondLog = table === 'logs' && earlierLog > 0
       const dumped = isSecondLog ? await rowsBesideEarlier(trx, read, earlierLog) : read

@@ -1,6 +1,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
+import { isUniqueViolation } from '../db/sql-text.ts'
 import { columnValue, DumpError, type Repairs } from './dump/dump-value.ts'
 import type { DumpRows } from './dump/read-dump.ts'
 import { addColumn } from './adopt-store.ts'
@@ -77,9 +78,14 @@ export async function insertDumped(
       return engine === 'sqlite' && typeof value === 'boolean' ? Number(value) : value
     }),
   )
-  await trx.executeQuery(
-    CompiledQuery.raw(insertion(engine, table, wanted, dumped.rows.length), values),
-  )
+  const insert = insertion(engine, table, wanted, dumped.rows.length)
+  try {
+    await trx.executeQuery(CompiledQuery.raw(insert, values))
+  } catch (error) {
+    if (!isUniqueViolation(error, table)) throw error
+    const what = `two rows of ${table} share what only one may have`
+    throw new DumpError(`${what}, in one dump or in two that both hold ${table}`, { cause: error })
+  }
   const known = new Set(wanted.map(({ column }) => column.name))
   return dumped.columns.filter((name) => !known.has(name))
 }
@@ -98,4 +104,16 @@ function insertion(
     (_, row) => `(${wanted.map((_column, at) => place(row, at)).join(', ')})`,
   )
   return `INSERT INTO ${table} (${names}) VALUES ${tuples.join(', ')}`
+}
+
+/** Groups of users that no channel serves, and that one serves whose capitals are others. */
+export async function groupsByCapitals(trx: Queries): Promise<{ given: string; served: string }[]> {
+  const { rows } = await sql<{ given: string; served: string }>`
+    SELECT given."group" AS given, min(served."group") AS served
+    FROM (SELECT DISTINCT "group" FROM users) AS given
+      JOIN (SELECT DISTINCT "group" FROM abilities) AS served
+        ON lower(served."group") = lower(given."group")
+    WHERE given."group" NOT IN (SELECT "group" FROM abilities)
+    GROUP BY given."group" ORDER BY given."group"`.execute(trx)
+  return rows
 }

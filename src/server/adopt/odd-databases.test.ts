@@ -216,6 +216,11 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
       'the database belongs to another program: its table users has no column username',
     )
     expect(await foreign.rows('SELECT * FROM users')).toEqual([])
+    const first = await open()
+    await first.run('ALTER TABLE channels DROP COLUMN models')
+    await expect(openDatabase(first.location)).rejects.toThrow(
+      'channels has no column models, or to One API before 0.4; start a later one on it first',
+    )
   })
 
   test('names of ours that another program has taken are named beforehand, and nothing changes', async () => {
@@ -362,7 +367,7 @@ test('what PostgreSQL would not let be changed is told before', async () => {
   const bare = await openBare(database.location)
   onTestFinished(() => bare.close())
   const told = async () => (await reportAdoption(bare)).lines.join('\n')
-  expect(await told()).toContain('1 views read columns that become text')
+  expect(await told()).toContain('1 views read columns that get another type')
   expect(await told()).toContain('(report)')
   await expect(adopt(database)).rejects.toThrow('used by a view')
   await database.run('DROP VIEW report')

@@ -170,7 +170,10 @@ export function originOf(tables: FoundTables, engine: Engine): Origin {
       (wanted) => wanted.isCore === true && tables.get(name)?.has(wanted.name) !== true,
     )
     if (missing !== undefined) {
-      return belongsToAnother(`its table ${name} has no column ${missing.name}`)
+      // One API's first versions knew no models of channels.
+      const older =
+        missing.name === 'models' ? ', or to One API before 0.4; start a later one on it first' : ''
+      return belongsToAnother(`its table ${name} has no column ${missing.name}${older}`)
     }
   }
   const absent = ESSENTIAL.find((name) => !tables.has(name))

@@ -77,7 +77,9 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
       UPDATE tokens SET "key" = (SELECT "key" FROM tokens WHERE id = 11) WHERE id = 12`)
     const found = await report(database)
     expect(found).toMatch(/2 tokens share their key with another.*\(11, 12\)/)
-    await expect(adopt(database)).rejects.toThrow(/tokens/)
+    await expect(adopt(database)).rejects.toThrow(
+      /^2 tokens share their key with another.*\(11, 12\)/,
+    )
     expect(await report(database)).toBe(found)
   })
 
@@ -87,7 +89,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     const before = await report(database)
     expect(before).toMatch(/other columns, left alone: .*tokens\.model_limits/)
     // It is read here too.
-    expect(before).not.toContain('channels.test_model')
+    expect(before).not.toMatch(/left alone: .*channels\.test_model/)
     expect(before).toMatch(/1 tokens are marked as deleted.*\(11\)/)
     expect(before).toMatch(/1 tokens name a group of their own.*\(13\)/)
     expect(before).toMatch(/1 tokens let their group be chosen.*\(14\)/)

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { z } from 'zod'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import { TokenStatus } from '../../contract/token.ts'
@@ -6,6 +7,8 @@ import { UserStatus } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import type { FoundTables, OneApiTable } from './one-api-tables.ts'
 import { subnetsOf } from './relative.ts'
+import { MARK_COLUMNS } from './relative/channel-type.ts'
+import { readJson } from './relative/json-column.ts'
 
 /**
  * Programs that descend from One API have columns of their own. Most of them add to what a row
@@ -17,8 +20,8 @@ import { subnetsOf } from './relative.ts'
 /** Columns that are carried over, by table. A dump brings them as texts. */
 export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> = {
   users: ['deleted_at'],
-  tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group'],
-  channels: ['deleted_at'],
+  tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group', 'setting'],
+  channels: ['deleted_at', ...MARK_COLUMNS],
   redemptions: ['deleted_at', 'expired_time'],
 }
 
@@ -94,6 +97,7 @@ export async function restrictTokens(trx: Queries, tables: FoundTables): Promise
     )
     count += numAffectedRows
   }
+  if (has('setting')) count += await restrictBySetting(trx)
   if (!has('allow_ips')) return Number(count)
   const { rows } = await sql<{ id: number; addresses: string }>`
     SELECT id, CAST(allow_ips AS text) AS addresses FROM tokens
@@ -105,6 +109,47 @@ export async function restrictTokens(trx: Queries, tables: FoundTables): Promise
     count += 1n
   }
   return Number(count)
+}
+
+const Limits = z.object({
+  limits: z.object({
+    limit_model_setting: z
+      .object({ enabled: z.boolean(), models: z.array(z.string()).nullish() })
+      .nullish(),
+    limits_ip_setting: z
+      .object({ enabled: z.boolean(), whitelist: z.array(z.string()).nullish() })
+      .nullish(),
+  }),
+})
+
+/**
+ * One Hub's lists (https://github.com/MartialBE/one-hub/blob/main/model/token.go, `TokenSetting`).
+ * Answers how many there are.
+ */
+async function restrictBySetting(trx: Queries): Promise<bigint> {
+  const { rows } = await sql<{ id: number; setting: string }>`
+    SELECT id, CAST(setting AS text) AS setting FROM tokens
+    WHERE CAST(setting AS text) LIKE '%"limits"%'`.execute(trx)
+  let count = 0n
+  for (const { id, setting } of rows) {
+    const limits = readJson(Limits, setting)?.limits
+    const byModel = limits?.limit_model_setting
+    const byAddress = limits?.limits_ip_setting
+    const models = byModel?.enabled === true ? (byModel.models ?? []).join(',') : null
+    const subnet =
+      byAddress?.enabled === true ? subnetsOf((byAddress.whitelist ?? []).join(',')) : null
+    const lists = [models, subnet].filter((list) => list !== null)
+    if (lists.length === 0) continue
+    count += BigInt(lists.length)
+    const changes = {
+      ...(models === null ? {} : { models }),
+      ...(subnet === null ? {} : { subnet }),
+      // Limited to nothing at all; here an empty list means everything.
+      ...(lists.includes('') ? { status: TokenStatus.disabled } : {}),
+    }
+    await trx.updateTable('tokens').set(changes).where('id', '=', id).execute()
+  }
+  return count
 }
 
 const tokenGroup = sql`trim(coalesce(CAST("group" AS text), ''))`

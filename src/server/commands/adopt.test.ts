@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,7 +81,7 @@ test('adopt works on PostgreSQL and never prints the password of the database', 
   const { location } = await postgresFixture()
   if (location.engine !== 'postgres') throw new Error('this one is on a server')
   const dry = await runProgram(['adopt', '--dry-run'], { SQL_DSN: location.url }).ended
-  expect(dry.out).toContain('group and model_mapping columns become text')
+  expect(dry.out).toMatch(/columns get other types.*channels\.group \(character varying → text\)/)
   const { code, out, err } = await runProgram(['adopt'], { SQL_DSN: location.url }).ended
   expect(code).toBe(0)
   expect(err).toContain('the database is adopted')
@@ -135,6 +136,57 @@ test('a dump that is packed otherwise than by gzip is refused by the name of its
   const { code, err } = await runProgram(['import', dump], { SQLITE_PATH }).ended
   const words = 'is packed by zstd; unpack it first, or pack it by gzip'
   expect([code, err]).toEqual([1, `${dump}: ${words}\n`])
+})
+
+test.each([
+  ['a SQLite file', () => fileOf(sqliteFixture()), 'is a SQLite file, which needs no import'],
+  ['an archive of pg_dump', () => archive(), 'is an archive of PostgreSQL, which needs no import'],
+])('%s for a dump is refused, and what to do is said', async (_what, make, words) => {
+  const SQLITE_PATH = path.join(newFolder(), 'new.db')
+  const { code, err } = await runProgram(['import', make()], { SQLITE_PATH }).ended
+  expect([code, err]).toEqual([1, expect.stringContaining(words)])
+})
+
+/** As `pg_dump -Fc` begins one. */
+function archive(): string {
+  const file = path.join(newFolder(), 'one-api.dump')
+  fs.writeFileSync(file, Buffer.from('PGDMP\x01\x0e\x00\x04\x08\x01\x01\x01\x00\x00\x00\x00\x00'))
+  return file
+}
+
+test('a dump that is named twice is refused in words', async () => {
+  const SQLITE_PATH = path.join(newFolder(), 'new.db')
+  const { code, err } = await runProgram(['import', MYSQL_DUMP, MYSQL_DUMP], { SQLITE_PATH }).ended
+  const words = 'two rows of abilities share what only one may have, in one dump or in two'
+  expect([code, err]).toEqual([1, expect.stringContaining(words)])
+})
+
+test('groups that only MySQL found without looking at capitals are named', async () => {
+  const dump = path.join(newFolder(), 'capitals.sql')
+  fs.writeFileSync(
+    dump,
+    `INSERT INTO users (id, username, password, role, status, quota, \`group\`)
+      VALUES (1,'root','',100,1,5,'default'), (2,'two','',1,1,5,'VIP');
+    INSERT INTO channels (id, type, \`key\`, status, name, models, \`group\`)
+      VALUES (1,1,'k',1,'c','m','vip,default');`,
+  )
+  const SQLITE_PATH = path.join(newFolder(), 'new.db')
+  const { code, out } = await runProgram(['import', dump], { SQLITE_PATH }).ended
+  expect([code, out]).toEqual([
+    0,
+    expect.stringContaining('users of the group VIP find no channel: channels say vip'),
+  ])
+  expect(out).not.toContain('group default')
+})
+
+test('a SQLite file that another program has open is left alone, and what to do is said', async () => {
+  const file = fileOf(sqliteFixture())
+  const other = new Sqlite(file)
+  other.exec('BEGIN')
+  other.prepare('SELECT count(*) FROM users').get()
+  const { code, err } = await runProgram(['adopt'], { SQLITE_PATH: file }).ended
+  other.close()
+  expect([code, err]).toEqual([1, expect.stringMatching(/has the file open: stop it first$/m)])
 })
 
 test('a log that had a database of its own comes in as a second dump, compressed or not', async () => {

@@ -29,6 +29,18 @@ const OTHER_PACKERS = [
   ['bzip2', '425a68'],
 ] as const
 
+/** Files that are no dumps of MySQL, and what there is to do instead. */
+const OTHER_FILES = [
+  [
+    '53514c69746520666f726d61742033',
+    'is a SQLite file, which needs no import: name it by SQLITE_PATH',
+  ],
+  [
+    '5047444d50',
+    'is an archive of PostgreSQL, which needs no import: name the database by SQL_DSN',
+  ],
+] as const
+
 /** The file's bytes, inflated if it is compressed. */
 function openDump(file: string): AsyncIterable<Buffer> {
   const head = headOf(file)
@@ -36,12 +48,14 @@ function openDump(file: string): AsyncIterable<Buffer> {
   if (packer !== undefined) {
     throw new ConfigError(`${file}: is packed by ${packer}; unpack it first, or pack it by gzip`)
   }
+  const advice = OTHER_FILES.find(([start]) => head.startsWith(start))?.[1]
+  if (advice !== undefined) throw new ConfigError(`${file}: ${advice}`)
   return bytesOf(file, head.startsWith(GZIP))
 }
 
 /** In hexadecimal. */
 function headOf(file: string): string {
-  const head = Buffer.alloc(6)
+  const head = Buffer.alloc(16)
   try {
     const handle = fs.openSync(file, 'r')
     fs.readSync(handle, head)

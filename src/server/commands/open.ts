@@ -81,6 +81,9 @@ export async function openConfigured(config: Config): Promise<Database> {
 export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
+  if (error.message.endsWith('database is locked')) {
+    return `${error.message}; another program, One API perhaps, has the file open: stop it first`
+  }
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
 }
 

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import type pg from 'pg'
-import { adoptIfOneApi } from '../adopt/adopt-database.ts'
+import { adoptIfOneApi, keepColumnsWide } from '../adopt/adopt-database.ts'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import { migrate, type Engine, type RunScript } from './migrate.ts'
@@ -179,6 +179,7 @@ async function bringUpToDate(url: string, progress: Progress): Promise<void> {
     const db = postgresHandle(pool)
     await adoptIfOneApi({ engine: 'postgres', db, runScript: runPostgresScript }, { progress })
     await migrate(db, 'postgres', runPostgresScript)
+    await keepColumnsWide({ engine: 'postgres', db }, progress)
   } finally {
     await pool.end()
   }

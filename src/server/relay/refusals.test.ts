@@ -385,6 +385,22 @@ forEachDatabase('a call is refused', (open) => {
       await expectNothingCharged(setup, admin)
     })
 
+    test('but not for a dash in a key that another program has made', async () => {
+      const key = `made_elsewhere_${aModel()}_AbC-De_F-7`
+      const plain = await aClient(setup, { token: { key } })
+      const id = await aRoute(setup, aModel(), { group: 'vip' })
+      // Twice: the second is answered from memory.
+      for (const _ of [1, 2]) {
+        expect((await post(setup, plain, chatBody(model))).status).toBe(200)
+        const refusal = { code: 'channel_pin_not_allowed', status: 403 } as const
+        await expectRefused(setup, pinned(plain, String(id)), chatBody(model), refusal)
+      }
+      const unknown = { code: 'token_unknown', status: 401 } as const
+      for (const other of [`${key}x`, key.slice(0, -1), key.split('-')[0] ?? '', `x${key}`]) {
+        await expectRefused(setup, { key: other }, chatBody(model), unknown)
+      }
+    })
+
     test('an empty part behind the key names none', async () => {
       const client = await aClient(setup)
       expect((await post(setup, pinned(client, ''), chatBody(model))).status).toBe(200)

@@ -111,16 +111,20 @@ export async function findTokenByName(
   return row === undefined ? null : clean(row)
 }
 
-/** Whose token this is, and what it may do; for the relay. */
-export async function findTokenByKey(db: Queries, key: string): Promise<CallingToken | null> {
-  const row = await db
+/**
+ * Whose token this is, and what it may do; for the relay. Of several keys the first that there is.
+ */
+export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<CallingToken | null> {
+  const rows = await db
     .selectFrom('tokens')
     .leftJoin('token_groups', 'token_groups.token_id', 'tokens.id')
     .select(COLUMNS)
     .select('token_groups.group')
-    .where('tokens.key', '=', key)
-    .executeTakeFirst()
-  return row === undefined ? null : clean({ ...row, group: row.group ?? '' })
+    .where('tokens.key', 'in', keys)
+    .execute()
+  const found = rows.map((row) => clean({ ...row, group: row.group ?? '' }))
+  const [first = null] = keys.flatMap((key) => found.filter((token) => token.key === key))
+  return first
 }
 
 export interface NewToken {

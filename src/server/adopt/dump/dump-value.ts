@@ -32,7 +32,7 @@ export function columnValue(
     case 'real':
       return numberOf(value, repairs)
     case 'flag':
-      return numberOf(value, repairs) !== 0
+      return isOn(value, repairs)
     case 'text':
     case 'char32':
     case 'char48': {
@@ -45,6 +45,16 @@ export function columnValue(
     default:
       return kind satisfies never
   }
+}
+
+/** MySQL has numbers for flags. A word that counted as none would take away what was allowed. */
+function isOn(value: Exclude<DumpValue, null>, repairs: Repairs): boolean {
+  if (typeof value === 'string' && /^[a-z]+$/i.test(value)) {
+    throw new DumpError(
+      `a flag is "${value}" where MySQL has 1 or 0; write the dump with mysqldump`,
+    )
+  }
+  return numberOf(value, repairs) !== 0
 }
 
 const textOf = (value: Exclude<DumpValue, null>): string => {

@@ -80,13 +80,13 @@ LOCK TABLES \`t\` WRITE;
 INSERT INTO \`t\` VALUES
 (1,'first',NULL),
 (2,'semi;colon -- no comment','y)'), -- a comment
-  (3 , 'x' , 'z') ;
+  (3 , 'it''s' , 'z') ;
 INSERT IGNORE INTO \`one\`.\`t\` (\`b\`, \`a\`) VALUE ('later',4) ON DUPLICATE KEY UPDATE b = ';';
 REPLACE INTO other (a, b) SELECT 1, 2;
 INSERT INTO other SET a = 1;
 INSERT INTO other VALUES (now(), ')', "("), (1, point(1, 2), 'x');
 DELIMITER ;;
-CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN INSERT INTO t VALUES (9); END ;;
+CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @x = 1; INSERT INTO t VALUES (9,'',''); END ;;
 DELIMITER ;
 UNLOCK TABLES;
 -- Dump completed on 2026-11-21 17:00:00
@@ -99,7 +99,7 @@ const WANTED = [
     rows: [
       [1, 'first', null],
       [2, 'semi;colon -- no comment', 'y)'],
-      [3, 'x', 'z'],
+      [3, "it's", 'z'],
     ],
   },
   { table: 't', columns: ['b', 'a'], rows: [['later', 4]] },
@@ -135,6 +135,7 @@ test('the character set that the dump names is used', async () => {
 
 test.each([
   ['in UTF-16', Buffer.from('\u{feff}-- MySQL dump', 'utf16le'), 'UTF-16'],
+  ['in UTF-16 without a mark', Buffer.from('-- MySQL dump', 'utf16le'), 'UTF-16'],
   ['without columns', "INSERT INTO t VALUES (1,'x');", 'the columns of t are not in the dump'],
   ['with too few values', `${TABLE}INSERT INTO t VALUES (1);`, '1 values for 2 columns'],
   ['cut off in a text', `${TABLE}INSERT INTO t VALUES (1,'x`, 'cut off'],
@@ -144,6 +145,21 @@ test.each([
   ['of SQLite', 'PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;', 'is one of SQLite'],
   ['of PostgreSQL', '--\n-- PostgreSQL database dump\n--\n', 'is one of PostgreSQL'],
   ['with rows for COPY', 'COPY public.t (a) FROM stdin;\n1\n\\.\n', 'is one of PostgreSQL'],
+  [
+    'of a browser of SQLite files',
+    'BEGIN TRANSACTION;\nCREATE TABLE IF NOT EXISTS "t" (`a` integer);\nINSERT INTO "t" VALUES (1);',
+    'is one of SQLite',
+  ],
+  ['with names of SQLite', 'INSERT INTO "t" ("a") VALUES (1);', 'as SQLite and PostgreSQL do'],
+  ['with columns of PostgreSQL', 'INSERT INTO t (a, "group") VALUES (1);', 'as SQLite and Postgre'],
+  ['with a schema', 'INSERT INTO public.t (a) VALUES (true);', 'as SQLite and PostgreSQL do'],
+  ['with settings of PostgreSQL', "SET client_encoding = 'UTF8';", 'is one of PostgreSQL'],
+  [
+    'of Navicat from PostgreSQL',
+    '/*\n Navicat Premium\n Source Server Type    : PostgreSQL\n*/\n',
+    'is one of PostgreSQL',
+  ],
+  ['of Adminer from SQLite', '-- Adminer 4.8.1 SQLite 3 3.40.1 dump\n', 'is one of SQLite'],
   ['with a function for a value', 'INSERT INTO t (a) VALUES (now());', 'was expected'],
   [
     'with rows by SET',
@@ -164,15 +180,26 @@ test('a mark of the byte order before UTF-8 is skipped', async () => {
   expect(await rowsOf('\u{feff}INSERT INTO t (a) VALUES (1);')).toEqual([[1]])
 })
 
+test('names between double quotes are taken where the dump says that it is of MySQL', async () => {
+  const insert = 'INSERT INTO "t" ("a") VALUES (1);'
+  expect(await rowsOf(`/*!40101 SET SQL_MODE='ANSI' */;\n${insert}`)).toEqual([[1]])
+  expect(await rowsOf(`SET NAMES utf8mb4;\n${insert}`)).toEqual([[1]])
+})
+
 test('values become what the column holds, and what is changed is counted', () => {
   const repairs: Repairs = { undecodable: 0, nuls: 0, misfits: 0 }
   const scope = { keepsNul: false, repairs }
   expect(columnValue('5', 'whole', scope)).toBe(5)
   expect(columnValue(9_007_199_254_740_993n, 'whole', scope)).toBe(9_007_199_254_740_993n)
   expect(columnValue(1.5, 'whole', scope)).toBe(1)
+  expect(columnValue(2n ** 64n - 1n, 'whole', scope)).toBe(2n ** 63n - 1n)
+  expect(columnValue(-(2n ** 64n), 'whole', scope)).toBe(1n - 2n ** 63n)
+  expect(columnValue(1e30, 'whole', scope)).toBe(2n ** 63n - 1n)
   expect(columnValue('no', 'whole', scope)).toBe(0)
   expect(columnValue(Buffer.from([1]), 'flag', scope)).toBe(true)
   expect(columnValue(0, 'flag', scope)).toBe(false)
+  expect(columnValue('1', 'flag', scope)).toBe(true)
+  expect(() => columnValue('t', 'flag', scope)).toThrow('a flag is "t" where MySQL has 1 or 0')
   expect(columnValue('0.25', 'real', scope)).toBe(0.25)
   expect(columnValue(12, 'text', scope)).toBe('12')
   expect(columnValue('a\0b', 'text', scope)).toBe('ab')

@@ -36,7 +36,7 @@ export async function* readDump(
   const reader = new StatementReader(options)
   const { scanner } = reader
   let batch: DumpRows | null = null
-  await feed(source, scanner)
+  while (scanner.pending < 2 && !scanner.isLast) await feed(source, scanner)
   refuseWide(scanner)
   for (;;) {
     const from = scanner.position
@@ -84,12 +84,13 @@ async function feed(source: AsyncIterator<Buffer>, scanner: DumpScanner): Promis
   scanner.add(chunks, isLast)
 }
 
-/** PowerShell's `>` writes two bytes a character. */
+/** PowerShell's `>` writes two bytes a character, with a mark before the first or without. */
 function refuseWide(scanner: DumpScanner): void {
-  if (scanner.peek() === 0xff && scanner.peek(1) === 0xfe) {
+  const [first, second] = [scanner.peek(), scanner.peek(1)]
+  if ((first === 0xff && second === 0xfe) || first === 0 || second === 0) {
     throw new DumpError('the dump is in UTF-16; write it with --result-file instead of ">"')
   }
-  if (scanner.peek() === 0xef) scanner.position += 3
+  if (first === 0xef) scanner.position += 3
 }
 
 /** Character sets of dumps, by MySQL's names. */
@@ -108,6 +109,19 @@ const notMysql = (program: string): DumpError =>
     `the dump is one of ${program}, which needs none: name the database itself by ${program === 'SQLite' ? 'SQLITE_PATH' : 'SQL_DSN'}`,
   )
 
+/** Such names mean tables and columns there, and in MySQL only where it is told so. */
+const namedOtherwise = (): DumpError =>
+  new DumpError(
+    'the dump names tables as SQLite and PostgreSQL do, which need none: name the database itself by SQLITE_PATH or SQL_DSN; one of MySQL is to be written by mysqldump',
+  )
+
+/** What other programs than ours begin with, or say of where the rows are from. */
+const OF_ANOTHER =
+  /^-- (PostgreSQL) database dump|^-- Adminer \S+ (PostgreSQL|SQLite)|Source Server Type\s*: (PostgreSQL|SQLite)/
+/** What only dumps of MySQL and MariaDB say. */
+const OF_MYSQL =
+  /^\/\*M?!|^-- (?:MySQL|MariaDB) dump |^-- phpMyAdmin |^-- Adminer \S+ (?:MySQL|MariaDB)|Source Server Type\s*: (?:MySQL|MariaDB)/
+
 class StatementReader {
   readonly scanner = new DumpScanner()
   table = ''
@@ -122,6 +136,8 @@ class StatementReader {
   /** The database that the wanted tables are in. */
   #chosen: string | null = null
   #closing = { isDue: false, isThere: false }
+  /** Whether the dump has said so; then names between double quotes are MySQL's too. */
+  #isMysql = false
 
   constructor(options: DumpOptions) {
     this.#options = options
@@ -136,7 +152,10 @@ class StatementReader {
   #readComment(text: string): void {
     const charset = /^\/\*M?!\d*\s*SET\s+NAMES\s+'?(\w+)/i.exec(text)?.[1]
     if (charset !== undefined) this.#decodeBy(charset)
-    if (text.startsWith('-- PostgreSQL database dump')) throw notMysql('PostgreSQL')
+    const [, ...others] = OF_ANOTHER.exec(text) ?? []
+    const other = others.find((program) => program !== undefined)
+    if (other !== undefined) throw notMysql(other)
+    if (OF_MYSQL.test(text)) this.#isMysql = true
     if (/^-- (MySQL|MariaDB) dump /.test(text)) this.#closing.isDue = true
     if (text.startsWith('-- Dump completed')) this.#closing.isThere = true
   }
@@ -179,6 +198,9 @@ class StatementReader {
         throw notMysql('SQLite')
       case 'COPY':
         throw notMysql('PostgreSQL')
+      case 'BEGIN':
+        this.#begin()
+        break
       case 'DELIMITER':
         scanner.takeWord()
         this.#delimiter = scanner.restOfLine() || ';'
@@ -189,10 +211,22 @@ class StatementReader {
     return NOTHING
   }
 
+  /** MySQL has no such words for it. */
+  #begin(): void {
+    const { scanner } = this
+    scanner.takeWord()
+    scanner.skipSpace()
+    if (scanner.peekWord() === 'TRANSACTION') throw notMysql('SQLite')
+    scanner.skipStatement(this.#delimiter)
+  }
+
   #set(): void {
     const { scanner } = this
     scanner.takeWord()
     scanner.skipSpace()
+    if (/^(CLIENT_ENCODING|STANDARD_CONFORMING_STRINGS)$/.test(scanner.peekWord())) {
+      throw notMysql('PostgreSQL')
+    }
     let charset: string | null = null
     if (scanner.peekWord() === 'NAMES') {
       scanner.takeWord()
@@ -200,7 +234,9 @@ class StatementReader {
       charset = scanner.peek() === 0x27 ? scanner.quoted().toString() : scanner.takeWord()
     }
     scanner.skipStatement(this.#delimiter)
-    if (charset !== null) this.#decodeBy(charset)
+    if (charset === null) return
+    this.#isMysql = true
+    this.#decodeBy(charset)
   }
 
   #insertHead(): void {
@@ -211,6 +247,7 @@ class StatementReader {
       scanner.takeWord()
       scanner.skipSpace()
     }
+    this.#refuseOtherName()
     const table = scanner.name()
     const columns = scanner.peek() === 0x28 ? this.#nameList() : this.#tables.get(table)
     scanner.skipSpace()
@@ -257,10 +294,16 @@ class StatementReader {
     scanner.expect('(')
     do {
       scanner.skipSpace()
+      this.#refuseOtherName()
       names.push(scanner.name())
     } while (scanner.take(','))
     scanner.expect(')')
     return names
+  }
+
+  #refuseOtherName(): void {
+    const isOther = this.scanner.peek() === 0x22 || this.scanner.peekWord().startsWith('PUBLIC.')
+    if (isOther && !this.#isMysql) throw namedOtherwise()
   }
 
   #row(): Piece {

@@ -61,13 +61,12 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     }
   })
 
-  async function read(key: string): Promise<Rows | null> {
-    const token = await findTokenByKey(database.read, key)
+  /** The rows of the first of the keys that there is. */
+  async function read(keys: readonly string[]): Promise<Rows | null> {
+    const token = await findTokenByKey(database.read, ...keys)
     const user = token === null ? undefined : await findUser(database.read, token.user_id)
-    if (token === null || user === undefined) {
-      byKey.delete(key)
-      return null
-    }
+    for (const key of keys) byKey.delete(key)
+    if (token === null || user === undefined) return null
     const ownersGroups = groupNames(user.group)
     const groups = token.group === '' ? ownersGroups : [token.group]
     const rows = { token, user, groups, ownersGroups, readAtMs: clock.monotonicMs() }
@@ -75,7 +74,7 @@ export function createCallers({ database, clock, trace, options }: App): Callers
       const oldest = byKey.keys().next()
       if (!oldest.done) byKey.delete(oldest.value)
     }
-    byKey.set(key, rows)
+    byKey.set(token.key, rows)
     return rows
   }
 
@@ -90,13 +89,13 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     return isOpen ? null : 'token_group_not_allowed'
   }
 
-  async function refuseFresh(key: string, address: () => string): Promise<Rows> {
-    const rows = await read(key)
+  async function refuseFresh(keys: readonly string[], address: () => string): Promise<Rows> {
+    const rows = await read(keys)
     if (rows === null) throw new AppError('token_unknown')
     const reason = refusal(rows, address)
     if (reason === null) return rows
     const status = statusOfRefusal(rows.token, reason)
-    if (status !== null) byKey.delete(key)
+    if (status !== null) byKey.delete(rows.token.key)
     const isTrue = status === null || (await markToken(database.write, rows.token.id, status))
     trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
     // What calls under way hold back is not used up yet, and some of it will come back.
@@ -107,16 +106,19 @@ export function createCallers({ database, clock, trace, options }: App): Callers
 
   return {
     async authenticate(authorization, address) {
-      const { key, pinnedChannel } = parseCredential(authorization)
-      const known = byKey.get(key)
+      const readings = parseCredential(authorization)
+      const keys = readings.map(({ key }) => key)
+      const known = keys.map((key) => byKey.get(key)).find((rows) => rows !== undefined)
       const fresh = known !== undefined && clock.monotonicMs() - known.readAtMs < ROW_LIFE_MS
       const rows =
-        fresh && refusal(known, address) === null ? known : await refuseFresh(key, address)
-      return { token: rows.token, user: rows.user, groups: rows.groups, pinnedChannel }
+        fresh && refusal(known, address) === null ? known : await refuseFresh(keys, address)
+      const { token, user, groups } = rows
+      const pinnedChannel = readings.find(({ key }) => key === token.key)?.pinnedChannel ?? null
+      return { token, user, groups, pinnedChannel }
     },
     async recheck(caller, address) {
       try {
-        await refuseFresh(caller.token.key, address)
+        await refuseFresh([caller.token.key], address)
         return null
       } catch (error) {
         if (error instanceof AppError) return error
@@ -126,18 +128,34 @@ export function createCallers({ database, clock, trace, options }: App): Callers
   }
 }
 
-/** `Bearer sk-<key>-<channel id>`; prefix, word and channel are optional. */
-function parseCredential(authorization: string | undefined): {
+/** How a credential may be meant. */
+interface Reading {
   key: string
   pinnedChannel: string | null
-} {
+}
+
+/**
+ * `Bearer sk-<key>-<channel id>`; prefix, word and channel are optional. Our keys hold no dash, but
+ * those of One Hub, which are adopted, may: what no key begins with up to its first dash is looked
+ * for whole, and without a channel at its end. The usual reading is the first.
+ */
+function parseCredential(authorization: string | undefined): Reading[] {
   if (authorization === undefined) throw new AppError('token_missing')
   const bare = authorization.startsWith(USUAL_START)
     ? authorization.slice(USUAL_START.length)
     : authorization.replace(/^Bearer(\s+|$)/i, '').replace(/^sk-/, '')
-  const [key = '', channel] = bare.trim().split('-', 2)
+  const whole = bare.trim()
+  const [key = '', channel] = whole.split('-', 2)
   if (key === '') throw new AppError('token_unknown')
-  return { key, pinnedChannel: channel === undefined || channel === '' ? null : channel }
+  if (channel === undefined) return [{ key, pinnedChannel: null }]
+  const last = /^(.+)-(\d+)$/.exec(whole)
+  return [
+    { key, pinnedChannel: channel === '' ? null : channel },
+    { key: whole, pinnedChannel: null },
+    ...(last?.[1] === undefined || last[1] === key
+      ? []
+      : [{ key: last[1], pinnedChannel: last[2] ?? null }]),
+  ]
 }
 
 const USUAL_START = 'Bearer sk-'

@@ -1,0 +1,23 @@
+import { priceColumns, type PriceRow, type PriceRows } from '../relative/price-store.ts'
+import { columnValue } from './dump-value.ts'
+import type { DumpRows } from './read-dump.ts'
+
+/** Keeps dumped rows of a table that holds prices. They are few. */
+export function addPrices(
+  prices: PriceRows,
+  table: Parameters<typeof priceColumns>[0],
+  { columns, rows }: Pick<DumpRows, 'columns' | 'rows'>,
+): void {
+  const wanted = priceColumns(table, columns)
+  if (wanted.length === 0) return
+  const scope = { keepsNul: false, repairs: { undecodable: 0, nuls: 0, misfits: 0 } }
+  const read = rows.map((row): PriceRow =>
+    Object.fromEntries(
+      wanted.map((name) => {
+        const value = columnValue(row[columns.indexOf(name)] ?? null, 'text', scope)
+        return [name, value === null ? null : String(value)]
+      }),
+    ),
+  )
+  prices.set(table, [...(prices.get(table) ?? []), ...read])
+}

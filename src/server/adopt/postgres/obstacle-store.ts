@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import type { Queries } from '../../db/database.ts'
+import { SAMPLES, type Finding } from '../finding-store.ts'
+import { oneApiTableNames } from '../one-api-tables.ts'
+import { oddColumns } from './column-type-store.ts'
+
+/** What a migration gives another type, which PostgreSQL refuses while a view reads it. */
+const WIDENED = [
+  ['channels', 'group'],
+  ['channels', 'model_mapping'],
+  ['channels', 'test_model'],
+  ['users', 'group'],
+  ['abilities', 'group'],
+] as const
+
+/** What PostgreSQL would not let be changed. Adopting stops there, and all is as before. */
+export async function findObstacles(db: Queries): Promise<Finding[]> {
+  const found = [
+    about(
+      'views read columns that get another type; adopting stops until they are dropped, make them again afterwards',
+      await viewsInTheWay(db),
+    ),
+    about(
+      'tables belong to another role than the one that is signed in; adopting stops until they are its own',
+      await tablesOfOthers(db),
+    ),
+    about(
+      'schemas let the role that is signed in make no tables; adopting stops until it may (GRANT CREATE ON SCHEMA)',
+      await closedSchemas(db),
+    ),
+    about(
+      'databases are read-only, by a setting or as a standby; adopting stops until they can be written',
+      await readOnlyDatabases(db),
+    ),
+  ]
+  return found.filter(({ count }) => count > 0)
+}
+
+const about = (what: string, rows: { name: string }[]): Finding => ({
+  what,
+  count: rows.length,
+  samples: rows.slice(0, SAMPLES).map(({ name }) => name),
+})
+
+async function viewsInTheWay(db: Queries): Promise<{ name: string }[]> {
+  const odd = (await oddColumns(db)).map(({ table, column }) => [table, column.name] as const)
+  const isChanged = sql.join(
+    [...WIDENED, ...odd].map(([table, name]) => sql`(to_regclass(${table}), ${name})`),
+  )
+  const { rows } = await sql<{ name: string }>`
+    SELECT DISTINCT CAST(CAST(ev_class AS regclass) AS text) AS name
+    FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid
+      JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+    WHERE classid = CAST('pg_rewrite' AS regclass) AND (attrelid, attname) IN (${isChanged})
+    ORDER BY name`.execute(db)
+  return rows
+}
+
+async function tablesOfOthers(db: Queries): Promise<{ name: string }[]> {
+  const tables = sql.join(oneApiTableNames.map((name) => sql`to_regclass(${name})`))
+  const { rows } = await sql<{ name: string }>`
+    SELECT relname AS name FROM pg_class
+    WHERE oid IN (${tables}) AND NOT pg_has_role(relowner, 'USAGE') ORDER BY name`.execute(db)
+  return rows
+}
+
+/** From version 15 on, a schema is not everybody's any more. */
+async function closedSchemas(db: Queries): Promise<{ name: string }[]> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT current_schema() AS name
+    WHERE NOT has_schema_privilege(current_schema(), 'CREATE')`.execute(db)
+  return rows
+}
+
+async function readOnlyDatabases(db: Queries): Promise<{ name: string }[]> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT current_database() AS name
+    WHERE current_setting('transaction_read_only') = 'on'`.execute(db)
+  return rows
+}
+
+/** Whether there is a schema to work in. Without one, every database looks empty. */
+export async function hasSchema(db: Queries): Promise<boolean> {
+  const { rows } = await sql<{ name: string | null }>`
+    SELECT current_schema() AS name`.execute(db)
+  return (rows[0]?.name ?? null) !== null
+}

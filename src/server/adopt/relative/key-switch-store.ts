@@ -1,0 +1,66 @@
+import { sql } from 'kysely'
+import { z } from 'zod'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import { mayHoldSeveralKeys } from '../../../contract/channel-keys.ts'
+import type { StoredChannel } from '../../channel/channel-store.ts'
+import { heldKeys } from '../../channel/key/channel-key.ts'
+import type { Queries } from '../../db/database.ts'
+import type { FoundTables } from '../one-api-tables.ts'
+import { readJson } from './json-column.ts'
+
+/** https://github.com/QuantumNous/new-api/blob/main/model/channel.go, `ChannelInfo` */
+const ChannelInfo = z.object({
+  is_multi_key: z.literal(true),
+  /** By place in the list; of those that are not there the status is `enabled`. */
+  multi_key_status_list: z.record(z.string(), z.number()).nullish(),
+})
+
+/** What New API says of the keys of a channel with several. */
+export interface KeySwitches {
+  channel: Pick<StoredChannel, 'id' | 'type' | 'key'>
+  /** Keys that are not used; the others are. */
+  off: { keyId: string; isByHand: boolean }[]
+  isAllOff: boolean
+  /** The keys are a JSON array, which is one key here. */
+  isList: boolean
+}
+
+/** After a number. */
+export const SWITCHED_OFF_KEYS = 'keys that are switched off are set aside'
+/** After `holds`. */
+export const LISTED_KEYS = 'several keys as JSON, which are one key here: write each on a line'
+
+/** Of the channels of which there is something to say. */
+export async function keySwitches(db: Queries, tables: FoundTables): Promise<KeySwitches[]> {
+  if (tables.get('channels')?.has('channel_info') !== true) return []
+  const { rows } = await sql<KeySwitches['channel'] & { info: string }>`
+    SELECT id, type, coalesce("key", '') AS "key", CAST(channel_info AS text) AS info FROM channels
+    WHERE CAST(channel_info AS text) LIKE '%is_multi_key%' ORDER BY id`.execute(db)
+  return rows
+    .flatMap(({ info, ...channel }): KeySwitches[] => {
+      const read = readJson(ChannelInfo, info)
+      return read === null ? [] : [switchesOf(channel, read.multi_key_status_list ?? {})]
+    })
+    .filter(({ off, isList }) => off.length > 0 || isList)
+}
+
+function switchesOf(
+  channel: KeySwitches['channel'],
+  statuses: Readonly<Record<string, number>>,
+): KeySwitches {
+  const none = { channel, off: [], isAllOff: false }
+  if (channel.key.trim().startsWith('[')) return { ...none, isList: true }
+  if (!mayHoldSeveralKeys(channel.type)) return { ...none, isList: false }
+  // As New API counts: empty lines have a place too, but for those at both ends.
+  const lines = channel.key.replace(/^\n+|\n+$/g, '').split('\n')
+  const keys = lines.flatMap((line, at) => {
+    const [key] = heldKeys({ ...channel, key: line })
+    return key === undefined ? [] : [{ keyId: key.id, status: statuses[at] }]
+  })
+  const isOn = (status: number | undefined): boolean =>
+    status === undefined || status === ChannelStatus.enabled
+  const off = keys
+    .filter(({ status }) => !isOn(status))
+    .map(({ keyId, status }) => ({ keyId, isByHand: status === ChannelStatus.disabled }))
+  return { channel, off, isAllOff: off.length === keys.length, isList: false }
+}

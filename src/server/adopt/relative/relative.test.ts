@@ -1,0 +1,269 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openBare, openDatabase } from '../../db/database.ts'
+import { reconcile } from '../../ledger/reconcile.ts'
+import {
+  FIXTURES_BY_ENGINE,
+  newFolder,
+  plainPostgres,
+  plainSqlite,
+  type PlainDatabase,
+} from '../../test/one-api-databases.ts'
+import { createTestDatabase } from '../../test/postgres.ts'
+import { reportAdoption } from '../adopt-report.ts'
+import { loadDumps } from '../import-dump.ts'
+import { relativeOf } from './channel-type.ts'
+
+/** Databases of New API and One Hub: what their numbers, switches and prices are here. */
+
+async function report({ location }: PlainDatabase): Promise<string> {
+  const bare = await openBare(location, { readonly: true })
+  const { lines } = await reportAdoption(bare)
+  await bare.close()
+  return lines.join('\n')
+}
+
+async function adopt({ location }: PlainDatabase): Promise<string> {
+  const lines: string[] = []
+  const opened = await openDatabase(location, (line) => void lines.push(line))
+  expect(await reconcile(opened)).toMatchObject({ differences: [] })
+  await opened.close()
+  return lines.join('\n')
+}
+
+const channelsOf = (database: PlainDatabase) =>
+  database.rows('SELECT id, type, status, base_url FROM channels ORDER BY id')
+
+async function optionsOf(database: PlainDatabase): Promise<Record<string, unknown>> {
+  const rows = await database.rows('SELECT "key", value FROM options')
+  const maps = /^(ModelRatio|CompletionRatio|ModelPrice|GroupRatio|UserUsableGroups)$/
+  return Object.fromEntries(
+    rows
+      .filter(({ key }) => maps.test(String(key)))
+      .map(({ key, value }) => [String(key), JSON.parse(String(value))]),
+  )
+}
+
+const NEW_API = `
+  ALTER TABLE channels ADD COLUMN status_code_mapping varchar(1024) DEFAULT '';
+  ALTER TABLE channels ADD COLUMN auto_ban bigint DEFAULT 1;
+  ALTER TABLE channels ADD COLUMN channel_info json;
+  UPDATE channels SET base_url = '' WHERE id <> 2;
+  UPDATE channels SET type = 34 WHERE id = 1;
+  UPDATE channels SET type = 27 WHERE id = 2;
+  UPDATE channels SET type = 36 WHERE id = 3;
+  UPDATE channels SET type = 27 WHERE id = 4;
+  UPDATE channels SET type = 17, "key" = 'sk-one' || chr10 || 'sk-two' || chr10 || 'sk-three',
+    channel_info = '{"is_multi_key": true, "multi_key_status_list": {"0": 2, "2": 3}}' WHERE id = 5;
+  UPDATE channels SET type = 40, "key" = 'sk-a' || chr10 || 'sk-b',
+    channel_info = '{"is_multi_key":true,"multi_key_status_list":{"0":2,"1":2}}' WHERE id = 6;
+  UPDATE channels SET type = 57 WHERE id = 7;
+  CREATE TABLE two_fas (id integer, user_id integer, is_enabled boolean, deleted_at timestamp);
+  INSERT INTO two_fas VALUES (1, 2, true, NULL), (2, 3, false, NULL);
+  UPDATE logs SET type = 6 WHERE id = 11`.replaceAll('chr10', `'\n'`)
+
+const ONE_HUB = `
+  ALTER TABLE channels ADD COLUMN proxy varchar(255) DEFAULT '';
+  ALTER TABLE channels ADD COLUMN only_chat boolean DEFAULT false;
+  UPDATE channels SET base_url = '' WHERE id <> 2;
+  UPDATE channels SET type = 25 WHERE id = 1;
+  UPDATE channels SET type = 28 WHERE id = 2;
+  UPDATE channels SET type = 24 WHERE id = 3;
+  UPDATE channels SET type = 40 WHERE id = 4;
+  UPDATE channels SET type = 36 WHERE id = 5;
+  UPDATE channels SET type = 32 WHERE id = 6;
+  UPDATE channels SET type = 44 WHERE id = 7;
+  ALTER TABLE tokens ADD COLUMN setting json;
+  UPDATE tokens SET setting = '{"limits": {"limit_model_setting": {"enabled": true,
+    "models": ["gpt-4o-mini", "gpt-4o"]}, "limits_ip_setting": {"enabled": true,
+    "whitelist": ["10.9.9.9"]}}}' WHERE id = 2;
+  UPDATE tokens SET setting = '{"limits":{"limit_model_setting":{"enabled":true,"models":null},
+    "limits_ip_setting":{"enabled":false,"whitelist":["10.9.9.9"]}}}' WHERE id = 3;
+  UPDATE tokens SET setting = '{"heartbeat":{"enabled":true},"limits":{}}' WHERE id = 4;
+  CREATE TABLE prices (model varchar(100), type text, channel_type integer, input real, output real);
+  INSERT INTO prices VALUES ('my-own-model', 'tokens', 1, 0.5, 1.5), ('free', 'tokens', 1, 0, 0),
+    ('drawn', 'times', 1, 20, 20), ('told', 'tokens', 1, 0, 3);
+  CREATE TABLE user_groups (id integer, symbol varchar(50), name varchar(50), ratio decimal(10,2),
+    public boolean, enable boolean);
+  INSERT INTO user_groups VALUES (1, 'default', '', 1, false, true), (2, 'vip', 'fast', 3, true, true),
+    (3, 'old', 'gone', 2, true, false)`
+
+const ONE_HUB_OPTIONS = {
+  ModelRatio: { 'my-own-model': 0.5, free: 0, told: 0.000003 },
+  CompletionRatio: { 'my-own-model': 3, free: 1, told: 1_000_000 },
+  ModelPrice: { drawn: 0.04 },
+  GroupRatio: { default: 1, vip: 3, old: 2 },
+  UserUsableGroups: { vip: 'fast' },
+}
+
+describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
+  // Taken as ours, a number would send the key to another provider.
+  test('channels of New API keep their provider, and those that have none here are disabled', async () => {
+    const database = await open()
+    await database.run(NEW_API)
+    const before = await report(database)
+    expect(before).toContain('1 channels of New API’s type 57 have no counterpart')
+    expect(before).toMatch(
+      /2 channels of New API’s type 27 become OpenAI compatible \(50\) \(2, 4\)/,
+    )
+    expect(before).toMatch(/2 channels have keys that are switched off/)
+    expect(before).toMatch(/1 users have a second factor.*\(2\)/)
+    expect(before).toMatch(/1 log rows are errors .*\(11\)/)
+    const said = await adopt(database)
+    expect(said).toContain(
+      'channels of New API’s type 36 have no counterpart here and are disabled: 3',
+    )
+    expect(said).toContain('channels of New API’s type 34 become Cohere (35): 1')
+    expect(said).toContain('1 users have a second factor; here their password is enough')
+    expect(await channelsOf(database)).toEqual([
+      { id: 1, type: 35, status: 1, base_url: '' },
+      { id: 2, type: 50, status: 2, base_url: 'http://127.0.0.1:4010' },
+      { id: 3, type: 8, status: 2, base_url: '' },
+      { id: 4, type: 50, status: 1, base_url: 'https://api.perplexity.ai' },
+      { id: 5, type: 17, status: 1, base_url: '' },
+      // None of its keys was in use.
+      { id: 6, type: 44, status: 2, base_url: '' },
+      { id: 7, type: 8, status: 2, base_url: '' },
+    ])
+    expect(
+      await database.rows(`SELECT DISTINCT channel_id, enabled FROM abilities
+        WHERE channel_id IN (4, 6, 7) ORDER BY channel_id`),
+    ).toEqual([
+      { channel_id: 4, enabled: 1 },
+      { channel_id: 6, enabled: 0 },
+      { channel_id: 7, enabled: 0 },
+    ])
+  })
+
+  test('keys that New API has switched off are set aside', async () => {
+    const database = await open()
+    await database.run(NEW_API)
+    await adopt(database)
+    expect(
+      await database.rows(`SELECT cause, next_trial_at > 250000000000 AS never
+        FROM channel_key_pauses WHERE channel_id = 5 ORDER BY cause`),
+    ).toEqual([
+      { cause: 'disabled by New API', never: 0 },
+      { cause: 'switched off in New API', never: 1 },
+    ])
+  })
+
+  test('channels, limits, prices and groups of One Hub are what they were', async () => {
+    const database = await open()
+    await database.run(ONE_HUB)
+    const before = await report(database)
+    expect(before).toContain('prices and user_groups become the options that say so here')
+    expect(before).toContain('1 channels of One Hub’s type 44 have no counterpart')
+    const said = await adopt(database)
+    expect(said).toContain('3 lists of models or addresses of tokens are carried over')
+    expect(said).toMatch(/Bedrock \(33\); look at their forms before the first call: 6/)
+    expect((await channelsOf(database)).map(({ type, status }) => [type, status])).toEqual([
+      [24, 1],
+      [36, 2],
+      [8, 2],
+      [23, 1],
+      [35, 1],
+      [33, 1],
+      [8, 2],
+    ])
+    expect(
+      await database.rows(`SELECT id, status, models, subnet FROM tokens
+        WHERE id IN (2, 3, 4) ORDER BY id`),
+    ).toMatchObject([
+      { status: 1, models: 'gpt-4o-mini,gpt-4o', subnet: '10.9.9.9/32' },
+      { status: 2, subnet: '' },
+      { status: 1, models: null, subnet: '' },
+    ])
+    expect(await optionsOf(database)).toEqual(ONE_HUB_OPTIONS)
+  })
+
+  test('where nobody can tell whose numbers they are, types stay and are named', async () => {
+    const database = await open()
+    await database.run('ALTER TABLE channels ADD COLUMN auto_ban bigint DEFAULT 1')
+    const before = await channelsOf(database)
+    expect(await report(database)).toMatch(/3 channels were made by a relative.*\(3, 6, 7\)/)
+    expect(await adopt(database)).toMatch(/channels were made by a relative.*: 3, 6, 7/)
+    expect(await channelsOf(database)).toEqual(before)
+  })
+})
+
+const NEW_DATABASES: [string, () => PlainDatabase | Promise<PlainDatabase>][] = [
+  ['sqlite', () => plainSqlite(`${newFolder()}/new.db`)],
+  [
+    'postgres',
+    async () => {
+      const { url, drop } = await createTestDatabase()
+      onTestFinished(drop)
+      return plainPostgres(url)
+    },
+  ],
+]
+
+async function load({ location }: PlainDatabase, dump: string): Promise<string> {
+  const lines: string[] = []
+  const bare = await openBare(location)
+  async function* bytes(): AsyncGenerator<Buffer> {
+    yield Buffer.from(dump)
+  }
+  await loadDumps(bare, [bytes()], (line) => void lines.push(line))
+  await bare.close()
+  return lines.join('\n')
+}
+
+const ROOT = `INSERT INTO users (id, username, password, role, status, quota)
+  VALUES (1,'root','',100,1,5);`
+
+const ONE_HUB_DUMP = `/*!40101 SET NAMES utf8mb4 */;
+${ROOT}
+INSERT INTO prices (model, type, channel_type, input, output) VALUES ('my-own-model','tokens',1,0.5,1.5),
+  ('free','tokens',1,0,0),('drawn','times',1,20,20),('told','tokens',1,0,3);
+INSERT INTO \`user_groups\` (id, symbol, name, ratio, public, enable) VALUES (1,'default','',1.00,0,1),
+  (2,'vip','fast',3.00,1,1),(3,'old','gone',2.00,1,0);
+INSERT INTO channels (id, type, \`key\`, status, name, models, proxy, only_chat)
+  VALUES (1,28,'sk-deepseek',1,'c','m','',0);
+INSERT INTO tokens (id, user_id, \`key\`, status, name, remain_quota, setting)
+  VALUES (1,1,'k',1,'t',5,'{"limits":{"limit_model_setting":{"enabled":true,"models":["m"]}}}');`
+
+test.each(NEW_DATABASES)("One Hub's dump comes into %s with its prices", async (_engine, open) => {
+  const database = await open()
+  const said = await load(database, ONE_HUB_DUMP)
+  expect(said).toContain('4 prices of One Hub are carried over')
+  expect(said).not.toContain('is left out')
+  await adopt(database)
+  expect(await channelsOf(database)).toMatchObject([{ type: 36, status: 1 }])
+  expect(await database.rows('SELECT models FROM tokens')).toEqual([{ models: 'm' }])
+  expect(await optionsOf(database)).toEqual(ONE_HUB_OPTIONS)
+})
+
+test.each(NEW_DATABASES)("New API's dump comes into %s with its types", async (_engine, open) => {
+  const database = await open()
+  const said = await load(
+    database,
+    `/*!40101 SET NAMES utf8mb4 */;
+    ${ROOT}
+    INSERT INTO prices (model, type, input, output) VALUES ('m','tokens',1,1);
+    INSERT INTO channels (id, type, \`key\`, status, name, models, auto_ban, status_code_mapping)
+      VALUES (1,43,'sk-deepseek',1,'c','m',1,''), (2,52,'sk-vidu',1,'c','m',1,'');`,
+  )
+  expect(said).toContain(
+    'channels of New API’s type 52 have no counterpart here and are disabled: 2',
+  )
+  expect(said).toContain("table prices is not One API's and is left out")
+  await adopt(database)
+  expect(await channelsOf(database)).toMatchObject([
+    { type: 36, status: 1 },
+    { type: 8, status: 2 },
+  ])
+})
+
+test.each([
+  [['type', 'config', 'system_prompt'], null],
+  [['type', 'config', 'auto_ban', 'status_code_mapping'], 'New API'],
+  [['type', 'channel_info'], 'New API'],
+  [['type', 'proxy', 'only_chat'], 'One Hub'],
+  [['type', 'proxy'], null],
+  [['type', 'proxy', 'only_chat', 'channel_info'], null],
+  // One API had the database again since.
+  [['type', 'auto_ban', 'status_code_mapping', 'config'], null],
+])('columns %j are of %s', (columns, relative) => {
+  expect(relativeOf(new Map([['channels', new Set(columns)]]))).toBe(relative)
+})
