@@ -48,58 +48,69 @@ export interface LiveChannelMap {
   current(): ChannelMap | Promise<ChannelMap>
 }
 
+/**
+ * Of many changes in a row two readings are made: the one under way, and one that begins when it
+ * has ended, for all who must see what has changed since it began.
+ */
 export function createChannelMap(database: Database, monotonicMs: () => number): LiveChannelMap {
   let map: ChannelMap | null = null
-  let loading: Promise<ChannelMap> | null = null
   let readAtMs = 0
   let generation = 0
+  let reading: { of: number; map: Promise<ChannelMap> } | null = null
+  let following: Promise<ChannelMap> | null = null
 
   database.onAnnouncement((message) => {
-    if (message === 'channels' || message === 'everything') {
-      generation += 1
-      map = null
-      loading = null
-    }
+    if (message !== 'channels' && message !== 'everything') return
+    generation += 1
+    map = null
   })
 
-  async function load(): Promise<ChannelMap> {
-    const started = generation
-    const [channels, abilities, pauses, paused, keyPauses] = await Promise.all([
-      allChannels(database.read),
-      enabledAbilities(database.read),
-      openPauses(database.read),
-      pausedAbilities(database.read),
-      allKeyPauses(database.read),
-    ])
-    const routables = routablesOf(channels, keyPauses)
-    const loaded = mapOf(routables, abilities, { pauses, abilities: paused })
-    if (started === generation) {
-      map = loaded
-      readAtMs = monotonicMs()
-      loading = null
-    }
+  function read(): Promise<ChannelMap> {
+    const of = generation
+    const loaded = loadMap(database)
+      .then((found) => {
+        if (of === generation) {
+          map = found
+          readAtMs = monotonicMs()
+        }
+        return found
+      })
+      .finally(() => (reading = null))
+    reading = { of, map: loaded }
     return loaded
   }
 
   return {
     current() {
       if (map !== null) {
-        if (monotonicMs() - readAtMs > MAP_LIFE_MS && loading === null) {
+        if (monotonicMs() - readAtMs > MAP_LIFE_MS && reading === null) {
           // The old map serves until the new one is there; a failed read leaves it in place.
-          loading = load()
-          loading.catch(() => {
-            loading = null
-          })
+          read().catch(ignore)
         }
         return map
       }
-      loading ??= load().catch((error: unknown) => {
-        loading = null
-        throw error
+      if (reading === null) return read()
+      if (reading.of === generation) return reading.map
+      following ??= reading.map.catch(ignore).then(() => {
+        following = null
+        return reading?.of === generation ? reading.map : read()
       })
-      return loading
+      return following
     },
   }
+}
+
+const ignore = (): void => {}
+
+async function loadMap({ read }: Database): Promise<ChannelMap> {
+  const [channels, abilities, pauses, paused, keyPauses] = await Promise.all([
+    allChannels(read),
+    enabledAbilities(read),
+    openPauses(read),
+    pausedAbilities(read),
+    allKeyPauses(read),
+  ])
+  return mapOf(routablesOf(channels, keyPauses), abilities, { pauses, abilities: paused })
 }
 
 type Abilities = readonly { group: string; model: string; channel_id: number }[]
