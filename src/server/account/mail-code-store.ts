@@ -46,7 +46,7 @@ export const takeAttempt = (
     .returningAll()
     .executeTakeFirst()
 
-/** The code was right, so it was no guess. */
+/** It was no guess. */
 export async function giveAttemptBack(db: Queries, codeHash: string): Promise<void> {
   await db
     .updateTable('mail_codes')

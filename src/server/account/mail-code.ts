@@ -41,8 +41,8 @@ export const newLinkCode = newHexSecret
 /** How a code is compared: typed in any case, with blanks from copying. */
 const plainCode = (code: string): string => code.replaceAll(/\s/g, '').toUpperCase()
 
-export const hashMailCode = ({ passwords }: App, code: string): Promise<string> =>
-  passwords.hash(plainCode(code))
+export const hashMailCode = ({ passwords }: App, code: string, caller: string): Promise<string> =>
+  passwords.hash(plainCode(code), caller)
 
 /** From now on this code counts for the address, and no earlier one. */
 export async function keepMailCode(
@@ -77,16 +77,21 @@ const CODE_TEXT_MAX = 64
 /** Compares a code. Throws `wrong`, after the same time whether there is a code or not. */
 export async function checkMailCode(
   { database, clock, passwords }: App,
-  given: { purpose: Purpose; email: string; code: string },
+  given: { purpose: Purpose; email: string; code: string; caller: string },
   wrong: ErrorCode,
 ): Promise<RightCode> {
   const key = { purpose: given.purpose, address: addressKeyOf(given.email) }
   const stored = await takeAttempt(database.write, key, clock.nowSeconds())
   const code = plainCode(given.code).slice(0, CODE_TEXT_MAX)
-  const isRight = await passwords.verify(code, stored?.code_hash ?? null)
-  if (stored === undefined || !isRight) throw new AppError(wrong)
+  let isWrong = false
+  try {
+    isWrong = !(await passwords.verify(code, stored?.code_hash ?? null, given.caller))
+  } finally {
+    // Right, or not even compared: it was no guess.
+    if (stored !== undefined && !isWrong) await giveAttemptBack(database.write, stored.code_hash)
+  }
+  if (stored === undefined || isWrong) throw new AppError(wrong)
   const codeHash = stored.code_hash
-  await giveAttemptBack(database.write, codeHash)
   return {
     userId: stored.user_id,
     async use(trx) {

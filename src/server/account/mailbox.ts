@@ -2,7 +2,7 @@ import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
 import { canMail } from '../mail/mailer.ts'
-import { findUsersByEmail } from '../user/user-store.ts'
+import { isEmailOfOthers } from '../user/user-store.ts'
 import { addressKeyOf, addressRefusal } from './email.ts'
 import { checkMailCode, type RightCode } from './mail-code.ts'
 
@@ -34,19 +34,18 @@ export async function mayMailTo(
  */
 export async function proveMailbox(
   app: App,
-  { email, code }: { email: string; code: string },
+  { email, code, caller }: { email: string; code: string; caller: string },
 ): Promise<RightCode> {
   if (email === '' || code === '') throw new AppError('email_code_needed')
   refuse(addressRefusal(email, allowedDomains(app)))
-  return checkMailCode(app, { purpose: 'verify', email, code }, 'email_code_wrong')
+  return checkMailCode(app, { purpose: 'verify', email, code, caller }, 'email_code_wrong')
 }
 
 /** Throws `email_taken` when anybody but this user has the address, deleted users included. */
 export async function refuseTakenAddress(
-  db: Queries,
+  trx: Queries,
   email: string,
   userId: number,
 ): Promise<void> {
-  const owners = await findUsersByEmail(db, email)
-  if (owners.some(({ id }) => id !== userId)) throw new AppError('email_taken')
+  if (await isEmailOfOthers(trx, email, userId)) throw new AppError('email_taken')
 }

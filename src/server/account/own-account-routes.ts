@@ -8,6 +8,7 @@ import { mail, systemName } from '../mail/mailer.ts'
 import { notifyRoot } from '../mail/notice.ts'
 import { AFF_CODE_LENGTHS, newAffCode } from '../secrets.ts'
 import { changeUser, markUserDeleted } from '../user/change-user.ts'
+import { hashingCaller } from '../user/password.ts'
 import { findUser, setInviteCode, type StoredUser } from '../user/user-store.ts'
 import { addressRefusal } from './email.ts'
 import { proveMailbox, refuseTakenAddress } from './mailbox.ts'
@@ -24,9 +25,11 @@ export const ownAccountRoutes = (app: App): Route[] => {
       await database.write.transaction().execute((trx) => markUserDeleted(trx, actor.id))
       await database.announce(`user:${actor.id}`)
     }),
-    serve(accountApi.bindEmail, async ({ actor, query }) => {
+    serve(accountApi.bindEmail, async (call) => {
+      const { actor, query } = call
       const email = query.email.trim()
-      const right = await proveMailbox(app, { email, code: query.code })
+      const caller = hashingCaller(call)
+      const right = await proveMailbox(app, { email, code: query.code, caller })
       await database.write.transaction().execute(async (trx) => {
         await right.use(trx)
         await refuseTakenAddress(trx, email, actor.id)

@@ -7,6 +7,7 @@ import { serve, type Route } from '../http/handler.ts'
 import { resetLetter } from '../mail/letter.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { randomText } from '../secrets.ts'
+import { hashingCaller } from '../user/password.ts'
 import { deleteAccessToken, deleteSessionsOf } from '../user/session-store.ts'
 import { findUser, findUsersByEmail, updateUser, type StoredUser } from '../user/user-store.ts'
 import { consoleAddress } from './console-address.ts'
@@ -26,18 +27,21 @@ export const passwordResetRoutes = (app: App): Route[] => [
     await mayMailTo(app, 'reset', email)
     // Whether anybody has the address is looked up after the answer has left: neither its words
     // nor its time can tell.
-    const isAccepted = app.background.run('a password reset', () =>
-      mailResetLink(app, email, call.language),
+    const isAccepted = app.background.run('mail', 'a password reset', () =>
+      mailResetLink(app, email, { language: call.language, caller: hashingCaller(call) }),
     )
     if (!isAccepted) throw new AppError('busy')
   }),
-  serve(accountApi.reset, async ({ body }) => {
+  serve(accountApi.reset, async (call) => {
+    const { body } = call
     const email = body.email?.trim() ?? ''
     const code = body.token ?? ''
     if (email === '' || code === '') throw new AppError('invalid_parameter')
-    const right = await checkMailCode(app, { purpose: 'reset', email, code }, 'reset_link_invalid')
+    const caller = hashingCaller(call)
+    const given = { purpose: 'reset', email, code, caller } as const
+    const right = await checkMailCode(app, given, 'reset_link_invalid')
     const password = randomText(NEW_PASSWORD_LENGTH)
-    const passwordHash = await app.passwords.hash(password)
+    const passwordHash = await app.passwords.hash(password, caller)
     await app.database.write.transaction().execute(async (trx) => {
       await right.use(trx)
       const user = await findUser(trx, right.userId)
@@ -69,7 +73,11 @@ const mayReset = ({ config }: App, user: StoredUser): boolean =>
  * An address that nobody has, or one that an adopted database holds twice, gets a code too, which
  * nobody is told: so much work either way, and afterwards a row to compare guesses with.
  */
-async function mailResetLink(app: App, email: string, language: Language): Promise<void> {
+async function mailResetLink(
+  app: App,
+  email: string,
+  { language, caller }: { language: Language; caller: string },
+): Promise<void> {
   const owners = (await findUsersByEmail(app.database.read, email)).filter((user) =>
     mayReset(app, user),
   )
@@ -77,7 +85,7 @@ async function mailResetLink(app: App, email: string, language: Language): Promi
   // As it is stored: what was typed may only look the same.
   const address = user?.email || email
   const code = newLinkCode()
-  const codeHash = await hashMailCode(app, code)
+  const codeHash = await hashMailCode(app, code, caller)
   await keepMailCode(app, { purpose: 'reset', email: address, codeHash, userId: user?.id ?? 0 })
   if (user === undefined) return
   await mail(

@@ -139,7 +139,7 @@ forEachDatabase('resetting a password', (open) => {
       await aUser(server, { email })
       const { background } = server.app
       const held = Promise.withResolvers<void>()
-      for (let place = 0; place < 4; place += 1) background.run('held', () => held.promise)
+      for (let place = 0; place < 4; place += 1) background.run('mail', 'held', () => held.promise)
       const known = await ask(email)
       const unknown = await ask(newAddress())
       expect([known.status, known.text]).toEqual([unknown.status, unknown.text])

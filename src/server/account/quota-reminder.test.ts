@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { aRedemption, aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
@@ -61,6 +61,7 @@ forEachDatabase('quota reminders', (open) => {
   })
   afterEach(() => {
     mailbox.mails.length = 0
+    vi.useRealTimers()
   })
 
   const spend = (cost: number, reserved = cost, on = server) =>
@@ -181,6 +182,41 @@ forEachDatabase('quota reminders', (open) => {
     await set('late@example.test')
     await spend(1)
     expect(await subjects()).toEqual([LOW])
+  })
+
+  test('a mail that did not leave is tried again, in time and without another call', async () => {
+    // Only the server's own looking is hurried.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const own = await startTestServer(() => Promise.resolve(location))
+    const tick = () => vi.advanceTimersByTime(60_000)
+    await mailThrough(own, mailbox)
+    await own.app.options.set('SMTPPort', '9')
+    await spend(1500, 1500, own)
+    expect(await subjects(own)).toEqual([])
+    await own.app.options.set('SMTPPort', String(mailbox.port))
+    tick()
+    expect(await subjects(own)).toEqual([])
+    own.clock.lapseSeconds(600)
+    tick()
+    expect(await subjects(own)).toEqual([EXHAUSTED])
+    own.clock.lapseSeconds(86_400)
+    tick()
+    expect(await subjects(own)).toEqual([EXHAUSTED])
+    await own.close()
+    await mailThrough(server, mailbox)
+  })
+
+  test('a flood of mails does not end it', async () => {
+    const held = Promise.withResolvers<void>()
+    const { background } = server.app
+    while (background.run('mail', 'held', () => held.promise));
+    await spend(600)
+    // Its time comes while nothing more is taken.
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    held.resolve()
+    expect(await subjects()).toEqual([LOW])
+    await spend(900)
+    expect(await subjects()).toEqual([LOW, EXHAUSTED])
   })
 
   test('of two processes one mails', async () => {

@@ -2,6 +2,7 @@ import { quotaText } from '../../contract/quota.ts'
 import type { App } from '../app.ts'
 import type { Settled } from '../ledger/ledger.ts'
 import { quotaLetter } from '../mail/letter.ts'
+import type { Letter } from '../mail/mail.ts'
 import { canMail, mail, systemName } from '../mail/mailer.ts'
 import { consoleAddress } from './console-address.ts'
 import { findRemindedUsers, moveReminder, type RemindedUser } from './quota-reminder-store.ts'
@@ -10,7 +11,8 @@ import { findRemindedUsers, moveReminder, type RemindedUser } from './quota-remi
  * Mail to users whose balance falls below the threshold, and when it is used up. A settled call
  * costs one comparison; whoever ends below is looked at in the background, together with others of
  * the same second. What was told is a row, moved on by compare-and-set, so that of many calls and
- * many processes one mails.
+ * many processes one mails. A mail that does not leave moves it back, and is tried again
+ * later.
  */
 
 export const ReminderLevel = { none: 0, low: 1, exhausted: 2 } as const
@@ -18,6 +20,11 @@ type Level = (typeof ReminderLevel)[keyof typeof ReminderLevel]
 
 /** Seconds between two mails of one kind to one user, however often the balance goes up and down. */
 const REMINDER_PAUSE_SECONDS = 86_400
+/** When a mail that did not leave is tried again: after twice as long each time. */
+const RETRY_MS = 600_000
+const RETRY_MS_MAX = REMINDER_PAUSE_SECONDS * 1000
+/** How often is looked whether one is due. */
+const LOOK_MS = 60_000
 
 interface Observation {
   balance: number
@@ -51,28 +58,32 @@ const LOOK_UP_MAX = 500
 
 /** Listens to settled calls and to changed balances. */
 export function startQuotaReminders(app: App): void {
-  const { options, ledger, database, background } = app
+  const { options, ledger, database, background, clock } = app
   /** Points charged by user; a balance that somebody changed is looked at too, but for no mail. */
   const waiting = new Map<number, { charged: number; mayMail: boolean }>()
+  const unsent: Unsent = new Map()
   let isCollecting = false
+
+  const isDue = ({ retryAtMs }: UnsentMail): boolean => clock.monotonicMs() >= retryAtMs
 
   function look(userId: number, charged: number, mayMail: boolean): void {
     const known = waiting.get(userId)
+    const missed = unsent.get(userId)
     waiting.set(userId, {
       charged: charged + (known?.charged ?? 0),
-      mayMail: mayMail || known?.mayMail === true,
+      mayMail: (mayMail && (missed === undefined || isDue(missed))) || known?.mayMail === true,
     })
     if (!isCollecting) collect()
   }
 
   function collect(): void {
     isCollecting = true
-    background.later('quota reminders', COLLECT_MS, () => {
+    background.later('mail', 'quota reminders', COLLECT_MS, () => {
       const batch = [...waiting].slice(0, LOOK_UP_MAX)
       for (const [userId] of batch) waiting.delete(userId)
       isCollecting = waiting.size > 0
       if (isCollecting) collect()
-      return remind(app, new Map(batch))
+      return remind({ ...app, unsent }, new Map(batch))
     })
   }
 
@@ -84,10 +95,24 @@ export function startQuotaReminders(app: App): void {
     const [, id] = /^user:(\d+)$/.exec(message) ?? []
     if (id !== undefined && canMail(app)) look(Number(id), 0, false)
   })
+  // Whoever has used everything up makes no further call that could bring it about.
+  setInterval(() => {
+    for (const [userId, missed] of unsent) if (isDue(missed)) look(userId, 0, true)
+  }, LOOK_MS).unref()
 }
 
+/** Mails that did not leave, by user. */
+type Unsent = Map<number, UnsentMail>
+
+interface UnsentMail {
+  waitMs: number
+  retryAtMs: number
+}
+
+type Reminding = App & { unsent: Unsent }
+
 async function remind(
-  app: App,
+  app: Reminding,
   seen: ReadonlyMap<number, { charged: number; mayMail: boolean }>,
 ): Promise<void> {
   if (!canMail(app)) return
@@ -95,12 +120,13 @@ async function remind(
     const { charged, mayMail } = seen.get(user.id) ?? { charged: 0, mayMail: false }
     const threshold = app.options.number('QuotaRemindThreshold')
     const due = reminderDue({ ...user, threshold, charged })
+    if (!due.isNews) app.unsent.delete(user.id)
     if (due.isNews ? mayMail : due.level < user.level) await moveOn(app, user, due)
   }
 }
 
 async function moveOn(
-  app: App,
+  app: Reminding,
   user: RemindedUser,
   due: { level: Level; isNews: boolean },
 ): Promise<void> {
@@ -118,24 +144,43 @@ async function moveOn(
     exhausted_at: mails && isExhausted ? nowSeconds : exhausted_at,
   }
   if (!(await moveReminder(app.database.write, user.id, { from, to }))) return
-  if (mails && user.email) await mailReminder(app, user, isExhausted)
+  if (!mails || !user.email) return
+  const lastMs = app.unsent.get(user.id)?.waitMs ?? RETRY_MS / 2
+  const waitMs = Math.min(2 * lastMs, RETRY_MS_MAX)
+  const moveBack = async (): Promise<void> => {
+    app.unsent.set(user.id, { waitMs, retryAtMs: app.clock.monotonicMs() + waitMs })
+    // Below what was to be told, whatever the row said of an earlier time.
+    const untold = { ...from, level: Math.min(from.level, due.level - 1) }
+    await moveReminder(app.database.write, user.id, { from: to, to: untold })
+  }
+  const { email } = user
+  const letter = reminderLetter(app, user, isExhausted)
+  // Each in its own turn: one mailbox that does not take mail must not keep others waiting.
+  const isAccepted = app.background.run('mail', 'a quota reminder', async () => {
+    try {
+      await mail(app, email, letter)
+      app.unsent.delete(user.id)
+    } catch (error) {
+      await moveBack()
+      throw error
+    }
+  })
+  if (!isAccepted) await moveBack()
 }
 
 /** Decimals of an amount of money: reminders are about small ones. */
 const MONEY_DECIMALS = 4
 
-async function mailReminder(app: App, user: RemindedUser, isExhausted: boolean): Promise<void> {
+function reminderLetter(app: App, user: RemindedUser, isExhausted: boolean): Letter {
   const { options } = app
   const display = {
     quotaPerUnit: options.number('QuotaPerUnit'),
     inCurrency: options.flag('DisplayInCurrencyEnabled'),
   }
-  const letter = quotaLetter(systemName(app), {
+  return quotaLetter(systemName(app), {
     username: user.username,
     isExhausted,
     quota: quotaText(user.balance, display, MONEY_DECIMALS),
     url: consoleAddress(app, '/topup'),
   })
-  // Each in its own turn: one mailbox that does not take mail must not keep others waiting.
-  app.background.run('a quota reminder', () => mail(app, user.email ?? '', letter))
 }

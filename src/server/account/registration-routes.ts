@@ -5,6 +5,7 @@ import { serve, type Route } from '../http/handler.ts'
 import { addressInUseLetter, codeLetter } from '../mail/letter.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
+import { hashingCaller } from '../user/password.ts'
 import { fieldRefusal, unreadEmailRefusal, usernameRefusal } from '../user/user.ts'
 import { findUsersByEmail } from '../user/user-store.ts'
 import { consoleAddress } from './console-address.ts'
@@ -28,13 +29,15 @@ export const registrationRoutes = (app: App): Route[] => {
           unreadEmailRefusal(body.email) ??
           usernameRefusal(username),
       )
+      const caller = hashingCaller(call)
+      const mailbox = await mailboxOf(app, body, caller)
       await createUser(app, {
         username,
-        password,
+        passwordHash: await app.passwords.hash(password, caller),
         display_name: username,
         inviteCode: body.aff_code,
         requestId: call.requestId,
-        ...(await mailboxOf(app, body)),
+        ...mailbox,
       })
     }),
     serve(accountApi.sendCode, async (call) => {
@@ -44,7 +47,7 @@ export const registrationRoutes = (app: App): Route[] => {
       const code = newMailCode()
       // A new address and one in use cost the same work and one mail, so that nobody but the
       // mailbox can tell them apart. The code of one in use is told to nobody.
-      const codeHash = await hashMailCode(app, code)
+      const codeHash = await hashMailCode(app, code, hashingCaller(call))
       await keepMailCode(app, { purpose: 'verify', email, codeHash })
       const isInUse = (await findUsersByEmail(database.read, email)).length > 0
       const letter = isInUse
@@ -59,10 +62,11 @@ export const registrationRoutes = (app: App): Route[] => {
 async function mailboxOf(
   app: App,
   body: { email?: string | undefined; verification_code?: string | undefined },
+  caller: string,
 ): Promise<Pick<UserToCreate, 'email' | 'also'>> {
   if (!app.options.flag('EmailVerificationEnabled')) return {}
   const email = body.email?.trim() ?? ''
-  const right = await proveMailbox(app, { email, code: body.verification_code ?? '' })
+  const right = await proveMailbox(app, { email, code: body.verification_code ?? '', caller })
   return {
     email,
     async also(trx, userId) {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import { json } from 'node:stream/consumers'
+import { json as jsonOf } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { anAccessToken, aToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
@@ -182,7 +182,7 @@ function holdBack(
     async finish(): Promise<unknown> {
       request.end(text.slice(-1))
       const [response] = await answered
-      return json(response)
+      return jsonOf(response)
     },
   }
 }

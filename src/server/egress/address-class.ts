@@ -6,14 +6,16 @@ export type AddressClass = 'public' | 'private' | 'forbidden'
 
 /**
  * Instance metadata services in ranges that are not forbidden as a whole; they hand out credentials
- * to whoever asks. Oracle's 192.0.0.192 lies in a reserved one.
+ * to whoever asks. Oracle's 192.0.0.192 lies in a reserved one, Azure's wire server in a public one
+ * (Microsoft Learn, "What is IP address 168.63.129.16?").
  */
 const METADATA = new Set([
-  // Alibaba, Oracle, AWS, Google.
+  // Alibaba, Oracle, AWS, Google, Azure.
   '100.100.100.200',
   'fd00:c1::a9fe:a9fe',
   'fd00:ec2::254',
   'fd20:ce::254',
+  '168.63.129.16',
 ])
 
 /** Never a server: nowhere, everyone, link-local (where most metadata services live). */

@@ -257,7 +257,7 @@ const actorFrom = (user: Actor['user'], sessionHash: string): Actor => ({
 
 async function actorByAccessToken(app: App, header: string | undefined): Promise<Actor> {
   if (header === undefined || header === '') throw new AppError('not_signed_in')
-  const token = header.replace(/^Bearer /i, '').trim()
+  const token = header.replace('Bearer ', '').trim()
   const user =
     token === ''
       ? undefined

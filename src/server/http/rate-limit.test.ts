@@ -117,6 +117,24 @@ describe('the limits of a server', () => {
     await database.drop()
   })
 
+  test('are not held for longer by a clock that was ahead', async () => {
+    const database = await createTestDatabase()
+    const pool = poolOf(database.url)
+    const { signIn } = await createRateLimits({ api: 2, web: 2, critical: 2, pool })
+    const allowed = async () => {
+      let count = 0
+      while (await signIn.take('root')) count += 1
+      return count
+    }
+    expect(await allowed()).toBe(10)
+    await pool.query('UPDATE rate_limits SET expire = expire + 86400000')
+    expect(await signIn.waitSeconds('root')).toBe(0)
+    expect(await allowed()).toBe(10)
+    expect(await signIn.waitSeconds('root')).toBeLessThanOrEqual(15 * 60)
+    await pool.end()
+    await database.drop()
+  })
+
   test('begin to count in processes that start at the same moment', async () => {
     const database = await createTestDatabase()
     const pools = Array.from({ length: 16 }, () => poolOf(database.url))

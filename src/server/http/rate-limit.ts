@@ -108,7 +108,7 @@ function inMemory(rule: RateLimitRule): RateLimit {
       duration: rule.windowSeconds,
       keyPrefix: rule.name,
     }),
-    rule.points,
+    rule,
   )
 }
 
@@ -138,23 +138,36 @@ async function openShared(rule: RateLimitRule, pool: Pool): Promise<RateLimit> {
     (error?: Error) => (error === undefined || error === null ? resolve() : reject(error)),
   )
   await promise
-  return limitOf(limiter, rule.points)
+  return limitOf(limiter, rule)
 }
 
-function limitOf(limiter: RateLimiterMemory | RateLimiterPostgres, points: number): RateLimit {
+function limitOf(
+  limiter: RateLimiterMemory | RateLimiterPostgres,
+  { points, windowSeconds }: RateLimitRule,
+): RateLimit {
+  /** Whether a window was opened by a clock that was ahead: it would last until that time. */
+  const isOfFuture = ({ msBeforeNext }: RateLimiterRes): boolean =>
+    msBeforeNext > 2 * windowSeconds * 1000
+
+  async function consume(key: string): Promise<{ isAllowed: boolean; state: RateLimiterRes }> {
+    try {
+      return { isAllowed: true, state: await limiter.consume(key) }
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) return { isAllowed: false, state: refusal }
+      throw refusal
+    }
+  }
+
   return {
     async take(key) {
-      try {
-        await limiter.consume(key)
-        return true
-      } catch (refusal) {
-        if (refusal instanceof RateLimiterRes) return false
-        throw refusal
-      }
+      const { isAllowed, state } = await consume(key)
+      if (!isOfFuture(state)) return isAllowed
+      await limiter.delete(key)
+      return (await consume(key)).isAllowed
     },
     async waitSeconds(key) {
       const state = await limiter.get(key)
-      if (state === null || state.consumedPoints < points) return 0
+      if (state === null || state.consumedPoints < points || isOfFuture(state)) return 0
       return Math.ceil(state.msBeforeNext / 1000)
     },
     async forget(key) {

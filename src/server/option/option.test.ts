@@ -58,11 +58,14 @@ describe('a secret that would go elsewhere', () => {
     ['WeChatServerAddress', 'https://evil.example/a', 'WeChatServerToken'],
     ['WeChatServerAddress', 'https://wx.example/b', null],
     ['WeChatServerAddress', 'https://wx.example:8443/a', 'WeChatServerToken'],
+    ['WeChatServerAddress', 'http://wx.example/a', 'WeChatServerToken'],
+    ['WeChatServerAddress', 'https://WX.example:443/a', null],
     // It has no secret.
     ['MessagePusherAddress', 'https://evil.example', null],
     ['OidcWellKnown', 'https://evil.example/x', 'OidcClientSecret'],
     ['OidcTokenEndpoint', 'https://evil.example/token', 'OidcClientSecret'],
     ['OidcTokenEndpoint', 'https://id.example/token', null],
+    ['OidcTokenEndpoint', 'http://id.example/token', 'OidcClientSecret'],
     ['OidcAuthorizationEndpoint', 'https://evil.example/auth', null],
   ])('%s = %j empties %s', (key, value, secret) => {
     expect(emptied(key, value)).toBe(secret)

@@ -174,8 +174,9 @@ const secretAddresses: Partial<Record<OptionKey, readonly OptionKey[]>> = {
 }
 
 /**
- * The secret that would go to another host than the one it was entered for if `key` became `value`;
- * null: none would. Whoever may write addresses could otherwise have it sent to himself.
+ * The secret that would go elsewhere than where it was entered for if `key` became `value`: to
+ * another host or port, or by http, which anybody on the way can read. Null: none would. Whoever
+ * may write addresses could otherwise have it sent to himself.
  */
 export function secretLeftBehind(
   key: OptionKey,
@@ -183,16 +184,17 @@ export function secretLeftBehind(
   current: (key: OptionKey) => string,
 ): OptionKey | null {
   const after = (other: OptionKey): string => (other === key ? value : current(other))
-  const hostIn = (of: (key: OptionKey) => string, addresses: readonly OptionKey[]): string =>
-    hostOf(addresses.map(of).find((text) => text !== '') ?? '')
+  const placeIn = (of: (key: OptionKey) => string, addresses: readonly OptionKey[]): string =>
+    placeOf(addresses.map(of).find((text) => text !== '') ?? '')
   for (const secretKey of Object.keys(secretAddresses).filter(isOptionKey)) {
     const addresses = secretAddresses[secretKey] ?? []
-    const before = hostIn(current, addresses)
-    const isMoved = before !== '' && before !== hostIn(after, addresses)
+    const before = placeIn(current, addresses)
+    const isMoved = before !== '' && before !== placeIn(after, addresses)
     if (isMoved && current(secretKey) !== '') return secretKey
   }
   return null
 }
 
-const hostOf = (text: string): string =>
-  URL.canParse(text) ? new URL(text).host : text.trim().toLowerCase()
+/** The origin of an address; a mail server is only a name. */
+const placeOf = (text: string): string =>
+  /^https?:/i.test(text) && URL.canParse(text) ? new URL(text).origin : text.trim().toLowerCase()

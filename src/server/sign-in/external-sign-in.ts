@@ -12,7 +12,13 @@ import type { Queries } from '../db/database.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
 import { length } from '../../contract/text.ts'
 import { fieldRefusal } from '../user/user.ts'
-import { findUser, findUsersByEmail, lockUser, type StoredUser } from '../user/user-store.ts'
+import {
+  findUser,
+  isEmailOfOthers,
+  lockUser,
+  updateUser,
+  type StoredUser,
+} from '../user/user-store.ts'
 import { named, type ExternalPerson } from './provider/external-provider.ts'
 import {
   adoptedOwner,
@@ -104,11 +110,16 @@ async function newUser(
   requestId: string,
 ): Promise<StoredUser> {
   if (!app.options.flag('RegisterEnabled')) throw new AppError('register_closed')
+  const email = acceptableEmail(person.email)
   const user: Omit<UserToCreate, 'username'> = {
     display_name: displayName(person.displayName),
-    email: await freeEmail(app, person.email),
+    email,
     requestId,
-    also: (trx, userId) => bindOrThrow(trx, app, { provider, person }, userId),
+    async also(trx, userId) {
+      await bindOrThrow(trx, app, { provider, person }, userId)
+      const isTaken = email !== '' && (await isEmailOfOthers(trx, email, userId))
+      if (isTaken) await updateUser(trx, userId, { email: '' })
+    },
   }
   const wished = wishedName(person.username)
   const id =
@@ -135,10 +146,7 @@ const wishedName = (name: string | undefined): string | null =>
 const displayName = (name: string): string =>
   [...name.replace(/[\p{Cc}\p{Cf}]/gu, '').trim()].slice(0, DISPLAY_NAME_LENGTH_MAX).join('')
 
-async function freeEmail({ database }: App, email = ''): Promise<string | undefined> {
-  if (email === '' || fieldRefusal({ email }) !== null) return undefined
-  return (await findUsersByEmail(database.read, email)).length > 0 ? undefined : email
-}
+const acceptableEmail = (email = ''): string => (fieldRefusal({ email }) === null ? email : '')
 
 /**
  * Binds a person to a signed-in user, in place of whom it was bound to at that provider. Somebody

@@ -20,6 +20,7 @@ import { createLark } from './provider/lark.ts'
 import { createOidc } from './provider/oidc.ts'
 import { arrive, depart, returnAddress, turnBack } from './sign-in-state.ts'
 import { startSession } from './start-session.ts'
+import { hashingCaller } from '../user/password.ts'
 import { wechatPerson } from './provider/wechat.ts'
 
 /** Signing in through others, and binding their accounts. */
@@ -161,7 +162,8 @@ async function signIn(app: App, call: CallContext, external: External) {
   const user = await userOf(app, external, call.requestId)
   // Spares everybody but root the work of a password.
   const mustChangePassword =
-    isRoot(user.role) && (await app.passwords.verify(DEFAULT_PASSWORD, user.password))
+    isRoot(user.role) &&
+    (await app.passwords.verify(DEFAULT_PASSWORD, user.password, hashingCaller(call)))
   return startSession(app, call, { user, mustChangePassword })
 }
 

@@ -114,6 +114,26 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     expect(Object(second.data).id).not.toBe(Object(proven.data).id)
   })
 
+  test('of people who come at one moment with one address one keeps it', async () => {
+    const email = `${randomText(6)}@example.com`
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const visitor: Visitor = {}
+        const left = await leave(server, visitor, QUERY)
+        const members = await agree(server, left, `login_hint=${newcomer({ email })}`)
+        return { visitor, members }
+      }),
+    ).then((trips) =>
+      Promise.all(
+        trips.map(({ visitor, members }) =>
+          comeBack(server, visitor, { provider: 'oidc', members }),
+        ),
+      ),
+    )
+    const kept = await Promise.all(answers.map(async (answer) => (await stored(answer))?.email))
+    expect(kept.toSorted()).toEqual(['', '', '', '', '', email])
+  })
+
   test('keeps no address that could not have been typed in here', async () => {
     for (const email of ['no address', 'a@b.c\nBcc: d@e.f', `${'a'.repeat(47)}@b.c`]) {
       const answer = await trip({}, newcomer({ email, email_verified: true }))

@@ -2,14 +2,15 @@ import { userApi } from '../../contract/user-api.ts'
 import { groupNames } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { serve, type Route } from '../http/handler.ts'
+import { serve, type Actor, type Route } from '../http/handler.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
 import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
+import { hashingCaller } from './password.ts'
 import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
-import { lockUnchanged, modelsOfGroups, type StoredUser, type UserChanges } from './user-store.ts'
+import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts'
 
 /** What users do about themselves. */
 export const accountRoutes = (app: App): Route[] => {
@@ -25,12 +26,13 @@ export const accountRoutes = (app: App): Route[] => {
         },
       }
     }),
-    serve(userApi.updateSelf, async ({ actor, body }) => {
+    serve(userApi.updateSelf, async (call) => {
+      const { actor, body } = call
       const { email, ...fields } = changedFields(actor.user, body)
       refuse(
         fieldRefusal(fields) ?? unreadEmailRefusal(email) ?? usernameRefusal(fields.username ?? ''),
       )
-      const changes = await profileChanges(app, actor.user, body)
+      const changes = await profileChanges(app, call, body)
       await database.write.transaction().execute(async (trx) => {
         if (!(await lockUnchanged(trx, actor.user))) throw new AppError('not_signed_in')
         await changeUser(trx, actor.id, changes)
@@ -63,7 +65,7 @@ export const accountRoutes = (app: App): Route[] => {
 /** What a user may change about itself; empty members leave things as they are. */
 async function profileChanges(
   { passwords }: App,
-  user: StoredUser,
+  call: { actor: Actor; address: string },
   body: {
     username?: string | undefined
     display_name?: string | undefined
@@ -71,6 +73,8 @@ async function profileChanges(
     old_password?: string | undefined
   },
 ): Promise<UserChanges> {
+  const { user } = call.actor
+  const caller = hashingCaller(call)
   const changes: UserChanges = {}
   if (body.username) changes.username = body.username
   if (body.display_name) changes.display_name = body.display_name
@@ -78,10 +82,10 @@ async function profileChanges(
     const { old_password } = body
     // Who came by another account has no password yet, and none to give.
     const mustFit = old_password !== undefined && user.password !== ''
-    if (mustFit && !(await passwords.verify(old_password, user.password))) {
+    if (mustFit && !(await passwords.verify(old_password, user.password, caller))) {
       throw new AppError('old_password_wrong')
     }
-    changes.password = await passwords.hash(body.password)
+    changes.password = await passwords.hash(body.password, caller)
   }
   return changes
 }

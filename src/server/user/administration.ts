@@ -14,6 +14,7 @@ import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
 import { removeEmptied, type ShownIdentities } from '../sign-in/identity-store.ts'
 import { changeUser, markUserDeleted } from './change-user.ts'
+import { hashingCaller } from './password.ts'
 import { deleteAccessToken, deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { managedState, manageRefusal, rankRefusal } from './user.ts'
 import {
@@ -65,7 +66,9 @@ export async function updateUserByAdmin(
   if (wanted.role) changes.role = wanted.role
   if (wanted.status) changes.status = wanted.status
   // Hashing takes its time; nobody else's transaction should wait for it.
-  if (wanted.password) changes.password = await app.passwords.hash(wanted.password)
+  if (wanted.password) {
+    changes.password = await app.passwords.hash(wanted.password, hashingCaller(call))
+  }
   await app.database.write.transaction().execute(async (trx) => {
     const actor = await currentActor(trx, call)
     const target = await lockUser(trx, wanted.id)

@@ -19,8 +19,8 @@ export interface UserToCreate {
    * with a random tail when somebody has that name.
    */
   username: string | { madeFrom: string }
-  /** Absent: nobody can sign in with a password until one is set. */
-  password?: string | undefined
+  /** Hash of the password. Absent: nobody can sign in with one until it is set. */
+  passwordHash?: string | undefined
   /** Empty: the same as the name. */
   display_name: string
   /** Checked by the caller to belong to the person; absent: none. */
@@ -44,8 +44,7 @@ const MADE_UP_TAIL_LENGTH = 6
  * `username_taken`.
  */
 export async function createUser(app: App, user: UserToCreate): Promise<number> {
-  const { username, password } = user
-  const passwordHash = password === undefined ? '' : await app.passwords.hash(password)
+  const { username, passwordHash = '' } = user
   for (const [attempt, codeLength] of AFF_CODE_LENGTHS.entries()) {
     const isLast = attempt === AFF_CODE_LENGTHS.length - 1
     const tail = attempt === 0 ? '' : `_${randomText(MADE_UP_TAIL_LENGTH)}`

@@ -1,4 +1,6 @@
+import { stat } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { PASSWORD_BYTES_MAX } from '../../contract/user.ts'
 import { createPasswords } from './password.ts'
 
 /** A work factor at which a comparison cannot be overlooked. */
@@ -48,5 +50,26 @@ describe('a password', () => {
     const started = performance.now()
     await passwords.verify('x', adopted)
     expect(performance.now() - started).toBeGreaterThan(LEAST_MS)
+  })
+
+  test('that only begins with the right one does not fit, however long', async () => {
+    const passwords = createPasswords(4)
+    const longest = '密'.repeat(PASSWORD_BYTES_MAX / 3)
+    const hash = await passwords.hash(longest)
+    expect(await passwords.verify(longest, hash)).toBe(true)
+    expect(await passwords.verify(`${longest}x`, hash)).toBe(false)
+  })
+
+  // Files are read, and names looked up, by the same threads.
+  test('leaves files to be read while many are hashed', async () => {
+    const passwords = createPasswords(COST)
+    let hashed = 0
+    const hashing = Array.from({ length: 12 }, async () => {
+      await passwords.hash('the password', 'somebody')
+      hashed += 1
+    })
+    await stat(import.meta.filename)
+    expect(hashed).toBeLessThan(4)
+    await Promise.all(hashing)
   })
 })

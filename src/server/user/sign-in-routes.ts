@@ -6,6 +6,7 @@ import { cookieScope } from '../http/console-origins.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { startSession } from '../sign-in/start-session.ts'
+import { hashingCaller } from './password.ts'
 import { findUserByLogin } from './user-store.ts'
 
 export const signInRoutes = (app: App): Route[] => {
@@ -26,7 +27,14 @@ export const signInRoutes = (app: App): Route[] => {
         })
       }
       const user = await findUserByLogin(database.read, username)
-      const fits = await passwords.verify(password, user?.password ?? null)
+      const stored = user?.password ?? null
+      const fits = await passwords
+        .verify(password, stored, hashingCaller(call))
+        .catch(async (error: unknown) => {
+          // Nothing was compared, so it was no guess.
+          await rateLimits.signIn.giveBack(account)
+          throw error
+        })
       if (user === undefined || !fits || user.status !== UserStatus.enabled) {
         throw new AppError('wrong_credentials')
       }

@@ -7,6 +7,7 @@ import { serve, type Actor, type Route } from '../http/handler.ts'
 import { standingOf } from '../limit/limit-routes.ts'
 import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
 import { createUser } from './create-user.ts'
+import { hashingCaller } from './password.ts'
 import {
   changedFields,
   fieldRefusal,
@@ -54,7 +55,7 @@ function changeRoutes(app: App): Route[] {
       const display_name = body.display_name || username
       await createUser(app, {
         username,
-        password,
+        passwordHash: await app.passwords.hash(password, hashingCaller(call)),
         display_name,
         requestId,
         also: (trx, id) =>

@@ -147,8 +147,9 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
   return id
 }
 
-/** Any number, the same in every process. */
+/** Any numbers, the same in every process. */
 const ADMINISTRATION_LOCK = 7_235_502
+const EMAIL_LOCK = 7_235_503
 
 /**
  * Lets one transaction at a time change what users may do, until it ends: two who would demote each
@@ -157,6 +158,22 @@ const ADMINISTRATION_LOCK = 7_235_502
 export async function lockAdministration(trx: Queries): Promise<void> {
   if (!(trx.getExecutor().adapter instanceof PostgresAdapter)) return
   await sql`SELECT pg_advisory_xact_lock(${ADMINISTRATION_LOCK})`.execute(trx)
+}
+
+/**
+ * Whether anybody but this user has an address, deleted users included. Of transactions that give
+ * somebody the same one only the first goes on until it ends.
+ */
+export async function isEmailOfOthers(
+  trx: Queries,
+  email: string,
+  userId: number,
+): Promise<boolean> {
+  if (trx.getExecutor().adapter instanceof PostgresAdapter) {
+    const lock = sql`pg_advisory_xact_lock(${EMAIL_LOCK}::int, hashtext(lower(${email})))`
+    await sql`SELECT ${lock}`.execute(trx)
+  }
+  return (await findUsersByEmail(trx, email)).some(({ id }) => id !== userId)
 }
 
 /** The row, held until the transaction ends: nobody changes it between the look and the write. */
