@@ -87,6 +87,17 @@ test('the chart is a table too, and the address remembers what was chosen', asyn
   await expect.poll(() => table.getByRole('row').count()).toBe(25)
 })
 
+// One offset for all days would be wrong around the nights when clocks are changed.
+test('days are asked for by the reader’s time zone', async () => {
+  await open('/dashboard')
+  const asking = page.waitForRequest('**/api/dashboard?**')
+  await page.getByRole('button', { name: '30 天' }).click()
+  const asked = new URL((await asking).url()).searchParams
+  const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
+  expect(asked.get('tz')).toBe(zone)
+  await settled(page)
+})
+
 test.each([390, 768])('at %i px the ranking is not cut off', async (width) => {
   opened = await visit.open('/dashboard', visit.root, { width, language: 'en' })
   page = opened.page

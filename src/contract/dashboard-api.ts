@@ -55,7 +55,9 @@ const Range = z.object({
   start_timestamp: LenientNumber,
   /** Seconds, exclusive. */
   end_timestamp: LenientNumber,
-  /** How far the viewer's clock is ahead of UTC, minutes; days begin at its midnight. */
+  /** The viewer's time zone, such as `Europe/Berlin`; days begin at its midnight. */
+  tz: z.string().max(64).catch(''),
+  /** Where no zone is named: how far the viewer's clock is ahead of UTC, minutes. */
   offset_minutes: z.coerce.number().int().min(-840).max(840).catch(0),
   unit: z.enum(DASHBOARD_UNITS).catch('day'),
   by: z.enum(DASHBOARD_DIMENSIONS).catch('model'),

@@ -10,7 +10,7 @@ function aBackground() {
 test('work begins after the caller’s own turn, and idle waits for it', async () => {
   const { background } = aBackground()
   const done: string[] = []
-  expect(background.run('work', async () => void done.push('work'))).toBe(true)
+  expect(background.run('mail', 'work', async () => void done.push('work'))).toBe(true)
   await Promise.resolve()
   expect(done).toEqual([])
   await background.idle()
@@ -23,7 +23,7 @@ test('four at once, the rest in their order', async () => {
   const gate = Promise.withResolvers<void>()
   const begun: number[] = []
   for (let work = 0; work < 7; work += 1) {
-    background.run('work', async () => {
+    background.run('mail', 'work', async () => {
       begun.push(work)
       await gate.promise
     })
@@ -39,8 +39,8 @@ test('four at once, the rest in their order', async () => {
 test('what one work throws is told, and stops no other', async () => {
   const { background, warnings } = aBackground()
   const done: string[] = []
-  background.run('bad', () => Promise.reject(new Error('bad')))
-  background.run('good', async () => void done.push('good'))
+  background.run('mail', 'bad', () => Promise.reject(new Error('bad')))
+  background.run('mail', 'good', async () => void done.push('good'))
   await background.idle()
   expect(done).toEqual(['good'])
   expect(warnings).toEqual(['work in the background failed'])
@@ -50,23 +50,51 @@ test('a flood is refused, and what waits is done', async () => {
   const { background, warnings } = aBackground()
   let done = 0
   const work = async (): Promise<void> => void (done += 1)
-  const accepted = Array.from({ length: 600 }, () => background.run('flood', work))
+  const accepted = Array.from({ length: 600 }, () => background.run('mail', 'flood', work))
   expect(accepted.filter(Boolean)).toHaveLength(500)
   expect(warnings).toHaveLength(100)
   await background.idle()
   expect(done).toBe(500)
-  expect(background.run('later', work)).toBe(true)
+  expect(background.run('mail', 'later', work)).toBe(true)
   await background.idle()
+})
+
+test('one lane does not wait for the other, and idle waits for both', async () => {
+  const { background } = aBackground()
+  const gate = Promise.withResolvers<void>()
+  const done: string[] = []
+  for (let mail = 0; mail < 600; mail += 1) background.run('mail', 'mail', () => gate.promise)
+  expect(background.run('channels', 'work', async () => void done.push('channels'))).toBe(true)
+  await expect.poll(() => done).toEqual(['channels'])
+  let isIdle = false
+  const idle = background.idle().then(() => (isIdle = true))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(isIdle).toBe(false)
+  gate.resolve()
+  await idle
+})
+
+// Whoever collects waits for it, and would collect for ever.
+test('what may wait is done even when its time comes in a flood', async () => {
+  const { background } = aBackground()
+  const gate = Promise.withResolvers<void>()
+  const done: string[] = []
+  background.later('mail', 'soon', 5, async () => void done.push('soon'))
+  for (let mail = 0; mail < 600; mail += 1) background.run('mail', 'mail', () => gate.promise)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  gate.resolve()
+  await background.idle()
+  expect(done).toEqual(['soon'])
 })
 
 test('what may wait does, unless somebody waits for it', async () => {
   const { background } = aBackground()
   const done: string[] = []
-  background.later('soon', 5, async () => void done.push('soon'))
+  background.later('mail', 'soon', 5, async () => void done.push('soon'))
   await expect.poll(() => done, { timeout: 15_000 }).toEqual(['soon'])
-  background.later('in an hour', 3_600_000, async () => {
+  background.later('mail', 'in an hour', 3_600_000, async () => {
     done.push('at once')
-    background.later('and what follows', 3_600_000, async () => void done.push('that too'))
+    background.later('mail', 'and what follows', 3_600_000, async () => void done.push('that too'))
   })
   await background.idle()
   expect(done).toEqual(['soon', 'at once', 'that too'])

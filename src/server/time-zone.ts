@@ -18,6 +18,20 @@ export function zoneClock(zone: string): ZoneClock | null {
   return clock
 }
 
+const DAY_MS = 86_400_000
+
+/**
+ * The second at which clocks show this many milliseconds. A time that is skipped counts as the
+ * moment of the skip, as PostgreSQL takes it; of one that comes twice the first.
+ */
+export function secondsShown(clock: ZoneClock, shown: number): number {
+  const offsetAt = (ms: number): number => clock(ms) - ms
+  const before = shown - offsetAt(shown - DAY_MS)
+  if (clock(before) === shown) return before / 1000
+  const after = shown - offsetAt(shown + DAY_MS)
+  return (clock(after) === shown ? after : before) / 1000
+}
+
 /**
  * Whether both databases and we know the name alike: IANA names only. Offsets such as `+08:00` have
  * their sign the other way round in PostgreSQL.

@@ -65,9 +65,12 @@ function useOverview(range: RangeName, by: DashboardDimension, isKnown: boolean)
         return overviewOfWeek(await call('GET /api/user/dashboard', {}, options), nowSeconds())
       }
       const query = rangeQuery(range, nowSeconds())
-      // The browser counts how far UTC is ahead.
-      const offset_minutes = MINUTES * new Date().getTimezoneOffset()
-      return call('GET /api/dashboard', { query: { ...query, offset_minutes, by } }, options)
+      const zone = {
+        tz: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        // For servers that know no such zone. The browser counts how far UTC is ahead.
+        offset_minutes: MINUTES * new Date().getTimezoneOffset(),
+      }
+      return call('GET /api/dashboard', { query: { ...query, ...zone, by } }, options)
     },
     placeholderData: keepPreviousData,
   })

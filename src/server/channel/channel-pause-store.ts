@@ -39,6 +39,13 @@ const TRIAL_DELAY_SECONDS_MAX = 6 * 3600
 export const trialDelaySeconds = (trials: number): number =>
   Math.min(TRIAL_DELAY_SECONDS * 2 ** trials, TRIAL_DELAY_SECONDS_MAX)
 
+/**
+ * Whether a trial's time has come. One that lies further ahead than any is put off was noted by a
+ * clock that was ahead.
+ */
+export const isTrialDue = (nextTrialSeconds: number, nowSeconds: number): boolean =>
+  nextTrialSeconds <= nowSeconds || nextTrialSeconds > nowSeconds + 2 * TRIAL_DELAY_SECONDS_MAX
+
 /** Pauses of the channels that are still as the program has left them. */
 export const openPauses = (db: Queries): Promise<ChannelPause[]> =>
   db

@@ -36,7 +36,7 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
     if (isStopped) return
     timer ??= setTimeout(() => {
       timer = undefined
-      app.background.run('a letter about channels', async () => {
+      const isAccepted = app.background.run('mail', 'a letter about channels', async () => {
         let isDone = false
         try {
           isDone = await sendStatusDigest(app)
@@ -44,6 +44,7 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
           if (!isDone) later(PAUSE_SECONDS * 1000)
         }
       })
+      if (!isAccepted) later(PAUSE_SECONDS * 1000)
     }, delayMs).unref()
   }
 

@@ -101,6 +101,8 @@ forEachDatabase('dashboard', (open) => {
       const { buckets } = await overview(range, bob)
       // 13:30 UTC is 21:30 there; the calls of 17:30 and 13:30 are of the same day.
       expect(buckets).toMatchObject([{ start: midnight, requests: 3 }])
+      const named = range.replace('offset_minutes=480', 'tz=Asia/Shanghai&offset_minutes=0')
+      expect((await overview(named, bob)).buckets).toEqual(buckets)
     })
 
     test('an admin has everybody’s', async () => {

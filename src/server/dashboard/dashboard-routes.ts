@@ -5,7 +5,8 @@ import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { SECONDS_PER_DAY } from '../clock.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { hourRange } from './dashboard.ts'
+import { zoneClock } from '../time-zone.ts'
+import { bucketStarts, hourRange } from './dashboard.ts'
 import { ownDays } from './dashboard-store.ts'
 import { overviewOf } from './overview.ts'
 
@@ -31,10 +32,12 @@ export const dashboardRoutes = ({ database, clock }: App): Route[] => [
   serve(dashboardApi.overview, async ({ actor, query }) => {
     const range = hourRange(query.start_timestamp, query.end_timestamp)
     if (range === null) throw new AppError('dashboard_range_invalid', { days: DASHBOARD_DAYS_MAX })
+    const offsetMs = query.offset_minutes * MINUTE_SECONDS * MS
+    const zone = zoneClock(query.tz) ?? ((ms) => ms + offsetMs)
     const isOfAll = isAdmin(actor.role)
     const data = await overviewOf(database.heavy, {
       range,
-      buckets: { unit: query.unit, offsetSeconds: query.offset_minutes * MINUTE_SECONDS },
+      starts: bucketStarts(range, { unit: query.unit, clock: zone }),
       // Channels and other users are nothing to an ordinary user.
       by: isOfAll || query.by === 'token' ? query.by : 'model',
       userId: isOfAll ? null : actor.id,

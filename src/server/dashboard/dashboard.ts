@@ -1,5 +1,6 @@
 import { DASHBOARD_DAYS_MAX, type DashboardUnit } from '../../contract/dashboard.ts'
 import { hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
+import { secondsShown, type ZoneClock } from '../time-zone.ts'
 
 /** Ranges, buckets and rankings of a dashboard. Pure; seconds everywhere. */
 
@@ -44,28 +45,45 @@ export const rangeBefore = ({ from, until }: HourRange): HourRange => ({
   until: from,
 })
 
-/** How hours fall into buckets. */
-export interface Buckets {
-  unit: DashboardUnit
-  offsetSeconds: number
+const MS = 1000
+const DAY_MS = SECONDS_PER_DAY * MS
+
+/**
+ * The first seconds of all buckets of a range, also of those in which nothing happened: hours, or
+ * days as the viewer's clocks show them.
+ */
+export function bucketStarts(
+  { from, until }: HourRange,
+  { unit, clock }: { unit: DashboardUnit; clock: ZoneClock },
+): number[] {
+  const starts: number[] = []
+  if (unit === 'hour') {
+    for (let hour = from; hour < until; hour += SECONDS_PER_HOUR) starts.push(hour)
+    return starts
+  }
+  const dayShown = (hour: number): number => Math.floor(clock(lastOf(hour) * MS) / DAY_MS)
+  const last = dayShown(until - SECONDS_PER_HOUR)
+  for (let day = dayShown(from); day <= last; day += 1) {
+    starts.push(secondsShown(clock, day * DAY_MS))
+  }
+  return starts
 }
 
 /**
- * The first second of the bucket that an hour belongs to. In zones that are not whole hours ahead
- * an hour around midnight belongs to the day in which it begins.
+ * In zones that are not whole hours ahead an hour around midnight belongs to the day in which it
+ * ends: a range from midnight on is then of its days only.
  */
-export function bucketOf(hour: number, { unit, offsetSeconds }: Buckets): number {
-  if (unit === 'hour') return hour
-  const local = hour + offsetSeconds
-  return local - (((local % SECONDS_PER_DAY) + SECONDS_PER_DAY) % SECONDS_PER_DAY) - offsetSeconds
-}
+const lastOf = (hour: number): number => hour + SECONDS_PER_HOUR - 1
 
-/** All buckets of a range, also those in which nothing happened. */
-export function bucketStarts({ from, until }: HourRange, buckets: Buckets): number[] {
-  const step = buckets.unit === 'hour' ? SECONDS_PER_HOUR : SECONDS_PER_DAY
-  const starts: number[] = []
-  for (let at = bucketOf(from, buckets); at < until; at += step) starts.push(at)
-  return starts
+/** The bucket that an hour belongs to, by its first second. */
+export function bucketOf(hour: number, starts: readonly number[]): number | undefined {
+  let [low, high] = [0, starts.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] ?? Infinity) <= lastOf(hour)) low = middle + 1
+    else high = middle
+  }
+  return starts[low - 1]
 }
 
 /** Names that are answered, and those of them that get a series. */

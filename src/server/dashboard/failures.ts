@@ -1,10 +1,11 @@
 import type { App } from '../app.ts'
 import { hourOf } from '../clock.ts'
-import { addFailures } from './failure-store.ts'
+import { addFailures, type FailureCount } from './failure-store.ts'
 
 /**
  * Counts calls that came to nothing. They cost nothing, so they are in no book; the counts are kept
- * in memory and stored every few seconds. A crash loses the last of them.
+ * in memory and stored every few seconds; what cannot be stored waits. A crash loses the last of
+ * them.
  */
 export interface FailureCounts {
   add(call: FailedCall): void
@@ -31,7 +32,18 @@ export function createFailureCounts({
   clock,
   trace,
 }: Pick<App, 'database' | 'clock' | 'trace'>): FailureCounts {
-  let waiting = new Map<string, FailedCall & { hour: number; failures: number }>()
+  let waiting = new Map<string, FailureCount>()
+
+  function count(call: FailedCall & { hour: number }, failures: number): void {
+    const { hour, userId, channelId } = call
+    const isNamed = waiting.size < WAITING_MAX
+    const modelName = isNamed ? call.modelName : ''
+    const tokenName = isNamed ? call.tokenName : ''
+    const key = JSON.stringify([hour, userId, channelId, modelName, tokenName])
+    const known = waiting.get(key)
+    if (known !== undefined) known.failures += failures
+    else waiting.set(key, { hour, userId, channelId, modelName, tokenName, failures })
+  }
 
   async function store(): Promise<void> {
     if (waiting.size === 0) return
@@ -40,7 +52,8 @@ export function createFailureCounts({
     try {
       await database.write.transaction().execute((trx) => addFailures(trx, rows))
     } catch (error) {
-      trace.warn({ err: error, rows: rows.length }, 'failed calls were not counted')
+      for (const row of rows) count(row, row.failures)
+      trace.warn({ err: error, rows: rows.length }, 'failed calls are not counted yet')
     }
   }
 
@@ -51,15 +64,7 @@ export function createFailureCounts({
   timer.unref()
 
   return {
-    add(call) {
-      const now = clock.nowSeconds()
-      const hour = hourOf(now)
-      const counted = waiting.size < WAITING_MAX ? call : { ...call, tokenName: '', modelName: '' }
-      const key = JSON.stringify([hour, counted])
-      const known = waiting.get(key)
-      if (known === undefined) waiting.set(key, { ...counted, hour, failures: 1 })
-      else known.failures += 1
-    },
+    add: (call) => count({ ...call, hour: hourOf(clock.nowSeconds()) }, 1),
     async close() {
       clearInterval(timer)
       await storing

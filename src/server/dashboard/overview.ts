@@ -6,12 +6,10 @@ import { sumsUntil } from '../log/log-sums-store.ts'
 import {
   addFigures,
   bucketOf,
-  bucketStarts,
   noFigures,
   rangeBefore,
   ranked,
   SERIES_MAX,
-  type Buckets,
   type Figures,
   type HourRange,
 } from './dashboard.ts'
@@ -37,7 +35,8 @@ import {
 
 export interface WantedOverview {
   range: HourRange
-  buckets: Buckets
+  /** First seconds of the buckets of the range. */
+  starts: readonly number[]
   by: DashboardDimension
   /** Null: everybody's. */
   userId: number | null
@@ -46,7 +45,7 @@ export interface WantedOverview {
 type Named = Figures & { name: string; series: Figures[] }
 
 export async function overviewOf(db: Queries, wanted: WantedOverview) {
-  const { range, userId, buckets } = wanted
+  const { range, userId, starts } = wanted
   const before = rangeBefore(range)
   const kept = await keptRange(db)
   const [{ hours, names }, previous, failures, failuresBefore] = await Promise.all([
@@ -55,11 +54,10 @@ export async function overviewOf(db: Queries, wanted: WantedOverview) {
     failuresByHour(db, range, userId),
     failuresByHour(db, before, userId),
   ])
-  const starts = bucketStarts(range, buckets)
   const byBucket = new Map(starts.map((start) => [start, { ...noFigures(), failures: 0 }]))
-  for (const row of hours) addTo(byBucket, bucketOf(row.hour, buckets), row)
+  for (const row of hours) addTo(byBucket, bucketOf(row.hour, starts), row)
   for (const { hour, failures: count } of failures) {
-    const bucket = byBucket.get(bucketOf(hour, buckets))
+    const bucket = byBucket.get(bucketOf(hour, starts) ?? 0)
     if (bucket !== undefined) bucket.failures += count
   }
   return {
@@ -98,10 +96,9 @@ function sumByName(rows: readonly NamedSums[]): Map<string, Figures> {
 function withSeries(
   sums: ReadonlyMap<string, Figures>,
   hours: readonly NamedHourFigures[],
-  { range, buckets }: Pick<WantedOverview, 'range' | 'buckets'>,
+  { starts }: Pick<WantedOverview, 'starts'>,
 ): Named[] {
   const names = ranked(sums)
-  const starts = bucketStarts(range, buckets)
   const series = new Map(
     names
       .slice(0, SERIES_MAX)
@@ -109,7 +106,7 @@ function withSeries(
   )
   for (const row of hours) {
     const itsBuckets = series.get(row.name)
-    if (itsBuckets !== undefined) addTo(itsBuckets, bucketOf(row.hour, buckets), row)
+    if (itsBuckets !== undefined) addTo(itsBuckets, bucketOf(row.hour, starts), row)
   }
   return names.map((named) => ({
     ...named,

@@ -1,4 +1,4 @@
-import { isTimeZone, zoneClock, type ZoneClock } from '../time-zone.ts'
+import { isTimeZone, secondsShown, zoneClock, type ZoneClock } from '../time-zone.ts'
 import type { Budget, BudgetEnds } from './limit.ts'
 
 /** Days, weeks and months in the operator's time zone, daylight saving time included. */
@@ -9,7 +9,6 @@ export interface BudgetPeriods {
   ends: BudgetEnds
 }
 
-const DAY_MS = 86_400_000
 const DAYS_OF_WEEK = 7
 
 /** The periods that a second lies in. An unknown zone is UTC, as it is for the database. */
@@ -20,7 +19,7 @@ export function budgetPeriods(zone: string, nowSeconds: number): BudgetPeriods {
   // Of the calendar's days Monday is 1, Sunday 0.
   const sinceMonday = (here.getUTCDay() + DAYS_OF_WEEK - 1) % DAYS_OF_WEEK
   const at = (ofMonth: number, ofDay: number): number =>
-    secondsOf(clock, Date.UTC(year, ofMonth, ofDay))
+    secondsShown(clock, Date.UTC(year, ofMonth, ofDay))
   return {
     starts: { day: at(month, day), week: at(month, day - sinceMonday), month: at(month, 1) },
     ends: {
@@ -40,15 +39,3 @@ export function zoneStamp(zone: string, seconds: number): string {
 const UTC: ZoneClock = (ms) => ms
 
 const clockOf = (zone: string): ZoneClock => (isTimeZone(zone) ? zoneClock(zone) : null) ?? UTC
-
-/**
- * The second at which clocks show this. A time that is skipped counts as the moment of the skip, as
- * PostgreSQL takes it; of one that comes twice the first.
- */
-function secondsOf(clock: ZoneClock, shownMs: number): number {
-  const offsetAt = (ms: number): number => clock(ms) - ms
-  const before = shownMs - offsetAt(shownMs - DAY_MS)
-  if (clock(before) === shownMs) return before / 1000
-  const after = shownMs - offsetAt(shownMs + DAY_MS)
-  return (clock(after) === shownMs ? after : before) / 1000
-}

@@ -97,6 +97,7 @@ function changeRoutes(app: App): Route[] {
     serve(tokenApi.remove, async ({ actor, params }) => {
       await database.write.transaction().execute((trx) => deleteWhole(trx, actor.id, params.id))
       await database.announce(`token:${params.id}`)
+      await announceCapture(app, params.id, 'off')
     }),
   ]
 }
@@ -141,11 +142,12 @@ async function updateWhole(
   })
 }
 
-/** Deletes a token with its limits and its group. */
+/** Deletes a token with its limits, its group and its capture mode. */
 async function deleteWhole(trx: Queries, userId: number, id: number): Promise<void> {
   if (!(await deleteToken(trx, userId, id))) throw new AppError('not_found')
   await deleteTokenLimits(trx, id)
   await saveTokenGroup(trx, id, '')
+  await saveCaptureMode(trx, id, 'off')
 }
 
 /** One token alone also tells what is kept of its calls, its limits and its group. */

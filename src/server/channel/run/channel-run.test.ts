@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   startFakeUpstream,
@@ -5,6 +6,7 @@ import {
 } from '../../../../tools/fake-upstream/fake-upstream.ts'
 import { aChannel, anAdmin } from '../../test/factories.ts'
 import { createTestDatabase } from '../../test/postgres.ts'
+import { eventually } from '../../test/relay-setup.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 import { startHeldUpstream, type HeldUpstream } from '../../test/held-upstream.ts'
 
@@ -68,6 +70,21 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
     await finished(first)
     await finished(second)
+  })
+
+  test('a run goes on when the database was away for a moment', async () => {
+    const { write } = first.database
+    held.hold()
+    const before = held.asked()
+    await get(first, '/api/channel/test')
+    await eventually(() => held.asked() > before, 'the call upstream')
+    await sql`ALTER TABLE settings RENAME TO elsewhere`.execute(write)
+    held.release()
+    await eventually(() => first.faults.join().includes('was not noted'), 'a note that failed')
+    await sql`ALTER TABLE elsewhere RENAME TO settings`.execute(write)
+    expect(await finished(second)).toMatchObject({ done: 2, total: 2, failed: 0 })
+    expect((await get(second, '/api/channel/test?scope=disabled')).json['success']).toBe(true)
+    await finished(first)
   })
 
   test('the run of a server that has stopped is over, and another may begin', async () => {

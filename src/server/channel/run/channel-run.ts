@@ -45,6 +45,9 @@ export interface ChannelRun {
   state(language: Language): Promise<RunState>
 }
 
+/** After what time a note of how far a run has come is tried again. */
+const NOTE_RETRY_MS = 1000
+
 interface RunSettings {
   name: RunName
   stopping: AbortSignal | undefined
@@ -61,11 +64,30 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     if (!isStopping()) trace.error({ err: error, run: name }, what)
   }
 
-  /** What a person who runs the server leaves between two channels. */
-  const pause = (): Promise<void> =>
-    passed(config.POLLING_INTERVAL * 1000, undefined, { ref: false, signal: stopping }).catch(
-      () => {},
-    )
+  const pause = (ms: number): Promise<void> =>
+    passed(ms, undefined, { ref: false, signal: stopping }).catch(() => {})
+
+  /**
+   * Writes how far a run has come, when the database is back if it is away: as long as a process
+   * lives, others believe what it has noted. False: the run is another process's by now, or this
+   * one stops.
+   */
+  async function note(change: { was: StoredRun; is: StoredRun }): Promise<boolean> {
+    let hasFailed = false
+    while (!isStopping()) {
+      try {
+        if (await saveRun(database.write, name, change)) return true
+        // One whose answer was lost may have been written.
+        const { is } = change
+        return hasFailed && (await saveRun(database.write, name, { was: is, is }))
+      } catch (error) {
+        if (!hasFailed) complain(error, 'how far a run over channels has come was not noted')
+        hasFailed = true
+        await pause(NOTE_RETRY_MS)
+      }
+    }
+    return false
+  }
 
   async function begin({ scope, ids }: RunPlan): Promise<[StoredRun, readonly number[]] | null> {
     const claimed = { ...IDLE, node, running: true, scope }
@@ -73,10 +95,9 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     try {
       const found = await ids()
       const run = { ...claimed, total: found.length }
-      await saveRun(database.write, name, { was: claimed, is: run })
-      return [run, found]
+      return (await note({ was: claimed, is: run })) ? [run, found] : null
     } catch (error) {
-      await saveRun(database.write, name, { was: claimed, is: { ...claimed, running: false } })
+      await note({ was: claimed, is: { ...claimed, running: false } })
       throw error
     }
   }
@@ -88,7 +109,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
   ): Promise<void> {
     let run = begun
     for (const [index, id] of ids.entries()) {
-      if (index > 0 && config.POLLING_INTERVAL > 0) await pause()
+      if (index > 0 && config.POLLING_INTERVAL > 0) await pause(config.POLLING_INTERVAL * 1000)
       // Whoever stops the server does not wait; the run ends with its process.
       if (isStopping()) return
       const failure = await visit(id).catch((error: unknown): VisitFailure => {
@@ -103,10 +124,10 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
         failed: run.failed + (failure === null ? 0 : 1),
         firstFailure: run.firstFailure ?? failure,
       }
-      if (!(await saveRun(database.write, name, { was: run, is: next }))) return
+      if (!(await note({ was: run, is: next }))) return
       run = next
     }
-    await saveRun(database.write, name, { was: run, is: { ...run, running: false } })
+    await note({ was: run, is: { ...run, running: false } })
   }
 
   return {

@@ -171,6 +171,19 @@ forEachDatabase('capture', (open) => {
     expect(await bodyOf(off)).toBeUndefined()
   })
 
+  test('of a deleted token nothing is left', async () => {
+    const client = await aCapturing('full')
+    const modes = () =>
+      setup.database.read
+        .selectFrom('token_captures')
+        .select('mode')
+        .where('token_id', '=', client.tokenId)
+        .execute()
+    expect(await modes()).toEqual([{ mode: 'full' }])
+    await setup.call('DELETE', `/api/token/${client.tokenId}`, { as: client })
+    expect(await modes()).toEqual([])
+  })
+
   test('the owner switches it off, and the next call keeps nothing', async () => {
     const client = await aCapturing('full')
     const token = () => setup.call('GET', `/api/token/${client.tokenId}`, { as: client })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { errorText } from '../../../contract/errors.ts'
+import { addFailures } from '../../dashboard/failure-store.ts'
 import { reconcile } from '../../ledger/reconcile.ts'
 import type { Settlement } from '../../ledger/operations.ts'
 import {
@@ -77,6 +78,30 @@ forEachDatabase('log cleanup', (open) => {
       quota,
     })
   }
+
+  // Alone they would be all there is: the dashboard would say that every call failed.
+  test('failures go with the calls they are shown beside', async () => {
+    const now = server.clock.nowSeconds()
+    const hourNow = now - (now % HOUR)
+    const failed = (hour: number, tokenName: string) =>
+      ({ hour, userId: user.id, channelId: 1, modelName: 'm', tokenName, failures: 3 }) as const
+    await addFailures(server.database.write, [
+      ...[hourNow - 9 * DAY, hourNow - HOUR].flatMap((hour) => [
+        failed(hour, 'a'),
+        failed(hour, 'b'),
+      ]),
+      failed(hourNow, 'a'),
+    ])
+    const left = async () =>
+      (await server.database.read.selectFrom('failures_hourly').select('hour').execute()).map(
+        ({ hour }) => hour,
+      )
+    await remove(`?target_timestamp=${hourNow}`)
+    expect(await left()).toEqual([hourNow])
+    server.clock.advanceSeconds(600)
+    await remove(`?target_timestamp=${hourNow + 60}`)
+    expect(await left()).toEqual([])
+  })
 
   test('deletes the rows before a second of all users, and nothing else', async () => {
     const now = server.clock.nowSeconds()

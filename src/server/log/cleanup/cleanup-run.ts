@@ -9,6 +9,7 @@ import { deleteTracesBefore } from '../trace/trace-store.ts'
 import { deleteSumsBefore } from '../log-sums-store.ts'
 import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
 import {
+  deleteFailuresBefore,
   deleteHourBefore,
   deleteRowsBefore,
   findRun,
@@ -155,6 +156,9 @@ class Runner {
     // Sums first: what nobody can see any more is not counted either.
     await this.untilNothing(() =>
       write.transaction().execute((trx) => deleteHourBefore(trx, target)),
+    )
+    await this.untilNothing(() =>
+      write.transaction().execute((trx) => deleteFailuresBefore(trx, target)),
     )
     await this.untilNothing(async () => {
       const count = await write

@@ -103,6 +103,22 @@ export async function deleteHourBefore(trx: Queries, target: number): Promise<nu
 }
 
 /**
+ * Deletes the failures of the oldest hour that begins before `target`; answers how many rows that
+ * were. They have no time within their hour: those of the hour that `target` cuts through go too,
+ * or a range whose calls are gone would show failures alone.
+ */
+export async function deleteFailuresBefore(trx: Queries, target: number): Promise<number> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('failures_hourly')
+    .where('hour', '=', (eb) =>
+      eb.selectFrom('failures_hourly').select((of) => of.fn.min('hour').as('oldest')),
+    )
+    .where('hour', '<', target)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/**
  * Deletes some of the oldest rows before `target`; answers how many. Rows of the hour that `target`
  * cuts through leave its sums too, in the same transaction: the hour goes on without them.
  */

@@ -263,6 +263,20 @@ forEachDatabase('export', (open) => {
       for (const as of admins) await expectServed(as)
     })
 
+    test('the fourth place is for an administrator', async () => {
+      const others = [await aUser(server), await aUser(server)]
+      for (const { id: userId, username } of others) {
+        const row = { userId, username, content: 'x'.repeat(1_500_000) }
+        for (let count = 0; count < 12; count += 1) await aLogRow(server, row)
+      }
+      const begun = await Promise.all([alice, ...others].map((user) => begin(user)))
+      const fourth = await get('/api/log/self/export/', bob)
+      expect(fourth.message).toBe(errorText('log_export_busy', 'zh'))
+      expect((await get('/api/log/export/?type=1')).status).toBe(200)
+      for (const { leave } of begun) leave()
+      await expectServed(bob)
+    })
+
     test('breaks off when its caller is demoted, disabled or signs out', async () => {
       const [demoted, disabled] = [await anAdmin(server), await anAdmin(server)]
       const begun = await Promise.all([

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { logApi } from '../../../contract/log-api.ts'
+import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit } from '../../audit/audit-store.ts'
@@ -9,9 +10,12 @@ import { serve, type Actor, type CallContext, type Route } from '../../http/hand
 import type { LogFilterValues } from '../log-store.ts'
 import type { ExportFormat } from './export.ts'
 import { beginExport } from './export-stream.ts'
+import { endSlowReader } from './slow-reader.ts'
 
 /** Exports that one process makes at once. */
 const EXPORTS_MAX = 4
+/** As many of them may be ordinary users': an administrator need not wait for theirs. */
+const USERS_EXPORTS_MAX = 3
 /** How often an export under way asks whether its caller would still be let in. */
 const CHECK_MS = 500
 
@@ -23,8 +27,13 @@ interface Query extends Omit<LogFilterValues, 'userId'> {
 
 export function exportRoutes(app: App): Route[] {
   const { database, clock } = app
-  /** Who has an export under way, and which response it is. */
-  const busy = new Map<number, ServerResponse>()
+  /** Who has an export under way: which response it is, and whether an administrator takes it. */
+  const busy = new Map<number, { response: ServerResponse; isAdmins: boolean }>()
+
+  function isFull(actor: Actor): boolean {
+    const ofUsers = [...busy.values()].filter(({ isAdmins }) => !isAdmins).length
+    return busy.size >= EXPORTS_MAX || (!isAdmin(actor.role) && ofUsers >= USERS_EXPORTS_MAX)
+  }
 
   async function send(
     { actor, request, reply, checkAgain }: Omit<CallContext, 'actor'> & { actor: Actor },
@@ -32,10 +41,10 @@ export function exportRoutes(app: App): Route[] {
     { userId, note }: { userId: number | null; note?: () => Promise<void> },
   ): Promise<void> {
     if (busy.has(actor.id)) throw new AppError('log_export_running')
-    if (busy.size >= EXPORTS_MAX) throw new AppError('log_export_busy')
-    busy.set(actor.id, reply.raw)
+    if (isFull(actor)) throw new AppError('log_export_busy')
+    busy.set(actor.id, { response: reply.raw, isAdmins: isAdmin(actor.role) })
     const release = (): void => {
-      if (busy.get(actor.id) === reply.raw) busy.delete(actor.id)
+      if (busy.get(actor.id)?.response === reply.raw) busy.delete(actor.id)
     }
     // Whoever leaves while the export begins has left, too.
     reply.raw.once('close', release)
@@ -53,6 +62,7 @@ export function exportRoutes(app: App): Route[] {
         .header('Content-Type', frame.contentType)
         .header('Content-Disposition', `attachment; filename="logs.${format}"`)
         .send(Readable.from(pieces))
+      endSlowReader(reply.raw)
       void breakOffWhenRefused(reply.raw, checkAgain)
     } catch (error) {
       release()

@@ -100,7 +100,7 @@ export async function takeKeyBack(
 export const keyTrials =
   ({ database, clock, background }: Pick<App, 'database' | 'clock' | 'background'>) =>
   ({ id: channelId, keyId }: RoutableChannel, dueAt: number): void => {
-    background.run('noting the trial of a key', () =>
+    background.run('channels', 'noting the trial of a key', () =>
       moveKeyTrial(database.write, { channelId, keyId, dueAt }, clock.nowSeconds()),
     )
   }

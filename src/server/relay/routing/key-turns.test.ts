@@ -54,6 +54,14 @@ test('a key whose time has come is given to one call, and to the next after the 
   expect(next()).toBe('k0')
 })
 
+test('a key that was set aside by a clock that was ahead is tried at once', () => {
+  const { turns, trials } = turnsAt(NOW)
+  const made = channel([out(NOW + 30 * 86_400), null])
+  const next = () => nameOf(turns.next(made, []))
+  expect([next(), next(), next()]).toEqual(['k0', 'k1', 'k1'])
+  expect(trials).toEqual([`k0 ${NOW + 30 * 86_400}`])
+})
+
 test('where all are set aside they are used, once in a call', () => {
   const { turns, trials } = turnsAt(NOW)
   const made = channel([out(NOW + 9), out(NOW + 9)])

@@ -1,3 +1,4 @@
+import { isTrialDue } from '../../channel/channel-pause-store.ts'
 import { liesElsewhere } from '../attempt.ts'
 import type { RelayError } from '../relay-error.ts'
 import type { RoutableChannel, Tiers } from './choose-channel.ts'
@@ -51,7 +52,9 @@ export function createKeyTurns(
       if (one === undefined) continue
       if (isUsed(used, one)) continue
       const { pause } = one
-      if (pause === null ? admits(one) : pause.nextTrialSeconds <= nowSeconds()) return index
+      if (pause === null ? admits(one) : isTrialDue(pause.nextTrialSeconds, nowSeconds())) {
+        return index
+      }
     }
     return -1
   }
@@ -83,7 +86,7 @@ export function createKeyTurns(
       turns.set(id, (index + 1) % keyed.length)
       const { pause } = one
       const now = nowSeconds()
-      if (pause !== null && pause.nextTrialSeconds <= now) {
+      if (pause !== null && isTrialDue(pause.nextTrialSeconds, now)) {
         const dueAt = pause.nextTrialSeconds
         // Moved on first, so that no other call of this process is given it meanwhile.
         pause.nextTrialSeconds = now + trialDelaySeconds

@@ -118,6 +118,19 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(failing)).toBe(autoDisabled)
     })
 
+    test('however much mail waits for a mail server that says nothing', async () => {
+      const { failing, ask } = await failingFirst('fail-key')
+      const held = Promise.withResolvers<void>()
+      while (setup.app.background.run('mail', 'held', () => held.promise));
+      await ask()
+      const status = () =>
+        setup.database.read.selectFrom('channels').select('status').where('id', '=', failing)
+      await expect
+        .poll(() => status().executeTakeFirst(), { timeout: 15_000 })
+        .toEqual({ status: autoDisabled })
+      held.resolve()
+    })
+
     test('once, however many calls meet it at the same time', async () => {
       const { failing, ask } = await failingFirst('fail-key')
       await Promise.all(Array.from({ length: 8 }, ask))
@@ -194,6 +207,15 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect((await systemRows(failing))[1]?.content).toContain('已被自动启用：恢复应答')
       expect((await ask()).status).toBe(200)
       expect(seenAt('stamp')).toBe(1)
+    })
+
+    test('even if the clock was ahead when it was disabled', async () => {
+      setup.clock.advanceSeconds(30 * 86_400)
+      const { failing, ask } = await disabledByCall()
+      setup.clock.advanceSeconds(-30 * 86_400)
+      await change(failing, { base_url: setup.upstream.url })
+      expect((await ask()).status).toBe(200)
+      expect(await statusOf(failing)).toBe(enabled)
     })
 
     test('without harm to the call when it fails, and then after twice as long', async () => {

@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
 import {
   isLastOfSomething,
+  isTrialDue,
   takeTrial,
   trialDelaySeconds,
 } from '../../channel/channel-pause-store.ts'
@@ -77,7 +78,9 @@ export function createLiveStatus(app: App): LiveStatus {
     const id = nameOf(channel)
     if (underWay.has(id)) return
     underWay.add(id)
-    const isTaken = background.run(what, () => work().finally(() => underWay.delete(id)))
+    const isTaken = background.run('channels', what, () =>
+      work().finally(() => underWay.delete(id)),
+    )
     if (!isTaken) underWay.delete(id)
   }
 
@@ -160,7 +163,7 @@ export function createLiveStatus(app: App): LiveStatus {
     async trial(paused) {
       if (paused.length === 0 || !options.flag('AutomaticEnableChannelEnabled')) return null
       const nowSeconds = clock.nowSeconds()
-      const due = paused.find(({ nextTrialSeconds }) => nextTrialSeconds <= nowSeconds)
+      const due = paused.find(({ nextTrialSeconds }) => isTrialDue(nextTrialSeconds, nowSeconds))
       if (due === undefined) return null
       const dueAt = due.nextTrialSeconds
       const channelId = due.channel.id

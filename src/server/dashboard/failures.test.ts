@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import pino from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from '../clock.ts'
+import { openDatabase, type Database } from '../db/database.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { createFailureCounts } from './failures.ts'
+
+const STORE_MS = 5000
+
+forEachDatabase('counts of failed calls', (open) => {
+  let databases: Database[]
+  let warnings: string[]
+  beforeAll(async () => {
+    const location = await open()
+    databases = [await openDatabase(location), await openDatabase(location)]
+  })
+  afterAll(() => Promise.all(databases.map((database) => database.close())))
+  beforeEach(async () => {
+    warnings = []
+    await databases[0]?.write.deleteFrom('failures_hourly').execute()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  function countsOn(database: Database | undefined) {
+    if (database === undefined) throw new Error('no database')
+    const trace = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
+    return createFailureCounts({ database, clock: systemClock, trace })
+  }
+  async function stored(): Promise<number | undefined> {
+    const row = await databases[0]?.read
+      .selectFrom('failures_hourly')
+      .select(({ fn }) => fn.sum<number>('failures').as('sum'))
+      .executeTakeFirst()
+    return Number(row?.sum)
+  }
+  const failed = (userId: number) => ({ userId, tokenName: 't', channelId: 1, modelName: 'm' })
+
+  test('none is lost when two processes store the same ones in different orders', async () => {
+    const users = Array.from({ length: 600 }, (_, index) => index)
+    for (let round = 0; round < 5; round += 1) {
+      const [one, two] = [countsOn(databases[0]), countsOn(databases[1])]
+      for (const user of users) one.add(failed(user))
+      for (const user of users.toReversed()) two.add(failed(user))
+      await Promise.all([one.close(), two.close()])
+    }
+    expect(warnings).toEqual([])
+    expect(await stored()).toBe(2 * 5 * users.length)
+  })
+
+  test('what could not be stored is stored later, with what came since', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const [database] = databases
+    const counts = countsOn(database)
+    const rename = async (from: string, to: string) => {
+      if (database !== undefined) {
+        await sql`ALTER TABLE ${sql.table(from)} RENAME TO ${sql.table(to)}`.execute(database.write)
+      }
+    }
+    counts.add(failed(1))
+    counts.add(failed(2))
+    await rename('failures_hourly', 'elsewhere')
+    vi.advanceTimersByTime(STORE_MS)
+    await expect.poll(() => warnings, { timeout: 15_000 }).toHaveLength(1)
+    counts.add(failed(2))
+    await rename('elsewhere', 'failures_hourly')
+    await counts.close()
+    expect(await stored()).toBe(3)
+  })
+})
