@@ -80,8 +80,7 @@ const structuralQuestions: Question[] = [
   },
 ]
 
-/** `nowSeconds` bounds the times that can be right. */
-const questions = (nowSeconds: number): Question[] => [
+const QUESTIONS: readonly Question[] = [
   {
     what: 'users have a negative balance; it stays as it is',
     table: 'users',
@@ -144,6 +143,11 @@ const questions = (nowSeconds: number): Question[] => [
     subject: sql`channel_id`,
     where: sql`channel_id NOT IN (${idIn('channels')})`,
   },
+]
+
+/** `nowSeconds` bounds the times that can be right. */
+const questions = (nowSeconds: number): Question[] => [
+  ...QUESTIONS,
   {
     what: 'log rows have no time, or one in the future; lists show them at that time',
     table: 'logs',

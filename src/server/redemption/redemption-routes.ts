@@ -84,7 +84,7 @@ function changeRoutes(app: App): Route[] {
       const { id, name = '', quota = 0 } = call.body
       return {
         data: await change(app, call, id, (stored) => {
-          // One API keeps its rules on creation only; who sends back what it let in changes nothing.
+          // One API has rules for new ones only; who sends back what it let in changes nothing.
           const changed = {
             ...(name === (stored.name ?? '') ? {} : { name }),
             ...(quota === stored.quota ? {} : { quota }),
