@@ -8,8 +8,9 @@ import type { UpstreamFailure } from './transport/upstream-call.ts'
 export type AttemptOutcome =
   /**
    * The client has its answer (or as much of it as there was: `isBroken`), and the call is settled.
+   * `said`: the upstream's own error, if it broke off with one.
    */
-  | { kind: 'answered'; isBroken?: boolean }
+  | { kind: 'answered'; isBroken?: boolean; said?: RelayError | null }
   /** Nothing has reached the client; another channel may be asked if `mayRetry`. */
   | { kind: 'failed'; error: RelayError; mayRetry: boolean; cause: FailureCause }
   /** The client went away while the upstream was at work; the call is settled. */
@@ -36,6 +37,9 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
   aborted: { code: 'upstream_cut', cause: 'ended' },
   upstream_timeout: { code: 'upstream_timeout', cause: 'ended' },
   busy: { code: 'busy', cause: 'ended' },
+  token_unknown: { code: 'token_unknown', cause: 'ended' },
+  token_disabled: { code: 'token_disabled', cause: 'ended' },
+  token_owner_disabled: { code: 'token_owner_disabled', cause: 'ended' },
 }
 
 /** A failure before anything has reached the client. */
@@ -45,16 +49,17 @@ export function failedAttempt(language: Language, failure: AttemptFailure): Atte
   return { kind: 'failed', error, mayRetry: cause !== 'ended', cause }
 }
 
-/** Statuses of an upstream after which another channel may do better. */
-export function mayRetryStatus(status: number, saysModelMissing: boolean): boolean {
+/** Whether another channel may do better after this error of an upstream. */
+export function mayRetry(error: RelayError): boolean {
+  const { status } = error
+  if (liesElsewhere(error)) return true
   if (status === 401 || status === 402 || status === 403 || status === 429) return true
-  if (status === 404) return saysModelMissing
-  return status >= 500
+  return status >= 500 || saysModelMissing(error)
 }
 
 /** A 404 that is about the model and not about the path. */
 export const saysModelMissing = (error: RelayError): boolean =>
-  error.status === 404 && (error.code === 'model_not_found' || /model/i.test(error.message))
+  error.status === 404 && (error.code === 'model_not_found' || /model|模型/i.test(error.message))
 
 /**
  * What the request goes on from lies with another account: an item of an earlier response, or a

@@ -11,7 +11,7 @@ import { providerOf, type ProviderCall } from './dialect/provider.ts'
 import { finished, sealedBy } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
-import { hiddenStatus, secretsOf, upstreamError, type UpstreamRefusal } from './relay-error.ts'
+import { amazonsNameIn, hiddenStatus, upstreamError, type UpstreamRefusal } from './relay-error.ts'
 import { apiVersionOf, configOf } from './routing/channel-map.ts'
 import { overridden } from './transport/override-request.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
@@ -104,8 +104,7 @@ export function createProbe(parts: RelayParts): Probe {
     const reading = answer.status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
     if (reading?.kind !== 'ok') {
       const refusal = reading?.kind === 'error' ? hidden(reading.error, dialect) : answer
-      const { status } = refusal
-      const { message, type: word, code } = upstreamError(refusal, 'zh', secretsOf(from))
+      const { status, message, type: word, code } = upstreamError(refusal, 'zh', from)
       return { ...failed(message), verdict: { status, type: word, code: String(code) } }
     }
     const text = dialect
@@ -147,21 +146,23 @@ function ask(
   { egress }: RelayParts,
   request: UpstreamRequest,
   signal: AbortSignal,
-): Promise<{ status: number; body: Buffer } | string> {
-  const { promise, resolve } = Promise.withResolvers<{ status: number; body: Buffer } | string>()
+): Promise<UpstreamRefusal | string> {
+  const { promise, resolve } = Promise.withResolvers<UpstreamRefusal | string>()
   const chunks: Buffer[] = []
   let length = 0
   let status = 0
+  let amazonsName: string | undefined
   const upstream = callUpstream(egress, request, {
-    onHead(answered) {
+    onHead(answered, headers) {
       status = answered
+      amazonsName = amazonsNameIn(headers)
     },
     onData(chunk) {
       length += chunk.length
       if (length > ANSWER_BYTES_MAX) upstream.abort()
       else chunks.push(chunk)
     },
-    onEnd: () => resolve({ status, body: Buffer.concat(chunks) }),
+    onEnd: () => resolve({ status, body: Buffer.concat(chunks), amazonsName }),
     onFailure: (failure) => resolve(FAILURES[failure]),
   })
   signal.addEventListener('abort', () => upstream.abort(), { once: true })

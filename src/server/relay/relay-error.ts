@@ -3,9 +3,18 @@ import { errors, type Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
 import { overrideSecrets, type Overrides } from '../channel/overrides.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
-import { arrayOr, isRecord, parseJson, recordOr, textOr, wordOf } from './json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  wordOf,
+  type JsonRecord,
+} from './json/json-value.ts'
 import { minimaxStatuses } from './providers/minimax/statuses.ts'
 import { sparkStatuses } from './providers/spark/statuses.ts'
+import { meantBy } from './refusal/vendor-refusals.ts'
 import { retryDelayOf } from './routing/retry-after.ts'
 
 /** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
@@ -39,6 +48,16 @@ export interface UpstreamRefusal {
   status: number
   body: Buffer
   retryAfter?: string | undefined
+  /** Amazon's name of the error, which it tells in a header. */
+  amazonsName?: string | undefined
+}
+
+/** Amazon's name of an error; an address may follow it. Source: AWS's protocol "restJson1". */
+export function amazonsNameIn(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): string | undefined {
+  const { 'x-amzn-errortype': name } = headers
+  return typeof name === 'string' ? name.split(':')[0] : undefined
 }
 
 /** Characters of an upstream's message that are passed on, and of its type, code and parameter. */
@@ -48,42 +67,63 @@ const WORD_MAX = 200
 /** Shorter parts of a key are names of regions and the like. */
 const KEY_PART_MIN = 16
 
-/** What an upstream's words must not tell: the channel's key, and where the upstream is. */
-export function secretsOf({ key, baseUrl, overrides }: SecretChannel): string[] {
+/**
+ * What an upstream's words must not tell: the channel's key and account, and where the upstream is.
+ */
+export function secretsOf({ type, key, baseUrl, overrides, config }: RefusedChannel): string[] {
   const { host, hostname } = URL.canParse(baseUrl) ? new URL(baseUrl) : { host: '', hostname: '' }
   // Of a key of several parts each could give it away.
   const parts = key.split(/[|.]/).filter((part) => part.length >= KEY_PART_MIN)
   // A name without a dot may be an ordinary word.
   const places = [host, hostname].filter((place) => /[.:]/.test(place))
-  return [key, ...parts, baseUrl, ...places, ...(overrides ? overrideSecrets(overrides) : [])]
+  const account = textOr(config?.[ACCOUNT_MEMBERS.get(type) ?? ''])
+  const given = overrides ? overrideSecrets(overrides) : []
+  return [key, ...parts, baseUrl, ...places, account, ...given]
 }
 
-interface SecretChannel {
+/** Where channels of Cloudflare and Google keep who their operator is there. */
+const ACCOUNT_MEMBERS: ReadonlyMap<number, string> = new Map([
+  [37, 'user_id'],
+  [42, 'vertex_ai_project_id'],
+])
+
+/** The channel that was refused. */
+export interface RefusedChannel {
+  type: number
   key: string
   baseUrl: string
+  config?: JsonRecord
   overrides?: Overrides
 }
 
 /**
- * The upstream's error for the client: its status, type and code as they are, its words without
- * what they must not tell (`secrets`: the channel's key and address).
+ * The upstream's error for the client: its status, type and code as they are or are meant, its
+ * words without what they must not tell.
  */
 export function upstreamError(
   refusal: UpstreamRefusal,
   language: Language,
-  secrets: readonly string[],
+  channel: RefusedChannel,
 ): RelayError {
+  const secrets = secretsOf(channel)
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
   const parsed: unknown = parseJson(refusal.body.toString('utf8'))
   // Gemini answers a stream's errors as a list of one.
   const answered: unknown = Array.isArray(parsed) ? parsed[0] : parsed
   const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
-  const status = truerStatus(refusal.status, error)
   const said = messageOf(answered, error)
-  const code = codeOf(error)
+  const code = codeOf(answered, error)
   // Gemini calls it a status.
-  const type = error?.['type'] ?? error?.['status']
+  const named = error?.['type'] ?? error?.['status']
+  const type = typeof named === 'string' ? named : 'upstream_error'
+  const meant = meantBy(channel, {
+    status: refusal.status,
+    code: refusal.amazonsName ?? wordOf(code),
+    type,
+    message: said,
+  })
+  const status = meant?.status ?? truerStatus(refusal.status, error)
   // Cut afterwards: half a secret would not be recognised.
   const clean = (text: string, lengthMax: number): string =>
     withoutSecrets(text, secrets).slice(0, lengthMax)
@@ -96,9 +136,9 @@ export function upstreamError(
         : said === ''
           ? sentence('upstream_status')
           : clean(said, MESSAGE_MAX),
-    type: clean(typeof type === 'string' ? type : 'upstream_error', WORD_MAX),
+    type: clean(meant?.word ?? type, WORD_MAX),
     param: error === null ? String(status) : clean(textOr(error['param']), WORD_MAX),
-    code: typeof code === 'string' ? clean(code, WORD_MAX) : code,
+    code: meant?.word ?? (typeof code === 'string' ? clean(code, WORD_MAX) : code),
     details: detailsOf(error?.['details'], secrets),
   }
 }
@@ -106,8 +146,6 @@ export function upstreamError(
 /** Characters of an upstream's details that are passed on, and how deep they may stand. */
 const DETAILS_MAX = 4000
 const DETAILS_DEPTH_MAX = 8
-/** The account, as Google's details name it. */
-const GOOGLE_PROJECT = /\b(projects?(?:_number)?[/:])[^\s/"',]+/g
 
 /**
  * What an upstream tells programs about its error, whole or not at all: an object of Anthropic's, a
@@ -119,8 +157,7 @@ function detailsOf(sent: unknown, secrets: readonly string[]): unknown {
     ? sent.every((one) => typeof recordOr(one)['@type'] === 'string')
     : typeof recordOr(sent)['error_code'] === 'string'
   if (!isKnown) return undefined
-  const clean = (text: string): string =>
-    withoutSecrets(text, secrets).replace(GOOGLE_PROJECT, '$1***')
+  const clean = (text: string): string => withoutSecrets(text, secrets)
   const details = cleanDeep(sent, clean, DETAILS_DEPTH_MAX)
   return JSON.stringify(details).length <= DETAILS_MAX ? details : undefined
 }
@@ -185,10 +222,18 @@ function detailWords({ loc, msg }: Record<string, unknown>): string {
   return words === '' || place === '' ? words : `${place}: ${words}`
 }
 
-function codeOf(error: Record<string, unknown> | null): string | number {
+function codeOf(answered: unknown, error: Record<string, unknown> | null): string | number {
   const code = error?.['code'] ?? error?.['status_code']
   if (typeof code === 'string' || typeof code === 'number') return code
-  return error === null ? 'bad_response_status_code' : ''
+  return error === null ? (bareCodeOf(recordOr(answered)) ?? 'bad_response_status_code') : ''
+}
+
+/** SiliconFlow's code and Novita's reason stand beside the message; xAI's is a sentence. */
+function bareCodeOf({ code, reason }: JsonRecord): string | number | undefined {
+  return [reason, code].find(
+    (one): one is string | number =>
+      typeof one === 'number' || (typeof one === 'string' && /^[\w.-]{1,64}$/.test(one)),
+  )
 }
 
 /** Status of an error that an upstream hides in a good answer, and does not number. */
@@ -234,12 +279,22 @@ const imitatorStatuses: Readonly<Record<number, number>> = {
   30_001: 402,
 }
 
-function imitatorStatus({ code, status_code: ofMinimax }: Record<string, unknown>): number {
+/** What OpenAI calls an invalid request although it is about the key or the model. */
+const UNBLAMED: ReadonlyMap<string, number> = new Map([
+  ['invalid_api_key', 401],
+  ['account_deactivated', 401],
+  ['model_not_found', 404],
+])
+
+function imitatorStatus({ code, type, status_code: numbered }: JsonRecord): number {
+  // Groq's is a status, MiniMax's its own number.
+  if (isErrorStatus(numbered)) return numbered
   const known =
-    typeof ofMinimax === 'number'
-      ? minimaxStatuses[ofMinimax]
+    typeof numbered === 'number'
+      ? minimaxStatuses[numbered]
       : imitatorStatuses[Number(wordOf(code))]
-  return known ?? HIDDEN_STATUS
+  if (known !== undefined) return known
+  return type === 'invalid_request_error' ? (UNBLAMED.get(wordOf(code)) ?? 400) : HIDDEN_STATUS
 }
 
 /** Upstreams whose readers have found out the status (`statedError`). */
@@ -254,13 +309,30 @@ const STATED: ReadonlySet<UpstreamName> = new Set<UpstreamName>([
 const isErrorStatus = (status: unknown): status is number =>
   typeof status === 'number' && status >= 400 && status < 600
 
-/** Replaces every occurrence of a secret, and addresses, which tell where the upstream is. */
+/**
+ * How vendors name the account that was refused: Google's project, Amazon's user, Ark's account,
+ * xAI's team and key, organizations and projects of OpenAI and Moonshot.
+ */
+const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
+  [/\b(projects?(?:_number)?[/:]|in project )[^\s/"',]+/g, '$1***'],
+  [/\barn:aws[\w-]*:[^\s"'<>)]+/g, '***'],
+  [/\b(account:? )\d{6,}/gi, '$1***'],
+  [/\b(team:?|API key ID:) [\da-f]{8}-[\da-f-]{27}/gi, '$1 ***'],
+  [/\b(?:org-|proj_)\w{10,}/g, '***'],
+]
+
+/**
+ * Replaces every occurrence of a secret, addresses, which tell where the upstream is, and names of
+ * its accounts.
+ */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) {
     if (secret.length >= 4) clean = clean.replaceAll(secret, '***')
   }
-  return clean.replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***').replace(/\bsk-[\w-]{8,}/g, 'sk-***')
+  clean = clean.replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***').replace(/\bsk-[\w-]{8,}/g, 'sk-***')
+  for (const [pattern, hidden] of ACCOUNTS) clean = clean.replace(pattern, hidden)
+  return clean
 }
 
 /** Characters of a client's own text that are repeated in a sentence. */

@@ -134,25 +134,52 @@ describe('cleaning a text', () => {
     ['HTTP://HOST/x then', '*** then'],
     ['nothing of the kind', 'nothing of the kind'],
     ['risk-taking is fine', 'risk-taking is fine'],
+    // Whose account it is.
+    [
+      'User: arn:aws:iam::123456789012:user/gatehouse-prod is not authorized to perform: x',
+      'User: *** is not authorized to perform: x',
+    ],
+    [
+      'Your account 2100123456 has not activated the model doubao',
+      'Your account *** has not activated the model doubao',
+    ],
+    [
+      "denied on resource '//aiplatform.googleapis.com/projects/my-project/locations/us'",
+      "denied on resource '//aiplatform.googleapis.com/projects/***/locations/us'",
+    ],
+    ['Team: 76d698e2-6235-4611-a62a-53e3622bf551, Model: grok-4', 'Team: ***, Model: grok-4'],
+    ['has not been used in project 123456 before', 'has not been used in project *** before'],
+    ['Project proj_abcdefghij0123 has no access to gpt-4', 'Project *** has no access to gpt-4'],
+    ['Your account org-de5241b31b0345ac is suspended', 'Your account *** is suspended'],
+    ['the account manager of a team: us', 'the account manager of a team: us'],
   ])('%s', (text, clean) => {
     expect(withoutSecrets(text, [])).toBe(clean)
   })
 
   test('a channel’s address is a secret in every part, an empty one is none', () => {
-    const secrets = secretsOf({ key: 'k', baseUrl: 'https://inner.example:8443/v1' })
+    const secrets = secretsOf({ type: 1, key: 'k', baseUrl: 'https://inner.example:8443/v1' })
     expect(withoutSecrets('dial inner.example:8443 and inner.example', secrets)).toBe(
       'dial *** and ***',
     )
-    expect(withoutSecrets('plain', secretsOf({ key: '', baseUrl: '' }))).toBe('plain')
+    expect(withoutSecrets('plain', secretsOf({ type: 1, key: '', baseUrl: '' }))).toBe('plain')
+    const account = { user_id: '0123456789abcdef0123456789abcdef' }
+    const cloudflare = secretsOf({ type: 37, key: 'k', baseUrl: '', config: account })
+    expect(withoutSecrets(`no route for /accounts/${account.user_id}/ai`, cloudflare)).toBe(
+      'no route for /accounts/***/ai',
+    )
     // A neighbour's name may be an ordinary word.
-    const neighbour = secretsOf({ key: 'k', baseUrl: 'http://chat:8000' })
+    const neighbour = secretsOf({ type: 1, key: 'k', baseUrl: 'http://chat:8000' })
     expect(withoutSecrets('chat failed at chat:8000', neighbour)).toBe('chat failed at ***')
   })
 })
 
 describe('an upstream’s error', () => {
   const read = (body: unknown, status = 400) =>
-    upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', [])
+    upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', {
+      type: 1,
+      key: '',
+      baseUrl: '',
+    })
 
   test('keeps its status, type, code and parameter', () => {
     const error = { message: 'no', type: 'some_type', code: 'some_code', param: 'messages' }
@@ -179,6 +206,9 @@ describe('an upstream’s error', () => {
     [{ base_resp: { status_msg: 'no' } }, 'no', 'bad_response_status_code'],
     [{ Response: { Error: { Message: 'no' } } }, 'no', 'bad_response_status_code'],
     [{ error: { status_code: 1008, status_msg: 'no' } }, 'no', 1008],
+    [{ code: 20_015, message: 'no', data: null }, 'no', 20_015],
+    [{ code: 403, reason: 'SOME_REASON', message: 'no' }, 'no', 'SOME_REASON'],
+    [{ code: 'A whole sentence', error: 'no' }, 'no', 'bad_response_status_code'],
     [{}, 'The upstream answered with status 400', 'bad_response_status_code'],
     [[], 'The upstream answered with status 400', 'bad_response_status_code'],
     ['text', 'The upstream answered with status 400', 'bad_response_status_code'],

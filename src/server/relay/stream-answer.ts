@@ -5,7 +5,7 @@ import type { AttemptPlan } from './attempt-plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
-import { hiddenStatus } from './relay-error.ts'
+import { hiddenStatus, type RelayError } from './relay-error.ts'
 import {
   checkpointCall,
   settleCall,
@@ -86,6 +86,8 @@ class StreamRelay {
   private plainLength = 0
   private hasBegun = false
   private isEnding = false
+  /** The upstream's own error behind the beginning of its answer. */
+  private said: RelayError | null = null
   /** Runs while the client hears nothing. */
   private silence: NodeJS.Timeout | null = null
   private sentMs = 0
@@ -203,8 +205,8 @@ class StreamRelay {
   private bytesOf(event: SseEvent, chunk: StreamChunk): Buffer | null {
     if (chunk.kind === 'malformed') return null
     if (chunk.kind !== 'error') return this.output.take(event, chunk)
-    const error = cleanError(chunk.error, this.plan.attempt.upstream.name, this.call, this.charge)
-    return this.output.error(error, this.call.requestId)
+    this.said = cleanError(chunk.error, this.plan.attempt.upstream.name, this.call, this.charge)
+    return this.output.error(this.said, this.call.requestId)
   }
 
   /** An error before anything else: this channel has failed, and another may be asked. */
@@ -315,7 +317,8 @@ class StreamRelay {
     if (this.call.isGone) return { kind: 'abandoned' }
     this.begin()
     this.sendEnd(result, measured.used, settled?.charged ?? null)
-    return { kind: 'answered', isBroken: !isWhole(result) && this.flow.brokenOff === null }
+    const isBroken = !isWhole(result) && this.flow.brokenOff === null
+    return { kind: 'answered', isBroken, said: this.said }
   }
 
   /** What the stream ended in without its blank line: readers drop it, but its figures count. */

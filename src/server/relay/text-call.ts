@@ -3,7 +3,7 @@ import type { FailedCall } from '../dashboard/failures.ts'
 import { findPrice } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import { asMeant } from './agent/agent-chat.ts'
-import type { AttemptOutcome } from './attempt.ts'
+import { mayRetry, type AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
 import type { Task } from './dialect/provider.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
@@ -90,6 +90,7 @@ export async function readTextCall(
   const { app } = parts
   const address = (): string => app.addressOf(call.request)
   const caller = await parts.callers.authenticate(credentialOf(call), address)
+  call.caller = caller
   call.attempted = attemptedBy(caller)
   const { body, form } = await readRequest(parts, call, asked.surface.task)
   call.capture = parts.captures.begin(caller.token.id, body.bytes)
@@ -188,6 +189,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       const held = await hold(parts, call, text, {
         charge,
         estimate: plan.estimate,
+        extras: plan.extras,
         held: reserved,
       })
       if (held === null) {
@@ -241,7 +243,11 @@ const byOf = ({ requestId }: RelayCall, { caller }: TextCall) => ({
 function resultOf(outcome: AttemptOutcome): AttemptResult {
   if (outcome.kind === 'failed') return outcome
   if (outcome.kind === 'abandoned') return { kind: 'unknown' }
-  return { kind: isWell(outcome) ? 'well' : 'broken' }
+  if (isWell(outcome)) return { kind: 'well' }
+  const { said: error = null } = outcome
+  if (error === null) return { kind: 'broken' }
+  // In the middle an error says the same as at the beginning: it may be about what was asked.
+  return { kind: 'failed', cause: 'status', error, mayRetry: mayRetry(error) }
 }
 
 interface Prepared {

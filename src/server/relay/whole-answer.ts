@@ -1,14 +1,7 @@
 import { costOf } from '../ledger/price.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
-import {
-  failedAttempt,
-  liesElsewhere,
-  mayRetryStatus,
-  saysModelMissing,
-  type AttemptFailure,
-  type AttemptOutcome,
-} from './attempt.ts'
+import { failedAttempt, mayRetry, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
 import { inflate } from '../http/input/inflate.ts'
 import {
   completionOf,
@@ -30,7 +23,7 @@ import {
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { hiddenStatus, secretsOf, upstreamError } from './relay-error.ts'
+import { amazonsNameIn, hiddenStatus, upstreamError } from './relay-error.ts'
 import { retryAfterOf } from './routing/retry-after.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
@@ -128,7 +121,8 @@ export async function measureAnswer(
     return { body, used, source: ofCalls ?? 'estimated' }
   }
   const written = completionOf(said) ?? (await completion().total())
-  return { body, used: countedUsage(await prompt.count(), written), source: 'counted' }
+  const used = withExtras(countedUsage(await prompt.count(), written), extras)
+  return { body, used, source: 'counted' }
 }
 
 /** Who says how many calls it was, where these have the price; null: nobody is asked for them. */
@@ -141,8 +135,8 @@ function sourceOfCalls(
   return told?.calls === undefined ? 'estimated' : 'upstream'
 }
 
-const withExtras = (estimate: TokenUsage, extras: UsedExtras | undefined): TokenUsage =>
-  extras === undefined ? estimate : { ...estimate, extras: { ...estimate.extras, ...extras } }
+const withExtras = (usage: TokenUsage, extras: UsedExtras | undefined): TokenUsage =>
+  extras === undefined ? usage : { ...usage, extras: { ...usage.extras, ...extras } }
 
 export const isGood = (status: number): boolean => status >= 200 && status < 300
 
@@ -236,16 +230,12 @@ export function refused(
 ): AttemptOutcome {
   const { body, headers } = answer
   const retryAfter = retryAfterOf(headers)
-  const refusal = { status: answer.status, body, retryAfter }
-  const error = upstreamError(refusal, call.language, secretsOf(channel))
+  const amazonsName = amazonsNameIn(headers)
+  const refusal = { status: answer.status, body, retryAfter, amazonsName }
+  const said = upstreamError(refusal, call.language, channel)
   // A redirect is no answer to a client of ours, who could not follow it.
-  const status = error.status >= 400 ? error.status : 502
-  return {
-    kind: 'failed',
-    error: { ...error, status },
-    mayRetry: mayRetryStatus(status, saysModelMissing(error)) || liesElsewhere(error),
-    cause: 'status',
-  }
+  const error = said.status >= 400 ? said : { ...said, status: 502 }
+  return { kind: 'failed', error, mayRetry: mayRetry(error), cause: 'status' }
 }
 
 /** The body without its compression; null when it cannot be read or is larger than what is taken. */

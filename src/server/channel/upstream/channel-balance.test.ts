@@ -221,6 +221,23 @@ forEachDatabase('balances', (open) => {
         '/user/balance': { balance_infos: [{ currency: 'USD', total_balance: '9.00' }] },
       })
       expect((await refresh(await aCase(36))).message).toContain('USD')
+      for (const [type, base_url] of [
+        [25, 'https://api.moonshot.ai/v1'],
+        [44, 'https://api.siliconflow.com'],
+      ] as const) {
+        expect((await refresh(await aCase(type, { base_url }))).message).toContain('USD')
+      }
+    })
+
+    test('a key that is not told the account’s credits has what its own limit leaves', async () => {
+      const id = await aCase(20)
+      upstream.answer({ '/v1/credits': 403, '/v1/key': { data: { limit_remaining: 74.5 } } })
+      expect((await refresh(id)).json).toMatchObject({ success: true, balance: 74.5 })
+      upstream.answer({ '/v1/credits': 403, '/v1/key': { data: { limit_remaining: null } } })
+      expect((await refresh(id)).message).toContain('403')
+      upstream.answer({ '/v1/credits': 500, '/v1/key': { data: { limit_remaining: 1 } } })
+      expect((await refresh(id)).message).toContain('500')
+      expect(await stored(id)).toMatchObject({ balance: 74.5 })
     })
 
     test('a key that the upstream repeats, or that is in its address, is in no answer', async () => {

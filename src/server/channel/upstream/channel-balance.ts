@@ -95,14 +95,43 @@ const fromAiProxy: ReadBalance = async ({ channel, ask }) => {
   return read(Answer, await ask({ url, headers: { 'api-key': channel.key } })).data.totalPoints
 }
 
+/**
+ * Only management keys are told the account's credits. A key that calls models is told what its own
+ * limit leaves, if it has one. Source: OpenRouter's API reference, "Get credits", "Get current API
+ * key".
+ */
 const fromOpenRouter: ReadBalance = async ({ channel, ask }) => {
-  const url = belowVersion(channel, '/v1/credits')
-  const Answer = z.object({ data: z.object({ total_credits: Amount, total_usage: Amount }) })
-  const { data } = read(Answer, await ask({ url, headers: bearer(channel) }))
-  return data.total_credits - data.total_usage
+  const asked = (path: string) =>
+    ask({ url: belowVersion(channel, path), headers: bearer(channel) })
+  try {
+    const Answer = z.object({ data: z.object({ total_credits: Amount, total_usage: Amount }) })
+    const { data } = read(Answer, await asked('/v1/credits'))
+    return data.total_credits - data.total_usage
+  } catch (error) {
+    if (!isDenied(error)) throw error
+    const Key = z.object({ data: z.object({ limit_remaining: Amount.nullable() }) })
+    const left = read(Key, await asked('/v1/key')).data.limit_remaining
+    if (left === null) throw error
+    return left
+  }
 }
 
+const isDenied = (error: unknown): boolean =>
+  error instanceof AppError && [401, 403].includes(Number(error.params['status']))
+
+/** Who sells in China and abroad does it in two currencies, at different addresses. */
+function refuseDollars(channel: AskedChannel, abroad: string): void {
+  const base = baseUrlOf(channel)
+  const host = URL.canParse(base) ? new URL(base).hostname : ''
+  // Shown as yuan it would be a different amount.
+  if (host === abroad || host.endsWith(`.${abroad}`)) {
+    throw new AppError('channel_balance_currency', { currency: 'USD' })
+  }
+}
+
+/** Source: Kimi's API reference, "Get balance": USD at moonshot.ai, CNY at moonshot.cn. */
 const fromMoonshot: ReadBalance = async ({ channel, ask }) => {
+  refuseDollars(channel, 'moonshot.ai')
   const url = belowVersion(channel, '/v1/users/me/balance')
   const Answer = z.object({ code: z.literal(0), data: z.object({ available_balance: Amount }) })
   return read(Answer, await ask({ url, headers: bearer(channel) })).data.available_balance
@@ -123,7 +152,9 @@ const fromDeepSeek: ReadBalance = async ({ channel, ask }) => {
 
 const SILICON_FLOW_OK = 20_000
 
+/** Source: SiliconFlow's pricing: USD at siliconflow.com, CNY at siliconflow.cn. */
 const fromSiliconFlow: ReadBalance = async ({ channel, ask }) => {
+  refuseDollars(channel, 'siliconflow.com')
   const url = belowVersion(channel, '/v1/user/info')
   const Answer = z.object({
     code: z.literal(SILICON_FLOW_OK),

@@ -73,9 +73,11 @@ describe('an error is told', () => {
   })
 })
 
+const CHANNEL = { type: 1, key: 'secret-key', baseUrl: '' }
+
 describe('an upstream’s refusal is understood', () => {
   const read = (status: number, body: unknown) =>
-    upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', ['secret-key'])
+    upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', CHANNEL)
   const gemini = (over: object) => ({ error: { code: 400, message: 'No.', ...over } })
 
   test('of Anthropic', () => {
@@ -178,6 +180,13 @@ test.each<[unknown, 'openai' | 'anthropic' | 'gemini', number]>([
   [{ code: 10_013, message: 'audit' }, 'openai', 400],
   [{ code: '11202' }, 'openai', 429],
   [{ code: 20_012, message: 'Model does not exist' }, 'openai', 404],
+  // Groq states it in another member.
+  [{ type: 'invalid_request_error', code: 'tool_use_failed', status_code: 400 }, 'openai', 400],
+  [{ type: 'invalid_request_error', status_code: 503 }, 'openai', 503],
+  // OpenAI blames the request for more than requests.
+  [{ type: 'invalid_request_error' }, 'openai', 400],
+  [{ type: 'invalid_request_error', code: 'invalid_api_key' }, 'openai', 401],
+  [{ type: 'invalid_request_error', code: 'model_not_found' }, 'openai', 404],
   [{ code: 'rate_limit_exceeded' }, 'openai', 502],
   ['text', 'openai', 502],
 ])('an error %j inside a good answer of %s has the status %i', (error, name, status) => {

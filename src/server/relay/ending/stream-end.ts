@@ -6,13 +6,7 @@ import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-
 import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
 import type { Ending } from './ending.ts'
 import type { BreakReason, Charge, RelayCall, UsageSource } from '../relay-call.ts'
-import {
-  hiddenStatus,
-  ownError,
-  secretsOf,
-  upstreamError,
-  type RelayError,
-} from '../relay-error.ts'
+import { hiddenStatus, ownError, upstreamError, type RelayError } from '../relay-error.ts'
 import type { Prompt } from '../whole-answer.ts'
 import { measureTold } from './told-usage.ts'
 
@@ -40,7 +34,7 @@ export function cleanError(
 ): RelayError {
   const body = Buffer.from(JSON.stringify({ error }))
   const status = hiddenStatus(error, upstream)
-  return upstreamError({ status, body }, language, secretsOf(channel))
+  return upstreamError({ status, body }, language, channel)
 }
 
 export function endingOf(result: StreamOutcome, isGone: boolean): Ending {

@@ -10,9 +10,11 @@ import { retryAfterSeconds } from './retry-after.ts'
  *
  * - What an upstream asked for by `Retry-After` is kept for channel and model: nobody asks before.
  * - Of a channel with several keys this is so for each of them: they may be of different accounts.
- * - Unreachable, silent and cut connections speak of the whole channel; bad statuses and unreadable
- *   answers speak of the channel with this model. Each has its circuit breaker.
- * - A request that the upstream finds fault with shows that the channel is well.
+ * - Unreachable, silent and cut connections speak of the whole channel; bad statuses, errors in the
+ *   middle of an answer and unreadable answers speak of the channel with this model. Each has its
+ *   circuit breaker.
+ * - A request that the upstream finds fault with, even amid an answer, shows that the channel is
+ *   well.
  */
 export interface ChannelHealth {
   /** Whether calls may go there now. `model`: as it is sent upstream. */
@@ -30,7 +32,7 @@ export interface ChannelHealth {
 export type AttemptResult =
   | { kind: 'well' }
   | { kind: 'failed'; cause: FailureCause; error: RelayError; mayRetry: boolean }
-  /** It began well and broke off in the middle. */
+  /** It began well and broke off in the middle without a word. */
   | { kind: 'broken' }
   /** Nothing was learnt: the client left, or we ended it. */
   | { kind: 'unknown' }

@@ -1,0 +1,236 @@
+import { expect, test } from 'vitest'
+import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
+import { mayRetry } from '../attempt.ts'
+import { upstreamError, type RelayError } from '../relay-error.ts'
+
+/** What is done about a refusal: nothing else is read of it. */
+type Fate = 'to the client' | 'another is asked' | 'suspected' | 'disabled'
+
+function fateOf(error: RelayError): Fate {
+  const verdict = { ...error, code: String(error.code) }
+  if (isCertainRefusal(verdict)) return 'disabled'
+  if (isHardRefusal(verdict)) return 'suspected'
+  return mayRetry(error) ? 'another is asked' : 'to the client'
+}
+
+interface Refused {
+  type: number
+  status: number
+  body?: unknown
+  baseUrl?: string
+  amazonsName?: string
+}
+
+const refusal = ({ type, status, body = {}, baseUrl = '', amazonsName }: Refused): RelayError =>
+  upstreamError({ status, body: Buffer.from(JSON.stringify(body)), amazonsName }, 'en', {
+    type,
+    key: 'k',
+    baseUrl,
+  })
+
+const coded = (code: unknown, type?: string, message = 'No.') => ({
+  error: { message, code, type },
+})
+const TOO_LOW =
+  'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.'
+const TOO_LARGE = 'This request requires more credits, or fewer max_tokens.'
+const XAI_INVALID = 'Client specified an invalid argument'
+const XAI_DENIED = 'The caller does not have permission to execute the specified operation'
+const SPENT = 'has either used all available credits or reached its monthly spending limit.'
+
+test.each<[string, Refused, Fate]>([
+  // Accounts and keys.
+  ['Alibaba, in arrears', { type: 17, status: 400, body: coded('Arrearage') }, 'disabled'],
+  ['Alibaba, in arrears', { type: 49, status: 400, body: coded('Arrearage') }, 'disabled'],
+  ['Zhipu, in arrears', { type: 16, status: 429, body: coded('1113') }, 'disabled'],
+  ['Zhipu, account locked', { type: 16, status: 429, body: coded('1112') }, 'suspected'],
+  ['Zhipu, plan over', { type: 16, status: 429, body: coded('1309') }, 'disabled'],
+  [
+    'Zhipu by its address',
+    { type: 50, status: 429, body: coded('1113'), baseUrl: 'https://open.bigmodel.cn/api/paas/v4' },
+    'disabled',
+  ],
+  ['Ark, overdue', { type: 40, status: 403, body: coded('AccountOverdueError') }, 'disabled'],
+  [
+    'Moonshot, suspended',
+    { type: 25, status: 429, body: coded(null, 'exceeded_current_quota_error') },
+    'disabled',
+  ],
+  [
+    'SiliconFlow, nothing left',
+    { type: 44, status: 403, body: { code: 30_001, message: 'No.' } },
+    'disabled',
+  ],
+  [
+    'Novita, nothing left',
+    { type: 41, status: 403, body: { code: 403, reason: 'NOT_ENOUGH_BALANCE' } },
+    'disabled',
+  ],
+  [
+    'xAI, wrong key',
+    {
+      type: 45,
+      status: 400,
+      body: { code: XAI_INVALID, error: 'Incorrect API key provided: xa***aa.' },
+    },
+    'suspected',
+  ],
+  [
+    'xAI, nothing left',
+    { type: 45, status: 403, body: { code: XAI_DENIED, error: `Your team a-1 ${SPENT}` } },
+    'disabled',
+  ],
+  [
+    'Anthropic, nothing left',
+    { type: 14, status: 400, body: coded(undefined, 'invalid_request_error', TOO_LOW) },
+    'disabled',
+  ],
+  [
+    'Anthropic, closed',
+    {
+      type: 14,
+      status: 400,
+      body: coded(undefined, 'invalid_request_error', 'This organization has been disabled.'),
+    },
+    'suspected',
+  ],
+  [
+    'OpenRouter, nothing left',
+    { type: 20, status: 402, body: coded(402, undefined, 'Insufficient credits. Add more') },
+    'disabled',
+  ],
+  ['DeepL, wrong key', { type: 38, status: 403 }, 'suspected'],
+  [
+    'Bedrock, unknown key',
+    { type: 33, status: 403, amazonsName: 'UnrecognizedClientException' },
+    'suspected',
+  ],
+  [
+    'Bedrock, wrong secret',
+    { type: 33, status: 403, amazonsName: 'InvalidSignatureException' },
+    'suspected',
+  ],
+  // Not the account, or not all of it.
+  [
+    'Bedrock, one model denied',
+    { type: 33, status: 403, amazonsName: 'AccessDeniedException' },
+    'another is asked',
+  ],
+  [
+    'OpenRouter, too little for this request',
+    {
+      type: 20,
+      status: 402,
+      body: coded(402, undefined, `${TOO_LARGE} You requested up to 65536 tokens, but`),
+    },
+    'another is asked',
+  ],
+  ['Zhipu, too many calls', { type: 16, status: 429, body: coded('1302') }, 'another is asked'],
+  [
+    'a reseller’s own bill',
+    { type: 50, status: 429, body: coded('', 'exceeded_current_quota_error') },
+    'another is asked',
+  ],
+  ['somebody else’s 1113', { type: 1, status: 429, body: coded('1113') }, 'another is asked'],
+  ['somebody else’s 403', { type: 1, status: 403 }, 'another is asked'],
+  [
+    'a bill in the middle of other words',
+    {
+      type: 14,
+      status: 400,
+      body: coded(undefined, 'invalid_request_error', `messages.0: "${TOO_LOW}"`),
+    },
+    'to the client',
+  ],
+  [
+    'xAI, any other argument',
+    {
+      type: 45,
+      status: 400,
+      body: { code: XAI_INVALID, error: 'Bad "Incorrect API key provided"' },
+    },
+    'to the client',
+  ],
+  // A model that is not there.
+  ['Zhipu', { type: 16, status: 400, body: coded('1211', '', '模型不存在') }, 'another is asked'],
+  [
+    'SiliconFlow',
+    { type: 44, status: 400, body: { code: 20_012, message: 'Model does not exist.' } },
+    'another is asked',
+  ],
+  [
+    'Bedrock',
+    {
+      type: 33,
+      status: 400,
+      body: { message: 'The provided model identifier is invalid.' },
+      amazonsName: 'ValidationException',
+    },
+    'another is asked',
+  ],
+  // What the request is blamed for.
+  [
+    'xAI’s filter',
+    {
+      type: 45,
+      status: 403,
+      body: { code: XAI_DENIED, error: 'Content violates usage guidelines. Failed check: X' },
+    },
+    'to the client',
+  ],
+  [
+    'Together’s limit of a prompt',
+    {
+      type: 39,
+      status: 403,
+      body: coded(null, 'invalid_request_error', 'tokens + max_tokens must be less than …'),
+    },
+    'to the client',
+  ],
+  [
+    'Alibaba’s filter',
+    { type: 49, status: 502, body: coded('data_inspection_failed') },
+    'to the client',
+  ],
+  ['Zhipu’s filter', { type: 16, status: 502, body: coded('1301') }, 'to the client'],
+  [
+    'Ark’s filter',
+    { type: 40, status: 502, body: coded('OutputTextSensitiveContentDetected') },
+    'to the client',
+  ],
+  [
+    'Moonshot’s filter',
+    { type: 25, status: 502, body: coded('', 'content_filter') },
+    'to the client',
+  ],
+  [
+    'Groq’s failed call',
+    { type: 29, status: 502, body: coded('tool_use_failed') },
+    'to the client',
+  ],
+  // A trouble of the upstream stays one.
+  [
+    'a hidden failure',
+    { type: 49, status: 502, body: coded('internal_error') },
+    'another is asked',
+  ],
+])('%s: %j %s', (_what, refused, fate) => {
+  expect(fateOf(refusal(refused))).toBe(fate)
+})
+
+test.each([
+  { type: 17 },
+  { type: 49 },
+  { type: 50, baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
+])('Alibaba’s tokens of a minute are no bill, whatever it calls them: %j', (channel) => {
+  const body = coded('insufficient_quota', 'insufficient_quota')
+  const error = refusal({ status: 429, body, ...channel })
+  expect(error).toMatchObject({
+    status: 429,
+    type: 'rate_limit_exceeded',
+    code: 'rate_limit_exceeded',
+  })
+  expect(fateOf(error)).toBe('another is asked')
+  // OpenAI's are.
+  expect(fateOf(refusal({ type: 1, status: 429, body }))).toBe('disabled')
+})
