@@ -66,7 +66,9 @@ export interface RelayCall {
   isGone: boolean
   /** What is kept of the call's texts; null for tokens that keep nothing. */
   capture: CallCapture | null
-  /** Whose call it is and how far it came, should it come to nothing; null: nobody's yet. */
+  /** Whose call it is; null: nobody's yet. */
+  caller: Caller | null
+  /** The same and how far it came, should it come to nothing. */
   attempted: FailedCall | null
   /** What happened to it on its way to a channel; null: nothing worth telling. */
   trail: Trail | null
@@ -97,8 +99,16 @@ export function stayForAnswer(call: RelayCall): void {
 
 const nothing = (): void => {}
 
-/** Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead. */
-export type BreakReason = 'upstream_timeout' | 'busy'
+/**
+ * Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead; its
+ * caller may call no more.
+ */
+export type BreakReason =
+  | 'upstream_timeout'
+  | 'busy'
+  | 'token_unknown'
+  | 'token_disabled'
+  | 'token_owner_disabled'
 
 /** Where the token figures of a settlement come from. */
 export type UsageSource = 'upstream' | 'counted' | 'estimated'

@@ -21,6 +21,7 @@ import { BodyRoom } from './transport/body-room.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
+import { breakOffRevoked } from './routing/revoked-calls.ts'
 import { createChannelHealth } from './routing/health.ts'
 import { createKeyTurns } from './routing/key-turns.ts'
 import { keyTrials } from './routing/key-status.ts'
@@ -112,6 +113,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   }
   const failures = createFailureCounts(app)
   const running = new Slots<RelayCall>()
+  breakOffRevoked(app, running)
   let isClosing = false
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
@@ -182,6 +184,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     upstreamMs: 0,
     isGone: false,
     capture: null,
+    caller: null,
     attempted: null,
     trail: null,
     onGone: () => {},

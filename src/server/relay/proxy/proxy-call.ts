@@ -40,6 +40,7 @@ export async function relayProxy(
   const { app } = parts
   const address = (): string => app.addressOf(call.request)
   const caller = await parts.callers.authenticate(credentialOf(call), address)
+  call.caller = caller
   const channel = await channelOf(parts, caller, target)
   const method = METHODS.find((name) => name === call.request.method)
   if (method === undefined) throw new AppError('not_implemented')

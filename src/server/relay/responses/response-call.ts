@@ -48,6 +48,7 @@ export async function relayStoredResponse(
   const { app } = parts
   const address = (): string => app.addressOf(call.request)
   const caller = await parts.callers.authenticate(credentialOf(call), address)
+  call.caller = caller
   refusePin(caller)
   if (call.query.get('stream') === 'true')
     throw new AppError('relay_field_unsupported', { field: 'stream' })
