@@ -58,9 +58,15 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     source:
       'Zhipu, API reference: Chat completion, Embeddings, Rerank, Images, Text to speech (fourth ' +
       'version)',
-    chat: AS_OPENAI,
+    chat: {
+      ...AS_OPENAI,
+      thinking:
+        '`thinking` and `reasoning_effort` in, `reasoning_content` out; GLM-5.3 always does',
+    },
     notes: [
       'The key is sent as it is, which the fourth version takes.',
+      '`max_completion_tokens` becomes `max_tokens`, and the role `developer` `system`.',
+      'More than 64 texts to embed go in several calls.',
       '`temperature` 0 becomes `do_sample: false`, above 1 becomes 1; `top_p` is at least 0.01.',
       'An address that ends in a version is taken as it is: plans for coding have their own.',
       'Speech has voices and formats of Zhipu’s own, which a client must name.',
@@ -74,7 +80,10 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     source:
       'Alibaba Cloud Model Studio: OpenAI compatible – Chat, Embedding; Text rerank; Qwen-Image; ' +
       'Wan text-to-image V2; asynchronous tasks',
-    chat: AS_OPENAI,
+    chat: {
+      ...AS_OPENAI,
+      thinking: '`enable_thinking` and `thinking_budget` in, `reasoning_content` out',
+    },
     notes: [
       'Spoken with by the compatible mode, which answers for the same models with the same keys; ' +
         'rankings and pictures by calls of its own beside it, whichever of the two the address names.',
@@ -84,7 +93,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'instead of addresses gets them from `*.aliyuncs.com` or the channel’s own host only.',
       'A model whose name ends in `-internet` is asked without that ending and searches the web.',
       '`ali-` before `stable-diffusion…` is left out.',
-      '`top_p` of 1 becomes 0.9999, as 1 is refused.',
+      '`top_p` of 1 becomes 0.9999, as 1 is refused, and the role `developer` `system`.',
+      'Most models think in a stream only: it is asked for, and put together for who wants the whole.',
     ],
   },
   cloudflare: {
@@ -94,6 +104,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'An address of the AI Gateway has the account in it; the field is then not used.',
       'What Cloudflare runs at `/ai/run` is missing here: pictures, speech, transcription, ranking ' +
         'and `/v1/completions`.',
+      'The role `developer` becomes `system`.',
     ],
   },
   cohere: {
@@ -107,6 +118,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     },
     notes: [
       'Embeddings are made to be searched (`search_document`): clients cannot say otherwise.',
+      'More than 96 texts to embed go in several calls.',
       'Models named `rerank-…` rank; documents are texts, or objects with one, and are not given back.',
       'Searching the web went with the first version: names that end in `-internet` are refused.',
     ],
@@ -138,7 +150,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     notes: [
       'Claude is invoked in Anthropic’s own words, all other models by Converse.',
       'A model is an id of Bedrock’s, an inference profile, or an ARN. Claude’s public names are ' +
-        'understood too and reached by the profile of the region’s continent.',
+        'understood too and reached by the profile of the region’s continent, from 4.5 on by that of ' +
+        'the United States (and Canada), Europe, Japan or Australia, else by the global one.',
       'The checksums of every message of a stream are verified.',
       'Titan embeds one text a call: several are asked for one after the other, 256 at most.',
       'Temporary keys and Bedrock’s own API keys are not taken.',

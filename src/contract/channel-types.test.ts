@@ -227,6 +227,26 @@ describe('upstreamUrl', () => {
     expect(upstreamUrl(type, base, CHAT)).toBe(url)
   })
 
+  test('the address of a part of an API leads to all of it', () => {
+    const deepseek = 'https://api.deepseek.com'
+    for (const base of [deepseek, `${deepseek}/v1`]) {
+      expect(upstreamUrl(36, base, CHAT)).toBe(`${deepseek}/v1/chat/completions`)
+      expect(upstreamUrl(36, base, '/v1/completions')).toBe(`${deepseek}/beta/completions`)
+    }
+    const elsewhere = 'https://d.example/v1'
+    expect(upstreamUrl(36, elsewhere, '/v1/completions')).toBe(`${elsewhere}/completions`)
+    const bailian = 'https://dashscope-intl.aliyuncs.com'
+    for (const path of ['', '/api/v1', '/compatible-mode', '/compatible-mode/v1']) {
+      const chat = `${bailian}/compatible-mode/v1/chat/completions`
+      expect(upstreamUrl(49, bailian + path, CHAT)).toBe(chat)
+    }
+    const proxy = 'https://d.example/x'
+    expect(upstreamUrl(49, `${proxy}/api/v1`, CHAT)).toBe(`${proxy}/api/v1/chat/completions`)
+    expect(upstreamUrl(49, `${proxy}/compatible-mode`, CHAT)).toBe(
+      `${proxy}/compatible-mode/v1/chat/completions`,
+    )
+  })
+
   test("the Cloudflare gateway takes OpenAI's paths without a version", () => {
     const base = 'https://gateway.ai.cloudflare.com/v1/account/gateway/openai'
     expect(upstreamUrl(1, base, CHAT)).toBe(`${base}/chat/completions`)

@@ -24,6 +24,7 @@ export const ChannelTypeNumber = {
   volcengineArk: 40,
   qianfan: 47,
   sparkHttp: 48,
+  geminiOpenai: 51,
 } as const
 
 /** The order of the form's list, the most used first. */
@@ -62,6 +63,25 @@ export function trimBaseUrl(baseUrl: string): string {
   let end = trimmed.length
   while (trimmed[end - 1] === '/') end -= 1
   return trimmed.slice(0, end)
+}
+
+/** DashScope's own calls and its compatible mode lie side by side. */
+const DASHSCOPE_PART =
+  /^(https?:\/\/[^/]+\.aliyuncs\.com|.+(?=\/compatible-mode$))\/(?:compatible-mode|api(?:\/v\d+)?)$/i
+
+/** What vendors' pages give as the address of one part of an API, up to where all of it begins. */
+const PARTS: Readonly<Partial<Record<number, RegExp>>> = {
+  17: DASHSCOPE_PART,
+  49: DASHSCOPE_PART,
+  // Beside it is `/beta`, where texts are completed.
+  36: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
+  37: /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
+}
+
+/** An address as `trimBaseUrl` leaves it, without the path of a part of the type's API. */
+export function rootUrl(type: number, base: string): string {
+  const part = PARTS[type]
+  return part === undefined ? base : base.replace(part, '$1')
 }
 
 /** Keys of DeepL's free plan end so, and are known at the type's own address only. */
@@ -109,7 +129,7 @@ export function upstreamUrl(
   model = '',
 ): string | null {
   const row = channelType(type)
-  const base = trimBaseUrl(baseUrl) || row.baseUrl
+  const base = rootUrl(type, trimBaseUrl(baseUrl)) || row.baseUrl
   if (row.protocol !== 'openai' || base === '') return null
 
   const { plain, rest, query } = splitPath(requestPath)

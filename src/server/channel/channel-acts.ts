@@ -1,6 +1,4 @@
-import { AppError } from '../app-error.ts'
 import type { AuditedAct } from '../audit/audit-store.ts'
-import type { Checked } from './channel.ts'
 import type { StoredChannel } from './channel-store.ts'
 
 /** What the audit keeps of a change to a channel. */
@@ -23,9 +21,3 @@ export const channelDeletion = (channel: StoredChannel, nowSeconds: number): Aud
   before: channel,
   after: null,
 })
-
-/** The value that a rule granted; throws its refusal. */
-export function granted<T>(checked: Checked<T>): T {
-  if (!checked.ok) throw new AppError(checked.refusal.code, checked.refusal.params)
-  return checked.value
-}

@@ -1,5 +1,5 @@
 import { channelApi } from '../../contract/channel-api.ts'
-import { AppError, refuse } from '../app-error.ts'
+import { AppError, granted, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit, recordAudits, type AuditedAct } from '../audit/audit-store.ts'
 import type { Egress } from '../egress/egress.ts'
@@ -7,7 +7,7 @@ import { serve, type Route } from '../http/handler.ts'
 import { createChannelBalances } from './upstream/channel-balances.ts'
 import { channelRefusal, keyRefusal } from './channel-input.ts'
 import { batchRoutes } from './batch/batch-routes.ts'
-import { channelDeletion, channelUpdate, granted } from './channel-acts.ts'
+import { channelDeletion, channelUpdate } from './channel-acts.ts'
 import { answeredChannel, channelChanges, newChannels } from './channel.ts'
 import {
   channelPage,

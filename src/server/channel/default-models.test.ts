@@ -35,7 +35,7 @@ describe('defaultModels', () => {
     expect(openai.indexOf('gpt-6-sol')).toBeLessThan(openai.indexOf('gpt-3.5-turbo'))
     expect(defaultModels(38)).toEqual(['deepl-zh', 'deepl-en', 'deepl-ja'])
     expect(defaultModels(36)).toEqual(
-      expect.arrayContaining(['deepseek-v4-flash', 'deepseek-chat']),
+      expect.arrayContaining(['deepseek-flash', 'deepseek-v4-flash', 'deepseek-chat']),
     )
   })
 

@@ -122,7 +122,7 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
       pictureFactor(ratios.picture, `${pricedAs}(${channelType})`, { size, quality }) ??
       pictureFactor(ratios.picture, pricedAs, { size, quality }) ??
       '1',
-    toolPrice: (tool) => ratios.tool.get(tool),
+    toolPrice: (tool) => findRatio(ratios.tool, tool, channelType),
     tierAbove: null,
   }
   const tiers = (findRatio(ratios.tiers, pricedAs, channelType) ?? []).map((tier): Price => {

@@ -255,7 +255,8 @@ forEachDatabase('batch routes', (open) => {
       const sister = await aChannel(server)
       const thief = await aChannel(server, { base_url: 'https://thief.example' })
       const proxied = await aChannel(server, { config: '{"proxy":"http://thief.example:1"}' })
-      const ids = [sister, thief, proxied]
+      const other = await aChannel(server, { type: 14 })
+      const ids = [sister, thief, proxied, other]
       const answer = await copy({ source_id, ids, fields: ['header_override'] })
       const left_out = [{ field: 'header_override', why: 'place' }]
       expect(answer.data).toMatchObject({
@@ -265,6 +266,7 @@ forEachDatabase('batch routes', (open) => {
           { id: sister, changes: [{ field: 'header_override', before: '' }] },
           { id: thief, changes: [], left_out },
           { id: proxied, changes: [], left_out },
+          { id: other, changes: [], left_out },
         ],
       })
       expect(answer.text).not.toContain('sk-hidden')

@@ -1,12 +1,12 @@
 import { channelApi, type CopyReport } from '../../../contract/channel-api.ts'
 import type { CopyField } from '../../../contract/channel-copy.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
-import { AppError } from '../../app-error.ts'
+import { AppError, granted } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudits, type AuditedAct } from '../../audit/audit-store.ts'
 import type { Queries } from '../../db/database.ts'
 import { serve, type Route } from '../../http/handler.ts'
-import { channelDeletion, channelUpdate, granted } from '../channel-acts.ts'
+import { channelDeletion, channelUpdate } from '../channel-acts.ts'
 import {
   deleteChannels,
   findChannels,

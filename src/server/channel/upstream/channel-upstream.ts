@@ -1,4 +1,9 @@
-import { defaultBaseUrl, trimBaseUrl, upstreamUrl } from '../../../contract/channel-types.ts'
+import {
+  defaultBaseUrl,
+  rootUrl,
+  trimBaseUrl,
+  upstreamUrl,
+} from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { callHttp, HttpCallFailed, jsonMembers, type HttpCall } from '../../egress/http-call.ts'
@@ -89,7 +94,8 @@ function upstreamWords(members: Record<string, unknown> | null, channel: AskedCh
 
 /** Where the channel's calls go, without a slash at the end; throws when nobody has said it. */
 export function baseUrlOf(channel: AskedChannel): string {
-  const base = trimBaseUrl(channel.base_url ?? '') || defaultBaseUrl(channel.type, channel.key)
+  const { type, key, base_url: own } = channel
+  const base = rootUrl(type, trimBaseUrl(own ?? '')) || defaultBaseUrl(type, key)
   if (base === '') throw new AppError('channel_address_missing')
   return base
 }

@@ -90,6 +90,13 @@ const DIALECTS: {
     models: ['gemini-2.5-pro', 'gemini-embedding-001'],
   },
   {
+    type: 51,
+    body: { object: 'list', data: [{ id: 'models/gemini-2.5-flash', object: 'model' }] },
+    path: '/models',
+    header: ['authorization', `Bearer ${KEY}`],
+    models: ['gemini-2.5-flash'],
+  },
+  {
     type: 52,
     body: { data: [{ type: 'model', id: 'kimi-k2' }], has_more: false },
     path: '/v1/models?limit=1000',
@@ -179,6 +186,20 @@ forEachDatabase('models of an upstream', (open) => {
       expect(asked.map((call) => call.url)).toEqual([path, path])
       for (const { headers } of asked) expect(headers[header[0]]).toBe(header[1])
     })
+  })
+
+  test.each([
+    [17, '/compatible-mode', '/compatible-mode/v1/models'],
+    [
+      37,
+      '/client/v4/accounts/other/ai/v1',
+      '/client/v4/accounts/0123abcd/ai/models/search?per_page=1000',
+    ],
+  ])('type %i at the address of a part, %s: all of it is known', async (type, part, path) => {
+    answers({ data: [], result: [] })
+    const config = '{"user_id":"0123abcd"}'
+    await ofNew({ type, key: KEY, base_url: url + part, config })
+    expect(asked.map((call) => call.url)).toEqual([path])
   })
 
   test.each([3, 15, 18, 33, 34, 42, 43, 46])('type %i says that it cannot', async (type) => {

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { bearerOf, channelType, type Protocol } from '../../../contract/channel-types.ts'
+import {
+  bearerOf,
+  channelType,
+  ChannelTypeNumber,
+  type Protocol,
+} from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
 import type { Config } from '../../config.ts'
 import { MODEL_LENGTH_MAX } from '../channel-input.ts'
@@ -33,6 +38,9 @@ const namesIn = (list: string, member: string): z.ZodType<string[]> =>
     .object({ [list]: z.array(z.object({ [member]: z.string() })) })
     .transform((answer) => (answer[list] ?? []).map((model) => model[member] ?? ''))
 
+/** Google names its models by where they lie, and is asked for them by what follows. */
+const withoutFolder = (name: string): string => name.replace(/^models\//, '')
+
 const GeminiModels = z
   .object({
     models: z.array(
@@ -47,7 +55,7 @@ const GeminiModels = z
       .filter(({ supportedGenerationMethods: methods }) =>
         methods.some((method) => method === 'generateContent' || method === 'embedContent'),
       )
-      .map(({ name }) => name.replace(/^models\//, '')),
+      .map(({ name }) => withoutFolder(name)),
   )
 
 const listings: Partial<Record<Protocol, Listing>> = {
@@ -155,6 +163,9 @@ export async function readUpstreamModels(
   if (listing === undefined) throw new AppError('channel_models_unsupported', { type: label.zh })
   const parsed = listing.shape.safeParse(await ask(listing.question(channel, GEMINI_VERSION)))
   if (!parsed.success) throw new AppError('channel_models_unreadable')
-  const names = new Set(parsed.data.map((name) => name.trim()).filter(isStorable))
+  // Google's list in OpenAI's dialect, too (OpenCoworkAI/open-codesign#186).
+  const isGoogles = channel.type === ChannelTypeNumber.geminiOpenai
+  const listed = isGoogles ? parsed.data.map(withoutFolder) : parsed.data
+  const names = new Set(listed.map((name) => name.trim()).filter(isStorable))
   return [...names].slice(0, MODELS_MAX).toSorted()
 }

@@ -20,6 +20,7 @@ const ratios: Ratios = {
   perCall: built.ModelPrice,
   imageCompletion: built.ImageCompletionRatio,
   picture: built.PictureRatio,
+  tool: built.ToolPrice,
   tiers: tiersInForce(options.PriceTiers.default),
 }
 
@@ -118,6 +119,33 @@ test.each(drawing)('a picture by %s costs what Google asks', (model, tokens, dol
   ]
   // Both prices, by the token and by the picture, are Google's, and rounded by Google.
   expect(charged.filter((points) => Math.abs(points / (dollars * 500_000) - 1) > 0.01)).toEqual([])
+})
+
+/**
+ * DeepSeek's price list, "Models & Pricing", in dollars for a million tokens in its working hours;
+ * outside them it asks half. The older names are answered by the present model, at its price: other
+ * providers who sell them keep theirs.
+ */
+const deepseek: [model: string, fresh: number, cached: number, completion: number][] = [
+  ['deepseek-flash', 0.3, 0.006, 1.2],
+  ['deepseek-v4-flash', 0.3, 0.006, 1.2],
+  ['deepseek-v4-flash-vision-exp', 0.3, 0.006, 1.2],
+  ['deepseek-v4-pro', 1.32, 0.044, 3.96],
+]
+
+test.each(deepseek)('%s costs what DeepSeek asks, and so do its searches', (model, ...dollars) => {
+  const price = priceOf(model, 36)
+  const million = { ...NOTHING, promptTokens: 1e6 }
+  const charged = [
+    costOf(price, million),
+    costOf(price, { ...million, cachedTokens: 1e6 }),
+    costOf(price, { ...NOTHING, completionTokens: 1e6 }),
+  ]
+  const wrong = charged.filter((points, at) => !isAlike(points, (dollars[at] ?? 0) * 500_000))
+  expect(wrong).toEqual([])
+  const searched = { ...NOTHING, extras: { tools: { web_search: 1000 } } }
+  expect(costOf(price, searched)).toBe(0.75 * 500_000)
+  expect(costOf(priceOf(model, 1), searched)).toBe(10 * 500_000)
 })
 
 test('Together sells google/gemini-3-pro-image by the picture', () => {

@@ -73,6 +73,8 @@ export interface Target {
   asksForUsage: boolean
   /** From what on Gemini holds an answer back; absent: as Google has it. */
   safety?: string | undefined
+  /** Of the channel; absent: nobody's in particular. */
+  type?: number
 }
 
 /** What an answer says of itself. */

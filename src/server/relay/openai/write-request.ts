@@ -20,6 +20,7 @@ import { present, type JsonRecord } from '../json/json-value.ts'
 import { openaiEffort } from './thinking/efforts.ts'
 import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 import { openaiSampling, OWN_MODEL } from './thinking/sampling.ts'
+import { thinkingMembers } from './thinking/switches.ts'
 
 /** Models that think before they answer take their limit under another name. */
 const THINKING_MODEL = /^(?:o\d|gpt-[5-9])/
@@ -46,7 +47,7 @@ export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord
     ...openaiSampling(request, to.model, effort),
     ...present({
       seed: request.seed,
-      reasoning_effort: effort,
+      ...thinkingMembers(request.thinking, to, effort),
       response_format: formatOf(request),
       user: request.userId === null ? null : shortId(request.userId),
     }),

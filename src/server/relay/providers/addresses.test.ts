@@ -65,6 +65,13 @@ describe.each<[string, Row[]]>([
         { task: 'images', model: 'wan2.6-t2i' },
         'https://dashscope-intl.aliyuncs.com/api/v1/services/aigc/multimodal-generation/generation',
       ],
+      ...['', '/api/v1', '/compatible-mode', '/compatible-mode/v1'].map((path): Row => [
+        17,
+        { baseUrl: `https://dashscope-intl.aliyuncs.com${path}` },
+        {},
+        'https://dashscope-intl.aliyuncs.com/compatible-mode/v1/chat/completions',
+      ]),
+      [17, { baseUrl: 'https://a.b/api/v1' }, {}, 'https://a.b/api/v1/chat/completions'],
       [17, {}, { task: 'speech' }, null],
     ],
   ],
@@ -73,12 +80,18 @@ describe.each<[string, Row[]]>([
     [
       [37, ACCOUNT, {}, 'https://api.cloudflare.com/client/v4/accounts/abc/ai/v1/chat/completions'],
       [37, {}, {}, null],
-      [
+      ...['', '/accounts/other', '/accounts/other/ai', '/accounts/other/ai/v1'].map((path): Row => [
         37,
-        { baseUrl: 'https://gateway.ai.cloudflare.com/v1/acc/gate/workers-ai' },
+        { ...ACCOUNT, baseUrl: `https://api.cloudflare.com/client/v4${path}` },
+        {},
+        'https://api.cloudflare.com/client/v4/accounts/abc/ai/v1/chat/completions',
+      ]),
+      ...['', '/workers-ai', '/workers-ai/v1'].map((path): Row => [
+        37,
+        { baseUrl: `https://gateway.ai.cloudflare.com/v1/acc/gate${path}` },
         { task: 'embeddings' },
         'https://gateway.ai.cloudflare.com/v1/acc/gate/workers-ai/v1/embeddings',
-      ],
+      ]),
       [
         37,
         { config: { user_id: '../x' } },
@@ -148,6 +161,26 @@ describe.each<[string, Row[]]>([
         { key: 'AK|SK|ap-northeast-1' },
         { model: 'claude-opus-5-5' },
         'https://bedrock-runtime.ap-northeast-1.amazonaws.com/model/jp.anthropic.claude-opus-5-5/invoke',
+      ],
+      ...[
+        ['ap-southeast-1', 'global'],
+        ['ap-south-1', 'global'],
+        ['ap-southeast-2', 'au'],
+        ['ca-central-1', 'us'],
+        ['sa-east-1', 'global'],
+        ['me-central-1', 'global'],
+        ['us-gov-west-1', 'us-gov'],
+      ].map(([region, prefix]): Row => [
+        33,
+        { key: `AK|SK|${region}` },
+        { model: 'claude-haiku-4-5-20251001' },
+        `https://bedrock-runtime.${region}.amazonaws.com/model/${prefix}.anthropic.claude-haiku-4-5-20251001-v1%3A0/invoke`,
+      ]),
+      [
+        33,
+        { key: 'AK|SK|ap-southeast-1' },
+        { model: 'claude-sonnet-4-20250514' },
+        'https://bedrock-runtime.ap-southeast-1.amazonaws.com/model/apac.anthropic.claude-sonnet-4-20250514-v1%3A0/invoke',
       ],
       // A region is no way to another host.
       [33, { key: 'AK|SK|evil.example/x' }, {}, null],

@@ -157,18 +157,26 @@ test('Vertex: figures that it leaves out are counted here', async () => {
   expect(detail['usage_source']).toBe('counted')
 })
 
-test('DashScope takes ten texts: more go in several calls, and come back as one answer', async () => {
-  const model = await aServed(17, 'text-embedding-v4')
-  const input = Array.from({ length: 23 }, (_, index) => `text ${index}`)
-  const answer = await post(setup, client, { model, input }, PATH)
-  expect(answer.status).toBe(200)
-  const asked = setup.upstream.seen().map(({ body }) => body as { input: string[] })
-  expect(asked.map((body) => body.input.length)).toEqual([10, 10, 3])
-  // What an embedding answer looks like.
-  const { data } = answer.json as unknown as { data: { index: number }[] }
-  expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index))
-  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(23 * 6)
-})
+test.each([
+  [17, 'text-embedding-v4', 23, [10, 10, 3]],
+  [16, 'embedding-3', 130, [64, 64, 2]],
+  [35, 'embed-v4.0', 100, [96, 4]],
+])(
+  'type %i takes so many texts: more go in several calls, and come back as one answer',
+  async (type, base, count, parts) => {
+    const model = await aServed(type, base)
+    const input = Array.from({ length: count }, (_, index) => `text ${index}`)
+    const answer = await post(setup, client, { model, input }, PATH)
+    expect(answer.status).toBe(200)
+    const asked = setup.upstream.seen().map(({ body }) => body as Record<string, string[]>)
+    expect(asked.map((body) => (body['input'] ?? body['texts'])?.length)).toEqual(parts)
+    // What an embedding answer looks like.
+    const { data } = answer.json as unknown as { data: { index: number }[] }
+    expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index))
+    const tokens = type === 35 ? 2 : 6
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(count * tokens)
+  },
+)
 
 test.each([300_000, -1, 1.5])('the token number %d stands for no text: refused', async (id) => {
   const model = await aServed(35, 'embed-v4.0')

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Finish, FinishReason } from '../canonical/chat-answer.ts'
 import type { ToolResultPart } from '../canonical/chat-request.ts'
 import type { DeltaText } from '../dialect/dialect.ts'
-import { isRecord, parseJson, textOr, type JsonRecord } from '../json/json-value.ts'
+import type { ProviderCall } from '../dialect/provider.ts'
+import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import { arrayOr, isRecord, parseJson, textOr, type JsonRecord } from '../json/json-value.ts'
 
 /** Small things that the requests and answers of these providers have in common. */
 
@@ -39,3 +42,41 @@ export function laneText(lane: number, value: unknown): DeltaText[] {
   const text = textOr(value)
   return text === '' ? [] : [{ lane, text }]
 }
+
+/** The member under its other name, unless that is there already. */
+export function renamed(body: ScannedBody, from: string, to: string): MemberEdit[] {
+  const value = memberValue(body, from) ?? null
+  if (memberRange(body, from) === null) return []
+  const isThere = (memberValue(body, to) ?? null) !== null
+  const set = value === null || isThere ? [] : [{ set: to, json: JSON.stringify(value) }]
+  return [{ remove: from }, ...set]
+}
+
+/** What a message of OpenAI's chat becomes; one that stays as it is comes back itself. */
+export type MessageChange = (message: JsonRecord) => JsonRecord
+
+/** All changes of a body's messages as one edit; none where no message changes. */
+export function messageEdits(body: ScannedBody, changes: readonly MessageChange[]): MemberEdit[] {
+  if (changes.length === 0) return []
+  let isChanged = false
+  const messages = arrayOr(memberValue(body, 'messages')).map((message) => {
+    if (!isRecord(message)) return message
+    const changed = changes.reduce((before, change) => change(before), message)
+    isChanged ||= changed !== message
+    return changed
+  })
+  return isChanged ? [{ set: 'messages', json: JSON.stringify(messages) }] : []
+}
+
+/**
+ * Instructions in the role that OpenAI named them by before; most others know no later one, and
+ * refuse it.
+ */
+export const systemRole = (body: ScannedBody): MessageChange[] =>
+  body.bytes.includes('"developer"')
+    ? [(message) => (message.role === 'developer' ? { ...message, role: 'system' } : message)]
+    : []
+
+/** For those who want nothing else otherwise. */
+export const roleEdits = (body: ScannedBody, { task }: ProviderCall): MemberEdit[] =>
+  task === 'chat' ? messageEdits(body, systemRole(body)) : []

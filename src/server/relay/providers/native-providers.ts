@@ -5,7 +5,7 @@ import { withFreshToken } from './baidu/fresh-token.ts'
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './bedrock/address.ts'
 import { claudeWire, converseWire } from './bedrock/wires.ts'
 import { cloudflareUrl } from './cloudflare/address.ts'
-import { cohereHeaders, cohereUrl, isRanking, rankingEdits } from './cohere/address.ts'
+import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './cohere/address.ts'
 import { cozeEdits, cozeUrl, cozeVia } from './coze/address.ts'
 import {
   dashscopeEdits,
@@ -14,6 +14,7 @@ import {
   dashscopeVia,
 } from './dashscope/address.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './deepl/address.ts'
+import { roleEdits } from './members.ts'
 import { namedEvents } from './named-events.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
 import { ndjson } from './ollama/ndjson.ts'
@@ -75,6 +76,7 @@ const cloudflare: Provider = {
   url: cloudflareUrl,
   headers: bearer,
   asksForUsage: () => true,
+  edits: roleEdits,
 }
 
 const cohere: Provider = {
@@ -82,6 +84,7 @@ const cohere: Provider = {
   url: cohereUrl,
   headers: cohereHeaders,
   asksForUsage: () => false,
+  via: cohereVia,
 }
 
 /** The common shape of rankings is Cohere's own. */

@@ -49,8 +49,18 @@ describe.each<[string, Row[]]>([
     [
       [49, 'qwen-plus', { top_p: 1 }, { top_p: 0.9999 }],
       [49, 'qwen3-235b-a22b', {}, { enable_thinking: false }],
-      [49, 'qwen3-8b', { enable_thinking: true }, { enable_thinking: true }],
+      [49, 'qwen3-8b', { enable_thinking: false }, { enable_thinking: false }],
       [49, 'qwen3-max', {}, {}],
+    ],
+  ],
+  [
+    'One name for the limit',
+    [
+      [36, 'deepseek-flash', { max_completion_tokens: 9 }, { max_tokens: 9 }],
+      [16, 'glm-5', { max_completion_tokens: 9 }, { max_tokens: 9 }],
+      [44, 'm', { max_completion_tokens: 9, max_tokens: 8 }, { max_tokens: 8 }],
+      [25, 'kimi-k2.6', { max_completion_tokens: 9 }, { max_completion_tokens: 9 }],
+      [49, 'qwen-plus', { max_completion_tokens: 9 }, { max_completion_tokens: 9 }],
     ],
   ],
 ])('%s', (_label, rows) => {
@@ -59,17 +69,63 @@ describe.each<[string, Row[]]>([
   })
 })
 
-test('DeepSeek gets back what it thought before it called a tool, and no other thought', () => {
-  const said = { role: 'assistant', content: 'One.' }
-  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
-  const called = { role: 'assistant', content: '', reasoning_content: 'Hm.', tool_calls: [call] }
-  const messages = [{ ...said, reasoning_content: 'Hm.' }, called]
-  expect(sent(36, 'deepseek-v4-pro', { messages })).toEqual({ messages: [said, called] })
-  expect(sent(36, 'deepseek-v4-pro', { messages: [said] })).toEqual({ messages: [said] })
+const DEVELOPER = { role: 'developer', content: 'Be brief.' }
+const SYSTEM = { role: 'system', content: 'Be brief.' }
+const QUESTION = { role: 'user', content: 'Is "developer" a role?' }
+
+test.each([16, 17, 19, 25, 26, 27, 28, 32, 36, 37, 39, 40, 44, 47, 48, 49])(
+  'type %i is told in the role that it knows',
+  (type) => {
+    expect(sent(type, 'm', { messages: [DEVELOPER, QUESTION] })).toEqual({
+      messages: [SYSTEM, QUESTION],
+    })
+  },
+)
+
+test.each([1, 3, 8, 20, 29, 45, 50])('type %i is told in the role that was sent', (type) => {
+  const messages = [DEVELOPER, QUESTION]
+  expect(sent(type, 'm', { messages })).toEqual({ messages })
 })
 
-test('open models may think in a stream', () => {
+const CALL = { id: 'abcDEF123', type: 'function', function: { name: 'f', arguments: '{}' } }
+const CALLED = { role: 'assistant', content: null, tool_calls: [CALL] }
+const SAID = { role: 'assistant', content: 'One.' }
+const RESULT = { role: 'tool', tool_call_id: CALL.id, content: '1' }
+const thought = (text: string) => ({ reasoning_content: text })
+
+test('DeepSeek gets back every thought once a tool was called, if only an empty one', () => {
+  const messages = [QUESTION, { ...CALLED, ...thought('Hm.') }, RESULT, SAID, QUESTION, CALLED]
+  expect(sent(36, 'deepseek-flash', { messages })).toEqual({
+    messages: [
+      QUESTION,
+      { ...CALLED, ...thought('Hm.') },
+      RESULT,
+      { ...SAID, ...thought('') },
+      QUESTION,
+      { ...CALLED, ...thought('') },
+    ],
+  })
+  const stopped = { thinking: { type: 'disabled' }, messages }
+  expect(sent(36, 'deepseek-flash', stopped)).toEqual(stopped)
+  const talk = { messages: [QUESTION, { ...SAID, ...thought('Hm.') }, QUESTION, SAID] }
+  expect(sent(36, 'deepseek-flash', talk)).toEqual(talk)
+})
+
+test.each([28, 29])('type %i, which refuses them, gets no thoughts of others back', (type) => {
+  const details = { reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] }
+  const messages = [QUESTION, { ...CALLED, ...thought('Hm.'), ...details }, RESULT, SAID]
+  expect(sent(type, 'm', { messages })).toEqual({ messages: [QUESTION, CALLED, RESULT, SAID] })
+})
+
+test('open models may think in a stream, which is asked for where thought is', () => {
   expect(sent(49, 'qwen3-8b', {}, { isStream: true })).toEqual({})
+  for (const type of [17, 49]) {
+    expect(sent(type, 'qwen3-8b', { enable_thinking: true })).toEqual({
+      enable_thinking: true,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+  }
 })
 
 test('Mistral gets ids of nine letters, the same for a call and its result', () => {
@@ -108,6 +164,7 @@ test.each([
   [29, 'm', '/openai/v1/responses'],
   [40, 'm', '/api/v3/responses'],
   [36, 'deepseek-v4-flash', '/v1/responses'],
+  [36, 'deepseek-flash', '/v1/responses'],
   [36, 'deepseek-reasoner', null],
   [32, 'm', null],
   [47, 'm', null],

@@ -3,9 +3,10 @@ import { upstreamUrl } from '../../../contract/channel-types.ts'
 import type { Provider, ProviderCall, ProviderRow, Task } from '../dialect/provider.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
-import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { openaiHeaders } from '../openai/address.ts'
 import { bailianEdits, bailianVia } from './bailian/chat.ts'
+import { messageEdits, renamed, roleEdits, systemRole, type MessageChange } from './members.ts'
 import { minimaxWire } from './minimax/wire.ts'
 
 /**
@@ -41,8 +42,8 @@ const WITH_RESPONSES: ReadonlySet<number> = new Set([
 ])
 
 const DEEPSEEK = 36
-/** Source: DeepSeek's API documentation, "Using the Responses API"; it names these two. */
-const DEEPSEEK_RESPONDS = /^deepseek-v4-(?:flash|pro)$/
+/** Source: DeepSeek's API documentation, "Using the Responses API", and "Models & Pricing". */
+const DEEPSEEK_RESPONDS = /^deepseek-(?:flash|v4-flash|v4-pro)$/
 
 const hasResponses = (type: number, model: string): boolean =>
   WITH_RESPONSES.has(type) || (type === DEEPSEEK && DEEPSEEK_RESPONDS.test(model))
@@ -60,18 +61,29 @@ const plain: Provider = {
 }
 
 /** Refuses to be asked for the usage of a stream. */
-const baichuan: Provider = { ...plain, asksForUsage: () => false }
+const baichuan: Provider = { ...plain, asksForUsage: () => false, edits: roleEdits }
 
 /** Repeats the whole text at the end of a stream. */
-const minimax: Provider = { ...plain, wire: minimaxWire }
+const minimax: Provider = { ...plain, wire: minimaxWire, edits: roleEdits }
 
 /** Refuses whatever it does not know, and tells the usage of every stream unasked. */
 const mistral: Provider = { ...plain, asksForUsage: () => false, edits: mistralEdits }
 
-/** Refuses its own thoughts of earlier turns, but where a tool was called. */
+/** Wants its thoughts back once a tool was called. */
 const deepseek: Provider = { ...plain, edits: deepseekEdits }
 
 const bailian: Provider = { ...plain, edits: bailianEdits, via: bailianVia }
+
+const groq: Provider = { ...plain, edits: groqEdits }
+
+const siliconflow: Provider = { ...plain, edits: siliconflowEdits }
+
+/**
+ * Their references know the roles system, user, assistant and tool. Refusals of another: Moonshot
+ * (openclaw/openclaw#22194), Volcengine Ark (agno-agi/agno#6697), MiniMax (openclaw/openclaw#3022),
+ * DeepSeek (earendil-works/pi#1048), Together (earendil-works/pi, `detectCompat`).
+ */
+const systemOnly: Provider = { ...plain, edits: roleEdits }
 
 /** OpenAI's models that think take their limit under another name, and refuse the former one. */
 const thinking: Provider = { ...plain, edits: limitEdits }
@@ -82,10 +94,19 @@ export const takesOtherLimit = (model: string): boolean => /^(?:o\d|gpt-[5-9])/.
 
 /** By the number of their type. */
 const peculiar: ReadonlyMap<number, Provider> = new Map([
+  [19, systemOnly],
+  [25, systemOnly],
   [26, baichuan],
   [27, minimax],
   [28, mistral],
+  [29, groq],
+  [32, systemOnly],
   [DEEPSEEK, deepseek],
+  [39, systemOnly],
+  [40, systemOnly],
+  [44, siliconflow],
+  [47, systemOnly],
+  [48, systemOnly],
   [49, bailian],
 ])
 
@@ -95,15 +116,6 @@ export const openaiFamily: ProviderRow = (model, _task, type) =>
 /** Source: OpenAI's API reference, "Create chat completion", `max_completion_tokens`. */
 export function limitEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   return task === 'chat' ? renamed(body, 'max_tokens', 'max_completion_tokens') : []
-}
-
-/** The member under its other name, unless that is there already. */
-function renamed(body: ScannedBody, from: string, to: string): MemberEdit[] {
-  const value = memberValue(body, from) ?? null
-  if (memberRange(body, from) === null) return []
-  const isThere = (memberValue(body, to) ?? null) !== null
-  const set = value === null || isThere ? [] : [{ set: to, json: JSON.stringify(value) }]
-  return [{ remove: from }, ...set]
 }
 
 /** Members that name the user or keep the prompt: they change nothing about the answer. */
@@ -120,46 +132,88 @@ function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
     ...renamed(body, 'max_completion_tokens', 'max_tokens'),
     ...renamed(body, 'seed', 'random_seed'),
     ...(isDemanding ? [{ set: 'tool_choice', json: '"any"' }] : []),
-    ...idEdits(body),
+    ...messageEdits(body, [
+      ...systemRole(body),
+      ...withoutMembers(body, [...THOUGHTS, 'reasoning']),
+      withFittingIds,
+    ]),
   ]
 }
 
 /** Nine letters or digits, and nothing else. */
 const MISTRAL_ID = /^[A-Za-z0-9]{9}$/
 
-/** Ids of calls that other providers have made, in the only shape that Mistral takes. */
-function idEdits(body: ScannedBody): MemberEdit[] {
-  const messages = arrayOr(memberValue(body, 'messages'))
-  let isChanged = false
-  const fit = (id: unknown): unknown => {
-    if (typeof id !== 'string' || MISTRAL_ID.test(id)) return id
-    isChanged = true
-    return createHash('sha256').update(id).digest('hex').slice(0, 9)
-  }
-  const fitted = messages.map((message) => (isRecord(message) ? withIds(message, fit) : message))
-  return isChanged ? [{ set: 'messages', json: JSON.stringify(fitted) }] : []
-}
+const fits = (id: unknown): boolean => typeof id !== 'string' || MISTRAL_ID.test(id)
 
-function withIds(message: JsonRecord, fit: (id: unknown) => unknown): JsonRecord {
+/** An id of a call that another provider has made, in the only shape that Mistral takes. */
+const fitted = (id: unknown): unknown =>
+  fits(id) ? id : createHash('sha256').update(String(id)).digest('hex').slice(0, 9)
+
+function withFittingIds(message: JsonRecord): JsonRecord {
   const { tool_calls: calls, tool_call_id: id } = message
+  const called = arrayOr(calls).filter(isRecord)
+  if (fits(id) && called.every((call) => fits(call.id))) return message
   return {
     ...message,
     ...(Array.isArray(calls)
-      ? { tool_calls: calls.map((call) => (isRecord(call) ? { ...call, id: fit(call.id) } : call)) }
+      ? {
+          tool_calls: calls.map((call) =>
+            isRecord(call) ? { ...call, id: fitted(call.id) } : call,
+          ),
+        }
       : {}),
-    ...(id === undefined ? {} : { tool_call_id: fit(id) }),
+    ...(id === undefined ? {} : { tool_call_id: fitted(id) }),
   }
 }
 
 const THOUGHT = 'reasoning_content'
+/** What others tell of their thoughts, and clients send back. */
+const THOUGHTS = [THOUGHT, 'reasoning_details']
 
-/** Source: DeepSeek's API documentation, "Thinking mode", "Multi-turn conversation". */
+/** Takes these members out of all messages. */
+function withoutMembers(body: ScannedBody, names: readonly string[]): MessageChange[] {
+  const present = names.filter((name) => body.bytes.includes(`"${name}"`))
+  if (present.length === 0) return []
+  return [
+    (message) =>
+      present.some((name) => Object.hasOwn(message, name))
+        ? Object.fromEntries(Object.entries(message).filter(([name]) => !present.includes(name)))
+        : message,
+  ]
+}
+
+/**
+ * Groq refuses thoughts under a name that is not its own: "property 'reasoning_content' is
+ * unsupported" (janhq/jan#8136, agentjido/req_llm#772). Its own, `reasoning`, it takes.
+ */
+function groqEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
+  return task === 'chat' ? messageEdits(body, withoutMembers(body, THOUGHTS)) : []
+}
+
+/**
+ * Source: DeepSeek's API documentation, "Thinking mode", "Tool calls": what was thought since a
+ * tool was called must come back, and what comes back needlessly is ignored. It must be there where
+ * nothing was thought, too, or where another model called (earendil-works/pi#3636,
+ * openclaw/openclaw#73417). A limit of another name than `max_tokens` is ignored
+ * (earendil-works/pi#8018).
+ */
 function deepseekEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
-  if (task !== 'chat' || !body.bytes.includes(`"${THOUGHT}"`)) return []
-  const messages = arrayOr(memberValue(body, 'messages')).map((message) => {
-    if (!isRecord(message) || arrayOr(message.tool_calls).length > 0) return message
-    const { [THOUGHT]: _thought, ...rest } = message
-    return rest
-  })
-  return [{ set: 'messages', json: JSON.stringify(messages) }]
+  if (task !== 'chat') return []
+  const isThinking = recordOr(memberValue(body, 'thinking')).type !== 'disabled'
+  const hasCalled = body.bytes.includes('"tool_calls"')
+  return [
+    ...renamed(body, 'max_completion_tokens', 'max_tokens'),
+    ...messageEdits(body, [...systemRole(body), ...(isThinking && hasCalled ? [withThought] : [])]),
+  ]
+}
+
+const withThought = (message: JsonRecord): JsonRecord =>
+  message.role === 'assistant' && typeof message[THOUGHT] !== 'string'
+    ? { ...message, [THOUGHT]: '' }
+    : message
+
+/** Source: SiliconFlow's API reference, "Create chat completion", which names `max_tokens` alone. */
+function siliconflowEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
+  if (call.task !== 'chat') return []
+  return [...renamed(body, 'max_completion_tokens', 'max_tokens'), ...roleEdits(body, call)]
 }

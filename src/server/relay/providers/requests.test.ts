@@ -4,9 +4,11 @@ import { errorText } from '../../../contract/errors.ts'
 import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import {
   aRoute,
+  bookedCall,
   channelTestOf,
   expectNothingCharged,
   post,
+  requestIdOf,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -152,6 +154,25 @@ test.each([
   if (!('temperature' in expected)) expect(sent).not.toHaveProperty('temperature')
 })
 
+test('DashScope thinks in a stream, for a client that wants the whole', async () => {
+  const model = await aNativeModel(setup, { type: 17, model: 'qwen3-8b' })
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const thinking = { type: 'enabled', budget_tokens: 2000 }
+  const body = { model, max_tokens: 4000, messages, thinking }
+  const path = '/v1/messages'
+  const answer = await post(setup, client, body, { path })
+  expect(answer.json).toMatchObject({ type: 'message', stop_reason: 'end_turn' })
+  expect((await bookedCall(setup, requestIdOf(answer))).detail).toMatchObject({
+    usage_source: 'upstream',
+  })
+  const stopped = await post(setup, client, { ...body, thinking: { type: 'disabled' } }, { path })
+  expect(stopped.status).toBe(200)
+  const [thought, plain] = setup.upstream.seen().map((seen) => seen.body as Json)
+  expect(thought).toMatchObject({ enable_thinking: true, thinking_budget: 2000, stream: true })
+  expect(plain).toMatchObject({ enable_thinking: false })
+  expect(plain).not.toHaveProperty('stream')
+})
+
 test('DashScope searches the web for a name that ends so, with the plugin of its channel', async () => {
   const model = 'qwen-max-internet'
   const config = '{"plugin":"{\\"calculator\\":{}}"}'
@@ -223,7 +244,7 @@ describe('credentials that are refused', () => {
     const key = 'AKIAIOSFODNN7EXAMPLE|a-secret-that-is-not-known-there|us-east-1'
     await aRoute(setup, model, { type: 33, key })
     const answer = await post(setup, client, { model, messages: TALK.slice(0, 2) })
-    expect(answer.status).toBe(403)
+    expect(answer.status).toBe(401)
     expect(JSON.stringify(answer.json)).not.toContain('a-secret-that')
     await expectNothingCharged(setup, client)
   })

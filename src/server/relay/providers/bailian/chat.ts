@@ -3,7 +3,8 @@ import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import type { Via } from '../../transport/upstream-call.ts'
-import { gather, streamEdits, streamsOnly } from './stream-only.ts'
+import { messageEdits, systemRole } from '../members.ts'
+import { gatherStream, streamEdits, streamsOnly } from './stream-only.ts'
 
 /**
  * What Alibaba's models want otherwise of a chat in OpenAI's dialect, whichever type of channel
@@ -22,18 +23,21 @@ export function bailianEdits(
 ): MemberEdit[] {
   if (task !== 'chat') return []
   const topP = memberValue(body, 'top_p')
-  const saysNothing = (memberValue(body, 'enable_thinking') ?? null) === null
-  const mustNotThink = !isStream && saysNothing && OPEN_QWEN3.test(model)
+  const thinks = memberValue(body, 'enable_thinking') ?? null
+  const mustNotThink = !isStream && thinks === null && OPEN_QWEN3.test(model)
   return [
     ...(typeof topP === 'number' && topP >= 1 ? [{ set: 'top_p', json: String(TOP_P_MAX) }] : []),
     ...(mustNotThink ? [{ set: 'enable_thinking', json: 'false' }] : []),
-    ...(!isStream && streamsOnly(model) ? streamEdits : []),
+    ...(!isStream && (streamsOnly(model) || thinks === true) ? streamEdits : []),
+    // Another is "not one of ['system', 'assistant', …]" (OpenCoworkAI/open-codesign#183).
+    ...messageEdits(body, systemRole(body)),
   ]
 }
 
+/** Most models think in a stream only; which of these a request is, its body says. */
 export function bailianVia(
   _channel: ProviderChannel,
-  { task, model, isStream }: ProviderCall,
+  { task, isStream }: ProviderCall,
 ): Via | null {
-  return task === 'chat' && !isStream && streamsOnly(model) ? inSteps(gather) : null
+  return task === 'chat' && !isStream ? inSteps(gatherStream) : null
 }

@@ -1,6 +1,7 @@
 import type { ChatEvent } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { serverSentEvents } from '../../dialect/wire.ts'
+import { memberValue, scanAnswer } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import {
   arrayOr,
@@ -14,7 +15,7 @@ import { choiceIndex } from '../../openai/openai-chunk.ts'
 import { OpenaiStreamReader } from '../../openai/read-answer.ts'
 import { SseReader } from '../../openai/sse.ts'
 import { OpenaiStream } from '../../openai/stream-outcome.ts'
-import { StepFailed } from '../../transport/upstream-steps.ts'
+import { StepFailed, type Walk } from '../../transport/upstream-steps.ts'
 import { gathered } from '../rewritten.ts'
 
 /**
@@ -33,7 +34,14 @@ export const streamEdits: readonly MemberEdit[] = [
   { set: 'include_usage', inside: 'stream_options', json: 'true' },
 ]
 
-export const gather = gathered(serverSentEvents, gatheredCompletion)
+const gather = gathered(serverSentEvents, gatheredCompletion)
+
+/** A request that asks for a stream, put together; any other as it is. */
+export const gatherStream: Walk = (steps, request) => {
+  const body = request.body === null ? null : scanAnswer(request.body)
+  const asksForStream = body !== null && memberValue(body, 'stream') === true
+  return asksForStream ? gather(steps, request) : steps.fetch(request)
+}
 
 /** A stream as one completion. Throws where it breaks off: half an answer is none. */
 export function gatheredCompletion(bytes: Buffer): JsonRecord {

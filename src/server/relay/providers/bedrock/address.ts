@@ -68,17 +68,28 @@ const FIRST_VERSIONS: ReadonlySet<string> = new Set(['claude-opus-4-6'])
 const DATED_CLAUDE = /^claude-(?:.+)-\d{8}$/
 /** Those that can be called directly; later ones only through a profile of several regions. */
 const CALLED_DIRECTLY = /^claude-(?:instant|2|3-(?:haiku|sonnet|opus|5))/
-/** Since then the Pacific's profiles are those of single countries. */
-const BY_COUNTRY = /^claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|[5-9])/
-const COUNTRIES: readonly [region: RegExp, prefix: string][] = [
-  [/^ap-northeast-[13]$/, 'jp'],
-  [/^ap-southeast-[24]$/, 'au'],
-]
-const PROFILES: readonly [region: RegExp, prefix: string][] = [
+
+type Profiles = readonly (readonly [region: RegExp, prefix: string])[]
+
+const AMERICA_AND_EUROPE: Profiles = [
   [/^us-gov-/, 'us-gov'],
   [/^us-/, 'us'],
   [/^eu-/, 'eu'],
-  [/^ap-/, 'apac'],
+]
+const PROFILES: Profiles = [...AMERICA_AND_EUROPE, [/^ap-/, 'apac']]
+
+/**
+ * Since then profiles are those of the United States, where Canada is answered too, of the European
+ * Union, of Japan and of Australia; every other region of the world has the global one alone.
+ * Source: Amazon Bedrock user guide, "Regional availability".
+ */
+const BY_COUNTRY = /^claude-[a-z]+-(?:4-[5-9]|[5-9])/
+const COUNTRIES: Profiles = [
+  ...AMERICA_AND_EUROPE,
+  [/^ca-/, 'us'],
+  [/^ap-northeast-[13]$/, 'jp'],
+  [/^ap-southeast-[24]$/, 'au'],
+  [/^(?!cn-)/, 'global'],
 ]
 
 /** An id of Bedrock's own, a profile or an ARN passes as it is. */
@@ -89,7 +100,7 @@ function modelId(model: string, region: string): string {
   const ending = DATED_CLAUDE.test(model) ? '-v1:0' : FIRST_VERSIONS.has(model) ? '-v1' : ''
   const id = `anthropic.${model}${ending}`
   if (CALLED_DIRECTLY.test(model)) return id
-  const profiles = BY_COUNTRY.test(model) ? [...COUNTRIES, ...PROFILES] : PROFILES
+  const profiles = BY_COUNTRY.test(model) ? COUNTRIES : PROFILES
   const profile = profiles.find(([pattern]) => pattern.test(region))
   return profile === undefined ? id : `${profile[1]}.${id}`
 }

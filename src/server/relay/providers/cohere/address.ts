@@ -3,6 +3,9 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { documentEdits } from '../../rerank/documents.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { embeddingWalk } from './embedding.ts'
 
 /** Source: Cohere's API reference, v2: "Chat", "Embed" and "Rerank". */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
@@ -18,6 +21,9 @@ export function cohereUrl(channel: ProviderChannel, { task }: ProviderCall): str
   const base = (channel.baseUrl || channelType(channel.type).baseUrl).replace(/\/v\d$/, '')
   return path === undefined || base === '' ? null : `${base}${path}`
 }
+
+export const cohereVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
+  PATHS[task] === PATHS.embeddings ? inSteps(embeddingWalk) : null
 
 export const cohereHeaders = ({ key }: ProviderChannel): Record<string, string> => ({
   authorization: `Bearer ${key}`,

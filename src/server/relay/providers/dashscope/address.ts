@@ -1,4 +1,4 @@
-import { channelType } from '../../../../contract/channel-types.ts'
+import { channelType, rootUrl } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
@@ -25,7 +25,7 @@ const DRAWING = 'aigc/multimodal-generation/generation'
 const DRAWING_TASK = 'aigc/text2image/image-synthesis'
 
 export function dashscopeUrl(channel: ProviderChannel, call: ProviderCall): string | null {
-  const base = channel.baseUrl || channelType(channel.type).baseUrl
+  const base = rootUrl(channel.type, channel.baseUrl) || channelType(channel.type).baseUrl
   if (base === '') return null
   const service = serviceOf(call)
   // What the compatible mode lacks is beside it.

@@ -4,6 +4,8 @@ import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
+import { embeddedInParts } from '../dashscope/embedding.ts'
+import { messageEdits, renamed, systemRole } from '../members.ts'
 import { answerWalk } from './finish.ts'
 
 /**
@@ -30,22 +32,39 @@ export function zhipuUrl(channel: ProviderChannel, { task }: ProviderCall): stri
   return (/\/v\d+$/.test(base) ? base : `${base}/api/paas/v4`) + path
 }
 
+/** Source: Zhipu's API reference, "Embeddings", `input`. */
+const embeddingWalk = embeddedInParts(() => 64)
+
 /** Streams are put into OpenAI's words by their wire. */
-export const zhipuVia = (_channel: ProviderChannel, { task, isStream }: ProviderCall): Via | null =>
-  task === 'chat' && !isStream ? inSteps(answerWalk) : null
+export function zhipuVia(_channel: ProviderChannel, { task, isStream }: ProviderCall): Via | null {
+  switch (task) {
+    case 'chat':
+      return isStream ? null : inSteps(answerWalk)
+    case 'embeddings':
+    case 'embedContent':
+    case 'batchEmbedContents':
+      return inSteps(embeddingWalk)
+    default:
+      return null
+  }
+}
 
 const TOP_P_MIN = 0.01
 
 /**
  * Zhipu's figures end at 1, which is one of them and the default of newer models, and it says
- * "always the likeliest" by a word. Source: Zhipu's API reference, "Chat completion",
- * `temperature`, `top_p`, `do_sample`.
+ * "always the likeliest" by a word. It has one name for the limit, and refuses the role developer.
+ * Source: Zhipu's API reference, "Chat completion", `temperature`, `top_p`, `do_sample`,
+ * `max_tokens`, `role`.
  */
 export function zhipuEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []
   const temperature = memberValue(body, 'temperature')
   const topP = memberValue(body, 'top_p')
-  const edits: MemberEdit[] = []
+  const edits = [
+    ...renamed(body, 'max_completion_tokens', 'max_tokens'),
+    ...messageEdits(body, systemRole(body)),
+  ]
   if (temperature === 0) edits.push({ remove: 'temperature' }, { set: 'do_sample', json: 'false' })
   if (typeof temperature === 'number' && temperature > 1) {
     edits.push({ set: 'temperature', json: '1' })
