@@ -40,3 +40,9 @@ export class AppError extends Error {
 export function refuse(refusal: Refusal | null): void {
   if (refusal !== null) throw new AppError(refusal.code, refusal.params)
 }
+
+/** The value that a rule granted; throws its refusal. */
+export function granted<T>(checked: { ok: true; value: T } | { ok: false; refusal: Refusal }): T {
+  if (!checked.ok) throw new AppError(checked.refusal.code, checked.refusal.params)
+  return checked.value
+}

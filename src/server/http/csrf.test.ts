@@ -41,6 +41,7 @@ describe('a call that changes state with a cookie', () => {
     ['a site that has our name as its user', { referer: `https://${HOST}@evil.example/` }],
     ['a header that is no address', { origin: 'nonsense' }],
     ['a page on another port, older browser', { origin: 'https://g.x:8443', host: 'g.x' }],
+    ['another site, whatever it says of itself', { origin: EVIL, 'sec-fetch-site': 'same-origin' }],
     ['the port of the other protocol', { origin: 'https://g.x', host: 'g.x:80' }],
     ['a host that is none', { origin: 'https://g.x', host: 'g.x:x' }],
     ['two headers that disagree', { origin: OWN, referer: `${EVIL}/x` }],

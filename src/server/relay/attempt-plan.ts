@@ -1,10 +1,11 @@
 import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
+import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import type { AnswerHead, ClientDialect, UpstreamDialect } from './dialect/dialect.ts'
-import type { Reading } from './dialect/metering.ts'
+import type { Metering, Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
 import { dialects, upstreamDialects } from './dialect/dialects.ts'
 import { embeddingConversion } from './dialect/embedding.ts'
@@ -37,6 +38,7 @@ import {
   thoughtless,
   withoutThoughts,
 } from './responses/with-tools.ts'
+import { searchedByName } from './search/searched-chat.ts'
 import { overridden } from './transport/override-request.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
@@ -51,6 +53,8 @@ export interface AttemptPlan {
   request: UpstreamRequest
   /** What is held back, and counts where nobody says what was used; null: text is counted. */
   estimate: TokenUsage | null
+  /** What may be used beside the text, as far as channel and name tell; held back with it. */
+  extras: UsedExtras | undefined
   /** How the answer is read. */
   upstream: Reading
   /** How the events of a stream are laid out. */
@@ -78,8 +82,9 @@ export interface PlannedCall {
   isForgetful?: boolean
 }
 
-/** To which channel a call goes, and under which name. */
-export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel' | 'metering'>
+/** To which channel a call goes, under which name, and at which price, if it has one. */
+export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel' | 'metering'> &
+  Partial<Pick<Charge, 'price'>>
 
 const USER_AGENT = 'Gatehouse'
 
@@ -94,25 +99,16 @@ export function planAttempt(
   const { surface } = planned.asked
   const provider = providerOf(channel.type, modelName, surface.task)
   const place = placeOf(provider, channel, providerCall(parts, call, planned, charge))
-  if (provider === null || place === null) {
-    const { label, retired } = channelType(channel.type)
-    const type = label[call.language]
-    if (retired) return new AppError('channel_retired', { type })
-    // Every provider talks: where it cannot, the channel does not say where or as whom.
-    const isIncomplete = provider !== null && CHATS.has(surface.task)
-    return new AppError(isIncomplete ? 'channel_incomplete' : 'channel_protocol_unsupported', {
-      type,
-    })
-  }
+  if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
   try {
     const { to } = place
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const { isStream } = planned.figures
     const isSpliced = speaksAsAsked(provider, to, surface)
     const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
-    const metering = isSpliced ? charge.metering : undefined
+    const metering = isSpliced ? charge.metering : searchOf(charge, to, dialect)
     const wire = provider.wire ?? serverSentEvents
-    const isMeteredStream = isStream && (metering === undefined || to.task === 'chat')
+    const isMeteredStream = isStream && (metering === undefined || MAY_SEARCH.has(to.task))
     const asksForUsage = isMeteredStream && provider.asksForUsage(channel, to)
     const refusesUsage = isMeteredStream && !asksForUsage
     const answering = isSpliced
@@ -143,6 +139,7 @@ export function planAttempt(
       task: to.task,
       request: sealedBy(provider, { channel, to }, overridden(request, channel), parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
+      extras: (metering ?? charge.metering)?.extras,
       upstream: metering?.reading ?? upstreamDialects[dialect],
       wire,
       convert: answering.convert,
@@ -155,9 +152,38 @@ export function planAttempt(
   }
 }
 
+/** Why a channel cannot be asked. */
+function nowhere(
+  { language }: RelayCall,
+  provider: Provider | null,
+  { channel, surface }: { channel: ProviderChannel; surface: Surface },
+): AppError {
+  const { label, retired } = channelType(channel.type)
+  const type = label[language]
+  if (retired) return new AppError('channel_retired', { type })
+  // Every provider talks: where it cannot, the channel does not say where or as whom.
+  const isIncomplete = provider !== null && CHATS.has(surface.task)
+  return new AppError(isIncomplete ? 'channel_incomplete' : 'channel_protocol_unsupported', {
+    type,
+  })
+}
+
 /** Whether client and upstream speak one dialect, about one task. */
 const speaksAsAsked = ({ dialect }: Provider, { task }: ProviderCall, surface: Surface): boolean =>
   dialect === surface.dialect && task === surface.task && surface.spokenIn === undefined
+
+/** Texts of OpenAI's dialect, whose upstreams may search the web. */
+const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
+
+/** Whoever asks, and in whatever words: by OpenAI's chat some models search the web. */
+function searchOf(
+  { price, modelName }: Sending,
+  { task }: ProviderCall,
+  dialect: UpstreamName,
+): Metering | undefined {
+  if (price === undefined || dialect !== 'openai' || !MAY_SEARCH.has(task)) return undefined
+  return searchedByName(price.pricedAs, modelName)
+}
 
 /** What passes as it came must not have another's items read in. */
 function refuseForeignItems({ referred }: PlannedCall, type: number): void {
@@ -314,7 +340,7 @@ function converting(
     const said = planned.isForgetful === true ? withoutThoughts(read) : read
     const request = isThoughtless ? thoughtless(said) : said
     const safety = app.config.GEMINI_SAFETY_SETTING
-    const target = { model: modelName, isStream, asksForUsage, safety }
+    const target = { model: modelName, isStream, asksForUsage, safety, type: charge.channel.type }
     const answering = withToolsAsAsked(upstream, request)
     return {
       sent: bytesOf(upstream.writeRequest(request, target)),

@@ -105,9 +105,11 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
     rankingFigures(bodyOf({ query: 'q', documents: ['a'] })),
     spokenFigures(bodyOf({ input: 'x' }), 'm'),
   ]
-  const readings = figures.flatMap((read) =>
-    'field' in read || read.metering === undefined ? [] : [read.metering('m').reading],
-  )
+  const readings = figures.flatMap((read) => {
+    if ('field' in read) return []
+    const metering = read.metering?.('m') ?? read.searched?.('m', 'm')
+    return metering === undefined ? [] : [metering.reading]
+  })
   const name = fc.constantFrom(
     'usage',
     'output',

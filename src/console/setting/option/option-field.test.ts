@@ -71,8 +71,8 @@ describe('changes', () => {
     SMTPServer: 'mail.example',
     ModelRatio: '{"a":1.50}',
   }
-  const keys = (edits: Record<string, string>) =>
-    changesOf(all, edits, (key) => saved[key] ?? '').map(({ field: { key }, value }) => [
+  const keys = (edits: Record<string, string>, fields = all) =>
+    changesOf(fields, edits, (key) => saved[key] ?? '').map(({ field: { key }, value }) => [
       key,
       value,
     ])
@@ -98,10 +98,10 @@ describe('changes', () => {
   })
 
   test('a secret after its address', () => {
-    expect(keys({ SMTPToken: 'x', SMTPServer: 'other.example' }).map(([key]) => key)).toEqual([
-      'SMTPServer',
-      'SMTPToken',
-    ])
+    const edits = { SMTPToken: 'x', SMTPServer: 'other.example' }
+    for (const fields of [all, all.toReversed()]) {
+      expect(keys(edits, fields).map(([key]) => key)).toEqual(['SMTPServer', 'SMTPToken'])
+    }
   })
 
   test('a secret that was touched is sent, also to be cleared', () => {

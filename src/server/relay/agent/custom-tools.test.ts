@@ -30,6 +30,8 @@ test.each([
   ['{"input":"half a te', 'half a te'],
   ['{"input":"a\nb\\', 'a\nb'],
   ['{"input":7}', '{"input":7}'],
+  ['{"input":"a\\u12","then":1}', 'au12'],
+  ['{"input":"a\\ud83d","then":1}', 'a\ud83d'],
   ['', ''],
 ])('a text that comes otherwise is found: %s', (json, text) => {
   expect(streamed([json])).toBe(text)
@@ -40,4 +42,22 @@ test.each([
   ['blanks behind it', `{"input":"half"${' '.repeat(300)}}`],
 ])('a text with many %s is found, letter by letter', (_what, json) => {
   expect(streamed([...json])).toBe('half')
+})
+
+test('a sign that comes in two escapes comes whole', () => {
+  const input = new StreamedInput()
+  const pieces = ['{"input":"a\\ud83d', '\\ud', 'e00b"}']
+  expect(pieces.map((piece) => input.push(piece))).toEqual(['a', '', '😀b'])
+})
+
+test.each([
+  ['lines', 'x\\n', 'x\n'],
+  ['escapes', '\\u4e2d', '中'],
+])('a text of millions of %s is read in one piece', (_what, json, text) => {
+  const count = 4_000_000
+  const input = new StreamedInput()
+  const read = input.push(`{"input":"${json.repeat(count)}"`)
+  // Not by toBe, which would show both.
+  expect(read === text.repeat(count)).toBe(true)
+  expect(input.rest()).toBe('')
 })

@@ -65,14 +65,14 @@ function asFunctionItem(item: unknown, names: ReadonlySet<string>): unknown {
   const { type, input, ...rest } = recordOr(item)
   if (type === 'custom_tool_call_output') return { ...rest, type: 'function_call_output' }
   if (type === 'custom_tool_call') {
-    return { ...rest, type: 'function_call', arguments: argumentsOf(input) }
+    return { ...rest, type: 'function_call', arguments: asArguments(input) }
   }
   const isBare = type === 'function_call' && names.has(wordOf(rest.name))
   if (!isBare || isRecord(parseJson(textOr(rest.arguments)))) return item
-  return { ...rest, type, arguments: argumentsOf(rest.arguments) }
+  return { ...rest, type, arguments: asArguments(rest.arguments) }
 }
 
-const argumentsOf = (input: unknown): string => JSON.stringify({ [INPUT]: textOr(input) })
+const asArguments = (input: unknown): string => JSON.stringify({ [INPUT]: textOr(input) })
 
 /** The text that a function was called with. Models that were not told strictly may name it anew. */
 export function inputOf(argumentsJson: string): string {
@@ -85,11 +85,6 @@ export function inputOf(argumentsJson: string): string {
 }
 
 const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/
-/** What of a JSON text can be read before the rest has come: no half of an escape or a pair. */
-const READABLE =
-  /^(?:[^"\\]+|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\[^u])*/
-const TEXT = /^(?:[^"\\]+|\\[^])*/
-
 /** Characters in which the beginning comes, if it comes at all. */
 const BEGINNING_MAX = 100
 
@@ -113,24 +108,71 @@ export class StreamedInput {
       this.hasBegun = true
       this.json = this.json.slice(beginning[0].length)
     }
-    return this.take(READABLE)
+    return this.take(false)
   }
 
   /** What is left of it when no more will come. */
   rest(): string {
-    return this.hasBegun ? this.take(TEXT) : inputOf(this.json)
+    return this.hasBegun ? this.take(true) : inputOf(this.json)
   }
 
-  private take(part: RegExp): string {
-    const [taken = ''] = part.exec(this.json) ?? []
-    this.json = this.json.slice(taken.length)
-    return unescaped(taken)
+  private take(isWhole: boolean): string {
+    const { text, length } = unescaped(this.json, isWhole)
+    this.json = this.json.slice(length)
+    return text
   }
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const U = 0x75
+const CODE = /^[0-9a-fA-F]{4}$/
+const ESCAPES: ReadonlyMap<number, number> = new Map(
+  Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(([sign, meant]) => [
+    sign.charCodeAt(0),
+    meant.charCodeAt(0),
+  ]),
+)
 
-const unescaped = (text: string): string =>
-  text.replace(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (_, code?: string, sign = '') =>
-    code === undefined ? (ESCAPES[sign] ?? sign) : String.fromCharCode(Number.parseInt(code, 16)),
-  )
+/**
+ * The text that stands in JSON before the next quote, and how much of the JSON that is; what is no
+ * JSON is taken as it stands. Sign by sign, because there can be millions of escapes: a pattern
+ * that repeats itself keeps a place for each, and has no room for so many.
+ */
+function unescaped(json: string, isWhole: boolean): { text: string; length: number } {
+  const units = new Uint16Array(json.length)
+  let count = 0
+  let at = 0
+  while (at < json.length) {
+    let unit = json.charCodeAt(at)
+    let length = 1
+    if (unit === QUOTE) break
+    if (unit === BACKSLASH) {
+      const escape = escapeAt(json, at, isWhole)
+      if (escape === null) break
+      ;({ unit, length } = escape)
+    }
+    units[count] = unit
+    count += 1
+    at += length
+  }
+  return { text: Buffer.from(units.buffer, 0, 2 * count).toString('utf16le'), length: at }
+}
+
+/** Null: it, or the other half of its pair, has not come. */
+function escapeAt(
+  json: string,
+  at: number,
+  isWhole: boolean,
+): { unit: number; length: number } | null {
+  const sign = json.charCodeAt(at + 1)
+  const code = sign === U ? json.slice(at + 2, at + 6) : ''
+  if (CODE.test(code)) {
+    const unit = Number.parseInt(code, 16)
+    const isFirstOfPair = unit >= 0xd800 && unit <= 0xdbff
+    const isHalf = !isWhole && isFirstOfPair && at + 12 > json.length
+    return isHalf ? null : { unit, length: 6 }
+  }
+  const isHalf = at + (sign === U && !isWhole ? 6 : 2) > json.length
+  return isHalf ? null : { unit: ESCAPES.get(sign) ?? sign, length: 2 }
+}

@@ -25,9 +25,10 @@ const TOKENS_MAX = 1_000_000
 
 describe('what an upstream tells of a text', () => {
   const tokenizer = new Tokenizer(buildVocabulary('o200k_base'))
-  const measured = async (sent: object, text: string, isText = true) => {
-    const reading = readUsage(sent, TOKENS_MAX)
-    if (reading.usage === null) throw new Error(`refused: ${reading.fault}`)
+  const measured = async (sent: object, text: string, isText = true, isBegun = false) => {
+    const read = readUsage(sent, TOKENS_MAX)
+    if (read.usage === null) throw new Error(`refused: ${read.fault}`)
+    const reading = isBegun ? { ...read, notes: ['completion-begun' as const] } : read
     const completion = new CompletionCounter(() => tokenizer)
     completion.add({ lane: 0, text })
     const prompt = { count: () => 77, estimate: null, isText }
@@ -68,6 +69,15 @@ describe('what an upstream tells of a text', () => {
     const sent = { prompt_tokens: 100, completion_tokens: 0 }
     const { used, told } = await measured(sent, 'word '.repeat(99), false)
     expect(used).toBe(told)
+  })
+
+  test.each([
+    [100, 9, { promptTokens: 100, completionTokens: 10 }],
+    [100, 0, { promptTokens: 100, completionTokens: 1 }],
+    [0, 9, { promptTokens: 77, completionTokens: 10 }],
+  ])('that only began with %i and 1, and wrote %i words', async (prompt_tokens, count, used) => {
+    const sent = { prompt_tokens, completion_tokens: 1 }
+    expect((await measured(sent, 'word '.repeat(count), true, true)).used).toMatchObject(used)
   })
 
   test('a total alone says nothing of a prompt that has been answered', async () => {

@@ -1,5 +1,6 @@
 import { AppError } from '../../app-error.ts'
 import { COMPLETION_TOKENS_MAX, costOf, reservationOf } from '../../ledger/price.ts'
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { obeyLimits } from '../../limit/limit-answer.ts'
 import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import { estimatePromptTokens } from '../count/estimate.ts'
@@ -22,6 +23,8 @@ interface Asked {
   charge: Charge
   /** What it can use at most; null: it is text. */
   estimate: TokenUsage | null
+  /** What may be used beside its text; undefined: what the request tells of it. */
+  extras: UsedExtras | undefined
   /** Points that are held for an earlier attempt; null: none. */
   held: number | null
 }
@@ -54,9 +57,9 @@ interface Most {
   completionTokens: number
 }
 
-function mostOf({ app }: RelayParts, text: HeldCall, { charge, estimate }: Asked): Most {
+function mostOf({ app }: RelayParts, text: HeldCall, { charge, estimate, ...asked }: Asked): Most {
   const { maxCompletionTokens } = text.figures
-  const extras = charge.metering?.extras ?? text.figures.extras
+  const extras = asked.extras ?? text.figures.extras
   const preConsumedTokens = app.options.number('PreConsumedQuota')
   const promptTokens =
     estimate?.promptTokens ??

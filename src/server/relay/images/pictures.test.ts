@@ -33,7 +33,7 @@ test.each([
 
 const inBytes = (bytes: number) => ({ b64_json: 'A'.repeat(bytes) })
 const asAddress = (bytes: number) => ({ url: `data:image/png;base64,${'A'.repeat(bytes)}` })
-const told = { revised_prompt: 'a "cat", {a [dog \\', url: '' }
+const told = { revised_prompt: 'a 5" "nail", {a [dog \\', url: '' }
 
 // However they come and however large they are.
 test.each([
@@ -47,6 +47,16 @@ test.each([
     usage: { usage: { extras: { pictures: { count } } } },
   })
 })
+
+test.each([undefined, null, { input_tokens: 0, output_tokens: 0, total_tokens: 0 }])(
+  'pictures are counted whose upstream counts no tokens: %j',
+  (usage) => {
+    const answer = Buffer.from(JSON.stringify({ created: 1, data: [inBytes(8)], usage }))
+    expect(look?.(answer, 20_000_000)).toMatchObject({
+      usage: { usage: { completionTokens: 0, extras: { pictures: { count: 1 } } } },
+    })
+  },
+)
 
 test.each([[[]], [[told]], [[{ error: { message: 'blocked' } }]]])(
   'an answer without a picture is none: %j',

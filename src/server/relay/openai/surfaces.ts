@@ -3,7 +3,7 @@ import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { Metering, MeteringAs } from '../dialect/metering.ts'
 import type { Surface } from '../dialect/surfaces.ts'
 import type { SeenResponse } from '../responses/reading.ts'
-import { searchedChat } from '../search/searched-chat.ts'
+import { searchedByName, searchedChat } from '../search/searched-chat.ts'
 import {
   memberBytes,
   memberObject,
@@ -67,14 +67,15 @@ export function readFigures(
   const options = memberObject(body, 'stream_options')
   const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
   const tools = dialect === 'anthropic' ? searchesIn(body) : null
-  const isChat = dialect === 'openai' && required === 'messages'
+  const isOpenai = dialect === 'openai'
   return {
     maxCompletionTokens:
       limit === null ? null : limit * Math.max(choices, bestOf) * promptCount(body, required),
     isStream: stream && mayStream,
     wantsUsage,
     ...(tools === null ? {} : { extras: { tools } }),
-    ...(isChat ? { searched: searchedChat(body) } : {}),
+    ...(isOpenai && required === 'messages' ? { searched: searchedChat(body) } : {}),
+    ...(isOpenai && required === 'prompt' ? { searched: searchedByName } : {}),
   }
 }
 

@@ -18,12 +18,7 @@ import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
-import {
-  onlineSearch,
-  routedSearch,
-  searchesTold,
-  type AskedSearch,
-} from '../search/asked-search.ts'
+import { orOnline, routedSearch, searchesTold, type AskedSearch } from '../search/asked-search.ts'
 import { responseAsEvents } from './as-events.ts'
 import { responseErrorPiece } from './client.ts'
 import {
@@ -99,7 +94,7 @@ function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
     wantsUsage: false,
     seen,
     searched(_pricedAs, sentAs) {
-      const search = onlineSearch(sentAs) ?? asked
+      const search = orOnline(asked, sentAs)
       return {
         estimate: null,
         extras: declaredTools(tools, { calls, containers, search }),

@@ -61,9 +61,11 @@ function openrouterSearch(body: ScannedBody, tools: readonly JsonRecord[]): Aske
   return plugin === undefined && tool === undefined ? null : searchOfResults(results)
 }
 
-/** The same, asked for by the end of a model's name. */
-export const onlineSearch = (model: string): AskedSearch | null =>
-  model.endsWith(':online') ? searchOfResults([]) : null
+const OPENROUTER = 'openrouter_search'
+
+/** The same where the end of a model's name asks for it, of which the plugin may say more. */
+export const orOnline = (asked: AskedSearch | null, model: string): AskedSearch | null =>
+  model.endsWith(':online') && asked?.tool !== OPENROUTER ? searchOfResults([]) : asked
 
 const RESULTS_PER_SEARCH = 5
 const RESULTS_MAX = 1000
@@ -72,7 +74,7 @@ function searchOfResults(asked: readonly unknown[]): AskedSearch {
   const counts = asked.filter((count) => typeof count === 'number' && count <= RESULTS_MAX)
   const results = Math.max(RESULTS_PER_SEARCH, ...counts.map(Number))
   const apiece = Math.ceil(results / RESULTS_PER_SEARCH)
-  return { tool: 'openrouter_search', apiece, told: openrouterCount }
+  return { tool: OPENROUTER, apiece, told: openrouterCount }
 }
 
 function openrouterCount(usage: JsonRecord): unknown {

@@ -23,12 +23,12 @@ const options = { web_search_options: {} }
 
 /**
  * An upstream that answers a stream with events; `said`: the last part of what it says, `beside`:
- * members of the answer, `counted`: of its usage.
+ * members of the answer, `counted`: of its usage; null: it has none.
  */
 const answering =
-  (said: object, beside: object = {}, counted: object = {}) =>
+  (said: object, beside: object = {}, counted: object | null = {}) =>
   (request: IncomingMessage, response: ServerResponse): void => {
-    const told = { ...usage, ...counted }
+    const told = counted === null ? null : { ...usage, ...counted }
     const isStream = String(request.headers.accept).includes('event-stream')
     const choice = { index: 0, finish_reason: 'stop' }
     if (!isStream) {
@@ -107,7 +107,12 @@ test.each<[string, Searched]>([
   ],
   ['OpenRouter’s tool, never', { asked: { tools: [routerTool] }, points: 0 }],
   ['a name that searches', { asked: {}, name: 'm:online', said: cited, points: 10_000 }],
+  [
+    'such a name, and the plugin',
+    { asked: plugins({ max_results: 100 }), name: 'm:online', said: cited, points: 200_000 },
+  ],
   ['what OpenRouter counts', { asked: options, counted: counting(3), points: 15_000 }],
+  ['what cannot be a count', { asked: options, counted: counting(1e9), said: cited, points: 5000 }],
   ['Zhipu’s tool', { asked: zhipuTool({ enable: true }), beside: found, points: 5000 }],
   ['Zhipu’s tool that found nothing', { asked: zhipuTool({}), points: 0 }],
   ['Zhipu’s tool, off', { asked: zhipuTool({ enable: false }), beside: found, points: 0 }],
@@ -125,6 +130,8 @@ test.each<[string, Searched]>([
       points: 0,
     },
   ],
+  ['its models that think', { asked: { enable_search: true }, name: 'qwq', points: 5000 }],
+  ['its models that see', { asked: { enable_search: true }, name: 'qvq', points: 5000 }],
   ['Qwen’s word for another model', { asked: { enable_search: true }, points: 0 }],
   [
     'xAI’s sources',
@@ -134,6 +141,7 @@ test.each<[string, Searched]>([
       points: 25_000,
     },
   ],
+  ['xAI’s, off', { asked: { search_parameters: { mode: 'off' } }, said: cited, points: 0 }],
 ])('%s: as other vendors search', async (_what, { asked, said = {}, points, ...rest }) => {
   const upstream = await startScriptedUpstream(answering(said, rest.beside, rest.counted))
   const [head = 'm', tail] = (rest.name ?? 'm').split(':')
@@ -147,16 +155,116 @@ test.each<[string, Searched]>([
   await upstream.close()
 })
 
-test('what a model searches is said by the name that has its price', async () => {
+const messages = [{ role: 'user', content: 'hi' }]
+const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
+
+test.each<[string, object]>([
+  ['/v1/messages', { messages, max_tokens: 9 }],
+  ['/v1/messages', { messages, max_tokens: 9, stream: true }],
+  ['/v1beta/models/MODEL:generateContent', { contents }],
+  ['/v1beta/models/MODEL:streamGenerateContent?alt=sse', { contents }],
+  ['/v1/responses', { input: 'hi' }],
+  ['/v1/responses', { input: 'hi', stream: true }],
+  ['/v1/chat/completions', { input: 'hi' }],
+  ['/v1/chat/completions', { input: 'hi', stream: true }],
+  ['/v1/completions', { prompt: 'hi' }],
+  ['/v1/completions', { prompt: 'hi', stream: true }],
+])('a name that searches costs as much by %s with %j', async (address, sent) => {
+  const upstream = await startScriptedUpstream(answering(cited, {}, counting(1)))
+  for (const [tail, points] of [
+    [':online', 10_000],
+    ['-search-preview', 12_500],
+  ] as const) {
+    const model = `m-${(made += 1)}${tail}`
+    // Of a type that has no other way to answer than OpenAI's chat.
+    await aRoute(setup, model, { base_url: upstream.url, type: 47 })
+    const body = { model, ...sent }
+    const path = address.replace('MODEL', model)
+    const poor = await aClient(setup, { quota: points })
+    expect((await post(setup, poor, body, { path })).status).toBe(403)
+    const answer = await post(setup, await aClient(setup), body, { path })
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18 + points)
+  }
+  await upstream.close()
+})
+
+const ERROR = { error: { message: 'It broke.' } }
+const chunkOf = (delta: object, beside: object = {}) => ({
+  ...beside,
+  choices: [{ index: 0, delta: { content: 'Found.', ...delta }, finish_reason: 'stop' }],
+})
+
+test.each<[string, object[], number]>([
+  [
+    'are counted before the last usage, which does not repeat it',
+    [chunkOf({}, { usage: { ...usage, ...counting(3) } }), { choices: [], usage }],
+    18 + 15_000,
+  ],
+  [
+    'are beside speech',
+    [
+      chunkOf(cited),
+      { choices: [], usage: { ...usage, prompt_tokens_details: { audio_tokens: 5 } } },
+    ],
+    18 + 5 * 9 + 5000,
+  ],
+  ['stand behind an error', [chunkOf({}, { usage }), ERROR, chunkOf(cited)], 18],
+])('searches of a stream that %s', async (_what, chunks, points) => {
+  const upstream = await startScriptedUpstream((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''))
+  })
+  const model = `m-${(made += 1)}`
+  await setup.app.options.set('AudioRatio', JSON.stringify({ [model]: 10 }))
+  await aRoute(setup, model, { base_url: upstream.url })
+  const answer = await stream(setup, await aClient(setup), chatBody(model, options))
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(points)
+  await upstream.close()
+})
+
+test('a search is paid for also where nobody says what else was used', async () => {
+  const upstream = await startScriptedUpstream(answering(cited, {}, null))
+  const model = `m-${(made += 1)}`
+  await aRoute(setup, model, { base_url: upstream.url })
+  const client = await aClient(setup)
+  const body = chatBody(model, options)
+  for (const answer of [await post(setup, client, body), await stream(setup, client, body)]) {
+    const { detail, quota } = await bookedCall(setup, requestIdOf(answer))
+    expect(detail.usage_source).toBe('counted')
+    expect(quota).toBeGreaterThan(5000)
+  }
+  await upstream.close()
+})
+
+test('a tool that searches is seen however its name is written', async () => {
+  const upstream = await startScriptedUpstream(answering({}, found))
+  const model = `m-${(made += 1)}`
+  await aRoute(setup, model, { base_url: upstream.url })
+  const body = JSON.stringify(chatBody(model, { tools: [{ type: 'web_search' }] })).replace(
+    '"web_search"',
+    ESCAPED,
+  )
+  const answer = await post(setup, await aClient(setup), body)
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18 + 5000)
+  await upstream.close()
+})
+const ESCAPED = '"web\\u005fsearch"'
+
+test.each([
+  ['the name that has its price', true],
+  ['the name that is sent', false],
+])('what a model searches is said by %s', async (_what, isSentPriced) => {
   const upstream = await startScriptedUpstream(answering(cited))
-  const [alias, sent] = ['quick', 'gpt-4o-search-preview'].map((name) => `${name}-${(made += 1)}`)
-  await setup.app.options.set('ModelRatio', JSON.stringify({ [String(sent)]: 1 }))
+  const [alias, sent] = ['quick', 'gpt-4o-search-preview'].map((word) => `${word}-${(made += 1)}`)
+  const priced = String(isSentPriced ? sent : alias)
+  await setup.app.options.set('ModelRatio', JSON.stringify({ [priced]: 1 }))
   const model_mapping = JSON.stringify({ [String(alias)]: sent })
   await aRoute(setup, String(alias), { base_url: upstream.url, model_mapping })
   const body = chatBody(String(alias), { max_tokens: 9 })
   expect((await post(setup, await aClient(setup, { quota: 12_000 }), body)).status).toBe(403)
   const answer = await post(setup, await aClient(setup), body)
-  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(39 + 12_500)
+  const tokens = isSentPriced ? 39 : 18
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(tokens + 12_500)
   await upstream.close()
 })
 

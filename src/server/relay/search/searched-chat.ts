@@ -15,7 +15,7 @@ import type { SseEvent } from '../openai/sse.ts'
 import { usageOfChunk } from '../openai/usage.ts'
 import {
   askedSearch,
-  onlineSearch,
+  orOnline,
   searchesTold,
   WEB_SEARCH,
   type AskedSearch,
@@ -34,18 +34,28 @@ export function searchedChat(
   body: ScannedBody,
 ): (pricedAs: string, sentAs: string) => Metering | undefined {
   const asked = askedSearch(body)
-  return (pricedAs, sentAs) => {
-    const [, model] = SEARCHING.exec(pricedAs) ?? SEARCHING.exec(sentAs) ?? []
-    const search =
-      model === undefined
-        ? (onlineSearch(sentAs) ?? asked)
-        : { ...WEB_SEARCH, tool: model === 'preview' ? 'web_search_preview' : 'web_search' }
-    if (search === null) return undefined
-    // One search is held back.
-    const isHidden = search.hiddenBy?.test(sentAs) === true
-    const reading = readingWith({ ...search, least: isHidden ? 1 : 0 })
-    return { estimate: null, extras: extrasOf(search, 1), reading }
-  }
+  return (pricedAs, sentAs) => meteringOf(asked, pricedAs, sentAs)
+}
+
+/** The same of a chat that was asked for in other words, of which only the name can say it. */
+export const searchedByName = (pricedAs: string, sentAs: string): Metering | undefined =>
+  meteringOf(null, pricedAs, sentAs)
+
+function meteringOf(
+  asked: AskedSearch | null,
+  pricedAs: string,
+  sentAs: string,
+): Metering | undefined {
+  const [, model] = SEARCHING.exec(pricedAs) ?? SEARCHING.exec(sentAs) ?? []
+  const search =
+    model === undefined
+      ? orOnline(asked, sentAs)
+      : { ...WEB_SEARCH, tool: model === 'preview' ? 'web_search_preview' : 'web_search' }
+  if (search === null) return undefined
+  // One search is held back.
+  const isHidden = search.hiddenBy?.test(sentAs) === true
+  const reading = readingWith({ ...search, least: isHidden ? 1 : 0 })
+  return { estimate: null, extras: extrasOf(search, 1), reading }
 }
 
 interface Search extends AskedSearch {
@@ -65,7 +75,8 @@ function look(bytes: Buffer, tokensMax: number, search: Search): AnswerReading {
   const answer = recordOr(parseJson(bytes.toString('utf8')))
   const signs = { told: toldIn(search, answer), isShown: isShownIn(answer) }
   const count = searchesOf(search, { ...signs, calls: new Set(callsIn(search, answer)) })
-  return { ...reading, usage: withExtras(reading.usage, extrasOf(search, count)) }
+  const extras = extrasOf(search, count)
+  return { ...reading, usage: withExtras(reading.usage, extras), extras }
 }
 
 interface Signs {

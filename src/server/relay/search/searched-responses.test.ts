@@ -33,6 +33,15 @@ test.each<[string, { asked?: object; name?: string; output: object[]; points: nu
   ],
   ['a name', { name: ':online', output: [CITING], points: 10_000 }],
   [
+    'a name and a plugin with ten results',
+    {
+      asked: { plugins: [{ id: 'web', max_results: 10 }] },
+      name: ':online',
+      output: [CITING],
+      points: 20_000,
+    },
+  ],
+  [
     'a tool that ran twice',
     {
       asked: { tools: [{ type: 'openrouter:web_search' }], max_tool_calls: 2 },
