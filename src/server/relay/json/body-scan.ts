@@ -85,6 +85,7 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'tool_choice',
   'web_search_options',
   'enable_thinking',
+  'thinking',
   'documents',
   'query',
   'stream_format',
