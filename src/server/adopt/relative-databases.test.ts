@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openBare, openDatabase } from '../db/database.ts'
-import { reconcile } from '../ledger/reconcile.ts'
+import { openBare } from '../db/database.ts'
+import { adopt, reportOf } from '../test/adopting.ts'
 import {
   FIXTURES_BY_ENGINE,
   newFolder,
@@ -11,28 +11,12 @@ import {
 } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer } from '../test/test-app.ts'
-import { reportAdoption } from './adopt-report.ts'
 import { loadDumps } from './import-dump.ts'
 import { subnetsOf } from './relative.ts'
 
 /** Databases with figures beyond counting, and those of programs that descend from One API. */
 
 const MOST = 2 ** 50
-
-async function adopt({ location }: PlainDatabase): Promise<string> {
-  const lines: string[] = []
-  const opened = await openDatabase(location, (line) => void lines.push(line))
-  expect(await reconcile(opened)).toMatchObject({ differences: [] })
-  await opened.close()
-  return lines.join('\n')
-}
-
-async function report({ location }: PlainDatabase): Promise<string> {
-  const bare = await openBare(location, { readonly: true })
-  const { lines } = await reportAdoption(bare)
-  await bare.close()
-  return lines.join('\n')
-}
 
 async function expectUserListAnswers({ location }: PlainDatabase): Promise<void> {
   const server = await startTestServer(() => Promise.resolve(location))
@@ -56,7 +40,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
         WHERE id = 11;
       UPDATE redemptions SET quota = 999999999999999999 WHERE id = 2;
       UPDATE logs SET quota = 9223372036854775807 WHERE id = 11`)
-    expect(await report(database)).toMatch(/1 users have figures.*out of range.*\(2\)/)
+    expect(await reportOf(database)).toMatch(/1 users have figures.*out of range.*\(2\)/)
     expect(await adopt(database)).toMatch(/1 tokens had figures that cannot be counted with/)
     expect(
       await database.rows(`SELECT (SELECT quota FROM users WHERE id = 2) AS u,
@@ -75,18 +59,18 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     const database = await open()
     await database.run(`DROP INDEX idx_tokens_key;
       UPDATE tokens SET "key" = (SELECT "key" FROM tokens WHERE id = 11) WHERE id = 12`)
-    const found = await report(database)
+    const found = await reportOf(database)
     expect(found).toMatch(/2 tokens share their key with another.*\(11, 12\)/)
     await expect(adopt(database)).rejects.toThrow(
       /^2 tokens share their key with another.*\(11, 12\)/,
     )
-    expect(await report(database)).toBe(found)
+    expect(await reportOf(database)).toBe(found)
   })
 
   test('what a relative has deleted, limited or let expire is not open again', async () => {
     const database = await open()
     await database.run(RELATIVE)
-    const before = await report(database)
+    const before = await reportOf(database)
     expect(before).toMatch(/other columns, left alone: .*tokens\.model_limits/)
     // It is read here too.
     expect(before).not.toMatch(/left alone: .*channels\.test_model/)

@@ -39,12 +39,17 @@ const TRIAL_DELAY_SECONDS_MAX = 6 * 3600
 export const trialDelaySeconds = (trials: number): number =>
   Math.min(TRIAL_DELAY_SECONDS * 2 ** trials, TRIAL_DELAY_SECONDS_MAX)
 
+/** The trial of what somebody has switched off, which is theirs to switch on: the year 9999. */
+export const NEVER_TRIED_SECONDS = 253_402_300_799
+
 /**
  * Whether a trial's time has come. One that lies further ahead than any is put off was noted by a
  * clock that was ahead.
  */
 export const isTrialDue = (nextTrialSeconds: number, nowSeconds: number): boolean =>
-  nextTrialSeconds <= nowSeconds || nextTrialSeconds > nowSeconds + 2 * TRIAL_DELAY_SECONDS_MAX
+  nextTrialSeconds <= nowSeconds ||
+  (nextTrialSeconds > nowSeconds + 2 * TRIAL_DELAY_SECONDS_MAX &&
+    nextTrialSeconds !== NEVER_TRIED_SECONDS)
 
 /** Pauses of the channels that are still as the program has left them. */
 export const openPauses = (db: Queries): Promise<ChannelPause[]> =>

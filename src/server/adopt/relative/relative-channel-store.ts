@@ -1,5 +1,5 @@
 import { ChannelStatus } from '../../../contract/channel.ts'
-import { trialDelaySeconds } from '../../channel/channel-pause-store.ts'
+import { NEVER_TRIED_SECONDS, trialDelaySeconds } from '../../channel/channel-pause-store.ts'
 import {
   allChannels,
   moveChannelStatus,
@@ -68,9 +68,6 @@ async function carryTypes(
   return moves.map((move) => `${moveText(relative, move)}: ${idsOf(move.channels)}`)
 }
 
-/** A key that somebody has switched off is not tried again until somebody takes it back. */
-const NEVER_SECONDS = 253_402_300_799
-
 /** Keys of one channel that New API does not use stay set aside. */
 async function carryKeySwitches(trx: Queries, { tables, nowSeconds }: Adopted): Promise<string[]> {
   const lines: string[] = []
@@ -86,7 +83,7 @@ async function carryKeySwitches(trx: Queries, { tables, nowSeconds }: Adopted): 
           cause: isByHand ? 'switched off in New API' : 'disabled by New API',
           paused_at: nowSeconds,
           trials: 0,
-          next_trial_at: isByHand ? NEVER_SECONDS : nowSeconds + trialDelaySeconds(0),
+          next_trial_at: isByHand ? NEVER_TRIED_SECONDS : nowSeconds + trialDelaySeconds(0),
         })
         .onConflict((conflict) => conflict.doNothing())
         .execute()

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openBare, openDatabase } from '../../db/database.ts'
-import { reconcile } from '../../ledger/reconcile.ts'
+import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
+import { openBare } from '../../db/database.ts'
+import { adopt, reportOf } from '../../test/adopting.ts'
 import {
   FIXTURES_BY_ENGINE,
   newFolder,
@@ -9,26 +10,10 @@ import {
   type PlainDatabase,
 } from '../../test/one-api-databases.ts'
 import { createTestDatabase } from '../../test/postgres.ts'
-import { reportAdoption } from '../adopt-report.ts'
 import { loadDumps } from '../import-dump.ts'
 import { relativeOf } from './channel-type.ts'
 
 /** Databases of New API and One Hub: what their numbers, switches and prices are here. */
-
-async function report({ location }: PlainDatabase): Promise<string> {
-  const bare = await openBare(location, { readonly: true })
-  const { lines } = await reportAdoption(bare)
-  await bare.close()
-  return lines.join('\n')
-}
-
-async function adopt({ location }: PlainDatabase): Promise<string> {
-  const lines: string[] = []
-  const opened = await openDatabase(location, (line) => void lines.push(line))
-  expect(await reconcile(opened)).toMatchObject({ differences: [] })
-  await opened.close()
-  return lines.join('\n')
-}
 
 const channelsOf = (database: PlainDatabase) =>
   database.rows('SELECT id, type, status, base_url FROM channels ORDER BY id')
@@ -100,7 +85,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
   test('channels of New API keep their provider, and those that have none here are disabled', async () => {
     const database = await open()
     await database.run(NEW_API)
-    const before = await report(database)
+    const before = await reportOf(database)
     expect(before).toContain('1 channels of New API’s type 57 have no counterpart')
     expect(before).toMatch(
       /2 channels of New API’s type 27 become OpenAI compatible \(50\) \(2, 4\)/,
@@ -139,7 +124,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     await database.run(NEW_API)
     await adopt(database)
     expect(
-      await database.rows(`SELECT cause, next_trial_at > 250000000000 AS never
+      await database.rows(`SELECT cause, next_trial_at = ${NEVER_TRIED_SECONDS} AS never
         FROM channel_key_pauses WHERE channel_id = 5 ORDER BY cause`),
     ).toEqual([
       { cause: 'disabled by New API', never: 0 },
@@ -150,7 +135,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
   test('channels, limits, prices and groups of One Hub are what they were', async () => {
     const database = await open()
     await database.run(ONE_HUB)
-    const before = await report(database)
+    const before = await reportOf(database)
     expect(before).toContain('prices and user_groups become the options that say so here')
     expect(before).toContain('1 channels of One Hub’s type 44 have no counterpart')
     const said = await adopt(database)
@@ -180,7 +165,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     const database = await open()
     await database.run('ALTER TABLE channels ADD COLUMN auto_ban bigint DEFAULT 1')
     const before = await channelsOf(database)
-    expect(await report(database)).toMatch(/3 channels were made by a relative.*\(3, 6, 7\)/)
+    expect(await reportOf(database)).toMatch(/3 channels were made by a relative.*\(3, 6, 7\)/)
     expect(await adopt(database)).toMatch(/channels were made by a relative.*: 3, 6, 7/)
     expect(await channelsOf(database)).toEqual(before)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KeyPause, RoutableChannel } from './choose-channel.ts'
 import { createKeyTurns, mayUseOtherKey } from './key-turns.ts'
+import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
 
 const NOW = 1_800_000_000
 const TRIAL_DELAY = 300
@@ -60,6 +61,14 @@ test('a key that was set aside by a clock that was ahead is tried at once', () =
   const next = () => nameOf(turns.next(made, []))
   expect([next(), next(), next()]).toEqual(['k0', 'k1', 'k1'])
   expect(trials).toEqual([`k0 ${NOW + 30 * 86_400}`])
+})
+
+test('a key that somebody has switched off is not', () => {
+  const { turns, trials } = turnsAt(NOW)
+  const made = channel([out(NEVER_TRIED_SECONDS), null])
+  const next = () => nameOf(turns.next(made, []))
+  expect([next(), next()]).toEqual(['k1', 'k1'])
+  expect(trials).toEqual([])
 })
 
 test('where all are set aside they are used, once in a call', () => {

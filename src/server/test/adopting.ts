@@ -1,0 +1,22 @@
+import { expect } from 'vitest'
+import { reportAdoption } from '../adopt/adopt-report.ts'
+import { openBare, openDatabase } from '../db/database.ts'
+import { reconcile } from '../ledger/reconcile.ts'
+import type { PlainDatabase } from './one-api-databases.ts'
+
+/** What `adopt --dry-run` says of a database. */
+export async function reportOf({ location }: PlainDatabase): Promise<string> {
+  const bare = await openBare(location, { readonly: true })
+  const { lines } = await reportAdoption(bare)
+  await bare.close()
+  return lines.join('\n')
+}
+
+/** Adopts a database, whose books must balance then; answers what was said of it. */
+export async function adopt({ location }: PlainDatabase): Promise<string> {
+  const lines: string[] = []
+  const opened = await openDatabase(location, (line) => void lines.push(line))
+  expect(await reconcile(opened)).toMatchObject({ differences: [] })
+  await opened.close()
+  return lines.join('\n')
+}
