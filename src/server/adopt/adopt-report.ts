@@ -3,6 +3,7 @@ import type { BareDatabase } from '../db/database.ts'
 import { isOptionKey, isSecretOption, options } from '../option/option.ts'
 import { countRows, readMoment, readOrigin } from './adopt-store.ts'
 import {
+  about,
   channelTraits,
   findOddRows,
   rootIds,
@@ -138,23 +139,19 @@ function oddChannels(channels: Channels): Finding[] {
   const { current, legacy } = channelTypeSections()
   const known = new Set([...current, ...legacy].map(({ type }) => type))
   const dead = new Set(legacy.map(({ type }) => type))
-  const about = (what: string, odd: { id: string }[]): Finding => ({
-    what,
-    count: odd.length,
-    samples: odd.slice(0, 5).map(({ id }) => id),
-  })
+  const idsOf = (odd: Channels): string[] => odd.map(({ id }) => id)
   return [
     about(
       'channels have a type that is not known here; with an address of their own they are called as OpenAI’s, else they serve nothing',
-      channels.filter(({ type }) => !known.has(type)),
+      idsOf(channels.filter(({ type }) => !known.has(type))),
     ),
     about(
       'channels have a type whose service is gone or out of use',
-      channels.filter(({ type }) => dead.has(type)),
+      idsOf(channels.filter(({ type }) => dead.has(type))),
     ),
     about(
       'channels have a model mapping that is no JSON object; it maps nothing',
-      channels.filter(({ mapping }) => !isMapping(mapping)),
+      idsOf(channels.filter(({ mapping }) => !isMapping(mapping))),
     ),
   ].filter(({ count }) => count > 0)
 }

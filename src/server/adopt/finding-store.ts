@@ -32,6 +32,13 @@ interface Question {
 
 export const SAMPLES = 5
 
+/** A finding about rows whose names are known, of which so many are shown. */
+export const about = (what: string, names: readonly string[], shown = SAMPLES): Finding => ({
+  what,
+  count: names.length,
+  samples: names.slice(0, shown),
+})
+
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
 
 /** What no two rows may share. A database that lost its indexes may hold it twice. */
@@ -163,17 +170,17 @@ function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
     const figures = tables.has(table) ? hasWrongFigure(table, { engine, tables }) : null
     const bytes = engine === 'sqlite' ? hasBytes(table, tables) : null
     const subject = SUBJECTS[table]
-    const about = (what: string, where: RawBuilder<unknown> | null): Question[] =>
+    const asked = (what: string, where: RawBuilder<unknown> | null): Question[] =>
       where === null
         ? []
         : [{ what: `${table} ${what}`, table, needs: [], where, ...(subject && { subject }) }]
     return [
-      ...about(
+      ...asked(
         'have ids out of range; they get new ones',
         hasIds(table) && tables.has(table) ? hasWrongId : null,
       ),
-      ...about('have bytes where texts belong; they become the texts they spell', bytes),
-      ...about('have figures that are no whole numbers or out of range; they are cut', figures),
+      ...asked('have bytes where texts belong; they become the texts they spell', bytes),
+      ...asked('have figures that are no whole numbers or out of range; they are cut', figures),
     ]
   })
 }

@@ -399,3 +399,17 @@ export async function expectAllWell({ database, faults, app }: RelaySetup): Prom
   await expectBooksBalanced(database)
   expect(faults).toEqual([])
 }
+
+/** A channel's status, once all that goes on behind the answers is done. */
+export async function channelStatusOf(
+  { app, database }: RelaySetup,
+  channelId: number,
+): Promise<number> {
+  await app.background.idle()
+  const row = await database.read
+    .selectFrom('channels')
+    .select('status')
+    .where('id', '=', channelId)
+    .executeTakeFirstOrThrow()
+  return row.status
+}

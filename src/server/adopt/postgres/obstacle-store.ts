@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Queries } from '../../db/database.ts'
-import { SAMPLES, type Finding } from '../finding-store.ts'
+import { about, type Finding } from '../finding-store.ts'
 import { oneApiTableNames } from '../one-api-tables.ts'
 import { oddColumns } from './column-type-store.ts'
 
@@ -18,29 +18,25 @@ export async function findObstacles(db: Queries): Promise<Finding[]> {
   const found = [
     about(
       'views read columns that get another type; adopting stops until they are dropped, make them again afterwards',
-      await viewsInTheWay(db),
+      namesOf(await viewsInTheWay(db)),
     ),
     about(
       'tables belong to another role than the one that is signed in; adopting stops until they are its own',
-      await tablesOfOthers(db),
+      namesOf(await tablesOfOthers(db)),
     ),
     about(
       'schemas let the role that is signed in make no tables; adopting stops until it may (GRANT CREATE ON SCHEMA)',
-      await closedSchemas(db),
+      namesOf(await closedSchemas(db)),
     ),
     about(
       'databases are read-only, by a setting or as a standby; adopting stops until they can be written',
-      await readOnlyDatabases(db),
+      namesOf(await readOnlyDatabases(db)),
     ),
   ]
   return found.filter(({ count }) => count > 0)
 }
 
-const about = (what: string, rows: { name: string }[]): Finding => ({
-  what,
-  count: rows.length,
-  samples: rows.slice(0, SAMPLES).map(({ name }) => name),
-})
+const namesOf = (rows: readonly { name: string }[]): string[] => rows.map(({ name }) => name)
 
 async function viewsInTheWay(db: Queries): Promise<{ name: string }[]> {
   const odd = (await oddColumns(db)).map(({ table, column }) => [table, column.name] as const)

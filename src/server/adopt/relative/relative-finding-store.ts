@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { LogType } from '../../../contract/log.ts'
 import type { Queries } from '../../db/database.ts'
-import type { Finding } from '../finding-store.ts'
+import { about, SAMPLES, type Finding } from '../finding-store.ts'
 import type { FoundTables } from '../one-api-tables.ts'
 import {
   hasOtherChannels,
@@ -14,14 +14,6 @@ import {
 import { keySwitches, LISTED_KEYS, SWITCHED_OFF_KEYS } from './key-switch-store.ts'
 
 /** What a relative's database holds that works otherwise here; nothing of One API's own. */
-
-const SAMPLES = 5
-
-const about = (what: string, names: readonly string[], shown = SAMPLES): Finding => ({
-  what,
-  count: names.length,
-  samples: names.slice(0, shown),
-})
 
 /** `channels`: with the types that they have there. */
 export async function relativeFindings(
@@ -47,7 +39,11 @@ function typeFindings(
   if (relative !== null) {
     return movesOf(relative, channels).map((move) =>
       // Each of those that are disabled is named.
-      about(moveText(relative, move), idsOf(move.channels), move.to === null ? Infinity : SAMPLES),
+      about(
+        moveText(relative, move),
+        idsOf(move.channels),
+        move.to === null ? Infinity : undefined,
+      ),
     )
   }
   const odd = channels.filter(({ type }) => mayMeanAnother(type))

@@ -11,6 +11,7 @@ import {
   textOf,
   type RelaySetup,
   type ScriptedUpstream,
+  channelStatusOf,
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 
@@ -59,16 +60,7 @@ async function aVendor(type: number) {
   }
 }
 
-/** Once all that goes on behind the answers is done. */
-async function statusOf(id: number): Promise<number> {
-  await setup.app.background.idle()
-  const row = await setup.database.read
-    .selectFrom('channels')
-    .select('status')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return row.status
-}
+const statusOf = (id: number): Promise<number> => channelStatusOf(setup, id)
 
 const begunWith = (last: unknown): Script => ({
   status: 200,

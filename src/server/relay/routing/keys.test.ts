@@ -14,6 +14,7 @@ import {
   type RelayClient,
   type RelaySetup,
   type ScriptedUpstream,
+  channelStatusOf,
 } from '../../test/relay-setup.ts'
 
 const FIRST_TRIAL_SECONDS = 300
@@ -109,11 +110,7 @@ forEachDatabase('a channel with several keys', (open) => {
     return answer.data as ChannelKey[]
   }
   const states = async (id: number) => (await healthOf(id)).map(({ state }) => state)
-  async function statusOf(id: number): Promise<number> {
-    await setup.app.background.idle()
-    const answer = await manage('GET', `/api/channel/${id}`)
-    return Number(Reflect.get(Object(answer.data), 'status'))
-  }
+  const statusOf = (id: number): Promise<number> => channelStatusOf(setup, id)
 
   test('uses them in turn', async () => {
     const { keys, ask } = await aKeyedChannel()

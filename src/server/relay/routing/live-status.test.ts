@@ -15,6 +15,7 @@ import {
   post,
   startRelay,
   type RelaySetup,
+  channelStatusOf,
 } from '../../test/relay-setup.ts'
 
 const { enabled, disabled, autoDisabled } = ChannelStatus
@@ -47,16 +48,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
     const ask = async () => post(setup, await aClient(setup), chatBody(model))
     return { model, failing, ask }
   }
-  /** Once all that goes on behind the answers is done. */
-  async function statusOf(id: number): Promise<number> {
-    await setup.app.background.idle()
-    const row = await setup.database.read
-      .selectFrom('channels')
-      .select('status')
-      .where('id', '=', id)
-      .executeTakeFirstOrThrow()
-    return row.status
-  }
+  const statusOf = (id: number): Promise<number> => channelStatusOf(setup, id)
   const systemRows = (id: number) =>
     setup.database.read
       .selectFrom('logs')
