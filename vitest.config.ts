@@ -2,8 +2,9 @@ import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tools/longest-first.ts'
 
 /**
- * Two projects, one after the other: `node` (server, contract, console rules, tools) with a worker
- * per core, then `browser` (e2e), two files at a time: a page waits more than it works.
+ * Two projects, one after the other: `node` (server, contract, console rules, tools), then
+ * `browser` (e2e). Three files at a time, because each waits for a database, a process or a page
+ * for a third of its time: that keeps two cores busy.
  */
 export default defineConfig({
   test: {
@@ -20,7 +21,7 @@ export default defineConfig({
             'tools/**/*.test.ts',
             'bench/**/*.test.ts',
           ],
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 30_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
@@ -30,7 +31,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['e2e/**/*.e2e.ts'],
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 120_000,
           // A page on a busy machine takes longer than the second that is waited otherwise.
           expect: { poll: { timeout: 15_000 } },
