@@ -7,6 +7,7 @@ import { limitApi } from './limit-api.ts'
 import { logApi } from './log-api.ts'
 import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
+import { priceApi } from './price-api.ts'
 import { releaseApi } from './release-api.ts'
 import { redemptionApi } from './redemption-api.ts'
 import { routeApi } from './route-api.ts'
@@ -27,6 +28,7 @@ const api = {
   log: logApi,
   dashboard: dashboardApi,
   option: optionApi,
+  price: priceApi,
   oauth: oauthApi,
   release: releaseApi,
   audit: auditApi,

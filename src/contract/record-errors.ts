@@ -124,6 +124,11 @@ export const recordErrors = {
     zh: '「{userZh}」已启用，需要用到「{titleZh}」（{key}），请先将其关闭再清空',
     en: '“{userEn}” is on and needs “{titleEn}” ({key}); turn it off before emptying this',
   },
+  published_prices_failed: {
+    status: 502,
+    zh: '获取公开价格失败：{problemZh}',
+    en: 'The published prices cannot be had: {problemEn}',
+  },
   // Releases
   release_unset: {
     status: 404,

@@ -41,12 +41,24 @@ export const Status = z.object({
 })
 export type Status = z.infer<typeof Status>
 
-/** Ratio maps in force as JSON texts, so that their decimals arrive as they are counted with. */
+/**
+ * Ratio maps in force as JSON texts, so that their decimals arrive as they are counted with. Names
+ * are models, or `model(channel type)` for channels of one type alone.
+ */
 const Prices = z.object({
   model_ratio: z.string(),
   /** Of every model in `model_ratio`, also where its name alone decides. */
   completion_ratio: z.string(),
+  /** Of the groups that the caller may choose; of all for administrators. */
   group_ratio: z.string(),
+  cache_ratio: z.string(),
+  create_cache_ratio: z.string(),
+  /** Dollars a call, of models that have no other price. */
+  model_price: z.string(),
+  /** Models whose long prompts cost more. */
+  tiered: z.array(z.string()),
+  /** Ratio of models that are not listed; empty: they have no price. */
+  default_model_ratio: z.string(),
 })
 
 export const statusApi = {

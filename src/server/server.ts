@@ -57,6 +57,7 @@ import { createLiveOptions } from './option/live-options.ts'
 import { optionRoutes } from './option/option-routes.ts'
 import { createRelay, isRelayPath, type Relay } from './relay/relay.ts'
 import { routeRoutes } from './relay/trace/route-routes.ts'
+import { publishedPricesRoutes } from './published-prices/published-prices-routes.ts'
 import { releaseRoutes } from './release/release-routes.ts'
 import { redemptionRoutes } from './redemption/redemption-routes.ts'
 import { oauthRoutes } from './sign-in/oauth-routes.ts'
@@ -221,6 +222,7 @@ const allRoutes = (
   ...dashboardRoutes(app),
   ...optionRoutes(app),
   ...releaseRoutes(app),
+  ...publishedPricesRoutes(app),
   ...auditRoutes(app),
 ]
 

@@ -170,6 +170,7 @@ function inputOf({
     'PUT /api/redemption/?status_only': { body: { id: ids.redemption, status: 2 } },
     'PUT /api/redemption/': { body: { id: ids.redemption, name: 'renamed', quota: 5 } },
     'PUT /api/option/': { body: { key: 'About', value: 'x' } },
+    'PUT /api/prices/': { body: { rows: [] } },
     'DELETE /api/log/': { query: 'target_timestamp=1' },
     'GET /api/dashboard': { query: 'start_timestamp=1800000000&end_timestamp=1800003600' },
   }

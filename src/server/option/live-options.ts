@@ -70,6 +70,11 @@ export interface LiveOptions {
     value: string,
     also?: (trx: Queries, emptied: OptionKey | null) => Promise<void>,
   ): Promise<void>
+  /** The same for several keys that need nothing of each other: all or none. */
+  setAll(
+    texts: ReadonlyMap<OptionKey, string>,
+    also: (trx: Queries) => Promise<void>,
+  ): Promise<void>
   reload(): Promise<void>
 }
 
@@ -117,6 +122,22 @@ export async function createLiveOptions(
     if (message === OPTIONS_CHANGED || message === 'everything') void reloadAtLast()
   })
 
+  async function store(
+    texts: ReadonlyMap<OptionKey, string>,
+    also: (trx: Queries) => Promise<void> | undefined,
+  ): Promise<void> {
+    await database.write.transaction().execute(async (trx) => {
+      for (const [key, value] of texts) await saveOption(trx, key, value)
+      await also(trx)
+    })
+    try {
+      await reload()
+    } finally {
+      // It is stored: the other processes must know, even if this one could not read it again.
+      await database.announce(OPTIONS_CHANGED)
+    }
+  }
+
   return {
     text,
     number: (key) => Number(validText(key)),
@@ -163,17 +184,13 @@ export async function createLiveOptions(
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
       refuseValue(key, value, text)
       const emptied = secretLeftBehind(key, value, text)
-      await database.write.transaction().execute(async (trx) => {
-        await saveOption(trx, key, value)
-        if (emptied !== null) await saveOption(trx, emptied, '')
-        await also?.(trx, emptied)
-      })
-      try {
-        await reload()
-      } finally {
-        // It is stored: the other processes must know, even if this one could not read it again.
-        await database.announce(OPTIONS_CHANGED)
-      }
+      const texts = new Map([[key, value]])
+      if (emptied !== null) texts.set(emptied, '')
+      await store(texts, (trx) => also?.(trx, emptied))
+    },
+    async setAll(texts, also) {
+      for (const [key, value] of texts) refuseValue(key, value, text)
+      if (texts.size > 0) await store(texts, also)
     },
     reload,
   }

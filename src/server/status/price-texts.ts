@@ -1,11 +1,20 @@
-import { completionRatio, ratioMapJson, type RatioMap } from '../option/default-ratios.ts'
+import {
+  completionRatio,
+  findRatio,
+  ratioMapJson,
+  type RatioMap,
+} from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 
-/** Ratio maps in force as JSON texts, so that their decimals arrive as they are counted with. */
+/** Prices in force, ratio maps as JSON texts: their decimals arrive as they are counted with. */
 export interface PriceTexts {
   model_ratio: string
   completion_ratio: string
-  group_ratio: string
+  cache_ratio: string
+  create_cache_ratio: string
+  model_price: string
+  tiered: string[]
+  default_model_ratio: string
 }
 
 /** Writes the maps out once for each set of ratios, however many people look at the price list. */
@@ -13,10 +22,15 @@ export function createPriceTexts(): (ratios: Ratios) => PriceTexts {
   let written: { version: number; texts: PriceTexts } | null = null
   return (ratios) => {
     if (written?.version !== ratios.version) {
+      const model = withTypes(ratios)
       const texts = {
-        model_ratio: ratioMapJson(ratios.model),
-        completion_ratio: ratioMapJson(completionOf(ratios)),
-        group_ratio: ratioMapJson(ratios.group),
+        model_ratio: ratioMapJson(model),
+        completion_ratio: ratioMapJson(completionOf(model, ratios.completion)),
+        cache_ratio: ratioMapJson(ratios.cache),
+        create_cache_ratio: ratioMapJson(ratios.cacheWrite),
+        model_price: ratioMapJson(ratios.perCall),
+        tiered: [...ratios.tiers.keys()],
+        default_model_ratio: ratios.otherwise ?? '',
       }
       written = { version: ratios.version, texts }
     }
@@ -24,11 +38,25 @@ export function createPriceTexts(): (ratios: Ratios) => PriceTexts {
   }
 }
 
+/** `model(20)`: the model, and the type of channel that the entry is for. */
+const OF_TYPE = /^(.*)\((\d+)\)$/
+
+/** With the entries that have only another completion ratio on channels of a type. */
+function withTypes({ model, completion }: Ratios): RatioMap {
+  const all = new Map(model)
+  for (const entry of completion.keys()) {
+    const [, name, type] = OF_TYPE.exec(entry) ?? []
+    const ratio = name === undefined ? undefined : findRatio(model, name, Number(type))
+    if (ratio !== undefined) all.set(entry, ratio)
+  }
+  return all
+}
+
 /** What each priced model's completion costs: its own entry, else what its name says. */
-const completionOf = ({ model, completion }: Ratios): RatioMap =>
+const completionOf = (model: RatioMap, completion: RatioMap): RatioMap =>
   new Map(
     [...model.keys()].map((entry) => {
-      const [, name = entry, type = '0'] = /^(.*)\((\d+)\)$/.exec(entry) ?? []
+      const [, name = entry, type = '0'] = OF_TYPE.exec(entry) ?? []
       return [entry, completionRatio(completion, name, Number(type))]
     }),
   )

@@ -1,13 +1,17 @@
 import { statusApi } from '../../contract/status-api.ts'
+import { groupNames, isAdmin } from '../../contract/user.ts'
 import type { App } from '../app.ts'
 import { defaultModelsByType } from '../channel/default-models.ts'
 import { openApiDocument } from '../http/openapi/openapi.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { ratioMapJson } from '../option/default-ratios.ts'
+import { mayUseGroup } from '../token/token-group.ts'
 import { createPriceTexts } from './price-texts.ts'
 
 /** What a console may use that a One API server does not have. */
 const FEATURES = [
   'prices',
+  'published-prices',
   'log-detail',
   'token-sums',
   'log-export',
@@ -66,7 +70,13 @@ export function statusRoutes({ options, config, version, startSeconds }: App): R
     serve(statusApi.about, () => ({ data: options.text('About') })),
     serve(statusApi.homePage, () => ({ data: options.text('HomePageContent') })),
     serve(statusApi.openapi, () => ({ data: openApiDocument(version) })),
-    serve(statusApi.prices, () => ({ data: prices(options.ratios()) })),
+    serve(statusApi.prices, ({ actor: { role, user } }) => {
+      const ratios = options.ratios()
+      const isSeen = (group: string): boolean =>
+        isAdmin(role) || mayUseGroup(options, groupNames(user.group), group)
+      const groups = new Map([...ratios.group].filter(([group]) => isSeen(group)))
+      return { data: { ...prices(ratios), group_ratio: ratioMapJson(groups) } }
+    }),
     serve(statusApi.groups, () => ({ data: [...options.ratios().group.keys()].toSorted() })),
     serve(statusApi.modelsByType, () => ({
       data: Object.fromEntries(

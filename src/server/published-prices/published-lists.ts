@@ -1,0 +1,245 @@
+import { parseRatios } from '../option/ratio-text.ts'
+import { priceOf, ratioText, type ListedPrice } from './published-price.ts'
+
+/** Prices as others publish them. Which list it is shows in its shape. */
+
+export interface PriceList {
+  rows: ListedPrice[]
+  /** Entries whose price ratios cannot say. */
+  leftOut: number
+}
+
+const MILLION = 1_000_000
+
+type Members = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const recordOr = (value: unknown): Members => (isRecord(value) ? value : {})
+const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** Null: it is none of the lists that are known here. */
+export function readPriceList(list: Members | null): PriceList | null {
+  if (list === null) return null
+  const { data } = list
+  if (Array.isArray(data)) {
+    const entries = data.map(recordOr)
+    return entries.some(({ model_name: name }) => textOr(name) !== '')
+      ? gatewayModels(entries)
+      : openRouter(entries)
+  }
+  if (isRecord(data)) return gatewayMaps(data)
+  const members = Object.values(list).map(recordOr)
+  return members.some(({ models }) => isRecord(models)) ? modelsDev(list) : liteLlm(list)
+}
+
+/** Collects entries; of a name that comes twice the first one counts. */
+function collector() {
+  const rows = new Map<string, ListedPrice>()
+  let leftOut = 0
+  return {
+    add(name: string, price: ListedPrice | null): void {
+      if (name === '' || rows.has(name)) return
+      if (price === null) leftOut += 1
+      else rows.set(name, price)
+    },
+    list: (): PriceList | null =>
+      rows.size === 0 && leftOut === 0 ? null : { rows: [...rows.values()], leftOut },
+  }
+}
+
+/** A number, or one that is written as a text; undefined: neither. */
+function numberIn(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && value.trim() !== '' ? Number(value) : undefined
+}
+
+/**
+ * Whose prices are taken from models.dev, first those who make a model, then those who host it: a
+ * name stands there once for each of a hundred sellers, some of whom sell subscriptions for nothing
+ * a token.
+ */
+const SELLERS = [
+  'openai',
+  'anthropic',
+  'google',
+  'xai',
+  'deepseek',
+  'mistral',
+  'moonshotai',
+  'zai',
+  'zhipuai',
+  'alibaba',
+  'alibaba-cn',
+  'minimax',
+  'cohere',
+  'perplexity',
+  'xiaomi',
+  'groq',
+  'cerebras',
+  'togetherai',
+  'fireworks-ai',
+  'novita-ai',
+  'siliconflow',
+  'amazon-bedrock',
+  'cloudflare-workers-ai',
+  'openrouter',
+]
+
+/** Source: models.dev, `api.json`: sellers → models → `cost`, dollars for a million tokens. */
+function modelsDev(list: Members): PriceList | null {
+  const { add, list: made } = collector()
+  for (const seller of SELLERS) {
+    for (const [name, model] of Object.entries(recordOr(recordOr(list[seller]).models))) {
+      const { cost } = recordOr(model)
+      if (!isRecord(cost)) continue
+      const prompt = numberIn(cost.input)
+      if (prompt === undefined) continue
+      const dollars = {
+        prompt,
+        completion: numberIn(cost.output),
+        cacheRead: numberIn(cost.cache_read),
+        cacheWrite: numberIn(cost.cache_write),
+      }
+      add(name, priceOf(name, dollars))
+    }
+  }
+  return made()
+}
+
+/** Source: OpenRouter's API reference, "List models": `pricing`, dollars a token as texts. */
+function openRouter(entries: readonly Members[]): PriceList | null {
+  const { add, list } = collector()
+  for (const { id, pricing } of entries) {
+    const said = recordOr(pricing)
+    const of = (member: string): number | undefined => million(numberIn(said[member]))
+    const [name, prompt] = [textOr(id), of('prompt')]
+    if (prompt === undefined) continue
+    const dollars = {
+      prompt,
+      completion: of('completion'),
+      cacheRead: of('input_cache_read'),
+      cacheWrite: of('input_cache_write'),
+    }
+    add(name, priceOf(name, dollars))
+  }
+  return list()
+}
+
+const million = (dollars: number | undefined): number | undefined =>
+  dollars === undefined ? undefined : dollars * MILLION
+
+/** What is sold by tokens of text alone. */
+const LITE_LLM_MODES = new Set(['chat', 'completion', 'responses', 'embedding', 'rerank'])
+/** Those whose models are called here by the name behind theirs. */
+const LITE_LLM_SELLERS = new Set([
+  'gemini',
+  'xai',
+  'deepseek',
+  'mistral',
+  'moonshot',
+  'zai',
+  'dashscope',
+  'minimax',
+  'cohere',
+  'perplexity',
+  'groq',
+  'cerebras',
+  'together_ai',
+  'fireworks_ai',
+  'novita',
+  'openrouter',
+])
+
+/** Source: LiteLLM, `model_prices_and_context_window.schema.json`: dollars a token. */
+function liteLlm(list: Members): PriceList | null {
+  const { add, list: made } = collector()
+  const entries = Object.entries(list)
+    .map(([name, entry]) => ({ name, entry: recordOr(entry) }))
+    .filter(
+      ({ entry: { mode, input_cost_per_token: prompt } }) =>
+        typeof prompt === 'number' && LITE_LLM_MODES.has(textOr(mode)),
+    )
+  const isPlain = ({ name }: { name: string }): boolean => !name.includes('/')
+  for (const { name, entry } of entries.filter(isPlain)) add(name, liteLlmPrice(name, entry))
+  for (const { name, entry } of entries.filter((listed) => !isPlain(listed))) {
+    const seller = textOr(entry.litellm_provider)
+    if (!LITE_LLM_SELLERS.has(seller) || !name.startsWith(`${seller}/`)) continue
+    const called = name.slice(seller.length + 1)
+    add(called, liteLlmPrice(called, entry))
+  }
+  return made()
+}
+
+function liteLlmPrice(name: string, entry: Members): ListedPrice | null {
+  const of = (member: string): number | undefined => million(numberIn(entry[member]))
+  return priceOf(name, {
+    prompt: of('input_cost_per_token') ?? Number.NaN,
+    completion: of('output_cost_per_token'),
+    cacheRead: of('cache_read_input_token_cost'),
+    cacheWrite: of('cache_creation_input_token_cost'),
+  })
+}
+
+/**
+ * Source: New API, `GET /api/pricing`: a list of models with their ratios. `quota_type` 1: sold by
+ * the call.
+ */
+function gatewayModels(entries: readonly Members[]): PriceList | null {
+  const { add, list } = collector()
+  for (const entry of entries) {
+    const name = textOr(entry.model_name)
+    const model = numberIn(entry.model_ratio)
+    const isByCall = entry.quota_type === 1
+    add(name, isByCall || model === undefined ? null : ratiosAsTold(name, { ...entry, model }))
+  }
+  return list()
+}
+
+const told = (value: unknown): string | null => {
+  const ratio = numberIn(value)
+  return ratio === undefined ? null : ratioText(ratio)
+}
+
+function ratiosAsTold(name: string, entry: Members & { model: number }): ListedPrice | null {
+  const model = ratioText(entry.model)
+  if (model === null) return null
+  return {
+    name,
+    model_ratio: model,
+    completion_ratio: told(entry.completion_ratio),
+    cache_ratio: told(entry.cache_ratio),
+    create_cache_ratio: told(entry.create_cache_ratio),
+  }
+}
+
+/**
+ * Sources: New API, `GET /api/ratio_config`: maps; Gatehouse, `GET /api/prices`: maps as JSON
+ * texts.
+ */
+function gatewayMaps(data: Members): PriceList | null {
+  const { add, list } = collector()
+  const models = ratioMap(data.model_ratio)
+  const maps = {
+    completion_ratio: ratioMap(data.completion_ratio),
+    cache_ratio: ratioMap(data.cache_ratio),
+    create_cache_ratio: ratioMap(data.create_cache_ratio),
+  }
+  for (const [name, model] of models) {
+    const of = (map: keyof typeof maps): unknown => maps[map].get(name)
+    const entry = {
+      model: Number(model),
+      completion_ratio: of('completion_ratio'),
+      cache_ratio: of('cache_ratio'),
+      create_cache_ratio: of('create_cache_ratio'),
+    }
+    add(name, ratiosAsTold(name, entry))
+  }
+  return list()
+}
+
+function ratioMap(value: unknown): ReadonlyMap<string, unknown> {
+  if (isRecord(value)) return new Map(Object.entries(value))
+  const read = parseRatios(textOr(value))
+  return read instanceof Map ? read : new Map<string, string>()
+}

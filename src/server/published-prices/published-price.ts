@@ -1,0 +1,64 @@
+import type { ListedRatios } from '../../contract/price-api.ts'
+
+/** What a list says of a model. */
+export interface ListedPrice extends ListedRatios {
+  name: string
+}
+
+/** Dollars for a million tokens of each kind; undefined: the list does not say. */
+export interface Dollars {
+  prompt: number
+  completion?: number | undefined
+  cacheRead?: number | undefined
+  cacheWrite?: number | undefined
+}
+
+/** Dollars for a million prompt tokens at a ratio of 1. */
+const DOLLARS_OF_ONE = 2
+/** Digits that a floating-point number surely has; the rest is its noise. */
+const SURE_DIGITS = 15
+/** Digits that are kept of a quotient. */
+const KEPT_DIGITS = 13
+const RATIO_MAX = 1_000_000
+
+/**
+ * Null: ratios cannot say it. All other prices are multiples of the prompt's, so that nothing may
+ * cost anything where the prompt costs nothing.
+ */
+export function priceOf(
+  name: string,
+  { prompt, completion, cacheRead, cacheWrite }: Dollars,
+): ListedPrice | null {
+  const model = ratioText(prompt / DOLLARS_OF_ONE)
+  const others = [completion, cacheRead, cacheWrite]
+  if (model === null || others.some((dollars) => dollars !== undefined && !(dollars >= 0))) {
+    return null
+  }
+  if (prompt === 0 && others.some((dollars) => (dollars ?? 0) > 0)) return null
+  const against = (dollars: number | undefined): string | null =>
+    dollars === undefined || prompt === 0 ? null : ratioText(dollars / prompt)
+  return {
+    name,
+    model_ratio: model,
+    completion_ratio: against(completion),
+    cache_ratio: against(cacheRead),
+    create_cache_ratio: against(cacheWrite),
+  }
+}
+
+/**
+ * Null: it is no ratio. A quotient is cut, never rounded up: a cost that is a whole number of
+ * points would become one point more.
+ */
+export function ratioText(ratio: number): string | null {
+  if (!(ratio >= 0) || ratio > RATIO_MAX) return null
+  const text = String(Number(ratio.toPrecision(SURE_DIGITS)))
+  // So small that it is written with an exponent: a mistake.
+  if (text.includes('e')) return null
+  const leading = /^[0.]*/.exec(text)?.[0].length ?? 0
+  const point = text.indexOf('.')
+  const isLong = point !== -1 && text.slice(leading).replace('.', '').length > KEPT_DIGITS
+  if (!isLong) return text
+  const kept = text.slice(0, leading + KEPT_DIGITS + (leading < point ? 1 : 0))
+  return kept.replace(/0+$/, '')
+}

@@ -1,0 +1,185 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { aChannel, aUser, type TestUser } from '../test/factories.ts'
+import { forEachDatabase } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+
+forEachDatabase('GET /api/prices/published', (open) => {
+  let server: TestServer
+  let root: TestUser
+  const said = { status: 200, body: '' }
+  const host = http.createServer((_request, response) => {
+    response.writeHead(said.status, { location: 'http://127.0.0.1:1/' }).end(said.body)
+  })
+  let address = ''
+
+  beforeAll(async () => {
+    await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))
+    // A server listening on TCP has an address object.
+    address = `http://127.0.0.1:${(host.address() as AddressInfo).port}/api.json`
+    server = await startTestServer(open)
+    root = await aUser(server, { role: Role.root })
+    await aChannel(server, { models: 'served' })
+    const resting = await aChannel(server, { models: 'resting' })
+    const disabled = await server.call('PUT', '/api/channel/', {
+      as: root,
+      body: { id: resting, status: 2 },
+    })
+    expect(disabled.json).toMatchObject({ success: true })
+  })
+  afterAll(async () => {
+    await server.close()
+    host.close()
+  })
+
+  const ask = (of: string, language = 'zh') =>
+    server.call('GET', `/api/prices/published?address=${encodeURIComponent(of)}`, {
+      as: root,
+      headers: { 'accept-language': language },
+    })
+
+  const cost = (input: number, output: number) => ({ cost: { input, output } })
+  const saying = (models: Record<string, unknown>): void => {
+    Object.assign(said, { status: 200, body: JSON.stringify({ openai: { models } }) })
+  }
+  const listed = (model: string, completion: string | null) => ({
+    model_ratio: model,
+    completion_ratio: completion,
+    cache_ratio: null,
+    create_cache_ratio: null,
+  })
+
+  test('tells what costs something else here, and which models are served here', async () => {
+    saying({
+      served: cost(2, 8),
+      resting: cost(2, 8),
+      'gpt-4o': cost(2.5, 10),
+      'gpt-4o-mini': cost(0.15, 0.9),
+      'rerank-v3.5': cost(1, 1),
+      speech: cost(0, 12),
+    })
+    expect((await ask(address)).data).toEqual({
+      rows: [
+        { name: 'served', now: null, listed: listed('1', '4'), is_served: true },
+        { name: 'resting', now: null, listed: listed('1', '4'), is_served: false },
+        {
+          name: 'gpt-4o-mini',
+          now: {
+            model_ratio: '0.075',
+            completion_ratio: '4',
+            cache_ratio: '0.5',
+            create_cache_ratio: null,
+          },
+          listed: listed('0.075', '6'),
+          is_served: false,
+        },
+      ],
+      same: 1,
+      // One is sold by the call here, one has a price for what it says alone.
+      left_out: 2,
+    })
+  })
+
+  test('on a new installation the built-in prices are those in force', async () => {
+    expect((await ask('')).data).toMatchObject({ rows: [], same: expect.any(Number) })
+  })
+
+  test('sets the chosen prices, and leaves what nobody says', async () => {
+    const unpriced = () => server.call('GET', '/api/prices/unpriced', { as: root })
+    expect((await unpriced()).data).toEqual(['served'])
+    const set = await server.call('PUT', '/api/prices/', {
+      as: root,
+      body: {
+        rows: [
+          { name: 'served', ...listed('1', '4'), cache_ratio: '0.1' },
+          { name: 'gpt-4o', ...listed('1.5', null) },
+        ],
+      },
+    })
+    expect(set).toMatchObject({ status: 200, json: { success: true } })
+    const { model, completion, cache } = server.app.options.ratios()
+    expect([model.get('served'), completion.get('served'), cache.get('served')]).toEqual([
+      '1',
+      '4',
+      '0.1',
+    ])
+    expect([model.get('gpt-4o'), completion.get('gpt-4o'), cache.get('gpt-4o')]).toEqual([
+      '1.5',
+      '4',
+      '0.5',
+    ])
+    expect((await unpriced()).data).toEqual([])
+    const audit = await server.call('GET', '/api/audit/?action=option', { as: root })
+    expect(audit.data).toMatchObject([
+      { target_name: 'CacheRatio' },
+      { target_name: 'CompletionRatio' },
+      { target_name: 'ModelRatio' },
+    ])
+    saying({ served: cost(2, 8), 'gpt-4o': cost(2.5, 10) })
+    expect((await ask(address)).data).toMatchObject({ rows: [{ name: 'gpt-4o' }], same: 1 })
+    expect((await ask('')).data).toMatchObject({
+      rows: [{ name: 'gpt-4o', now: { model_ratio: '1.5' }, listed: { model_ratio: '1.25' } }],
+    })
+  })
+
+  test('a ratio that is none changes nothing', async () => {
+    const before = server.app.options.text('ModelRatio')
+    const refused = await server.call('PUT', '/api/prices/', {
+      as: root,
+      body: {
+        rows: [
+          { name: 'one', ...listed('1', null) },
+          { name: 'two', ...listed('-1', null) },
+        ],
+      },
+    })
+    expect(refused).toMatchObject({ status: 200, json: { success: false } })
+    expect(server.app.options.text('ModelRatio')).toBe(before)
+  })
+
+  test('a model that is served under a name with a price has one', async () => {
+    const renamed = await aChannel(server, {
+      models: 'ours,nobodys',
+      model_mapping: '{"ours":"gpt-4o"}',
+    })
+    const { data } = await server.call('GET', '/api/prices/unpriced', { as: root })
+    expect(data).toEqual(['nobodys'])
+    await server.call('DELETE', `/api/channel/${renamed}/`, { as: root })
+  })
+
+  describe('failures: one sentence, nothing of what the other side said', () => {
+    test.each([
+      ['a fault', { status: 500, body: 'stack trace' }, ['状态码 500', 'status 500']],
+      ['a redirect', { status: 302, body: '' }, ['状态码 302', 'status 302']],
+      ['no JSON', { status: 200, body: '<html>' }, ['不是可识别的价格表', 'no list of prices']],
+      ['too much', { status: 200, body: 'x'.repeat(2 ** 24 + 1) }, ['过大', 'too large']],
+    ])('%s', async (_what, answer, [zh = '', en = '']) => {
+      Object.assign(said, answer)
+      const refused = await ask(address)
+      expect(refused).toMatchObject({ status: 200, json: { success: false } })
+      expect(refused.message).toContain(zh)
+      expect((await ask(address, 'en')).message).toContain(en)
+      if (answer.body !== '') expect(refused.message).not.toContain(answer.body)
+    })
+
+    test.each([
+      ['file:///etc/passwd', 'http://'],
+      ['models.dev/api.json', 'http://'],
+      ['http://', 'http://'],
+      ['http://127.0.0.1:9/', '无法连接'],
+      ['http://169.254.169.254/latest/meta-data', '不允许访问'],
+    ])('%s', async (of, sentence) => {
+      const refused = await ask(of)
+      expect(refused).toMatchObject({ status: 200, json: { success: false } })
+      expect(refused.message).toContain(sentence)
+    })
+  })
+
+  test('is for those who may change prices', async () => {
+    const refused = await server.call('GET', '/api/prices/published', { as: await aUser(server) })
+    expect(refused).toMatchObject({ json: { success: false } })
+    expect(refused.data).toBeUndefined()
+  })
+})
