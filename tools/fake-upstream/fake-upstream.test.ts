@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import http from 'node:http'
 import net from 'node:net'
+import { join } from 'node:path'
 import { createParser } from 'eventsource-parser'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -281,6 +283,22 @@ describe('broken answers', () => {
     expect(await call).toBe('AbortError')
     await expect.poll(() => seen?.outcome).toBe('client-gone')
   })
+})
+
+test.each([
+  ['a port that is taken', () => ['--port', String(upstream.port)], '--port: another program has'],
+  ['a port that is none', () => ['--port', 'abc'], 'options.port should be'],
+  ['an unknown option', () => ['-h'], "Unknown option '-h'"],
+])('on a command line it says of %s in one line what is wrong', async (_what, args, words) => {
+  const program = join(import.meta.dirname, 'fake-upstream.ts')
+  const { code, said } = await new Promise<{ code: unknown; said: string }>((resolve) => {
+    execFile(process.execPath, [program, ...args()], (error, _out, err) => {
+      resolve({ code: error?.code, said: err })
+    })
+  })
+  expect(code).toBe(1)
+  expect(said).toMatch(/^[^\n]+\n$/)
+  expect(said).toContain(words)
 })
 
 /** The bytes of an answer as they come, past any HTTP client. */

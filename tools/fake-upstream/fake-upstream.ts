@@ -258,7 +258,7 @@ function answerTo(call: Call): Answer {
   return balanceAnswer(call) ?? signInAnswer(call) ?? errorAnswer(404, error)
 }
 
-if (import.meta.main) {
+async function startFromCommandLine(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '4010' },
@@ -268,4 +268,15 @@ if (import.meta.main) {
   const start = values.fast ? startFastUpstream : startFakeUpstream
   const { url } = await start({ port: Number(values.port) })
   process.stdout.write(`upstream on ${url}\n`)
+}
+
+if (import.meta.main) {
+  try {
+    await startFromCommandLine()
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    const isTaken = 'code' in error && error.code === 'EADDRINUSE'
+    process.stderr.write(isTaken ? '--port: another program has it\n' : `${error.message}\n`)
+    process.exitCode = 1
+  }
 }

@@ -103,6 +103,15 @@ test('import loads a dump into an empty database only, and says why not', async 
   expect(missing.err).toMatch(/^\/nowhere\/dump\.sql: ENOENT/)
 })
 
+test('a place where import may make no file is named in one line', async () => {
+  const folder = newFolder()
+  const SQLITE_PATH = path.join(folder, 'new.db')
+  fs.symlinkSync(path.join(folder, 'nowhere/else.db'), SQLITE_PATH)
+  const { code, err } = await runProgram(['import', MYSQL_DUMP], { SQLITE_PATH }).ended
+  expect(code).toBe(1)
+  expect(err).toMatch(/^SQLITE_PATH: \S+new\.db cannot be opened: ENOENT.*\n$/)
+})
+
 test('a dump that breaks off leaves the database empty', async () => {
   const folder = newFolder()
   const dump = path.join(folder, 'half.sql')
@@ -239,6 +248,7 @@ test(
       }
     }
     expect(seen).toContain('One API’s')
+    expect(await runProgram(['adopt'], { SQLITE_PATH: file }).ended).toMatchObject({ code: 0 })
     expect(await runProgram(['reconcile'], { SQLITE_PATH: file }).ended).toMatchObject({ code: 0 })
     expect(await count('ledger')).toEqual([{ n: 33 }])
     const sums = await database.rows('SELECT sum(requests) AS n, sum(quota) AS q FROM usage_hourly')

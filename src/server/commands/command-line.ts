@@ -46,8 +46,18 @@ function addMove(program: Command, settings: ReadSettings): void {
           ...(options.from === undefined ? {} : { SQLITE_PATH: options.from }),
           ...(options.to === undefined ? {} : { SQL_DSN: options.to }),
         }),
+        { isFileNamed: options.from !== undefined },
       )
     })
+}
+
+/** The default command would take the word for an argument of its own. */
+function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
+  const [, , word = 'serve'] = argv
+  const names = [...program.commands.map((command) => command.name()), 'help']
+  if (!word.startsWith('-') && !names.includes(word)) {
+    program.error(`error: unknown command '${word}'; gatehouse --help lists them`)
+  }
 }
 
 /** `gatehouse <command>`: each command's code is loaded only when it runs. */
@@ -70,7 +80,9 @@ export async function runCommandLine(
   addServe(program, settings, environment)
   program
     .command('reconcile')
-    .description('recompute every balance from the ledger and print the differences')
+    .description(
+      'recompute every balance from the ledger and print the differences; changes nothing',
+    )
     .action(async () => {
       const { reconcileCommand } = await import('./reconcile.ts')
       process.exitCode = (await reconcileCommand(settings())) ? 0 : FAILED
@@ -102,12 +114,15 @@ export async function runCommandLine(
     })
   program
     .command('reset-root')
-    .description('give root a new password and allow password sign-in again')
+    .description(
+      'give root a new password, end its sessions and its access token, allow password sign-in',
+    )
     .option('--password <password>', 'the new password (default: a random one, printed)')
     .action(async (options: { password?: string }) => {
       const { resetRoot } = await import('./reset-root.ts')
       await resetRoot(settings(), options.password)
     })
+  refuseUnknownCommand(program, argv)
   try {
     await program.parseAsync(argv)
   } catch (error) {

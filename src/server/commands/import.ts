@@ -3,19 +3,27 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { loadDumps } from '../adopt/import-dump.ts'
 import { ConfigError, type Config } from '../config.ts'
-import { openBare } from '../db/database.ts'
-import { configuredAddress, reasonOf } from './open.ts'
+import { openBare, type BareDatabase, type DatabaseAddress } from '../db/database.ts'
+import { cannotBeOpened, configuredAddress, reasonOf } from './open.ts'
 
 /** Loads dumps into the database that the settings name, which must be empty. */
 export async function importDumps(config: Config, files: readonly string[]): Promise<void> {
   const dumps = files.map(openDump)
-  const database = await openBare(configuredAddress(config))
+  const database = await openEmpty(configuredAddress(config))
   try {
     await loadDumps(database, dumps, (line) => process.stdout.write(`${line}\n`))
   } catch (error) {
     throw new ConfigError(`${files.join(', ')}: ${reasonOf(error)}`)
   } finally {
     await database.close().catch(() => {})
+  }
+}
+
+async function openEmpty(address: DatabaseAddress): Promise<BareDatabase> {
+  try {
+    return await openBare(address)
+  } catch (error) {
+    throw cannotBeOpened(address, error)
   }
 }
 

@@ -53,7 +53,8 @@ test('whoever is signed in stays so; a file in use is refused until its server h
   const { code, out, err } = await run(['move'], { DATA_DIR, SQL_DSN: url }).ended
   expect([code, err]).toEqual([0, ''])
   expect(out).toContain('users: 1 rows\n')
-  expect(out).toContain('whoever is signed in stays so')
+  const kept = path.join(DATA_DIR, 'session-secret')
+  expect(out).toContain(`The session secret of ${kept} is in the database now`)
   const after = await serve({ DATA_DIR: newFolder(), SQL_DSN: url })
   const self = await fetch(`${after.url}api/user/self`, { headers: { cookie } })
   expect(await self.json()).toMatchObject({ success: true, data: { username: 'root' } })
@@ -63,6 +64,24 @@ test('whoever is signed in stays so; a file in use is refused until its server h
     'nothing was moved: the database is not empty; a move goes into an empty one\n',
   )
 }, 120_000)
+
+test('the secret is the one that the server signs with, and of another server none', async () => {
+  const [beside, DATA_DIR] = [newFolder(), newFolder()]
+  const file = path.join(beside, 'gatehouse.db')
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+  fs.writeFileSync(path.join(DATA_DIR, 'session-secret'), 'ours')
+  const secretOf = (url: string) =>
+    plainPostgres(url).rows(`SELECT value FROM settings WHERE name = 'session_secret'`)
+  const foreign = await emptyPostgres()
+  const named = await run(['move', '--from', file], { DATA_DIR, SQL_DSN: foreign }).ended
+  expect(named.out).toContain(`There was no ${path.join(beside, 'session-secret')}: `)
+  expect(await secretOf(foreign)).toEqual([])
+  fs.writeFileSync(path.join(beside, 'session-secret'), 'of an old backup')
+  const url = await emptyPostgres()
+  const env = { DATA_DIR, SQLITE_PATH: file, SQL_DSN: url }
+  expect(await run(['move'], env).ended).toMatchObject({ code: 0 })
+  expect(await secretOf(url)).toEqual([{ value: 'ours' }])
+}, 60_000)
 
 test('a move that is killed leaves nothing', async () => {
   const file = path.join(newFolder(), 'gatehouse.db')

@@ -6,21 +6,35 @@ import { moveDatabase } from '../move/move-database.ts'
 import { openSource } from '../move/source-store.ts'
 import { configuredFile, mustBeThere, reasonOf, taken } from './open.ts'
 
-/** Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. */
-export async function move(config: Config): Promise<void> {
+/**
+ * Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. Of a
+ * file that is named for the move alone, the settings may be another server's.
+ */
+export async function move(
+  config: Config,
+  { isFileNamed }: { isFileNamed: boolean },
+): Promise<void> {
   const file = configuredFile(config)
   mustBeThere({ engine: 'sqlite', path: file })
   if (config.SQL_DSN === undefined) {
     throw new ConfigError('SQL_DSN: name the PostgreSQL database to move to, there or by --to')
   }
-  const secret = keptSecret(config, file)
+  const beside = path.dirname(file)
+  const places = (isFileNamed ? [beside] : [config.DATA_DIR, beside]).map((folder) =>
+    path.join(folder, 'session-secret'),
+  )
+  const secret = keptSecret(places)
   const giveBack = taken(file, 'stop it, then move the file')
   try {
-    await moveInto(config.SQL_DSN, { file, secret })
+    await moveInto(config.SQL_DSN, { file, secret: secret?.value ?? null })
   } finally {
     giveBack()
   }
-  for (const line of farewell({ file, secret })) say(line)
+  const secretLine =
+    secret === null
+      ? `There was no ${[...new Set(places)].join(' or ')}: without SESSION_SECRET everybody signs in again.`
+      : `The session secret of ${secret.place} is in the database now: who is signed in by it stays so.`
+  for (const line of farewell({ file, secretLine })) say(line)
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -54,24 +68,26 @@ function opened(file: string): ReturnType<typeof openSource> {
   }
 }
 
+interface KeptSecret {
+  /** Where it was read. */
+  place: string
+  value: string
+}
+
 /** What signs cookies: on PostgreSQL it is in the database, beside SQLite in a file. */
-function keptSecret(config: Config, file: string): string | null {
-  const kept = [path.dirname(file), config.DATA_DIR]
-    .map((folder) => path.join(folder, 'session-secret'))
-    .find((name) => fs.existsSync(name))
-  if (kept === undefined) return null
+function keptSecret(places: readonly string[]): KeptSecret | null {
+  const place = places.find((name) => fs.existsSync(name))
+  if (place === undefined) return null
   try {
-    return fs.readFileSync(kept, 'utf8').trim()
+    return { place, value: fs.readFileSync(place, 'utf8').trim() }
   } catch (error) {
     throw new ConfigError(`DATA_DIR: ${reasonOf(error)}`)
   }
 }
 
-const farewell = ({ file, secret }: { file: string; secret: string | null }): string[] => [
+const farewell = ({ file, secretLine }: { file: string; secretLine: string }): string[] => [
   'Everything is moved, and recomputed from the ledger.',
-  secret === null
-    ? 'There was no file session-secret: without SESSION_SECRET everybody signs in again.'
-    : 'The session secret is in the database now: whoever is signed in stays so.',
+  secretLine,
   'From now on start the server with SQL_DSN, and all other settings as they are.',
   `${file} is as it was. Keep it as a backup; what a server books there is not in PostgreSQL.`,
 ]

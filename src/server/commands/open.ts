@@ -71,18 +71,25 @@ export async function openConfigured(config: Config): Promise<Database> {
   try {
     return await openDatabase(address, (line) => process.stderr.write(`${line}\n`))
   } catch (error) {
-    // The address of a server holds a password: it is not repeated.
-    const place =
-      address.engine === 'sqlite' ? `SQLITE_PATH: ${address.path}` : 'SQL_DSN: the database'
-    throw new ConfigError(`${place} cannot be opened: ${reasonOf(error)}`)
+    throw cannotBeOpened(address, error)
   }
 }
+
+export const cannotBeOpened = (address: DatabaseAddress, error: unknown): ConfigError =>
+  new ConfigError(`${placeOf(address)} cannot be opened: ${reasonOf(error)}`)
+
+/** The address of a server holds a password: it is not repeated. */
+export const placeOf = (address: DatabaseAddress): string =>
+  address.engine === 'sqlite' ? `SQLITE_PATH: ${address.path}` : 'SQL_DSN: the database'
 
 export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
   if (error.message.endsWith('database is locked')) {
     return `${error.message}; another program, One API perhaps, has the file open: stop it first`
+  }
+  if (error.message === 'Invalid URL') {
+    return 'it is no address; of a password, characters such as # / ? @ are written %23 %2F %3F %40'
   }
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
 }

@@ -1,13 +1,12 @@
 import type { Config } from '../config.ts'
 import { reconcile } from '../ledger/reconcile.ts'
-import { configuredAddress, mustBeThere, openConfigured } from './open.ts'
+import { openOurs } from './open-ours.ts'
 
 /** Prints every difference between the books and what is shown; true when there is none. */
 export async function reconcileCommand(config: Config): Promise<boolean> {
-  mustBeThere(configuredAddress(config))
-  const database = await openConfigured(config)
+  const database = await openOurs(config)
   try {
-    const report = await reconcile(database)
+    const report = await reconcile({ engine: database.engine, heavy: database.db })
     for (const difference of report.differences) process.stdout.write(`${difference}\n`)
     process.stdout.write(
       report.count === 0 ? 'the books balance: 0 differences\n' : `${report.count} differences\n`,

@@ -5,9 +5,10 @@ import { createPasswords } from '../user/password.ts'
 import { deleteAccessToken, deleteSessionsOf } from '../user/session-store.ts'
 import { fieldRefusal } from '../user/user.ts'
 import { findFirstRoot, updateUser } from '../user/user-store.ts'
-import { errorText } from '../../contract/errors.ts'
-import { Role, UserStatus } from '../../contract/user.ts'
-import { configuredAddress, mustBeThere, openConfigured } from './open.ts'
+import { errorText, type Refusal } from '../../contract/errors.ts'
+import { PASSWORD_LENGTH_MIN, Role, UserStatus } from '../../contract/user.ts'
+import { openConfigured } from './open.ts'
+import { openOurs } from './open-ours.ts'
 
 const PASSWORD_LENGTH = 20
 
@@ -18,15 +19,14 @@ const PASSWORD_LENGTH = 20
  */
 export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
   const password = given ?? randomText(PASSWORD_LENGTH)
-  const refusal = fieldRefusal({ password })
-  if (refusal !== null || password === '') {
-    process.stderr.write(
-      `${errorText(refusal?.code ?? 'invalid_parameter', 'en', refusal?.params)}\n`,
-    )
+  const refusal = passwordRefusal(password)
+  if (refusal !== null) {
+    process.stderr.write(`${errorText(refusal.code, 'en', refusal.params)}\n`)
     process.exitCode = 1
     return
   }
-  mustBeThere(configuredAddress(config))
+  // Opened by `openConfigured` alone, a wrong address would be filled with tables or adopted.
+  await (await openOurs(config)).close()
   const database = await openConfigured(config)
   try {
     const root = await findFirstRoot(database.read)
@@ -52,7 +52,14 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
         ? `${root.username}'s new password: ${password}\n`
         : `${root.username}'s password was changed\n`,
     )
+    process.stdout.write('its sessions and its system access token have ended\n')
   } finally {
     await database.close()
   }
 }
+
+/** An empty one, which means "unchanged" on the wire, is too short. */
+const passwordRefusal = (password: string): Refusal | null =>
+  password === ''
+    ? { code: 'password_too_short', params: { min: PASSWORD_LENGTH_MIN } }
+    : fieldRefusal({ password })

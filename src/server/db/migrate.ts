@@ -115,5 +115,16 @@ async function versions(db: Queries): Promise<number[]> {
   return rows.map(({ version }) => version)
 }
 
+/** How a database of ours stands to this version's scripts. */
+export async function schemaAge(
+  db: Queries,
+  engine: Engine,
+): Promise<'older' | 'current' | 'newer'> {
+  const applied = await versions(db)
+  const known = migrations(engine).map(({ version }) => version)
+  if (Math.max(...applied, 0) > Math.max(...known)) return 'newer'
+  return known.every((version) => applied.includes(version)) ? 'current' : 'older'
+}
+
 /** Any number, the same in every process. */
 const LOCK = 7_235_501

@@ -38,8 +38,9 @@ export function mailSettings(options: Pick<LiveOptions, 'text' | 'number'>): Mai
 }
 
 /** Operators write `name@host` or `Name <name@host>`; the name is the system's in any case. */
-function senderAddress(text: string): string | null {
-  const address = /<([^<>]*)>$/.exec(text)?.[1]?.trim() ?? text
+export function senderAddress(text: string): string | null {
+  const trimmed = text.trim()
+  const address = /<([^<>]*)>$/.exec(trimmed)?.[1]?.trim() ?? trimmed
   return isMailAddress(address) ? address : null
 }
 

@@ -1,4 +1,5 @@
 import { isReadable, length } from '../../contract/text.ts'
+import { senderAddress } from '../mail/mail.ts'
 import { isTimeZone } from '../time-zone.ts'
 import { ratioMapJson } from './default-ratios.ts'
 import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
@@ -122,6 +123,8 @@ export const picture = (): OptionSpec =>
     },
   })
 
+const DOMAIN = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u
+
 /** A comma list of mail domains. */
 export const domains = (value: string): OptionSpec => ({
   default: value,
@@ -129,7 +132,7 @@ export const domains = (value: string): OptionSpec => ({
     const wrong = text
       .split(',')
       .map((domain) => domain.trim())
-      .find((domain) => text !== '' && !/^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u.test(domain))
+      .find((domain) => text !== '' && !DOMAIN.test(domain))
     return (
       lineProblem(text) ??
       unless(
@@ -140,6 +143,19 @@ export const domains = (value: string): OptionSpec => ({
     )
   },
 })
+
+/** Whom mails come from. */
+export const sender = (): OptionSpec =>
+  orNothing({
+    default: '',
+    check: (text) =>
+      lineProblem(text) ??
+      unless(
+        DOMAIN.test(senderAddress(text)?.split('@')[1] ?? ''),
+        '需要一个邮箱地址，例如 gateway@example.com',
+        'it is one e-mail address, such as gateway@example.com',
+      ),
+  })
 
 export const choice = (value: string, names: readonly string[]): OptionSpec => ({
   default: value,

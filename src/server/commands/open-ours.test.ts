@@ -1,0 +1,112 @@
+import Sqlite from 'better-sqlite3'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../db/database.ts'
+import {
+  newFolder,
+  plainPostgres,
+  plainSqlite,
+  postgresFixture,
+  sqliteFixture,
+} from '../test/one-api-databases.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+import { runProgram } from '../test/run-program.ts'
+
+const COMMANDS = ['reconcile', 'reset-root']
+
+/** How a program ended on a SQLite file, and whether it left every byte as it was. */
+async function runOnFile(args: string[], file: string) {
+  const before = fs.readFileSync(file)
+  const { code, out, err } = await runProgram(args, { SQLITE_PATH: file }).ended
+  return { code, out, err, isUnchanged: fs.readFileSync(file).equals(before) }
+}
+
+const columnsOf = (url: string) =>
+  plainPostgres(url).rows(`SELECT table_name, column_name, data_type
+    FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, 2`)
+
+async function emptyPostgres(): Promise<string> {
+  const { url, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  return url
+}
+
+// What a restore left that did not work.
+test.each(COMMANDS)('%s says that an empty database is none, and leaves it empty', async (name) => {
+  const file = path.join(newFolder(), 'empty.db')
+  fs.writeFileSync(file, '')
+  expect(await runOnFile([name], file)).toEqual({
+    code: 1,
+    out: '',
+    err: `SQLITE_PATH: ${file} holds no tables of Gatehouse\n`,
+    isUnchanged: true,
+  })
+  const url = await emptyPostgres()
+  const there = await runProgram([name], { SQL_DSN: url }).ended
+  expect(there).toEqual({
+    code: 1,
+    out: '',
+    err: 'SQL_DSN: the database holds no tables of Gatehouse\n',
+  })
+  expect(await columnsOf(url)).toEqual([])
+})
+
+test.each(COMMANDS)('%s adopts no database of One API', async (name) => {
+  const { location } = sqliteFixture()
+  if (location.engine !== 'sqlite') throw new Error('this one is a file')
+  expect(await runOnFile([name], location.path)).toEqual({
+    code: 1,
+    out: '',
+    err: `SQLITE_PATH: ${location.path} is One API’s; take it over first: gatehouse adopt\n`,
+    isUnchanged: true,
+  })
+  const { location: place } = await postgresFixture()
+  if (place.engine !== 'postgres') throw new Error('this one is on a server')
+  const before = await columnsOf(place.url)
+  const there = await runProgram([name], { SQL_DSN: place.url }).ended
+  expect(there).toMatchObject({ code: 1, err: expect.stringContaining('gatehouse adopt') })
+  expect(await columnsOf(place.url)).toEqual(before)
+})
+
+test('a backup is as it was after it was checked, be it of this version or of an older one', async () => {
+  const folder = newFolder()
+  const [live, backup] = [path.join(folder, 'live.db'), path.join(folder, 'backup.db')]
+  await (await openDatabase({ engine: 'sqlite', path: live })).close()
+  await plainSqlite(live).run(`VACUUM INTO '${backup}'`)
+  expect(await runOnFile(['reconcile'], backup)).toEqual({
+    code: 0,
+    out: 'the books balance: 0 differences\n',
+    err: '',
+    isUnchanged: true,
+  })
+  const newest = '(SELECT max(version) FROM schema_migrations)'
+  await plainSqlite(backup).run(`DELETE FROM schema_migrations WHERE version = ${newest}`)
+  const older = await runOnFile(['reconcile'], backup)
+  expect(older).toMatchObject({ code: 1, isUnchanged: true })
+  expect(older.err).toBe(
+    `SQLITE_PATH: ${backup} is of an older Gatehouse: use that version, or start this one’s server on it first\n`,
+  )
+  await plainSqlite(backup).run(`INSERT INTO schema_migrations VALUES (9999, 'later', 0)`)
+  const newer = await runOnFile(['reconcile'], backup)
+  expect(newer.err).toContain('was written by a newer Gatehouse')
+})
+
+test('reconcile reads where nothing can be written', async () => {
+  const url = await emptyPostgres()
+  await (await openDatabase({ engine: 'postgres', url })).close()
+  const readonly = new URL(url)
+  readonly.searchParams.set('options', '-c default_transaction_read_only=on')
+  const { code, out } = await runProgram(['reconcile'], { SQL_DSN: readonly.href }).ended
+  expect([code, out]).toEqual([0, 'the books balance: 0 differences\n'])
+})
+
+test('reconcile reads beside a program that writes, what its log holds included', async () => {
+  const file = path.join(newFolder(), 'gatehouse.db')
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+  const other = new Sqlite(file)
+  onTestFinished(() => void other.close())
+  other.exec("INSERT INTO users (id, username, password, quota) VALUES (7, 'odd', '', 5)")
+  const { code, out } = await runProgram(['reconcile'], { SQLITE_PATH: file }).ended
+  expect([code, out]).toEqual([1, expect.stringMatching(/user 7/)])
+})
