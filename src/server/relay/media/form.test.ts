@@ -66,6 +66,17 @@ describe('a form is read', () => {
     expect(memberValue(read.fields, 'known_speaker_references[]')).toBe(voice)
   })
 
+  test('with short texts behind a large file', () => {
+    const read = readForm(form(file('file', 'A'.repeat(9 * 2 ** 20)), field('model', 'm')), TYPE)
+    expect(memberValue(read.fields, 'model')).toBe('m')
+  })
+
+  test('with as many parts as it may have', () => {
+    const fields = Array.from({ length: 128 }, (_, index) => field(`f${index}`, 'x'))
+    expect(codeOf(form(...fields))).toBe('read')
+    expect(codeOf(form(...fields, field('model', 'm')))).toBe('relay_body_invalid')
+  })
+
   test.each([
     ['stream', 'True', (fields: ScannedBody) => flagMember(fields, 'stream'), true],
     ['stream', 'False', (fields: ScannedBody) => flagMember(fields, 'stream'), false],
@@ -120,6 +131,8 @@ describe('a form that two readers could understand differently is refused:', () 
     ],
     ['a folded head', head('Content-Disposition: form-data;\r\n name="model"')],
     ['something before it', Buffer.concat([Buffer.from('preamble\r\n'), form(...good)])],
+    ['half a line break before it', Buffer.concat([Buffer.from('\rx'), form(...good)])],
+    ['its other half', Buffer.concat([Buffer.from('x\n'), form(...good)])],
     [
       'a quote that is one for some, and ends the name for others',
       form(field('model', 'm'), file('file', 'abc', 'a\\"; name=\\"model')),
@@ -142,7 +155,7 @@ describe('a form that two readers could understand differently is refused:', () 
         Buffer.from('\r\n--xyz--'),
       ]),
     ],
-    ['too many parts', form(...Array.from({ length: 200 }, (_, i) => field(`f${i}`, 'x')))],
+    ['a text too long', form(field('prompt', 'A'.repeat(8 * 2 ** 20 + 1)))],
     ['a head without end', form(`--xyz\r\nX: ${'a'.repeat(5000)}\r\n\r\nm\r\n`)],
     ['nothing', Buffer.alloc(0)],
   ])('%s', (_, bytes) => {
