@@ -148,7 +148,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       usage: 'always; cache reads and writes apart',
     },
     notes: [
-      'Claude is invoked in Anthropic’s own words, all other models by Converse.',
+      'Claude is invoked in Anthropic’s own words, all other models by Converse. Of the betas that ' +
+        'clients name those go along that Amazon knows and the request makes use of.',
       'A model is an id of Bedrock’s, an inference profile, or an ARN. Claude’s public names are ' +
         'understood too and reached by the profile of the region’s continent, from 4.5 on by that of ' +
         'the United States (and Canada), Europe, Japan or Australia, else by the global one.',
@@ -169,7 +170,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       usage: 'always',
     },
     notes: [
-      '`claude-…` goes to Anthropic’s models, `maker/model` to open ones, the rest to Gemini.',
+      '`claude-…` goes to Anthropic’s models, `maker/model` to open ones, the rest to Gemini. Of ' +
+        'Anthropic’s betas those go along that Google knows and the request makes use of.',
       'Credentials are those of a service account, or of a user with a refresh token. Access ' +
         'tokens are kept until five minutes before they end; `token_uri` is called by the rules ' +
         'for outgoing calls.',

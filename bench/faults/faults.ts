@@ -167,7 +167,7 @@ async function attemptsGivenUp(url: string, ids: number[]): Promise<number[]> {
   )
 }
 
-const GIVEN_UP = /^gatehouse_relay_calls_total\{[^}]*outcome="(?:network|timeout|ended)"/
+const GIVEN_UP = /^gatehouse_relay_attempts_failed_total\{[^}]*cause="(?:network|timeout)"/
 
 /** The rows, once all are there: a broken-off call is settled a moment later. */
 async function settledRows(

@@ -82,6 +82,7 @@ const sums = (filling: Filling): string[] => {
     part('channel_hours', 'channel_usage_hourly', { name: channel, model: "''" }),
     part('token', 'usage_hourly', { name: 'token_name', model: "''" }),
     part('own_token', 'usage_hourly', { name: ownToken, model: "''" }),
+    part('user', 'usage_hourly', { name: 'CAST(user_id AS text)', model: "''" }),
     `INSERT INTO settings (name, value) VALUES ('usage_sums_until', '${until}:0')`,
   ]
 }

@@ -129,33 +129,33 @@ export const accountErrors = {
   },
   external_closed: {
     status: 403,
-    zh: '管理员未开启通过{provider}登录',
-    en: 'Signing in with {provider} is turned off',
+    zh: '管理员未开启通过{providerZh}登录',
+    en: 'Signing in with {providerEn} is turned off',
   },
   external_denied: {
     status: 403,
-    zh: '{provider}没有授权本次登录',
-    en: '{provider} did not approve this sign-in',
+    zh: '{providerZh}没有授权本次登录',
+    en: '{providerEn} did not approve this sign-in',
   },
   external_unreachable: {
     status: 502,
-    zh: '无法连接至{provider}服务器，请稍后重试',
-    en: '{provider} cannot be reached, please try again later',
+    zh: '无法连接至{providerZh}服务器，请稍后重试',
+    en: '{providerEn} cannot be reached, please try again later',
   },
   external_refused: {
     status: 401,
-    zh: '{provider}不接受本次登录，请重新发起；若一直如此，请联系管理员',
-    en: '{provider} did not accept this sign-in. Start again, and tell an administrator if it persists',
+    zh: '{providerZh}不接受本次登录，请重新发起；若一直如此，请联系管理员',
+    en: '{providerEn} did not accept this sign-in. Start again, and tell an administrator if it persists',
   },
   external_answer_invalid: {
     status: 502,
-    zh: '{provider}返回的信息无法确认身份，请稍后重试',
-    en: 'The answer of {provider} does not tell who you are. Please try again later',
+    zh: '{providerZh}返回的信息无法确认身份，请稍后重试',
+    en: 'The answer of {providerEn} does not tell who you are. Please try again later',
   },
   external_taken: {
     status: 409,
-    zh: '该{provider}账户已被绑定',
-    en: 'This {provider} account is bound to a user already',
+    zh: '该{providerZh}账户已被绑定',
+    en: 'This {providerEn} account is bound to a user already',
   },
   external_root: {
     status: 403,
@@ -240,8 +240,8 @@ export const accountErrors = {
   },
   mail_unset: {
     status: 409,
-    zh: '管理员没有设置邮件服务器，无法发送邮件',
-    en: 'No mail server is set up, so no mail can be sent',
+    zh: '管理员没有设置邮件服务器或发件人，无法发送邮件',
+    en: 'No mail server, or no sender, is set up, so no mail can be sent',
   },
   mail_failed: {
     status: 502,

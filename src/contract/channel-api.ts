@@ -54,6 +54,8 @@ export const Channel = z.object({
   key_set: z.boolean(),
   /** How many keys it holds. Ours, absent on One API. */
   key_count: z.int(),
+  /** How many of several the upstream has refused, so that they are set aside. Ours as well. */
+  keys_paused: z.int(),
   /** Which secret members of `config` are stored. */
   config_set: z.array(z.string()),
 })

@@ -62,6 +62,16 @@ export const channelErrors = {
     zh: '请求头覆盖必须是 JSON 对象，值为字符串；「{name}」不能这样设置',
     en: 'Header overrides are a JSON object of strings; “{name}” cannot be set so',
   },
+  channel_header_override_shape: {
+    status: 400,
+    zh: '请求头覆盖必须是 JSON 对象',
+    en: 'Header overrides must be a JSON object',
+  },
+  channel_param_override_shape: {
+    status: 400,
+    zh: '参数覆盖必须是 JSON 对象',
+    en: 'Parameter overrides must be a JSON object',
+  },
   channel_param_override_invalid: {
     status: 400,
     zh: '参数覆盖必须是 JSON 对象；「{name}」不能覆盖',
@@ -129,7 +139,12 @@ export const channelErrors = {
   },
   channel_test_failed: {
     status: 502,
-    zh: '测试失败：{detail}',
-    en: 'The test failed: {detail}',
+    zh: '测试失败：{detailZh}',
+    en: 'The test failed: {detailEn}',
+  },
+  channel_test_ended: {
+    status: 502,
+    zh: '测试被中止，或上游的回应过大',
+    en: 'The test was ended, or the answer is too large',
   },
 } as const satisfies Record<string, ErrorSpec>

@@ -6,6 +6,7 @@ import { nativeRows } from './channel-type-native-rows.ts'
 import { openaiRows } from './channel-type-openai-rows.ts'
 import { unknownRow } from './channel-type-row.ts'
 import type { ChannelType, ConfigMember } from './channel-type-row.ts'
+import { moneyText } from './quota.ts'
 
 export type {
   BadgeColor,
@@ -208,11 +209,11 @@ export function balanceText(
   const unit = channelType(type).balance
   switch (unit) {
     case 'usd':
-      return `$${balance.toFixed(2)}`
+      return moneyText(balance, '$')
     case 'cny':
-      return `¥${balance.toFixed(2)}`
+      return moneyText(balance, '¥')
     case 'cny_per_10000':
-      return `¥${(balance / 10_000).toFixed(2)}`
+      return moneyText(balance / 10_000, '¥')
     case 'quota':
       return formatQuota(balance)
     case null:

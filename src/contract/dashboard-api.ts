@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DASHBOARD_DIMENSIONS, DASHBOARD_UNITS } from './dashboard.ts'
 import { get } from './endpoint.ts'
-import { EpochSeconds, LenientNumber, Quota } from './wire.ts'
+import { EpochSeconds, LenientFilter, LenientNumber, Quota } from './wire.ts'
 
 /** A week of one's own consumption, as the One API family names it. */
 const DayOfModel = z.object({
@@ -35,6 +35,9 @@ const Bucket = z.object({
 const Named = z.object({
   /** Model, token or user name, or a channel's id. */
   name: z.string(),
+  /** Whose it is, with the name that the user has now: of everybody's, by token and by user. */
+  user_id: z.int().optional(),
+  username: z.string().optional(),
   ...Figures,
   /** One for each bucket; empty for names far down and for dimensions that are only summed. */
   series: z.array(Sums),
@@ -49,6 +52,37 @@ const Overview = z.object({
   names: z.array(Named),
 })
 export type Overview = z.infer<typeof Overview>
+
+const FailedCall = z.object({
+  request_id: z.string(),
+  created_at: EpochSeconds,
+  user_id: z.int(),
+  /** As it is now. */
+  username: z.string(),
+  token_name: z.string(),
+  /** Empty: nobody serves what was asked for. */
+  model_name: z.string(),
+  /** For administrators; 0: none had been chosen. */
+  channel: z.int(),
+  /** What the client was told: the status of HTTP, the error's code and its sentence. */
+  status: z.int(),
+  code: z.string(),
+  message: z.string(),
+})
+export type FailedCall = z.infer<typeof FailedCall>
+
+const FailureFilter = z.object({
+  p: LenientNumber,
+  /** Seconds, inclusive; 0: from the first on. */
+  start_timestamp: LenientNumber,
+  /** Seconds, exclusive; 0: up to the last. */
+  end_timestamp: LenientNumber,
+  token_name: z.string().max(256).default(''),
+  model_name: z.string().max(256).default(''),
+  /** The next two: administrators only. */
+  user_id: LenientFilter,
+  channel: LenientFilter,
+})
 
 const Range = z.object({
   /** Seconds, inclusive; whole hours are summed. */
@@ -74,5 +108,11 @@ export const dashboardApi = {
     query: Range,
     data: Overview,
     summary: 'Sums of a range by hour or day and by name: own ones, for admins those of all.',
+  }),
+  failures: get('/api/dashboard/failures', {
+    access: 'user',
+    query: FailureFilter,
+    data: z.array(FailedCall),
+    summary: 'Calls of two weeks that came to nothing, newest first: own ones, for admins all.',
   }),
 }

@@ -51,9 +51,9 @@ export type Log = z.infer<typeof Log>
 
 /**
  * One term of a cost: `count × ratios ÷ per` points, before the group's ratio. Kinds: `prompt`,
- * `cached`, `cache_write`, `cache_write_hour`, `audio_prompt`, `image_prompt`, `completion`,
- * `audio_completion`, `image_completion` count tokens; `picture`, `second`, `call` and `tool` what
- * they say.
+ * `cached`, `audio_cached`, `cache_write`, `cache_write_hour`, `audio_prompt`, `image_prompt`,
+ * `completion`, `audio_completion`, `image_completion` count tokens; `picture`, `second`, `call`
+ * and `tool` what they say.
  */
 const PriceLine = z.object({
   kind: z.string(),
@@ -122,6 +122,8 @@ const Paging = {
 const AdminFilter = {
   ...OwnFilter,
   username: ModelText,
+  /** One person, whatever the name was when the row was written. Ours. */
+  user_id: LenientFilter,
   channel: LenientFilter,
 }
 

@@ -6,19 +6,26 @@ test.each([
   [500_000, '$1.00'],
   [1_234_567, '$2.47'],
   [-250_000, '-$0.50'],
+  [-1, '$0.00'],
+  [500_000_000, '$1,000.00'],
+  [2 ** 50, '$2,251,799,813.69'],
 ])('%i points as money: %s', (quota, text) => {
   expect(quotaText(quota, { quotaPerUnit: 500_000, inCurrency: true })).toBe(text)
 })
 
 test('a single call may have more decimals', () => {
-  expect(quotaText(96, { quotaPerUnit: 500_000, inCurrency: true }, 6)).toBe('$0.000192')
+  const money = { quotaPerUnit: 500_000, inCurrency: true }
+  expect(quotaText(96, money, 6)).toBe('$0.000192')
+  expect(quotaText(617_283_945, money, 6)).toBe('$1,234.567890')
 })
 
 test.each([
   [9999, '9999'],
   [10_000, '10.0k'],
   [999_900, '999.9k'],
+  [999_999, '1.0M'],
   [1_000_000, '1.0M'],
+  [999_999_999, '1.0B'],
   [1_500_000_000, '1.5B'],
   [-20_000, '-20.0k'],
 ])('%i points as a count: %s', (quota, text) => {

@@ -16,18 +16,25 @@ export interface QuotaDisplay {
  * 1e9 `B`, one decimal each).
  */
 export function quotaText(quota: number, display: QuotaDisplay, decimals = 2): string {
-  if (display.inCurrency) {
-    const amount = quota / display.quotaPerUnit
-    const sign = amount < 0 ? '-' : ''
-    return `${sign}$${Math.abs(amount).toFixed(decimals)}`
-  }
+  if (display.inCurrency) return moneyText(quota / display.quotaPerUnit, '$', decimals)
   return compactCount(quota)
 }
 
+/** An amount with its thousands apart. What rounds to nothing has no sign. */
+export function moneyText(amount: number, currency: '$' | '¥', decimals = 2): string {
+  const digits = Math.abs(amount).toFixed(decimals)
+  const sign = amount < 0 && Number(digits) !== 0 ? '-' : ''
+  const [whole = '', fraction] = digits.split('.')
+  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${sign}${currency}${thousands}${fraction === undefined ? '' : `.${fraction}`}`
+}
+
 function compactCount(count: number): string {
-  const size = Math.abs(count)
-  if (size >= 1e9) return `${(count / 1e9).toFixed(1)}B`
-  if (size >= 1e6) return `${(count / 1e6).toFixed(1)}M`
-  if (size >= 1e4) return `${(count / 1e3).toFixed(1)}k`
-  return String(count)
+  // With one decimal, as it is shown: 999,999 is 1.0M, not 1000.0k.
+  const inUnits = (unit: number) => (count / unit).toFixed(1)
+  const reaches = (text: string, limit: number) => Math.abs(Number(text)) >= limit
+  if (Math.abs(count) < 1e4) return String(count)
+  if (!reaches(inUnits(1e3), 1000)) return `${inUnits(1e3)}k`
+  if (!reaches(inUnits(1e6), 1000)) return `${inUnits(1e6)}M`
+  return `${inUnits(1e9)}B`
 }

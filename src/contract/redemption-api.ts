@@ -27,6 +27,9 @@ const Redemption = z.object({
   created_time: EpochSeconds,
   /** 0 until the code is used. */
   redeemed_time: NullableNumber,
+  /** Who used it, with the name that the user has now; absent: nobody has. Ours. */
+  used_user_id: z.int().optional(),
+  used_username: z.string().optional(),
   /** Always 0: only a creation has a count. */
   count: z.int().default(0),
 })

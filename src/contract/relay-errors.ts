@@ -69,6 +69,18 @@ export const relayErrors = {
     zh: '参数 {field} 无效',
     en: 'The field {field} is invalid',
   },
+  picture_field_invalid: {
+    status: 400,
+    code: 'invalid_image_request',
+    zh: '参数 {field} 无效',
+    en: 'The field {field} is invalid',
+  },
+  spoken_field_invalid: {
+    status: 400,
+    code: 'invalid_json',
+    zh: '参数 {field} 无效',
+    en: 'The field {field} is invalid',
+  },
   picture_prompt_missing: {
     status: 400,
     code: 'prompt_missing',

@@ -55,6 +55,8 @@ const RouteAttempt = z.object({
   key: z.string(),
   /** The channel or its key was out of use, and this call was to find out whether it still is. */
   is_trial: z.boolean(),
+  /** The conversation was served there last. */
+  stays: z.boolean().optional(),
   result: z.enum([
     'answered',
     'broken',
@@ -117,6 +119,8 @@ export const RouteForecast = z.object({
     RouteCandidate.extend({
       /** Share of such calls that would be sent to it first, 0 to 1. */
       probability: z.number(),
+      /** It gets the first attempt because the conversation was served there last. */
+      stays: z.boolean(),
       /** The model's name as the channel's upstream would be told. */
       sent_model: z.string(),
       /** Null: it has none on this channel. */
@@ -139,6 +143,11 @@ const RouteQuestion = z.object({
   model: Text,
   /** Path of the call; empty: `/v1/chat/completions`. */
   path: optional(Text),
+  /**
+   * What the call names its conversation: `prompt_cache_key`, or `user_id` of Anthropic's
+   * `metadata`. It is looked for among those of the user.
+   */
+  conversation: optional(Text),
   /** How long a prompt and an answer the price is told for. */
   prompt_tokens: optional(z.int().min(0).max(1_000_000_000)),
   completion_tokens: optional(z.int().min(0).max(1_000_000_000)),

@@ -40,7 +40,7 @@ export const Token = z.object({
   capture: z.enum(CAPTURE_MODES).optional(),
   /** Its limits and what is used of them; absent in lists. Ours. */
   limits: LimitStanding.optional(),
-  /** The group that its calls belong to; empty: the groups of its owner. Absent in lists. Ours. */
+  /** The group that its calls belong to; empty: the groups of its owner. Ours. */
   group: z.string().optional(),
 })
 export type Token = z.infer<typeof Token>

@@ -56,6 +56,10 @@ test('Gemini streams bare events with alt=sse, and one JSON array without', asyn
 })
 
 describe('Anthropic refuses', () => {
+  const added = (name: string) => ({
+    type: 'tool_addition',
+    tool: { type: 'tool_reference', name },
+  })
   const call = { type: 'tool_use', id: 'a', name: 'f', input: {} }
   test.each<[string, object, Record<string, string>, number]>([
     ['no key', {}, { 'anthropic-version': '2023-06-01' }, 401],
@@ -85,6 +89,18 @@ describe('Anthropic refuses', () => {
         ],
       },
       ANTHROPIC,
+      400,
+    ],
+    [
+      'a change of tools without its beta',
+      { messages: [...hello.messages, { role: 'system', content: [added('f')] }] },
+      ANTHROPIC,
+      400,
+    ],
+    [
+      'a change of a tool that is not there',
+      { messages: [...hello.messages, { role: 'system', content: [added('f')] }] },
+      { ...ANTHROPIC, 'anthropic-beta': 'mid-conversation-tool-changes-2026-07-01' },
       400,
     ],
     [

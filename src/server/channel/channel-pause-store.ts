@@ -28,6 +28,15 @@ export async function beginPause(
     .execute()
 }
 
+/** A person has mended the channel: the next call tries it. */
+export async function tryAtOnce(trx: Queries, channelId: number): Promise<void> {
+  await trx
+    .updateTable('channel_pauses')
+    .set({ trials: 0, next_trial_at: 0 })
+    .where('channel_id', '=', channelId)
+    .execute()
+}
+
 export async function endPause(trx: Queries, channelId: number): Promise<void> {
   await trx.deleteFrom('channel_pauses').where('channel_id', '=', channelId).execute()
 }

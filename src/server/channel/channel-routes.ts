@@ -2,6 +2,7 @@ import { channelApi } from '../../contract/channel-api.ts'
 import { AppError, granted, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit, recordAudits, type AuditedAct } from '../audit/audit-store.ts'
+import type { Queries } from '../db/database.ts'
 import type { Egress } from '../egress/egress.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { createChannelBalances } from './upstream/channel-balances.ts'
@@ -18,11 +19,12 @@ import {
   lockChannel,
   searchChannels,
   updateChannel,
+  type StoredChannel,
 } from './channel-store.ts'
 import { createChannelTests, type ProbeChannel } from './channel-test.ts'
 import { testRegularly } from './run/channel-test-timer.ts'
 import { createAskUpstream, type AskedChannel } from './upstream/channel-upstream.ts'
-import { withOneKey } from './key/channel-key-store.ts'
+import { pausedKeyCounts, withOneKey } from './key/channel-key-store.ts'
 import { knownModels } from './model-catalogue.ts'
 import { readUpstreamModels } from './upstream/upstream-models.ts'
 
@@ -42,22 +44,38 @@ export const channelRoutes = (app: App, tools: ChannelTools): Route[] => [
   ...upstreamModelRoutes(app, tools),
 ]
 
+type PausedCounts = ReadonlyMap<number, number>
+
+const withPauses = (channel: StoredChannel, paused: PausedCounts) => ({
+  ...answeredChannel(channel),
+  keys_paused: paused.get(channel.id) ?? 0,
+})
+
+async function answeredChannels(db: Queries, channels: readonly StoredChannel[]) {
+  const ids = channels.map(({ id }) => id)
+  const paused = await pausedKeyCounts(db, ids)
+  return channels.map((channel) => withPauses(channel, paused))
+}
+
+const answered = async (db: Queries, channel: StoredChannel) =>
+  withPauses(channel, await pausedKeyCounts(db, [channel.id]))
+
 function readingRoutes({ database }: App): Route[] {
   return [
     serve(channelApi.list, async ({ query, reply }) => {
       const { rows, total } = await channelPage(database.read, query.p)
       reply.header('X-Total-Count', total)
-      return { data: rows.map(answeredChannel) }
+      return { data: await answeredChannels(database.read, rows) }
     }),
     serve(channelApi.search, async ({ query, reply }) => {
       const rows = await searchChannels(database.read, query.keyword.trim())
       reply.header('X-Total-Count', rows.length)
-      return { data: rows.map(answeredChannel) }
+      return { data: await answeredChannels(database.read, rows) }
     }),
     serve(channelApi.find, async ({ params }) => {
       const channel = await findChannel(database.read, params.id)
       if (channel === null) throw new AppError('not_found')
-      return { data: answeredChannel(channel) }
+      return { data: await answered(database.read, channel) }
     }),
     serve(channelApi.models, () => ({
       data: {
@@ -100,7 +118,7 @@ function changingRoutes({ database, clock }: App): Route[] {
         return changed
       })
       await database.announce('channels')
-      return { data: answeredChannel(channel) }
+      return { data: await answered(database.write, channel) }
     }),
     serve(channelApi.removeDisabled, async (call) => {
       const nowSeconds = clock.nowSeconds()

@@ -7,6 +7,7 @@ import { takeIds } from '../db/ids.ts'
 import type { AbilityRow, ChannelRow } from '../db/schema.ts'
 import { beginsWith, hasLine } from '../db/sql-text.ts'
 import type { ChannelChanges, ChannelFields } from './channel.ts'
+import { tryAtOnce } from './channel-pause-store.ts'
 import { followChannel, forgetKeys } from './key/channel-key-store.ts'
 
 export type StoredChannel = Selectable<ChannelRow>
@@ -182,6 +183,9 @@ export async function lockChannels(trx: Queries, ids: readonly number[]): Promis
   return found.toSorted((a, b) => a.id - b.id)
 }
 
+/** Where a channel calls, and as whom. */
+const ACCOUNT = ['type', 'key', 'base_url', 'other', 'config'] as const
+
 /**
  * Writes the given columns and no other, and the abilities that follow from the row. Answers the
  * row.
@@ -198,6 +202,8 @@ export async function updateChannel(
   await trx.deleteFrom('abilities').where('channel_id', '=', row.id).execute()
   await insertAbilities(trx, [row])
   await followChannel(trx, stored, row)
+  const isMended = ACCOUNT.some((member) => stored[member] !== row[member])
+  if (isMended && row.status === ChannelStatus.autoDisabled) await tryAtOnce(trx, row.id)
   return row
 }
 

@@ -106,7 +106,7 @@ forEachDatabase('testing channels', (open) => {
       expect(askedModels()).toEqual(['first', 'second', 'third'])
     })
 
-    test('the upstream gets the mapped name, the answer has the asked one', async () => {
+    test('the upstream and the log get the mapped name, the answer has the asked one', async () => {
       const id = await aChannel(server, {
         base_url: upstream.url,
         models: 'ours',
@@ -114,6 +114,7 @@ forEachDatabase('testing channels', (open) => {
       })
       expect((await get(`/api/channel/test/${id}`)).json).toMatchObject({ model: 'ours' })
       expect(askedModels()).toEqual(['theirs'])
+      expect(await testLogs()).toMatchObject([{ model_name: 'theirs' }])
     })
 
     test('a failure is a sentence with the members of a success', async () => {
@@ -141,6 +142,23 @@ forEachDatabase('testing channels', (open) => {
       // The row's own words, and then what the upstream said: not the whole answer once more.
       expect(row.content).toBe(`渠道「broken」${answer.message}`)
       expect(row.content).toMatch(/^渠道「broken」测试失败：(?!测试失败)./)
+    })
+
+    test.each([
+      // The administrator has to tell a limit from a bill that is not paid.
+      ['fail-429', 'upstream says 429', 'upstream says 429'],
+      ['fail-empty', '上游的回应无法解析', 'The answer of the upstream cannot be read'],
+      ['fail-cut', '无法连接上游', 'The upstream cannot be reached'],
+    ])('a failure is told in one language: %s', async (model, zh, en) => {
+      const id = await aChannel(server, { base_url: upstream.url, models: model, name: 'one' })
+      const path = `/api/channel/test/${id}`
+      const headers = { 'accept-language': 'en' }
+      expect((await get(path)).message).toBe(`测试失败：${zh}`)
+      expect((await server.call('GET', path, { as: admin, headers })).message).toBe(
+        `The test failed: ${en}`,
+      )
+      const [row] = await testLogs()
+      expect(row.content).toBe(`渠道「one」测试失败：${zh}`)
     })
 
     test('a key that the upstream repeats is in no answer and no log row', async () => {

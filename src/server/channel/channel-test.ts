@@ -7,6 +7,8 @@ import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { insertLog } from '../log/log-store.ts'
 import {
+  isHardRefusal,
+  mappedModel,
   modelToTest,
   statusAfterTest,
   withoutChannelSecrets,
@@ -50,13 +52,19 @@ export interface TestedChannel {
   outcome: ProbeOutcome
   /** The model that was asked for, before the channel's mapping. */
   model: string
-  /** With which of several keys; '': the channel has one. */
-  keyId: string
+}
+
+interface JudgedChannel extends TestedChannel {
+  /** Its key was refused and set aside, and others are left. */
+  othersLeft: boolean
 }
 
 /** Tests channels by hand, one or all. */
 export interface ChannelTests {
-  /** Throws `not_found`. Changes no status: a person looks at the result. */
+  /**
+   * Throws `not_found`. Disables nothing: a person looks at the result; but what the program has
+   * disabled may come back by it.
+   */
   testOne(id: number, model: string, requestId: string): Promise<TestedChannel>
   /**
    * Starts a run over all or all disabled channels and does not wait. Throws
@@ -85,19 +93,15 @@ export function createChannelTests(
     channel: StoredChannel,
     asked: string,
     requestId: string,
-  ): Promise<TestedChannel> {
+  ): Promise<JudgedChannel> {
     const model = modelToTest(channel, asked)
     const timeout = AbortSignal.timeout(PROBE_TIMEOUT_MS)
     const signal = stopping === undefined ? timeout : AbortSignal.any([timeout, stopping])
     const { channel: asking, keyId } = await withOneKey(database.read, channel)
     const outcome = await probe(asking, model, signal)
     // A test that the stopping server broke off says nothing of the channel.
-    if (!outcome.ok && stopping?.aborted === true) return { outcome, model, keyId }
-    const isTaken =
-      keyId !== '' &&
-      outcome.ok &&
-      (await resumeKey(database.write, { channelId: channel.id, keyId }))
-    if (isTaken) await database.announce('channels')
+    if (!outcome.ok && stopping?.aborted === true) return { outcome, model, othersLeft: false }
+    const othersLeft = keyId !== '' && (await followKey(channel, outcome, keyId))
     const elapsedMs = Math.max(0, Math.round(outcome.elapsedMs))
     const nowSeconds = clock.nowSeconds()
     await database.write.transaction().execute(async (trx) => {
@@ -116,17 +120,29 @@ export function createChannelTests(
         nowSeconds,
         requestId,
         channelId: channel.id,
-        modelName: model,
+        // As in the rows of calls.
+        modelName: mappedModel(channel.model_mapping, model),
         elapsedMs,
       })
     })
-    return { outcome, model, keyId }
+    return { outcome, model, othersLeft }
   }
 
-  /** Whether a refused test is answered by setting its key aside: others are left. */
-  async function isKeyOnly(channel: StoredChannel, tested: TestedChannel): Promise<boolean> {
-    const { outcome, keyId } = tested
-    if (keyId === '' || outcome.ok || outcome.verdict === undefined) return false
+  /**
+   * One of several keys that answers is in use, one that is refused is set aside. Answers whether
+   * it was, and others are left.
+   */
+  async function followKey(
+    channel: StoredChannel,
+    outcome: ProbeOutcome,
+    keyId: string,
+  ): Promise<boolean> {
+    if (outcome.ok) {
+      const isTaken = await resumeKey(database.write, { channelId: channel.id, keyId })
+      if (isTaken) await database.announce('channels')
+      return false
+    }
+    if (outcome.verdict === undefined || !isHardRefusal(outcome.verdict)) return false
     const { status, code, type } = outcome.verdict
     const nowSeconds = clock.nowSeconds()
     const left = await database.write
@@ -138,29 +154,36 @@ export function createChannelTests(
     return left > 0
   }
 
-  async function testAndJudge(id: number, requestId: string): Promise<VisitFailure | null> {
-    const channel = await findChannel(database.read, id)
-    // Deleted since the run began.
-    if (channel === null) return null
-    const tested = await testChannel(channel, '', requestId)
-    const { outcome } = tested
-    const to = statusAfterTest(channel.status, outcome, {
+  /** The status that a test gives its channel; null: it keeps its own. */
+  const statusAfter = (channel: StoredChannel, outcome: ProbeOutcome): number | null =>
+    statusAfterTest(channel.status, outcome, {
       disables: options.flag('AutomaticDisableChannelEnabled'),
       enables: options.flag('AutomaticEnableChannelEnabled'),
       slowSeconds: options.number('ChannelDisableThreshold'),
     })
-    const failure = outcome.ok ? null : failureOf(channel, outcome)
-    if (to === ChannelStatus.autoDisabled && (await isKeyOnly(channel, tested))) return failure
-    if (to !== null) {
-      const reason = outcome.ok
-        ? to === ChannelStatus.enabled
-          ? '测试通过'
-          : `响应用时 ${secondsText(outcome.elapsedMs)} 秒，超过最长响应时间`
-        : errorText(outcome.code, 'zh', outcome.params)
-      const cause = !outcome.ok ? 'refused' : to === ChannelStatus.enabled ? 'tested' : 'slow'
-      await changeStatusByProgram(app, { channel, to, cause, reason, requestId })
-    }
-    return failure
+
+  async function changeStatus(
+    channel: StoredChannel,
+    outcome: ProbeOutcome,
+    { to, requestId }: { to: number; requestId: string },
+  ): Promise<void> {
+    const reason = outcome.ok
+      ? to === ChannelStatus.enabled
+        ? '测试通过'
+        : `响应用时 ${secondsText(outcome.elapsedMs)} 秒，超过最长响应时间`
+      : errorText(outcome.code, 'zh', outcome.params)
+    const cause = !outcome.ok ? 'refused' : to === ChannelStatus.enabled ? 'tested' : 'slow'
+    await changeStatusByProgram(app, { channel, to, cause, reason, requestId })
+  }
+
+  async function testAndJudge(id: number, requestId: string): Promise<VisitFailure | null> {
+    const channel = await findChannel(database.read, id)
+    // Deleted since the run began.
+    if (channel === null) return null
+    const { outcome, othersLeft } = await testChannel(channel, '', requestId)
+    const to = statusAfter(channel, outcome)
+    if (to !== null && !othersLeft) await changeStatus(channel, outcome, { to, requestId })
+    return outcome.ok ? null : failureOf(channel, outcome)
   }
 
   async function start(
@@ -176,7 +199,12 @@ export function createChannelTests(
     async testOne(id, model, requestId) {
       const channel = await findChannel(database.read, id)
       if (channel === null) throw new AppError('not_found')
-      return testChannel(channel, model, requestId)
+      const tested = await testChannel(channel, model, requestId)
+      const to = statusAfter(channel, tested.outcome)
+      if (to === ChannelStatus.enabled) {
+        await changeStatus(channel, tested.outcome, { to, requestId })
+      }
+      return tested
     },
     startAll: (scope, requestId) =>
       start({ scope, ids: () => channelIdsToTest(database.read, scope) }, requestId),
@@ -207,4 +235,4 @@ function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
 
 /** What went wrong; that the test has failed is said already. */
 const failureText = ({ code, params }: FailedProbe): string =>
-  code === 'channel_test_failed' ? String(params?.['detail']) : errorText(code, 'zh', params)
+  code === 'channel_test_failed' ? String(params?.['detailZh']) : errorText(code, 'zh', params)

@@ -274,12 +274,25 @@ describe('channelChanges', () => {
     test.each([
       ['another address', { base_url: 'https://b.example' }],
       ['no address, which is the type’s own', { base_url: '' }],
-      ['another type', { type: 14 }],
+      ['another type without an address', { type: 14, base_url: '' }],
+      ['a type whose key has parts', { type: 33 }],
       ['another proxy', { config: '{"proxy":"http://b.example"}' }],
       ['another address and a blank key', { base_url: 'https://b.example', key: ' ' }],
     ])('%s', (_what, members) => {
       expect(changes(members)).toBe('channel_key_needed_again')
       expect(changes({ ...members, key: 'sk-new' })).toMatchObject({ key: 'sk-new' })
+    })
+
+    // Programs for One API change a type and send an empty key, which keeps the stored one.
+    test('but not for a type that leaves the address as it is', () => {
+      expect(changes({ type: 14 })).toEqual({ type: 14 })
+      const ofType = (type: number) => ({ ...stored, type, base_url: '' })
+      expect(changes({ type: 14, key: '' }, ofType(1))).toBe('channel_key_needed_again')
+      expect(changes({ base_url: 'https://api.openai.com' }, ofType(1))).toEqual({
+        base_url: 'https://api.openai.com',
+      })
+      // Neither has an address of its own.
+      expect(changes({ type: 8 }, ofType(3))).toBe('channel_key_needed_again')
     })
 
     test('but not when none is stored', () => {

@@ -3,7 +3,13 @@ import type { z } from 'zod'
 import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
 import { ChannelStatus, commaList } from '../../contract/channel.ts'
 import { keyLines, keysOf, mayHoldSeveralKeys } from '../../contract/channel-keys.ts'
-import { channelType, composeKey, trimBaseUrl } from '../../contract/channel-types.ts'
+import {
+  channelType,
+  composeKey,
+  defaultBaseUrl,
+  rootUrl,
+  trimBaseUrl,
+} from '../../contract/channel-types.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
 import {
   answeredConfig,
@@ -173,8 +179,8 @@ function changedKey(type: number, stored: ChannelState, input: ChannelInput): st
 
 /**
  * Adds key and configuration. A stored secret goes only where it was entered for: whoever sends the
- * channel elsewhere (another address, another proxy, another type) enters it again, or could read
- * it there.
+ * channel elsewhere (another address, another proxy, a type with another address) enters it again,
+ * or could read it there.
  */
 function withCredentials(
   stored: ChannelState,
@@ -185,12 +191,8 @@ function withCredentials(
   const storedConfig = parseConfigObject(stored.config) ?? {}
   const type = changes.type ?? stored.type
   const isOtherType = type !== stored.type
-  const address = trimBaseUrl(stored.base_url ?? '')
   const { proxy } = mergedConfig(storedConfig, given)
-  const moves =
-    isOtherType ||
-    (changes.base_url ?? address) !== address ||
-    textOf(proxy) !== textOf(storedConfig['proxy'])
+  const moves = goesElsewhere(stored, changes) || textOf(proxy) !== textOf(storedConfig['proxy'])
   // Secrets that serve the former type, or none, are forgotten: nobody needs to enter them again.
   const used = isOtherType ? [] : secretsUsed(type)
   // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
@@ -219,6 +221,25 @@ function withCredentials(
   if (text !== configText(storedConfig, stored.config)) value.config = text
   return { ok: true, value }
 }
+
+/**
+ * Whether calls go to another address than before. A key that is composed of fields is no key for
+ * another type, and an address that hangs on them is not known here.
+ */
+function goesElsewhere(stored: ChannelState, changes: ChannelChanges): boolean {
+  const { type = stored.type, base_url = stored.base_url } = changes
+  const isOtherType = type !== stored.type
+  if (isOtherType && !(mayHoldSeveralKeys(type) && mayHoldSeveralKeys(stored.type))) return true
+  const before = addressOf(stored.type, stored)
+  const after = addressOf(type, { base_url, key: stored.key })
+  return before !== after || (isOtherType && after === '')
+}
+
+/** The channel's own address, or that of its type; '': neither is known. */
+const addressOf = (
+  type: number,
+  { base_url, key }: Pick<ChannelState, 'base_url' | 'key'>,
+): string => rootUrl(type, trimBaseUrl(base_url ?? '')) || defaultBaseUrl(type, key)
 
 /** Secret members of the configuration that a channel of this type uses where it stands. */
 const secretsUsed = (type: number): string[] => [
@@ -268,6 +289,10 @@ export function withoutChannelSecrets(
  */
 export const modelToTest = (channel: ChannelState, asked: string): string =>
   asked.trim() || channel.test_model?.trim() || (commaList(channel.models)[0] ?? '')
+
+/** The name under which the channel's upstream is asked for a model. */
+export const mappedModel = (mapping: string | null, model: string): string =>
+  textOf(parseConfigObject(mapping)?.[model]) || model
 
 /** The settings that let a test change a channel's status. */
 export interface AutomaticRules {

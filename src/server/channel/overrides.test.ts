@@ -46,8 +46,6 @@ describe('what a channel may override', () => {
     ['X-A', { 'X-A': 'one\r\nX-B: two' }],
     ['X-A', { 'X-A': 7 }],
     ['bad name', { 'bad name': 'x' }],
-    ['', 'X-A: b'],
-    ['', ['X-A']],
   ])('not as header: %s', (name, header_override) => {
     const code = 'channel_header_override_invalid'
     expect(overridesRefusal({ header_override })).toEqual({ code, params: { name } })
@@ -58,12 +56,23 @@ describe('what a channel may override', () => {
     ['model', { model: 'dearer' }],
     ['stream', { stream: true }],
     ['messages', { messages: [] }],
-    ['', '{"a":1}'],
-    ['', [1]],
   ])('not as parameter: %s', (name, param_override) => {
     const code = 'channel_param_override_invalid'
     expect(overridesRefusal({ param_override })).toEqual({ code, params: { name } })
     expect(overridesOf({ param_override }).params).toEqual({})
+  })
+})
+
+test.each(['X-A: b', ['X-A'], 1])('overrides that are no object: %j', (value) => {
+  expect(overridesRefusal({ header_override: value })).toEqual({
+    code: 'channel_header_override_shape',
+  })
+  expect(overridesRefusal({ param_override: value })).toEqual({
+    code: 'channel_param_override_shape',
+  })
+  expect(overridesOf({ header_override: value, param_override: value })).toMatchObject({
+    headers: {},
+    params: {},
   })
 })
 

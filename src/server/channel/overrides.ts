@@ -52,15 +52,15 @@ export function overridesRefusal(config: ConfigObject): Refusal | null {
     return { code: isSocks(proxy) ? 'channel_proxy_socks' : 'channel_proxy_invalid' }
   }
   if (isGiven(headers)) {
-    const wrong = isObject(headers) ? Object.entries(headers).find(isWrongHeader) : ['', '']
+    if (!isObject(headers)) return { code: 'channel_header_override_shape' }
+    const wrong = Object.entries(headers).find(isWrongHeader)
     if (wrong !== undefined) {
       return { code: 'channel_header_override_invalid', params: { name: shown(wrong[0]) } }
     }
   }
   if (isGiven(params)) {
-    const wrong = isObject(params)
-      ? Object.keys(params).find((name) => RESERVED_PARAMS.has(name))
-      : ''
+    if (!isObject(params)) return { code: 'channel_param_override_shape' }
+    const wrong = Object.keys(params).find((name) => RESERVED_PARAMS.has(name))
     if (wrong !== undefined) {
       return { code: 'channel_param_override_invalid', params: { name: shown(wrong) } }
     }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrations } from '../db/migrate.ts'
 import { addFinishedHours } from '../log/log-sums.ts'
 import { anAdmin, aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
@@ -22,7 +24,7 @@ interface Overview {
   buckets: (Figures & { start: number; failures: number })[]
   totals: Figures & { failures: number }
   previous: Figures & { failures: number }
-  names: (Figures & { name: string; series: Figures[] })[]
+  names: (Figures & { name: string; user_id?: number; username?: string; series: Figures[] })[]
 }
 
 forEachDatabase('dashboard', (open) => {
@@ -116,13 +118,38 @@ forEachDatabase('dashboard', (open) => {
 
     test.each([
       ['channel', ['1000', '1001', '1002']],
-      ['token', ['main', 'spare']],
+      ['token', ['main', 'main', 'spare', 'spare']],
       ['model', ['model-0', 'model-1', 'model-2']],
     ])('by %s', async (by, expected) => {
       const { totals, names } = await overview(`${lastDays(5)}&by=${by}`, admin)
       expect(names.map(({ name }) => name).toSorted()).toEqual(expected)
       expect(names.reduce((sum, { quota }) => sum + quota, 0)).toBe(totals.quota)
       expect(names.reduce((sum, { requests }) => sum + requests, 0)).toBe(totals.requests)
+    })
+
+    // Every account begins with a token of one name.
+    test('tokens of one name are those of their owners', async () => {
+      const { names } = await overview(`${lastDays(5)}&by=token`, admin)
+      expect(names.map(({ username, name, user_id }) => [username, name, user_id])).toEqual([
+        ['alice', 'spare', alice.id],
+        ['alice', 'main', alice.id],
+        ['bob', 'spare', bob.id],
+        ['bob', 'main', bob.id],
+      ])
+    })
+
+    test('a person stays one after a rename, whoever has the name now', async () => {
+      const rename = (id: number, username: string) =>
+        setup.database.write.updateTable('users').set({ username }).where('id', '=', id).execute()
+      await rename(alice.id, 'alicia')
+      await rename(bob.id, 'alice')
+      const { names } = await overview(`${lastDays(3)}&by=user`, admin)
+      expect(names.map(({ name, user_id, requests }) => [name, user_id, requests])).toEqual([
+        ['alicia', alice.id, 9],
+        ['alice', bob.id, 9],
+      ])
+      await rename(bob.id, 'bob')
+      await rename(alice.id, 'alice')
     })
 
     test('by hour', async () => {
@@ -132,6 +159,24 @@ forEachDatabase('dashboard', (open) => {
       expect(buckets).toHaveLength(24)
       expect(buckets.filter(({ requests }) => requests > 0)).toHaveLength(6 / 2)
     })
+  })
+
+  test('an update adds up what people used before it', async () => {
+    const { read, write, engine } = setup.database
+    const sums = () =>
+      read
+        .selectFrom('usage_sums')
+        .selectAll()
+        .where('subject', '=', 'user')
+        .orderBy('name')
+        .orderBy('start')
+        .execute()
+    const kept = await sums()
+    expect(new Set(kept.map(({ name }) => name))).toEqual(new Set([`${alice.id}`, `${bob.id}`]))
+    await write.deleteFrom('usage_sums').where('subject', '=', 'user').execute()
+    const update = migrations(engine).find(({ name }) => name === 'usage-of-people')
+    await sql.raw(update?.script ?? '').execute(write)
+    expect(await sums()).toEqual(kept)
   })
 
   test('an ordinary user has no other dimension, whatever is asked', async () => {
@@ -169,6 +214,25 @@ forEachDatabase('dashboard', (open) => {
     ])
     expect(rows.filter((row) => row.channel_id > 0)).toHaveLength(1)
     expect((await overview(lastDays(1), bob)).totals.failures).toBe(0)
+    const listed = async (as: TestUser, query = '') =>
+      [(await call(`/api/dashboard/failures?${query}`, as)).data].flat().map((row) => Object(row))
+    const all = await listed(admin)
+    expect(all.map(({ status, code }) => [status, code]).toSorted()).toEqual([
+      [400, 'relay_body_invalid'],
+      [500, 'code_500'],
+      [503, 'no_channel'],
+    ])
+    for (const row of all) {
+      expect(row).toMatchObject({ user_id: client.userId, token_name: 'broken' })
+      expect(row.message).not.toBe('')
+    }
+    const [failed] = await listed(admin, `model_name=${encodeURIComponent(model)}`)
+    expect(failed.channel).toBeGreaterThan(0)
+    expect(await listed(bob)).toEqual([])
+    expect(await listed(bob, `user_id=${client.userId}`)).toEqual([])
+    await setup.database.write.updateTable('failed_calls').set({ user_id: bob.id }).execute()
+    // What is a user's own does not tell the channel.
+    expect((await listed(bob)).map(({ channel }) => channel)).toEqual([0, 0, 0])
   })
 
   test('the week of the One API family: own days and models, oldest first', async () => {

@@ -7,7 +7,8 @@ import { SECONDS_PER_DAY } from '../clock.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { zoneClock } from '../time-zone.ts'
 import { bucketStarts, hourRange } from './dashboard.ts'
-import { ownDays } from './dashboard-store.ts'
+import { ownDays, presentNames } from './dashboard-store.ts'
+import { failedCallPage } from './failure-store.ts'
 import { overviewOf } from './overview.ts'
 
 const WEEK_DAYS = 7
@@ -43,5 +44,22 @@ export const dashboardRoutes = ({ database, clock }: App): Route[] => [
       userId: isOfAll ? null : actor.id,
     })
     return { data }
+  }),
+  serve(dashboardApi.failures, async ({ actor, query }) => {
+    const { p, start_timestamp: from, end_timestamp: until, user_id, channel, ...wanted } = query
+    const isOfAll = isAdmin(actor.role)
+    const userId = isOfAll ? user_id || null : actor.id
+    const filter = { ...wanted, from, until, userId, channel: isOfAll ? channel : 0 }
+    const calls = await failedCallPage(database.heavy, filter, p)
+    const usernames = await presentNames(database.heavy, [
+      ...new Set(calls.map((one) => one.user_id)),
+    ])
+    return {
+      data: calls.map(({ channel_id, ...one }) => ({
+        ...one,
+        username: usernames.get(one.user_id) ?? '',
+        channel: isOfAll ? channel_id : 0,
+      })),
+    }
   }),
 ]

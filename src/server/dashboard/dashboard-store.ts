@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
+import { UserStatus } from '../../contract/user.ts'
 import { dayOf } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import type { SumsSubject } from '../log/log-sums-store.ts'
@@ -25,11 +26,11 @@ const NAME_COLUMNS = {
   model: 'model_name',
   token: 'token_name',
   channel: 'channel_id',
-  user: 'username',
 } as const
-export type NameKind = keyof typeof NAME_COLUMNS
+/** Those of tokens are like `ownTokenName`, those of users their ids. */
+export type NameKind = 'model' | 'channel' | 'own_token' | 'user'
 
-const nameOf = (kind: NameKind): RawBuilder<string> =>
+const nameOf = (kind: keyof typeof NAME_COLUMNS): RawBuilder<string> =>
   sql<string>`CAST(${sql.ref(NAME_COLUMNS[kind])} AS text)`
 
 /** One user's calls by hour and name. */
@@ -71,15 +72,18 @@ export async function hoursByName(
   return rows
 }
 
-/** The same by names that only the sums of users know; no hours, there would be too many. */
-export async function sumsByName(
+/** The same by people or their tokens, which only the sums of users know; no hours: too many. */
+export async function sumsByPerson(
   db: Queries,
-  { range: { from, until }, kind }: { range: HourRange; kind: 'token' | 'user' },
+  { range: { from, until }, kind }: { range: HourRange; kind: 'own_token' | 'user' },
 ): Promise<NamedSums[]> {
   if (from >= until) return []
+  const id = sql`CAST(user_id AS text)`
+  const name = kind === 'user' ? id : sql`${id} || ' ' || token_name`
+  const keys = kind === 'user' ? sql`user_id` : sql`user_id, token_name`
   const { rows } = await sql<NamedSums>`
-    SELECT ${nameOf(kind)} AS name, ${FIGURES} FROM usage_hourly
-    WHERE hour >= ${from} AND hour < ${until} GROUP BY 1
+    SELECT ${name} AS name, ${FIGURES} FROM usage_hourly
+    WHERE hour >= ${from} AND hour < ${until} GROUP BY ${keys}
   `.execute(db)
   return rows
 }
@@ -99,8 +103,8 @@ export async function keptHours(db: Queries, { from, until }: HourRange): Promis
 const KEPT = {
   model: { days: 'all', hours: 'all_hours' },
   channel: { days: 'channel', hours: 'channel_hours' },
-  user: { days: 'username', hours: null },
-  token: { days: 'token', hours: null },
+  user: { days: 'user', hours: null },
+  own_token: { days: 'own_token', hours: null },
 } as const satisfies Record<NameKind, { days: SumsSubject; hours: SumsSubject | null }>
 
 /** Kept sums of whole days by name. */
@@ -178,6 +182,36 @@ export async function failuresByHour(
     WHERE hour >= ${from} AND hour < ${until} AND ${isOwn} GROUP BY hour
   `.execute(db)
   return rows
+}
+
+/** The names of users now; of one who is deleted, the last that calls were made under. */
+export async function presentNames(
+  db: Queries,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  if (ids.length === 0) return new Map()
+  const users = await db
+    .selectFrom('users')
+    .select(['id', 'username', 'status'])
+    .where('id', 'in', ids)
+    .execute()
+  const names = new Map<number, string>()
+  for (const { id, username, status } of users) {
+    const isDeleted = status === UserStatus.deleted
+    names.set(id, (isDeleted ? await lastName(db, id) : null) ?? username)
+  }
+  return names
+}
+
+async function lastName(db: Queries, userId: number): Promise<string | null> {
+  const row = await db
+    .selectFrom('usage_hourly')
+    .select('username')
+    .where('user_id', '=', userId)
+    .orderBy('hour', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.username ?? null
 }
 
 export interface DayOfModel extends Figures {

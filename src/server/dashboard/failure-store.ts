@@ -1,5 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
+import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Queries } from '../db/database.ts'
+import type { Schema } from '../db/schema.ts'
 
 /** How often what came to nothing in an hour. */
 export interface FailureCount {
@@ -13,6 +15,7 @@ export interface FailureCount {
 
 /** Rows of one statement. */
 const ROWS_AT_ONCE = 500
+const CALLS_AT_ONCE = 100
 
 /** Adds counts to those of their hours. No two of them are of the same. */
 export async function addFailures(trx: Queries, counts: readonly FailureCount[]): Promise<void> {
@@ -36,6 +39,54 @@ export async function addFailures(trx: Queries, counts: readonly FailureCount[])
       )
       .execute()
   }
+}
+
+export type StoredFailedCall = Selectable<Schema['failed_calls']>
+
+/** Adds calls to the list. */
+export async function addFailedCalls(
+  trx: Queries,
+  calls: readonly StoredFailedCall[],
+): Promise<void> {
+  for (let from = 0; from < calls.length; from += CALLS_AT_ONCE) {
+    await trx
+      .insertInto('failed_calls')
+      .values(calls.slice(from, from + CALLS_AT_ONCE))
+      .onConflict((conflict) => conflict.column('request_id').doNothing())
+      .execute()
+  }
+}
+
+/** Exact matches joined by "and"; empty, 0 or null: no filter. */
+export interface FailureFilter {
+  userId: number | null
+  /** Seconds, inclusive, and exclusive. */
+  from: number
+  until: number
+  token_name: string
+  model_name: string
+  channel: number
+}
+
+/** A page of the list, newest first. */
+export function failedCallPage(
+  db: Queries,
+  { userId, from, until, token_name, model_name, channel }: FailureFilter,
+  page: number,
+): Promise<StoredFailedCall[]> {
+  let query = db.selectFrom('failed_calls').selectAll()
+  if (userId !== null) query = query.where('user_id', '=', userId)
+  if (from > 0) query = query.where('created_at', '>=', from)
+  if (until > 0) query = query.where('created_at', '<', until)
+  if (token_name !== '') query = query.where('token_name', '=', token_name)
+  if (model_name !== '') query = query.where('model_name', '=', model_name)
+  if (channel > 0) query = query.where('channel_id', '=', channel)
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('request_id', 'desc')
+    .limit(PAGE_SIZE)
+    .offset(page * PAGE_SIZE)
+    .execute()
 }
 
 const byPlace = (a: FailureCount, b: FailureCount): number =>

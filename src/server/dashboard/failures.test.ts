@@ -38,12 +38,16 @@ forEachDatabase('counts of failed calls', (open) => {
   }
   const failed = (userId: number) => ({ userId, tokenName: 't', channelId: 1, modelName: 'm' })
 
+  const told = (id: string) => ({ request_id: id, status: 500, code: 'x', message: 'y\0z' })
+
   test('none is lost when two processes store the same ones in different orders', async () => {
     const users = Array.from({ length: 600 }, (_, index) => index)
     for (let round = 0; round < 5; round += 1) {
       const [one, two] = [countsOn(databases[0]), countsOn(databases[1])]
-      for (const user of users) one.add(failed(user))
-      for (const user of users.toReversed()) two.add(failed(user))
+      for (const user of users) one.add(failed(user), told(`one-${round}-${user}`))
+      for (const user of users.toReversed()) {
+        two.add(failed(user), told(`two-${round}-${user}`))
+      }
       await Promise.all([one.close(), two.close()])
     }
     expect(warnings).toEqual([])
@@ -59,12 +63,12 @@ forEachDatabase('counts of failed calls', (open) => {
         await sql`ALTER TABLE ${sql.table(from)} RENAME TO ${sql.table(to)}`.execute(database.write)
       }
     }
-    counts.add(failed(1))
-    counts.add(failed(2))
+    counts.add(failed(1), told('first-1'))
+    counts.add(failed(2), told('first-2'))
     await rename('failures_hourly', 'elsewhere')
     vi.advanceTimersByTime(STORE_MS)
     await expect.poll(() => warnings, { timeout: 15_000 }).toHaveLength(1)
-    counts.add(failed(2))
+    counts.add(failed(2), told('later'))
     await rename('elsewhere', 'failures_hourly')
     await counts.close()
     expect(await stored()).toBe(3)

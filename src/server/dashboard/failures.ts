@@ -1,14 +1,19 @@
 import type { App } from '../app.ts'
 import { hourOf } from '../clock.ts'
-import { addFailures, type FailureCount } from './failure-store.ts'
+import {
+  addFailedCalls,
+  addFailures,
+  type FailureCount,
+  type StoredFailedCall,
+} from './failure-store.ts'
 
 /**
- * Counts calls that came to nothing. They cost nothing, so they are in no book; the counts are kept
- * in memory and stored every few seconds; what cannot be stored waits. A crash loses the last of
- * them.
+ * Counts and lists calls that came to nothing. They cost nothing, so they are in no book; both are
+ * kept in memory and stored every few seconds; what cannot be stored waits. A crash loses the last
+ * of them.
  */
 export interface FailureCounts {
-  add(call: FailedCall): void
+  add(call: FailedCall, told: ToldFailure): void
   /** Stores what is left. */
   close(): Promise<void>
 }
@@ -23,7 +28,14 @@ export interface FailedCall {
   modelName: string
 }
 
+/** What the client was told. */
+export type ToldFailure = Pick<StoredFailedCall, 'request_id' | 'status' | 'code' | 'message'>
+
 const INTERVAL_MS = 5000
+/** Calls that are listed of so many seconds; what goes wrong more often is only counted. */
+const LISTED_MAX = 500
+/** In characters. */
+const MESSAGE_MAX = 500
 /** Different ones that wait to be stored; more are counted without their names. */
 const WAITING_MAX = 10_000
 
@@ -33,6 +45,7 @@ export function createFailureCounts({
   trace,
 }: Pick<App, 'database' | 'clock' | 'trace'>): FailureCounts {
   let waiting = new Map<string, FailureCount>()
+  let listed: StoredFailedCall[] = []
 
   function count(call: FailedCall & { hour: number }, failures: number): void {
     const { hour, userId, channelId } = call
@@ -45,14 +58,36 @@ export function createFailureCounts({
     else waiting.set(key, { hour, userId, channelId, modelName, tokenName, failures })
   }
 
+  function list(call: FailedCall, { request_id, status, code, message }: ToldFailure): void {
+    if (listed.length >= LISTED_MAX) return
+    listed.push({
+      request_id,
+      created_at: clock.nowSeconds(),
+      user_id: call.userId,
+      channel_id: call.channelId,
+      model_name: call.modelName,
+      token_name: call.tokenName,
+      status,
+      code,
+      // No text of PostgreSQL holds a zero.
+      message: message.slice(0, MESSAGE_MAX).replaceAll('\0', ''),
+    })
+  }
+
   async function store(): Promise<void> {
     if (waiting.size === 0) return
     const rows = [...waiting.values()]
+    const calls = listed
     waiting = new Map()
+    listed = []
     try {
-      await database.write.transaction().execute((trx) => addFailures(trx, rows))
+      await database.write.transaction().execute(async (trx) => {
+        await addFailures(trx, rows)
+        await addFailedCalls(trx, calls)
+      })
     } catch (error) {
       for (const row of rows) count(row, row.failures)
+      listed = [...calls, ...listed].slice(0, LISTED_MAX)
       trace.warn({ err: error, rows: rows.length }, 'failed calls are not counted yet')
     }
   }
@@ -64,7 +99,10 @@ export function createFailureCounts({
   timer.unref()
 
   return {
-    add: (call) => count({ ...call, hour: hourOf(clock.nowSeconds()) }, 1),
+    add(call, told) {
+      count({ ...call, hour: hourOf(clock.nowSeconds()) }, 1)
+      list(call, told)
+    },
     async close() {
       clearInterval(timer)
       await storing

@@ -22,7 +22,8 @@ import {
   keptSumsOf,
   ownHours,
   ownSums,
-  sumsByName,
+  presentNames,
+  sumsByPerson,
   type HourFigures,
   type NamedHourFigures,
   type NamedSums,
@@ -42,7 +43,12 @@ export interface WantedOverview {
   userId: number | null
 }
 
-type Named = Figures & { name: string; series: Figures[] }
+interface Named extends Figures {
+  name: string
+  user_id?: number
+  username?: string
+  series: Figures[]
+}
 
 export async function overviewOf(db: Queries, wanted: WantedOverview) {
   const { range, userId, starts } = wanted
@@ -130,9 +136,9 @@ async function everybodys(db: Queries, wanted: WantedOverview, kept: HourRange):
   if (by === 'token' || by === 'user') {
     const [hours, sums] = await Promise.all([
       allHours(db, range, kept),
-      sumsOfUsers(db, { range, kind: by }, kept),
+      sumsOfPeople(db, { range, kind: by === 'token' ? 'own_token' : 'user' }, kept),
     ])
-    return { hours, names: ranked(sumByName(sums)).map((named) => ({ ...named, series: [] })) }
+    return { hours, names: await ofPeople(db, sums, by) }
   }
   const [hours, named] = await Promise.all([
     allHours(db, range, kept),
@@ -192,9 +198,10 @@ async function sumsOfNames(
   return { kept: sums, around: around.flat() }
 }
 
-async function sumsOfUsers(
+/** By the users' ids: a name may be that of several people, one after the other. */
+async function sumsOfPeople(
   db: Queries,
-  { range, kind }: { range: HourRange; kind: 'token' | 'user' },
+  { range, kind }: { range: HourRange; kind: 'own_token' | 'user' },
   kept: HourRange,
 ): Promise<NamedSums[]> {
   const parts = cut(range, { from: kept.from, until: dayOf(kept.until) })
@@ -205,12 +212,32 @@ async function sumsOfUsers(
   const isNone = days.from >= days.until
   const rows = await Promise.all(
     isNone
-      ? [sumsByName(db, { range, kind })]
+      ? [sumsByPerson(db, { range, kind })]
       : [
           keptDaysByName(db, { range: days, kind }),
-          sumsByName(db, { range: { from: range.from, until: days.from }, kind }),
-          sumsByName(db, { range: { from: days.until, until: range.until }, kind }),
+          sumsByPerson(db, { range: { from: range.from, until: days.from }, kind }),
+          sumsByPerson(db, { range: { from: days.until, until: range.until }, kind }),
         ],
   )
   return rows.flat()
 }
+
+/** The people, or their tokens, that used most, with the names that the people have now. */
+async function ofPeople(
+  db: Queries,
+  sums: readonly NamedSums[],
+  by: 'token' | 'user',
+): Promise<Named[]> {
+  const most = ranked(sumByName(sums))
+  const idOf = (name: string): number => Number(ownerOf(name))
+  const usernames = await presentNames(db, [...new Set(most.map(({ name }) => idOf(name)))])
+  return most.map((one) => {
+    const userId = idOf(one.name)
+    const username = usernames.get(userId) ?? `#${userId}`
+    const name = by === 'token' ? one.name.slice(ownerOf(one.name).length + 1) : username
+    return { ...one, name, user_id: userId, username, series: [] }
+  })
+}
+
+/** The user's id, in the name of an own token too. */
+const ownerOf = (name: string): string => name.slice(0, `${name} `.indexOf(' '))

@@ -179,7 +179,19 @@ export interface LogBodyRow {
   response: Uint8Array
 }
 
-export interface FailureRow {
+export interface FailedCallRow {
+  request_id: string
+  created_at: number
+  user_id: number
+  channel_id: number
+  model_name: string
+  token_name: string
+  status: number
+  code: string
+  message: string
+}
+
+interface FailureRow {
   hour: number
   user_id: number
   channel_id: number
@@ -296,6 +308,7 @@ export interface Schema {
   token_groups: { token_id: number; group: string }
   log_bodies: LogBodyRow
   failures_hourly: FailureRow
+  failed_calls: FailedCallRow
   response_channels: {
     user_id: number
     response_id: string

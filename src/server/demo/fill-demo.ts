@@ -182,7 +182,10 @@ async function writeTest(
   { channel, dice }: { channel: DemoChannel; dice: Dice },
 ): Promise<void> {
   const { name, responseTimeMs, testedSeconds: nowSeconds } = channel
-  const outcome = responseTimeMs > 0 ? `测试成功，回复：${channel.models[0] ?? ''}` : '测试失败'
+  const outcome =
+    responseTimeMs > 0
+      ? `测试成功，回复：${channel.models[0] ?? ''}`
+      : '测试失败：上游返回状态码 500'
   await saveTestResult(trx, { id, responseTimeMs, nowSeconds })
   await insertLog(trx, {
     userId: 0,

@@ -178,6 +178,9 @@ export type RedeemResult =
   | { ok: true; redemptionId: number; quota: number }
   | { ok: false; reason: 'unknown' | 'used' }
 
+/** The ledger's name for the credit of a code. */
+export const redemptionEntry = (id: number): string => `redeem:${id}`
+
 /**
  * Uses a code: compare-and-set on its status, with the credit in the same transaction, so that any
  * number of callers at once have one success between them.
@@ -207,7 +210,7 @@ export async function redeemCode(
     amount: Math.max(0, used.quota),
     kind: 'redeem',
     nowSeconds,
-    requestId: `redeem:${used.id}`,
+    requestId: redemptionEntry(used.id),
   })
   // Thrown inside of the caller's transaction: the code stays unused.
   if (credited === null) throw new Error(`no user ${userId} to credit`)

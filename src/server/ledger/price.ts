@@ -35,6 +35,8 @@ export interface Price {
   pictureFactor(size: string, quality: string): string
   /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
   toolPrice(name: string): string | undefined
+  /** The price of another model that a tool of the same call runs; null: it has none. */
+  ofModel(model: string): Price | null
   /** Prompt tokens beyond which this price applies; null: it is the model's ordinary one. */
   tierAbove: number | null
   /** Prices of longer prompts, longest first. */
@@ -123,6 +125,7 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
       pictureFactor(ratios.picture, pricedAs, { size, quality }) ??
       '1',
     toolPrice: (tool) => findRatio(ratios.tool, tool, channelType),
+    ofModel: (model) => findPrice(ratios, { ...name, requested: model, mapped: model }),
     tierAbove: null,
   }
   const tiers = (findRatio(ratios.tiers, pricedAs, channelType) ?? []).map((tier): Price => {

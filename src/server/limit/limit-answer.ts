@@ -5,6 +5,7 @@ import {
   minuteStanding,
   type LimitAsk,
   type LimitCheck,
+  type LimitFacts,
   type LimitRefusal,
   type MinuteStanding,
 } from './limit.ts'
@@ -52,8 +53,7 @@ function limitHeaders(dialect: string, check: LimitCheck, { ask, nowSeconds }: T
   })
   const names = headers.filter((_, index) => index % 2 === 0)
   // Pages of other origins read only what is named.
-  const exposed = check.isRefused ? [...names, 'Retry-After'] : names
-  if (exposed.length > 0) headers.push('Access-Control-Expose-Headers', exposed.join(', '))
+  if (names.length > 0) headers.push('Access-Control-Expose-Headers', names.join(', '))
   return headers
 }
 
@@ -101,6 +101,18 @@ function limitRefused(
   const headers = seconds === null ? [] : ['Retry-After', String(seconds)]
   if (seconds === null || seconds > RETRY_SECONDS_MAX) headers.push('x-should-retry', 'false')
   return { error: refusalError(refusal, { ask, seconds: seconds ?? 0, zone }), headers }
+}
+
+/** The refusal that a call would meet; null: it fits. */
+export function limitRefusalAt(
+  facts: readonly LimitFacts[],
+  { ask, nowSeconds, zone }: Telling,
+): AppError | null {
+  const { ends } = budgetPeriods(zone, nowSeconds)
+  const refusal = limitRefusal({ isRefused: true, facts }, ask, { nowSeconds, ends })
+  if (refusal === null) return null
+  const seconds = Math.max(1, (refusal.freesAtSeconds ?? 0) - nowSeconds)
+  return refusalError(refusal, { ask, seconds, zone })
 }
 
 function refusalError(

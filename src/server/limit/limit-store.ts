@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { LIMIT_NAMES, NO_LIMIT } from '../../contract/limit.ts'
 import type { Limits, LimitStanding } from '../../contract/limit-api.ts'
 import type { Queries } from '../db/database.ts'
-import { usedSince, WINDOW_SECONDS, type LimitSubject } from './limit.ts'
+import { usedSince, WINDOW_SECONDS, type LimitFacts, type LimitSubject } from './limit.ts'
 import type { BudgetPeriods } from './limit-period.ts'
 
 /** The limits themselves; what is counted against them is the ledger's. */
@@ -69,13 +69,13 @@ export async function findLimits(
   return row ?? NONE
 }
 
-/** The limits, and what is used of them at a moment, running calls included. */
-export async function findStanding(
+/** Where a user or token stands at a moment; null: it never had limits. */
+export async function findFacts(
   db: Queries,
   { subject, id }: { subject: LimitSubject; id: number },
-  { nowSeconds, zone, periods }: { nowSeconds: number; zone: string; periods: BudgetPeriods },
-): Promise<LimitStanding> {
-  const [row, minute] = await Promise.all([
+  { nowSeconds, periods: { starts } }: { nowSeconds: number; periods: BudgetPeriods },
+): Promise<LimitFacts | null> {
+  const [row, counts] = await Promise.all([
     db
       .selectFrom('limits')
       .selectAll()
@@ -84,42 +84,68 @@ export async function findStanding(
       .executeTakeFirst(),
     db
       .selectFrom('limit_seconds')
-      .select(({ fn }) => [
-        fn.coalesce(fn.sum<number>('requests'), sql<number>`0`).as('requests'),
-        fn.coalesce(fn.sum<number>('tokens'), sql<number>`0`).as('tokens'),
-      ])
+      .select(['second', 'requests', 'tokens'])
       .where('subject', '=', subject)
       .where('id', '=', id)
       .where('second', '>', nowSeconds - WINDOW_SECONDS)
       .where('second', '<=', nowSeconds + WINDOW_SECONDS)
-      .executeTakeFirst(),
+      .orderBy('second')
+      .execute(),
   ])
-  const { starts, ends } = periods
-  const held = row?.held_quota ?? 0
-  const spent = (start = 0, used = 0, since: number): number =>
-    held + usedSince({ start, used }, { since, nowSeconds })
+  if (row === undefined) return null
+  const spent = (start: number, used: number, since: number): number =>
+    usedSince({ start, used }, { since, nowSeconds })
   return {
-    limits: row === undefined ? NONE : picked(row),
-    used: {
-      requests_per_minute: Number(minute?.requests ?? 0),
-      tokens_per_minute: Number(minute?.tokens ?? 0) + (row?.held_tokens ?? 0),
-      calls_at_once: row?.running ?? 0,
-      quota_per_day: spent(row?.day_start, row?.day_used, starts.day),
-      quota_per_week: spent(row?.week_start, row?.week_used, starts.week),
-      quota_per_month: spent(row?.month_start, row?.month_used, starts.month),
-    },
-    day_ends_at: ends.day,
-    week_ends_at: ends.week,
-    month_ends_at: ends.month,
-    time_zone: zone,
+    subject,
+    requestsMax: row.requests_per_minute,
+    tokensMax: row.tokens_per_minute,
+    callsMax: row.calls_at_once,
+    dayMax: row.quota_per_day,
+    weekMax: row.quota_per_week,
+    monthMax: row.quota_per_month,
+    running: row.running,
+    heldTokens: row.held_tokens,
+    heldQuota: row.held_quota,
+    dayUsed: spent(row.day_start, row.day_used, starts.day),
+    weekUsed: spent(row.week_start, row.week_used, starts.week),
+    monthUsed: spent(row.month_start, row.month_used, starts.month),
+    minuteRequests: counts.reduce((sum, { requests }) => sum + requests, 0),
+    minuteTokens: counts.reduce((sum, { tokens }) => sum + tokens, 0),
+    seconds: counts.map(({ second, requests, tokens }) => [second, requests, tokens]),
   }
 }
 
-const picked = (row: Limits): Limits => ({
-  requests_per_minute: row.requests_per_minute,
-  tokens_per_minute: row.tokens_per_minute,
-  calls_at_once: row.calls_at_once,
-  quota_per_day: row.quota_per_day,
-  quota_per_week: row.quota_per_week,
-  quota_per_month: row.quota_per_month,
-})
+/** The limits, and what is used of them at a moment, running calls included. */
+export async function findStanding(
+  db: Queries,
+  whose: { subject: LimitSubject; id: number },
+  moment: { nowSeconds: number; zone: string; periods: BudgetPeriods },
+): Promise<LimitStanding> {
+  const facts = await findFacts(db, whose, moment)
+  const { day, week, month } = moment.periods.ends
+  const ends = { day_ends_at: day, week_ends_at: week, month_ends_at: month }
+  return { ...standingAt(facts), ...ends, time_zone: moment.zone }
+}
+
+function standingAt(facts: LimitFacts | null): Pick<LimitStanding, 'limits' | 'used'> {
+  if (facts === null) return { limits: NONE, used: NONE }
+  const { heldQuota } = facts
+  return {
+    limits: {
+      requests_per_minute: facts.requestsMax,
+      tokens_per_minute: facts.tokensMax,
+      calls_at_once: facts.callsMax,
+      quota_per_day: facts.dayMax,
+      quota_per_week: facts.weekMax,
+      quota_per_month: facts.monthMax,
+    },
+    used: {
+      requests_per_minute: facts.minuteRequests,
+      tokens_per_minute: facts.minuteTokens + facts.heldTokens,
+      calls_at_once: facts.running,
+      quota_per_day: heldQuota + facts.dayUsed,
+      quota_per_week: heldQuota + facts.weekUsed,
+      quota_per_month: heldQuota + facts.monthUsed,
+    },
+  }
+}

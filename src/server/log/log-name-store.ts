@@ -39,8 +39,10 @@ export async function isFoundByName(db: Queries, filter: LogFilterValues): Promi
   if (filter.request_id !== '' || filter.isOther === true) return false
   if (filter.type !== LogType.all && filter.type !== LogType.consume) return false
   // A channel has its own index, and of names the sums know its models only.
-  if (filter.channel)
-    return filter.model_name !== '' && filter.token_name === '' && !filter.username
+  if (filter.channel) {
+    const namesUser = filter.userId !== undefined || Boolean(filter.username)
+    return filter.model_name !== '' && filter.token_name === '' && !namesUser
+  }
   if (filter.token_name !== '') return true
   if (filter.userId !== undefined) return filter.model_name !== ''
   if (!filter.username) return false

@@ -12,7 +12,7 @@ import { exportRoutes } from './export/export-routes.ts'
 import { createLogPages, type LogRows } from './log-paging.ts'
 import { searchLogs } from './log-search-store.ts'
 import { logSums, type LogSums } from './log-statistics-store.ts'
-import { findLog, findPriceDetail, type StoredLog } from './log-store.ts'
+import { filterOfAll, findLog, findPriceDetail, type StoredLog } from './log-store.ts'
 import { readTrace } from './trace/traces.ts'
 
 export const logRoutes = (app: App, cleanup: LogCleanup): Route[] => [
@@ -46,8 +46,9 @@ function listRoutes(app: App): Route[] {
 
   return [
     serve(logApi.list, async (call) => {
-      const { p, before, ...filter } = call.query
-      if (filter.request !== '' || filter.response !== '') await noteSearch(call, filter)
+      const { p, before, ...query } = call.query
+      if (query.request !== '' || query.response !== '') await noteSearch(call, query)
+      const filter = filterOfAll(query)
       const caller = `all ${call.actor.id}`
       return answered(await pages.read({ caller, filter, page: p, before }))
     }),
@@ -65,7 +66,7 @@ function listRoutes(app: App): Route[] {
       return { data: await answeredRows(app, await searchLogs(database.heavy, clock, wanted)) }
     }),
     serve(logApi.stat, async ({ query }) => ({
-      data: answeredSums(await logSums(database.heavy, query)),
+      data: answeredSums(await logSums(database.heavy, filterOfAll(query))),
     })),
     serve(logApi.statSelf, async ({ actor, query }) => ({
       data: answeredSums(await logSums(database.heavy, { ...query, userId: actor.id })),

@@ -22,8 +22,8 @@ const NO_FILTER: LogFilterValues = {
 
 /**
  * The newest rows that a keyword names: as a type, as a request id, or, among all users' rows
- * (`userId` null), as the beginning of the content, for as long as a search may take. An empty
- * keyword is the beginning of everything.
+ * (`userId` null), as the beginning of the content, for as long as a search may take. There an
+ * empty keyword is the beginning of everything; elsewhere it names nothing.
  */
 export async function searchLogs(
   db: Queries,
@@ -32,7 +32,7 @@ export async function searchLogs(
 ): Promise<StoredLog[]> {
   const base = userId === null ? NO_FILTER : { ...NO_FILTER, userId }
   const read = (filter: LogFilterValues) => newest(db, filter, countMax)
-  if (keyword === '') return read(base)
+  if (keyword === '') return userId === null ? read(base) : []
   const ofRequest = await narrowedToRequest(db, { ...base, request_id: keyword })
   const type = /^\d{1,9}$/.test(keyword) ? Number(keyword) : null
   const [ofType, named] = await Promise.all([

@@ -25,6 +25,14 @@ export interface LogFilterValues {
   isOther?: boolean
 }
 
+/** The filter of an administrator, as the wire has it: there id 0 is everybody. */
+export function filterOfAll({
+  user_id: userId,
+  ...filter
+}: LogFilterValues & { user_id: number }): LogFilterValues {
+  return userId === 0 ? filter : { ...filter, userId }
+}
+
 /** A place in the list: the row after which the page begins. */
 export interface LogPosition {
   createdAt: number

@@ -20,6 +20,8 @@ export type SumsSubject =
   | 'token'
   /** The name is `<user id> <token name>`. */
   | 'own_token'
+  /** The name is the user's id. */
+  | 'user'
   | 'all_hours'
   | 'channel_hours'
 
@@ -82,6 +84,14 @@ const PARTS: readonly Part[] = [
     subject: 'own_token',
     from: 'usage_hourly',
     name: sql`CAST(user_id AS text) || ' ' || token_name`,
+    perModel: false,
+    unitSeconds: SECONDS_PER_DAY,
+  },
+  // Behind the sums by own token, of which an update has made those of the hours before it.
+  {
+    subject: 'user',
+    from: 'usage_hourly',
+    name: sql`CAST(user_id AS text)`,
     perModel: false,
     unitSeconds: SECONDS_PER_DAY,
   },

@@ -174,6 +174,10 @@ forEachDatabase('redemption routes', (open) => {
       await redeem(code.key)
       const used = await stored(code.id)
       expect(used).toMatchObject({ status: 3, redeemed_time: server.clock.nowSeconds() })
+      expect(used).toMatchObject({ used_user_id: user.id, used_username: user.username })
+      const [listed] = await rowsOf(`/api/redemption/search?keyword=${code.id}`)
+      expect(listed).toMatchObject({ id: code.id, used_user_id: user.id })
+      expect(await stored((await aCode()).id)).not.toHaveProperty('used_user_id')
       for (const status of [1, 2]) {
         expect((await setStatus(code.id, status)).message).toBe(errorText('redemption_used', 'zh'))
       }

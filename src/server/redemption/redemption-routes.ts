@@ -16,6 +16,7 @@ import {
   redemptionPage,
   searchRedemptions,
   updateRedemption,
+  withUsers,
   type StoredRedemption,
 } from './redemption-store.ts'
 
@@ -34,17 +35,18 @@ function lookUpRoutes({ database }: App): Route[] {
     serve(redemptionApi.list, async ({ query, reply }) => {
       const { rows, total } = await redemptionPage(database.read, query.p)
       reply.header('X-Total-Count', total)
-      return { data: rows }
+      return { data: await withUsers(database.read, rows) }
     }),
     serve(redemptionApi.search, async ({ query, reply }) => {
       const rows = await searchRedemptions(database.read, query.keyword.trim())
       reply.header('X-Total-Count', rows.length)
-      return { data: rows }
+      return { data: await withUsers(database.read, rows) }
     }),
     serve(redemptionApi.find, async ({ params }) => {
       const redemption = await findRedemption(database.read, params.id)
       if (redemption === null) throw new AppError('not_found')
-      return { data: redemption }
+      const [data] = await withUsers(database.read, [redemption])
+      return { data: data ?? redemption }
     }),
   ]
 }
@@ -122,7 +124,8 @@ async function change(
     await updateRedemption(trx, id, changes)
     const after = { ...before, ...changes }
     await record(trx, app, call, { action: 'redemption.update', before, after })
-    return after
+    const [answered] = await withUsers(trx, [after])
+    return answered ?? after
   })
 }
 

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import type { Queries } from '../db/database.ts'
+import { redemptionEntry } from '../ledger/balances.ts'
 import { takeIds } from '../db/ids.ts'
 import type { RedemptionRow } from '../db/schema.ts'
 import { beginsWith } from '../db/sql-text.ts'
@@ -29,6 +30,31 @@ export async function redemptionPage(
       .executeTakeFirstOrThrow(),
   ])
   return { rows: rows.map(clean), total: total.count }
+}
+
+/** Rows with those who used them, as the ledger has it. */
+export async function withUsers(
+  db: Queries,
+  rows: readonly StoredRedemption[],
+): Promise<(StoredRedemption & { used_user_id?: number; used_username?: string })[]> {
+  const used = rows.filter(({ status }) => status === RedemptionStatus.used)
+  if (used.length === 0) return [...rows]
+  const credits = await db
+    .selectFrom('ledger')
+    .leftJoin('users', 'users.id', 'ledger.user_id')
+    .select(['ledger.request_id', 'ledger.user_id', 'users.username'])
+    .where(
+      'ledger.request_id',
+      'in',
+      used.map(({ id }) => redemptionEntry(id)),
+    )
+    .execute()
+  const byEntry = new Map(credits.map((credit) => [credit.request_id, credit]))
+  return rows.map((row) => {
+    const credit = byEntry.get(redemptionEntry(row.id))
+    if (credit === undefined) return row
+    return { ...row, used_user_id: credit.user_id, used_username: credit.username ?? '' }
+  })
 }
 
 /** By id, or by the beginning of the name. */

@@ -9,6 +9,7 @@ import type { Metering, Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
 import { dialects, upstreamDialects } from './dialect/dialects.ts'
 import { embeddingConversion } from './dialect/embedding.ts'
+import { cannotSay } from './dialect/field-names.ts'
 import { finished, sealedBy } from './dialect/finish.ts'
 import {
   providerOf,
@@ -33,9 +34,9 @@ import { responsesClient } from './responses/client.ts'
 import type { ReferredItems } from './responses/referred-items.ts'
 import {
   callsToolsByResponses,
-  declaresTools,
   isOfOpenai,
   thoughtless,
+  wantsResponses,
   withoutThoughts,
 } from './responses/with-tools.ts'
 import { searchedByName } from './search/searched-chat.ts'
@@ -102,6 +103,7 @@ export function planAttempt(
   if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
   try {
     const { to } = place
+    surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const { isStream } = planned.figures
     const isSpliced = speaksAsAsked(provider, to, surface)
@@ -126,7 +128,7 @@ export function planAttempt(
         accept: acceptOf(planned.figures, wire),
         'accept-encoding': 'identity',
         'user-agent': USER_AGENT,
-        ...provider.headers(channel, to),
+        ...provider.headers(channel, to, answering.sent),
       },
       body:
         planned.form === null
@@ -140,7 +142,8 @@ export function planAttempt(
       request: sealedBy(provider, { channel, to }, overridden(request, channel), parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: (metering ?? charge.metering)?.extras,
-      upstream: metering?.reading ?? upstreamDialects[dialect],
+      upstream:
+        metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
       wire,
       convert: answering.convert,
       output: answering.output,
@@ -151,6 +154,9 @@ export function planAttempt(
     throw error
   }
 }
+
+const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
+  isSpliced ? upstream : { ...upstream, ...upstream.converted }
 
 /** Why a channel cannot be asked. */
 function nowhere(
@@ -207,8 +213,7 @@ function taskOf(
   // Clients of OpenAI's chat are answered by it, and come first here because they are most.
   const isOther = task === 'chat' && (dialect !== 'openai' || spokenIn !== undefined)
   const wantsResponse =
-    task === 'responses' ||
-    (isOther && callsToolsByResponses(channel.type, modelName) && declaresTools(body))
+    task === 'responses' || (isOther && wantsResponses(channel.type, modelName, body))
   if (!wantsResponse) return task
   return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
@@ -287,6 +292,7 @@ function splicing(
   const { surface, framing } = asked
   const { wantsUsage } = figures
   const edits = dialectEdits(surface, body, {
+    type: channel.type,
     model: modelName,
     isRenamed: modelName !== model,
     asksForUsage: asksForUsage && !wantsUsage,
@@ -339,6 +345,10 @@ function converting(
       dialect === 'openai' && callsToolsByResponses(charge.channel.type, modelName)
     const said = planned.isForgetful === true ? withoutThoughts(read) : read
     const request = isThoughtless ? thoughtless(said) : said
+    // Pictures in the answer are for the asking nowhere else.
+    if (request.modalities !== undefined && dialect !== 'gemini') {
+      throw cannotSay(request, 'modalities')
+    }
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type: charge.channel.type }
     const answering = withToolsAsAsked(upstream, request)

@@ -16,6 +16,10 @@ export type AttemptOutcome =
   /** The client went away while the upstream was at work; the call is settled. */
   | { kind: 'abandoned' }
 
+/** Answered to the end. */
+export const isWell = (outcome: AttemptOutcome): boolean =>
+  outcome.kind === 'answered' && outcome.isBroken !== true
+
 /** Typed causes; a channel's health is judged by these and never by an upstream's words. */
 export type FailureCause =
   | 'network'
@@ -72,3 +76,19 @@ export const liesElsewhere = ({
 }: Pick<RelayError, 'status' | 'code' | 'message'>): boolean =>
   (status === 404 && /^Item with id\b/.test(message)) ||
   (status === 400 && code === 'invalid_encrypted_content')
+
+/**
+ * A thought that came back is not taken, because something before it has changed, which makes
+ * another conversation of it to Claude since Fable 5.1. Asking again helps with nobody, asking
+ * without any thought with everybody. Anthropic's `block_binding` would have the thoughts dropped
+ * there; but it needs a beta, and has those accounts checked that are spared without it. Sources:
+ * Anthropic's documentation, "Prefix checks on thinking blocks", "Fix a thinking block bound to a
+ * different conversation"; Amazon Bedrock user guide, "Preserved thinking". Anthropic's words.
+ */
+export const isThoughtRefused = ({
+  status,
+  message,
+}: Pick<RelayError, 'status' | 'message'>): boolean => status === 400 && THOUGHT.test(message)
+
+const THOUGHT =
+  /Invalid `(?:signature|data)` in `(?:redacted_)?thinking` block|blocks in the latest assistant message cannot be modified/

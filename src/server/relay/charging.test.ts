@@ -225,10 +225,11 @@ forEachDatabase('a call is charged', (open) => {
   })
 
   describe('where another channel is dearer than the first', () => {
-    /** 510 and 5,100 points are held for it. */
-    async function twoPrices(words: string): Promise<string> {
+    /** 510 points are held for the first, and so many times as much for the other. */
+    async function twoPrices(words: string, times: number): Promise<string> {
       const model = aModel(words)
-      await setup.app.options.set('ModelRatio', JSON.stringify({ [model]: 1, [`${model}(8)`]: 10 }))
+      const prices = { [model]: 1, [`${model}(8)`]: times }
+      await setup.app.options.set('ModelRatio', JSON.stringify(prices))
       await aRoute(setup, model, { words: 'fail-500', priority: 9 })
       await aRoute(setup, model, { type: 8 })
       return model
@@ -240,7 +241,7 @@ forEachDatabase('a call is charged', (open) => {
       const limits = await findLimits(setup.database.read, user)
       const oneCall = { ...limits, requests_per_minute: 1, calls_at_once: 1 }
       await saveLimits(setup.database.write, user, oneCall)
-      const call = post(setup, client, chatBody(await twoPrices('slow-500')))
+      const call = post(setup, client, chatBody(await twoPrices('slow-500', 10)))
       await eventually(
         async () => (await heldPoints(setup, client.userId)) >= 5000,
         'the dearer reservation',
@@ -253,11 +254,12 @@ forEachDatabase('a call is charged', (open) => {
     })
 
     test.each([
-      ['user', { quota: 3000 }],
-      ['token', { token: { unlimited_quota: false, remain_quota: 3000 } }],
-    ])('not at all where the %s cannot cover it', async (_whose, over) => {
+      ['user', 10, { quota: 3000 }],
+      ['user', 2, { quota: 1000 }],
+      ['token', 10, { token: { unlimited_quota: false, remain_quota: 3000 } }],
+    ])('not at all where the %s cannot cover %i times as much', async (_whose, times, over) => {
       const client = await aClient(setup, over)
-      const model = await twoPrices('')
+      const model = await twoPrices('', times)
       setup.upstream.seen()
       expect((await post(setup, client, chatBody(model))).status).toBe(500)
       expect(setup.upstream.seen()).toHaveLength(1)
@@ -286,6 +288,25 @@ forEachDatabase('a call is charged', (open) => {
       expect(held).toBe(PROMPT_ESTIMATE + tokens)
       await eventually(async () => (await heldPoints(setup, client.userId)) === 0, 'the end')
     })
+
+    test.each(['/v1/chat/completions', '/v1/messages'])(
+      'not the limit that an upstream must be told where the client has none: %s',
+      async (path) => {
+        const client = await aClient(setup)
+        const model = aModel('hang')
+        await aRoute(setup, model, { type: 14 })
+        setup.upstream.seen()
+        const call = startCall(setup, client, chatBody(model, { stream: true }), { path })
+        const held = await eventually(async () => {
+          const points = await heldPoints(setup, client.userId)
+          return points > 0 ? points : null
+        }, 'the hold')
+        const sent = await eventually(async () => setup.upstream.seen()[0] ?? null, 'the call')
+        call.destroy()
+        expect(sent.body).toMatchObject({ max_tokens: 32_000 })
+        expect(held).toBe(PROMPT_ESTIMATE + 500)
+      },
+    )
 
     test.each([
       ['one text', 'a', 1],

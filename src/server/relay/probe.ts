@@ -1,5 +1,11 @@
 import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
-import type { ErrorCode, ErrorParams } from '../../contract/errors.ts'
+import {
+  errorText,
+  type ErrorCode,
+  type ErrorParams,
+  type Language,
+} from '../../contract/errors.ts'
+import { mappedModel } from '../channel/channel.ts'
 import { parseConfigObject } from '../channel/channel-config.ts'
 import { overridesOf } from '../channel/overrides.ts'
 import type { ChannelRow } from '../db/schema.ts'
@@ -11,21 +17,33 @@ import { providerOf, type ProviderCall } from './dialect/provider.ts'
 import { finished, sealedBy } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
-import { amazonsNameIn, hiddenStatus, upstreamError, type UpstreamRefusal } from './relay-error.ts'
+import {
+  amazonsNameIn,
+  hiddenStatus,
+  ownWords,
+  upstreamError,
+  type RefusedChannel,
+  type UpstreamRefusal,
+} from './relay-error.ts'
 import { apiVersionOf, configOf } from './routing/channel-map.ts'
 import { overridden } from './transport/override-request.ts'
-import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
+import {
+  callUpstream,
+  type UpstreamFailure,
+  type UpstreamRequest,
+} from './transport/upstream-call.ts'
 
-export type ProbeResult =
-  | { ok: true; text: string; elapsedMs: number }
+type Judged =
+  | { ok: true; text: string }
   | {
       ok: false
       code: ErrorCode
       params: ErrorParams
-      elapsedMs: number
       /** How the upstream named its refusal, where it answered with one. */
       verdict?: { status: number; type: string; code: string }
     }
+
+export type ProbeResult = Judged & { elapsedMs: number }
 
 /** One real chat call through a channel, charged to nobody. */
 export type Probe = (
@@ -44,7 +62,7 @@ export function createProbe(parts: RelayParts): Probe {
   return async (channel, model, signal) => {
     const startedMs = parts.app.clock.monotonicMs()
     const elapsedMs = (): number => Math.round(parts.app.clock.monotonicMs() - startedMs)
-    const mapped = mappedModel(channel, model)
+    const mapped = mappedModel(channel.model_mapping, model)
     const baseUrl = trimBaseUrl(channel.base_url ?? '')
     const { type, key } = channel
     const to: ProviderCall = {
@@ -94,39 +112,45 @@ export function createProbe(parts: RelayParts): Probe {
       sealedBy(provider, { channel: from, to }, overridden(request, from), parts.app.clock),
       signal,
     )
-    const failed = (detail: string) => ({
-      ok: false as const,
-      code: 'channel_test_failed' as const,
-      params: { detail },
-      elapsedMs: elapsedMs(),
-    })
-    if (typeof answer === 'string') return failed(answer)
-    const reading = answer.status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
-    if (reading?.kind !== 'ok') {
-      const refusal = reading?.kind === 'error' ? hidden(reading.error, dialect) : answer
-      const { status, message, type: word, code } = upstreamError(refusal, 'zh', from)
-      return { ...failed(message), verdict: { status, type: word, code: String(code) } }
-    }
+    return { ...judged(answer, dialect, from), elapsedMs: elapsedMs() }
+  }
+}
+
+/** What the answer says of the channel, or what kept it from coming. */
+function judged(
+  answer: UpstreamRefusal | ErrorCode,
+  dialect: UpstreamDialect,
+  from: RefusedChannel,
+): Judged {
+  if (typeof answer === 'string') return failed((language) => errorText(answer, language))
+  const reading = answer.status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
+  if (reading?.kind === 'ok') {
     const text = dialect
       .textsOf(recordOr(parseJson(answer.body.toString('utf8'))))
       .map((part) => part.text)
       .join('')
-    return { ok: true, text: text.slice(0, SHOWN_MAX), elapsedMs: elapsedMs() }
+    return { ok: true, text: text.slice(0, SHOWN_MAX) }
   }
+  const refusal = reading?.kind === 'error' ? hidden(reading.error, dialect) : answer
+  const { status, type, code } = upstreamError(refusal, 'zh', from)
+  const say = (language: Language): string =>
+    reading?.kind === 'malformed'
+      ? errorText('upstream_answer_invalid', language)
+      : ownWords(refusal, from) || upstreamError(refusal, language, from).message
+  return { ...failed(say), verdict: { status, type, code: String(code) } }
 }
+
+const failed = (say: (language: Language) => string) => ({
+  ok: false as const,
+  code: 'channel_test_failed' as const,
+  params: { detailZh: say('zh'), detailEn: say('en') },
+})
 
 /** An error in a good answer, as it would have come by itself. */
 const hidden = (error: unknown, { name }: UpstreamDialect): UpstreamRefusal => ({
   status: hiddenStatus(error, name),
   body: Buffer.from(JSON.stringify({ error })),
 })
-
-function mappedModel(channel: ChannelRow, model: string): string {
-  const mapping = parseJson(channel.model_mapping || '{}')
-  const mapped: unknown =
-    typeof mapping === 'object' && mapping !== null ? Reflect.get(mapping, model) : undefined
-  return typeof mapped === 'string' && mapped !== '' ? mapped : model
-}
 
 /** Models that think before they answer take their limit under another name and need room for it. */
 const THINKING = /^(?:o\d|gpt-[5-9]|gemini-(?:2\.5|[3-9]))/
@@ -146,8 +170,8 @@ function ask(
   { egress }: RelayParts,
   request: UpstreamRequest,
   signal: AbortSignal,
-): Promise<UpstreamRefusal | string> {
-  const { promise, resolve } = Promise.withResolvers<UpstreamRefusal | string>()
+): Promise<UpstreamRefusal | ErrorCode> {
+  const { promise, resolve } = Promise.withResolvers<UpstreamRefusal | ErrorCode>()
   const chunks: Buffer[] = []
   let length = 0
   let status = 0
@@ -170,9 +194,9 @@ function ask(
 }
 
 const FAILURES = {
-  unreachable: '无法连接上游 / the upstream cannot be reached',
-  timeout: '上游没有及时回应 / the upstream did not answer in time',
-  cut: '上游中断了回应 / the upstream broke off its answer',
-  unsent: '测试被中止 / the test was ended',
-  aborted: '测试被中止，或上游的回应过大 / the test was ended, or the answer is too large',
-} as const
+  unreachable: 'upstream_unreachable',
+  timeout: 'upstream_timeout',
+  cut: 'upstream_cut',
+  unsent: 'channel_test_ended',
+  aborted: 'channel_test_ended',
+} as const satisfies Record<UpstreamFailure, ErrorCode>

@@ -339,10 +339,21 @@ describe('other addresses', () => {
     '/v1//chat/completions',
     '//v1/chat/completions',
     '/v1/v1/chat/completions',
-  ])('slashes too many, a second `/v1` and a query change nothing: %s', async (path) => {
+    '/v1/chat/completions/chat/completions',
+    '/v1/chat/completions/v1/chat/completions',
+    '/v1beta/v1beta/openai/chat/completions',
+  ])('slashes too many, an address twice and a query change nothing: %s', async (path) => {
     const client = await aClient(setup)
     const model = await aServedModel(setup)
     expect((await post(setup, client, chatBody(model), { path })).status).toBe(200)
+  })
+
+  test.each(['/v1', '/v1beta', '/v1alpha'])('nor does %s before Gemini’s own', async (before) => {
+    const client = await aClient(setup)
+    const model = await aServedModel(setup)
+    const path = `${before}/v1beta/models/${model}:generateContent`
+    const body = { contents: [{ parts: [{ text: 'hi' }] }] }
+    expect((await post(setup, client, body, { path })).status).toBe(200)
   })
 
   test('under a base path, too', async () => {
@@ -378,5 +389,6 @@ describe('a page of another origin', () => {
     const exposed = String(headers['access-control-expose-headers'])
     expect(exposed).toContain('X-Oneapi-Request-Id')
     expect(exposed).toContain('X-Gatehouse-Quota')
+    expect(exposed).toContain('Retry-After, X-Should-Retry')
   })
 })

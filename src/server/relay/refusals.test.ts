@@ -323,6 +323,9 @@ forEachDatabase('a call is refused', (open) => {
       const refusal = { code: 'no_channel', status: 503, params } as const
       await expectRefused(setup, client, chatBody('nobody-has-it'), refusal)
       await expectNothingCharged(setup, client)
+      // Clients that ask again by themselves would do so in vain.
+      const { headers } = await post(setup, client, chatBody('nobody-has-it'))
+      expect(headers['x-should-retry']).toBe('false')
     })
 
     test('a very long name is not repeated in full', async () => {

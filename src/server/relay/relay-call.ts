@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Language } from '../../contract/errors.ts'
+import type { ErrorCode, Language } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import type { FailedCall } from '../dashboard/failures.ts'
 import type { Egress } from '../egress/egress.ts'
@@ -9,7 +9,8 @@ import type { Settlement } from '../ledger/operations.ts'
 import type { CallCapture, Captures } from '../log/body/capture.ts'
 import type { Traces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Callers, Caller } from './routing/caller.ts'
+import type { Affinity } from './routing/affinity.ts'
+import { noteSpent, type Caller, type Callers } from './routing/caller.ts'
 import type { LiveChannelMap } from './routing/channel-map.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
 import type { ChannelHealth } from './routing/health.ts'
@@ -36,6 +37,7 @@ export interface RelayParts {
   health: ChannelHealth
   liveStatus: LiveStatus
   keys: KeyTurns
+  affinity: Affinity
   chatOnly: ChatOnly
   egress: Egress
   counter: TokenCounter
@@ -72,11 +74,38 @@ export interface RelayCall {
   attempted: FailedCall | null
   /** What happened to it on its way to a channel; null: nothing worth telling. */
   trail: Trail | null
+  /** What it comes to, as far as is known; null: it is of no kind that is counted. */
+  end: CallEnd | null
+  /** It was refused, although its status is good. */
+  isRefusedInStream: boolean
+  /** What its client was told instead of an answer. */
+  refusal: RelayError | null
   /** Called when the client goes away. */
   onGone: () => void
   /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
   breakOff: (reason: BreakReason) => void
 }
+
+/** What a call came to, for those who watch the server. */
+export interface CallEnd {
+  /** One of those in docs/operating.md, "Health", or a refusal's code. */
+  outcome: string
+  /** 0: none was asked. */
+  channelId: number
+  quota: number
+}
+
+/** Before anything is known of it: its client may leave at any time. */
+export const UNENDED: CallEnd = { outcome: 'abandoned', channelId: 0, quota: 0 }
+
+/** Says what a call came to; what is said last counts. */
+export function endCall(call: RelayCall, end: CallEnd): void {
+  if (call.end !== null) call.end = end
+}
+
+/** Says that we have refused it. */
+export const refuseCall = (call: RelayCall, code: ErrorCode): void =>
+  endCall(call, { outcome: code, channelId: 0, quota: 0 })
 
 /**
  * Says what an end of the call before its answer means. The functions are handed in and not written
@@ -124,6 +153,8 @@ export interface Charge {
   /** The name that was sent upstream. */
   modelName: string
   isStream: boolean
+  /** The channel's system prompt is put into the call. */
+  resetsSystemPrompt: boolean
   /** Stores what else must be there before the client has the last byte; never throws. */
   beforeEnd: (() => Promise<void>) | null
 }
@@ -169,7 +200,7 @@ export function settlementOf(
     content: price.ratioText,
     elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
     isStream,
-    systemPromptReset: channel.systemPrompt !== '',
+    systemPromptReset: charge.resetsSystemPrompt,
     keepLog: app.options.flag('LogConsumeEnabled'),
   }
 }
@@ -202,6 +233,7 @@ export async function settleCall(
   const settling = parts.app.ledger.settle(settlement)
   const [settled] = await Promise.all([settling, charge.beforeEnd?.()])
   if (settled === null) void tellOfClosed(parts, settlement)
+  else noteSpent(charge.caller, settled.charged)
   return settled
 }
 
@@ -276,6 +308,7 @@ export function credentialOf({ request, query, dialect }: RelayCall): string | u
  */
 export function sendError(call: RelayCall, error: RelayError): void {
   const { response } = call
+  call.refusal = error
   if (response.headersSent) {
     response.destroy()
     return
@@ -293,6 +326,7 @@ export function sendError(call: RelayCall, error: RelayError): void {
  */
 export function sendErrorInBody(call: RelayCall, error: RelayError, bytesMax: number): void {
   const { request, response } = call
+  call.refusal = error
   call.headers.push('Connection', 'close')
   const body = dialects[call.dialect].errorBody(error, call.requestId)
   writeHead(call, error.status, textHeaders(body))

@@ -14,6 +14,7 @@ import {
 } from './json/json-value.ts'
 import { minimaxStatuses } from './providers/minimax/statuses.ts'
 import { sparkStatuses } from './providers/spark/statuses.ts'
+import type { TooLong } from './refusal/too-long.ts'
 import { meantBy } from './refusal/vendor-refusals.ts'
 import { retryDelayOf } from './routing/retry-after.ts'
 
@@ -28,6 +29,8 @@ export interface RelayError {
   retryAfter?: string | undefined
   /** What programs read of it: an object as Anthropic's know it, a list as Google's do. */
   details?: unknown
+  /** The request was longer than the upstream's model takes. */
+  tooLong?: TooLong | undefined
 }
 
 /** A refusal of ours in the relay's shape. */
@@ -108,10 +111,7 @@ export function upstreamError(
   const secrets = secretsOf(channel)
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
-  const parsed: unknown = parseJson(refusal.body.toString('utf8'))
-  // Gemini answers a stream's errors as a list of one.
-  const answered: unknown = Array.isArray(parsed) ? parsed[0] : parsed
-  const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
+  const { answered, error } = readRefusal(refusal)
   const said = messageOf(answered, error)
   const code = codeOf(answered, error)
   // Gemini calls it a status.
@@ -140,7 +140,26 @@ export function upstreamError(
     param: error === null ? String(status) : clean(textOr(error['param']), WORD_MAX),
     code: meant?.word ?? (typeof code === 'string' ? clean(code, WORD_MAX) : code),
     details: detailsOf(error?.['details'], secrets),
+    tooLong: meant?.tooLong,
   }
+}
+
+/** What an upstream answered, and the error in it, where it has one. */
+function readRefusal({ body }: UpstreamRefusal) {
+  const parsed: unknown = parseJson(body.toString('utf8'))
+  // Gemini answers a stream's errors as a list of one.
+  const answered: unknown = Array.isArray(parsed) ? parsed[0] : parsed
+  const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
+  return { answered, error }
+}
+
+/**
+ * The upstream's own words for its operator, who must tell a limit from a bill that is not paid;
+ * without what they must not tell. '': it has said nothing.
+ */
+export function ownWords(refusal: UpstreamRefusal, channel: RefusedChannel): string {
+  const { answered, error } = readRefusal(refusal)
+  return withoutSecrets(messageOf(answered, error), secretsOf(channel)).slice(0, MESSAGE_MAX)
 }
 
 /** Characters of an upstream's details that are passed on, and how deep they may stand. */

@@ -11,7 +11,7 @@ import { unknownPath } from '../http/console-files.ts'
 import { unescapedPath } from '../http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { PREFLIGHT_HEADERS, RELAY_POLICY } from '../http/security-headers.ts'
-import { createFailureCounts } from '../dashboard/failures.ts'
+import { createFailureCounts, type ToldFailure } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
 import { createTraces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
@@ -19,6 +19,7 @@ import { Slots, untilEmpty } from '../slots.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { BodyRoom } from './transport/body-room.ts'
 import { sendSubscription, sendUsage } from './billing.ts'
+import { createAffinity } from './routing/affinity.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
 import { breakOffRevoked } from './routing/revoked-calls.ts'
@@ -33,10 +34,12 @@ import { relayProxy } from './proxy/proxy-call.ts'
 import { proxyCallOf } from './proxy/proxy-place.ts'
 import {
   credentialOf,
+  refuseCall,
   sendError,
   sendErrorInBody,
   sendText,
   writeHead,
+  UNENDED,
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
@@ -79,7 +82,10 @@ const COMMON_HEADERS = [
   'Access-Control-Allow-Origin',
   '*',
   'Access-Control-Expose-Headers',
-  'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
+  [
+    'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
+    'Request-Id, Retry-After, X-Should-Retry',
+  ].join(', '),
   'Content-Security-Policy',
   RELAY_POLICY,
   'X-Content-Type-Options',
@@ -99,6 +105,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     health: createChannelHealth(app.clock),
     liveStatus: createLiveStatus(app),
     keys: createKeyTurns(() => app.clock.nowSeconds(), trialDelaySeconds(0), keyTrials(app)),
+    affinity: createAffinity(() => app.clock.monotonicMs()),
     chatOnly: createChatOnly(() => app.clock.monotonicMs()),
     egress: createEgress({
       allowPrivate: app.config.EGRESS_ALLOW_PRIVATE,
@@ -137,8 +144,10 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       running.take(slot)
       clearTimeout(deadline)
       if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
-      if (call.attempted !== null && call.response.statusCode >= HTTP_REFUSED) {
-        failures.add(call.attempted)
+      const isRefused = call.response.statusCode >= HTTP_REFUSED || call.isRefusedInStream
+      if (call.attempted !== null && isRefused) failures.add(call.attempted, toldBy(call))
+      if (call.end !== null) {
+        metrics.relayed({ ...call.end, elapsedMs: app.clock.monotonicMs() - call.startedMs })
       }
     }
   }
@@ -160,6 +169,16 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       await parts.egress.close()
       await parts.counter.close()
     },
+  }
+}
+
+/** What the client of a call that came to nothing was told. */
+function toldBy({ requestId, refusal, response }: RelayCall): ToldFailure {
+  return {
+    request_id: requestId,
+    status: refusal?.status ?? response.statusCode,
+    code: String(refusal?.code ?? ''),
+    message: refusal?.message ?? '',
   }
 }
 
@@ -187,10 +206,14 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     caller: null,
     attempted: null,
     trail: null,
+    end: null,
+    isRefusedInStream: false,
+    refusal: null,
     onGone: () => {},
     breakOff(reason) {
       // No upstream is at work: whatever goes on finds nobody waiting for it.
       call.isGone = true
+      refuseCall(call, reason)
       call.headers.push('Connection', 'close')
       // Whoever waits for the rest of the body would not hear that it never comes.
       if (!request.complete) response.once('finish', () => request.destroy())
@@ -204,14 +227,19 @@ const NO_QUERY = new URLSearchParams()
 /** Gemini's own surface in OpenAI's dialect. */
 const GEMINI_OPENAI = '/v1beta/openai/'
 
+/** What people type behind the host, and their client again. */
+const VERSION_TWICE = /^\/v1(?:alpha|beta)?\/(v1(?:alpha|beta)?\/)/
+const SURFACE_TWICE = /^\/v1\/(chat\/completions|messages|responses)\/(?:v1\/)?\1$/
+
 /**
- * Without the slashes that people put in twice or at the end, without the `/v1` of an address that
- * its client adds another to, and by the name that a surface has here.
+ * Without the slashes that people put in twice or at the end, without the version, or the whole
+ * address, that its client adds another to, and by the name that a surface has here.
  */
 function plainPath(path: string): string {
-  const single = path.replace(/\/{2,}/g, '/').replace(/^\/v1\/v1\//, '/v1/')
+  const single = path.replace(/\/{2,}/g, '/').replace(VERSION_TWICE, '/$1')
   const plain = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
-  return plain.startsWith(GEMINI_OPENAI) ? `/v1/${plain.slice(GEMINI_OPENAI.length)}` : plain
+  if (plain.startsWith(GEMINI_OPENAI)) return `/v1/${plain.slice(GEMINI_OPENAI.length)}`
+  return plain.replace(SURFACE_TWICE, '/v1/$1')
 }
 
 /** The limit of a whole call, when the operator has set one. */
@@ -228,10 +256,12 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
     sendPreflight(call)
     return
   }
-  if (isClosing) throw new AppError('busy')
   const target = proxyCallOf(call.request.url ?? '')
-  if (target !== null) return relayProxy(parts, call, target)
   const asked = method === 'POST' ? surfaceOf(call.path, call.query) : null
+  const isCounted = target !== null || (asked !== null && asked.surface.task !== 'countTokens')
+  if (isCounted) call.end = UNENDED
+  if (isClosing) throw new AppError('busy')
+  if (target !== null) return relayProxy(parts, call, target)
   if (asked?.surface.task === 'countTokens') return countTokens(parts, call, asked)
   if (asked !== null) return relayText(parts, call, asked)
   const stored = responseCallOf(method, call.path)
@@ -306,6 +336,7 @@ const BODY_UNREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['body_too_large'
 
 function renderFailure({ app, bodyRoom }: RelayParts, call: RelayCall, error: unknown): void {
   if (error instanceof EgressRefused) {
+    refuseCall(call, 'upstream_unreachable')
     sendError(call, ownError(new AppError('upstream_unreachable'), call.language))
     return
   }
@@ -317,6 +348,7 @@ function renderFailure({ app, bodyRoom }: RelayParts, call: RelayCall, error: un
     app.trace.error({ err: error, requestId: call.requestId, path: call.path }, 'a call failed')
   }
   if (call.isGone) return
+  refuseCall(call, known.code)
   const said = ownError(known, call.language)
   if (BODY_UNREAD.has(known.code) && !call.request.complete) {
     sendErrorInBody(call, said, bodyRoom.bytesMax)

@@ -5,6 +5,7 @@ import {
   aClient,
   aModel,
   aRoute,
+  aServedModel,
   bookedCall,
   chatBody,
   eventsOf,
@@ -382,5 +383,35 @@ forEachDatabase('trying another channel', (open) => {
       .where('id', '=', client.userId)
       .executeTakeFirstOrThrow()
     expect(user).toEqual({ used_quota: 200 * 18, request_count: 200 })
+  })
+
+  test('every call counts once for those who watch, and each failed attempt by itself', async () => {
+    const { model, failing, working, client } = await failingFirst('fail-500')
+    const figures = async (): Promise<Map<string, number>> => {
+      const { text } = await setup.call('GET', '/metrics')
+      const lines = text.split('\n').filter((line) => line.startsWith('gatehouse_relay_'))
+      return new Map(lines.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]))
+    }
+    const before = await figures()
+    expect((await post(setup, client, chatBody(model))).status).toBe(200)
+    expect((await stream(setup, client, chatBody(model))).status).toBe(200)
+    expect((await post(setup, client, chatBody(aModel()))).status).toBe(503)
+    expect((await post(setup, { key: 'nobodys' }, chatBody(model))).status).toBe(401)
+    const vain = await aServedModel(setup, 'fail-503')
+    expect((await post(setup, client, chatBody(vain))).status).toBe(503)
+    const grown = [...(await figures())].flatMap(([name, value]) => {
+      const growth = value - (before.get(name) ?? 0)
+      return growth === 0 || /_bucket|_sum/.test(name) ? [] : [[name, growth]]
+    })
+    expect(Object.fromEntries(grown)).toEqual({
+      [`gatehouse_relay_calls_total{outcome="answered",channel="${working}"}`]: 2,
+      'gatehouse_relay_calls_total{outcome="no_channel",channel="0"}': 1,
+      'gatehouse_relay_calls_total{outcome="token_unknown",channel="0"}': 1,
+      [`gatehouse_relay_calls_total{outcome="status",channel="${failing + 2}"}`]: 1,
+      [`gatehouse_relay_attempts_failed_total{cause="status",channel="${failing}"}`]: 2,
+      [`gatehouse_relay_attempts_failed_total{cause="status",channel="${failing + 2}"}`]: 1,
+      gatehouse_relay_seconds_count: 3,
+      gatehouse_relay_quota_total: 36,
+    })
   })
 })

@@ -8,6 +8,7 @@ import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus, type RelayError } from './relay-error.ts'
 import {
   checkpointCall,
+  endCall,
   settleCall,
   stayForAnswer,
   writeHead,
@@ -308,10 +309,10 @@ class StreamRelay {
       ...measured,
       ending: endingOf(result, this.call.isGone),
     })
-    this.parts.metrics.relayed({
-      outcome: this.call.isGone ? 'abandoned' : result,
+    const ended = isWhole(result) ? 'answered' : 'broken'
+    endCall(this.call, {
+      outcome: this.call.isGone ? 'abandoned' : ended,
       channelId: this.charge.channel.id,
-      elapsedMs: this.parts.app.clock.monotonicMs() - this.call.startedMs,
       quota: settled?.charged ?? 0,
     })
     if (this.call.isGone) return { kind: 'abandoned' }

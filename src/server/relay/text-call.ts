@@ -3,18 +3,21 @@ import type { FailedCall } from '../dashboard/failures.ts'
 import { findPrice } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import { asMeant } from './agent/agent-chat.ts'
-import { mayRetry, type AttemptOutcome } from './attempt.ts'
+import { isWell, type AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
 import type { Task } from './dialect/provider.ts'
+import { takesSystemPrompt } from './dialect/splice.ts'
 import type { SurfaceCall } from './dialect/surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
 import { hold } from './holding/hold.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
+import { conversationOf } from './routing/affinity.ts'
 import { refusePin, type Caller } from './routing/caller.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
 import { mayUseOtherKey } from './routing/key-turns.ts'
-import type { AttemptResult } from './routing/health.ts'
+import { resultOf } from './routing/health.ts'
 import {
+  defaultModel,
   nextChannel,
   noChannel,
   routeAt,
@@ -29,13 +32,16 @@ import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
 import {
   credentialOf,
-  sendError,
+  endCall,
+  refuseCall,
   type Charge,
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
+import { fieldRefusal } from './media/fields.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
 import { ownError, shown, type RelayError } from './relay-error.ts'
+import { clientsOutcome, sendRefusal } from './refusal/tell-refusal.ts'
 import { sendOrAsChat } from './responses/as-chat.ts'
 import { keepsResponses } from './responses/response-call.ts'
 import { referredItems, type ReferredItems } from './responses/referred-items.ts'
@@ -57,10 +63,11 @@ export async function relayText(
 ): Promise<void> {
   const read = await readTextCall(parts, call, asked)
   const figures = figuresOf(read)
-  if ('field' in figures) throw fieldRefusal(figures)
+  if ('field' in figures) throw fieldRefusal(figures, asked.surface)
   refuseUnpriced(read)
   const text: TextCall = { ...read, figures }
   if (asked.surface.count === 'responses') await followResponse(parts, call, text)
+  text.conversation = conversationOf(text)
   await runAttempts(parts, call, text)
 }
 
@@ -94,7 +101,7 @@ export async function readTextCall(
   call.attempted = attemptedBy(caller)
   const { body, form } = await readRequest(parts, call, asked.surface.task)
   call.capture = parts.captures.begin(caller.token.id, body.bytes)
-  const model = requestedModel(body, asked)
+  const model = requestedModel(body, asked) || (await defaultModel(parts, caller, asked.surface))
   if (model !== '' && !allowsModel(caller.token, model)) {
     throw new AppError('token_model_not_allowed', { model: shown(model) })
   }
@@ -119,9 +126,6 @@ const attemptedBy = ({ user, token }: Caller): FailedCall => ({
   modelName: '',
 })
 
-const fieldRefusal = ({ field, isMissing }: FieldProblem): AppError =>
-  new AppError(isMissing ? 'relay_field_required' : 'relay_field_invalid', { field })
-
 function figuresOf(read: Omit<TextCall, 'figures'>): RequestFigures | FieldProblem {
   const { body, model } = read
   const { surface, isStream } = read.asked
@@ -141,20 +145,19 @@ export interface TextCall extends ReadRequest {
   referred?: ReferredItems
   /** What the upstream reads again from a stored response. */
   earlierTokens?: number
+  /** See `Affinity`. */
+  conversation?: string | null
 }
 
-/**
- * The model as the client named it; a call without one goes on with an empty name and finds no
- * channel.
- */
-function requestedModel(body: ScannedBody, { surface, model }: SurfaceCall): string {
+/** The model as the client named it; '': it did not. */
+function requestedModel(body: ScannedBody, { model }: SurfaceCall): string {
   if (model !== null) {
     const repeated = modelInBody(body)
     const isOther = repeated !== null && repeated !== bareModel(model)
     if (isOther) throw new AppError('relay_field_invalid', { field: 'model' })
     return bareModel(model)
   }
-  const value = memberValue(body, 'model') ?? surface.defaultModel ?? ''
+  const value = memberValue(body, 'model') ?? ''
   if (typeof value !== 'string') throw new AppError('relay_field_invalid', { field: 'model' })
   return value
 }
@@ -182,7 +185,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       if (prepared instanceof AppError) {
         // Another channel may have a price for it, or the words.
         trailOf(call).skip(channel, prepared.code === 'model_unpriced' ? 'price' : 'protocol')
-        last ??= ownError(prepared, call.language)
+        last ??= refusalOf(call, prepared)
         continue
       }
       const { charge, plan } = prepared
@@ -205,12 +208,11 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       const outcome = await attempt(parts, call, text, { ...prepared, reserved })
       tell(resultOf(outcome))
       if (isTrial || call.trail !== null || outcome.kind === 'failed') {
-        const elapsedMs = app.clock.monotonicMs() - beganMs
-        trailOf(call).attempt({ channel, outcome, isTrial, elapsedMs })
+        noteAttempt(parts, call, text, { channel, outcome, isTrial, beganMs })
       }
       if (outcome.kind !== 'failed') {
         reserved = null
-        if (isWell(outcome)) parts.liveStatus.answered(channel, { ...byOf(call, text), isTrial })
+        if (isWell(outcome)) noteAnswer(parts, call, { channel, text, isTrial })
         return
       }
       noteFailure(parts, call, { channel, text, outcome })
@@ -228,27 +230,46 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   if (call.isGone) return
   if (text.route.tiers.length === 0) throw noChannel(text.caller, text.model)
   const error = last ?? waitError(parts, call, text)
-  if (error !== null) sendError(call, error)
+  const { nowSeconds } = app.clock
+  if (error !== null) sendRefusal(call, text, { error, nowSeconds: nowSeconds() })
 }
 
-const isWell = (outcome: AttemptOutcome): boolean =>
-  outcome.kind === 'answered' && outcome.isBroken !== true
+function refusalOf(call: RelayCall, refusal: AppError): RelayError {
+  refuseCall(call, refusal.code)
+  return ownError(refusal, call.language)
+}
+
+interface EndedAttempt {
+  channel: RoutableChannel
+  outcome: AttemptOutcome
+  isTrial: boolean
+  beganMs: number
+}
+
+function noteAttempt(
+  { app, affinity }: RelayParts,
+  call: RelayCall,
+  { conversation = null }: TextCall,
+  { beganMs, ...ended }: EndedAttempt,
+): void {
+  const stays = affinity.placeOf(conversation)?.channelId === ended.channel.id
+  const elapsedMs = app.clock.monotonicMs() - beganMs
+  trailOf(call).attempt({ ...ended, stays, elapsedMs })
+}
+
+function noteAnswer(
+  { liveStatus, affinity }: RelayParts,
+  call: RelayCall,
+  { channel, text, isTrial }: { channel: RoutableChannel; text: TextCall; isTrial: boolean },
+): void {
+  liveStatus.answered(channel, { ...byOf(call, text), isTrial })
+  affinity.remember(text.conversation ?? null, channel)
+}
 
 const byOf = ({ requestId }: RelayCall, { caller }: TextCall) => ({
   requestId,
   userId: caller.user.id,
 })
-
-/** What an attempt tells about the channel's health. */
-function resultOf(outcome: AttemptOutcome): AttemptResult {
-  if (outcome.kind === 'failed') return outcome
-  if (outcome.kind === 'abandoned') return { kind: 'unknown' }
-  if (isWell(outcome)) return { kind: 'well' }
-  const { said: error = null } = outcome
-  if (error === null) return { kind: 'broken' }
-  // In the middle an error says the same as at the beginning: it may be about what was asked.
-  return { kind: 'failed', cause: 'status', error, mayRetry: mayRetry(error) }
-}
 
 interface Prepared {
   charge: Charge
@@ -279,6 +300,7 @@ function noteFailure(
   call: RelayCall,
   { channel, text, outcome }: FailedAttempt,
 ): void {
+  endCall(call, { outcome: outcome.cause, channelId: channel.id, quota: 0 })
   if (outcome.cause === 'ended') return
   if (outcome.cause === 'status') {
     parts.liveStatus.refused(channel, outcome.error, byOf(call, text))
@@ -293,12 +315,7 @@ function noteFailure(
     },
     'a channel failed',
   )
-  parts.metrics.relayed({
-    outcome: outcome.cause,
-    channelId: channel.id,
-    elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
-    quota: 0,
-  })
+  parts.metrics.attemptFailed(outcome.cause, channel.id)
 }
 
 /** Null when the model has no price on this channel. */
@@ -321,6 +338,7 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
     requestedModel: text.model,
     modelName,
     isStream: text.figures.isStream,
+    resetsSystemPrompt: channel.systemPrompt !== '' && takesSystemPrompt(text.asked.surface),
     beforeEnd:
       text.figures.seen === undefined ? null : () => rememberResponse(parts, channel, text),
   }
@@ -336,8 +354,8 @@ function attempt(
   if (text.figures.isRecording === true) {
     return relayRecording(parts, call, charge, { plan, prompt, reserved })
   }
-  const send = (sent: AttemptPlan): Promise<AttemptOutcome> =>
-    text.figures.isStream
+  const send = async (sent: AttemptPlan): Promise<AttemptOutcome> => {
+    const outcome = text.figures.isStream
       ? relayStream(parts, call, charge, {
           attempt: sent,
           prompt,
@@ -346,6 +364,8 @@ function attempt(
           reserved,
         })
       : relayWhole(parts, call, charge, { plan: sent, prompt })
+    return clientsOutcome(text.asked, sent, await outcome)
+  }
   return sendOrAsChat(parts, call, { planned: text, charge, plan }, send)
 }
 

@@ -101,7 +101,7 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
   }
   const figures = [
     responseFigures(bodyOf({ input: 'x' })),
-    pictureFigures(bodyOf({ prompt: 'x' })),
+    pictureFigures({ body: bodyOf({ prompt: 'x' }), form: null, model: 'm' }),
     rankingFigures(bodyOf({ query: 'q', documents: ['a'] })),
     spokenFigures(bodyOf({ input: 'x' }), 'm'),
   ]
@@ -286,5 +286,84 @@ describe('searches in a stream of Anthropic’s', () => {
       expect.objectContaining({ kind: 'tool', name: 'web_search', count: searches }),
     )
     await upstream.close()
+  })
+})
+
+/** Source: Anthropic's documentation, "Refusals and fallback", whose example this is. */
+describe('a refusal by Anthropic before anything was written', () => {
+  let setup: RelaySetup
+  useRelaySetup((started) => (setup = started))
+
+  interface Refusal {
+    category?: string | null
+    /** What was written before. */
+    said?: string
+    type?: number
+  }
+  const CHAT = '/v1/chat/completions'
+  const MESSAGES = '/v1/messages'
+
+  /** What is booked for the call. */
+  async function quotaOf(
+    path: string,
+    isStream: boolean,
+    { category = null, said, type = 14 }: Refusal,
+  ): Promise<number> {
+    const stop = {
+      stop_reason: 'refusal',
+      stop_details: { type: 'refusal', category, explanation: null },
+    }
+    const output_tokens = said === undefined ? 0 : 7
+    const content = said === undefined ? [] : [{ type: 'text', text: said }]
+    const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' }
+    const block = { type: 'text', text: '' }
+    const whole = { ...message, content, ...stop, usage: { input_tokens: 412, output_tokens } }
+    const begun = { ...message, content: [], usage: { input_tokens: 412, output_tokens: 1 } }
+    const events = [
+      { type: 'message_start', message: begun },
+      ...content.flatMap(({ text }) => [
+        { type: 'content_block_start', index: 0, content_block: block },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+        { type: 'content_block_stop', index: 0 },
+      ]),
+      { type: 'message_delta', delta: stop, usage: { output_tokens } },
+      { type: 'message_stop' },
+    ]
+    const upstream = await startScriptedUpstream((_request, response) => {
+      const kind = isStream ? 'text/event-stream' : 'application/json'
+      response.writeHead(200, { 'content-type': kind })
+      const streamed = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+      response.end(isStream ? streamed : JSON.stringify(whole))
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type, base_url: upstream.url })
+    const client = await aClient(setup)
+    const body = { ...chatBody(model), max_tokens: 9 }
+    const answer = isStream
+      ? await stream(setup, client, body, { path })
+      : await post(setup, client, body, { path })
+    const { quota } = await bookedCall(setup, requestIdOf(answer))
+    await upstream.close()
+    return Number(quota)
+  }
+
+  describe.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('%s', (_how, isStream) => {
+    test.each([MESSAGES, CHAT])('costs nothing where Anthropic asks nothing: %s', async (path) => {
+      for (const category of [null, 'cyber', 'general_harms']) {
+        expect(await quotaOf(path, isStream, { category })).toBe(0)
+      }
+    })
+
+    test.each<[string, Refusal]>([
+      ['of a kind that it charges', { category: 'bio' }],
+      ['of a kind that nobody here knows', { category: 'new_kind' }],
+      ['in the middle of an answer', { category: 'cyber', said: 'Sure, the' }],
+      ['by a server that only speaks alike', { category: 'cyber', type: 52 }],
+    ])('costs the prompt: %s', async (_why, refusal) => {
+      expect(await quotaOf(MESSAGES, isStream, refusal)).toBeGreaterThanOrEqual(412)
+    })
   })
 })

@@ -97,7 +97,7 @@ forEachDatabase('a whole answer', (open) => {
   })
 
   describe('tells in its headers', () => {
-    test('what it cost, what is left and how long we took', async () => {
+    test('what it cost, what is left to its token and how long we took', async () => {
       const own = await aClient(setup, { quota: 1000 })
       const model = await aServedModel(setup)
       const { headers } = await post(setup, own, chatBody(model))
@@ -106,6 +106,19 @@ forEachDatabase('a whole answer', (open) => {
         'x-gatehouse-quota-remaining': '982',
       })
       expect(await quotaOf(setup, own.userId)).toBe(982)
+      const limited = await aClient(setup, {
+        quota: 5000,
+        token: { unlimited_quota: false, remain_quota: 1000 },
+      })
+      const told = async (): Promise<unknown> => {
+        const answer = await post(setup, limited, chatBody(model))
+        return answer.headers['x-gatehouse-quota-remaining']
+      }
+      expect(await told()).toBe('982')
+      // Whoever shows tokens what their owners have shows it here too.
+      await setup.app.options.set('DisplayTokenStatEnabled', 'false')
+      expect(await told()).toBe('4964')
+      await setup.app.options.set('DisplayTokenStatEnabled', 'true')
       expect(Number(headers['x-gatehouse-overhead-ms'])).toBeGreaterThan(0)
       expect(headers).not.toHaveProperty('x-gatehouse-channel')
     })
@@ -297,17 +310,36 @@ forEachDatabase('a whole answer', (open) => {
       expect(log).toMatchObject({ prompt_tokens: 1, completion_tokens: 0 })
     })
 
-    test.each([{}, { model: null }])('moderations without a model: %j', async (over) => {
-      await aRoute(setup, 'omni-moderation-latest')
-      setup.upstream.seen()
-      const body = { input: 'hello', ...over }
-      const answer = await post(setup, client, body, { path: '/v1/moderations' })
-      expect(answer.status).toBe(200)
-      expect(setup.upstream.seen()[0]?.body).toEqual({
-        input: 'hello',
-        model: 'omni-moderation-latest',
-      })
-    })
+    test.each([{}, { model: null }, { model: '' }])(
+      'moderations without a model: %j',
+      async (over) => {
+        await aRoute(setup, 'omni-moderation-latest')
+        setup.upstream.seen()
+        const body = { input: 'hello', ...over }
+        const answer = await post(setup, client, body, { path: '/v1/moderations' })
+        expect(answer.status).toBe(200)
+        expect(setup.upstream.seen()[0]?.body).toEqual({
+          input: 'hello',
+          model: 'omni-moderation-latest',
+        })
+      },
+    )
+
+    // Channels of an adopted One API list these alone.
+    test.each([{ group: 'older' }, { token: { models: 'gpt-4o,text-moderation-latest' } }])(
+      'moderations without a model, for whom the newest is not there: %j',
+      async (over) => {
+        const older = 'text-moderation-latest'
+        await aRoute(setup, 'omni-moderation-latest')
+        await aRoute(setup, older, { group: 'default,older' })
+        setup.upstream.seen()
+        const body = { input: 'hello' }
+        const own = await aClient(setup, over)
+        const answer = await post(setup, own, body, { path: '/v1/moderations' })
+        expect(answer.status).toBe(200)
+        expect(setup.upstream.seen()[0]?.body).toEqual({ ...body, model: older })
+      },
+    )
   })
 
   test('waits for its settlement', async () => {
@@ -351,5 +383,17 @@ forEachDatabase('a whole answer', (open) => {
     expect(sent).toMatchObject([{ messages: [own, ...QUESTION] }, { messages: [own, ...QUESTION] }])
     const { log } = await bookedCall(setup, requestIdOf(plain))
     expect(log.system_prompt_reset).toBeTruthy()
+  })
+
+  test.each([
+    ['/v1/completions', { prompt: 'a' }],
+    ['/v1/embeddings', { input: 'a' }],
+    ['/v1/images/generations', { prompt: 'a' }],
+  ])('of such a channel where a call has no place for it: %s', async (path, body) => {
+    const model = aModel()
+    await aRoute(setup, model, { system_prompt: 'Be brief.' })
+    const answer = await post(setup, client, { model, ...body }, { path })
+    const { log } = await bookedCall(setup, requestIdOf(answer))
+    expect(log.system_prompt_reset).toBeFalsy()
   })
 })

@@ -15,6 +15,7 @@ import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { measureTold } from './ending/told-usage.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
+  endCall,
   onEarlyEnd,
   settleCall,
   stayForAnswer,
@@ -206,7 +207,9 @@ async function failed(
   if (failure === 'aborted') {
     const used = prompt.estimate ?? countedUsage(await prompt.count(), 0)
     const source = prompt.estimate === null ? 'counted' : 'estimated'
-    await settleCall(parts, call, charge, { used, source, ending: 'left' })
+    const settled = await settleCall(parts, call, charge, { used, source, ending: 'left' })
+    const quota = settled?.charged ?? 0
+    endCall(call, { outcome: 'abandoned', channelId: charge.channel.id, quota })
     return { kind: 'abandoned' }
   }
   return failedAttempt(call.language, failure)
@@ -287,7 +290,7 @@ async function settleAndSend(
   sendAnswer(parts, call, charge, { contentType, body: sent, ...paid })
 }
 
-/** Settles a call whose answer is whole. `remaining`: of the user's points, where that is known. */
+/** Settles a call whose answer is whole. `remaining`: what a header tells the client of. */
 export async function settleWhole(
   parts: RelayParts,
   call: RelayCall,
@@ -296,11 +299,19 @@ export async function settleWhole(
 ): Promise<{ charged: number; remaining: number | null }> {
   const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
   const charged = settled?.charged ?? costOf(charge.price, used)
-  parts.metrics.relayed({
-    outcome: 'answered',
-    channelId: charge.channel.id,
-    elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
-    quota: charged,
-  })
-  return { charged, remaining: settled?.userQuota ?? null }
+  endCall(call, { outcome: 'answered', channelId: charge.channel.id, quota: charged })
+  return { charged, remaining: remainingOf(parts, charge, settled?.userQuota ?? null) }
+}
+
+/**
+ * What the token may still spend, or what its owner has where the billing calls tell that; null:
+ * nobody knows now.
+ */
+function remainingOf(
+  { app }: RelayParts,
+  { caller: { token } }: Charge,
+  userQuota: number | null,
+): number | null {
+  const isOwners = token.unlimited_quota || !app.options.flag('DisplayTokenStatEnabled')
+  return userQuota === null || isOwners ? userQuota : Math.min(token.remain_quota, userQuota)
 }

@@ -132,7 +132,9 @@ forEachDatabase('signing in with WeChat', (open) => {
   test('turned off, it answers nobody and asks nobody', async () => {
     await server.app.options.set('WeChatAuthEnabled', 'false')
     helper.seen()
-    expect((await signIn(newCode())).message).toContain('未开启')
+    expect((await signIn(newCode())).message).toBe('管理员未开启通过微信登录')
+    const english = await signIn(newCode(), { 'accept-language': 'en' })
+    expect(english.message).toBe('Signing in with WeChat is turned off')
     expect((await bindFor(await aUser(server), newCode())).message).toContain('未开启')
     expect(helper.seen()).toEqual([])
   })

@@ -40,11 +40,11 @@ forEachDatabase('groups of single tokens', (open) => {
     })
   })
 
-  test('it is stored with a token, changed and taken away; lists do not tell it', async () => {
+  test('it is stored with a token, changed and taken away; lists tell it', async () => {
     const id = await made({ name: 'a', group: 'vip' })
     expect(await groupOf(id)).toBe('vip')
     expect((await call('GET', '/api/token/')).data).toEqual([
-      expect.not.objectContaining({ group: expect.anything() }),
+      expect.objectContaining({ group: 'vip' }),
     ])
     await call('PUT', '/api/token/', { id, name: 'renamed' })
     expect(await groupOf(id)).toBe('vip')
@@ -53,6 +53,9 @@ forEachDatabase('groups of single tokens', (open) => {
     await call('PUT', '/api/token/', { id, group: '' })
     expect(await groupOf(id)).toBe('')
     expect(await groupOf(await made({ name: 'b' }))).toBe('')
+    await made({ name: 'c', group: 'vip' })
+    const found = await call('GET', '/api/token/search?keyword=vip')
+    expect(found.data).toEqual([expect.objectContaining({ name: 'c', group: 'vip' })])
   })
 
   test.each(['svip', 'gone', 'VIP', ' vip', 'default,vip'])('%s is refused', async (group) => {

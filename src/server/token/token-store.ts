@@ -31,12 +31,22 @@ const COLUMNS = [
 /** PostgreSQL pads `char(48)` with blanks when an adopted key is shorter. */
 const clean = <T extends StoredToken>(row: T): T => ({ ...row, key: row.key.trimEnd() })
 
+const tokensWithGroup = (db: Queries) =>
+  db
+    .selectFrom('tokens')
+    .leftJoin('token_groups', 'token_groups.token_id', 'tokens.id')
+    .select(COLUMNS)
+    .select('token_groups.group')
+
+const cleanWithGroup = (row: StoredToken & { group: string | null }): CallingToken =>
+  clean({ ...row, group: row.group ?? '' })
+
 export async function tokenPage(
   db: Queries,
   userId: number,
   { page, order }: { page: number; order: TokenOrder },
-): Promise<{ rows: StoredToken[]; total: number }> {
-  let query = db.selectFrom('tokens').select(COLUMNS).where('user_id', '=', userId)
+): Promise<{ rows: CallingToken[]; total: number }> {
+  let query = tokensWithGroup(db).where('user_id', '=', userId)
   if (order === 'remain_quota') {
     // Unlimited ones hold the most, whatever their number says.
     query = query.orderBy('unlimited_quota', 'desc').orderBy('remain_quota', 'desc')
@@ -54,24 +64,24 @@ export async function tokenPage(
       .where('user_id', '=', userId)
       .executeTakeFirstOrThrow(),
   ])
-  return { rows: rows.map(clean), total: total.count }
+  return { rows: rows.map(cleanWithGroup), total: total.count }
 }
 
-/** By the beginning of the name, own tokens only. */
+/** By the beginning of the name, or by the group; own tokens only. */
 export async function searchTokens(
   db: Queries,
   userId: number,
   keyword: string,
-): Promise<StoredToken[]> {
-  const rows = await db
-    .selectFrom('tokens')
-    .select(COLUMNS)
+): Promise<CallingToken[]> {
+  const rows = await tokensWithGroup(db)
     .where('user_id', '=', userId)
-    .where(beginsWith('name', keyword))
+    .where(({ or, eb }) =>
+      or([beginsWith('name', keyword), eb('token_groups.group', '=', keyword)]),
+    )
     .orderBy('id', 'desc')
     .limit(SEARCH_ROWS_MAX)
     .execute()
-  return rows.map(clean)
+  return rows.map(cleanWithGroup)
 }
 
 /** A token of this owner. Somebody else's is not found. */
@@ -115,14 +125,8 @@ export async function findTokenByName(
  * Whose token this is, and what it may do; for the relay. Of several keys the first that there is.
  */
 export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<CallingToken | null> {
-  const rows = await db
-    .selectFrom('tokens')
-    .leftJoin('token_groups', 'token_groups.token_id', 'tokens.id')
-    .select(COLUMNS)
-    .select('token_groups.group')
-    .where('tokens.key', 'in', keys)
-    .execute()
-  const found = rows.map((row) => clean({ ...row, group: row.group ?? '' }))
+  const rows = await tokensWithGroup(db).where('tokens.key', 'in', keys).execute()
+  const found = rows.map(cleanWithGroup)
   const [first = null] = keys.flatMap((key) => found.filter((token) => token.key === key))
   return first
 }

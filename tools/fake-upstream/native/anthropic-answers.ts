@@ -52,7 +52,8 @@ export function anthropicCountAnswer(call: Call): Answer {
 function wishesOf(json: Json) {
   const choice = objectOf(json.tool_choice)
   const format = objectOf(objectOf(json.output_config).format)
-  const last = objectOf(listOf(json.messages).at(-1))
+  const turns = listOf(json.messages).map(objectOf)
+  const last = turns.findLast(({ role }) => role !== 'system') ?? {}
   const demanded = choice.type === 'tool' ? textOf(choice.name) : undefined
   const words: Record<string, string> = { any: 'required', none: 'none' }
   return {

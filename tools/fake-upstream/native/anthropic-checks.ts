@@ -1,5 +1,7 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
 import { listOf, objectOf, type Call, type Json } from '../call.ts'
+import { boundProblem, isOfLatest, rememberPrefix } from './bound-thoughts.ts'
+import { schemaProblem } from './schema-checks.ts'
 
 /**
  * What Anthropic refuses, as far as a gateway's mistakes would show: heads, members it does not
@@ -50,13 +52,24 @@ function problemOf(json: Json, isCount: boolean, isBeta: boolean): string | null
   if (stranger !== undefined && !isBeta) return `${stranger}: Extra inputs are not permitted`
   if (typeof json.model !== 'string') return 'model: Field required'
   if (!isCount && typeof json.max_tokens !== 'number') return 'max_tokens: Field required'
+  if (isOfLatest(json.model)) {
+    if (['any', 'tool'].includes(String(objectOf(json.tool_choice).type))) {
+      return 'tool_choice: type "tool" and "any" are not supported for this model.'
+    }
+    const bound = boundProblem(json)
+    if (bound !== null) return bound
+    rememberPrefix(json)
+  }
+  const schema = schemaProblem(json)
+  if (schema !== null) return schema
   const thinking = objectOf(json.thinking)
   if (typeof thinking.budget_tokens === 'number' && !isCount) {
     const limit = Number(json.max_tokens)
     if (thinking.budget_tokens < 1024) return 'thinking.budget_tokens: at least 1024'
     if (thinking.budget_tokens >= limit) return '`max_tokens` must exceed the thinking budget'
   }
-  const messages = listOf(json.messages).map(objectOf)
+  const sent = listOf(json.messages).map(objectOf)
+  const messages = sent.filter(({ role }) => role !== 'system')
   if (thinking.type === 'enabled') {
     const problem = thinkingProblem(json, messages)
     if (problem !== null) return problem
@@ -64,7 +77,9 @@ function problemOf(json: Json, isCount: boolean, isBeta: boolean): string | null
   const tools = listOf(json.tools).map(objectOf)
   if (tools.some(({ name }) => !PLAIN.test(String(name)))) return 'tools.name: pattern'
   if (messages.length === 0) return 'messages: at least one message is required'
-  if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role'
+  const change = changeProblem(sent, tools, isBeta)
+  if (change !== null) return change
+  if (sent[0]?.role !== 'user') return 'messages: first message must use the "user" role'
   return (
     messages.map((message, at) => messageProblem(message, messages[at - 1], at)).find(Boolean) ??
     null
@@ -84,6 +99,26 @@ function thinkingProblem(json: Json, messages: Json[]): string | null {
   const [first] = listOf(open?.content).map(objectOf)
   if (result?.type !== 'tool_result' || String(first?.type).includes('thinking')) return null
   return `Expected \`thinking\` or \`redacted_thinking\`, but found \`${String(first?.type)}\``
+}
+
+/** What messages of the system may hold, and which tools they may name. */
+function changeProblem(messages: Json[], tools: Json[], isBeta: boolean): string | null {
+  const known = new Set(tools.map(({ name }) => name))
+  for (const [at, message] of messages.entries()) {
+    if (message.role !== 'system') continue
+    const where = `messages.${at}`
+    const beta = ['clear_at', 'output_config'].find((name) => message[name] !== undefined)
+    if (beta !== undefined && !isBeta) return `${where}.${beta}: Extra inputs are not permitted`
+    for (const block of listOf(message.content).map(objectOf)) {
+      if (block.type === 'text') continue
+      const isChange = block.type === 'tool_addition' || block.type === 'tool_removal'
+      if (!isChange || !isBeta) return `${where}: unknown block ${String(block.type)}`
+      const { type, name, definition } = objectOf(block.tool)
+      if (type === 'tool_definition') known.add(objectOf(definition).name)
+      else if (!known.has(name)) return `${where}: tool reference ${String(name)} not found`
+    }
+  }
+  return null
 }
 
 function messageProblem(message: Json, before: Json | undefined, at: number): string | null {

@@ -16,8 +16,16 @@ const THINKS_WHEN_TOLD = /^gpt-5\.4/
 const isThinking = (model: string, effort: unknown): boolean =>
   effort === undefined ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
 
+/** Models that have no chat at all. */
+const NO_CHAT = /^gpt-5[\d.]*-(?:codex|pro)/
+
 /** By chat they call functions only where they do not think. */
 export function chatProblem({ model, json }: Call): Answer | null {
+  if (NO_CHAT.test(model)) {
+    const message = 'This model is only supported in v1/responses and not in v1/chat/completions.'
+    const error = { message, type: 'invalid_request_error', param: 'model', code: null }
+    return jsonAnswer({ error }, 404)
+  }
   const hasTools = listOf(json.tools).length > 0
   if (!MODELS.test(model) || !hasTools || !isThinking(model, json.reasoning_effort)) return null
   const message =
@@ -30,7 +38,9 @@ const MEMBERS = new Set(
   (
     'model input instructions tools tool_choice parallel_tool_calls max_output_tokens ' +
     'max_tool_calls temperature top_p reasoning text store include stream user metadata ' +
-    'safety_identifier prompt_cache_key previous_response_id truncation service_tier background'
+    'safety_identifier prompt_cache_key previous_response_id truncation service_tier background ' +
+    'access_programs client_metadata context_management conversation image moderation prompt ' +
+    'prompt_cache_options prompt_cache_retention stream_options top_logprobs'
   ).split(' '),
 )
 

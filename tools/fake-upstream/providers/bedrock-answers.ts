@@ -3,6 +3,7 @@ import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { anthropicAnswer } from '../native/anthropic-answers.ts'
 import { produceNative, textsOf, type NativeProduced } from '../native/native-wishes.ts'
 import { bedrockErrorAnswer, signatureProblem } from './bedrock-checks.ts'
+import { cloudProblem } from './claude-cloud-checks.ts'
 import { claudeLayout, converseLayout } from './layouts.ts'
 
 const PROMPT_TOKENS = 11
@@ -54,6 +55,8 @@ export function invokeAnswer(call: Call): Answer {
   if ('model' in json || 'stream' in json) return invalid('extraneous key is not permitted')
   const isStream = call.path.endsWith('-stream')
   const { anthropic_version: _version, anthropic_beta: betas, ...rest } = json
+  const problem = cloudProblem({ cloud: 'amazon', model, betas: textsOf(betas), json: rest })
+  if (problem !== null) return invalid(problem)
   const answer = anthropicAnswer({
     ...call,
     headers: {

@@ -3,7 +3,9 @@ import { errorAnswer, jsonAnswer, range, type Answer } from '../answer.ts'
 import { chatAnswer } from '../chat-answers.ts'
 import { countOf, listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { anthropicAnswer } from '../native/anthropic-answers.ts'
+import { anthropicErrorAnswer } from '../native/anthropic-checks.ts'
 import { geminiAnswer, geminiErrorAnswer } from '../native/gemini-answers.ts'
+import { cloudProblem } from './claude-cloud-checks.ts'
 
 const ACCESS_TOKEN = 'ya29.fake-access-token'
 const EMAIL = 'gateway@our-project.iam.gserviceaccount.com'
@@ -80,17 +82,25 @@ export function vertexGeminiAnswer(call: Call): Answer {
 export function vertexClaudeAnswer(call: Call): Answer {
   const problem = accessProblem(call)
   if (problem !== null) return problem
-  const { anthropic_version: version, anthropic_beta: betas, ...rest } = call.json
+  const { anthropic_version: version, ...rest } = call.json
+  const betas = String(call.headers['anthropic-beta'] ?? '')
   if (version !== 'vertex-2023-10-16') {
     return geminiErrorAnswer(400, 'anthropic_version: Field required')
   }
   if ('model' in rest) return geminiErrorAnswer(400, 'model: Extra inputs are not permitted')
+  const cloudsOwn = cloudProblem({
+    cloud: 'google',
+    model: call.model,
+    betas: betas === '' ? [] : betas.split(','),
+    json: rest,
+  })
+  if (cloudsOwn !== null) return anthropicErrorAnswer(400, cloudsOwn)
   return anthropicAnswer({
     ...call,
     headers: {
       'x-api-key': 'checked',
       'anthropic-version': 'checked',
-      ...(betas === undefined ? {} : { 'anthropic-beta': 'some' }),
+      ...(betas === '' ? {} : { 'anthropic-beta': betas }),
     },
     json: { ...rest, model: call.model },
   })

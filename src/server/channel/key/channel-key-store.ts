@@ -54,6 +54,21 @@ export const keyPausesOf = (db: Queries, channelId: number): Promise<KeyPause[]>
     .orderBy('key_id')
     .execute()
 
+/** How many keys of these channels are set aside; of none for those that are missing. */
+export async function pausedKeyCounts(
+  db: Queries,
+  channelIds: readonly number[],
+): Promise<Map<number, number>> {
+  if (channelIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('channel_key_pauses')
+    .select(['channel_id', (eb) => eb.fn.countAll<number>().as('count')])
+    .where('channel_id', 'in', channelIds)
+    .groupBy('channel_id')
+    .execute()
+  return new Map(rows.map(({ channel_id, count }) => [channel_id, Number(count)]))
+}
+
 /** Forgets what is known of keys of channels that are deleted. */
 export async function forgetKeys(trx: Queries, channelIds: readonly number[]): Promise<void> {
   if (channelIds.length === 0) return

@@ -18,6 +18,8 @@ const ratios: Ratios = {
   cacheWrite: built.CreateCacheRatio,
   cacheWriteHour: built.CreateCache1hRatio,
   perCall: built.ModelPrice,
+  audio: built.AudioRatio,
+  image: built.ImageRatio,
   imageCompletion: built.ImageCompletionRatio,
   picture: built.PictureRatio,
   tool: built.ToolPrice,
@@ -91,6 +93,31 @@ test('a reseller’s price of long prompts is not that of the same name elsewher
   expect(priceAt(priceOf('qwen/qwen3-max', 20), 40_000).tierAbove).toBeNull()
 })
 
+/**
+ * Google's price list, "Gemini Developer API pricing", in dollars for a million tokens of text and
+ * of speech, and of both from the cache.
+ */
+const heard: [model: string, dollars: number[]][] = [
+  ['gemini-2.5-flash', [0.3, 1, 0.03, 0.1]],
+  ['gemini-2.5-flash-lite', [0.1, 0.3, 0.01, 0.03]],
+  ['gemini-3-flash-preview', [0.5, 1, 0.05, 0.1]],
+]
+
+test.each(heard)('what %s hears costs what Google asks, cached or not', (model, dollars) => {
+  const price = priceOf(model, 24)
+  const million = { ...NOTHING, promptTokens: 1e6 }
+  const cached = { ...million, cachedTokens: 1e6 }
+  const charged = [
+    costOf(price, million),
+    costOf(price, { ...million, extras: { audioPromptTokens: 1e6 } }),
+    costOf(price, cached),
+    costOf(price, { ...cached, extras: { audioCachedTokens: 1e6 } }),
+  ]
+  expect(charged.filter((points, at) => !isAlike(points, Number(dollars[at]) * 500_000))).toEqual(
+    [],
+  )
+})
+
 /** Google's price list: tokens of a picture of 1024 × 1024, and its dollars. */
 const drawing: [model: string, tokens: number, dollars: number][] = [
   ['gemini-2.0-flash-image', 1290, 0.039],
@@ -152,4 +179,42 @@ test('Together sells google/gemini-3-pro-image by the picture', () => {
   const pictures = { count: 2, size: '', quality: '' }
   const used = { ...NOTHING, completionTokens: 2240, extras: { pictures } }
   expect(costOf(priceOf('google/gemini-3-pro-image', 39), used)).toBe(134_000)
+})
+
+/**
+ * The makers' price lists, in dollars for a million tokens: fresh, cached and of the completion.
+ * Of Google's three the greater price, which holds from 2027 on.
+ */
+const makers: [model: string, fresh: number, cached: number, completion: number][] = [
+  ['claude-mythos-5-1', 10, 0.25, 50],
+  ['gemini-3.6-flash', 1.5, 0.15, 7.5],
+  ['gemini-3.7-flash', 1.5, 0.15, 7.5],
+  ['gemini-3.8-flash', 1.5, 0.15, 7.5],
+]
+
+test.each(makers)('%s costs what its maker asks', (model, ...dollars) => {
+  const price = priceOf(model, 1)
+  const million = { ...NOTHING, promptTokens: 1e6 }
+  const charged = [
+    costOf(price, million),
+    costOf(price, { ...million, cachedTokens: 1e6 }),
+    costOf(price, { ...NOTHING, completionTokens: 1e6 }),
+  ]
+  expect(charged).toEqual(dollars.map((asked) => asked * 500_000))
+})
+
+/** OpenAI's price list: speech and its transcript; what is read, seen and drawn. */
+test('a transcript with its speakers, and a picture, cost what OpenAI asks', () => {
+  const transcript = { ...NOTHING, promptTokens: 1e6, extras: { audioPromptTokens: 1e6 } }
+  const spoken = priceOf('gpt-4o-transcribe-diarize', 1)
+  expect(costOf(spoken, transcript)).toBe(6 * 500_000)
+  expect(costOf(spoken, { ...NOTHING, completionTokens: 1e6 })).toBe(10 * 500_000)
+  for (const model of ['gpt-image-2.5-flare', 'gpt-image-2.5-sunburst']) {
+    const price = priceOf(model, 1)
+    const read = { ...NOTHING, promptTokens: 1e6 }
+    expect(costOf(price, read)).toBe(5 * 500_000)
+    expect(costOf(price, { ...read, extras: { imagePromptTokens: 1e6 } })).toBe(8 * 500_000)
+    const drawn = { completionTokens: 1e6, extras: { imageCompletionTokens: 1e6 } }
+    expect(costOf(price, { ...NOTHING, ...drawn })).toBe(30 * 500_000)
+  }
 })

@@ -3,8 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import type { Ratios } from '../../option/live-options.ts'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
-import { costOf, findPrice, priceAt, reservationOf, type Price, type PricedName } from '../price.ts'
-import { pointsOfLines, priceLines, type UsedExtras } from './price-lines.ts'
+import {
+  costOf,
+  findPrice,
+  priceAt,
+  reservationOf,
+  type Price,
+  type PricedName,
+  type UsedTokens,
+} from '../price.ts'
+import { pointsOfLines, priceLines, type LineKind, type UsedExtras } from './price-lines.ts'
 
 const mapOf = (entries: Record<string, string>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries))
@@ -20,9 +28,19 @@ function priceOf(over: Partial<Ratios>, name: Partial<PricedName> = {}): Price {
 
 const OF_39 = { channelType: 39 }
 
-const used = (promptTokens: number, completionTokens: number, extras?: UsedExtras) => ({
+type Cached = Pick<UsedTokens, 'cacheWriteTokens' | 'cacheWriteHourTokens'> & {
+  cachedTokens?: number
+}
+
+const used = (
+  promptTokens: number,
+  completionTokens: number,
+  extras?: UsedExtras,
+  { cachedTokens = 0, ...written }: Cached = {},
+): UsedTokens => ({
   promptTokens,
-  cachedTokens: 0,
+  cachedTokens,
+  ...written,
   completionTokens,
   ...(extras === undefined ? {} : { extras }),
 })
@@ -85,6 +103,8 @@ describe('a call is sold', () => {
     expect(priceLines(price, used(7, 0))).toEqual([
       { kind: 'call', count: 1, ratios: ['0.002', '500000'], per: 1 },
     ])
+    // Free by the call is free, whatever its tokens would cost.
+    expect(costOf(priceOf({ model, perCall: mapOf({ m: '0' }) }), used(10, 10))).toBe(0)
   })
 
   test('with the tools that the upstream ran, which the group’s ratio covers', () => {
@@ -92,6 +112,17 @@ describe('a call is sold', () => {
     const extras = { tools: { web_search: 2, file_search: 1, unknown_tool: 9 } }
     expect(costOf(price, used(1, 0, extras))).toBe(2 + 2 * 5000 + 1250)
     expect(costOf(price, used(0, 0, { tools: {} }))).toBe(0)
+  })
+
+  test('with what a cache has saved beside what tools cost', () => {
+    const price = priceOf({ model, cache: mapOf({ m: '0.1' }), tool: mapOf({ web_search: '10' }) })
+    const search = { tools: { web_search: 1 } }
+    const read = { cachedTokens: 900 }
+    expect(costOf(price, used(1000, 0, search, read))).toBe(100 * 2 + 900 * 0.2 + 5000)
+    const written = { cacheWriteTokens: 40, cacheWriteHourTokens: 20 }
+    expect(costOf(price, used(1000, 0, search, { ...read, ...written }))).toBe(
+      40 * 2 + 900 * 0.2 + 40 * 2.5 + 20 * 4 + 5000,
+    )
   })
 
   test('with speech in and out', () => {
@@ -105,6 +136,15 @@ describe('a call is sold', () => {
     expect(costOf(price, used(30, 8, extras))).toBe(20 * 2 + 10 * 32 + 3 * 8 + 5 * 64)
     // A model whose speech has no price of its own is sold as text.
     expect(costOf(priceOf({ model }), used(30, 8, extras))).toBe(76)
+  })
+
+  test('with speech that was read from the cache', () => {
+    const price = priceOf({ model, audio: mapOf({ m: '16' }), cache: mapOf({ m: '0.25' }) })
+    const cached = { promptTokens: 100, cachedTokens: 80, completionTokens: 0 }
+    const extras = { audioPromptTokens: 10, audioCachedTokens: 60 }
+    expect(costOf(price, { ...cached, extras })).toBe(10 * 2 + 10 * 32 + 20 * 0.5 + 60 * 8)
+    // Never more of it than was read.
+    expect(costOf(price, { ...cached, extras: { audioCachedTokens: 500 } })).toBe(20 * 2 + 80 * 8)
   })
 
   test('parts that exceed the whole are cut down to it', () => {
@@ -184,6 +224,7 @@ describe('whatever is used', () => {
   const extras = fc.record(
     {
       audioPromptTokens: tokens,
+      audioCachedTokens: tokens,
       audioCompletionTokens: tokens,
       imagePromptTokens: tokens,
       imageCompletionTokens: tokens,
@@ -192,77 +233,97 @@ describe('whatever is used', () => {
     },
     { requiredKeys: [] },
   )
-  const ratios = fc.record({
-    model: ratio,
-    completion: ratio,
-    audio: ratio,
-    image: ratio,
-    group: ratio,
-    tool: ratio,
-  })
-  const pricesOf = (
-    r: Record<'model' | 'completion' | 'audio' | 'image' | 'group' | 'tool', string>,
-  ) =>
-    priceOf({
-      model: mapOf({ m: r.model }),
-      completion: mapOf({ m: r.completion }),
-      audio: mapOf({ m: r.audio }),
-      image: mapOf({ m: r.image }),
-      group: mapOf({ default: r.group }),
-      tool: mapOf({ web_search: r.tool }),
+  const call = fc
+    .record({
+      fresh: tokens,
+      cached: fc.record({
+        cachedTokens: tokens,
+        cacheWriteTokens: tokens,
+        cacheWriteHourTokens: tokens,
+      }),
+      completion: tokens,
+      more: extras,
     })
+    .map(({ fresh, cached, completion, more }) => {
+      const prompt = Object.values(cached).reduce((sum, count) => sum + count, fresh)
+      return used(prompt, completion, more, cached)
+    })
+  const NAMES = [
+    'model',
+    'completion',
+    'cache',
+    'cacheWrite',
+    'audio',
+    'audioCompletion',
+    'image',
+    'imageCompletion',
+  ] as const
+  const price = fc
+    .tuple(fc.array(ratio, { minLength: NAMES.length, maxLength: NAMES.length }), ratio, ratio)
+    .map(([found, group, tool]) =>
+      priceOf({
+        ...Object.fromEntries(NAMES.map((name, index) => [name, mapOf({ m: found[index] ?? '' })])),
+        group: mapOf({ default: group }),
+        tool: mapOf({ web_search: tool }),
+      }),
+    )
 
   test('the lines are the cost, exactly, and what is less than a point is a whole one', () => {
     fc.assert(
-      fc.property(ratios, tokens, tokens, extras, (r, prompt, completion, more) => {
-        const price = pricesOf(r)
-        const call = used(prompt, completion, more)
-        const lines = priceLines(price, call)
-        // Counted again in hundredths: every ratio has at most two decimals.
+      fc.property(price, call, (sold, of) => {
+        const lines = priceLines(sold, of)
+        // Counted again in thousandths: no ratio has more decimals.
         let sum = 0n
         for (const { count, ratios: applied, per } of lines) {
           let term = BigInt(count) * BigInt(60_000 / per)
-          for (const text of applied) term *= BigInt(Math.round(Number(text) * 100))
-          sum += term * 100n ** BigInt(4 - applied.length)
+          for (const text of applied) term *= BigInt(Math.round(Number(text) * 1000))
+          sum += term * 1000n ** BigInt(4 - applied.length)
         }
-        const unit = 60_000n * 100n ** 5n
-        const exact = sum * BigInt(Math.round(Number(r.group) * 100))
+        const unit = 60_000n * 1000n ** 5n
+        const exact = sum * BigInt(Math.round(Number(sold.groupRatio) * 1000))
         const points = (exact + unit - 1n) / unit
         const expected = points > BigInt(QUOTA_MAX) ? QUOTA_MAX : Number(points)
-        const isFree = Number(r.model) * Number(r.group) === 0 || prompt + completion === 0
-        expect(costOf(price, call)).toBe(isFree ? expected : Math.max(1, expected))
-        expect(pointsOfLines(lines, price.groupRatio, QUOTA_MAX)).toBe(expected)
+        const isFree =
+          Number(sold.modelRatio) * Number(sold.groupRatio) === 0 ||
+          of.promptTokens + of.completionTokens === 0
+        expect(costOf(sold, of)).toBe(isFree ? expected : Math.max(1, expected))
+        expect(pointsOfLines(lines, sold.groupRatio, QUOTA_MAX)).toBe(expected)
       }),
     )
   })
 
   test('no token is counted twice or left out', () => {
     fc.assert(
-      fc.property(ratios, tokens, tokens, extras, (r, prompt, completion, more) => {
-        const counted = (kinds: string[]) =>
-          priceLines(pricesOf(r), used(prompt, completion, more))
+      fc.property(price, call, (sold, of) => {
+        const counted = (...kinds: LineKind[]) =>
+          priceLines(sold, of)
             .filter(({ kind }) => kinds.includes(kind))
             .reduce((sum, { count }) => sum + count, 0)
-        expect(counted(['prompt', 'audio_prompt', 'image_prompt'])).toBe(prompt)
-        expect(counted(['completion', 'audio_completion', 'image_completion'])).toBe(completion)
+        const { cachedTokens, cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = of
+        const fresh = of.promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens
+        expect(counted('prompt', 'audio_prompt', 'image_prompt')).toBe(fresh)
+        expect(counted('cached', 'audio_cached')).toBe(cachedTokens)
+        expect(counted('cache_write')).toBe(cacheWriteTokens)
+        expect(counted('cache_write_hour')).toBe(cacheWriteHourTokens)
+        expect(counted('completion', 'audio_completion', 'image_completion')).toBe(
+          of.completionTokens,
+        )
       }),
     )
   })
 
   test('more use never costs less', () => {
     fc.assert(
-      fc.property(ratios, tokens, tokens, extras, (r, prompt, completion, more) => {
-        const price = pricesOf(r)
-        const cost = costOf(price, used(prompt, completion, more))
-        expect(cost).toBeGreaterThanOrEqual(0)
-        expect(costOf(price, used(prompt, completion + 1, more))).toBeGreaterThanOrEqual(
-          more.audioCompletionTokens === undefined && more.imageCompletionTokens === undefined
-            ? cost
-            : 0,
-        )
-        expect(
-          costOf(price, used(prompt, completion, { ...more, seconds: (more.seconds ?? 0) + 1 })),
-        ).toBeGreaterThanOrEqual(cost)
+      fc.property(price, call, (sold, of) => {
+        const { promptTokens, completionTokens, extras: rest = {} } = of
+        const seconds = (rest.seconds ?? 0) + 1
+        for (const one of [
+          { promptTokens: promptTokens + 1 },
+          { completionTokens: completionTokens + 1 },
+          { extras: { ...rest, seconds } },
+        ]) {
+          expect(costOf(sold, { ...of, ...one })).toBeGreaterThanOrEqual(costOf(sold, of))
+        }
       }),
     )
   })

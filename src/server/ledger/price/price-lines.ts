@@ -9,6 +9,8 @@ export interface UsedExtras {
   /** Speech in the prompt and in the completion. */
   audioPromptTokens?: number
   audioCompletionTokens?: number
+  /** Speech among what was read from the upstream's cache. */
+  audioCachedTokens?: number
   /** Pictures in the prompt and in the completion, where the vendor counts them as tokens. */
   imagePromptTokens?: number
   imageCompletionTokens?: number
@@ -20,12 +22,21 @@ export interface UsedExtras {
   calls?: number
   /** Tools that the upstream ran itself: name → calls. */
   tools?: Readonly<Record<string, number>>
+  /** One of them as its model's tokens, which are paid for instead where that model has a price. */
+  toolTokens?: ToolTokens
+}
+
+interface ToolTokens {
+  tool: string
+  /** That the tool has run. */
+  model: string
+  used: UsedTokens
 }
 
 /** One term of a call's cost: `count × ratios ÷ per` points, before the group's ratio. */
 export interface PriceLine {
   kind: LineKind
-  /** Of what, where the kind does not say: the tool, or the picture's size. */
+  /** Of what, where the kind does not say: the tool, the model it ran, or the picture's size. */
   name?: string
   count: number
   /** Decimals as they were applied. */
@@ -37,6 +48,7 @@ export interface PriceLine {
 export type LineKind =
   | 'prompt'
   | 'cached'
+  | 'audio_cached'
   | 'cache_write'
   | 'cache_write_hour'
   | 'audio_prompt'
@@ -52,7 +64,8 @@ export type LineKind =
 /** By agreement a picture, and a minute of recorded speech, is so many prompt tokens. */
 const TOKENS_APIECE = '1000'
 const SECONDS_PER_MINUTE = 60
-const TOOL_CALLS_PRICED = 1000
+/** That a tool's price is for. */
+const PER_CALLS = 1000
 
 /** Every term that is not zero, in the order people read them. */
 export function priceLines(price: Price, used: UsedTokens): PriceLine[] {
@@ -69,18 +82,24 @@ export function priceLines(price: Price, used: UsedTokens): PriceLine[] {
             per: 1,
           },
         ]
-  for (const [name, count] of Object.entries(extras.tools ?? {})) {
+  return [...lines, ...toolLines(price, extras)].filter(({ count }) => count > 0)
+}
+
+function toolLines(price: Price, { tools = {}, toolTokens }: UsedExtras): PriceLine[] {
+  const byToken = toolTokens === undefined ? [] : modelLines(price, toolTokens)
+  const byCall = Object.entries(tools).flatMap(([name, count]): PriceLine[] => {
     const dollars = price.toolPrice(name)
-    if (dollars === undefined) continue
-    lines.push({
-      kind: 'tool',
-      name,
-      count,
-      ratios: [dollars, price.quotaPerUnit],
-      per: TOOL_CALLS_PRICED,
-    })
-  }
-  return lines.filter(({ count }) => count > 0)
+    if (dollars === undefined || (byToken.length > 0 && name === toolTokens?.tool)) return []
+    return [{ kind: 'tool', name, count, ratios: [dollars, price.quotaPerUnit], per: PER_CALLS }]
+  })
+  return [...byToken, ...byCall]
+}
+
+/** Of a model that draws; none, where it has no price for pictures by the token. */
+function modelLines(price: Price, { model, used }: ToolTokens): PriceLine[] {
+  const other = price.ofModel(model)
+  if (other === null || other.perCall !== null || other.imageCompletionRatio === null) return []
+  return tokenLines(other, used).map((line) => ({ ...line, name: model }))
 }
 
 /** Parts of the prompt and of the completion; what vendors report too much of is cut down. */
@@ -93,6 +112,7 @@ function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   fresh -= audio
   const image = Math.min(extras.imagePromptTokens ?? 0, fresh)
   fresh -= image
+  const heardBefore = Math.min(extras.audioCachedTokens ?? 0, cachedTokens)
   const spoken = Math.min(extras.audioCompletionTokens ?? 0, completionTokens)
   const drawn = Math.min(extras.imageCompletionTokens ?? 0, completionTokens - spoken)
   const line = (kind: LineKind, count: number, ...own: string[]): PriceLine => ({
@@ -103,7 +123,8 @@ function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   })
   return [
     line('prompt', fresh),
-    line('cached', cachedTokens, price.cacheRatio),
+    line('cached', cachedTokens - heardBefore, price.cacheRatio),
+    line('audio_cached', heardBefore, price.audioRatio, price.cacheRatio),
     line('cache_write', cacheWriteTokens, price.cacheWriteRatio),
     line('cache_write_hour', cacheWriteHourTokens, price.cacheWriteHourRatio),
     line('audio_prompt', audio, price.audioRatio),

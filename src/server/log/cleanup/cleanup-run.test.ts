@@ -154,6 +154,19 @@ forEachDatabase('log cleanup', (open) => {
     await expectStatisticsOfRows()
   })
 
+  test('of all there was leaves nothing of calls that have no row either', async () => {
+    const now = server.clock.nowSeconds()
+    const over = { username: user.username, channelId: 1 }
+    await settled(now, over)
+    await settled(now, { ...over, keepLog: false })
+    await remove(`?target_timestamp=${now + 10 * DAY}`)
+    await expectStatisticsOfRows()
+    server.clock.advanceSeconds(1)
+    await settled(server.clock.nowSeconds(), over)
+    await expectStatisticsOfRows()
+    expect((await reconcile(server.database)).differences).toEqual([])
+  })
+
   test.each(['', '?target_timestamp=0', '?target_timestamp=abc', '?target_timestamp=-5'])(
     'DELETE /api/log/%s is refused',
     async (query) => {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
-import { dayAtOrAfter } from '../../clock.ts'
+import { dayAtOrAfter, hourOf } from '../../clock.ts'
 import type { Queries } from '../../db/database.ts'
 import { deleteBodiesBefore } from '../body/body-store.ts'
 import { deleteTracesBefore } from '../trace/trace-store.ts'
@@ -15,6 +15,7 @@ import {
   findRun,
   lowerDeletedBefore,
   raiseDeletedBefore,
+  recountHour,
   replaceRun,
   type CleanupRun,
   type StoredRun,
@@ -149,8 +150,8 @@ class Runner {
   }
 
   async work(): Promise<void> {
-    const { write } = this.app.database
-    const { target } = this.run
+    const { write, engine } = this.app.database
+    const { target, seenAt: beganAt } = this.run
     await write.transaction().execute((trx) => raiseDeletedBefore(trx, target))
     await deleteSumsBefore(write, dayAtOrAfter(target))
     // Sums first: what nobody can see any more is not counted either.
@@ -167,6 +168,10 @@ class Runner {
       this.run.deleted += count
       return count
     })
+    // All there was is gone, also what calls without a row have added to the hour.
+    if (target > beganAt && !this.signal.aborted) {
+      await write.transaction().execute((trx) => recountHour(trx, engine, hourOf(target)))
+    }
     await this.untilNothing(() => deleteBodiesBefore(write, target, ROWS_PER_CHUNK))
     await this.untilNothing(() => deleteTracesBefore(write, target, ROWS_PER_CHUNK))
     if (this.signal.aborted) return

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import { LogType } from '../../../contract/log.ts'
 import type { AuditAuthor } from '../../audit/audit-store.ts'
 import { hourOf, SECONDS_PER_HOUR } from '../../clock.ts'
@@ -172,3 +172,39 @@ async function leaveSums(trx: Queries, cutHour: number, ids: readonly number[]):
     )
   }
 }
+
+/**
+ * Counts an hour anew from the rows it has. Calls that were booked without a row are then not in
+ * its sums any more.
+ */
+export async function recountHour(
+  trx: Queries,
+  engine: Database['engine'],
+  hour: number,
+): Promise<void> {
+  if (engine === 'postgres') {
+    // A settlement writes its row first: it is counted here, or adds to what was counted.
+    await sql`LOCK TABLE usage_hourly, channel_usage_hourly IN SHARE ROW EXCLUSIVE MODE`.execute(
+      trx,
+    )
+  }
+  for (const [table, keys] of Object.entries(KEYS)) {
+    const columns = sql.join(keys.map((key) => sql.ref(key)))
+    const values = sql.join(keys.map(keyValue))
+    await sql`DELETE FROM ${sql.table(table)} WHERE hour = ${hour}`.execute(trx)
+    await sql`
+      INSERT INTO ${sql.table(table)}
+        (hour, ${columns}, requests, quota, prompt_tokens, completion_tokens)
+      SELECT CAST(${hour} AS bigint), ${values}, count(*), coalesce(sum(quota), 0),
+        coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0)
+      FROM logs
+      WHERE type = ${LogType.consume}
+        AND created_at >= ${hour} AND created_at < ${hour + SECONDS_PER_HOUR}
+      GROUP BY ${values}
+    `.execute(trx)
+  }
+}
+
+/** Rows that were adopted may lack names. */
+const keyValue = (key: string): RawBuilder<unknown> =>
+  key.endsWith('_id') ? sql`coalesce(${sql.ref(key)}, 0)` : sql`coalesce(${sql.ref(key)}, '')`

@@ -7,7 +7,7 @@ import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit } from '../../audit/audit-store.ts'
 import { serve, type Actor, type CallContext, type Route } from '../../http/handler.ts'
-import type { LogFilterValues } from '../log-store.ts'
+import { filterOfAll, type LogFilterValues } from '../log-store.ts'
 import type { ExportFormat } from './export.ts'
 import { beginExport } from './export-stream.ts'
 import { endSlowReader } from './slow-reader.ts'
@@ -19,7 +19,7 @@ const USERS_EXPORTS_MAX = 3
 /** How often an export under way asks whether its caller would still be let in. */
 const CHECK_MS = 500
 
-interface Query extends Omit<LogFilterValues, 'userId'> {
+interface Query extends LogFilterValues {
   format: ExportFormat
   tz: string
   bodies: string
@@ -38,7 +38,7 @@ export function exportRoutes(app: App): Route[] {
   async function send(
     { actor, request, reply, checkAgain }: Omit<CallContext, 'actor'> & { actor: Actor },
     { format, tz, bodies, ...filter }: Query,
-    { userId, note }: { userId: number | null; note?: () => Promise<void> },
+    note?: () => Promise<void>,
   ): Promise<void> {
     if (busy.has(actor.id)) throw new AppError('log_export_running')
     if (isFull(actor)) throw new AppError('log_export_busy')
@@ -50,7 +50,7 @@ export function exportRoutes(app: App): Route[] {
     reply.raw.once('close', release)
     try {
       const { frame, pieces } = await beginExport(app, {
-        filter: userId === null ? filter : { ...filter, userId },
+        filter,
         format,
         zone: tz,
         hasBodies: bodies === 'true',
@@ -80,9 +80,10 @@ export function exportRoutes(app: App): Route[] {
           before: null,
           after: call.query,
         })
-      await send(call, call.query, { userId: null, note })
+      const { format, tz, bodies, ...filter } = call.query
+      await send(call, { ...filterOfAll(filter), format, tz, bodies }, note)
     }),
-    serve(logApi.exportSelf, async (call) => send(call, call.query, { userId: call.actor.id })),
+    serve(logApi.exportSelf, async (call) => send(call, { ...call.query, userId: call.actor.id })),
   ]
 }
 

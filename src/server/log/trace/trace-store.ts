@@ -26,24 +26,28 @@ export async function findTrace(db: Queries, requestId: string): Promise<string 
   return row?.trace ?? null
 }
 
-/** Deletes some of what is older than a second; answers how many. */
+/** Deletes some of what is older than a second, calls that came to nothing too; answers how many. */
 export async function deleteTracesBefore(
   db: Queries,
   seconds: number,
   countMax: number,
 ): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('route_traces')
-    .where(
-      'request_id',
-      'in',
-      db
-        .selectFrom('route_traces')
-        .select('request_id')
-        .where('created_at', '<', seconds)
-        .orderBy('created_at')
-        .limit(sql.lit(countMax)),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  let deleted = 0
+  for (const table of ['route_traces', 'failed_calls'] as const) {
+    const { numDeletedRows } = await db
+      .deleteFrom(table)
+      .where(
+        'request_id',
+        'in',
+        db
+          .selectFrom(table)
+          .select('request_id')
+          .where('created_at', '<', seconds)
+          .orderBy('created_at')
+          .limit(sql.lit(countMax)),
+      )
+      .executeTakeFirst()
+    deleted += Number(numDeletedRows)
+  }
+  return deleted
 }

@@ -8,7 +8,8 @@ import type { JsonRecord } from '../json/json-value.ts'
 import { countMember, flagMember, invalid } from '../media/fields.ts'
 import { isEmpty, type FieldProblem, type RequestFigures } from '../openai/surfaces.ts'
 import { readResponsesRequest } from '../responses/read-request.ts'
-import { customNames, inputOf, StreamedInput, withFunctions } from './custom-tools.ts'
+import { inputOf, StreamedInput } from '../responses/tools/custom-tools.ts'
+import { ToolNames } from '../responses/tools/tool-names.ts'
 
 /**
  * What Cursor's agent posts to an address of OpenAI's chat: a body of the Responses API, for an
@@ -57,11 +58,11 @@ function agentFigures(body: ScannedBody): RequestFigures | FieldProblem {
 
 /** The client of one such call. */
 export function agentClient(body: JsonRecord): ClientDialect {
-  const names = customNames(body)
+  const names = new ToolNames(body)
   const client = dialects.openai
   return {
     ...client,
-    readRequest: (sent) => readResponsesRequest(withFunctions(responsesBody(sent))),
+    readRequest: (sent) => readResponsesRequest(responsesBody(sent)),
     writeAnswer: (answer, head) => client.writeAnswer(withInputs(answer, names), head),
     streamWriter: (head) => new AgentWriter(client.streamWriter(head), names),
   }
@@ -74,12 +75,15 @@ function responsesBody(sent: JsonRecord): JsonRecord {
   return { ...rest, max_output_tokens: body.max_output_tokens ?? newer ?? older ?? null }
 }
 
-const withInputs = (answer: ChatAnswer, names: ReadonlySet<string>): ChatAnswer => ({
+/** Whether it takes a text as it is. */
+const isCustom = (names: ToolNames, name: string): boolean => names.toolOf(name)?.type === 'custom'
+
+const withInputs = (answer: ChatAnswer, names: ToolNames): ChatAnswer => ({
   ...answer,
   choices: answer.choices.map((choice) => ({
     ...choice,
     parts: choice.parts.map((part) =>
-      part.kind === 'toolCall' && names.has(part.name)
+      part.kind === 'toolCall' && isCustom(names, part.name)
         ? { ...part, argumentsJson: inputOf(part.argumentsJson) }
         : part,
     ),
@@ -88,17 +92,17 @@ const withInputs = (answer: ChatAnswer, names: ReadonlySet<string>): ChatAnswer 
 
 class AgentWriter implements StreamWriter {
   private readonly writer: StreamWriter
-  private readonly names: ReadonlySet<string>
+  private readonly names: ToolNames
   /** Calls with a bare text, by their number. */
   private readonly inputs = new Map<number, StreamedInput>()
 
-  constructor(writer: StreamWriter, names: ReadonlySet<string>) {
+  constructor(writer: StreamWriter, names: ToolNames) {
     this.writer = writer
     this.names = names
   }
 
   write(event: ChatEvent): StreamPiece[] {
-    if (event.kind === 'toolCall' && this.names.has(event.name)) {
+    if (event.kind === 'toolCall' && isCustom(this.names, event.name)) {
       this.inputs.set(event.call, new StreamedInput())
     }
     if (event.kind === 'toolArguments') {

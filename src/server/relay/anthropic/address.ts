@@ -22,7 +22,7 @@ export function anthropicUrl(channel: ProviderChannel, call: ProviderCall): stri
  * Servers that speak as Anthropic does: some look for the key where Anthropic has it, others where
  * everybody else does, as Claude Code can be told to send it.
  */
-const COMPATIBLE = 52
+export const COMPATIBLE = 52
 
 /** The version and the betas that a client of the same dialect was written for travel on. */
 export function anthropicHeaders(

@@ -1,5 +1,5 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type {
   AnswerReading,
   DeltaText,
@@ -15,14 +15,27 @@ import { joinedUsage, readAnthropicUsage } from './usage.ts'
 
 /** Answers of Anthropic's dialect as far as the relay itself looks at them. */
 
-export function lookAtMessage(bytes: Buffer, tokensMax: number): AnswerReading {
+/** Whether nothing is asked for an answer that has stopped so, and begun with nothing. */
+type IsUnbilled = (stop: JsonRecord, usage: unknown) => boolean
+
+const alwaysBilled: IsUnbilled = () => false
+
+const NOTHING_ASKED: UsageReading = { usage: countedUsage(0, 0), fault: null, notes: [] }
+
+export function lookAtMessage(
+  bytes: Buffer,
+  tokensMax: number,
+  isUnbilled: IsUnbilled = alwaysBilled,
+): AnswerReading {
   const value = parseJson(bytes.toString('utf8'))
   if (!isRecord(value)) return { kind: 'malformed' }
   if (value.type === 'error') return { kind: 'error', error: value.error }
   if (value.error !== undefined && value.error !== null)
     return { kind: 'error', error: value.error }
   if (!Array.isArray(value.content)) return { kind: 'malformed' }
-  return { kind: 'ok', usage: readAnthropicUsage(value.usage, tokensMax) }
+  const isFree = value.content.length === 0 && isUnbilled(value, value.usage)
+  const usage = isFree ? NOTHING_ASKED : readAnthropicUsage(value.usage, tokensMax)
+  return { kind: 'ok', usage }
 }
 
 const TEXT_MEMBERS = ['text', 'thinking', 'partial_json'] as const
@@ -55,6 +68,8 @@ export class AnthropicStream implements StreamFollower {
   isDone = false
 
   private readonly tokensMax: number
+  private readonly isUnbilled: IsUnbilled
+  private hasBlocks = false
   private figures: JsonRecord = {}
   /** Searches that have brought results: a stream that breaks off never tells their number. */
   private searches = 0
@@ -63,8 +78,9 @@ export class AnthropicStream implements StreamFollower {
   private isTold = false
   private flaw: StreamFlaw = null
 
-  constructor(tokensMax: number) {
+  constructor(tokensMax: number, isUnbilled: IsUnbilled = alwaysBilled) {
     this.tokensMax = tokensMax
+    this.isUnbilled = isUnbilled
   }
 
   read({ data }: SseEvent): StreamChunk {
@@ -95,6 +111,7 @@ export class AnthropicStream implements StreamFollower {
     if (chunk.kind === 'error') this.flaw = 'error-chunk'
     const value = chunk.value ?? {}
     if (value.type === 'message_start') this.take(withoutTools(recordOr(value.message).usage))
+    if (value.type === 'content_block_start') this.hasBlocks = true
     if (value.type === 'content_block_start' && isSearch(value.content_block)) {
       this.searches += 1
       if (this.usage.fault !== 'absent') this.measure()
@@ -102,7 +119,9 @@ export class AnthropicStream implements StreamFollower {
     if (value.type === 'message_delta') {
       this.isTold ||= Boolean(recordOr(value.usage).output_tokens)
       this.take(value.usage)
-      this.hasStopReason ||= typeof recordOr(value.delta).stop_reason === 'string'
+      const stop = recordOr(value.delta)
+      this.hasStopReason ||= typeof stop.stop_reason === 'string'
+      if (!this.hasBlocks && this.isUnbilled(stop, value.usage)) this.usage = NOTHING_ASKED
     }
     if (value.type === 'message_stop') this.isDone = true
   }

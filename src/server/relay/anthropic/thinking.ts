@@ -1,5 +1,6 @@
 import {
   effortOfBudget,
+  isThoughtOptional,
   type AssistantPart,
   type ChatRequest,
   type Effort,
@@ -8,6 +9,7 @@ import {
 } from '../canonical/chat-request.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
+import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
 
@@ -32,14 +34,15 @@ interface Claude {
   version: number | null
 }
 
-function claudeOf(model: string): Claude {
+/** Which Claude a name means, whatever stands around it. */
+export function claudeOf(model: string): Claude {
   const name = model.replaceAll('.', '-')
   const found = VERSION.exec(name)
   const version = found === null ? null : Number(found[1]) * 100 + Number(found[2] ?? 0)
   return { name, version }
 }
 
-const isBefore = ({ version }: Claude, other: number): boolean =>
+export const isBefore = ({ version }: Claude, other: number): boolean =>
   version !== null && version < other
 
 function wayOf(claude: Claude): Way {
@@ -51,6 +54,12 @@ function wayOf(claude: Claude): Way {
 const isClaudeSince407 = (claude: Claude): boolean =>
   claude.name.includes('claude') && !isBefore(claude, 407)
 
+/** Whether it is told by an effort how much to do. Source: Anthropic's documentation, "Effort". */
+export function hasEffort(model: string): boolean {
+  const claude = claudeOf(model)
+  return !isBefore(claude, 406) || (claude.version === 405 && claude.name.includes('opus'))
+}
+
 const BUDGET_MIN = 1024
 const BUDGETS: Readonly<Record<Effort, number>> = {
   minimal: BUDGET_MIN,
@@ -61,9 +70,23 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
   max: 16_384,
 }
 
-/** What an answer may be long when the client does not say, and must. */
-export const defaultMaxTokens = (model: string): number =>
-  isBefore(claudeOf(model), 305) ? 4096 : 8192
+/**
+ * What an answer may be long, thoughts included, when the client does not say, and must. One that
+ * comes whole must be there before the upstream is given up (`RELAY_FIRST_BYTE_TIMEOUT`). A stream
+ * may take its time: all models since 4.5 write as much and, before that, the limit had to fit into
+ * the window beside the prompt; to names nobody knows Claude Code itself says so much. Sources:
+ * Anthropic's documentation, "Models overview" and "Context windows"; Claude Code's, "Environment
+ * variables".
+ */
+export function defaultMaxTokens(model: string, isStream: boolean): number {
+  const claude = claudeOf(model)
+  if (isBefore(claude, 305)) return 4096
+  if (!isStream || isBefore(claude, 405)) return ANSWER_TOKENS
+  return claude.version === null ? 32_000 : 64_000
+}
+
+/** Of an answer without its thoughts. */
+const ANSWER_TOKENS = 8192
 
 export interface ThinkingWords {
   thinking: JsonRecord | null
@@ -72,17 +95,19 @@ export interface ThinkingWords {
 }
 
 /** The members that say how much to think, and the limit that leaves room for it. */
-export function thinkingWords(request: ChatRequest, model: string): ThinkingWords {
+export function thinkingWords(
+  request: ChatRequest,
+  { model, isStream }: Pick<Target, 'model' | 'isStream'>,
+): ThinkingWords {
   const { thinking, maxCompletionTokens } = request
-  const maxTokens = maxCompletionTokens ?? defaultMaxTokens(model)
+  const maxTokens = maxCompletionTokens ?? defaultMaxTokens(model, isStream)
   const plain: ThinkingWords = { thinking: null, effort: null, maxTokens }
   if (thinking === null) return plain
   const claude = claudeOf(model)
   if (thinking.kind === 'off') return { ...plain, thinking: thinkingOff(request, claude) }
   const way = wayOf(claude)
   if (way === 'none') {
-    // A budget is what may be thought at most: who does not think keeps within it.
-    if (thinking.kind !== 'effort') return plain
+    if (isThoughtOptional(request)) return plain
     throw cannotSay(request, 'thinking')
   }
   if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, claude) }
@@ -91,6 +116,15 @@ export function thinkingWords(request: ChatRequest, model: string): ThinkingWord
   const tokens = thinking.kind === 'budget' ? Math.max(thinking.tokens, BUDGET_MIN) : asked
   return withBudget(tokens, request, maxTokens)
 }
+
+/** Models that can be asked for calls, but not made to call. */
+const CALLS_AT_WILL = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet)-5-5)(?!\d)/
+
+/**
+ * "tool_choice: type "tool" and "any" are not supported for this model." Source: Anthropic's
+ * documentation, "What's new" of Claude Opus 5.5, Sonnet 5.5 and Fable 5.1.
+ */
+export const canBeForced = (model: string): boolean => !CALLS_AT_WILL.test(claudeOf(model).name)
 
 /** Models that answer `disabled` with an error. */
 const ALWAYS_THINKS = /claude-(?:fable|mythos|opus-5-5)/
@@ -125,7 +159,7 @@ function effortWord(thinking: Exclude<Thinking, { kind: 'off' }>, claude: Claude
 }
 
 /** "Thinking may not be enabled when tool_choice forces tool use": the call begins the answer. */
-const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
+export const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
   tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool')
 
 /**
@@ -152,7 +186,7 @@ export const isOwnThought = (part: AssistantPart): boolean =>
 function withBudget(tokens: number, request: ChatRequest, maxTokens: number): ThinkingWords {
   if (request.maxCompletionTokens === null) {
     const thinking = { type: 'enabled', budget_tokens: tokens }
-    return { thinking, effort: null, maxTokens: maxTokens + tokens }
+    return { thinking, effort: null, maxTokens: Math.max(maxTokens, ANSWER_TOKENS + tokens) }
   }
   const budget = Math.min(tokens, maxTokens - 1)
   // There is no room to think in.

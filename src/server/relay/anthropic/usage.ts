@@ -60,6 +60,10 @@ const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
 
 const isBeside = (run: unknown): run is JsonRecord => isRecord(run) && BESIDE.has(run.type)
 
+/** The usage says outright that no model has written a word. */
+export const wroteNothing = ({ output_tokens, iterations }: JsonRecord): boolean =>
+  output_tokens === 0 && !arrayOr(iterations).some(isBeside)
+
 type Parts = Omit<SeparateFigures, 'thoughtTokens' | 'thoughtInsideTokens' | 'extras'>
 
 /** What one run of the model took, or why its figures cannot be believed. */

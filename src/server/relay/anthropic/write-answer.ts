@@ -12,6 +12,7 @@ import { wrapSignature } from '../canonical/signature.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { clientCallId } from './call-ids.ts'
 import { writeAnthropicUsage } from './usage.ts'
 
 /** A message, whole or streamed, for clients of Anthropic's dialect. They get one choice. */
@@ -64,7 +65,8 @@ function writePart(part: AnswerPart): JsonRecord[] {
         : [{ type: 'redacted_thinking', data: part.redacted }]
     case 'toolCall': {
       const input = parseJson(part.argumentsJson)
-      const { id, name, signature } = part
+      const { name, signature } = part
+      const id = clientCallId(part.id)
       const call = { type: 'tool_use', id, name, input: isRecord(input) ? input : {} }
       // The dialect seals thoughts, not calls: the call's seal stands on an empty one before it.
       return signature === null
@@ -231,7 +233,8 @@ export class AnthropicStreamWriter implements StreamWriter {
   }
 
   private beginCall(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
-    const { call, id, name, signature } = event
+    const { call, name, signature } = event
+    const id = clientCallId(event.id)
     if (this.hasHalfCall()) {
       // Whoever begins a call twice has its arguments begin anew.
       if (this.waiting.get(call)?.args.isWhole !== false) this.halfWaiting += 1

@@ -4,7 +4,9 @@ import type {
   ChatRequest,
   MediaPart,
   Message,
+  OutputFormat,
   TextPart,
+  Tool,
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
@@ -12,11 +14,12 @@ import { mediaFamily } from '../canonical/media.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
-import { turnsOf } from '../canonical/turns.ts'
+import { turnsOf, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
-import { isOwnThought, samplingWords, thinkingWords } from './thinking.ts'
+import { answerSchema, strictSchemas, type ClosedSchema } from './schema.ts'
+import { canBeForced, isForced, isOwnThought, samplingWords, thinkingWords } from './thinking.ts'
 
 const TEMPERATURE_MAX = 1
 const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
@@ -26,20 +29,22 @@ const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
  * its rules add: turns alternate and begin with the user, texts are not empty, names and ids are
  * plain, `max_tokens` is there.
  */
-export function writeAnthropicRequest(request: ChatRequest, to: Target): JsonRecord {
-  refuseTheUnsayable(request)
-  const { thinking, effort, maxTokens } = thinkingWords(request, to.model)
+export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withQuestion(sent)
+  refuseTheUnsayable(request, to)
+  const { thinking, effort, maxTokens } = thinkingWords(request, to)
   const { output } = request
-  const format = output?.kind === 'schema' ? { type: 'json_schema', schema: output.schema } : null
+  const answer = output?.kind === 'schema' ? answerSchema(request, output) : null
+  const format = answer === null ? null : { type: 'json_schema', schema: answer.schema }
   const config = present({ effort, format })
-  const blocks = systemOf(request)
+  const blocks = [...request.system.filter(hasText).map(writeText), ...asJson(output, answer)]
   const stop = request.stop.filter((text) => text !== '')
   return {
     model: to.model,
     max_tokens: maxTokens,
     ...(blocks.length === 0 ? {} : { system: blocks }),
     messages: messagesOf(request.messages),
-    ...toolsOf(request),
+    ...toolsOf(request, strictSchemas(request.tools, answer)),
     ...samplingWords(
       { ...request, temperature: cappedTemperature(request) },
       to.model,
@@ -54,7 +59,8 @@ export function writeAnthropicRequest(request: ChatRequest, to: Target): JsonRec
 }
 
 /** What Anthropic has no word for. Zero is how clients spell "no penalty". */
-function refuseTheUnsayable(request: ChatRequest): void {
+function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
+  if (isForced(request) && !canBeForced(model)) throw cannotSay(request, 'toolChoice')
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
   if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
@@ -68,12 +74,14 @@ function refuseTheUnsayable(request: ChatRequest): void {
 const cappedTemperature = ({ temperature }: ChatRequest): number | null =>
   temperature === null ? null : Math.min(temperature, TEMPERATURE_MAX)
 
-/** JSON without a schema can only be asked for in words. */
+/** JSON without a schema, or with one that nothing is held to, can only be asked for in words. */
 const AS_JSON = 'Answer with JSON only: no other words, and no code fence around it.'
 
-function systemOf({ system, output }: ChatRequest): JsonRecord[] {
-  const blocks = system.filter(hasText).map(writeText)
-  return output?.kind === 'json' ? [...blocks, { type: 'text', text: AS_JSON }] : blocks
+function asJson(output: OutputFormat | null, answer: ClosedSchema | null): JsonRecord[] {
+  if (output === null || answer !== null) return []
+  const schema =
+    output.kind === 'json' ? '' : ` Its JSON Schema is: ${JSON.stringify(output.schema)}`
+  return [{ type: 'text', text: AS_JSON + schema }]
 }
 
 const isBlank = (text: string): boolean => text !== '' && text.trim() === ''
@@ -91,7 +99,7 @@ const writeText = ({ text, cache }: TextPart): JsonRecord => ({
   ...cacheOf(cache),
 })
 
-function toolsOf(request: ChatRequest): JsonRecord {
+function toolsOf(request: ChatRequest, strict: ReadonlyMap<Tool, JsonRecord>): JsonRecord {
   const { tools, toolChoice, parallelTools } = request
   if (tools.length === 0) return {}
   const isSingle = parallelTools === false ? { disable_parallel_tool_use: true } : {}
@@ -99,11 +107,11 @@ function toolsOf(request: ChatRequest): JsonRecord {
   // Only with a choice can it be said that calls are to come one at a time.
   const choice = chosen ?? (parallelTools === false ? { type: 'auto' } : null)
   return {
-    tools: tools.map(({ name, description, schema, isStrict, cache }) => ({
-      name: plainName(name),
-      ...present({ description, strict: isStrict }),
-      input_schema: { type: 'object', ...schema },
-      ...cacheOf(cache),
+    tools: tools.map((tool) => ({
+      name: plainName(tool.name),
+      ...present({ description: tool.description, strict: strict.has(tool) ? true : null }),
+      input_schema: strict.get(tool) ?? { type: 'object', ...tool.schema },
+      ...cacheOf(tool.cache),
     })),
     ...(choice === null
       ? {}
@@ -224,12 +232,16 @@ function pictureSource({ source, at }: MediaPart): JsonRecord {
   return { type: 'base64', media_type: mimeType, data: source.data }
 }
 
+/** Code and data are text, whatever clients call them. */
+const TEXTS =
+  /^text\/|^application\/(?:x-)?(?:json|ndjson|xml|yaml|toml|sql|javascript|typescript|python|sh)(?:$|;)|\+(?:json|xml|yaml)(?:$|;)/
+
 function documentSource({ source, at }: MediaPart): JsonRecord {
   if (source.from === 'url') return urlSource(source.url, at)
   if (source.from === 'text') return { type: 'text', media_type: 'text/plain', data: source.text }
   const { mimeType, data } = source
   if (mimeType === 'application/pdf') return { type: 'base64', media_type: mimeType, data }
-  if (!mimeType.startsWith('text/')) throw unsupportedField(at)
+  if (!TEXTS.test(mimeType)) throw unsupportedField(at)
   const text = Buffer.from(data, 'base64').toString('utf8')
   return { type: 'text', media_type: 'text/plain', data: text }
 }

@@ -110,6 +110,17 @@ forEachDatabase('speech', (open) => {
     expect((await speak('长'.repeat(4096))).status).toBe(200)
   })
 
+  test('what is no text is refused as clients know it', async () => {
+    const model = await aServedModel(setup)
+    const answer = await post(setup, client, { model, input: ['x'] }, { path: SPEECH })
+    expectRefusal(answer, {
+      code: 'spoken_field_invalid',
+      wireCode: 'invalid_json',
+      status: 400,
+      params: { field: 'input' },
+    })
+  })
+
   describe('a recording goes on as it comes:', () => {
     const SPOKEN = { input: 'hello, you', voice: 'a' }
     const PIECE = Buffer.alloc(64 * 1024, 7)

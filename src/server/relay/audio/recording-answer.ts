@@ -5,6 +5,7 @@ import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../ending/ending.ts'
 import {
   checkpointCall,
+  endCall,
   settleCall,
   writeHead,
   type Charge,
@@ -190,11 +191,10 @@ class RecordingRelay {
     const { parts, call, charge } = this
     const measured = { used: this.used, source: 'estimated' as const, ending }
     const settled = await settleCall(parts, call, charge, measured)
-    const outcome = ending === 'whole' ? 'answered' : 'truncated'
-    parts.metrics.relayed({
-      outcome: call.isGone ? 'abandoned' : outcome,
+    const ended = ending === 'whole' ? 'answered' : 'broken'
+    endCall(call, {
+      outcome: call.isGone ? 'abandoned' : ended,
       channelId: charge.channel.id,
-      elapsedMs: parts.app.clock.monotonicMs() - call.startedMs,
       quota: settled?.charged ?? 0,
     })
     call.capture?.addUnreadable(this.mediaType, this.length)

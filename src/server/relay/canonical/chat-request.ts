@@ -34,7 +34,11 @@ export interface ChatRequest {
   topLogprobs: number | null
   /** Who uses the client, as an opaque name. */
   userId: string | null
+  /** What the answer is to be made of; absent: of text. */
+  modalities?: readonly Modality[]
 }
+
+export type Modality = 'text' | 'image'
 
 /** One that says nothing beyond its messages: for whoever makes one up. */
 export const plainRequest = (messages: readonly Message[]): ChatRequest => ({
@@ -196,6 +200,16 @@ export function effortOfBudget(tokens: number): Effort {
   if (tokens >= 5000) return 'medium'
   return tokens >= 2000 ? 'low' : 'minimal'
 }
+
+/**
+ * Whether what is said of thought can be left behind for a model that does not think. A budget is
+ * what may be thought at most: who does not think keeps within it. An effort is refused as OpenAI
+ * refuses it, but not to clients of Anthropic and Gemini: Claude Code and Gemini CLI send one with
+ * every model whose name they do not know, and their users cannot turn it off. Source: Claude
+ * Code's documentation, "LLM gateway protocol", "Feature pass-through".
+ */
+export const isThoughtOptional = ({ spokenIn, thinking }: ChatRequest): boolean =>
+  thinking?.kind !== 'effort' || spokenIn === 'anthropic' || spokenIn === 'gemini'
 
 /** What a media type is about. */
 export function familyOf(mimeType: string): MediaFamily {

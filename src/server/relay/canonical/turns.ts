@@ -1,11 +1,21 @@
 import type {
   AssistantPart,
+  ChatRequest,
   MediaPart,
   Message,
   TextPart,
   ToolResultPart,
   UserPart,
 } from './chat-request.ts'
+
+/**
+ * The request with a question in it. OpenAI answers to nothing but instructions, as forms begin
+ * with that have one field; to those who want a conversation they are what the user says.
+ */
+export const withQuestion = (request: ChatRequest): ChatRequest =>
+  request.messages.length > 0
+    ? request
+    : { ...request, system: [], messages: [{ role: 'user', parts: request.system }] }
 
 /**
  * The conversation with neighbours of one role joined, as providers want it that take turns. Of the

@@ -164,7 +164,7 @@ describe('Gemini: the cache is part of the prompt, tools and thoughts stand besi
     ],
     ['an embedding', { promptTokenCount: 6 }, { promptTokens: 6 }],
     [
-      'speech, some of it cached: that part has the price of the cache alone',
+      'speech, some of it cached',
       {
         promptTokenCount: 1000,
         cachedContentTokenCount: 500,
@@ -179,7 +179,7 @@ describe('Gemini: the cache is part of the prompt, tools and thoughts stand besi
         promptTokens: 1000,
         cachedTokens: 500,
         completionTokens: 9,
-        extras: { audioPromptTokens: 300 },
+        extras: { audioPromptTokens: 300, audioCachedTokens: 500 },
       },
     ],
     [

@@ -37,13 +37,18 @@ export function countContents(counting: Counting, body: JsonRecord): number {
   return tokens + countJson(counting, body.tools)
 }
 
-const partsOf = (content: unknown): unknown => recordOr(content).parts
+const partsOf = (content: unknown): unknown => (isRecord(content) ? content.parts : content)
 
-/** A text, or blocks or parts, whose names differ and whose meaning does not. */
+/**
+ * A text, or blocks or parts, whose names differ and whose meaning does not. One that stands alone
+ * is a list of one to Gemini; what should be neither counts as well.
+ */
 function countContent(counting: Counting, content: unknown): number {
   if (typeof content === 'string') return counting.tokenizer.count(content)
   let tokens = 0
-  for (const part of arrayOr(content)) tokens += countPart(counting, recordOr(part))
+  for (const part of Array.isArray(content) ? content : [content]) {
+    tokens += isRecord(part) ? countPart(counting, part) : countJson(counting, part)
+  }
   return tokens
 }
 

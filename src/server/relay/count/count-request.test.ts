@@ -87,6 +87,16 @@ describe('chat', () => {
     ]
     for (const messages of odd) expect(chat(messages)).toBeGreaterThan(300)
   })
+
+  // To Gemini an object alone is a list of one.
+  test('and in the native dialects what stands alone where a list belongs', () => {
+    const text = 'a long prompt '.repeat(100)
+    const contents = [{ parts: { text } }, [{ parts: [text] }], text, [text]]
+    for (const odd of contents) expect(count('contents', { contents: odd })).toBeGreaterThan(300)
+    for (const content of [{ type: 'text', text }, [text]]) {
+      expect(count('messages', { messages: [{ role: 'user', content }] })).toBeGreaterThan(300)
+    }
+  })
 })
 
 describe('input', () => {

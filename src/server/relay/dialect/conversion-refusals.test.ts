@@ -45,6 +45,7 @@ describe('a client of OpenAI', () => {
     ['anthropic', { frequency_penalty: 0.5 }, 'frequency_penalty'],
     ['anthropic', { logprobs: true, top_logprobs: 2 }, 'logprobs'],
     ['anthropic', { reasoning_effort: 'high' }, 'reasoning_effort', 'claude-3-5-haiku-latest'],
+    ['openai', { reasoning_effort: 'high' }, 'reasoning_effort', 'gpt-4.1'],
     ['anthropic', { messages: picture('data:image/bmp;base64,AA==') }, 'messages[0].content[0]'],
     ['anthropic', { logit_bias: { '50256': -100 } }, 'logit_bias'],
     ['anthropic', { web_search_options: {} }, 'web_search_options'],
@@ -90,6 +91,7 @@ describe('a client of OpenAI', () => {
 
   test.each<[DialectName, object]>([
     ['anthropic', { presence_penalty: 0, frequency_penalty: 0, n: 1, store: false }],
+    ['anthropic', { n: 0 }],
     ['anthropic', { messages: remote }],
     ['anthropic', { logit_bias: {}, seed: null, service_tier: 'auto', modalities: ['text'] }],
     [
@@ -123,8 +125,7 @@ describe('a client of OpenAI', () => {
 describe('a client of Anthropic', () => {
   const cases: [DialectName, object, string, string?][] = [
     ['openai', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
-    ['openai', { output_config: { effort: 'high' } }, 'output_config.effort', 'gpt-4.1'],
-    ['gemini', { output_config: { effort: 'low' } }, 'output_config.effort', 'gemini-2.0-flash'],
+    ['openai', { max_tokens: 0 }, 'max_tokens'],
     ['openai', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
     ['openai', { container: 'c' }, 'container'],
     ['openai', { mcp_servers: [{}] }, 'mcp_servers'],
@@ -145,8 +146,32 @@ describe('a client of Anthropic', () => {
     ],
     [
       'openai',
-      { messages: [{ role: 'user', content: [{ type: 'search_result' }] }] },
+      { messages: [{ role: 'user', content: [{ type: 'container_upload' }] }] },
       'messages[0].content[0].type',
+    ],
+    [
+      'openai',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'search_result', citations: { enabled: true } }],
+          },
+        ],
+      },
+      'messages[0].content[0].citations',
+    ],
+    [
+      'openai',
+      {
+        messages: [
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'mcp_toolset_reference' } }],
+          },
+        ],
+      },
+      'messages[0].content[0].tool.type',
     ],
   ]
   test.each(cases)('towards %s, %j: %s', (upstream, members, field, model) => {
@@ -170,8 +195,25 @@ describe('a client of Anthropic', () => {
     }
     expect(refused('anthropic', 'openai', body)).toBeNull()
     expect(refused('anthropic', 'gemini', body)).toBeNull()
-    const budget = { ...body, thinking: { type: 'enabled', budget_tokens: 2000 } }
-    expect(refused('anthropic', 'gemini', budget, 'gemini-2.0-flash')).toBeNull()
+  })
+
+  // Claude Code says it to every model that it does not know.
+  test.each<[DialectName, string]>([
+    ['openai', 'gpt-4.1'],
+    ['gemini', 'gemini-2.0-flash'],
+    ['anthropic', 'claude-3-5-haiku-latest'],
+  ])('may let think what does not: towards %s, %s', (upstream, model) => {
+    for (const members of [
+      { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } },
+      { output_config: { effort: 'low' } },
+    ]) {
+      const request = dialects.anthropic.readRequest({ ...anthropic, ...members })
+      const to = { model, isStream: false, asksForUsage: false }
+      const plain = dialects.anthropic.readRequest(anthropic)
+      const { writeRequest } = dialects[upstream]
+      expect(writeRequest(request, to)).toEqual(writeRequest(plain, to))
+    }
   })
 })
 
@@ -222,14 +264,36 @@ describe('a client of Gemini', () => {
       { thinkingBudget: 2000 },
       { thinkingBudget: -1 },
       { includeThoughts: true },
+      { includeThoughts: true, thinkingLevel: 'HIGH' },
     ]) {
       expect(refused('gemini', upstream, { ...gemini, ...config({ thinkingConfig }) }, model)).toBe(
         null,
       )
     }
-    const level = { ...gemini, ...config({ thinkingConfig: { thinkingLevel: 'high' } }) }
-    const name = 'generationConfig.thinkingConfig.thinkingLevel'
-    expect(refused('gemini', upstream, level, model)).toEqual(['unsupported', name])
+  })
+
+  test('is not refused for what is the case anyway', () => {
+    const body = { ...gemini, serviceTier: 'STANDARD', store: false }
+    expect(refused('gemini', 'openai', body)).toBeNull()
+    expect(refused('gemini', 'anthropic', body)).toBeNull()
+    expect(refused('gemini', 'openai', { ...gemini, store: true })).toEqual([
+      'unsupported',
+      'store',
+    ])
+  })
+
+  test('may write how tools are called in any case, and must write what there is', () => {
+    const asked = (mode: string) => ({
+      ...gemini,
+      tools: [{ functionDeclarations: [{ name: 'w' }] }],
+      toolConfig: { functionCallingConfig: { mode } },
+    })
+    const choice = (mode: string) => dialects.gemini.readRequest(asked(mode)).toolChoice
+    expect(choice('any')).toEqual({ kind: 'required' })
+    expect(choice('none')).toEqual({ kind: 'none' })
+    expect(choice('VALIDATED')).toEqual({ kind: 'auto' })
+    const field = 'toolConfig.functionCallingConfig.mode'
+    expect(refused('gemini', 'openai', asked('SOME'))).toEqual(['invalid', field])
   })
 
   test('may switch filters off that nobody else has', () => {

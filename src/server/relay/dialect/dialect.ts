@@ -40,6 +40,8 @@ export interface UpstreamDialect {
   follow(tokensMax: number): StreamFollower
   /** Turns an upstream's events into canonical ones. */
   streamReader(): StreamReader
+  /** How answers are looked at that get converted, where that differs. */
+  converted?: Pick<UpstreamDialect, 'look' | 'follow'>
 }
 
 /** What is to be known of a dialect that clients speak. */

@@ -76,6 +76,10 @@ const gemini: Dialect = {
   readAnswer: readGeminiAnswer,
   writeAnswer: writeGeminiAnswer,
   follow: (tokensMax) => new GeminiStream(tokensMax),
+  converted: {
+    look: (bytes, tokensMax) => lookAtResponse(bytes, tokensMax, { isConverted: true }),
+    follow: (tokensMax) => new GeminiStream(tokensMax, { isConverted: true }),
+  },
   streamReader: () => new GeminiStreamReader(),
   streamWriter: (head) => new GeminiStreamWriter(head),
   wholeAsEvents: (answer) => [{ data: JSON.stringify(answer) }],

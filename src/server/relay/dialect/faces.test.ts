@@ -336,6 +336,47 @@ describe('thoughts and their seals come back to who made them', () => {
     }
   }
 
+  test.each([
+    ['says more at the top', { role: 'developer', content: 'Read only.' }, 1],
+    ['only goes on', { role: 'user', content: 'And?' }, 0],
+  ])('Claude’s latest model and a client that %s', async (_what, last, refused) => {
+    const model = `claude-opus-5-5-${aModel()}`
+    await aRoute(setup, model, { type: 14 })
+    const messages: unknown[] = [{ role: 'user', content: 'What is the answer?' }]
+    const asked = { model, reasoning_effort: 'low' }
+    const first = await post(setup, client, { ...asked, messages })
+    const { choices } = first.json as unknown as { choices: { message: Json }[] }
+    expect(choices[0]?.message).toHaveProperty('reasoning_details')
+    setup.upstream.seen()
+    for (const isStream of [false, true]) {
+      const body = { ...asked, messages: [...messages, choices[0]?.message, last] }
+      const answer = await post(setup, client, { ...body, stream: isStream })
+      expect(answer.status).toBe(200)
+      const sent = setup.upstream.seen().map((seen) => JSON.stringify(seen.body))
+      expect(sent.map((text) => text.includes(ANTHROPIC_SEAL))).toEqual(
+        refused === 1 ? [true, false] : [true],
+      )
+      const { quota } = await bookedCall(setup, requestIdOf(answer))
+      expect(quota).toBeGreaterThan(0)
+    }
+  })
+
+  test('a client of Anthropic is told itself that its thoughts are not taken', async () => {
+    const model = `claude-opus-5-5-${aModel()}`
+    await aRoute(setup, model, { type: 14 })
+    const thought = { type: 'thinking', thinking: 'Hm.', signature: ANTHROPIC_SEAL }
+    const messages = [
+      { role: 'user', content: 'Never asked' },
+      { role: 'assistant', content: [thought, { type: 'text', text: 'Hello' }] },
+      { role: 'user', content: 'And?' },
+    ]
+    const path = '/v1/messages'
+    const answer = await post(setup, client, { model, max_tokens: 64, messages }, { path })
+    expect(answer.status).toBe(400)
+    expect(JSON.stringify(answer.json)).toContain('Invalid `signature` in `thinking` block')
+    expect(setup.upstream.seen()).toHaveLength(1)
+  })
+
   test('who hands no thought of Anthropic’s back goes on without, in the middle of a turn', async () => {
     const model = `claude-sonnet-4-5-${aModel()}`
     await aRoute(setup, model, { type: 14 })

@@ -77,6 +77,12 @@ const NAMES = {
     anthropic: 'tool_choice',
     gemini: 'toolConfig',
   },
+  modalities: {
+    openai: 'modalities',
+    responses: 'modalities',
+    anthropic: 'modalities',
+    gemini: 'generationConfig.responseModalities',
+  },
   tools: { openai: 'tools', responses: 'tools', anthropic: 'tools', gemini: 'tools' },
 } as const satisfies Record<string, Record<SpokenName, string>>
 

@@ -16,6 +16,7 @@ import {
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
+import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import { useRelay } from '../../test/use-relay.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
 
@@ -146,6 +147,100 @@ describe('Cursor', () => {
       const sent = setup.upstream.seen().at(-1)?.bytes.toString()
       for (const text of ['forty-two', 'Done: 1', 'fifty', 'Done: 2']) expect(sent).toContain(text)
     })
+  })
+})
+
+/**
+ * Source: what Claude Code 2.1.273 to 2.1.291 was seen to send to an address of one's own, for a
+ * model whose name it does not know (vllm-project/vllm#57324 and others).
+ */
+describe('Claude Code', () => {
+  const tool = (name: string) => ({
+    name,
+    description: name,
+    input_schema: { type: 'object', properties: { command: { type: 'string' } } },
+  })
+  const text = (words: string) => ({ type: 'text', text: words })
+  const use = (id: string, name: string) => ({
+    type: 'tool_use',
+    id,
+    name,
+    input: { command: 'ls' },
+  })
+  const result = (id: string, content: unknown) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: id, content }],
+  })
+  const changed = (type: string, name: string) => ({
+    type,
+    tool: { type: 'tool_reference', name },
+  })
+  const session = {
+    max_tokens: 32_000,
+    stream: true,
+    system: [
+      { ...text('You are Claude Code.'), cache_control: { type: 'ephemeral', scope: 'global' } },
+    ],
+    tools: [tool('Bash'), { ...tool('mcp__x__y'), defer_loading: true }, tool('Gone')],
+    thinking: {
+      type: 'adaptive',
+      display: 'omitted',
+      block_binding: { prefix_mismatch_behavior: 'drop_block' },
+    },
+    output_config: { effort: 'high' },
+    context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+    metadata: { user_id: '{"session_id":"s"}' },
+    messages: [
+      { role: 'user', content: [text('What is the answer?')] },
+      { role: 'system', content: 'Only now.', clear_at: 'next_user_message' },
+      { role: 'assistant', content: [use('toolu_1', 'ToolSearch')] },
+      result('toolu_1', [{ type: 'tool_reference', tool_name: 'mcp__x__y' }]),
+      {
+        role: 'system',
+        content: [
+          text('Tools have changed.'),
+          changed('tool_addition', 'mcp__x__y'),
+          changed('tool_removal', 'Gone'),
+        ],
+      },
+      { role: 'assistant', content: [use('toolu_2', 'Bash')] },
+      result('toolu_2', 'a.txt'),
+      { role: 'system', content: [], output_config: { effort: 'low' } },
+    ],
+  }
+  const headers = {
+    'anthropic-version': '2023-06-01',
+    'anthropic-beta': 'claude-code-20250219,mid-conversation-tool-changes-2026-07-01',
+  }
+
+  const row = (label: string, type: number, model: string) => ({ label, type, model })
+  const rows = [
+    row('OpenAI, by chat', 1, 'gpt-4o'),
+    row('OpenAI, by Responses', 1, 'gpt-5.4'),
+    row('Anthropic', 14, 'claude-opus-4-8'),
+    row('Gemini', 24, 'gemini-2.0-flash'),
+    row('DeepSeek', 36, 'deepseek-chat'),
+    ...nativeChannels.filter(({ label }) => !label.startsWith('Claude on')),
+  ]
+
+  test.each(rows)('goes on with its session: $label', async ({ type, model: name }) => {
+    const isNative = nativeChannels.some((native) => native.type === type)
+    const model = isNative
+      ? await aNativeModel(setup, { type, model: name })
+      : `${name}-${aModel()}`
+    if (!isNative) await aRoute(setup, model, { type })
+    const body = { model, ...session }
+    const answer = await stream(setup, client, body, { path: '/v1/messages', headers })
+    expect(answer.text()).toContain('event: message_stop')
+    const sent = setup.upstream.seen().at(-1)?.bytes.toString() ?? ''
+    expect(sent).toContain('Tools have changed.')
+    const { max_tokens: _limit, stream: _stream, ...counted } = body
+    const path = '/v1/messages/count_tokens'
+    const { json } = await post(setup, client, counted, { path, headers })
+    expect(json.input_tokens).toBeGreaterThan(0)
+    if (type === 14) return
+    expect(sent).toContain('mcp__x__y')
+    for (const word of ['"Gone"', 'Only now.', 'tool_addition']) expect(sent).not.toContain(word)
   })
 })
 

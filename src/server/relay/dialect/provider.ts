@@ -1,5 +1,6 @@
 import { channelType, type Protocol } from '../../../contract/channel-types.ts'
-import { anthropicHeaders, anthropicUrl } from '../anthropic/address.ts'
+import { anthropicHeaders, anthropicUrl, COMPATIBLE } from '../anthropic/address.ts'
+import { anthropicItself } from '../anthropic/refusals.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from '../azure/address.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
@@ -9,6 +10,7 @@ import type { JsonRecord } from '../json/json-value.ts'
 import { nativeProviders } from '../providers/native-providers.ts'
 import { limitEdits, openaiFamily, takesOtherLimit } from '../providers/openai-family.ts'
 import type { Seal, UpstreamRequest, Via } from '../transport/upstream-call.ts'
+import type { Reading } from './metering.ts'
 import type { Wire } from './wire.ts'
 
 /**
@@ -18,9 +20,12 @@ import type { Wire } from './wire.ts'
  */
 export interface Provider {
   dialect: UpstreamName
+  /** How answers are read that mean more here than elsewhere; absent: as the dialect's. */
+  reading?: Reading
   /** Where a task is; null: the upstream has no such call, or no address is known. */
   url(channel: ProviderChannel, call: ProviderCall): string | null
-  headers(channel: ProviderChannel, call: ProviderCall): Record<string, string>
+  /** `body`: in the provider's dialect, before its own edits; absent: there is none yet. */
+  headers(channel: ProviderChannel, call: ProviderCall, body?: Buffer): Record<string, string>
   /** Whether a stream must be asked for its usage, in OpenAI's dialect. */
   asksForUsage(channel: ProviderChannel, call: ProviderCall): boolean
   /** How streams are laid out; absent: as server-sent events. */
@@ -92,16 +97,20 @@ const azure: Provider = {
 
 const thinkingAzure: Provider = { ...azure, edits: limitEdits }
 
+const anthropicLike: Provider = {
+  dialect: 'anthropic',
+  url: anthropicUrl,
+  headers: anthropicHeaders,
+  asksForUsage: () => false,
+}
+
+const anthropic: Provider = { ...anthropicLike, reading: anthropicItself }
+
 const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   ...nativeProviders,
   openai: openaiFamily,
   azure: (model) => (takesOtherLimit(model) ? thinkingAzure : azure),
-  anthropic: {
-    dialect: 'anthropic',
-    url: anthropicUrl,
-    headers: anthropicHeaders,
-    asksForUsage: () => false,
-  },
+  anthropic: (_model, _task, type) => (type === COMPATIBLE ? anthropicLike : anthropic),
   gemini: {
     dialect: 'gemini',
     url: geminiUrl,

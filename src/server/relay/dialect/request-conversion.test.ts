@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { DialectName } from '../canonical/chat-request.ts'
+import { convert } from '../../test/converted-request.ts'
+import { dialects } from './dialects.ts'
 import {
   ANTHROPIC_PICTURE_AND_CALLS,
   GEMINI_PICTURE_AND_CALLS,
   PICTURE_DATA,
 } from '../../test/picture-and-calls.ts'
-import { dialects } from './dialects.ts'
 
 /**
  * Requests as the providers' documentation shows them, said in the other dialects. Sources:
@@ -13,15 +13,6 @@ import { dialects } from './dialects.ts'
  * use", "Vision", "Extended thinking"; Gemini API reference and guides "Function calling",
  * "Thinking".
  */
-
-type Json = Record<string, unknown>
-
-function convert(client: DialectName, upstream: DialectName, body: object, over: object = {}) {
-  // Requests are objects; that is all the reader relies on.
-  const request = dialects[client].readRequest(body as Json)
-  const to = { model: 'm', isStream: false, asksForUsage: false, ...over }
-  return dialects[upstream].writeRequest(request, to)
-}
 
 const WEATHER = {
   type: 'object',
@@ -218,7 +209,7 @@ test('OpenAI to Gemini: answers are held back from where the operator says', () 
 
 test('OpenAI to Gemini: a call without its seal is marked as such for those who would refuse it', () => {
   const { contents } = convert('openai', 'gemini', openai, { model: 'gemini-3-pro' })
-  const [, turn] = contents as { parts: Json[] }[]
+  const [, turn] = contents as { parts: Record<string, unknown>[] }[]
   expect(turn?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([
     undefined,
     'skip_thought_signature_validator',
@@ -332,7 +323,9 @@ test('Anthropic to OpenAI', () => {
 
 test('Anthropic to OpenAI: who wants its thoughts back gets them', () => {
   const { messages } = convert('anthropic', 'openai', anthropic, { model: 'deepseek-reasoner' })
-  expect((messages as Json[])[2]).toMatchObject({ reasoning_content: 'A picture.' })
+  expect((messages as Record<string, unknown>[])[2]).toMatchObject({
+    reasoning_content: 'A picture.',
+  })
 })
 
 test.each<[string, object, string | undefined]>([
@@ -404,11 +397,42 @@ test('Anthropic to OpenAI: names that it refuses are changed, and nobody else’
   }
 })
 
+test('Anthropic to OpenAI: ids of calls that it refuses are changed, and nobody else’s', () => {
+  const id = `functions.${'x'.repeat(40)}:0`
+  const body = {
+    max_tokens: 9,
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'y' }] },
+    ],
+  }
+  const idsTo = (model: string) =>
+    JSON.stringify(convert('anthropic', 'openai', body, { model })).match(/(?<=id":")[^"]+/g)
+  const [short] = idsTo('gpt-4.1') ?? []
+  expect(short).toMatch(/^call_[0-9a-f]{24}$/)
+  expect(idsTo('gpt-4.1')).toEqual([short, short])
+  expect(idsTo('kimi-k2')).toEqual([id, id])
+})
+
+test('Anthropic to OpenAI: only what it takes strictly is called strict', () => {
+  const optional = { ...WEATHER, required: [] }
+  const strictOf = (schema: object) => {
+    const format = { type: 'json_schema', schema }
+    const tools = [{ name: 'f', input_schema: schema, strict: true }]
+    const body = { ...anthropic, tools, output_config: { format } }
+    const { response_format, tools: said } = convert('anthropic', 'openai', body)
+    return JSON.stringify([response_format, said]).match(/(?<="strict":)\w+/g)
+  }
+  expect(strictOf(WEATHER)).toEqual(['true', 'true'])
+  expect(strictOf(optional)).toEqual(['false', 'false'])
+})
+
 test('Anthropic to OpenAI: who hands sealed thoughts on gets the seals', () => {
   const { messages } = convert('anthropic', 'openai', anthropic, {
     model: 'anthropic/claude-sonnet-4.5',
   })
-  expect((messages as Json[])[2]).toMatchObject({
+  expect((messages as Record<string, unknown>[])[2]).toMatchObject({
     reasoning_details: [
       {
         type: 'reasoning.text',
@@ -426,146 +450,6 @@ test('Anthropic to OpenAI: a name that is too long is shortened, and the same ea
   const { user } = convert('anthropic', 'openai', long)
   expect(user).toMatch(/^[0-9a-f]{64}$/)
   expect(convert('anthropic', 'openai', long).user).toBe(user)
-})
-
-const gemini = {
-  system_instruction: { parts: [{ text: 'You are helpful.' }] },
-  contents: [
-    { parts: [{ text: 'Weather, twice?' }] },
-    {
-      role: 'model',
-      parts: [
-        { text: 'Two cities.', thought: true, thoughtSignature: 'c2VhbA==' },
-        { functionCall: { name: 'get_weather', args: { location: 'Paris' } } },
-        { functionCall: { name: 'get_weather', args: { location: 'Oslo' } } },
-      ],
-    },
-    {
-      role: 'user',
-      parts: [
-        { functionResponse: { name: 'get_weather', response: { result: 'sunny' } } },
-        { functionResponse: { name: 'get_weather', response: { temp: 3, unit: 'C' } } },
-      ],
-    },
-  ],
-  tools: [
-    {
-      function_declarations: [
-        {
-          name: 'get_weather',
-          description: 'Weather',
-          parameters: {
-            type: 'OBJECT',
-            properties: { location: { type: 'STRING', nullable: true } },
-            propertyOrdering: ['location'],
-          },
-        },
-      ],
-    },
-  ],
-  toolConfig: { functionCallingConfig: { mode: 'AUTO' } },
-  generation_config: {
-    temperature: 0.5,
-    top_p: 0.9,
-    topK: 20,
-    maxOutputTokens: 800,
-    stopSequences: ['END'],
-    thinkingConfig: { thinkingLevel: 'HIGH', includeThoughts: true },
-  },
-}
-const SCHEMA = { type: 'object', properties: { location: { type: ['string', 'null'] } } }
-
-test('Gemini to OpenAI', () => {
-  expect(convert('gemini', 'openai', gemini)).toEqual({
-    model: 'm',
-    messages: [
-      { role: 'system', content: 'You are helpful.' },
-      { role: 'user', content: 'Weather, twice?' },
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [
-          {
-            id: 'call_2',
-            type: 'function',
-            function: { name: 'get_weather', arguments: '{"location":"Paris"}' },
-          },
-          {
-            id: 'call_3',
-            type: 'function',
-            function: { name: 'get_weather', arguments: '{"location":"Oslo"}' },
-          },
-        ],
-      },
-      { role: 'tool', tool_call_id: 'call_2', content: 'sunny' },
-      { role: 'tool', tool_call_id: 'call_3', content: '{"temp":3,"unit":"C"}' },
-    ],
-    tools: [
-      {
-        type: 'function',
-        function: { name: 'get_weather', description: 'Weather', parameters: SCHEMA },
-      },
-    ],
-    tool_choice: 'auto',
-    max_tokens: 800,
-    temperature: 0.5,
-    top_p: 0.9,
-    top_k: 20,
-    reasoning_effort: 'high',
-    stop: ['END'],
-  })
-})
-
-test('Gemini to OpenAI: schemas of its older kind mean what they meant', () => {
-  const parameters = {
-    type: 'OBJECT',
-    properties: {
-      any: { nullable: true, anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }] },
-      one: { type: 'STRING', nullable: true, enum: ['x'] },
-    },
-    additionalProperties: { type: 'STRING', nullable: true },
-    maxProperties: '9',
-  }
-  const tools = [{ functionDeclarations: [{ name: 'f', parameters }] }]
-  expect(convert('gemini', 'openai', { ...gemini, tools }).tools).toMatchObject([
-    {
-      function: {
-        parameters: {
-          type: 'object',
-          properties: {
-            any: { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] },
-            one: { type: ['string', 'null'], enum: ['x', null] },
-          },
-          additionalProperties: { type: ['string', 'null'] },
-          maxProperties: 9,
-        },
-      },
-    },
-  ])
-})
-
-test('Gemini to OpenAI: a document that is nothing but text goes as text', () => {
-  const data = Buffer.from('Forty-two, naïvely.').toString('base64')
-  const inlineData = { mimeType: 'text/plain; charset=utf-8', data }
-  const contents = [{ parts: [{ text: 'Read this:' }, { inlineData }] }]
-  const { messages } = convert('gemini', 'openai', { contents })
-  expect(JSON.stringify(messages)).toContain('Forty-two, naïvely.')
-})
-
-test('Gemini to Anthropic', () => {
-  const written = convert('gemini', 'anthropic', gemini, { model: 'claude-opus-5' })
-  expect(written).toMatchObject({
-    max_tokens: 800,
-    system: [{ type: 'text', text: 'You are helpful.' }],
-    tools: [{ name: 'get_weather', input_schema: SCHEMA }],
-    tool_choice: { type: 'auto' },
-    thinking: { type: 'adaptive' },
-    output_config: { effort: 'high' },
-  })
-  const [, calls, results] = written.messages as { content: Json[] }[]
-  // The thought is Gemini's own, and nothing to Anthropic.
-  expect(calls?.content.map(({ type }) => type)).toEqual(['tool_use', 'tool_use'])
-  expect(results?.content.map(({ tool_use_id: id }) => id)).toEqual(['call_2', 'call_3'])
 })
 
 test('Anthropic to Gemini: a picture at an address that Gemini cannot read is refused by name', () => {

@@ -4,9 +4,14 @@ import { memberBytes, memberRange, memberValue, type ScannedBody } from '../json
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
 import { withSystemPrompt } from '../openai/system-prompt.ts'
+import { withoutNotes } from '../responses/upstream/of-codex.ts'
 import type { Surface } from './surfaces.ts'
 
 /** The few members of a client's request that a channel needs changed; all other bytes stay. */
+
+/** Whether a channel's system prompt has a place in such a call. */
+export const takesSystemPrompt = ({ task }: Surface): boolean =>
+  task === 'chat' || task === 'responses'
 
 /** The channel's system prompt takes the place of the client's. */
 export function systemPromptEdit(
@@ -14,11 +19,10 @@ export function systemPromptEdit(
   body: ScannedBody,
   systemPrompt: string,
 ): MemberEdit[] {
-  if (systemPrompt === '') return []
+  if (systemPrompt === '' || !takesSystemPrompt(surface)) return []
   if (surface.task === 'responses' || surface.spokenIn === 'responses') {
     return [{ set: 'instructions', json: JSON.stringify(systemPrompt) }]
   }
-  if (surface.task !== 'chat') return []
   switch (surface.dialect) {
     case 'openai':
       return [withSystemPrompt(body, systemPrompt)]
@@ -37,18 +41,27 @@ export function systemPromptEdit(
 export function dialectEdits(
   surface: Surface,
   body: ScannedBody,
-  to: { model: string; isRenamed: boolean; asksForUsage: boolean; refusesUsage: boolean },
+  to: {
+    /** Of the channel. */
+    type: number
+    model: string
+    isRenamed: boolean
+    asksForUsage: boolean
+    refusesUsage: boolean
+  },
 ): MemberEdit[] {
   switch (surface.dialect) {
     case 'openai':
       return [
         ...modelEdit(body, to),
+        ...unsaidCounts(body),
         ...(to.asksForUsage
           ? [{ set: 'include_usage', inside: 'stream_options', json: 'true' }]
           : []),
         // An answer without its figures is better than none.
         ...(to.refusesUsage ? [{ remove: 'stream_options' }] : []),
         ...(surface.task === 'chat' ? toolEdits(body) : []),
+        ...(isResponse(surface) ? withoutNotes(body, to.type) : []),
       ]
     case 'anthropic':
       return [
@@ -62,13 +75,19 @@ export function dialectEdits(
   }
 }
 
+const isResponse = ({ task }: Surface): boolean => task === 'responses' || task === 'compact'
+
 function modelEdit(
   body: ScannedBody,
   { model, isRenamed }: { model: string; isRenamed: boolean },
 ): MemberEdit[] {
-  const isAbsent = (memberValue(body, 'model') ?? null) === null
+  const isAbsent = (memberValue(body, 'model') ?? '') === ''
   return isRenamed || isAbsent ? [{ set: 'model', json: JSON.stringify(model) }] : []
 }
+
+/** Some clients spell "not said" as 0, which not every upstream takes. */
+const unsaidCounts = (body: ScannedBody): MemberEdit[] =>
+  ['n', 'best_of'].filter((name) => memberValue(body, name) === 0).map((remove) => ({ remove }))
 
 /** Tools that Cursor writes flat, as the Responses API and Anthropic have them, in this dialect. */
 function toolEdits(body: ScannedBody): MemberEdit[] {

@@ -25,11 +25,17 @@ export interface Surface {
   count: CountSurface
   /** What is used when the body names no model; null: it must. */
   defaultModel: string | null
+  /** What is used in its place where the caller has no channel for it, the first that is served. */
+  olderDefaults?: readonly string[]
   /** The member that must hold something. */
   required: string
   mayStream: boolean
   /** Reads what decides about price and shape, where that is not what chat has. */
   figures?: (request: SurfaceRequest) => RequestFigures | FieldProblem
+  /** Throws where a model, by the name that is sent, cannot do what is asked. */
+  refuse?: (body: ScannedBody, sentAs: string) => void
+  /** How a member of a wrong kind is refused, where clients know that by another code. */
+  wrongMember?: 'relay_field_invalid' | 'picture_field_invalid' | 'spoken_field_invalid'
 }
 
 /** What a client has sent, before anybody has been asked to answer it. */
@@ -73,6 +79,12 @@ const transcript = (task: Task): Surface =>
     figures: ({ form }) => transcriptFigures(form),
   })
 
+const PICTURES = {
+  defaultModel: 'dall-e-2',
+  mayStream: true,
+  wrongMember: 'picture_field_invalid',
+} as const
+
 const EMBEDDINGS = row('openai', 'embeddings', 'input')
 
 const PATHS: ReadonlyMap<string, Surface> = new Map([
@@ -81,31 +93,31 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
   ['/v1/embeddings', EMBEDDINGS],
   [
     '/v1/moderations',
-    row('openai', 'moderations', 'input', { defaultModel: 'omni-moderation-latest' }),
+    row('openai', 'moderations', 'input', {
+      defaultModel: 'omni-moderation-latest',
+      olderDefaults: ['text-moderation-stable', 'text-moderation-latest'],
+    }),
   ],
   [
     '/v1/images/generations',
     row('openai', 'images', 'prompt', {
-      defaultModel: 'dall-e-2',
-      mayStream: true,
-      figures({ body, model }) {
-        refuseImpossiblePicture(body, model)
-        return pictureFigures(body)
-      },
+      ...PICTURES,
+      figures: (request) => pictureFigures(request),
+      refuse: refuseImpossiblePicture,
     }),
   ],
   [
     '/v1/images/edits',
     row('openai', 'imageEdits', 'prompt', {
-      defaultModel: 'dall-e-2',
-      mayStream: true,
-      figures: ({ body }) => pictureFigures(body, 'image_edit.completed'),
+      ...PICTURES,
+      figures: (request) => pictureFigures(request, 'image_edit.completed'),
     }),
   ],
   [
     '/v1/audio/speech',
     row('openai', 'speech', 'input', {
       mayStream: true,
+      wrongMember: 'spoken_field_invalid',
       figures: ({ body, model }) => spokenFigures(body, model),
     }),
   ],

@@ -1,8 +1,11 @@
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
+import { dialects } from '../dialect/dialects.ts'
+import type { Metering } from '../dialect/metering.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
-import { declaredSearch } from './searches.ts'
+import { declaredSearch, type DeclaredSearch } from './searches.ts'
+import { GeminiStream, lookAtResponse } from './stream.ts'
 
 /** What of a Gemini request decides about price and shape of the answer. */
 
@@ -39,14 +42,25 @@ export function geminiFigures(
   const choices = config === null ? null : figure(config, CONFIG_TWICE[1], CANDIDATES_MAX)
   if (typeof choices === 'object' && choices !== null) return choices
   if (isEmptyMember(body, required)) return { field: required, isMissing: true }
-  const extras = declaredSearch(body, model)
+  const declared = declaredSearch(body, model)
   return {
     // 0 is how some clients spell "no limit".
     maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
     isStream: false,
     wantsUsage: true,
-    ...(extras === null ? {} : { extras }),
+    ...(declared === null ? {} : { searched: () => searchedBy(declared) }),
   }
+}
+
+/** What an answer does not say of its searches is known from the request. */
+function searchedBy({ asked, extras }: DeclaredSearch): Metering {
+  const { gemini } = dialects
+  const reading: Metering['reading'] = {
+    ...gemini,
+    look: (bytes, tokensMax) => lookAtResponse(bytes, tokensMax, { asked }),
+    follow: (tokensMax) => new GeminiStream(tokensMax, { asked }),
+  }
+  return { estimate: null, extras, reading }
 }
 
 function figure(

@@ -26,6 +26,7 @@ import { arrayOr, recordOr } from '../json/json-value.ts'
 type Json = Record<string, unknown>
 
 const GEMINI = 24
+const ANTHROPIC = 14
 const USAGE = { promptTokenCount: 6, candidatesTokenCount: 4, totalTokenCount: 10 }
 const said = (text: string, over: Json = {}, beside: Json = {}): Json => ({
   candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...over }],
@@ -145,6 +146,128 @@ forEachDatabase('a channel of Gemini', (open) => {
     expect(detail['usage_source']).toBe('counted')
     expect(quota).toBeGreaterThan(7000)
     expect(quota).toBeLessThan(7100)
+  })
+
+  test('what a search brought in costs nothing, and what another tool did costs as prompt', async () => {
+    const model = await served('gemini-3-flash-preview')
+    const usageMetadata = {
+      promptTokenCount: 151,
+      toolUsePromptTokenCount: 18_329,
+      candidatesTokenCount: 1089,
+      thoughtsTokenCount: 1120,
+      totalTokenCount: 20_689,
+    }
+    const charged = async (found: Json): Promise<number[]> => {
+      answer = said('Spain.', { ...STOP, ...found }, { usageMetadata })
+      const whole = await post(setup, client, SEARCHING, { path: path(model) })
+      answer = [
+        said('Spa', {}, { usageMetadata }),
+        said('in.', { ...STOP, ...found }, { usageMetadata }),
+      ]
+      const events = await streaming(model, SEARCHING)
+      const calls = [whole, events].map((call) => bookedCall(setup, requestIdOf(call)))
+      return (await Promise.all(calls)).map(({ quota }) => quota)
+    }
+    // $0.50 and $3 a million: 0.25 × (151 + 6 × 2209) = 3351.25 points, and 7000 for the query.
+    const search = searchedFor('who won')
+    expect(await charged(search)).toEqual([10_352, 10_352])
+    // 0.25 × 18,329 = 4582.25 more.
+    const page = { urlContextMetadata: { urlMetadata: [{ retrievedUrl: 'https://a.test' }] } }
+    expect(await charged({ ...search, ...page })).toEqual([14_934, 14_934])
+    expect(await charged(page)).toEqual([7934, 7934])
+  })
+
+  test('Vertex’ search that keeps nothing, and that of documents, have their own prices', async () => {
+    const charged = async (tool: Json, groundingMetadata: Json): Promise<number> => {
+      const beside = { modelVersion: 'gemini-2.5-flash' }
+      const asking = { ...CONTENTS, tools: [tool] }
+      const model = await served()
+      answer = said('Spain.', { ...STOP, groundingMetadata }, beside)
+      const whole = await post(setup, client, asking, { path: path(model) })
+      answer = [said('Spa', {}, beside), said('in.', { ...STOP, groundingMetadata })]
+      const events = await streaming(model, asking)
+      const { quota } = await bookedCall(setup, requestIdOf(whole))
+      expect((await bookedCall(setup, requestIdOf(events))).quota).toBe(quota)
+      return quota
+    }
+    const found = { webSearchQueries: ['who won', 'score'] }
+    const read = { groundingChunks: [{ retrievedContext: { uri: 'gs://a/b' } }] }
+    const documents = { retrieval: { vertex_ai_search: { datastore: 'd' } } }
+    // $45 and $2.50 for a thousand requests.
+    expect(await charged({ enterpriseWebSearch: {} }, found)).toBe(10 + 22_500)
+    expect(await charged(documents, read)).toBe(10 + 1250)
+    expect(await charged(documents, {})).toBe(10)
+    // Searching files is paid for by what they bring in.
+    expect(await charged({ fileSearch: { fileSearchStoreNames: ['f'] } }, read)).toBe(10)
+    const poor = await aClient(setup, { quota: 1000 })
+    const asking = { ...CONTENTS, tools: [documents] }
+    expect((await post(setup, poor, asking, { path: path(await served()) })).status).toBe(403)
+  })
+
+  test('an answer that failed is no orderly end for clients of other dialects', async () => {
+    const model = await served()
+    const finishMessage = 'Malformed function call: w(city='
+    const failed = (finishReason: string): Json => ({
+      candidates: [{ content: {}, finishReason, finishMessage, index: 0 }],
+      usageMetadata: USAGE,
+    })
+    const chat = { model, messages: QUESTION }
+    for (const reason of ['MALFORMED_FUNCTION_CALL', 'OTHER', 'NO_IMAGE']) {
+      answer = failed(reason)
+      const whole = await post(setup, client, chat)
+      answer = [answer]
+      const events = await stream(setup, client, chat)
+      expect([whole.status, events.status]).toEqual([502, 502])
+      expect(whole.json).toMatchObject({ error: { message: expect.stringContaining('w(city=') } })
+    }
+    // What had come stays, and the end says that there should have been more.
+    answer = [said('So: '), failed('MALFORMED_FUNCTION_CALL')]
+    const broken = await stream(setup, client, chat)
+    expect(broken.text()).toContain('w(city=')
+    expect(eventsOf(broken.text()).at(-1)).not.toBe('[DONE]')
+    answer = said('Here it is:', { finishReason: 'NO_IMAGE' })
+    const cut = await post(setup, client, chat)
+    expect(cut.json).toMatchObject({ choices: [{ finish_reason: 'content_filter' }] })
+    // Who speaks this dialect knows its words.
+    answer = failed('MALFORMED_FUNCTION_CALL')
+    const native = await post(setup, client, CONTENTS, { path: path(model) })
+    expect(native.json).toMatchObject({ candidates: [{ finishMessage }] })
+  })
+
+  test('an embedding of speech and pictures costs what Google asks, whatever their name', async () => {
+    const model = 'gemini-embedding-2'
+    const details = [
+      { modality: 'TEXT', tokenCount: 10 },
+      { modality: 'IMAGE', tokenCount: 258 },
+      { modality: 'AUDIO', tokenCount: 800 },
+      { modality: 'VIDEO', tokenCount: 200 },
+    ]
+    await served(model)
+    for (const name of ['promptTokenDetails', 'promptTokensDetails']) {
+      const usageMetadata = { promptTokenCount: 1268, [name]: details }
+      answer = { embedding: { values: [0.5] }, usageMetadata }
+      const content = { content: { parts: [{ text: 'x' }] } }
+      const embedded = await post(setup, client, content, { path: path(model, 'embedContent') })
+      const { quota } = await bookedCall(setup, requestIdOf(embedded))
+      // $0.20, $0.45 and $6.50 a million: 0.1 × 10 + 0.225 × 258 + 3.25 × 1000 = 3309.05 points.
+      expect(quota).toBe(3310)
+    }
+  })
+
+  test('pictures are asked of no channel that draws none', async () => {
+    answer = said('Drawn.', STOP)
+    const model = await served()
+    const body = { model, messages: QUESTION, modalities: ['image', 'text'] }
+    const drawn = await post(setup, client, body)
+    expect(drawn.status).toBe(200)
+    const claude = aModel()
+    await aRoute(setup, claude, { type: ANTHROPIC, base_url: upstream.url })
+    const refused = await post(setup, client, { ...body, model: claude })
+    expect(refused.status).toBe(400)
+    expect(refused.json).toMatchObject({
+      error: { message: expect.stringContaining('modalities') },
+    })
+    expect(asked).toHaveLength(1)
   })
 
   test('a search that is only allowed is held back, and costs nothing', async () => {

@@ -56,6 +56,8 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   IMAGE_SAFETY: 'filtered',
   IMAGE_PROHIBITED_CONTENT: 'filtered',
   IMAGE_RECITATION: 'filtered',
+  IMAGE_OTHER: 'filtered',
+  NO_IMAGE: 'filtered',
 }
 
 function finishOf(word: unknown, hasCalls: boolean): Finish {

@@ -43,7 +43,7 @@ export function readGeminiRequest(body: JsonRecord): ChatRequest {
     frequencyPenalty: config.number('frequencyPenalty'),
     seed: config.number('seed'),
     choices: config.count('candidateCount') ?? 1,
-    thinking: readThinking(config),
+    thinking: readThinkingConfig(config),
     topLogprobs: readLogprobs(config),
     userId: null,
   }
@@ -52,9 +52,19 @@ export function readGeminiRequest(body: JsonRecord): ChatRequest {
   }
   config.done()
   checkSafety(request)
-  request.ignore('model', 'labels')
+  ignoreHints(request)
   request.done()
   return read
+}
+
+/** What changes nothing about the answer, or says only what is the case anyway. */
+function ignoreHints(request: Members): void {
+  request.ignore('model', 'labels')
+  const tier = request.text('serviceTier')
+  if (tier !== null && !/^(?:unspecified|standard)$/i.test(tier)) {
+    throw unsupportedField('serviceTier')
+  }
+  if (request.flag('store') === true) throw unsupportedField('store')
 }
 
 /** A filter that is switched off asks for nothing; a stricter one is nobody else's. */
@@ -79,7 +89,8 @@ const LEVELS: Readonly<Record<string, Effort>> = {
   HIGH: 'high',
 }
 
-function readThinking(config: Members): Thinking | null {
+/** How the model is to think, as `thinkingConfig` says. */
+export function readThinkingConfig(config: Members): Thinking | null {
   const thinking = geminiObject(config, 'thinkingConfig')
   if (thinking === null) return null
   const level = thinking.text('thinkingLevel')
@@ -127,6 +138,9 @@ function readTools(tool: Members): Tool[] {
   return tools
 }
 
+/** All but two leave the choice to the model. */
+const MODES: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'MODE_UNSPECIFIED', 'NONE', 'VALIDATED'])
+
 function readToolChoice(
   request: Members,
   tools: readonly Tool[],
@@ -137,7 +151,9 @@ function readToolChoice(
   config.done()
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
-  const mode = calling.text('mode') ?? 'AUTO'
+  const sent = calling.text('mode') ?? 'AUTO'
+  const mode = sent.toUpperCase()
+  if (!MODES.has(mode)) throw invalidField(calling.place('mode'))
   const [name] = names
   if (mode === 'NONE') return { tools, toolChoice: { kind: 'none' } }
   if (mode === 'ANY' && names.length === 1 && name !== undefined) {

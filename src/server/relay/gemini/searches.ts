@@ -13,45 +13,88 @@ import { camelName } from './names.ts'
  */
 const PAID_BY_ANSWER = /gemini-[12]\./
 
-const toolOf = (tool: 'google_search' | 'google_maps', model: string): string =>
+type SearchTool = 'google_search' | 'google_enterprise_search' | 'google_maps'
+
+const toolOf = (tool: SearchTool, model: string): string =>
   PAID_BY_ANSWER.test(model) ? `${tool}_prompt` : tool
+
+/** What an answer does not say of its searches, and its request does. */
+export interface AskedSearches {
+  /** Who searches the web: Vertex has a dearer search that keeps nothing. */
+  web: Exclude<SearchTool, 'google_maps'>
+  /** Documents of the operator's own are searched, which is paid for by the request. */
+  ofDocuments: boolean
+}
+
+const USUAL: AskedSearches = { web: 'google_search', ofDocuments: false }
 
 /** The searches of one answer, whole or in events. */
 export class Searches {
+  private readonly asked: AskedSearches
   private readonly queries = new Set<string>()
   private hasPages = false
   private hasPlaces = false
+  private hasDocuments = false
+  /** It has read pages that it was given, or what its own code has printed. */
+  private hasOther = false
   private model = ''
+
+  constructor(asked = USUAL) {
+    this.asked = asked
+  }
 
   see(response: JsonRecord): void {
     this.model = wordOf(response.modelVersion) || this.model
-    for (const candidate of arrayOr(response.candidates)) {
-      const { webSearchQueries, groundingChunks } = recordOr(recordOr(candidate).groundingMetadata)
-      for (const query of arrayOr(webSearchQueries)) {
-        if (typeof query === 'string' && query !== '') this.queries.add(query)
-      }
-      for (const chunk of arrayOr(groundingChunks).map(recordOr)) {
-        this.hasPages ||= isRecord(chunk.web)
-        this.hasPlaces ||= isRecord(chunk.maps)
-      }
+    for (const sent of arrayOr(response.candidates)) {
+      const { content, groundingMetadata, urlContextMetadata } = recordOr(sent)
+      this.hasOther ||= isRecord(urlContextMetadata) || hasRunCode(content)
+      this.seeFound(recordOr(groundingMetadata))
+    }
+  }
+
+  private seeFound({ webSearchQueries, retrievalQueries, groundingChunks }: JsonRecord): void {
+    for (const query of arrayOr(webSearchQueries)) {
+      if (typeof query === 'string' && query !== '') this.queries.add(query)
+    }
+    this.hasDocuments ||= arrayOr(retrievalQueries).length > 0
+    for (const chunk of arrayOr(groundingChunks).map(recordOr)) {
+      this.hasPages ||= isRecord(chunk.web)
+      this.hasPlaces ||= isRecord(chunk.maps)
+      this.hasDocuments ||= isRecord(chunk.retrievedContext)
     }
   }
 
   get extras(): UsedExtras {
-    const { queries, hasPages, hasPlaces, model } = this
+    const { asked, queries, hasPages, hasPlaces, hasDocuments, model } = this
     const byAnswer = PAID_BY_ANSWER.test(model)
     // Queries to the map are told under the same name.
     const isMapOnly = hasPlaces && !hasPages
     const tools: Record<string, number> = {}
     if (queries.size > 0 && !isMapOnly) {
-      tools[toolOf('google_search', model)] = byAnswer ? 1 : queries.size
+      tools[toolOf(asked.web, model)] = byAnswer ? 1 : queries.size
     }
     if (isMapOnly || (hasPlaces && byAnswer)) {
       tools[toolOf('google_maps', model)] = byAnswer ? 1 : Math.max(1, queries.size)
     }
+    if (asked.ofDocuments && hasDocuments) tools.google_retrieval = 1
     return Object.keys(tools).length === 0 ? {} : { tools }
   }
+
+  /**
+   * What tools gave the model to read is no part of the prompt that is paid for: it came of a
+   * search alone. Sources: Gemini API and Vertex AI, "Pricing", "Retrieved context (text or images)
+   * provided by Grounding with Google Search is not charged as input tokens"; of the map Vertex
+   * says so from Gemini 3 on. Of a mixture nobody tells the parts.
+   */
+  get isReadingFree(): boolean {
+    const { queries, hasPlaces, hasDocuments, hasOther, model } = this
+    if (hasDocuments || hasOther) return false
+    return hasPlaces ? !PAID_BY_ANSWER.test(model) : queries.size > 0
+  }
 }
+
+const hasRunCode = (content: unknown): boolean =>
+  arrayOr(recordOr(content).parts).some((part) => isRecord(recordOr(part).executableCode))
 
 /** A reading of what was used, with the searches in it. */
 export function withSearches(reading: UsageReading, { extras }: Searches): UsageReading {
@@ -64,17 +107,33 @@ export function withSearches(reading: UsageReading, { extras }: Searches): Usage
 const SEARCHES = new Map([
   ['googleSearch', 'google_search'],
   ['googleSearchRetrieval', 'google_search'],
+  ['enterpriseWebSearch', 'google_enterprise_search'],
   ['googleMaps', 'google_maps'],
 ] as const)
 
-/** What the request lets the model search, one query of each being held back; null: nothing. */
-export function declaredSearch(body: ScannedBody, model: string): UsedExtras | null {
+/** What the request lets the model search; null: nothing. */
+export interface DeclaredSearch {
+  asked: AskedSearches
+  /** One query of each is held back. */
+  extras: UsedExtras
+}
+
+/** Source of the tools: `Tool` and `Retrieval` of Google's SDK. */
+export function declaredSearch(body: ScannedBody, model: string): DeclaredSearch | null {
   const sent: unknown = memberValue(body, 'tools')
-  const names = (Array.isArray(sent) ? sent : [sent]).flatMap((tool) =>
-    Object.keys(recordOr(tool)).map(camelName),
+  const declared = new Map(
+    (Array.isArray(sent) ? sent : [sent]).flatMap((tool) =>
+      Object.entries(recordOr(tool)).map(([name, value]) => [camelName(name), value] as const),
+    ),
   )
+  const ofDocuments = Object.keys(recordOr(declared.get('retrieval')))
+    .map(camelName)
+    .includes('vertexAiSearch')
   const tools = [...SEARCHES].flatMap(([name, tool]) =>
-    names.includes(name) ? [[toolOf(tool, model), 1]] : [],
+    declared.has(name) ? [[toolOf(tool, model), 1] as const] : [],
   )
-  return tools.length === 0 ? null : { tools: Object.fromEntries(tools) }
+  if (ofDocuments) tools.push(['google_retrieval', 1])
+  if (tools.length === 0) return null
+  const web = declared.has('enterpriseWebSearch') ? 'google_enterprise_search' : 'google_search'
+  return { asked: { web, ofDocuments }, extras: { tools: Object.fromEntries(tools) } }
 }

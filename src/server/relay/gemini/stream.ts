@@ -1,5 +1,5 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import type { UsageReading } from '../canonical/token-usage.ts'
 import type {
   AnswerReading,
   DeltaText,
@@ -11,29 +11,47 @@ import type {
 import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../openai/sse.ts'
+import { failureIn, saysAnything } from './failed-answer.ts'
 import { joinedResponse } from './joined-response.ts'
-import { Searches, withSearches } from './searches.ts'
-import { readGeminiUsage } from './usage.ts'
+import { Searches, withSearches, type AskedSearches } from './searches.ts'
+import { embeddingMetadata, readGeminiUsage } from './usage.ts'
 
 /** Answers of Gemini's dialect as far as the relay itself looks at them. */
+
+export interface LookedAt {
+  /** What the request lets the model search, where that is not the usual. */
+  asked?: AskedSearches
+  /** The client speaks another dialect, and hears of a failure only as an error. */
+  isConverted?: boolean
+}
 
 /**
  * One whole answer. A stream that was not asked for as events is a list of them, which is read as
  * the answer that its parts make up.
  */
-export function lookAtResponse(bytes: Buffer, tokensMax: number): AnswerReading {
+export function lookAtResponse(
+  bytes: Buffer,
+  tokensMax: number,
+  { asked, isConverted = false }: LookedAt = {},
+): AnswerReading {
   const sent = parseJson(bytes.toString('utf8'))
   const value = Array.isArray(sent) ? joinedResponse(sent) : sent
   if (!isRecord(value)) return { kind: 'malformed' }
   if (isRecord(value.error)) return { kind: 'error', error: value.error }
   // Figures alone are no answer: some models fall silent, and another channel may not.
   if (isSilent(value)) return { kind: 'malformed' }
-  const searches = new Searches()
+  const failure = isConverted ? failureIn(value, false) : null
+  if (failure !== null) return { kind: 'error', error: failure }
+  const searches = new Searches(asked)
   searches.see(value)
-  const usage = withSearches(readGeminiUsage(value.usageMetadata, tokensMax), searches)
+  const metadata = isEmbedding(value) ? embeddingMetadata(value.usageMetadata) : value.usageMetadata
+  const usage = usageOf(metadata, tokensMax, searches)
   const isJoined = value !== sent
   return { kind: 'ok', usage, ...(isJoined ? { body: Buffer.from(JSON.stringify(value)) } : {}) }
 }
+
+const usageOf = (metadata: unknown, tokensMax: number, searches: Searches): UsageReading =>
+  withSearches(readGeminiUsage(metadata, tokensMax, searches.isReadingFree), searches)
 
 const isSilent = (value: JsonRecord): boolean =>
   arrayOr(value.candidates).length === 0 && !isBlocked(value) && !isEmbedding(value)
@@ -83,15 +101,20 @@ export class GeminiStream implements StreamFollower {
   readonly isDone = false
 
   private readonly tokensMax: number
+  private readonly isConverted: boolean
   private readonly candidates = new Set<unknown>()
   private readonly finished = new Set<unknown>()
-  private readonly searches = new Searches()
-  private figures: UsageReading = NO_USAGE
+  private readonly searches: Searches
+  /** The last figures worth the name, as sent: what they mean is known at the end. */
+  private metadata: unknown
+  private hasBegun = false
   private isBlocked = false
   private flaw: StreamFlaw = null
 
-  constructor(tokensMax: number) {
+  constructor(tokensMax: number, { asked, isConverted = false }: LookedAt = {}) {
     this.tokensMax = tokensMax
+    this.isConverted = isConverted
+    this.searches = new Searches(asked)
   }
 
   read({ data }: SseEvent): StreamChunk {
@@ -103,6 +126,8 @@ export class GeminiStream implements StreamFollower {
     if (!isAnswer(value)) return chunk
     // Until the first word another channel may still be asked.
     if (isSilent(value) && this.candidates.size === 0) return { ...chunk, kind: 'idle' }
+    const failure = this.isConverted ? failureIn(value, this.hasBegun) : null
+    if (failure !== null) return { ...chunk, kind: 'error', error: failure }
     const candidates = arrayOr(value.candidates)
     const isLast = candidates.length === 0 || candidates.some(hasFinish)
     return { ...chunk, kind: isLast ? 'last' : 'delta', texts: textsOfResponse(value) }
@@ -121,14 +146,15 @@ export class GeminiStream implements StreamFollower {
       this.candidates.add(index)
       if (hasFinish(candidate)) this.finished.add(index)
     }
+    this.hasBegun ||= arrayOr(value.candidates).some(saysAnything)
     this.isBlocked ||= isBlocked(value)
     this.searches.see(value)
-    const reading = readGeminiUsage(value.usageMetadata, this.tokensMax)
-    if (reading.fault !== 'absent' && reading.fault !== 'empty') this.figures = reading
+    const { fault } = readGeminiUsage(value.usageMetadata, this.tokensMax)
+    if (fault !== 'absent' && fault !== 'empty') this.metadata = value.usageMetadata
   }
 
   get usage(): UsageReading {
-    return withSearches(this.figures, this.searches)
+    return usageOf(this.metadata, this.tokensMax, this.searches)
   }
 
   get extras(): UsedExtras {

@@ -1,5 +1,6 @@
 import {
   effortOfBudget,
+  isThoughtOptional,
   type ChatRequest,
   type Effort,
   type Thinking,
@@ -58,8 +59,7 @@ export function geminiThinking(request: ChatRequest, model: string): JsonRecord 
     return { thinkingBudget: budgetOf(thinking, budget), includeThoughts: true }
   }
   if (!thinksByLevel(model)) {
-    // A budget is what may be thought at most: who does not think keeps within it.
-    if (thinking.kind !== 'effort') return null
+    if (isThoughtOptional(request)) return null
     throw cannotSay(request, 'thinking')
   }
   if (thinking.kind === 'adaptive') return { includeThoughts: true }

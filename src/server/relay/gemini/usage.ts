@@ -11,9 +11,13 @@ import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value
 /**
  * Gemini's usage: what was read from the cache is part of `promptTokenCount`; what tools gave the
  * model to read, and what was thought, stand beside prompt and candidates. Source: Gemini API
- * reference, "UsageMetadata".
+ * reference, "UsageMetadata". `isReadingFree`: what tools gave it to read costs nothing.
  */
-export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading {
+export function readGeminiUsage(
+  value: unknown,
+  tokensMax: number,
+  isReadingFree = false,
+): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
   const figures = checkedFigures(
@@ -51,7 +55,7 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
   if (total !== null && total !== 0 && total < least) return usageRefused('inconsistent')
   return usageOfParts(
     {
-      freshTokens: prompt - cached + toolPrompt,
+      freshTokens: prompt - cached + (isReadingFree ? 0 : toolPrompt),
       cachedTokens: cached,
       cacheWriteTokens: 0,
       cacheWriteHourTokens: 0,
@@ -59,6 +63,7 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
       thoughtTokens: thoughts,
       thoughtInsideTokens: 0,
       extras: {
+        ...(figures.heardBefore ? { audioCachedTokens: figures.heardBefore } : {}),
         ...(heard > 0 ? { audioPromptTokens: heard } : {}),
         ...(seen > 0 ? { imagePromptTokens: seen } : {}),
         ...(figures.spoken ? { audioCompletionTokens: figures.spoken } : {}),
@@ -71,10 +76,30 @@ export function readGeminiUsage(value: unknown, tokensMax: number): UsageReading
 
 /** Tokens of one kind, as the details list them; null: they list none. */
 function countOf(details: unknown, modality: string): unknown {
-  const found = arrayOr(details)
+  const [first = null, ...others] = arrayOr(details)
     .map(recordOr)
-    .find((detail) => detail.modality === modality)
-  return found?.tokenCount ?? null
+    .filter((detail) => detail.modality === modality)
+    .map(({ tokenCount }) => tokenCount)
+  return others.length === 0 ? first : others.reduce<number>(sumOf, sumOf(0, first))
+}
+
+/** NaN, which no reading believes, where one of them is no number. */
+const sumOf = (sum: number, count: unknown): number =>
+  typeof count === 'number' ? sum + count : Number.NaN
+
+/**
+ * The usage of an embedding, whose details the Gemini API calls otherwise than Vertex. Film is
+ * dearer than anything else there; it counts as the dearest that there is a ratio for, as speech.
+ * Source: Gemini API reference, "EmbedContentResponse", and "Pricing".
+ */
+export function embeddingMetadata(value: unknown): unknown {
+  if (!isRecord(value)) return value
+  const { promptTokenDetails, promptTokensDetails = promptTokenDetails } = value
+  const details = arrayOr(promptTokensDetails).map((sent) => {
+    const detail = recordOr(sent)
+    return detail.modality === 'VIDEO' ? { ...detail, modality: 'AUDIO' } : detail
+  })
+  return { ...value, promptTokensDetails: details }
 }
 
 export function writeGeminiUsage(usage: TokenUsage): JsonRecord {

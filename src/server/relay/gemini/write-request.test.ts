@@ -30,6 +30,44 @@ describe('OpenAI to Gemini: thinking', () => {
   })
 })
 
+describe('OpenAI to Gemini: Google’s own words', () => {
+  const configOf = (members: object, model = 'gemini-2.5-flash') =>
+    convert(
+      'openai',
+      'gemini',
+      { messages: [{ role: 'user', content: 'x' }], ...members },
+      { model },
+    ).generationConfig
+
+  test.each<[object, object, string?]>([
+    [{ thinking_budget: 4096, include_thoughts: true }, { thinkingBudget: 4096 }],
+    [{ thinking_budget: -1 }, { thinkingBudget: -1 }],
+    [{ thinkingLevel: 'low' }, { thinkingLevel: 'low' }, 'gemini-3.1-pro-preview'],
+  ])('%j is how to think', (config, expected, model) => {
+    const thinkingConfig = { ...expected, includeThoughts: true }
+    const google = { thinking_config: config }
+    expect(configOf({ extra_body: { google } }, model)).toEqual({ thinkingConfig })
+    // It says more than the effort that some clients send beside it.
+    expect(configOf({ google, reasoning_effort: 'high' }, model)).toEqual({ thinkingConfig })
+  })
+
+  test('thinking is switched off, and what else there may be is refused by its name', () => {
+    const off = { google: { thinking_config: { thinking_budget: 0 } } }
+    expect(configOf({ extra_body: off })).toEqual({ thinkingConfig: { thinkingBudget: 0 } })
+    const field = 'extra_body.google.cachedContent'
+    const cached = { google: { cached_content: 'cachedContents/1' } }
+    expect(() => configOf({ extra_body: cached })).toThrow(field)
+  })
+
+  test('pictures are asked for, alone or with text', () => {
+    expect(configOf({ modalities: ['image', 'text'] })).toEqual({
+      responseModalities: ['TEXT', 'IMAGE'],
+    })
+    expect(configOf({ modalities: ['image'] })).toEqual({ responseModalities: ['IMAGE'] })
+    expect(configOf({ modalities: ['text'] })).toBeUndefined()
+  })
+})
+
 describe('OpenAI to Gemini: results go with their calls', () => {
   const call = (id: string, city: string) => ({
     id,
@@ -71,4 +109,11 @@ describe('OpenAI to Gemini: results go with their calls', () => {
     )
     expect(named).toMatchObject([{ name: 'w' }, { name: 'w' }, { name: 'time' }])
   })
+})
+
+test('OpenAI to Gemini: instructions without a question are the question', () => {
+  const messages = [{ role: 'system', content: 'Write a haiku.' }]
+  const written = convert('openai', 'gemini', { messages })
+  expect(written.contents).toEqual([{ role: 'user', parts: [{ text: 'Write a haiku.' }] }])
+  expect(written).not.toHaveProperty('systemInstruction')
 })

@@ -10,7 +10,7 @@ import type {
 } from '../canonical/chat-request.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
-import { toolNames, turnsOf } from '../canonical/turns.ts'
+import { toolNames, turnsOf, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
@@ -30,7 +30,8 @@ const NO_SEAL = 'skip_thought_signature_validator'
  * for no names. That tools are to be called one at a time it cannot be told: that is seen to in its
  * answer. The model and whether it is a stream stand in the address.
  */
-export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withQuestion(sent)
   const { system, output } = request
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   // They come in a shape that no other client knows.
@@ -46,6 +47,7 @@ export function writeGeminiRequest(request: ChatRequest, to: Target): JsonRecord
     presencePenalty: request.presencePenalty,
     frequencyPenalty: request.frequencyPenalty,
     ...formatOf(output),
+    responseModalities: request.modalities?.map((modality) => modality.toUpperCase()),
     thinkingConfig: geminiThinking(request, to.model),
   })
   const texts = system.filter(({ text }) => text !== '').map(({ text }) => ({ text }))

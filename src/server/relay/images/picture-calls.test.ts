@@ -53,6 +53,7 @@ forEachDatabase('pictures', (open) => {
     ['n_not_within_range', { model: 'dall-e-3', n: 2 }],
     ['n_not_within_range', { model: 'dall-e-2', n: 11 }],
     ['n_not_within_range', { model: 'dall-e-2', n: -1 }],
+    ['n_not_within_range', { model: 'gpt-image-1', n: 1e9 }],
     ['size_not_supported', { model: 'dall-e-2', size: '1792x1024' }],
     ['size_not_supported', { model: 'dall-e-3', size: '256x256' }],
     ['prompt_too_long', { model: 'dall-e-2', prompt: '猫'.repeat(334) }],
@@ -168,26 +169,48 @@ forEachDatabase('pictures', (open) => {
   })
 
   test.each([
-    [{ prompt: 7 }, 'relay_field_invalid', 'prompt'],
-    [{ prompt: 'x', n: 0 }, 'relay_field_invalid', 'n'],
-    [{ prompt: 'x', n: 1e9 }, 'relay_field_invalid', 'n'],
-    [{ prompt: 'x', n: 1.5 }, 'relay_field_invalid', 'n'],
-    [{ prompt: 'x', size: 5 }, 'relay_field_invalid', 'size'],
-    [{ prompt: 'x', quality: [] }, 'relay_field_invalid', 'quality'],
-    [{ prompt: 'x', stream: 'yes' }, 'relay_field_invalid', 'stream'],
-  ] as const)(
-    'a request for nothing that can be drawn is refused: %j',
-    async (body, code, field) => {
-      const model = await aServedModel(setup)
-      const answer = await post(setup, client, { model, ...body }, { path })
-      expectRefusal(answer, {
-        code,
-        status: 400,
-        params: { field },
-        wireCode: 'invalid_text_request',
-      })
-    },
-  )
+    [{ prompt: 7 }, 'prompt'],
+    [{ prompt: 'x', n: '2' }, 'n'],
+    [{ prompt: 'x', n: 1.5 }, 'n'],
+    [{ prompt: 'x', size: 5 }, 'size'],
+    [{ prompt: 'x', quality: [] }, 'quality'],
+    [{ prompt: 'x', stream: 'yes' }, 'stream'],
+  ] as const)('a request for nothing that can be drawn is refused: %j', async (body, field) => {
+    const model = await aServedModel(setup)
+    const answer = await post(setup, client, { model, ...body }, { path })
+    expectRefusal(answer, {
+      code: 'picture_field_invalid',
+      status: 400,
+      params: { field },
+      wireCode: 'invalid_image_request',
+    })
+  })
+
+  test.each([{}, { n: null }, { n: 0 }])('one is drawn where no number is said: %j', async (n) => {
+    const model = await aServedModel(setup)
+    setup.upstream.seen()
+    expect((await charged({ model, ...n })).quota).toBe(1000)
+    expect(setup.upstream.seen()[0]?.body).not.toHaveProperty('n', 0)
+  })
+
+  test('what can be drawn is asked of the name that is sent', async () => {
+    const [alias, drawing] = [aModel(), aModel()]
+    await aRoute(setup, alias, { model_mapping: JSON.stringify({ [alias]: 'dall-e-2' }) })
+    const wish = { prompt: 'a cat', size: '1792x1024' }
+    const refused = await post(setup, client, { ...wish, model: alias }, { path })
+    expectRefusal(refused, {
+      code: 'picture_size_unsupported',
+      status: 400,
+      params: { model: 'dall-e-2', size: wish.size },
+      wireCode: 'size_not_supported',
+    })
+    const own = await aClient(setup, { group: 'drawing' })
+    await aRoute(setup, 'dall-e-2', {
+      group: 'drawing',
+      model_mapping: JSON.stringify({ 'dall-e-2': drawing }),
+    })
+    expect((await post(setup, own, { ...wish, model: 'dall-e-2' }, { path })).status).toBe(200)
+  })
 
   test('channels that do not draw say so', async () => {
     const model = aModel()

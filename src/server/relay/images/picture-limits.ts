@@ -20,12 +20,10 @@ const LIMITS: ReadonlyMap<string, Limits> = new Map([
 ])
 
 /**
- * Throws what One API's clients are told of a picture that cannot be made. Its codes, and the
- * limits of models it knows; members of a wrong type are refused as everywhere else.
+ * Throws what clients are told of a picture that the model cannot make, by the name that is sent.
+ * The codes, and the limits of models it knows, are One API's.
  */
 export function refuseImpossiblePicture(body: ScannedBody, model: string): void {
-  const prompt = memberValue(body, 'prompt') ?? ''
-  if (prompt === '') throw new AppError('picture_prompt_missing')
   const limits = LIMITS.get(model)
   if (limits === undefined) return
   const { sizes, promptBytesMax, picturesMax } = limits
@@ -33,11 +31,12 @@ export function refuseImpossiblePicture(body: ScannedBody, model: string): void 
   if (typeof size === 'string' && size !== '' && !sizes.includes(size)) {
     throw new AppError('picture_size_unsupported', { model, size: size.slice(0, SIZE_SHOWN) })
   }
+  const prompt = memberValue(body, 'prompt')
   if (typeof prompt === 'string' && Buffer.byteLength(prompt) > promptBytesMax) {
     throw new AppError('picture_prompt_too_long', { model, max: promptBytesMax })
   }
-  const count = memberValue(body, 'n') ?? 1
-  if (typeof count === 'number' && (count < 1 || count > picturesMax)) {
+  const count = memberValue(body, 'n')
+  if (typeof count === 'number' && count > picturesMax) {
     throw new AppError('picture_count_out_of_range', { model, max: picturesMax })
   }
 }

@@ -3,7 +3,8 @@ import { scanBody } from '../json/body-scan.ts'
 import { pictureFigures } from './pictures.ts'
 
 const body = scanBody(Buffer.from('{"model":"gpt-image-1","prompt":"a cat"}'))
-const figures = body.ok ? pictureFigures(body) : null
+const request = body.ok ? { body, form: null, model: 'gpt-image-1' } : null
+const figures = request && pictureFigures(request)
 const look =
   figures !== null && 'metering' in figures
     ? figures.metering?.('gpt-image-1').reading.look
@@ -67,7 +68,7 @@ test.each([[[]], [[told]], [[{ error: { message: 'blocked' } }]]])(
 )
 
 test('a changed picture that comes in one piece ends a stream as a changed one', () => {
-  const edits = body.ok ? pictureFigures(body, 'image_edit.completed') : null
+  const edits = request && pictureFigures(request, 'image_edit.completed')
   const reading =
     edits !== null && 'metering' in edits ? edits.metering?.('gpt-image-1').reading : undefined
   const [piece] = reading?.wholeAsEvents({ data: [{ b64_json: 'AA' }] }, false) ?? []

@@ -1,3 +1,4 @@
+import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
   countedUsage,
@@ -7,13 +8,15 @@ import {
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../dialect/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
-import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
+import type { SurfaceRequest } from '../dialect/surfaces.ts'
+import { memberBytes, memberValue, scanAnswer } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, missing, textMember } from '../media/fields.ts'
+import { countMember, flagMember, invalid, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
+import { shown } from '../relay-error.ts'
 
 /**
  * Pictures made from words, and pictures changed by words. Models that count tokens are charged by
@@ -33,14 +36,20 @@ type Completed = 'image_generation.completed' | 'image_edit.completed'
 
 /** What a request for pictures asks for, or what is wrong with it. */
 export function pictureFigures(
-  body: ScannedBody,
+  { body, form, model }: SurfaceRequest,
   completed: Completed = 'image_generation.completed',
 ): RequestFigures | FieldProblem {
   const prompt = textMember(body, 'prompt')
   if (prompt === null) return invalid('prompt')
-  if (prompt === '') return missing('prompt')
-  const count = countMember(body, 'n', { min: 1, max: PICTURES_MAX, otherwise: 1 })
-  if (count === null) return invalid('n')
+  if (prompt === '') throw new AppError('picture_prompt_missing')
+  const said = countMember(body, 'n', { min: -Infinity, max: Infinity, otherwise: 1 })
+  const isText = form === null && typeof memberValue(body, 'n') === 'string'
+  if (said === null || isText) return invalid('n')
+  // 0 is how some clients spell that they do not say.
+  const count = said === 0 ? 1 : said
+  if (count < 1 || count > PICTURES_MAX) {
+    throw new AppError('picture_count_out_of_range', { model: shown(model), max: PICTURES_MAX })
+  }
   const size = textMember(body, 'size')
   const quality = textMember(body, 'quality')
   const isStream = flagMember(body, 'stream')

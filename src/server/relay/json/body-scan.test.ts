@@ -125,6 +125,7 @@ describe('a body is refused', () => {
     ],
     ['escapes in a nested name', '{"a":[{"maxOutputT\\u006fkens":1}]}', 'disguised-key'],
     ['capitals of such a name', '{"Previous_Response_Id":"x"}', 'disguised-key'],
+    ['capitals of what names a conversation', '{"Metadata":{"user_id":"x"}}', 'disguised-key'],
     ['another spelling of Gemini’s', '{"GenerationConfig":{}}', 'disguised-key'],
     ['the Unicode letters that fold to ASCII', '{"\u017ftream":true}', 'disguised-key'],
     ['the Kelvin sign', '{"max_to\u212aens":1}', 'disguised-key'],

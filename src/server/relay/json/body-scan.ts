@@ -65,6 +65,7 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'user',
   'size',
   'quality',
+  'output_format',
   'service_tier',
   'servicetier',
   'speed',
@@ -92,6 +93,9 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'generation_config',
   'generationconfig',
   'requests',
+  'output_config',
+  'prompt_cache_key',
+  'metadata',
 ])
 /** Guarded members as Gemini spells them. */
 const SECOND_SPELLINGS: ReadonlySet<string> = new Set(['serviceTier', 'generationConfig'])

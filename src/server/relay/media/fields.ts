@@ -1,3 +1,5 @@
+import { AppError } from '../../app-error.ts'
+import type { Surface } from '../dialect/surfaces.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { FieldProblem } from '../openai/surfaces.ts'
 
@@ -5,6 +7,12 @@ import type { FieldProblem } from '../openai/surfaces.ts'
 
 export const missing = (field: string): FieldProblem => ({ field, isMissing: true })
 export const invalid = (field: string): FieldProblem => ({ field, isMissing: false })
+
+/** What the client is told of it. */
+export const fieldRefusal = (
+  { field, isMissing }: FieldProblem,
+  { wrongMember = 'relay_field_invalid' }: Pick<Surface, 'wrongMember'>,
+): AppError => new AppError(isMissing ? 'relay_field_required' : wrongMember, { field })
 
 /** A text; '' when absent, null when it is none. */
 export function textMember(body: ScannedBody, name: string): string | null {

@@ -19,6 +19,8 @@ import {
   unsupportedField,
 } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
+import { geminiObject } from '../gemini/names.ts'
+import { readThinkingConfig } from '../gemini/read-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { withTools } from './older/function-calls.ts'
 import { readReasoning } from './thinking/reasoning.ts'
@@ -53,10 +55,11 @@ export function readOpenaiRequest(body: JsonRecord): ChatRequest {
     presencePenalty: request.number('presence_penalty'),
     frequencyPenalty: request.number('frequency_penalty'),
     seed: request.number('seed'),
-    choices: request.count('n') ?? 1,
+    choices: request.count('n') || 1,
     thinking: readThinking(request),
     topLogprobs: readLogprobs(request),
     userId: request.text('safety_identifier') ?? request.text('user'),
+    ...readModalities(request),
   }
   ignoreHints(request)
   request.done()
@@ -76,12 +79,22 @@ function ignoreHints(request: Members): void {
     const value = request.any(name)
     if (value !== null && !values.includes(value)) throw unsupportedField(name)
   }
-  const modalities = request.texts('modalities')
-  if (modalities.some((modality) => modality !== 'text')) throw unsupportedField('modalities')
   if (Object.keys(request.record('logit_bias') ?? {}).length > 0) {
     throw unsupportedField('logit_bias')
   }
 }
+
+/** Models that draw are asked for pictures by it, as OpenRouter has it. */
+function readModalities(request: Members): Pick<ChatRequest, 'modalities'> {
+  const words = request.texts('modalities')
+  const modalities = MODALITIES.filter((modality) => words.includes(modality))
+  if (words.some((word) => !MODALITIES.some((modality) => modality === word))) {
+    throw unsupportedField('modalities')
+  }
+  return modalities.includes('image') ? { modalities } : {}
+}
+
+const MODALITIES = ['text', 'image'] as const
 
 function readLimit(request: Members): number | null {
   const limits = [request.count('max_completion_tokens'), request.count('max_tokens')]
@@ -100,11 +113,30 @@ function readLogprobs(request: Members): number | null {
   return request.flag('logprobs') === true ? (top ?? 0) : null
 }
 
+function readThinking(request: Members): Thinking | null {
+  const usual = readUsualThinking(request)
+  return readGoogleThinking(request) ?? usual
+}
+
+/**
+ * Gemini's own words, as its surface of this dialect takes them. Source: Gemini API documentation,
+ * "OpenAI compatibility"; its Python client has no `extra_body` around them.
+ */
+function readGoogleThinking(request: Members): Thinking | null {
+  const extra = request.object('extra_body')
+  const google =
+    (extra === null ? null : geminiObject(extra, 'google')) ?? geminiObject(request, 'google')
+  const thinking = google === null ? null : readThinkingConfig(google)
+  google?.done()
+  extra?.done()
+  return thinking
+}
+
 /**
  * OpenAI's effort, OpenRouter's `reasoning`, and `thinking` as Anthropic and its imitators spell
  * it.
  */
-function readThinking(request: Members): Thinking | null {
+function readUsualThinking(request: Members): Thinking | null {
   const effort = request.text('reasoning_effort')
   if (effort !== null) return thinkingOfEffort(effort, 'reasoning_effort')
   const reasoning = request.object('reasoning')

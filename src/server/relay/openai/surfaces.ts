@@ -57,11 +57,15 @@ export function readFigures(
 ): RequestFigures | FieldProblem {
   const limit = tokenLimit(body)
   if (typeof limit === 'object' && limit !== null) return limit
-  const choices = countMember(body, 'n') ?? 1
-  const bestOf = countMember(body, 'best_of') ?? 1
+  const choices = countMember(body, 'n')
+  const bestOf = countMember(body, 'best_of')
   if (!(choices >= 1 && choices <= CHOICES_MAX)) return { field: 'n', isMissing: false }
   if (!(bestOf >= 1 && bestOf <= CHOICES_MAX)) return { field: 'best_of', isMissing: false }
   if (isEmpty(body, required)) return { field: required, isMissing: true }
+  // What an upstream made of another kind would have neither the channel's prompt nor a price.
+  if (required === 'messages' && !isList(body, required)) {
+    return { field: required, isMissing: false }
+  }
   const stream = memberValue(body, 'stream') ?? false
   if (typeof stream !== 'boolean') return { field: 'stream', isMissing: false }
   const options = memberObject(body, 'stream_options')
@@ -81,9 +85,12 @@ export function readFigures(
 
 const LIST_START = 0x5b
 
+const isList = (body: ScannedBody, name: string): boolean =>
+  memberBytes(body, name)?.[0] === LIST_START
+
 /** Prompts that each get a completion. A list of numbers is one, in the model's own tokens. */
 function promptCount(body: ScannedBody, required: string): number {
-  if (required !== 'prompt' || memberBytes(body, 'prompt')?.[0] !== LIST_START) return 1
+  if (required !== 'prompt' || !isList(body, 'prompt')) return 1
   const prompts = arrayOr(memberValue(body, 'prompt'))
   return typeof prompts[0] === 'number' ? 1 : prompts.length
 }
@@ -124,10 +131,10 @@ function tokenLimit(body: ScannedBody): number | null | FieldProblem {
   return limit === 0 ? null : limit
 }
 
-/** A count; null when absent, NaN when it is none. */
-function countMember(body: ScannedBody, name: string): number | null {
-  const value = memberValue(body, name) ?? null
-  if (value === null) return null
+/** A count; 1 when absent, or 0, which is how some clients spell that; NaN when it is none. */
+function countMember(body: ScannedBody, name: string): number {
+  const value = memberValue(body, name) ?? 0
+  if (value === 0) return 1
   return typeof value === 'number' && Number.isInteger(value) ? value : Number.NaN
 }
 

@@ -13,10 +13,12 @@ import { dataUrl, mediaFamily } from '../canonical/media.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { ownSignature } from '../canonical/signature.ts'
+import { strictAtOpenai } from '../canonical/strict-schema.ts'
 import { resultsApart, turnsOf } from '../canonical/turns.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
+import { madeId } from '../providers/members.ts'
 import { openaiEffort } from './thinking/efforts.ts'
 import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 import { openaiSampling, OWN_MODEL } from './thinking/sampling.ts'
@@ -70,11 +72,13 @@ function systemOf({ system }: ChatRequest): JsonRecord[] {
   return [{ role: 'system', content: system.map(({ text }) => text).join('\n\n') }]
 }
 
-function formatOf({ output }: ChatRequest): JsonRecord | null {
+function formatOf(request: ChatRequest): JsonRecord | null {
+  const { output } = request
   if (output === null) return null
   if (output.kind === 'json') return { type: 'json_object' }
   const { name, description, schema, isStrict } = output
-  const described = present({ name, description, schema, strict: isStrict })
+  const strict = strictAtOpenai(request, schema, isStrict)
+  const described = present({ name, description, schema, strict })
   return { type: 'json_schema', json_schema: described }
 }
 
@@ -82,47 +86,58 @@ function formatOf({ output }: ChatRequest): JsonRecord | null {
 const nameAt = ({ model }: Target, name: string): string =>
   OWN_MODEL.test(model) ? plainName(name) : name
 
-function toolsOf({ tools, toolChoice, parallelTools }: ChatRequest, to: Target): JsonRecord {
+/** "Invalid 'messages[5].tool_calls[0].id': string too long. Expected … maximum length 40". */
+const CALL_ID_MAX = 40
+
+/** A longer id, as other vendors make them, becomes another, and in its result the same. */
+export const shortCallId = (id: string): string => (id.length <= CALL_ID_MAX ? id : madeId(id))
+
+const callIdAt = ({ model }: Target, id: string): string =>
+  OWN_MODEL.test(model) ? shortCallId(id) : id
+
+function toolsOf(request: ChatRequest, to: Target): JsonRecord {
+  const { tools, toolChoice, parallelTools } = request
   if (tools.length === 0) return {}
   const choice =
     toolChoice?.kind === 'tool'
       ? { type: 'function', function: { name: nameAt(to, toolChoice.name) } }
       : (toolChoice?.kind ?? null)
   return {
-    tools: tools.map(writeTool(to)),
+    tools: tools.map(writeTool(request, to)),
     ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
   }
 }
 
 const writeTool =
-  (to: Target) =>
+  (request: ChatRequest, to: Target) =>
   ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
     type: 'function',
     function: present({
       name: nameAt(to, name),
       description,
       parameters: schema,
-      strict: isStrict,
+      strict: strictAtOpenai(request, schema, isStrict),
     }),
   })
 
 const writeTurn =
   (to: Target) =>
   (turn: ReturnType<typeof turnsOf>[number]): JsonRecord[] =>
-    turn.role === 'user' ? writeUser(turn.parts) : [writeAssistant(turn.parts, to)]
+    turn.role === 'user' ? writeUser(turn.parts, to) : [writeAssistant(turn.parts, to)]
 
 /** Each result of a tool is a message of its own; pictures in them follow as the user's. */
-function writeUser(parts: readonly UserPart[]): JsonRecord[] {
+function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
   const { results, said } = resultsApart(parts)
   return [
-    ...results.map(writeResult),
+    ...results.map((result) => writeResult(result, to)),
     ...(said.length === 0 ? [] : [{ role: 'user', content: writeContent(said, writeMedia) }]),
   ]
 }
 
-function writeResult({ callId, parts, isError }: ToolResultPart): JsonRecord {
+function writeResult({ callId, parts, isError }: ToolResultPart, to: Target): JsonRecord {
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  return { role: 'tool', tool_call_id: callId, content: isError ? `Error: ${text}` : text }
+  const content = isError ? `Error: ${text}` : text
+  return { role: 'tool', tool_call_id: callIdAt(to, callId), content }
 }
 
 /** One text is a plain string, which every imitator understands. */
@@ -203,7 +218,7 @@ const writeCall =
   ({ id, name, argumentsJson, signature }: ToolCallPart): JsonRecord => {
     const seal = SEALS_CALLS.test(to.model) ? ownSignature(signature, 'gemini') : null
     return {
-      id,
+      id: callIdAt(to, id),
       type: 'function',
       function: { name: nameAt(to, name), arguments: argumentsJson === '' ? '{}' : argumentsJson },
       ...(seal === null ? {} : { extra_content: { google: { thought_signature: seal } } }),

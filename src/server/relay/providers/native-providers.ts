@@ -30,6 +30,7 @@ import {
   isShared,
   isVertexClaude,
   vertexClaudeEdits,
+  vertexClaudeHeaders,
   vertexSeal,
   vertexUrl,
   vertexVia,
@@ -148,6 +149,7 @@ const vertexGemini: Provider = {
 const vertexClaude: Provider = {
   ...vertexGemini,
   dialect: 'anthropic',
+  headers: vertexClaudeHeaders,
   edits: vertexClaudeEdits,
 }
 

@@ -126,22 +126,133 @@ test('Converse: blocks, turns, and figures in their own object', async () => {
   })
 })
 
-test.each(['Claude on Bedrock', 'Claude on Vertex'])(
-  '%s: a client of Anthropic is passed on, betas in the body',
-  async (label) => {
-    const path = '/v1/messages'
-    const headers = { 'anthropic-beta': 'one-2026, two-2026' }
-    const { sent, answer } = await send(label, { max_tokens: 9, new_thing: 1 }, { path, headers })
+test('Converse: instructions without a question are the question', async () => {
+  const messages = [{ role: 'system', content: 'Write a haiku.' }]
+  const { sent } = await send('Bedrock by Converse', { messages })
+  expect(sent).toEqual({ messages: [{ role: 'user', content: [{ text: 'Write a haiku.' }] }] })
+})
+
+/** As Claude Code sends them to whatever it takes for Anthropic's own API. */
+const CODE_BETAS = [
+  'claude-code-20250219',
+  'interleaved-thinking-2025-05-14',
+  'context-management-2025-06-27',
+  'prompt-caching-scope-2026-01-05',
+  'advanced-tool-use-2025-11-20',
+  'effort-2025-11-24',
+  'mid-conversation-tool-changes-2026-07-01',
+]
+const KEPT = { type: 'ephemeral', ttl: '1h' }
+const CODE_TOOL = { name: 'f', input_schema: SCHEMA }
+const codeBody = (over: Json = {}): Json => ({
+  max_tokens: 4000,
+  system: [{ type: 'text', text: 'Be brief.', cache_control: { ...KEPT, scope: 'global' } }],
+  messages: [
+    { role: 'user', content: [{ type: 'text', text: 'Use it', cache_control: KEPT }] },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'c1', name: 'f', input: { cache_control: { scope: 1 } } }],
+    },
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'tool_result',
+          tool_use_id: 'c1',
+          content: [{ type: 'text', text: 'x', cache_control: { ...KEPT, scope: 'global' } }],
+        },
+      ],
+    },
+  ],
+  tools: [{ ...CODE_TOOL, eager_input_streaming: true }],
+  thinking: { type: 'enabled', budget_tokens: 2000 },
+  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+  output_config: { effort: 'high' },
+  metadata: { user_id: 'u' },
+  service_tier: 'auto',
+  diagnostics: { previous_message_id: null },
+  ...over,
+})
+
+describe.each(['Claude on Bedrock', 'Claude on Vertex'])('Claude Code with %s', (label) => {
+  const isGoogle = label.endsWith('Vertex')
+  const path = '/v1/messages'
+  const ask = (body: Json, betas = CODE_BETAS) =>
+    send(label, body, { path, headers: { 'anthropic-beta': betas.join(', ') } })
+
+  test('works: what Anthropic alone knows stays behind, byte for byte all else', async () => {
+    const { messages, system, tools: _tools, ...body } = codeBody()
+    const { sent, headers, answer } = await ask(codeBody({ thinking: { type: 'disabled' } }))
     expect(answer.status).toBe(200)
+    const plain = JSON.stringify({ system, messages }).replaceAll(',"scope":"global"', '')
+    const context = { context_management: body['context_management'] }
     expect(sent).toEqual({
-      messages: [{ role: 'user', content: 'Hi' }],
-      max_tokens: 9,
-      new_thing: 1,
-      anthropic_version: label.endsWith('Vertex') ? 'vertex-2023-10-16' : 'bedrock-2023-05-31',
-      anthropic_beta: ['one-2026', 'two-2026'],
+      ...JSON.parse(plain),
+      max_tokens: 4000,
+      tools: [CODE_TOOL],
+      thinking: { type: 'disabled' },
+      metadata: { user_id: 'u' },
+      ...(isGoogle ? context : {}),
+      anthropic_version: isGoogle ? 'vertex-2023-10-16' : 'bedrock-2023-05-31',
+      ...(isGoogle
+        ? {}
+        : {
+            anthropic_beta: [
+              'context-management-2025-06-27',
+              'effort-2025-11-24',
+              'fine-grained-tool-streaming-2025-05-14',
+            ],
+          }),
     })
-  },
-)
+    const head = isGoogle ? 'context-management-2025-06-27' : undefined
+    expect(headers['anthropic-beta']).toBe(head)
+  })
+
+  test('betas that serve something go along, under the names they have there', async () => {
+    const deferred = { ...CODE_TOOL, name: 'g', defer_loading: true }
+    const body = {
+      max_tokens: 4000,
+      thinking: codeBody()['thinking'],
+      tools: [CODE_TOOL, deferred],
+    }
+    const { sent, headers, answer } = await ask(body)
+    expect(answer.status).toBe(200)
+    expect(sent).toMatchObject({ tools: body.tools })
+    const betas = ['interleaved-thinking-2025-05-14', 'tool-search-tool-2025-10-19']
+    if (isGoogle) expect(headers['anthropic-beta']).toBe(betas.join(','))
+    else expect(sent).toMatchObject({ anthropic_beta: betas })
+  })
+
+  test.each<[Json, string]>([
+    [{ mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] }, 'mcp_servers'],
+    [{ output_config: { task_budget: { type: 'tokens', total: 20_000 } } }, 'task_budget'],
+    [
+      {
+        messages: [
+          { role: 'user', content: 'Hi' },
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: {} } }],
+          },
+        ],
+      },
+      'messages[1].content[0].tool',
+    ],
+  ])('what matters and has no word there is refused by its name: %j', async (over, field) => {
+    const { answer, sent } = await ask({ max_tokens: 9, ...over })
+    expect({ status: answer.status, sent }).toEqual({ status: 400, sent: undefined })
+    expect(JSON.stringify(answer.json)).toContain(field)
+    await expectNothingCharged(setup, client)
+  })
+
+  test('nothing else is changed: members that nobody here knows are the upstream’s to refuse', async () => {
+    const { answer, sent } = await ask({ max_tokens: 9, mcp_servers: [], new_thing: 1 }, [])
+    expect(sent).toMatchObject({ new_thing: 1 })
+    expect(sent).not.toHaveProperty('mcp_servers')
+    expect(answer.status).toBe(400)
+    expect(JSON.stringify(answer.json)).toContain('new_thing')
+  })
+})
 
 test.each([
   ['Zhipu', { temperature: 0 }, { do_sample: false }],

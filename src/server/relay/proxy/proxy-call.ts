@@ -7,6 +7,7 @@ import { failedAttempt } from '../attempt.ts'
 import { ClientFlow } from '../client-flow.ts'
 import {
   credentialOf,
+  endCall,
   sendError,
   writeHead,
   type RelayCall,
@@ -154,8 +155,8 @@ class ProxyRelay {
   }
 
   private async begin(status: number, headers: AnswerHeaders): Promise<void> {
-    const { parts, call } = this
-    await parts.app.ledger.settle(settlementOf(parts, call, this.proxied))
+    const { call } = this
+    await this.settle('answered')
     const { waiting } = this
     this.waiting = null
     if (call.isGone) return
@@ -186,7 +187,7 @@ class ProxyRelay {
     if (this.settling !== null) await this.settling
     // What a client has caused that left while the upstream was at work is its own.
     else if (failure === 'aborted' && this.flow.brokenOff === null) {
-      await parts.app.ledger.settle(settlementOf(parts, call, this.proxied))
+      await this.settle('abandoned')
     } else await parts.app.ledger.release(call.requestId)
     if (call.isGone) return
     if (failure === null) {
@@ -195,7 +196,17 @@ class ProxyRelay {
     }
     const failed = failedAttempt(call.language, this.flow.brokenOff ?? failure)
     // Once the head is out this breaks the answer off, so that nobody takes it for complete.
-    if (failed.kind === 'failed') sendError(call, failed.error)
+    if (failed.kind !== 'failed') return
+    const outcome = this.settling === null ? failed.cause : 'broken'
+    endCall(call, { outcome, channelId: this.proxied.channel.id, quota: call.end?.quota ?? 0 })
+    sendError(call, failed.error)
+  }
+
+  private async settle(outcome: string): Promise<void> {
+    const { parts, call, proxied } = this
+    const settlement = settlementOf(parts, call, proxied)
+    await parts.app.ledger.settle(settlement)
+    endCall(call, { outcome, channelId: proxied.channel.id, quota: settlement.cost })
   }
 }
 

@@ -1,10 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import {
   aClient,
   aModel,
   aRoute,
   chatBody,
+  expectNothingCharged,
   post,
   startScriptedUpstream,
   stream,
@@ -14,6 +15,7 @@ import {
   channelStatusOf,
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
+import { parseJson } from '../json/json-value.ts'
 
 /** What becomes of a channel whose vendor refuses in words of its own. */
 
@@ -140,4 +142,73 @@ test('a key that Amazon names wrong in a header is out of use once two users hav
     expect(await statusOf(id)).toBe(expected)
   }
   await upstream.close()
+})
+
+describe('a conversation that is too long', () => {
+  const SAID = 'prompt is too long: 215000 tokens > 200000 maximum'
+  const OPENAI_SAID =
+    "This model's maximum context length is 131072 tokens. However, your messages resulted in 160000 tokens."
+  const chat = { messages: [{ role: 'user', content: 'x' }], max_tokens: 9 }
+  const anthropic = { error: { type: 'invalid_request_error', message: SAID } }
+  const openai = { error: { message: OPENAI_SAID, code: 'context_length_exceeded' } }
+
+  const refusedBy = async (type: number, error: object, path: string, body: object = {}) => {
+    const vendor = await aVendor(type)
+    vendor.answer({ status: 400, body: JSON.stringify(error) })
+    const client = await aClient(setup)
+    const asked = path === '/v1/responses' ? { input: 'x' } : chat
+    const sent = { model: vendor.model, ...asked, ...body }
+    const answer = await post(setup, client, sent, { path })
+    await vendor.close()
+    await expectNothingCharged(setup, client)
+    return answer
+  }
+
+  test('is called so as clients of the dialect know it', async () => {
+    const toClaudeCode = await refusedBy(36, openai, '/v1/messages')
+    expect(toClaudeCode.status).toBe(400)
+    expect(toClaudeCode.json).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        message: expect.stringMatching(
+          /^prompt is too long: 160000 tokens > 131072 maximum\. This model's/,
+        ),
+      },
+    })
+    const toOpenai = await refusedBy(14, anthropic, '/v1/chat/completions')
+    expect(toOpenai.status).toBe(400)
+    expect(toOpenai.json).toMatchObject({
+      error: { code: 'context_length_exceeded', message: expect.stringContaining(SAID) },
+    })
+    const whole = await refusedBy(14, anthropic, '/v1/responses')
+    expect(whole.status).toBe(400)
+    expect(whole.json).toMatchObject({ error: { code: 'context_length_exceeded' } })
+    // Who speaks as the upstream does hears what it said.
+    const spliced = await refusedBy(14, anthropic, '/v1/messages')
+    expect(spliced.json).toMatchObject({
+      error: { message: expect.stringMatching(/^prompt is too long.*maximum \(request id/) },
+    })
+  })
+
+  test('fails a stream of responses by an event', async () => {
+    const answer = await refusedBy(14, anthropic, '/v1/responses', { stream: true })
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-type']).toBe('text/event-stream')
+    const events = answer.text
+      .split('\n\n')
+      .filter((told) => told !== '')
+      .map((told) => parseJson(told.split('data: ')[1] ?? ''))
+    expect(events).toMatchObject([
+      { type: 'response.created', response: { status: 'in_progress', error: null } },
+      { type: 'response.in_progress' },
+      {
+        type: 'response.failed',
+        sequence_number: 2,
+        response: {
+          status: 'failed',
+          error: { code: 'context_length_exceeded', message: expect.stringContaining(SAID) },
+        },
+      },
+    ])
+  })
 })

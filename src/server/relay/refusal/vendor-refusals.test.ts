@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
 import { mayRetry } from '../attempt.ts'
 import { upstreamError, type RelayError } from '../relay-error.ts'
+import { inWordsOf } from './too-long.ts'
 
 /** What is done about a refusal: nothing else is read of it. */
 type Fate = 'to the client' | 'another is asked' | 'suspected' | 'disabled'
@@ -233,4 +234,113 @@ test.each([
   expect(fateOf(error)).toBe('another is asked')
   // OpenAI's are.
   expect(fateOf(refusal({ type: 1, status: 429, body }))).toBe('disabled')
+})
+
+const ANTHROPIC_LONG = 'prompt is too long: 215000 tokens > 200000 maximum'
+const GEMINI_LONG =
+  'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'
+const DEEPSEEK_LONG =
+  "This model's maximum context length is 131072 tokens. However, you requested 160000 tokens (128000 in the messages, 32000 in the completion). Please reduce the length."
+const ROOM_LONG =
+  "This model's maximum context length is 131072 tokens. However, you requested 132000 tokens (100000 in the messages, 32000 in the completion). Please reduce the length."
+
+test.each<[Refused, string]>([
+  [{ type: 14, status: 400, body: coded('', '', ANTHROPIC_LONG) }, ANTHROPIC_LONG],
+  [
+    { type: 24, status: 400, body: coded(400, 'INVALID_ARGUMENT', GEMINI_LONG) },
+    'prompt is too long: 1200000 tokens > 1048576 maximum',
+  ],
+  [
+    { type: 36, status: 400, body: coded('', '', DEEPSEEK_LONG) },
+    'prompt is too long: 160000 tokens > 131072 maximum',
+  ],
+  // A shorter answer would do.
+  [
+    { type: 36, status: 400, body: coded('', '', ROOM_LONG) },
+    'input length and `max_tokens` exceed context limit: 100000 + 32000 > 131072',
+  ],
+  [
+    {
+      type: 1,
+      status: 400,
+      body: coded('context_length_exceeded', '', 'Your input exceeds the context window.'),
+    },
+    'prompt is too long',
+  ],
+  [
+    {
+      type: 17,
+      status: 400,
+      body: coded(
+        'invalid_parameter_error',
+        '',
+        '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]',
+      ),
+    },
+    'prompt is too long',
+  ],
+  [
+    {
+      type: 25,
+      status: 400,
+      body: coded(
+        '',
+        '',
+        'Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)',
+      ),
+    },
+    'prompt is too long: 291351 tokens > 262144 maximum',
+  ],
+  [
+    {
+      type: 45,
+      status: 400,
+      body: {
+        code: XAI_INVALID,
+        error:
+          "This model's maximum prompt length is 131072 but the request contains 149617 tokens.",
+      },
+    },
+    'prompt is too long: 149617 tokens > 131072 maximum',
+  ],
+  [{ type: 16, status: 400, body: coded('1261', '', 'Prompt 超长') }, 'prompt is too long'],
+  [
+    {
+      type: 8,
+      status: 500,
+      body: coded(
+        500,
+        'exceed_context_size_error',
+        'the request exceeds the available context size, try increasing it',
+      ),
+    },
+    'prompt is too long',
+  ],
+  [
+    {
+      type: 8,
+      status: 400,
+      body: coded(
+        400,
+        '',
+        "This model's maximum context length is 4096 tokens. However, you requested 500 output tokens and your prompt contains at least 3597 input tokens, for a total of at least 4097 tokens.",
+      ),
+    },
+    'prompt is too long: 4097 tokens > 4096 maximum',
+  ],
+])('a request that is too long, %j, is called so: %s', (refused, told) => {
+  const error = refusal(refused)
+  expect(fateOf(error)).toBe('to the client')
+  expect(inWordsOf('openai', error)).toMatchObject({ status: 400, code: 'context_length_exceeded' })
+  const { message, status } = inWordsOf('anthropic', error)
+  expect(status).toBe(400)
+  expect(message.startsWith(told === error.message ? told : `${told}. `)).toBe(true)
+  expect(message.endsWith(error.message)).toBe(true)
+})
+
+test('words that somebody else has written do not make a request too long', () => {
+  const said = `messages.0: "${ANTHROPIC_LONG}"`
+  const error = refusal({ type: 14, status: 400, body: coded('', 'invalid_request_error', said) })
+  expect(inWordsOf('openai', error)).toBe(error)
+  expect(error.tooLong).toBeUndefined()
 })

@@ -1,3 +1,5 @@
+import { TOO_LONG, tooLongIn, type TooLong } from './too-long.ts'
+
 /**
  * What vendors mean by refusals whose status says something else, by their codes where they have
  * any. Where only words tell it, these are a vendor's own sentence from its beginning: behind that
@@ -22,12 +24,16 @@ export interface Meaning {
   status: number
   /** In place of the vendor's code and type, which would be understood as something else. */
   word?: string
+  /** The request is longer than the model's context. */
+  tooLong?: TooLong
 }
 
 export function meantBy(channel: RefusedChannel, said: SaidRefusal): Meaning | null {
   const vendor = vendorOf(channel)
   const ofVendor = vendor === null ? null : (VENDORS[vendor](said) ?? null)
   if (ofVendor !== null) return ofVendor
+  const tooLong = tooLongIn(said)
+  if (tooLong !== null) return { status: said.status === 413 ? 413 : 400, tooLong }
   const { code, type } = said
   return BLAMED.has(code) || BLAMED.has(type) || FILTERED.test(code) ? { status: 400 } : null
 }
@@ -160,9 +166,9 @@ const VENDORS: Readonly<Record<Vendor, Understand>> = {
   siliconflow: byCode({ 20012: 404, 30001: 402 }),
 
   // Source: Together's documentation, "Error codes": its 403 is a prompt that is too long.
-  together: ({ status, message }) =>
-    status === 403 && /\bmax_(?:new_)?tokens\b|\bcontext length\b/.test(message)
-      ? { status: 400 }
+  together: (said) =>
+    said.status === 403 && /\bmax_(?:new_)?tokens\b|\bcontext length\b/.test(said.message)
+      ? { status: 400, tooLong: tooLongIn(said) ?? TOO_LONG }
       : undefined,
 
   // A wrong key comes with 400, filtered content and spent credits with 403 (429 too). Source:
@@ -174,17 +180,19 @@ const VENDORS: Readonly<Record<Vendor, Understand>> = {
   },
 
   // Source: docs.z.ai, "Errors". 429 is also its status for accounts.
-  zhipu: byCode({
-    1110: 401,
-    1111: 401,
-    1112: 401,
-    1113: 402,
-    1121: 401,
-    1211: 404,
-    1301: 400,
-    1309: 402,
-  }),
+  zhipu: (said) => (said.code === '1261' ? { status: 400, tooLong: TOO_LONG } : zhipuStatus(said)),
 }
+
+const zhipuStatus = byCode({
+  1110: 401,
+  1111: 401,
+  1112: 401,
+  1113: 402,
+  1121: 401,
+  1211: 404,
+  1301: 400,
+  1309: 402,
+})
 
 const XAI_SPENT =
   /^Your (?:newly created )?teams? (?:[\w-]{1,64} )?(?:has either used all available credits|doesn't have any credits)/

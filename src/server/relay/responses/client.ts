@@ -6,23 +6,24 @@ import type { RelayError } from '../relay-error.ts'
 import { responseAsEvents } from './as-events.ts'
 import { readResponsesRequest } from './read-request.ts'
 import { ResponseWriter } from './stream-writer.ts'
+import { ToolNames } from './tools/tool-names.ts'
 
 /**
  * A client of the Responses API whose channel has no such call. Made for each call: a response
  * repeats what it was asked with.
  */
 export function responsesClient(body: JsonRecord): ClientDialect {
-  const echo = echoOf(body)
+  const asked = { echo: echoOf(body), names: new ToolNames(body) }
   const numbers = { next: 0 }
   return {
     name: 'openai',
     readRequest: readResponsesRequest,
     writeAnswer(answer, head) {
-      const writer = new ResponseWriter(head, echo, { next: 0 })
+      const writer = new ResponseWriter(head, asked, { next: 0 })
       for (const event of eventsOfAnswer(answer)) writer.write(event)
       return writer.response(answer.usage)
     },
-    streamWriter: (head) => new ResponseWriter(head, echo, numbers),
+    streamWriter: (head) => new ResponseWriter(head, asked, numbers),
     wholeAsEvents: responseAsEvents,
     end: null,
     errorBody: openaiError,

@@ -104,11 +104,12 @@ const REQUEST = {
 describe('a conversation with a picture and calls side by side', () => {
   test('as Anthropic takes it', () => {
     const written = dialects.anthropic.writeRequest(readResponsesRequest(REQUEST), to)
+    const input_schema = { ...WEATHER, additionalProperties: false }
     expect(written).toEqual({
       model: 'm',
       max_tokens: 500,
       ...ANTHROPIC_PICTURE_AND_CALLS,
-      tools: [{ name: 'get_weather', description: 'Weather', strict: true, input_schema: WEATHER }],
+      tools: [{ name: 'get_weather', description: 'Weather', strict: true, input_schema }],
       tool_choice: { type: 'tool', name: 'get_weather' },
       temperature: 0.5,
       top_p: 0.9,
@@ -136,6 +137,7 @@ test.each<[object, object]>([
     { output: { kind: 'schema', name: 'n', schema: WEATHER, isStrict: true } },
   ],
   [{ tool_choice: 'required' }, { toolChoice: { kind: 'required' } }],
+  [{ text: { verbosity: 'low' } }, { output: null }],
   [{ parallel_tool_calls: false }, { parallelTools: false }],
   [{ reasoning: { mode: 'standard', context: 'all_turns' } }, { thinking: null }],
   [{ context_management: [] }, { messages: [{ role: 'user' }] }],
@@ -193,9 +195,12 @@ test.each<[object, string]>([
   [{ service_tier: 'flex' }, 'service_tier'],
   [{ top_logprobs: 3 }, 'top_logprobs'],
   [{ include: ['message.output_text.logprobs'] }, 'include'],
-  [{ text: { verbosity: 'low' } }, 'text.verbosity'],
   [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
-  [{ tools: [{ type: 'custom', name: 'x' }] }, 'tools[0].type'],
+  [{ tools: [{ type: 'tool_search' }] }, 'tools[0].type'],
+  [
+    { tools: [{ type: 'namespace', name: 'x', tools: [{ type: 'mcp' }] }] },
+    'tools[0].tools[0].type',
+  ],
   [{ tool_choice: { type: 'mcp' } }, 'tool_choice'],
   [{ input: [{ role: 'critic', content: 'x' }] }, 'input[0].role'],
   [

@@ -30,6 +30,7 @@ import {
 } from './containers.ts'
 import type { EventNumbers } from './stream-writer.ts'
 import { textsOfEvent, textsOfResponses } from './texts.ts'
+import { drawnTokens, withBilledSearches } from './tools/told-usage.ts'
 
 /**
  * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
@@ -214,9 +215,10 @@ function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
 function usageOf(response: JsonRecord, tokensMax: number, call: ReadFor): UsageReading {
   const reading = readUsage(response.usage, tokensMax)
   const tools = toolsRun(response, reading.usage?.reasoningTokens ?? 0, call)
-  if (reading.usage === null || tools === null)
-    return reading.usage === null ? blank(reading) : reading
-  return { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, tools } } }
+  if (reading.usage === null) return blank(reading)
+  const beside = { ...(tools === null ? {} : { tools }), ...drawnTokens(response, tokensMax) }
+  if (Object.keys(beside).length === 0) return reading
+  return { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, ...beside } } }
 }
 
 const blank = (reading: UsageReading): UsageReading =>
@@ -238,6 +240,8 @@ function toolsRun(
   const isPreview = arrayOr(response.tools).some((tool) =>
     wordOf(recordOr(tool).type).startsWith('web_search_preview'),
   )
+  // The older search is dearer, but not with models that reason.
+  const searching = isPreview && reasoningTokens === 0 ? 'web_search_preview' : 'web_search'
   const counts: Record<string, number> = {}
   const paid = new Set<unknown>()
   for (const sent of arrayOr(response.output)) {
@@ -250,12 +254,13 @@ function toolsRun(
       if (paid.has(container.id)) continue
       paid.add(container.id)
     }
-    // The older search is dearer, but not with models that reason.
-    const name =
-      tool === 'web_search' && isPreview && reasoningTokens === 0 ? `${tool}_preview` : tool
+    const name = tool === 'web_search' ? searching : tool
     counts[name] = (counts[name] ?? 0) + 1
   }
-  const paidFor = search === null ? counts : routed(counts, response, search)
+  const paidFor =
+    search === null
+      ? withBilledSearches(counts, response, searching)
+      : routed(counts, response, search)
   return Object.keys(paidFor).length === 0 ? null : paidFor
 }
 

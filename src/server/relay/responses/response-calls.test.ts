@@ -144,6 +144,71 @@ forEachDatabase('the Responses API', (open) => {
     await upstream.close()
   })
 
+  describe('what tools have used is charged as the vendor tells it', () => {
+    const drew = { type: 'image_generation_call', status: 'completed', result: 'aGk=' }
+    const searched = { type: 'web_search_call', status: 'completed', action: { type: 'search' } }
+    const small = {
+      input_tokens: 50,
+      input_tokens_details: { image_tokens: 0, text_tokens: 50 },
+      output_tokens: 272,
+      output_tokens_details: { image_tokens: 272, text_tokens: 0 },
+      total_tokens: 322,
+    }
+    const edited = {
+      input_tokens: 300,
+      input_tokens_details: { image_tokens: 200, text_tokens: 100 },
+      cached_tokens: 60,
+      cached_tokens_details: { cached_image_tokens: 40, cached_text_tokens: 20 },
+      output_tokens: 6218,
+      output_tokens_details: { image_tokens: 6208, text_tokens: 10 },
+      total_tokens: 6518,
+    }
+    const none = { input_tokens: 0, output_tokens: 0, total_tokens: 0 }
+    const draws = (name: string) => [{ type: 'image_generation', model: name }]
+    const PIECE = 83_500
+    const SEARCH = 5000
+
+    test.each([
+      ['small', draws('gpt-image-1-mini'), { image_gen: small }, 50 + 272 * 4],
+      [
+        'an edit',
+        draws('gpt-image-1.5'),
+        { image_gen: edited },
+        Math.ceil((80 + 60 * 0.25 + 160 * 1.6 + 10 * 2 + 6208 * 6.4) * 2.5),
+      ],
+      ['without a price by the token', draws('draws'), { image_gen: small }, PIECE],
+      ['by nobody knows which', [{ type: 'image_generation' }], { image_gen: small }, PIECE],
+      ['without tokens', draws('gpt-image-1-mini'), { image_gen: none }, PIECE],
+      ['searches', [{ type: 'web_search' }], { web_search: { num_requests: 7 } }, 7 * SEARCH],
+      ['none told', [{ type: 'web_search' }], { web_search: { num_requests: 0 } }, SEARCH],
+      ['no count', [{ type: 'web_search' }], { web_search: { num_requests: -1 } }, SEARCH],
+    ])('%s', async (_what, tools, tool_usage, points) => {
+      const output = 'image_gen' in tool_usage ? [drew] : [searched]
+      const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+      const response = { id: 'r', object: 'response', status: 'completed', tools, output }
+      const told = { ...response, usage, tool_usage }
+      const upstream = await startScriptedUpstream((request, answer) => {
+        const isStream = request.headers.accept === 'text/event-stream'
+        const event = JSON.stringify({ type: 'response.completed', response: told })
+        const type = isStream ? 'text/event-stream' : 'application/json'
+        answer.writeHead(200, { 'content-type': type })
+        answer.end(
+          isStream ? `event: response.completed\ndata: ${event}\n\n` : JSON.stringify(told),
+        )
+      })
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      const answers = [
+        await ask({ model, tools }),
+        await stream(setup, client, { model, tools, input: 'draw' }, { path }),
+      ]
+      for (const answer of answers) {
+        expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(5 + points)
+      }
+      await upstream.close()
+    })
+  })
+
   test('a conversation is made shorter where responses are made, for what that used', async () => {
     const usage = { input_tokens: 7, output_tokens: 4, total_tokens: 11 }
     const output = [{ type: 'compaction', encrypted_content: 'sealed' }]

@@ -1,12 +1,13 @@
 import type { ChatEvent, Finish } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
-import { ArgumentsText } from '../canonical/arguments-text.ts'
 import { dataUrl } from '../canonical/media.ts'
 import { sealOfHidden, wrapSignature } from '../canonical/signature.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { writeCompletionDetails, writePromptDetails } from '../openai/usage.ts'
+import { OpenCall } from './tools/open-call.ts'
+import type { ToolNames } from './tools/tool-names.ts'
 
 /**
  * A response, piece by piece. Its output is a list of items: messages, thoughts, calls. Source:
@@ -14,22 +15,21 @@ import { writeCompletionDetails, writePromptDetails } from '../openai/usage.ts'
  */
 export class ResponseWriter implements StreamWriter {
   private readonly head: AnswerHead
-  private readonly echo: JsonRecord
+  private readonly asked: Asked
   private readonly output: JsonRecord[] = []
   private readonly numbers: EventNumbers
   private hasBegun = false
   private message: OpenMessage | null = null
   private thought: OpenThought | null = null
   /** Calls whose arguments are still coming, by their number: they may come side by side. */
-  private readonly calls = new Map<number, OpenCall>()
+  private readonly calls = new Map<number, PlacedCall>()
   /** Those of them whose arguments are whole. */
   private readonly wholeCalls = new Set<number>()
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
-  /** `echo`: the members of the request that a response repeats. */
-  constructor(head: AnswerHead, echo: JsonRecord, numbers: EventNumbers) {
+  constructor(head: AnswerHead, asked: Asked, numbers: EventNumbers) {
     this.head = head
-    this.echo = echo
+    this.asked = asked
     this.numbers = numbers
   }
 
@@ -102,7 +102,7 @@ export class ResponseWriter implements StreamWriter {
       model,
       output: [],
       usage: null,
-      ...this.echo,
+      ...this.asked.echo,
     }
   }
 
@@ -228,9 +228,11 @@ export class ResponseWriter implements StreamWriter {
   private call(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {
     const { call, id, name, signature } = event
     const pieces = [...this.closeTexts(), ...this.closeWholeCalls(), ...this.sealCall(signature)]
-    const opened: OpenCall = { ...this.open('fc'), callId: id, name, args: new ArgumentsText() }
-    this.calls.set(call, opened)
-    return [...pieces, this.added(opened.index, callItem(opened, 'in_progress'))]
+    const tool = this.asked.names.toolOf(name) ?? { type: 'function', name, namespace: null }
+    const opened = new OpenCall(id, tool)
+    const place = this.open(opened.prefix)
+    this.calls.set(call, { place, opened })
+    return [...pieces, this.added(place.index, opened.item(place.id, 'in_progress'))]
   }
 
   /** The API seals thoughts, not calls: the call's seal stands on an empty one before it. */
@@ -241,22 +243,23 @@ export class ResponseWriter implements StreamWriter {
   private callText(number: number, text: string): StreamPiece[] {
     const call = this.calls.get(number)
     if (call === undefined || text === '') return []
-    call.args.add(text)
-    if (call.args.isWhole) this.wholeCalls.add(number)
+    const pieces = this.callPieces(call, call.opened.add(text))
+    if (call.opened.isWhole) this.wholeCalls.add(number)
     else this.wholeCalls.delete(number)
-    const place = { item_id: call.id, output_index: call.index }
-    return [this.piece('response.function_call_arguments.delta', { ...place, delta: text })]
+    return pieces
   }
 
-  private closeCall(number: number, call: OpenCall, status = 'completed'): StreamPiece[] {
+  private callPieces({ place }: PlacedCall, told: ReturnType<OpenCall['add']>): StreamPiece[] {
+    const at = { item_id: place.id, output_index: place.index }
+    return told.map(({ type, members }) => this.piece(type, { ...at, ...members }))
+  }
+
+  private closeCall(number: number, call: PlacedCall, status = 'completed'): StreamPiece[] {
     this.calls.delete(number)
     this.wholeCalls.delete(number)
-    const { id, index, name, args } = call
-    const place = { item_id: id, output_index: index, name, arguments: args.text }
-    return [
-      this.piece('response.function_call_arguments.done', place),
-      this.done(index, callItem(call, status)),
-    ]
+    const { place, opened } = call
+    const pieces = this.callPieces(call, opened.end())
+    return [...pieces, this.done(place.index, opened.item(place.id, status))]
   }
 
   private closeWholeCalls(): StreamPiece[] {
@@ -278,6 +281,14 @@ export class ResponseWriter implements StreamWriter {
       ...[...this.calls].flatMap(([number, call]) => this.closeCall(number, call, status)),
     ]
   }
+}
+
+/** What an answer takes from its request. */
+interface Asked {
+  /** The members that a response repeats. */
+  echo: JsonRecord
+  /** As what its tools are known to the model. */
+  names: ToolNames
 }
 
 /** How far the events of a stream are numbered, also those that others write. */
@@ -305,10 +316,9 @@ interface OpenThought extends Place {
   text: string
 }
 
-interface OpenCall extends Place {
-  callId: string
-  name: string
-  args: ArgumentsText
+interface PlacedCall {
+  place: Place
+  opened: OpenCall
 }
 
 /** Why a response is not complete; null: it is. */
@@ -351,15 +361,6 @@ const thoughtItem = ({ id, text }: OpenThought, seal: string | null): JsonRecord
   type: 'reasoning',
   summary: text === '' ? [] : [{ type: 'summary_text', text }],
   ...(seal === null ? {} : { encrypted_content: seal }),
-})
-
-const callItem = ({ id, callId, name, args }: OpenCall, status: string): JsonRecord => ({
-  id,
-  type: 'function_call',
-  status,
-  call_id: callId,
-  name,
-  arguments: args.text,
 })
 
 function usageOf(usage: TokenUsage): JsonRecord {

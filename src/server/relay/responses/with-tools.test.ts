@@ -200,6 +200,31 @@ forEachDatabase('tools of models that think', (open) => {
     expect(sent().map(({ url }) => url)).toEqual(['/v1/chat/completions', '/v1/chat/completions'])
   })
 
+  test.each([
+    ['gpt-5-pro', 'high'],
+    ['gpt-5.4-pro', 'medium'],
+    ['gpt-5.1-codex-max', 'low'],
+    ['gpt-5.3-codex', 'low'],
+  ])('%s has no chat: it is asked by responses, without tools too', async (name, effort) => {
+    const model = `${name}-${aModel()}`
+    await aRoute(setup, model, { type: 1 })
+    const answer = speakers.anthropic
+    const thinking = { thinking: { type: 'enabled', budget_tokens: 2048 } }
+    for (const wish of [thinking, { thinking: { type: 'disabled' } }]) {
+      const body = { ...answer.body(model, { maxTokens: 4096 }, false), ...wish }
+      const { status, json } = await post(setup, client, body, { path })
+      expect(status).toBe(200)
+      expect(answer.whole(Object(json)).text).toBe(ANSWER)
+    }
+    const [thought, not] = sent()
+    expect(thought).toMatchObject({ url: '/v1/responses', body: { reasoning: { effort } } })
+    // It always thinks, and knows no word for not doing so.
+    expect(JSON.stringify(not?.body.reasoning)).not.toContain('none')
+    const gemini = speakers.gemini.body(model, {}, false)
+    const url = speakers.gemini.path(model, false)
+    expect((await post(setup, client, gemini, { path: url })).status).toBe(200)
+  })
+
   test('a server without responses is asked by chat, without a thought, and for an hour', async () => {
     const wordsFor = (url: string): string => (url.endsWith('/responses') ? 'fail-404' : '')
     const chatting = await startFakeUpstream({ wordsFor })

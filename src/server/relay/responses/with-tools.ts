@@ -16,8 +16,20 @@ const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
 export const callsToolsByResponses = (type: number, model: string): boolean =>
   isOfOpenai(type) && MODELS.test(model)
 
+/**
+ * Models that chat knows nothing of: "This model is only supported in v1/responses and not in
+ * v1/chat/completions." Source: OpenAI's pages of these models, "Endpoints";
+ * promptfoo/promptfoo#6539.
+ */
+const NO_CHAT = /^(?:gpt-[5-9][\d.]*-(?:codex|pro)|codex-|o\d-pro|o\d.*-deep-research|computer-use)/
+
+/** Whether a call of another client than OpenAI's chat has to go by the Responses API. */
+export const wantsResponses = (type: number, model: string, body: ScannedBody): boolean =>
+  isOfOpenai(type) &&
+  (NO_CHAT.test(model) || (callsToolsByResponses(type, model) && declaresTools(body)))
+
 /** Whether a client of another dialect than OpenAI's declares any. */
-export function declaresTools(body: ScannedBody): boolean {
+function declaresTools(body: ScannedBody): boolean {
   const tools = memberValue(body, 'tools') ?? null
   return Array.isArray(tools) ? tools.length > 0 : tools !== null
 }

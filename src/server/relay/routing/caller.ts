@@ -26,6 +26,14 @@ const ROW_LIFE_MS = 2000
 /** Tokens whose rows are kept in memory. */
 const ROWS_MAX = 20_000
 
+/**
+ * Takes what a call came to off the row in memory, so that its headers need no reading. What other
+ * processes spend, and calls under way hold back, shows when the row is read again.
+ */
+export function noteSpent({ token }: Caller, charged: number): void {
+  token.remain_quota = Math.max(0, token.remain_quota - charged)
+}
+
 interface Rows {
   token: CallingToken
   user: StoredUser

@@ -119,6 +119,29 @@ describe('the choice', () => {
     const channels = [channel(1, { weight: 5 }), channel(2)]
     expect(shares(channels)).toEqual({ 1: DRAWS })
     expect(shares(channels, new Set([1]))).toEqual({ 2: DRAWS })
+    const idleFirst = tiersOf([channel(2), channel(1, { weight: 5 })])
+    expect(chooseChannel(idleFirst, noneTried, () => 0)?.id).toBe(1)
+  })
+
+  test('is the one that is preferred, where it could be drawn', () => {
+    const [first, light, idle, low] = [
+      channel(1, { weight: 99 }),
+      channel(2, { weight: 1 }),
+      channel(3),
+      channel(4, { priority: -1 }),
+    ]
+    const tiers = tiersOf([first, light, idle, low])
+    const chosen = (preferred: number, over: { tried?: number[]; admits?: () => boolean } = {}) => {
+      const { tried = [], ...wish } = over
+      return chooseChannel(tiers, new Set(tried), () => 0, { preferred, ...wish })
+    }
+    expect(chosen(2)).toBe(light)
+    // Not what waits for others to fail: a weight of 0 among others, a lower priority.
+    expect(chosen(3)).toBe(first)
+    expect(chosen(3, { tried: [1, 2] })).toBe(idle)
+    expect(chosen(4)).toBe(first)
+    expect(chosen(2, { tried: [2] })).toBe(first)
+    expect(chosen(2, { admits: () => false })).toBeNull()
   })
 
   test('is null when every channel has been tried, or there is none', () => {

@@ -60,21 +60,28 @@ export function tiersOf(channels: readonly RoutableChannel[]): Tiers {
   return [...byPriority.entries()].toSorted(([a], [b]) => b - a).map(([, tier]) => tier)
 }
 
+interface Wish {
+  /** Whether a channel may be asked now; absent: all may. */
+  admits?: (channel: RoutableChannel) => boolean
+  /** It is taken wherever it could be drawn. */
+  preferred?: number | undefined
+}
+
 /**
- * `random` answers a number from 0 to below 1; `admits` tells whether a channel may be asked now,
- * absent: all may. Null when every channel that may has been tried.
+ * `random` answers a number from 0 to below 1. Null when every channel that may be asked has been
+ * tried.
  */
 export function chooseChannel(
   tiers: Tiers,
   tried: ReadonlySet<number>,
   random: () => number,
-  admits?: (channel: RoutableChannel) => boolean,
+  { admits, preferred }: Wish = {},
 ): RoutableChannel | null {
   for (const tier of tiers) {
     // Nearly every call is a first attempt, and nearly every tier has one channel.
     const untried = tried.size === 0 ? tier : tier.filter(({ id }) => !tried.has(id))
     const open = admits === undefined ? untried : untried.filter(admits)
-    if (open.length > 0) return byWeight(open, random)
+    if (open.length > 0) return byWeight(open, random, preferred)
   }
   return null
 }
@@ -82,10 +89,15 @@ export function chooseChannel(
 function byWeight(
   channels: readonly RoutableChannel[],
   random: () => number,
+  preferred: number | undefined,
 ): RoutableChannel | null {
   if (channels.length === 1) return channels[0] ?? null
   const total = channels.reduce((sum, { weight }) => sum + weight, 0)
   const share = ({ weight }: RoutableChannel): number => (total === 0 ? 1 : weight)
+  if (preferred !== undefined) {
+    const found = channels.find(({ id }) => id === preferred)
+    if (found !== undefined && share(found) > 0) return found
+  }
   let left = random() * (total === 0 ? channels.length : total)
   for (const channel of channels) {
     left -= share(channel)

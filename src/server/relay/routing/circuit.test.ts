@@ -3,8 +3,13 @@ import { describe, expect, test } from 'vitest'
 import type { RelayError } from '../relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { Circuit, FAILURES_TO_OPEN, OPEN_MS, OPEN_MS_MAX, PROBE_MS, WINDOW_MS } from './circuit.ts'
-import { createChannelHealth } from './health.ts'
-import { RETRY_AFTER_SECONDS_MAX, retryAfterOf, retryAfterSeconds } from './retry-after.ts'
+import { createChannelHealth, type AttemptResult } from './health.ts'
+import {
+  RETRY_AFTER_SECONDS_MAX,
+  retryAfterOf,
+  retryAfterSeconds,
+  retryDelayOf,
+} from './retry-after.ts'
 
 function failed(times: number, atMs = 0): Circuit {
   const circuit = new Circuit()
@@ -110,7 +115,7 @@ describe('a circuit breaker', () => {
   })
 })
 
-describe('trouble with a channel that nobody asks any more', () => {
+describe('trouble with a channel', () => {
   // Only what is looked at: the rest of a channel does not matter here.
   const channel = { id: 1, keyId: '' } as unknown as RoutableChannel
   const error: RelayError = { status: 503, message: '', type: '', param: '', code: '' }
@@ -121,6 +126,26 @@ describe('trouble with a channel that nobody asks any more', () => {
     const health = createChannelHealth({ nowMs: () => clock.ms, monotonicMs: () => clock.ms })
     return { health, clock }
   }
+
+  test.each<[string, AttemptResult, boolean]>([
+    ['one that goes well does', { kind: 'well' }, true],
+    [
+      'one whose request the upstream finds fault with does',
+      { kind: 'failed', cause: 'status', mayRetry: false, error: { ...error, status: 400 } },
+      true,
+    ],
+    [
+      'one that we have ended does not',
+      { kind: 'failed', cause: 'ended', mayRetry: false, error },
+      false,
+    ],
+    ['one whose client has left does not', { kind: 'unknown' }, false],
+  ])('after a failure, the next call clears it: %s', (_what, result, isOver) => {
+    const { health, clock } = healthAt(WINDOW_MS)
+    health.begin(channel, 'm', clock.ms)({ ...failure, error })
+    health.begin(channel, 'm', clock.ms)(result)
+    expect(health.isSuspect(channel, 'm')).toBe(!isOver)
+  })
 
   test('an open circuit is forgotten long after it would have let a call through', () => {
     const { health, clock } = healthAt(WINDOW_MS)
@@ -166,5 +191,15 @@ describe('Retry-After', () => {
     [{}, undefined],
   ])('is asked for by %j', (headers, expected) => {
     expect(retryAfterOf(headers)).toBe(expected)
+  })
+
+  test.each([
+    ['0.5s', '1'],
+    ['34.074824224s', '35'],
+    ['60s', '60'],
+    ['soon', undefined],
+  ])('is asked for by an error’s delay of %s', (retryDelay, expected) => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }]
+    expect(retryDelayOf(details)).toBe(expected)
   })
 })

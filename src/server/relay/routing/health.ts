@@ -1,4 +1,10 @@
-import { liesElsewhere, type FailureCause } from '../attempt.ts'
+import {
+  isWell,
+  liesElsewhere,
+  mayRetry,
+  type AttemptOutcome,
+  type FailureCause,
+} from '../attempt.ts'
 import type { RelayError } from '../relay-error.ts'
 import { Circuit } from './circuit.ts'
 import type { RoutableChannel } from './choose-channel.ts'
@@ -36,6 +42,17 @@ export type AttemptResult =
   | { kind: 'broken' }
   /** Nothing was learnt: the client left, or we ended it. */
   | { kind: 'unknown' }
+
+/** What an attempt tells about the channel's health. */
+export function resultOf(outcome: AttemptOutcome): AttemptResult {
+  if (outcome.kind === 'failed') return outcome
+  if (outcome.kind === 'abandoned') return { kind: 'unknown' }
+  if (isWell(outcome)) return { kind: 'well' }
+  const { said: error = null } = outcome
+  if (error === null) return { kind: 'broken' }
+  // In the middle an error says the same as at the beginning: it may be about what was asked.
+  return { kind: 'failed', cause: 'status', error, mayRetry: mayRetry(error) }
+}
 
 type Failure = Extract<AttemptResult, { kind: 'failed' }>
 
@@ -142,9 +159,9 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
           return
         }
         if (circuits.size === 0) return
-        const isWell = result.kind === 'well' || (result.kind === 'failed' && !isEnded(result))
+        const isGood = result.kind === 'well' || (result.kind === 'failed' && !isEnded(result))
         for (const key of keys) {
-          if (isWell) circuits.get(key)?.succeed(beganMs)
+          if (isGood) circuits.get(key)?.succeed(beganMs)
           else circuits.get(key)?.giveBack()
         }
       }
@@ -152,8 +169,8 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   }
 }
 
-const isTrouble = ({ cause, error, mayRetry }: Failure): boolean =>
-  cause !== 'ended' && mayRetry && !liesElsewhere(error)
+const isTrouble = (failure: Failure): boolean =>
+  failure.cause !== 'ended' && failure.mayRetry && !liesElsewhere(failure.error)
 
 const isEnded = ({ cause }: { cause: FailureCause }): boolean => cause === 'ended'
 

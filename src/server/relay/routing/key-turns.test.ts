@@ -39,6 +39,7 @@ test('in turn, without those that are set aside, used or not admitted', () => {
   const made = channel([null, out(NOW + 1), null, null])
   const next = (...input: [RoutableChannel[]?, string?]) =>
     nameOf(turns.next(made, input[0] ?? [], (one) => one.keyId !== input[1]))
+  expect(turns.hasNext(made, [], () => true)).toBe(true)
   expect([next(), next(), next(), next()]).toEqual(['k0', 'k2', 'k3', 'k0'])
   expect(next([], 'k2')).toBe('k3')
   expect(next(made.keyed.filter(({ keyId }) => keyId === 'k0'))).toBe('k2')
@@ -69,6 +70,19 @@ test('a key that somebody has switched off is not', () => {
   const next = () => nameOf(turns.next(made, []))
   expect([next(), next()]).toEqual(['k1', 'k1'])
   expect(trials).toEqual([])
+})
+
+test('one that is preferred has its turn, unless it is used, not admitted or set aside', () => {
+  const { turns, trials } = turnsAt(NOW)
+  const made = channel([null, null, null, out(NOW)])
+  const next = (keyId: string, used: RoutableChannel[] = [], channelId = made.id) =>
+    nameOf(turns.next(made, used, (one) => one.keyId !== 'k2', { channelId, keyId }))
+  expect([next('k1'), next('k1'), next('k0')]).toEqual(['k1', 'k1', 'k0'])
+  expect(trials).toEqual([])
+  expect(next('k1', made.keyed.slice(1, 2))).toBe('k0')
+  expect(next('k0', [], made.id + 1)).toBe('k1')
+  expect(next('k2')).toBe('k3')
+  expect(next('k3')).toBe('k0')
 })
 
 test('where all are set aside they are used, once in a call', () => {

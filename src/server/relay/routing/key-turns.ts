@@ -1,6 +1,7 @@
 import { isTrialDue } from '../../channel/channel-pause-store.ts'
 import { liesElsewhere } from '../attempt.ts'
 import type { RelayError } from '../relay-error.ts'
+import type { Place } from './affinity.ts'
 import type { RoutableChannel, Tiers } from './choose-channel.ts'
 
 /** Whether a channel with this key may be asked now. */
@@ -19,11 +20,15 @@ export interface KeyTurns {
   hasNext(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
   /** The same where nobody else is left to ask. */
   hasLast(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
-  /** The channel with the key to use, or null: there is none. A channel with one key is that. */
+  /**
+   * The channel with the key to use, or null: there is none. A channel with one key is that. The
+   * key of `preferred` is taken if it could be its turn.
+   */
   next(
     channel: RoutableChannel,
     used: readonly RoutableChannel[],
     admits?: Admits,
+    preferred?: Place | null,
   ): RoutableChannel | null
 }
 
@@ -77,9 +82,11 @@ export function createKeyTurns(
       channel.keyed.length === 0 ? admits(channel) : find(channel, used, admits) >= 0,
     hasLast: (channel, used, admits) =>
       channel.keyed.length === 0 ? admits(channel) : findLast(channel, used, admits) >= 0,
-    next(channel, used, admits = all) {
+    next(channel, used, admits = all, preferred = null) {
       const { id, keyed } = channel
       if (keyed.length === 0) return channel
+      const kept = preferred === null ? undefined : keyed.find((one) => isAt(one, preferred))
+      if (kept?.pause === null && !isUsed(used, kept) && admits(kept)) return kept
       const index = findLast(channel, used, admits)
       const one = keyed[index]
       if (one === undefined) return null
@@ -96,6 +103,9 @@ export function createKeyTurns(
     },
   }
 }
+
+const isAt = ({ id, keyId }: RoutableChannel, place: Place): boolean =>
+  id === place.channelId && keyId === place.keyId
 
 /** For whoever asks for nothing more. */
 export const all: Admits = () => true

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { keyTail } from '../../../contract/channel-keys.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { ChannelKey } from '../../../contract/route-api.ts'
 import { aChannel, anAdmin, type TestUser } from '../../test/factories.ts'
@@ -238,6 +239,21 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(used).toEqual([keys[0], keys[0], keys[0]])
   })
 
+  test('stays with a conversation by the key that served it, until that is refused', async () => {
+    const { model, keys } = await aKeyedChannel(3)
+    const ask = async (prompt_cache_key: string) => {
+      const { status } = await post(setup, client, chatBody(model, { prompt_cache_key }))
+      expect(status).toBe(200)
+    }
+    for (const name of ['a', 'b', 'a', 'a', 'b']) await ask(name)
+    const [first = '', second = '', third = ''] = keys
+    expect(used).toEqual([first, second, first, first, second])
+    opinions.set(first, REVOKED)
+    used = []
+    for (const name of ['a', 'a', 'b']) await ask(name)
+    expect(used).toEqual([first, third, third, second])
+  })
+
   test('whatever is not about a key is not met twice', async () => {
     const { keys, ask, id } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, { status: 500 })
@@ -259,11 +275,18 @@ forEachDatabase('a channel with several keys', (open) => {
       })
       expect(added.data).toMatchObject({ key: '', key_set: true, key_count: 3 })
       expect(await states(id)).toEqual(['paused', 'in_use', 'in_use'])
+      const listed = await manage('GET', `/api/channel/search?keyword=${id}`)
+      expect(listed.data).toMatchObject([{ id, key_count: 3, keys_paused: 1 }])
       const change = (action: string, key_id = paused?.id) =>
         manage('PUT', '/api/channel/key/', { id, key_id, action })
       expect((await change('resume')).data).toMatchObject([{ state: 'in_use' }, {}, {}])
       expect((await change('remove')).data).toHaveLength(2)
       expect((await change('remove')).message).toBe('没有找到该记录')
+      const acts = setup.database.read.selectFrom('audit').where('target_id', '=', id)
+      const told = await acts.select('new_values').orderBy('id').execute()
+      const [, , resumed, removed] = told.map((act) => JSON.parse(act.new_values ?? ''))
+      expect(resumed).toEqual({ key_resumed: paused?.tail })
+      expect(removed.keys).toBe(`${keyTail(keys[1] ?? '')}, …dded`)
       const replaced = await manage('PUT', '/api/channel/', { id, key: 'sk-upstream-only' })
       expect(replaced.data).toMatchObject({ key_count: 1 })
       const [only] = await healthOf(id)
@@ -290,6 +313,28 @@ forEachDatabase('a channel with several keys', (open) => {
       expect(await search(keys[1] ?? '')).toMatchObject([{ id }])
       expect(await search((keys[1] ?? '').toUpperCase())).toEqual([])
     })
+
+    test.each(['taken back', 'added to', 'replaced'])(
+      '%s bring a channel back that has none left, with the next call',
+      async (how) => {
+        const { id, keys, ask } = await aKeyedChannel(2)
+        for (const key of keys) opinions.set(key, REVOKED)
+        await ask()
+        const [paused] = await healthOf(id)
+        expect(await statusOf(id)).toBe(ChannelStatus.autoDisabled)
+        expect(await ask()).toBe(503)
+        opinions.clear()
+        const more = how === 'added to' ? { key_mode: 'add' } : {}
+        const answer =
+          how === 'taken back'
+            ? await manage('PUT', '/api/channel/key/', { id, key_id: paused?.id, action: 'resume' })
+            : await manage('PUT', '/api/channel/', { id, key: 'sk-upstream-fresh', ...more })
+        expect(answer.json).toMatchObject({ success: true })
+        expect(await ask()).toBe(200)
+        await healthOf(id)
+        expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+      },
+    )
 
     test('are all in use again when a person enables the channel', async () => {
       const { id, keys, ask } = await aKeyedChannel(2)
@@ -320,5 +365,31 @@ forEachDatabase('a channel with several keys', (open) => {
     // The first in order is asked, and is well.
     expect((await manage('GET', `/api/channel/test/${id}`)).json).toMatchObject({ success: true })
     expect(used).toEqual([keys[0]])
+    opinions.set(keys[0] ?? '', REVOKED)
+    await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
+    for (let tested = 0; tested < 2; tested += 1) {
+      const { json } = await manage('GET', `/api/channel/test/${id}`)
+      expect(json).toMatchObject({ success: false })
+    }
+    expect(await states(id)).toEqual(['paused', 'paused'])
+    expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+  })
+
+  test('comes back by a test of it that is passed, as far as the program disabled it', async () => {
+    const { id, keys, ask } = await aKeyedChannel(2)
+    for (const key of keys) opinions.set(key, REVOKED)
+    await ask()
+    await healthOf(id)
+    opinions.clear()
+    const testIt = () => manage('GET', `/api/channel/test/${id}`)
+    await setup.app.options.set('AutomaticEnableChannelEnabled', 'false')
+    expect((await testIt()).json).toMatchObject({ success: true })
+    expect(await statusOf(id)).toBe(ChannelStatus.autoDisabled)
+    await setup.app.options.set('AutomaticEnableChannelEnabled', 'true')
+    await testIt()
+    expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+    await manage('PUT', '/api/channel/', { id, status: ChannelStatus.disabled })
+    await testIt()
+    expect(await statusOf(id)).toBe(ChannelStatus.disabled)
   })
 })

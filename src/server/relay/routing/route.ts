@@ -1,5 +1,7 @@
 import { groupNames } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
+import { allowsModel } from '../../token/token.ts'
+import type { Surface } from '../dialect/surfaces.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { ownError, shown, type RelayError } from '../relay-error.ts'
 import type { Caller } from './caller.ts'
@@ -23,6 +25,24 @@ interface RoutedCall {
   caller: Caller
   model: string
   route: Route
+  /** See `Affinity`; absent: the call goes on from nothing. */
+  conversation?: string | null
+}
+
+/**
+ * The model that is meant where none is named: the first that the caller may use and has a channel
+ * for, else the usual one. '': one must be named, and the call finds no channel.
+ */
+export async function defaultModel(
+  { channels }: RelayParts,
+  { token, groups }: Caller,
+  { defaultModel: usual, olderDefaults = [] }: Surface,
+): Promise<string> {
+  if (usual === null || olderDefaults.length === 0) return usual ?? ''
+  const map = await channels.current()
+  const isServed = (model: string): boolean =>
+    allowsModel(token, model) && groups.some((group) => map.tiers(group, model).length > 0)
+  return [usual, ...olderDefaults].find(isServed) ?? usual
 }
 
 /** Where the call may go: the pinned channel, or the first of the caller's groups that has one. */
@@ -63,20 +83,23 @@ export const noChannel = ({ groups }: Caller, model: string): AppError =>
 /**
  * The channel to ask next, with the key to use, or null: none is left. Where every circuit breaker
  * is open a call is tried rather than refused, once; but nobody is asked before the time that it
- * has named itself.
+ * has named itself. A conversation stays where it is if that is one of those to draw from.
  */
 export function nextChannel(
-  { health, keys, random }: RelayParts,
+  { health, keys, random, affinity }: RelayParts,
   call: RelayCall,
-  { route: { tiers, isPinned }, model }: RoutedCall,
+  { route: { tiers, isPinned }, model, conversation = null }: RoutedCall,
   { tried, isFirst }: { tried: ReadonlySet<number>; isFirst: boolean },
 ): RoutableChannel | null {
   const used = call.trail?.usedKeys ?? NONE
+  // Later attempts are about being served at all.
+  const place = isFirst ? affinity.placeOf(conversation) : null
+  const preferred = place?.channelId
   if (isPinned || health.isCalm()) {
-    const channel = chooseChannel(tiers, tried, random)
+    const channel = chooseChannel(tiers, tried, random, { preferred })
     if (channel === null) return null
     // Where all of its keys are set aside, others are looked for.
-    if (isPinned || keys.hasNext(channel, used, all)) return keys.next(channel, used)
+    if (isPinned || keys.hasNext(channel, used, all)) return keys.next(channel, used, all, place)
   }
   const isWell: Admits = (one) => health.admits(one, sentModel(one, model))
   // What is known of its connections is known of all its keys.
@@ -89,18 +112,19 @@ export function nextChannel(
   const isSure: Admits = (one) => isOpen(one) && !health.isSuspect(one, sentModel(one, model))
   // First attempts find out who is well again; the few that follow are not for that.
   const channel = isFirst
-    ? chooseChannel(tiers, tried, random, isOpenOrTold)
+    ? chooseChannel(tiers, tried, random, { admits: isOpenOrTold, preferred })
     : firstOf(
         tiers,
         (tier) =>
-          chooseChannel([tier], tried, random, isSure) ??
-          chooseChannel([tier], tried, random, isOpenOrTold),
+          chooseChannel([tier], tried, random, { admits: isSure }) ??
+          chooseChannel([tier], tried, random, { admits: isOpenOrTold }),
       )
-  if (channel !== null) return keys.next(channel, used, isWell)
+  if (channel !== null) return keys.next(channel, used, isWell, place)
   if (!isFirst) return null
   const isWilling: Admits = (one) => health.waitSeconds(one, sentModel(one, model)) === 0
-  const last = chooseChannel(tiers, tried, random, (one) => keys.hasLast(one, used, isWilling))
-  return last === null ? null : keys.next(last, used, isWilling)
+  const admits: Admits = (one) => keys.hasLast(one, used, isWilling)
+  const last = chooseChannel(tiers, tried, random, { admits, preferred })
+  return last === null ? null : keys.next(last, used, isWilling, place)
 }
 
 function firstOf<T, R>(values: readonly T[], look: (value: T) => R | null): R | null {

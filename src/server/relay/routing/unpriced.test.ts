@@ -23,6 +23,7 @@ const surfaces = {
   chat: { path: '/v1/chat/completions', type: 1, body: { messages: QUESTION } },
   responses: { path: '/v1/responses', type: 1, body: { input: 'hi' } },
   messages: { path: '/v1/messages', type: 14, body: { max_tokens: 9, messages: QUESTION } },
+  images: { path: '/v1/images/generations', type: 1, body: { prompt: 'a cat' } },
   gemini: {
     path: '/v1beta/models/MODEL:generateContent',
     type: 24,
@@ -76,6 +77,17 @@ test.each<[SurfaceName, Json, string]>([
   ['chat', { models: ['anthropic/claude-opus-5'] }, 'models'],
   ['chat', { plugins: [{ id: 'fusion' }] }, 'plugins[0]'],
   ['responses', { tools: [{ type: 'openrouter:advisor' }] }, 'tools[0]'],
+  ['images', { output_format: 'svg' }, 'output_format'],
+  [
+    'gemini',
+    { generationConfig: { routingConfig: { manualMode: { modelName: 'gemini-2.5-pro' } } } },
+    'generationConfig.routingConfig',
+  ],
+  [
+    'gemini',
+    { generation_config: { model_config: { feature_selection_preference: 'BALANCED' } } },
+    'generation_config.model_config',
+  ],
 ])('%s with %j would use another model', async (surface, members, field) => {
   await expectRefusedField(await asked(surface, () => members), 'relay_field_other_model', field)
 })
@@ -97,6 +109,8 @@ test.each<[SurfaceName, Json, string]>([
   ['messages', { speed: 'fast' }, 'speed'],
   ['messages', { inference_geo: 'us' }, 'inference_geo'],
   ['gemini', { serviceTier: 'flex' }, 'serviceTier'],
+  ['gemini', { tools: [{ parallelAiSearch: {} }] }, 'tools[0].parallelAiSearch'],
+  ['gemini', { tools: { exa_ai_search: { api_key: 'k' } } }, 'tools[0].exa_ai_search'],
 ])('%s with %j would have another price', async (surface, members, field) => {
   await expectRefusedField(await asked(surface, () => members), 'relay_field_other_price', field)
 })
@@ -124,7 +138,9 @@ test.each<[SurfaceName, string, (model: string) => Json]>([
   ['messages', 'no conversation held', () => ({ thread: null })],
   ['messages', 'an ordinary place', () => ({ inference_geo: 'global', fallbacks: null })],
   ['messages', 'itself as an advisor', (model) => ({ tools: [advisor(model)] })],
+  ['images', 'a format of pixels', () => ({ output_format: 'webp' })],
   ['gemini', 'an ordinary tier', () => ({ serviceTier: 'STANDARD' })],
+  ['gemini', 'no choice of a model', () => ({ generationConfig: { routingConfig: null } })],
 ])('%s passes with %s', async (surface, _what, members) => {
   await asked(surface, members)
   expect(setup.upstream.seen()).toHaveLength(1)

@@ -2,8 +2,9 @@ import type { ErrorCode } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import type { Surface } from '../dialect/surfaces.ts'
+import { camelName } from '../gemini/names.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { arrayOr, recordOr } from '../json/json-value.ts'
+import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
 /**
  * Refuses what would make a call cost something that its price does not cover: a second model,
@@ -12,9 +13,11 @@ import { arrayOr, recordOr } from '../json/json-value.ts'
  */
 export function refuseUnpriced({ asked, body, model }: AskedCall): void {
   const { task, dialect } = asked.surface
+  if (PICTURES.has(task)) refuseAuthored(body)
   if (!PRICED_BY_TOKENS.has(task)) return
   refuseOtherTiers(body)
   if (dialect === 'anthropic') refuseThread(body)
+  if (dialect === 'gemini') refuseForeignSearch(body)
   for (const { field, name } of namedModels(body, dialect)) {
     if (name !== model) throw refusal('relay_field_other_model', field)
   }
@@ -33,6 +36,18 @@ const PRICED_BY_TOKENS: ReadonlySet<string> = new Set([
   'responses',
   'compact',
 ])
+
+const PICTURES: ReadonlySet<string> = new Set(['images', 'imageEdits'])
+
+/**
+ * A picture in vectors is written by a model of its own, whose tokens stand apart. Source: OpenAI's
+ * SDK, `svg` and `svg_usage`.
+ */
+function refuseAuthored(body: ScannedBody): void {
+  const format: unknown = memberValue(body, 'output_format')
+  if (wordOf(format).toLowerCase() !== 'svg') return
+  throw refusal('relay_field_other_model', 'output_format')
+}
 
 /** Characters of a place that a refusal repeats. */
 const PLACE_MAX = 128
@@ -73,6 +88,18 @@ function refuseThread(body: ScannedBody): void {
   throw unsupportedField('thread').with({ details })
 }
 
+/** Searches of others, which Vertex has the operator's project pay for. Source: `Tool` of its SDK. */
+const FOREIGN_SEARCHES: ReadonlySet<string> = new Set(['exaAiSearch', 'parallelAiSearch'])
+
+function refuseForeignSearch(body: ScannedBody): void {
+  const sent: unknown = memberValue(body, 'tools')
+  const tools: readonly unknown[] = Array.isArray(sent) ? sent : [sent]
+  for (const [index, tool] of tools.entries()) {
+    const name = Object.keys(recordOr(tool)).find((key) => FOREIGN_SEARCHES.has(camelName(key)))
+    if (name !== undefined) throw refusal('relay_field_other_price', `tools[${index}].${name}`)
+  }
+}
+
 interface NamedModel {
   field: string
   /** Undefined: it names none, and the provider chooses. */
@@ -81,7 +108,7 @@ interface NamedModel {
 
 /** Models that a body names beside its own. */
 function namedModels(body: ScannedBody, dialect: Surface['dialect']): NamedModel[] {
-  if (dialect === 'gemini') return []
+  if (dialect === 'gemini') return GEMINI_CONFIGS.flatMap((name) => modelsInConfig(body, name))
   const substitutes = ['fallbacks', 'models'].flatMap((field) => substitutesIn(body, field))
   const tools = parsedWhere(body, 'tools', TOOL_SIGNS).flatMap((tool, index) =>
     modelOfTool(tool, `tools[${index}]`),
@@ -91,6 +118,20 @@ function namedModels(body: ScannedBody, dialect: Surface['dialect']): NamedModel
   )
   const later = dialect === 'anthropic' ? toolsInMessages(body) : []
   return [...substitutes, ...tools, ...plugins, ...later]
+}
+
+const GEMINI_CONFIGS = ['generationConfig', 'generation_config']
+
+/**
+ * Vertex' ways to have another model chosen, by name or by the question. Source: `GenerationConfig`
+ * of its SDK.
+ */
+function modelsInConfig(body: ScannedBody, config: string): NamedModel[] {
+  return Object.entries(recordOr(memberValue(body, config))).flatMap(([key, value]) => {
+    const isChoice = /^(?:routing|model|modelSelection)Config$/.test(camelName(key))
+    if (!isChoice || value === null) return []
+    return [{ field: `${config}.${key}`, name: undefined }]
+  })
 }
 
 /**

@@ -7,12 +7,13 @@ import { providerOf, type ProviderCall } from '../dialect/provider.ts'
 import { surfaceOf, type SurfaceCall } from '../dialect/surfaces.ts'
 import type { RelayParts } from '../relay-call.ts'
 import { shown } from '../relay-error.ts'
+import { conversationNamed } from '../routing/affinity.ts'
 import type { ChannelMap } from '../routing/channel-map.ts'
 import { sentModel, type RoutableChannel, type Tiers } from '../routing/choose-channel.ts'
 import { waitOf } from '../routing/route.ts'
 import { disabledChannels } from './keep-trace.ts'
 import { candidate, candidatesOf } from './trace.ts'
-import { refusalOf, whoAsks, type Asker } from './who-asks.ts'
+import { limitsRefusalOf, refusalOf, whoAsks, type Asker } from './who-asks.ts'
 
 /** Channels that a forecast names. */
 const CANDIDATES_MAX = 100
@@ -30,7 +31,8 @@ export async function forecastOf(
   const tiers = group === undefined ? [] : map.tiers(group, model)
   const look = lookAt(parts, { asked, model, group: group ?? '' })
   const states = statesOf(tiers, look)
-  const shares = sharesOf(tiers, states)
+  const preferred = preferredBy(parts, asker, { question, group: group ?? '', model })
+  const shares = sharesOf(tiers, states, preferred)
   const listed = [
     ...candidatesOf({ tiers, disabled: disabledChannels(map, asker.groups, model) }, (channel) =>
       stated(parts, states.get(channel.id) ?? 'open', waitOf(parts.health, channel, model)),
@@ -42,13 +44,17 @@ export async function forecastOf(
     return {
       ...row,
       probability: shares.get(row.channel_id) ?? 0,
+      stays: row.channel_id === preferred && shares.get(preferred) === 1,
       sent_model: channel === undefined ? model : sentModel(channel, model),
       price: channel === undefined ? null : priceText(look(channel).price, question),
     }
   })
+  const cost = dearest(channels)
+  const { prompt, completion } = tokensAsked(question)
   const refusal =
-    refusalOf(parts.app, asker, { model, cost: dearest(channels) }) ??
-    routeRefusal(states, { groups: asker.groups, model })
+    refusalOf(parts.app, asker, { model, cost }) ??
+    routeRefusal(states, { groups: asker.groups, model }) ??
+    (await limitsRefusalOf(parts.app, asker, { tokens: prompt + completion, quota: cost }))
   return {
     refusal: refusal && { code: refusal.code, message: refusal.text(language) },
     model,
@@ -135,16 +141,33 @@ function statesOf(tiers: Tiers, look: (channel: RoutableChannel) => Looked): Sta
 /** A call is tried with these rather than refused. */
 const TRIED_AT_LAST: readonly string[] = ['circuit', 'keys']
 
+/** The channel that served the conversation last. */
+function preferredBy(
+  { affinity }: RelayParts,
+  { user }: Asker,
+  { question, group, model }: { question: RouteQuestion; group: string; model: string },
+): number | undefined {
+  const name = question.conversation?.trim()
+  if (user === null) return undefined
+  return affinity.placeOf(conversationNamed(name, { userId: user.id, group, model }))?.channelId
+}
+
 /** How often each is the first. */
-function sharesOf(tiers: Tiers, states: States): Map<number, number> {
+function sharesOf(
+  tiers: Tiers,
+  states: States,
+  preferred: number | undefined,
+): Map<number, number> {
   for (const wanted of [['open'], TRIED_AT_LAST]) {
     const able = tiers.map((tier) => tier.filter(({ id }) => wanted.includes(states.get(id) ?? '')))
     const first = able.find((tier) => tier.length > 0)
     if (first === undefined) continue
     const total = first.reduce((sum, { weight }) => sum + weight, 0)
-    return new Map(
+    const shares = new Map(
       first.map(({ id, weight }) => [id, total === 0 ? 1 / first.length : weight / total]),
     )
+    const stays = preferred !== undefined && (shares.get(preferred) ?? 0) > 0
+    return stays ? new Map([[preferred, 1]]) : shares
   }
   return new Map()
 }
@@ -164,9 +187,14 @@ const ofOtherGroups = (map: ChannelMap, { groups }: Asker, model: string) => {
 
 const TOKENS_ASKED = 1000
 
+const tokensAsked = ({ prompt_tokens, completion_tokens }: RouteQuestion) => ({
+  prompt: prompt_tokens ?? TOKENS_ASKED,
+  completion: completion_tokens ?? TOKENS_ASKED,
+})
+
 function priceText(price: Price | null, question: RouteQuestion) {
   if (price === null) return null
-  const { prompt_tokens = TOKENS_ASKED, completion_tokens = TOKENS_ASKED } = question
+  const { prompt, completion } = tokensAsked(question)
   return {
     priced_as: price.pricedAs,
     model_ratio: price.modelRatio,
@@ -174,9 +202,9 @@ function priceText(price: Price | null, question: RouteQuestion) {
     group_ratio: price.groupRatio,
     ...(price.perCall === null ? {} : { model_price: price.perCall }),
     cost: costOf(price, {
-      promptTokens: prompt_tokens,
+      promptTokens: prompt,
       cachedTokens: 0,
-      completionTokens: completion_tokens,
+      completionTokens: completion,
     }),
   }
 }

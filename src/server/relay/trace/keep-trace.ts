@@ -45,7 +45,10 @@ export const disabledChannels = (
 const servesGroup = (list: string, groups: readonly string[]): boolean =>
   groupNames(list).some((group) => groups.includes(group))
 
-/** Keeps that a call found no channel, if that is what it met. */
+/**
+ * Keeps that a call found no channel, if that is what it met, and tells clients that ask again by
+ * themselves not to: nobody serves such a model.
+ */
 export function noteNoChannel(
   parts: RelayParts,
   call: RelayCall,
@@ -55,4 +58,5 @@ export function noteNoChannel(
   if (!(error instanceof AppError) || error.code !== 'no_channel') return
   const route = { group: caller.groups.join(), tiers: [] }
   keepTrace(parts, call, { caller, model, route }, new Trail('no_channel'))
+  call.headers.push('X-Should-Retry', 'false')
 }

@@ -4,16 +4,19 @@ import {
   type RouteForecast,
   type RouteQuestion,
 } from '../../../contract/route-api.ts'
+import { ChannelStatus } from '../../../contract/channel.ts'
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { recordAudit } from '../../audit/audit-store.ts'
+import { channelUpdate, keyResumption } from '../../channel/channel-acts.ts'
 import {
   findChannel,
   lockChannel,
   updateChannel,
   type StoredChannel,
 } from '../../channel/channel-store.ts'
+import { tryAtOnce } from '../../channel/channel-pause-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
 import { resumeKey } from '../../channel/key/channel-key-store.ts'
 import { serve, type Route } from '../../http/handler.ts'
@@ -45,21 +48,19 @@ export const routeRoutes = (app: App, routing: Routing): Route[] => [
     const channel = await database.write.transaction().execute(async (trx) => {
       const stored = await lockChannel(trx, id)
       const keys = stored === null ? [] : heldKeys(stored)
-      if (stored === null || keys.every((one) => one.id !== keyId)) throw new AppError('not_found')
+      const key = keys.find((one) => one.id === keyId)
+      if (stored === null || key === undefined) throw new AppError('not_found')
+      const nowSeconds = clock.nowSeconds()
       if (action === 'resume') {
-        await resumeKey(trx, { channelId: id, keyId })
+        const wasPaused = await resumeKey(trx, { channelId: id, keyId })
+        if (wasPaused) await recordAudit(trx, call, keyResumption(stored, key, nowSeconds))
+        if (wasPaused && stored.status === ChannelStatus.autoDisabled) await tryAtOnce(trx, id)
         return stored
       }
       const left = keys.filter((one) => one.id !== keyId).map((one) => one.key)
       if (left.length === 0) throw new AppError('channel_key_last')
       const changed = await updateChannel(trx, stored, { key: left.join('\n') })
-      await recordAudit(trx, call, {
-        nowSeconds: clock.nowSeconds(),
-        action: 'channel.update',
-        target: { id, name: stored.name ?? '' },
-        before: stored,
-        after: changed,
-      })
+      await recordAudit(trx, call, channelUpdate(stored, changed, nowSeconds))
       return changed
     })
     await database.announce('channels')

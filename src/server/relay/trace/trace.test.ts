@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { RouteForecast, RouteTrace } from '../../../contract/route-api.ts'
+import { wholeLimits } from '../../limit/limit-routes.ts'
+import { saveLimits } from '../../limit/limit-store.ts'
 import { createLogCleanup } from '../../log/cleanup/cleanup-run.ts'
 import { createTraces } from '../../log/trace/traces.ts'
 import { anAdmin, aToken, aUser, type TestUser } from '../../test/factories.ts'
@@ -281,6 +283,15 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       expect(await codeOf({ user: '', token: String(token.id) })).toBe('token_exhausted')
       expect(await codeOf({ prompt_tokens: 5_000_000 })).toBe('user_quota_insufficient')
       expect(await codeOf({ group: 'default' })).toBe('no_channel')
+      const limits = wholeLimits({ quota_per_day: 60 })
+      await saveLimits(setup.database.write, { subject: 'user', id: user.id }, limits)
+      const { key } = await aToken(setup, user.id, { name: 'full', unlimited_quota: true })
+      expect((await post(setup, { key }, chatBody(model, { max_tokens: 7 }))).status).toBe(200)
+      expect(await codeOf({ token: 'full', prompt_tokens: 30, completion_tokens: 12 })).toBe(
+        undefined,
+      )
+      expect(await codeOf({ prompt_tokens: 30, completion_tokens: 13 })).toBe('limit_budget')
+      expect(await codeOf({})).toBe('limit_budget_call')
       const wrong = await manage('POST', '/api/channel/route', { model, user: 'nobody-here' })
       expect(wrong.message).toContain('没有这个用户')
     })

@@ -25,7 +25,7 @@ export class Trail {
     else this.skipped.set(channel.id, { state: stateOf(channel, why), waitSeconds: why })
   }
 
-  attempt({ channel, outcome, isTrial, elapsedMs }: Attempted): void {
+  attempt({ channel, outcome, isTrial, stays, elapsedMs }: Attempted): void {
     const { id: channel_id, name, keyId, key } = channel
     const isFailed = outcome.kind === 'failed'
     if (outcome.kind === 'answered') this.outcome = 'answered'
@@ -35,6 +35,7 @@ export class Trail {
       name,
       key: keyId === '' ? '' : keyTail(key),
       is_trial: isTrial,
+      ...(stays ? { stays } : {}),
       result: isFailed ? outcome.cause : resultOf(outcome),
       status: isFailed && outcome.cause === 'status' ? outcome.error.status : 0,
       code: isFailed && outcome.cause === 'status' ? codeOf(outcome) : '',
@@ -52,6 +53,8 @@ interface Attempted {
   channel: RoutableChannel
   outcome: AttemptOutcome
   isTrial: boolean
+  /** Its conversation was served there last. */
+  stays: boolean
   elapsedMs: number
 }
 

@@ -3,6 +3,10 @@ import type { RouteQuestion } from '../../../contract/route-api.ts'
 import { groupNames, UserStatus } from '../../../contract/user.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
+import type { LimitAsk } from '../../limit/limit.ts'
+import { limitRefusalAt } from '../../limit/limit-answer.ts'
+import { budgetPeriods } from '../../limit/limit-period.ts'
+import { findFacts } from '../../limit/limit-store.ts'
 import { groupRefusal } from '../../token/token-group.ts'
 import { findTokenGroup } from '../../token/token-group-store.ts'
 import { allowsModel, tokenRefusal } from '../../token/token.ts'
@@ -59,6 +63,23 @@ async function namedToken(
     throw new AppError('route_token_unknown')
   }
   return token
+}
+
+/** Whether limits of the token and its user would refuse a call that may take so much. */
+export async function limitsRefusalOf(
+  { database, clock, options }: App,
+  { user, token }: Asker,
+  ask: LimitAsk,
+): Promise<AppError | null> {
+  const zone = options.text('LimitTimeZone')
+  const nowSeconds = clock.nowSeconds()
+  const moment = { nowSeconds, periods: budgetPeriods(zone, nowSeconds) }
+  const found = await Promise.all([
+    token === null ? null : findFacts(database.read, { subject: 'token', id: token.id }, moment),
+    user === null ? null : findFacts(database.read, { subject: 'user', id: user.id }, moment),
+  ])
+  const facts = found.filter((one) => one !== null)
+  return limitRefusalAt(facts, { ask, nowSeconds, zone })
 }
 
 /** The first refusal that such a call would meet before a channel is chosen, in the relay's order. */

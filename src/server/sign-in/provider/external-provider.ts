@@ -1,4 +1,4 @@
-import type { ErrorParams } from '../../../contract/errors.ts'
+import type { ErrorParams, Language } from '../../../contract/errors.ts'
 import type { ExternalProvider, RedirectingProvider } from '../../../contract/oauth.ts'
 
 /** Who somebody is at a provider. Only made from an answer that named an immutable id. */
@@ -60,15 +60,18 @@ export class ExchangeFailure extends Error {
   }
 }
 
-const NAMES: Record<ExternalProvider, string> = {
-  github: ' GitHub ',
-  lark: '飞书',
-  oidc: ' OIDC ',
-  wechat: '微信',
+const NAMES: Record<ExternalProvider, Record<Language, string>> = {
+  github: { zh: ' GitHub ', en: 'GitHub' },
+  lark: { zh: '飞书', en: 'Lark' },
+  oidc: { zh: ' OIDC ', en: 'OIDC' },
+  wechat: { zh: '微信', en: 'WeChat' },
 }
 
-/** Fills the `{provider}` place of a sentence. */
-export const named = (provider: ExternalProvider): ErrorParams => ({ provider: NAMES[provider] })
+/** Fills the `{providerZh}` or `{providerEn}` place of a sentence. */
+export function named(provider: ExternalProvider): ErrorParams {
+  const { zh, en } = NAMES[provider]
+  return { providerZh: zh, providerEn: en }
+}
 
 /** Longest id of a person that is believed, in characters. */
 const SUBJECT_LENGTH_MAX = 255

@@ -1,6 +1,7 @@
 import {
   EFFORTS,
   effortOfBudget,
+  isThoughtOptional,
   type ChatRequest,
   type Effort,
 } from '../../canonical/chat-request.ts'
@@ -16,6 +17,9 @@ import { cannotSay } from '../../dialect/field-names.ts'
 const TAKEN: readonly (readonly [RegExp, readonly Effort[]])[] = [
   [/^(?:gpt-(?:3|4|audio)|chatgpt-|o1-(?:mini|preview))/, []],
   [/^gpt-5(?:\.\d+)?-chat/, ['medium']],
+  [/^gpt-5-pro/, ['high']],
+  [/^gpt-5\.\d+-pro/, ['medium', 'high', 'xhigh']],
+  [/^gpt-5\.1-codex-max/, ['low', 'medium', 'high', 'xhigh']],
   [/^(?:o\d|gpt-oss|gpt-5-codex|gpt-5\.1)/, ['low', 'medium', 'high']],
   [/^gpt-5(?![.\d])/, ['minimal', 'low', 'medium', 'high']],
   [/^gpt-5\.[2-5](?!\d)/, ['low', 'medium', 'high', 'xhigh']],
@@ -25,7 +29,7 @@ const TAKEN: readonly (readonly [RegExp, readonly Effort[]])[] = [
 ]
 
 /** Models that can be told not to think at all. */
-const CAN_BE_STOPPED = /^gpt-(?:5\.[1-9]|[6-9])/
+const CAN_BE_STOPPED = /^gpt-(?:5\.[1-9]|[6-9])(?!.*-(?:codex|pro))/
 
 /**
  * Models that always think, and most of all where nobody says how much: who wants no thought comes
@@ -45,8 +49,7 @@ export function openaiEffort(request: ChatRequest, model: string): string | null
       taken,
     )
   }
-  // A budget is what may be thought at most: who does not think keeps within it.
-  if (thinking.kind === 'budget') return null
+  if (isThoughtOptional(request)) return null
   throw cannotSay(request, 'thinking')
 }
 

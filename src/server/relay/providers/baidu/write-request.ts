@@ -1,9 +1,10 @@
-import type {
-  AssistantPart,
-  ChatRequest,
-  Message,
-  ToolResultPart,
-  UserPart,
+import {
+  isThoughtOptional,
+  type AssistantPart,
+  type ChatRequest,
+  type Message,
+  type ToolResultPart,
+  type UserPart,
 } from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { resultsApart, turnsOf } from '../../canonical/turns.ts'
@@ -46,13 +47,13 @@ export function writeBaiduRequest(request: ChatRequest, to: Target): JsonRecord 
 }
 
 function refuseTheUnsayable(request: ChatRequest): void {
-  const { stop, output, thinking } = request
+  const { stop, output } = request
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.topK !== null) throw cannotSay(request, 'topK')
   if (request.seed !== null) throw cannotSay(request, 'seed')
   if (output?.kind === 'schema') throw cannotSay(request, 'output')
-  if (thinking !== null && thinking.kind !== 'off') throw cannotSay(request, 'thinking')
+  if (!isThoughtOptional(request)) throw cannotSay(request, 'thinking')
   if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
   if (stop.length > STOPS_MAX || stop.some((text) => text.length > STOP_LENGTH_MAX)) {
     throw cannotSay(request, 'stop')

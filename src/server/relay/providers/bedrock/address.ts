@@ -1,4 +1,6 @@
 import { splitKey } from '../../../../contract/channel-types.ts'
+import { AMAZONS_BETAS, betasFor } from '../../anthropic/clouds/betas.ts'
+import { cloudEdits, isEager } from '../../anthropic/clouds/members.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
@@ -108,24 +110,20 @@ function modelId(model: string, region: string): string {
 const CLAUDE_VERSION = 'bedrock-2023-05-31'
 
 /** The address names the model and whether it is a stream; versions and betas stand in the body. */
-export function claudeEdits(_body: ScannedBody, { clientHeaders }: ProviderCall): MemberEdit[] {
-  const betas = clientHeaders['anthropic-beta']
+export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
+  const betas = betasFor(AMAZONS_BETAS, call, body.bytes)
+  if (isEager(body) && !betas.includes(EAGER)) betas.push(EAGER)
   return [
     { remove: 'model' },
     { remove: 'stream' },
     { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
-    ...(typeof betas === 'string' ? [{ set: 'anthropic_beta', json: betaList(betas) }] : []),
+    ...(betas.length === 0 ? [] : [{ set: 'anthropic_beta', json: JSON.stringify(betas) }]),
+    ...cloudEdits(body, { cloud: 'amazon', model: call.model }),
   ]
 }
 
-/** The betas of a header as a list. */
-export const betaList = (header: string): string =>
-  JSON.stringify(
-    header
-      .split(',')
-      .map((beta) => beta.trim())
-      .filter((beta) => beta !== ''),
-  )
+/** What asks for it elsewhere is a member of each tool. Source: Vercel's `@ai-sdk/amazon-bedrock`. */
+const EAGER = 'fine-grained-tool-streaming-2025-05-14'
 
 export function bedrockSeal(
   channel: ProviderChannel,

@@ -1,15 +1,16 @@
-import type {
-  AssistantPart,
-  CacheMark,
-  ChatRequest,
-  MediaPart,
-  Message,
-  TextPart,
-  UserPart,
+import {
+  isThoughtOptional,
+  type AssistantPart,
+  type CacheMark,
+  type ChatRequest,
+  type MediaPart,
+  type Message,
+  type TextPart,
+  type UserPart,
 } from '../../canonical/chat-request.ts'
 import { mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { turnsOf } from '../../canonical/turns.ts'
+import { turnsOf, withQuestion } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
@@ -33,7 +34,8 @@ const THINKS_BY_WORD = /gpt-oss/
  * Bedrock API reference, "Converse". The model and whether it is a stream stand in the address.
  * Users' names are left behind.
  */
-export function writeConverseRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withQuestion(sent)
   refuseTheUnsayable(request, to)
   const config = present({
     maxTokens: request.maxCompletionTokens,
@@ -42,14 +44,18 @@ export function writeConverseRequest(request: ChatRequest, to: Target): JsonReco
     stopSequences: request.stop.length === 0 ? null : request.stop,
   })
   const system = request.system.filter(hasText).flatMap(writeText)
-  const effort = request.thinking?.kind === 'effort' ? request.thinking.effort : null
   return {
     messages: messagesOf(request.messages),
     ...(system.length === 0 ? {} : { system }),
     ...(Object.keys(config).length === 0 ? {} : { inferenceConfig: config }),
     ...toolsOf(request),
-    ...(effort === null ? {} : { additionalModelRequestFields: { reasoning_effort: effort } }),
+    ...effortOf(request, to),
   }
+}
+
+function effortOf({ thinking }: ChatRequest, { model }: Target): JsonRecord {
+  if (thinking?.kind !== 'effort' || !THINKS_BY_WORD.test(model)) return {}
+  return { additionalModelRequestFields: { reasoning_effort: thinking.effort } }
 }
 
 /** What Converse has no word for. Zero is how clients spell "no penalty". */
@@ -63,9 +69,7 @@ function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
   if (request.output !== null) throw cannotSay(request, 'output')
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
-  const kind = request.thinking?.kind ?? 'adaptive'
-  const isSayable = kind === 'adaptive' || kind === 'off'
-  if (!isSayable && !(kind === 'effort' && THINKS_BY_WORD.test(model))) {
+  if (!THINKS_BY_WORD.test(model) && !isThoughtOptional(request)) {
     throw cannotSay(request, 'thinking')
   }
 }

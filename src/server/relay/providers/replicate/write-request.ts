@@ -1,9 +1,10 @@
-import type {
-  AssistantPart,
-  ChatRequest,
-  MediaPart,
-  Message,
-  UserPart,
+import {
+  isThoughtOptional,
+  type AssistantPart,
+  type ChatRequest,
+  type MediaPart,
+  type Message,
+  type UserPart,
 } from '../../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { missingField, unsupportedField } from '../../canonical/reading.ts'
@@ -64,7 +65,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')
-  if (request.thinking !== null) throw cannotSay(request, 'thinking')
+  if (!isThoughtOptional(request)) throw cannotSay(request, 'thinking')
   if (request.tools.length > 0 && request.toolChoice?.kind !== 'none') {
     throw cannotSay(request, 'tools')
   }

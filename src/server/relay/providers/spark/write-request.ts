@@ -1,4 +1,10 @@
-import type { AssistantPart, ChatRequest, Message, UserPart } from '../../canonical/chat-request.ts'
+import {
+  isThoughtOptional,
+  type AssistantPart,
+  type ChatRequest,
+  type Message,
+  type UserPart,
+} from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { mediaOf, toolNames, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
@@ -50,7 +56,7 @@ export function writeSparkRequest(request: ChatRequest, to: Target): JsonRecord 
 }
 
 function refuseTheUnsayable(request: ChatRequest): void {
-  const { topK, topP, thinking, toolChoice } = request
+  const { topK, topP, toolChoice } = request
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   // 1 is what OpenAI takes when nothing is said.
@@ -59,7 +65,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.seed !== null) throw cannotSay(request, 'seed')
   if (request.stop.length > 0) throw cannotSay(request, 'stop')
   if (request.output !== null) throw cannotSay(request, 'output')
-  if (thinking !== null && thinking.kind !== 'off') throw cannotSay(request, 'thinking')
+  if (!isThoughtOptional(request)) throw cannotSay(request, 'thinking')
   if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
   if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
   const isDemanded = toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'

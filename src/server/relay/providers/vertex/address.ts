@@ -1,9 +1,10 @@
 import { splitKey } from '../../../../contract/channel-types.ts'
+import { betasFor, GOOGLES_BETAS } from '../../anthropic/clouds/betas.ts'
+import { cloudEdits } from '../../anthropic/clouds/members.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
-import { betaList } from '../bedrock/address.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { accessToken } from './access-token.ts'
 import { embeddingAction, vertexEmbeddingWalk } from './embedding.ts'
@@ -88,18 +89,27 @@ function bareName(model: string): string {
 
 const CLAUDE_VERSION = 'vertex-2023-10-16'
 
-/** The address names the model; version and betas stand in the body. */
-export function vertexClaudeEdits(
-  _body: ScannedBody,
-  { clientHeaders }: ProviderCall,
-): MemberEdit[] {
-  const betas = clientHeaders['anthropic-beta']
-  return [
-    { remove: 'model' },
-    { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
-    ...(typeof betas === 'string' ? [{ set: 'anthropic_beta', json: betaList(betas) }] : []),
-  ]
+/** The address names the model; the version stands in the body. */
+export const vertexClaudeEdits = (body: ScannedBody, { model }: ProviderCall): MemberEdit[] => [
+  { remove: 'model' },
+  { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
+  ...cloudEdits(body, { cloud: 'google', model }),
+]
+
+/**
+ * Betas are read from the head alone, as Anthropic has them. Sources: Claude Code documentation,
+ * "LLM gateway protocol reference", "API formats"; BerriAI/litellm#22321, which has tried both.
+ */
+export function vertexClaudeHeaders(
+  _channel: ProviderChannel,
+  call: ProviderCall,
+  body = NOTHING,
+): Record<string, string> {
+  const betas = betasFor(GOOGLES_BETAS, call, body)
+  return betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 export function vertexSeal(
   channel: ProviderChannel,

@@ -4,7 +4,7 @@ import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { wrapSignature } from '../../canonical/signature.ts'
 import { dialects, upstreamDialects } from '../../dialect/dialects.ts'
 import { convertedOutput } from '../../dialect/stream-output.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { SseReader } from '../../openai/sse.ts'
 import { hiddenStatus } from '../../relay-error.ts'
 
@@ -15,6 +15,7 @@ import { hiddenStatus } from '../../relay-error.ts'
 const { responses } = upstreamDialects
 const to = { model: 'gpt-5.6', isStream: false, asksForUsage: false }
 const WEATHER = { type: 'object', properties: { city: { type: 'string' } } }
+const CLOSED = { ...WEATHER, required: ['city'], additionalProperties: false }
 const SEAL = 'gAAAAABo'
 const sealed = wrapSignature({ by: 'openai', value: `rs_1 ${SEAL}` }, 'anthropic')
 const thought = {
@@ -89,11 +90,11 @@ describe('a request', () => {
         ],
         tools: [
           { name: 'w', description: 'Weather', input_schema: WEATHER },
-          { name: 'ns.get', input_schema: WEATHER, strict: true },
+          { name: 'ns.get', input_schema: CLOSED, strict: true },
         ],
         tool_choice: { type: 'tool', name: 'ns.get', disable_parallel_tool_use: true },
         thinking: { type: 'adaptive' },
-        output_config: { effort: 'high', format: { type: 'json_schema', schema: WEATHER } },
+        output_config: { effort: 'high', format: { type: 'json_schema', schema: CLOSED } },
         temperature: 0,
         top_p: 0.9,
         top_k: 5,
@@ -138,17 +139,40 @@ describe('a request', () => {
           parameters: WEATHER,
           strict: false,
         },
-        { type: 'function', name: own?.name, parameters: WEATHER, strict: true },
+        { type: 'function', name: own?.name, parameters: CLOSED, strict: true },
       ],
       tool_choice: { type: 'function', name: own?.name },
       parallel_tool_calls: false,
       reasoning: { effort: 'high', summary: 'auto' },
       text: {
-        format: { type: 'json_schema', name: 'answer', schema: WEATHER, strict: true },
+        format: { type: 'json_schema', name: 'answer', schema: CLOSED, strict: true },
       },
       user: 'u',
       stream: true,
     })
+  })
+
+  test('schemas that Claude takes and OpenAI does not are not called strict', () => {
+    const { tools, text } = ofAnthropic({
+      messages: [{ role: 'user', content: 'x' }],
+      tools: [{ name: 'w', input_schema: WEATHER, strict: true }],
+      output_config: { format: { type: 'json_schema', schema: WEATHER } },
+    })
+    expect(tools).toMatchObject([{ parameters: WEATHER, strict: false }])
+    expect(text).toMatchObject({ format: { schema: WEATHER, strict: false } })
+  })
+
+  test('ids of calls that are too long are others, the same for call and result', () => {
+    const id = `call_${'x'.repeat(80)}`
+    const { input } = ofAnthropic({
+      messages: [
+        { role: 'assistant', content: [{ type: 'tool_use', id, name: 'w', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'y' }] },
+      ],
+    })
+    const ids = arrayOr(input).map((item) => recordOr(item).call_id)
+    expect(ids[0]).toMatch(/^call_[0-9a-f]{24}$/)
+    expect(ids).toEqual([ids[0], ids[0]])
   })
 
   test.each<[string, JsonRecord, JsonRecord]>([

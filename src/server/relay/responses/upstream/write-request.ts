@@ -11,13 +11,14 @@ import type {
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { plainName } from '../../canonical/plain-name.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
+import { strictAtOpenai } from '../../canonical/strict-schema.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { openaiEffort } from '../../openai/thinking/efforts.ts'
 import { openaiSampling } from '../../openai/thinking/sampling.ts'
-import { shortId } from '../../openai/write-request.ts'
+import { shortCallId, shortId } from '../../openai/write-request.ts'
 import { resultText } from '../../providers/members.ts'
 import { sealedItem } from './seal.ts'
 
@@ -78,7 +79,8 @@ function reasoningOf({ thinking }: ChatRequest, effort: string | null): JsonReco
   return thinking.kind === 'off' ? { effort } : present({ effort, summary: 'auto' })
 }
 
-function formatOf({ output }: ChatRequest): JsonRecord | null {
+function formatOf(request: ChatRequest): JsonRecord | null {
+  const { output } = request
   if (output === null) return null
   if (output.kind === 'json') return { format: { type: 'json_object' } }
   const { name, description, schema, isStrict } = output
@@ -88,31 +90,34 @@ function formatOf({ output }: ChatRequest): JsonRecord | null {
       name,
       ...present({ description }),
       schema,
-      strict: isStrict ?? false,
+      strict: strictAtOpenai(request, schema, isStrict) ?? false,
     },
   }
 }
 
-function toolsOf({ tools, toolChoice, parallelTools }: ChatRequest): JsonRecord {
+function toolsOf(request: ChatRequest): JsonRecord {
+  const { tools, toolChoice, parallelTools } = request
   if (tools.length === 0) return {}
   const choice =
     toolChoice?.kind === 'tool'
       ? { type: 'function', name: plainName(toolChoice.name) }
       : (toolChoice?.kind ?? null)
   return {
-    tools: tools.map(writeTool),
+    tools: tools.map(writeTool(request)),
     ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
   }
 }
 
 /** Left unsaid, a schema would be taken for a strict one, and its optional members demanded. */
-const writeTool = ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
-  type: 'function',
-  name: plainName(name),
-  ...present({ description }),
-  parameters: schema ?? { type: 'object', properties: {} },
-  strict: isStrict ?? false,
-})
+const writeTool =
+  (request: ChatRequest) =>
+  ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
+    type: 'function',
+    name: plainName(name),
+    ...present({ description }),
+    parameters: schema ?? { type: 'object', properties: {} },
+    strict: strictAtOpenai(request, schema, isStrict) ?? false,
+  })
 
 const writeTurn = (turn: Message): JsonRecord[] =>
   turn.role === 'user' ? writeUser(turn.parts) : writeAssistant(turn.parts)
@@ -132,7 +137,7 @@ function writeResult(result: ToolResultPart): JsonRecord {
   const hasMedia = parts.some(({ kind }) => kind === 'media')
   const said = isError ? [{ type: 'input_text', text: 'Error:' }] : []
   const output = hasMedia ? [...said, ...parts.map(writePart)] : resultText(result)
-  return { type: 'function_call_output', call_id: callId, output }
+  return { type: 'function_call_output', call_id: shortCallId(callId), output }
 }
 
 function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecord[] {
@@ -176,7 +181,7 @@ function writeSaid(part: AssistantPart): JsonRecord[] {
       const { id, name, argumentsJson, signature } = part
       const call = {
         type: 'function_call',
-        call_id: id,
+        call_id: shortCallId(id),
         name: plainName(name),
         arguments: argumentsJson === '' ? '{}' : argumentsJson,
       }

@@ -1,5 +1,6 @@
-import { arrayOr, isRecord, parseJson, recordOr, textOr, wordOf } from '../json/json-value.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import type { Tool } from '../../canonical/chat-request.ts'
+import type { Members } from '../../canonical/reading.ts'
+import { isRecord, parseJson } from '../../json/json-value.ts'
 
 /**
  * Tools of the Responses API that take a text as it is, such as a patch, instead of JSON. Models of
@@ -8,71 +9,36 @@ import type { JsonRecord } from '../json/json-value.ts'
  * `custom_tool_call_output`.
  */
 
-const CUSTOM = 'custom'
 /** The function's argument. */
 const INPUT = 'input'
 
-export const customNames = ({ tools }: JsonRecord): ReadonlySet<string> =>
-  new Set(
-    arrayOr(tools)
-      .map(recordOr)
-      .filter(({ type }) => type === CUSTOM)
-      .map(({ name }) => wordOf(name)),
-  )
-
-/** The request with functions in their place. */
-export function withFunctions(body: JsonRecord): JsonRecord {
-  const { tools, tool_choice: choice, input } = body
-  const names = customNames(body)
-  return {
-    ...body,
-    ...(Array.isArray(tools) ? { tools: tools.map(asFunction) } : {}),
-    ...(isRecord(choice) ? { tool_choice: chosen(choice) } : {}),
-    ...(Array.isArray(input) ? { input: input.map((item) => asFunctionItem(item, names)) } : {}),
-  }
-}
-
-function asFunction(tool: unknown): unknown {
-  const { type, name, description, format } = recordOr(tool)
-  if (type !== CUSTOM) return tool
-  const { syntax, definition } = recordOr(format)
-  const grammar = textOr(definition)
+/** Such a tool as a function; no grammar holds a model to its rules, so it is told them. */
+export function readCustomTool(tool: Members, name: string): Tool {
+  const format = tool.object('format')
+  const grammar = format?.text('definition') ?? ''
   const rules =
-    grammar === '' ? [] : [`"${INPUT}" follows this ${wordOf(syntax)} grammar:`, grammar]
+    grammar === ''
+      ? []
+      : [`"${INPUT}" follows this ${format?.text('syntax') ?? ''} grammar:`, grammar]
+  const texts = [tool.text('description') ?? '', ...rules].filter((text) => text !== '')
+  format?.ignore('type', 'syntax')
+  format?.done()
   return {
-    type: 'function',
     name,
-    description: [textOr(description), ...rules].filter((text) => text !== '').join('\n\n'),
-    parameters: {
+    description: texts.length === 0 ? null : texts.join('\n\n'),
+    schema: {
       type: 'object',
       properties: { [INPUT]: { type: 'string', description: 'The text, as it is' } },
       required: [INPUT],
       additionalProperties: false,
     },
+    isStrict: null,
+    cache: null,
   }
 }
 
-const chosen = (choice: JsonRecord): JsonRecord => ({
-  ...choice,
-  ...(choice.type === CUSTOM ? { type: 'function' } : {}),
-  ...(Array.isArray(choice.tools)
-    ? { tools: choice.tools.map((tool) => (isRecord(tool) ? chosen(tool) : tool)) }
-    : {}),
-})
-
-/** What was called in earlier turns, also as it was answered here: a function with bare text. */
-function asFunctionItem(item: unknown, names: ReadonlySet<string>): unknown {
-  const { type, input, ...rest } = recordOr(item)
-  if (type === 'custom_tool_call_output') return { ...rest, type: 'function_call_output' }
-  if (type === 'custom_tool_call') {
-    return { ...rest, type: 'function_call', arguments: asArguments(input) }
-  }
-  const isBare = type === 'function_call' && names.has(wordOf(rest.name))
-  if (!isBare || isRecord(parseJson(textOr(rest.arguments)))) return item
-  return { ...rest, type, arguments: asArguments(rest.arguments) }
-}
-
-const asArguments = (input: unknown): string => JSON.stringify({ [INPUT]: textOr(input) })
+/** A bare text as the function's arguments. */
+export const asArguments = (input: string): string => JSON.stringify({ [INPUT]: input })
 
 /** The text that a function was called with. Models that were not told strictly may name it anew. */
 export function inputOf(argumentsJson: string): string {

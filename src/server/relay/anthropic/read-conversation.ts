@@ -1,0 +1,151 @@
+import {
+  EFFORTS,
+  type Effort,
+  type Message,
+  type TextPart,
+  type Tool,
+} from '../canonical/chat-request.ts'
+import {
+  invalidField,
+  missingField,
+  readCacheMark,
+  unsupportedField,
+  type Members,
+} from '../canonical/reading.ts'
+import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
+
+/**
+ * A conversation, and what messages of the system change while it goes on: instructions, tools and
+ * effort. Source: Anthropic's documentation, "Mid-conversation system messages and tool changes"
+ * and "Per-message effort". Claude Code tells by them of tools that connect late.
+ */
+export interface Conversation {
+  system: TextPart[]
+  messages: Message[]
+  /** What the model may call by now. */
+  tools: readonly Tool[]
+  /** As the last message has it that says one. */
+  effort: Effort | null
+}
+
+export function readConversation(request: Members): Conversation {
+  const tools = new Tools(request.objects('tools').map(readTool))
+  const system: TextPart[] = []
+  const messages: Message[] = []
+  let effort: Effort | null = null
+  const sent = request.objects('messages')
+  const lastUser = sent.findLastIndex((message) => message.any('role') === 'user')
+  for (const [index, message] of sent.entries()) {
+    const role = message.textOrThrow('role')
+    if (role === 'system') {
+      const texts = readSystem(message, tools)
+      if (!isClearedByUser(message) || index > lastUser) system.push(...texts)
+      const config = message.object('output_config')
+      effort = readEffort(config) ?? effort
+      config?.done()
+    } else if (role === 'user') messages.push({ role, parts: readUser(message) })
+    else if (role === 'assistant') messages.push({ role, parts: readAssistant(message) })
+    else throw invalidField(message.place('role'))
+    message.done()
+  }
+  return { system, messages, tools: tools.offered(), effort }
+}
+
+/** The effort that an `output_config` asks for. */
+export function readEffort(config: Members | null): Effort | null {
+  const word = config?.text('effort') ?? null
+  if (config === null || word === null) return null
+  const effort = EFFORTS.find((name) => name === word)
+  if (effort === undefined) throw invalidField(config.place('effort'))
+  return effort
+}
+
+/** Its text is shown for one turn only: "until a later user message exists". */
+function isClearedByUser(message: Members): boolean {
+  const until = message.text('clear_at') ?? 'never'
+  if (until !== 'never' && until !== 'next_user_message') {
+    throw invalidField(message.place('clear_at'))
+  }
+  return until === 'next_user_message'
+}
+
+/** The texts of a message of the system; what it says of tools is done to them. */
+function readSystem(message: Members, tools: Tools): TextPart[] {
+  if (typeof message.any('content') === 'string') return readTexts(message, 'content')
+  return message.objects('content').flatMap((block): TextPart[] => {
+    const type = block.textOrThrow('type')
+    if (type === 'text') return [readText(block)]
+    if (type === 'tool_addition') tools.add(readChangedTool(block))
+    else if (type === 'tool_removal') tools.remove(readChangedTool(block))
+    else throw unsupportedField(block.place('type'))
+    return []
+  })
+}
+
+/** A tool of the request by its name, or one that comes with the change. */
+type ChangedTool = string | Tool
+
+function readChangedTool(block: Members): ChangedTool {
+  block.ignore('cache_control')
+  const tool = objectOrThrow(block, 'tool')
+  block.done()
+  switch (tool.textOrThrow('type')) {
+    case 'tool_reference':
+      return tool.textOrThrow('name')
+    case 'tool_definition':
+      return readTool(objectOrThrow(tool, 'definition'))
+    default:
+      // A tool of a server that only Anthropic itself asks.
+      throw unsupportedField(tool.place('type'))
+  }
+}
+
+function objectOrThrow(owner: Members, name: string): Members {
+  const object = owner.object(name)
+  if (object === null) throw missingField(owner.place(name))
+  return object
+}
+
+function readTool(tool: Members): Tool {
+  const type = tool.text('type')
+  if (type !== null && type !== 'custom') throw unsupportedField(tool.place('type'))
+  // How the model is taught to call it, and who may: the schema says what a call must look like.
+  tool.ignore('input_examples', 'eager_input_streaming', 'defer_loading', 'allowed_callers')
+  const read: Tool = {
+    name: tool.textOrThrow('name'),
+    description: tool.text('description'),
+    schema: tool.record('input_schema'),
+    isStrict: tool.flag('strict'),
+    cache: readCacheMark(tool),
+  }
+  tool.done()
+  return read
+}
+
+/**
+ * Tools as the conversation has them by now. Those that wait to be added are known from the
+ * beginning, since nobody else can be told later of tools; one that is removed is not sent.
+ */
+class Tools {
+  private readonly known: Map<string, Tool>
+  private readonly removed = new Set<string>()
+
+  constructor(declared: readonly Tool[]) {
+    this.known = new Map(declared.map((tool) => [tool.name, tool]))
+  }
+
+  add(tool: ChangedTool): void {
+    if (typeof tool !== 'string') this.known.set(tool.name, tool)
+    this.removed.delete(nameOf(tool))
+  }
+
+  remove(tool: ChangedTool): void {
+    this.removed.add(nameOf(tool))
+  }
+
+  offered(): Tool[] {
+    return [...this.known.values()].filter(({ name }) => !this.removed.has(name))
+  }
+}
+
+const nameOf = (tool: ChangedTool): string => (typeof tool === 'string' ? tool : tool.name)

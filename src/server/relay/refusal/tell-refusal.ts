@@ -1,0 +1,66 @@
+import type { AttemptPlan } from '../attempt-plan.ts'
+import type { AttemptOutcome } from '../attempt.ts'
+import type { SurfaceCall } from '../dialect/surfaces.ts'
+import type { ScannedBody } from '../json/body-scan.ts'
+import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { sendError, writeHead, type RelayCall } from '../relay-call.ts'
+import type { RelayError } from '../relay-error.ts'
+import { responsesClient } from '../responses/client.ts'
+import { streamHeaders } from '../send-answer.ts'
+import { inWordsOf } from './too-long.ts'
+
+/**
+ * How trying a channel ended, in words that the client knows. Who speaks as its upstream does hears
+ * that as it is.
+ */
+export function clientsOutcome(
+  { surface }: SurfaceCall,
+  { convert }: Pick<AttemptPlan, 'convert'>,
+  outcome: AttemptOutcome,
+): AttemptOutcome {
+  if (outcome.kind !== 'failed' || outcome.error.tooLong === undefined) return outcome
+  const { error } = outcome
+  const told =
+    convert === null ? { ...error, tooLong: undefined } : inWordsOf(surface.dialect, error)
+  return { ...outcome, error: told }
+}
+
+interface Refused {
+  asked: SurfaceCall
+  body: ScannedBody
+  /** As the client named it. */
+  model: string
+  figures: { isStream: boolean }
+}
+
+/** Tells a client why no channel has answered. */
+export function sendRefusal(
+  call: RelayCall,
+  { asked, body, model, figures }: Refused,
+  { error, nowSeconds }: { error: RelayError; nowSeconds: number },
+): void {
+  const isResponse = asked.surface.task === 'responses' && figures.isStream
+  if (!isResponse || error.tooLong === undefined) {
+    sendError(call, error)
+    return
+  }
+  call.refusal = error
+  call.isRefusedInStream = true
+  call.refusal = error
+  // Codex shortens a conversation only if the stream itself says that it is too long.
+  const client = responsesClient(recordOr(parseJson(body.bytes.toString('utf8'))))
+  const head = { id: `resp_${call.requestId}`, model, nowSeconds }
+  const response: JsonRecord = {
+    ...client.writeAnswer({ id: head.id, choices: [], usage: null }, head),
+    status: 'failed',
+    error: toldError(client.errorBody(error, call.requestId)),
+  }
+  const events = client.wholeAsEvents(response, true)
+  writeHead(call, 200, streamHeaders('text/event-stream'))
+  call.response.end(events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join(''))
+}
+
+function toldError(body: string): JsonRecord {
+  const { code, message } = recordOr(recordOr(parseJson(body)).error)
+  return { code, message }
+}

@@ -1,0 +1,84 @@
+import type { Tool } from '../../canonical/chat-request.ts'
+import { unsupportedField, type Members } from '../../canonical/reading.ts'
+import { recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { readFunction } from '../../openai/request-members.ts'
+import { readCustomTool } from './custom-tools.ts'
+import { hasSealed, SEARCH, type ToolNames } from './tool-names.ts'
+
+/**
+ * The tools that an object declares, as functions: the client runs them. What OpenAI runs itself,
+ * nobody runs here.
+ */
+export const readTools = (declaring: Members, names: ToolNames): Tool[] =>
+  declaring.objects('tools').flatMap((tool) => readTool(tool, names))
+
+/** Searches find some tools again. */
+export function onceEach(tools: readonly Tool[]): Tool[] {
+  const byName = new Map<string, Tool>()
+  for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool)
+  return [...byName.values()]
+}
+
+function readTool(tool: Members, names: ToolNames): Tool[] {
+  switch (tool.text('type')) {
+    case 'namespace':
+      return readNamespace(tool, names)
+    case 'tool_search':
+      return [readSearch(tool, names)]
+    default:
+      return [readNamed(tool, names, null)]
+  }
+}
+
+function readNamed(tool: Members, names: ToolNames, namespace: string | null): Tool {
+  const type = tool.text('type')
+  if (type !== 'function' && type !== 'custom') throw unsupportedField(tool.place('type'))
+  const name = names.functionOf({ type, name: tool.textOrThrow('name'), namespace })
+  // What it answers, where a program of the model's calls it.
+  tool.ignore('output_schema')
+  if (type === 'function') {
+    const { schema, ...described } = readFunction(tool, null)
+    return { ...described, name, schema: schema && withoutSeals(schema) }
+  }
+  const read = readCustomTool(tool, name)
+  tool.ignore('defer_loading', 'allowed_callers')
+  tool.done()
+  return read
+}
+
+/** Nobody here seals anything. */
+function withoutSeals(schema: JsonRecord): JsonRecord {
+  if (!hasSealed(schema)) return schema
+  const properties = Object.entries(recordOr(schema.properties)).map(([name, property]) => {
+    const { encrypted: _seal, ...plain } = recordOr(property)
+    return [name, plain]
+  })
+  return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+/** What is said of a namespace is said once, with the first of its tools. */
+function readNamespace(tool: Members, names: ToolNames): Tool[] {
+  const namespace = tool.textOrThrow('name')
+  const about = tool.text('description') ?? ''
+  const [first, ...others] = tool
+    .objects('tools')
+    .map((inner) => readNamed(inner, names, namespace))
+  tool.done()
+  if (first === undefined) return []
+  const texts = [about, first.description ?? ''].filter((text) => text !== '')
+  return [{ ...first, description: texts.join('\n\n') }, ...others]
+}
+
+/** The client looks for further tools itself, or OpenAI does, which nobody else can. */
+function readSearch(tool: Members, names: ToolNames): Tool {
+  if (tool.text('execution') !== 'client') throw unsupportedField(tool.place('type'))
+  const read: Tool = {
+    name: names.functionOf(SEARCH),
+    description: tool.text('description'),
+    schema: tool.record('parameters'),
+    isStrict: null,
+    cache: null,
+  }
+  tool.done()
+  return read
+}

@@ -1,0 +1,62 @@
+import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
+import { checkedFigures } from '../../canonical/token-usage.ts'
+import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import { readUsage } from '../../openai/usage.ts'
+
+/**
+ * What a response says its tools have used, beside its own usage. Source: OpenAI's SDK,
+ * `Response.ToolUsage`.
+ */
+const toldOf = ({ tool_usage: told }: JsonRecord, tool: string): JsonRecord =>
+  recordOr(recordOr(told)[tool])
+
+const DRAWING = 'image_generation'
+
+/** Of the pictures that were drawn: the tokens of the model that drew, where both are told. */
+export function drawnTokens(
+  response: JsonRecord,
+  tokensMax: number,
+): Pick<UsedExtras, 'toolTokens'> {
+  const told = toldOf(response, 'image_gen')
+  const { usage } = readUsage(told, tokensMax)
+  const tools = arrayOr(response.tools).map(recordOr)
+  const model = wordOf(tools.find(({ type }) => type === DRAWING)?.model)
+  if (usage === null || model === '') return {}
+  const { promptTokens, cachedTokens, completionTokens, extras = {} } = usage
+  // Without details all of it is picture.
+  const isDetailed = isRecord(told.output_tokens_details)
+  const used = {
+    promptTokens,
+    cachedTokens,
+    completionTokens,
+    extras: {
+      imagePromptTokens: (extras.imagePromptTokens ?? 0) - cachedPictures(told, extras),
+      imageCompletionTokens: isDetailed ? (extras.imageCompletionTokens ?? 0) : completionTokens,
+    },
+  }
+  return { toolTokens: { tool: DRAWING, model, used } }
+}
+
+/** Pictures of the prompt that were read from the cache, as far as there were so many. */
+function cachedPictures(told: JsonRecord, { imagePromptTokens = 0 }: UsedExtras): number {
+  const { cached_image_tokens: sent } = recordOr(told.cached_tokens_details)
+  const figures = checkedFigures({ cached: sent }, () => imagePromptTokens)
+  return typeof figures === 'string' ? 0 : (figures.cached ?? 0)
+}
+
+/** More than a response can have. */
+const SEARCHES_MAX = 10_000
+
+/** The searches as they are billed, where that is told: one item may stand for several. */
+export function withBilledSearches(
+  counts: Record<string, number>,
+  response: JsonRecord,
+  name: string,
+): Record<string, number> {
+  const sent = { billed: toldOf(response, 'web_search').num_requests }
+  const figures = checkedFigures(sent, () => SEARCHES_MAX)
+  const billed = typeof figures === 'string' ? 0 : (figures.billed ?? 0)
+  if (billed === 0) return counts
+  const { web_search: _one, web_search_preview: _other, ...others } = counts
+  return { ...others, [name]: billed }
+}

@@ -1,0 +1,36 @@
+import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import { arrayOr, isRecord } from '../../json/json-value.ts'
+
+/**
+ * Notes that Codex makes for the server of its own account, and sends to whoever it takes for that
+ * by the name of its provider. Others refuse them, Azure among them; they change nothing about the
+ * answer. Sources: what Codex 0.159 was seen to send, Wei-Shaw/sub2api#7066, sozercan/vekil#228 and
+ * lidge-jun/opencodex#4853.
+ */
+export const OF_CODEX = {
+  member: 'access_programs',
+  memberOfItems: 'internal_chat_message_metadata_passthrough',
+} as const
+
+const OPENAI = 1
+const SIGN = Buffer.from(`"${OF_CODEX.memberOfItems}"`)
+
+/** Takes them out of a request for anybody but OpenAI; all else stays. */
+export function withoutNotes(body: ScannedBody, type: number): MemberEdit[] {
+  if (type === OPENAI) return []
+  const isNoted = memberRange(body, OF_CODEX.member) !== null
+  return [...(isNoted ? [{ remove: OF_CODEX.member }] : []), ...itemEdits(body)]
+}
+
+function itemEdits(body: ScannedBody): MemberEdit[] {
+  if (!body.bytes.includes(SIGN)) return []
+  const items = arrayOr(memberValue(body, 'input'))
+  const plain = items.map((item) => {
+    if (!isRecord(item)) return item
+    const { [OF_CODEX.memberOfItems]: note, ...rest } = item
+    return note === undefined ? item : rest
+  })
+  const isSame = plain.every((item, index) => item === items[index])
+  return isSame ? [] : [{ set: 'input', json: JSON.stringify(plain) }]
+}
