@@ -54,6 +54,18 @@ function compressed(): Plugin {
 const SIGN_IN =
   /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/plain-dialog|copy-text)\./
 
+const isLibrary = (id: string): boolean => id.includes('/node_modules/')
+
+/** Bytes under which files that go to nearly the same pages become one. */
+const MERGED_BYTES = 24_000
+const shared = {
+  name: 'shared',
+  minShareCount: 2,
+  entriesAware: true,
+  entriesAwareMergeThreshold: MERGED_BYTES,
+  priority: 1,
+}
+
 export default defineConfig(({ command }) => {
   // A test run sets this to `test`, which would build React for development.
   if (command === 'build') process.env['NODE_ENV'] = 'production'
@@ -82,16 +94,12 @@ export default defineConfig(({ command }) => {
                 test: /@tanstack\/(react-router|router-core|history)\//,
                 priority: 2,
               },
-              // What several pages share, in a few files instead of dozens. Small modules are put into
-              // the nearest big file, so those that the sign-in page needs take no part.
-              {
-                name: 'shared',
-                test: (id) => !SIGN_IN.test(id),
-                minShareCount: 2,
-                entriesAware: true,
-                entriesAwareMergeThreshold: 24_000,
-                priority: 1,
-              },
+              // What several pages share, in a few files instead of dozens: libraries and our own
+              // apart, or a file of the one and a file of the other come to wait for each other.
+              { ...shared, test: isLibrary },
+              // Small modules are put into the nearest big file, so those that the sign-in page needs
+              // take no part.
+              { ...shared, test: (id) => !isLibrary(id) && !SIGN_IN.test(id) },
             ],
           },
         },

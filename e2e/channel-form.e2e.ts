@@ -268,6 +268,18 @@ describe('defaults and numbers', () => {
     expect((await newest()).id).toBe(before + 2)
   })
 
+  test('several keys that are pasted are several, and one with a blank is remarked', async () => {
+    const secret = form().locator('input[type=password]')
+    await secret.fill('sk-1 sk-2')
+    await expectText('密钥中有空格，可能是几个密钥连在了一起')
+    await page.evaluate(() => navigator.clipboard.writeText('sk-1\nsk-2\n'))
+    await secret.selectText()
+    await secret.press('Control+V')
+    await expectText('批量创建，将添加 2 个渠道')
+    await field('密钥').and(page.locator(':focus')).waitFor()
+    await expect.poll(() => field('密钥').inputValue()).toBe('sk-1\nsk-2\n')
+  })
+
   test.each([
     [15, 'only-one', 'APIKey|SecretKey'],
     [18, 'a|b', 'APPID|APISecret|APIKey'],

@@ -195,6 +195,19 @@ describe('one channel', () => {
     expect((await cells('坏的'))[5]).toBe('未测试')
   })
 
+  test('whose keys are refused does not look well', async () => {
+    const keys = { key: 'sk-one\nsk-two', key_mode: 'together' }
+    await create({ name: '两把', models: 'fail-key', ...keys })
+    await openList()
+    for (const told of ['密钥 1/2', '密钥 0/2']) {
+      await rowButton('两把', '测试').click()
+      await expect.poll(async () => (await cells('两把'))[4]).toBe(told)
+    }
+    await rowButton('两把', '禁用').click()
+    await rowButton('两把', '启用').click()
+    await expect.poll(async () => (await cells('两把'))[4]).toBe('已启用')
+  })
+
   test('shows what is left after a click on its balance', async () => {
     await row('主力')
       .getByRole('button', { name: /的余额/ })
@@ -237,6 +250,7 @@ describe('one channel', () => {
     await expectText('操作成功完成！')
     await priority.fill('no number')
     await priority.press('Enter')
+    await expectText('优先级须是整数，例如 10')
     await expect.poll(() => priority.inputValue()).toBe('42')
     await openList()
     await expect.poll(() => row('主力').getByLabel('「主力」的优先级').inputValue()).toBe('42')
@@ -306,7 +320,7 @@ describe('many channels', () => {
       expectText(/正在测试 \d+ \/ \d+/),
       page.getByRole('button', { name: '测试全部', disabled: true }).waitFor(),
     ])
-    await expectText(/测试完成：共 17 个渠道，\d+ 个失败/)
+    await expectText(/测试完成：共 18 个渠道，\d+ 个失败/)
     await expect.poll(async () => (await cells('批 12'))[5]).toMatch(/秒$/)
   })
 

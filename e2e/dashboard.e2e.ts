@@ -52,7 +52,7 @@ test('the menu leads to it, and it tells what was used', async () => {
   await open('/log')
   await page.getByRole('link', { name: '概览' }).first().click()
   await page.getByRole('heading', { name: '概览' }).waitFor()
-  await expect.poll(() => figure('请求数').textContent()).toContain(String(MODELS.length * CALLS))
+  await expect.poll(() => figure('请求次数').textContent()).toContain(String(MODELS.length * CALLS))
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
   await expect.poll(async () => (await cells('gpt-4o-mini')).slice(2)).toEqual(['3', '33', '21'])
 })
@@ -85,6 +85,19 @@ test('the chart is a table too, and the address remembers what was chosen', asyn
   await expect.poll(() => page.getByRole('columnheader', { name: 'gpt-4o-mini' }).count()).toBe(1)
   const table = page.getByRole('table').first()
   await expect.poll(() => table.getByRole('row').count()).toBe(25)
+})
+
+test('the figure of failed calls opens their list, and a call how it came to nothing', async () => {
+  const key = await makeKey(visit, visit.root, { name: 'failing' })
+  await expect(callModel(visit, key, { model: 'nobody-serves-this' })).rejects.toThrow('no_channel')
+  const failures = () => visit.ask<unknown[]>(visit.root, 'GET /api/dashboard/failures')
+  await expect.poll(async () => (await failures()).length, { timeout: 15_000 }).toBe(1)
+  await open('/dashboard')
+  await page.getByRole('button', { name: '另有失败 1 次' }).click()
+  await page.getByRole('region', { name: '失败的调用' }).getByRole('button').first().click()
+  const details = page.getByRole('complementary')
+  await details.getByText('503 no_channel').waitFor()
+  await details.getByText('路由过程').waitFor()
 })
 
 // One offset for all days would be wrong around the nights when clocks are changed.

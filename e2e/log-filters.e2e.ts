@@ -64,7 +64,7 @@ test('all types, everything so far, and an hour to come', async () => {
 })
 
 test('by user, channel and type; the address keeps them', async () => {
-  await field('用户名').fill('amy')
+  await field('用户名或 #ID').fill('amy')
   await field('渠道 ID').fill('1')
   await field('日志类型').selectOption({ label: '消费' })
   await page.getByRole('button', { name: '查询' }).click()
@@ -77,8 +77,8 @@ test('by user, channel and type; the address keeps them', async () => {
 test('statistics are hidden again by another filter', async () => {
   await page.getByText('点击查看统计').click()
   await page.getByText(/[\d,]+ 点/).waitFor()
-  await field('用户名').fill('root')
-  await field('用户名').press('Enter')
+  await field('用户名或 #ID').fill('root')
+  await field('用户名或 #ID').press('Enter')
   await expectSeen(page.getByText('点击查看统计'))
 })
 

@@ -56,12 +56,19 @@ describe('an administrator', () => {
     await shows(10)
     // At the 1280 px of most laptops.
     expect(await hiddenColumns(page)).toEqual([])
-    await page.getByRole('button', { name: '下一页' }).click()
+    // By keyboard, which keeps its place.
+    const next = page.getByRole('button', { name: '下一页' })
+    await next.press('Enter')
     // The system's own rows come before the first call.
     await expect.poll(() => page.getByText('第 2 页').count()).toBe(1)
+    await next.and(page.locator(':focus')).waitFor()
     await page.getByRole('button', { name: '上一页' }).click()
-    await page.getByRole('button', { name: /点击查看统计/ }).click()
+    await page.getByRole('button', { name: /点击查看统计/ }).press('Enter')
     await page.getByText(String(CALLS * 18)).waitFor()
+    await page
+      .locator('output:focus')
+      .getByText(String(CALLS * 18))
+      .waitFor()
     // Another filter hides them again.
     await page.getByLabel('日志类型').selectOption('1')
     await page.getByText('点击查看统计').waitFor()

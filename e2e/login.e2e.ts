@@ -38,6 +38,12 @@ const signIn = async (username: string, password = PASSWORD) => {
 const person = () => page.evaluate(() => JSON.parse(localStorage.getItem('user') ?? 'null'))
 
 describe('with a password', () => {
+  test('a phone begins no name with a capital', async () => {
+    const name = page.getByLabel('用户名或邮箱')
+    await expect.poll(() => name.getAttribute('autocapitalize')).toBe('none')
+    await expect.poll(() => name.getAttribute('spellcheck')).toBe('false')
+  })
+
   test('nothing is sent while a field is empty', async () => {
     let sent = 0
     await page.route('**/api/user/login', (route) => {

@@ -149,16 +149,23 @@ describe('what goes wrong', () => {
 })
 
 describe('binding', () => {
-  test('ends in the settings, which show it; unbinding takes it away', async () => {
-    const person = await visit.person('binder')
+  test.each([
+    ['GitHub', '绑定 GitHub 账户', 'hubber', 'hubber'],
+    ['飞书', '绑定飞书账户', 'xiaoli', 'ou_2'],
+    ['OIDC', '绑定 OIDC 账户', 'carol', 'carol'],
+  ])('%s: ends in the settings, which show it; unbinding takes it away', async (...given) => {
+    const [name, button, choice, bound] = given
+    const person = await visit.person(`of_${choice}`)
     await page.context().close()
     ;({ page } = await visit.open('/setting?tab=personal', person))
     github.people.set('hubber', { id: 2, login: 'hubber' })
-    const provider = await goTo('绑定 GitHub 账户', 'hubber')
+    lark.people.set('xiaoli', { open_id: 'ou_2', name: '小丽' })
+    oidc.people.set('carol', { name: 'Carol', preferred_username: 'carol' })
+    const provider = await goTo(button, choice)
     await expectSeen(provider.getByText('绑定成功！'))
     await expectAt(provider, '**/setting')
-    const row = provider.getByRole('listitem').filter({ hasText: 'GitHub' })
-    await expectSeen(row.getByText('hubber'))
+    const row = provider.getByRole('listitem').filter({ hasText: name })
+    await expectSeen(row.getByText(bound, { exact: true }))
     await row.getByRole('button', { name: '解除绑定' }).click()
     await expectSeen(provider.getByText('解除后，不能再用它登录这个账户，确定吗？'))
     await provider.getByRole('button', { name: '解除', exact: true }).click()

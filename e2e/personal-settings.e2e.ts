@@ -1,10 +1,12 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
+import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import {
   startWechatProvider,
   type WechatProvider,
 } from '../tools/sign-in-providers/wechat-provider.ts'
+import { callModel, connectUpstream, makeKey } from './call-model.ts'
 import { clipboard, expectAt, expectSeen } from './expect-page.ts'
 import { startVisit, type Person, type Visit } from './visit.ts'
 
@@ -13,6 +15,7 @@ import { startVisit, type Person, type Visit } from './visit.ts'
 let visit: Visit
 let mailbox: Mailbox
 let helper: WechatProvider
+let upstream: FakeUpstream
 let person: Person
 let page: Page
 
@@ -26,20 +29,18 @@ beforeAll(async () => {
   await visit.setOption('WeChatServerAddress', helper.url)
   await visit.setOption('WeChatServerToken', helper.token)
   await visit.setOption('WeChatAuthEnabled', 'true')
-  await visit.api('POST', '/api/channel/', {
-    type: 1,
-    name: 'upstream',
-    key: 'sk-nothing',
-    models: 'gpt-4o,gpt-4o-mini',
-    group: 'default',
-  })
+  upstream = await connectUpstream(visit, ['gpt-4o', 'gpt-4o-mini'])
   person = await visit.person('personal')
+  await visit.ask(visit.root, 'PUT /api/user/', { id: person.user.id, quota: 5_000_000 })
+  await visit.setOption('ModelPrice', '{"gpt-4o": 0.25}')
+  const key = await makeKey(visit, person)
+  for (const model of ['gpt-4o', 'gpt-4o']) await callModel(visit, key, { model })
   ;({ page } = await visit.open('/setting', person))
   await expectSeen(page.getByRole('heading', { name: '账户', exact: true }))
 })
 afterAll(async () => {
   await visit.stop()
-  await Promise.all([mailbox.close(), helper.close()])
+  await Promise.all([mailbox.close(), helper.close(), upstream.close()])
 })
 
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
@@ -49,11 +50,19 @@ const callAs = async (headers: Record<string, string>) => {
 }
 
 test('the card shows who one is', async () => {
+  const calls = async () => (await callAs({ cookie: person.cookie })).data.request_count
+  await expect.poll(calls).toBe(2)
+  await page.reload()
   await expectSeen(page.getByText('personal', { exact: true }))
   await expectSeen(page.getByText('普通用户'))
-  for (const fact of ['ID', '分组', '剩余额度', '历史消耗', '请求次数']) {
-    await expectSeen(page.getByText(fact, { exact: true }))
-  }
+  const facts = page.locator('dl').filter({ hasText: '剩余额度' }).locator('div')
+  expect((await facts.allInnerTexts()).map((fact) => fact.split('\n'))).toEqual([
+    ['ID', String(person.user.id)],
+    ['剩余额度', '$9.50'],
+    ['历史消耗', '$0.50'],
+    ['请求次数', '2'],
+    ['分组', 'default'],
+  ])
 })
 
 test('a click takes the name of a model along', async () => {
@@ -64,7 +73,7 @@ test('a click takes the name of a model along', async () => {
 
 test('a system access token is made, shown, copied, and works', async () => {
   await press('生成系统访问令牌')
-  await expectSeen(page.getByText('令牌已重置并复制到剪贴板'))
+  await expectSeen(page.getByText('系统访问令牌已重置并复制到剪贴板'))
   const field = page.getByLabel('系统访问令牌')
   const token = await field.inputValue()
   expect(await clipboard(page)).toBe(token)
@@ -98,8 +107,13 @@ test('without a clipboard it can be copied by hand', async () => {
 
 describe('binding', () => {
   test('an e-mail address: the rules, thirty seconds, a real code', async () => {
-    await press('绑定邮箱地址')
+    const opener = page.getByRole('button', { name: '绑定邮箱地址' })
     const dialog = page.getByRole('dialog', { name: '绑定邮箱地址' })
+    await opener.press('Enter')
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await opener.and(page.locator(':focus')).waitFor()
+    await opener.click()
     await dialog.getByRole('button', { name: '确认绑定' }).click()
     await expectSeen(dialog.getByText('请输入验证码'))
     await dialog.getByRole('textbox', { name: '邮箱地址' }).fill('personal@example.com')

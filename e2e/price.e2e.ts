@@ -14,7 +14,9 @@ beforeAll(async () => {
     '{"plain":0.5,"third":0.33333333,"tiny":0.000075,"gpt-4o-mini":0.075,"mine":1.25}',
   )
   await visit.setOption('CompletionRatio', '{"plain":2,"mine":3.5}')
-  await visit.setOption('GroupRatio', '{"default":1,"vip":0.5}')
+  await visit.setOption('GroupRatio', '{"default":1,"vip":0.5,"secret":0.1}')
+  await visit.setOption('UserUsableGroups', '{"vip":"faster"}')
+  await visit.setOption('ModelPrice', '{"by-call":0.5}')
   somebody = await visit.person('somebody')
 })
 afterAll(() => visit.stop())
@@ -37,7 +39,9 @@ test('ratio, twice the ratio in dollars with four decimals, and the completion b
     await page.getByRole('searchbox', { name: '搜索模型' }).fill(model)
     const row = rowOf(visited, model)
     await row.waitFor()
-    await expect.poll(() => row.getByRole('cell').allTextContents()).toEqual([model, ...cells])
+    const [name = '', ...figures] = await row.getByRole('cell').allTextContents()
+    expect(name.replace(/缓存命中.*/, '')).toBe(model)
+    expect(figures).toEqual([...cells])
   }
   expect(problems).toEqual([])
   await visited.context.close()
@@ -53,6 +57,39 @@ test('the price in a group', async () => {
     .poll(() => rowOf(visited, 'mine').getByRole('cell').last().textContent())
     .toBe('$1.2500 / $4.3750')
   await visited.context.close()
+})
+
+test('of groups only those that the reader may choose', async () => {
+  const groups = async (person: Person) => {
+    const { group_ratio: ratios } = await visit.ask<{ group_ratio: string }>(
+      person,
+      'GET /api/prices',
+    )
+    return Object.keys(JSON.parse(ratios))
+  }
+  expect(await groups(somebody)).toEqual(['default', 'vip'])
+  expect(await groups(visit.root)).toEqual(['default', 'vip', 'secret'])
+})
+
+test('a price by the call, and one for channels of one type', async () => {
+  const visited = await visit.open('/setting?tab=price', somebody)
+  const { page, context } = visited
+  await page.getByLabel('分组', { exact: true }).selectOption('vip')
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('by-call')
+  await expect
+    .poll(() => rowOf(visited, 'by-call').getByRole('cell').allTextContents())
+    .toEqual(['by-call', '–', '$0.5000 / 次', '–', '$0.2500 / 次'])
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('google/gemma-3-12b-it')
+  await expect
+    .poll(() => rowOf(visited, 'google/gemma-3-12b-it').last().getByRole('cell').allTextContents())
+    .toEqual([
+      'google/gemma-3-12b-it仅 OpenRouter 渠道',
+      '0.025',
+      '$0.0500',
+      '$0.1500',
+      '$0.0250 / $0.0750',
+    ])
+  await context.close()
 })
 
 test('search narrows; nothing found says so', async () => {
@@ -154,5 +191,18 @@ test('on a phone each model is two lines', async () => {
   )
   expect(overflow).toBe(0)
   expect(problems).toEqual([])
+  await context.close()
+})
+
+test('where something can be called, only that is shown until somebody asks for all', async () => {
+  const fields = { name: 'one', type: 1, key: 'sk-one', models: 'mine', groups: ['default'] }
+  await visit.api('POST', '/api/channel/', fields)
+  const { page, context } = await visit.open('/setting?tab=price', somebody)
+  await page.getByText('1 个', { exact: true }).waitFor()
+  await page.getByLabel('只看可调用的模型').uncheck()
+  const box = page.getByRole('region', { name: '模型价格' })
+  await expect
+    .poll(async () => Number(await box.getByRole('table').getAttribute('aria-rowcount')))
+    .toBeGreaterThan(1000)
   await context.close()
 })

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
+import { startMailbox, type Mailbox, type ReceivedMail } from '../src/server/test/mailbox.ts'
 import {
   startHumanCheckProvider,
   type HumanCheckProvider,
@@ -22,6 +22,11 @@ beforeAll(async () => {
   check = await startHumanCheckProvider()
   mailbox = await startMailbox()
   visit = await startVisit({ env: { TURNSTILE_BASE_URL: check.url } })
+  await visit.setOption('ServerAddress', visit.gatehouse.url)
+  await visit.setOption('SMTPServer', '127.0.0.1')
+  await visit.setOption('SMTPPort', String(mailbox.port))
+  await visit.setOption('SMTPAccount', 'gate@example.com')
+  await visit.setOption('EmailDomainRestrictionEnabled', 'false')
 })
 afterAll(async () => {
   await visit.stop()
@@ -43,6 +48,7 @@ const fill = async (fields: { username?: string; password?: string; password2?: 
 }
 const submit = () =>
   page.getByRole('main').getByRole('button', { name: '注册', exact: true }).click()
+const codeIn = ({ parsed }: ReceivedMail) => /验证码是：\s*(\S+)/.exec(parsed.text ?? '')?.[1] ?? ''
 const toast = (text: string) => page.locator('[role=alert],[role=status]').getByText(text).first()
 const userNamed = async (username: string): Promise<Record<string, unknown> | undefined> => {
   const { data } = await visit.api('GET', `/api/user/search?keyword=${username}`)
@@ -118,13 +124,7 @@ test('an invitation is remembered and counts later', async () => {
 })
 
 describe('with a mailed code', () => {
-  beforeAll(async () => {
-    await visit.setOption('SMTPServer', '127.0.0.1')
-    await visit.setOption('SMTPPort', String(mailbox.port))
-    await visit.setOption('SMTPAccount', 'gate@example.com')
-    await visit.setOption('EmailDomainRestrictionEnabled', 'false')
-    await visit.setOption('EmailVerificationEnabled', 'true')
-  })
+  beforeAll(() => visit.setOption('EmailVerificationEnabled', 'true'))
   afterAll(() => visit.setOption('EmailVerificationEnabled', 'false'))
   const ask = () => page.getByRole('button', { name: '获取验证码' })
 
@@ -159,8 +159,7 @@ describe('with a mailed code', () => {
       .getByText('验证码错误或已过期')
       .first()
       .waitFor()
-    const code = /验证码是：\s*(\S+)/.exec(mail.parsed.text ?? '')?.[1] ?? ''
-    await page.getByLabel('验证码', { exact: true }).fill(code)
+    await page.getByLabel('验证码', { exact: true }).fill(codeIn(mail))
     await submit()
     await expectAt(page, '**/login')
     expect(await userNamed('mailed')).toMatchObject({ email: 'mailed@example.com' })
@@ -174,6 +173,14 @@ describe('the human check', () => {
     return answer.headers.get('content-security-policy') ?? ''
   }
 
+  const isHuman = () => page.getByRole('button', { name: 'I am human (site-key)' })
+  const NOT_YET = '请稍后几秒重试，人机验证正在检查浏览环境！'
+  const turnOn = async () => {
+    await visit.setOption('TurnstileSiteKey', check.siteKey)
+    await visit.setOption('TurnstileSecretKey', check.secretKey)
+    await visit.setOption('TurnstileCheckEnabled', 'true')
+  }
+
   test('while it is off, its script is neither loaded nor allowed', async () => {
     await settled(page)
     expect(await scripts()).toBe(0)
@@ -181,20 +188,51 @@ describe('the human check', () => {
   })
 
   test('while it is on, a person without an answer is asked to wait', async () => {
-    await visit.setOption('TurnstileSiteKey', check.siteKey)
-    await visit.setOption('TurnstileSecretKey', check.secretKey)
-    await visit.setOption('TurnstileCheckEnabled', 'true')
+    await turnOn()
     expect(await policy()).toContain(check.url)
     await open()
-    await expectSeen(page.getByRole('button', { name: 'I am human (site-key)' }))
+    await expectSeen(isHuman())
     await fill({ username: 'human' })
     await submit()
-    await expectSeen(toast('请稍后几秒重试，人机验证正在检查浏览环境！'))
+    await expectSeen(toast(NOT_YET))
     expect(await userNamed('human')).toBeUndefined()
-    await page.getByRole('button', { name: 'I am human (site-key)' }).click()
+    await isHuman().click()
     await submit()
     await expectAt(page, '**/login')
     expect(await userNamed('human')).toMatchObject({ username: 'human' })
+  })
+
+  test('while it is on, codes and links are mailed to whoever has an answer', async () => {
+    await turnOn()
+    const asker = await visit.person('asker')
+    const mailTo = async (receiver: string, button: string): Promise<ReceivedMail> => {
+      const ask = page.getByRole('button', { name: button, exact: true })
+      await page.getByRole('textbox', { name: '邮箱地址' }).fill(receiver)
+      await ask.click()
+      await expectSeen(page.getByText(NOT_YET))
+      await isHuman().click()
+      await ask.click()
+      const mail = await mailbox.next()
+      expect(mail.receivers).toEqual([receiver])
+      return mail
+    }
+    await visit.setOption('EmailVerificationEnabled', 'true')
+    await open()
+    await mailTo('visitor@example.com', '获取验证码')
+    await visit.setOption('EmailVerificationEnabled', 'false')
+
+    await page.context().close()
+    ;({ page } = await visit.open('/setting', asker))
+    await page.getByRole('button', { name: '绑定邮箱地址' }).click()
+    const code = codeIn(await mailTo('asker@example.com', '获取验证码'))
+    await page.getByRole('textbox', { name: '验证码' }).fill(code)
+    await page.getByRole('button', { name: '确认绑定' }).click()
+    await expectSeen(page.getByText('邮箱账户绑定成功！'))
+
+    await page.context().close()
+    ;({ page } = await visit.open('/reset'))
+    const { parsed } = await mailTo('asker@example.com', '提交')
+    expect(parsed.text).toContain('/user/reset?')
   })
 
   test('a script that does not come is told', async () => {

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { expectSeen } from './expect-page.ts'
@@ -309,6 +311,73 @@ describe('ratios', () => {
     await area.fill('{"team": "同事"}')
     await settings.save('倍率')
     expect(await option('UserUsableGroups')).toBe('{"team": "同事"}')
+  })
+})
+
+describe('prices of a public list', () => {
+  const cost = (input: number, output: number) => ({ cost: { input, output } })
+  const models = { served: cost(2, 8), 'gpt-4o': cost(60, 240), 'gpt-4.1': cost(2, 9) }
+  const host = createServer((_request, response) => {
+    response.end(JSON.stringify({ openai: { models } }))
+  })
+  const dialog = () => page.getByRole('dialog', { name: '对照公开价格' })
+
+  beforeAll(async () => {
+    await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))
+    const fields = { name: 'new', type: 1, key: 'sk-new', models: 'served', groups: ['default'] }
+    await visit.api('POST', '/api/channel/', fields)
+    await page.reload()
+  })
+  afterAll(() => {
+    host.close()
+  })
+
+  test('what a channel serves without a price is named', async () => {
+    await group('倍率').getByRole('button', { name: '1 个没有价格' }).click()
+    await expect
+      .poll(() =>
+        page.getByRole('region', { name: '模型价格' }).locator('tbody code').allTextContents(),
+      )
+      .toEqual(['served没有价格已启用的渠道提供此模型，但没有价格，调用会被拒绝'])
+  })
+
+  test('the differences are shown, and those of enabled channels first', async () => {
+    await page.getByRole('button', { name: '对照公开价格' }).click()
+    await dialog().getByLabel('价格来源').selectOption('其他地址')
+    // A server listening on TCP has an address object.
+    const { port } = host.address() as AddressInfo
+    await dialog().getByLabel('地址').fill(`http://127.0.0.1:${port}/api.json`)
+    await dialog().getByLabel('地址').press('Enter')
+    await dialog().getByText('1 个不同，0 个相同').waitFor()
+    await dialog().getByLabel('只看已启用渠道提供的模型').uncheck()
+    await expect
+      .poll(() => dialog().locator('tbody tr').allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^\s*served\s+没有价格\s+\$2\.00\s+\$8\.00\s+–\s*$/),
+        expect.stringMatching(/gpt-4o\s+相差 20 倍以上\s+\$2\.50\s+\$10\.00\s+\$1\.25\s+\$60\.00/),
+        expect.stringMatching(/gpt-4\.1\s+\$2\.00\s+\$8\.00\s+\$0\.50\s+\$2\.00\s+\$9\.00/),
+      ])
+  })
+
+  test('only what is ticked is set', async () => {
+    const before = await option('ModelRatio')
+    await dialog().getByLabel('选择「served」').check()
+    await dialog().getByLabel('选择「gpt-4.1」').check()
+    await dialog().getByRole('button', { name: '应用 2 个价格' }).click()
+    await page.getByText('已更新 2 个模型的价格').first().waitFor()
+    await dialog().waitFor({ state: 'hidden' })
+    const { data } = await visit.api('GET', '/api/prices')
+    expect(Object(data).completion_ratio).toContain('"gpt-4.1":4.5')
+    expect(await option('ModelRatio')).toBe(before.replace(/\}$/, ',"served":1}'))
+    expect(await page.getByRole('button', { name: '个没有价格' }).count()).toBe(0)
+  })
+
+  test('while ratios are not saved it waits', async () => {
+    await group('倍率').getByRole('textbox', { name: '缓存倍率', exact: true }).fill('{"a": 1}')
+    await expect
+      .poll(() => page.getByRole('button', { name: '对照公开价格' }).isDisabled())
+      .toBe(true)
+    await group('倍率').getByRole('button', { name: '放弃' }).click()
   })
 })
 

@@ -207,14 +207,20 @@ describe('a page whose files do not come', () => {
 
   test('a palette is asked for again', async () => {
     const { page, context } = await visit.open('/token', user)
+    // It is fetched before anybody asks; what did not come then is no matter.
+    await page.route('**/assets/palette-*.css', (route) => route.abort())
+    await page.reload()
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
-    await page.route('**/assets/palette-*.css', (route) => route.abort())
-    await page.keyboard.press('Control+K')
-    await expectSeen(page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面'))
     await page.unroute('**/assets/palette-*.css')
     await page.keyboard.press('Control+K')
     await expectSeen(page.getByPlaceholder('搜索或跳转'))
+    await page.route('**/assets/palette-*.js', (route) => route.abort())
+    await page.reload()
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
+    await settled(page)
+    await page.keyboard.press('Control+K')
+    await expectSeen(page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面'))
     await context.close()
   })
 })
@@ -304,6 +310,23 @@ test('a copy says so for three seconds', async () => {
 })
 
 describe('by keyboard', () => {
+  test('what is typed after Ctrl+K stays out of the form, however late the palette comes', async () => {
+    const { page, context } = await visit.open('/about', user)
+    await page.route('**/assets/palette-*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1500))
+      await route.continue()
+    })
+    await page.goto(`${visit.gatehouse.url}/token/add`)
+    const name = page.getByLabel('名称 *')
+    await name.focus()
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
+    await page.keyboard.press('Control+K')
+    await page.keyboard.type('log')
+    await page.getByPlaceholder('搜索或跳转').waitFor()
+    await expect.poll(() => name.inputValue()).toBe('')
+    await context.close()
+  })
+
   test('a slash goes to the search field, Ctrl+K to the palette', async () => {
     const { page, context } = await visit.open('/token', user)
     // It comes after the page, and brings the shortcut with it.

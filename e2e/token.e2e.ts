@@ -154,8 +154,8 @@ describe('the list', () => {
   })
 
   test('a token is disabled and enabled in its row', async () => {
-    await action('bound', '禁用').click()
-    await action('bound', '启用').waitFor()
+    await action('bound', '禁用').press('Enter')
+    await action('bound', '启用').and(page.locator(':focus')).waitFor()
     await expect.poll(async () => (await tokenOf('bound'))?.status).toBe(2)
     await action('bound', '启用').click()
     await action('bound', '禁用').waitFor()
@@ -221,6 +221,21 @@ describe('an edit', () => {
     await page.getByLabel('名称', { exact: true }).fill('not saved either')
     await submit('取消')
     await row('renamed').waitFor()
+  })
+
+  test('what was typed is there again after a session that ended in its middle', async () => {
+    const person = await visit.person('twice')
+    const opened = await visit.open('/token/add', person)
+    await opened.page.getByLabel('名称 *').fill('half made')
+    await opened.context.clearCookies()
+    await opened.page.getByRole('button', { name: '创建' }).click()
+    await opened.page.waitForURL('**/login?expired=true')
+    await opened.page.getByLabel('用户名或邮箱').fill('twice')
+    await opened.page.getByLabel('密码', { exact: true }).fill('RootPass1')
+    await opened.page.getByRole('button', { name: '登录', exact: true }).click()
+    const name = opened.page.getByLabel('名称 *')
+    await expect.poll(() => name.inputValue()).toBe('half made')
+    await opened.context.close()
   })
 
   test('without the file of its question, the browser asks', async () => {

@@ -109,7 +109,7 @@ describe('editing a user', () => {
     await goTo(`/user/edit/${id}`)
     await field('剩余额度').fill('1.5')
     await submit('保存')
-    await expectSeen(page.getByText('额度必须是不小于 0 的整数，例如 500000'))
+    await expectSeen(page.getByText('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
   })
 
   test('limits: one that is none is named, what is set is told to the user', async () => {

@@ -94,9 +94,24 @@ describe('the list of users', () => {
     { width: 1280, language: 'en' },
   ] as const)('cuts no quota at $width px in $language', async (screen) => {
     const opened = await visit.open('/user', visit.root, screen)
-    const cell = opened.page.getByRole('cell', { name: '$1000000000.00' })
+    const cell = opened.page.getByRole('cell', { name: '$1,000,000,000.00' })
     await cell.waitFor()
     expect(await cell.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+    await opened.context.close()
+  })
+
+  test.each(['zh', 'en'] as const)('a head is one line with its mark: %s', async (language) => {
+    const opened = await visit.open('/user', visit.root, { width: 1440, language })
+    const heads = opened.page.locator('thead').getByRole('button')
+    await heads.first().waitFor()
+    const lines = async (index: number) =>
+      (await heads.nth(index).boundingBox())?.height ?? Number.NaN
+    const one = await lines(0)
+    for (let index = 0; index < (await heads.count()); index += 1) {
+      await heads.nth(index).click()
+      await opened.page.locator('thead [aria-sort]').waitFor()
+      expect([index, await lines(index)]).toEqual([index, one])
+    }
     await opened.context.close()
   })
 

@@ -187,6 +187,31 @@ describe('failures', () => {
     })
   })
 
+  test('an answer that breaks off in its middle is reported as one that never came', async () => {
+    answer = (response) => {
+      response.writeHead(200, { 'Content-Length': '200' })
+      response.write('{"success":true,"mess')
+      setTimeout(() => response.destroy(), 50)
+    }
+    const file = callForFile as (key: string) => Promise<Blob>
+    for (const ask of [
+      () => call('GET /api/user/self'),
+      () => callRaw('GET /api/channel/models'),
+      () => file('GET /api/log/export/'),
+    ]) {
+      const failure = await failureOf(ask())
+      expect(failure).toMatchObject({ message: 'unreachable', status: 0 })
+      expect(reported.at(-1)).toBe(failure)
+    }
+  })
+
+  test('an answer without an envelope that is no JSON', async () => {
+    answers(200, '<html>')
+    expect(await failureOf(callRaw('GET /api/channel/models'))).toMatchObject({
+      message: 'unreadable',
+    })
+  })
+
   test('a call that nobody waits for any more is no failure to report', async () => {
     answer = () => {}
     const nobody = AbortSignal.abort()

@@ -135,14 +135,19 @@ export function createCalls(around: CallSurroundings) {
       ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     }
-    const answer = await around.fetch(around.base() + address, request).catch((error: unknown) => {
-      if (error instanceof DOMException && error.name === 'AbortError') throw error
-      throw new CallFailure(around.sentences.unreachable(), { status: 0 })
-    })
+    const answer = await around.fetch(around.base() + address, request)
     if (answer.ok) return answer
     const { status } = answer
     const { message } = envelopeOf(await answer.text())
     throw new CallFailure(message || around.sentences.ofStatus(status), { status })
+  }
+
+  /** Of whatever a call ended with: an answer may break off in its middle too. */
+  function failureFrom(error: unknown): CallFailure {
+    if (error instanceof CallFailure) return error
+    const { unreachable, unreadable } = around.sentences
+    const sentence = error instanceof SyntaxError ? unreadable() : unreachable()
+    return new CallFailure(sentence, { status: 0 })
   }
 
   /** Every failure passes here once on its way to the caller. */
@@ -150,12 +155,12 @@ export function createCalls(around: CallSurroundings) {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof CallFailure) {
-        const background = options.background === true
-        if (error.endsSession) around.signedOut(background)
-        else if (!background) around.report(error)
-      }
-      throw error
+      if (error instanceof DOMException && error.name === 'AbortError') throw error
+      const failure = failureFrom(error)
+      const background = options.background === true
+      if (failure.endsSession) around.signedOut(background)
+      else if (!background) around.report(failure)
+      throw failure
     }
   }
 

@@ -1,5 +1,6 @@
 import { apiBase } from './base.ts'
 import { type CallFailure, createCalls } from './call-client.ts'
+import { keepForms } from './form/kept-forms.ts'
 import { languageTag, t } from './i18n.ts'
 import { setSessionUser } from './session.ts'
 import { goToSignIn } from './routing/sign-in-again.ts'
@@ -37,6 +38,7 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   languageTag,
   report,
   signedOut: (background) => {
+    keepForms()
     setSessionUser(null)
     if (!background) goToSignIn(true)
   },

@@ -1,4 +1,4 @@
-import i18n from 'i18next'
+import i18n, { type FormatterModule } from 'i18next'
 import { initReactI18next } from 'react-i18next'
 import { readStored, writeStored } from './stored.ts'
 
@@ -23,14 +23,27 @@ export const languageTag = (): string => languageTags[currentLanguage()]
 export const localText = (words: Readonly<Record<ConsoleLanguage, string>>): string =>
   words[currentLanguage()]
 
+/** Numbers of things have their thousands apart; ids, statuses and pages have none. */
+const counts = ['count', 'total']
+const countFormatter: FormatterModule = {
+  type: 'formatter',
+  init() {},
+  add() {},
+  addCached() {},
+  format: (value, _format, _language, options) =>
+    typeof value === 'number' && counts.includes(String(options?.['interpolationkey']))
+      ? value.toLocaleString('en-US')
+      : value,
+}
+
 export async function startI18n(): Promise<void> {
-  i18n.use(initReactI18next)
+  i18n.use(initReactI18next).use(countFormatter)
   await i18n.init({
     lng: 'zh',
     fallbackLng: false,
     keySeparator: false,
     nsSeparator: false,
-    interpolation: { escapeValue: false },
+    interpolation: { escapeValue: false, alwaysFormat: true },
     react: { useSuspense: false },
   })
   if (readStored('language') === 'en') await setLanguage('en')

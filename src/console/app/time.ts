@@ -4,16 +4,23 @@ import customParseFormat from 'dayjs/plugin/customParseFormat.js'
 dayjs.extend(customParseFormat)
 
 const STAMP = 'YYYY-MM-DD HH:mm:ss'
-/** What people may type for a stamp. */
-const TYPED = [STAMP, 'YYYY-MM-DD HH:mm', 'YYYY-MM-DD', 'YYYY/MM/DD HH:mm:ss', 'YYYY/MM/DD']
+/** What people type for a stamp, with or without zeros, and what programs print. */
+const TYPED =
+  /^(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
 /** Seconds since 1970 in the reader's time zone, as every page shows them. */
 export const stampText = (seconds: number): string => dayjs.unix(seconds).format(STAMP)
 
-/** Seconds of a typed stamp in the reader's time zone; null when it is none. */
+/** Seconds of a typed stamp, in the reader's time zone unless it names one; null when it is none. */
 export function parseStamp(text: string): number | null {
-  const typed = dayjs(text.trim().replace('T', ' '), TYPED, true)
-  return typed.isValid() ? typed.unix() : null
+  const parts = TYPED.exec(text.trim())
+  if (parts === null) return null
+  const [, year, , month = '', day = '', hour = '0', minute = '00', second = '00', zone] = parts
+  const [monthText, dayText, hourText] = [month, day, hour].map((part) => part.padStart(2, '0'))
+  const stamp = `${year}-${monthText}-${dayText} ${hourText}:${minute}:${second}`
+  const typed = dayjs(stamp, STAMP, true)
+  if (!typed.isValid()) return null
+  return zone === undefined ? typed.unix() : dayjs(stamp.replace(' ', 'T') + zone).unix()
 }
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)

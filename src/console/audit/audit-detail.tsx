@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
 import { stampText } from '../app/time.ts'
+import { CopyButton } from '../ui/copy/copy-button.tsx'
 import { FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
 import { targetText } from './audit-columns.tsx'
 import { actionName, type MemberChange, memberChanges, memberName } from './audit-texts.ts'
@@ -41,6 +42,16 @@ function Changes({ changes }: { changes: readonly MemberChange[] }) {
   )
 }
 
+function RequestId({ id }: { id: string }) {
+  const { t } = useTranslation()
+  return (
+    <span className={styles['requestId']}>
+      <code>{id}</code>
+      <CopyButton text={id} label={t('复制')} />
+    </span>
+  )
+}
+
 export function AuditDetail({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { t } = useTranslation()
   const facts = [
@@ -48,13 +59,13 @@ export function AuditDetail({ entry, onClose }: { entry: AuditEntry; onClose: ()
     { label: t('操作者'), value: `${entry.actor_name} #${entry.actor_id}` },
     { label: t('对象'), value: targetText(entry) },
     { label: t('来源地址'), value: <code>{entry.address}</code> },
-    { label: t('请求 ID'), value: <code>{entry.request_id}</code> },
+    { label: t('请求 ID'), value: <RequestId id={entry.request_id} /> },
   ]
   return (
     <SidePanel title={t(actionName(entry.action))} onClose={onClose}>
       <FactList facts={facts} />
       <PanelPart title={t('内容')}>
-        <Changes changes={memberChanges(entry)} />
+        <Changes changes={memberChanges(entry, t)} />
       </PanelPart>
     </SidePanel>
   )

@@ -24,21 +24,35 @@ test('a change is told member by member', () => {
     before: { quota: 5, email: '', ModelRatio: { o3: 1 } },
     after: { quota: 6, email: 'a@b.c', ModelRatio: { o3: 2 } },
   })
-  expect(memberChanges(change)).toEqual([
+  expect(memberChanges(change, t)).toEqual([
     { member: 'quota', before: '5', after: '6' },
-    { member: 'email', before: '""', after: 'a@b.c' },
+    { member: 'email', before: '（空）', after: 'a@b.c' },
     { member: 'ModelRatio', before: '{"o3":1}', after: '{"o3":2}' },
   ])
-  expect(summary(change, t)).toBe('额度 5 → 6 · 邮箱 "" → a@b.c · ModelRatio {"o3":1} → {"o3":2}')
+  expect(summary(change, t)).toBe(
+    '额度 5 → 6 · 邮箱 （空） → a@b.c · ModelRatio {"o3":1} → {"o3":2}',
+  )
 })
 
 test('what came or went has one side', () => {
-  expect(memberChanges(entry({ before: null, after: { name: 'a' } }))).toEqual([
+  expect(memberChanges(entry({ before: null, after: { name: 'a' } }), t)).toEqual([
     { member: 'name', after: 'a' },
   ])
   expect(summary(entry({ before: { name: 'a', quota: 0 }, after: null }), t)).toBe(
     '名称 a · 额度 0',
   )
+})
+
+test('numbers that stand for something are called what the lists call it', () => {
+  const change = (action: AuditEntry['action'], after: AuditEntry['after']) =>
+    summary({ ...entry({ before: null, after }), action }, t)
+  expect(change('user.promote', { role: 10, status: 1, quota: 1_000_000 })).toBe(
+    '角色 管理员 · 状态 已激活 · 额度 1,000,000',
+  )
+  expect(change('channel.create', { type: 1, status: 2, priority: 1 })).toBe(
+    '类型 OpenAI · 状态 手动禁用 · 优先级 1',
+  )
+  expect(change('redemption.update', { status: 3, quota: 5 })).toBe('状态 已使用 · 额度 5')
 })
 
 test('an action that this console does not know is called by its name', () => {

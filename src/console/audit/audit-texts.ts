@@ -1,7 +1,11 @@
 import type { TFunction } from 'i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
 import { AUDIT_ACTIONS, type AuditAction } from '../../contract/audit.ts'
-import { mark } from '../app/i18n.ts'
+import { channelType } from '../../contract/channel-types.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { RedemptionStatus } from '../../contract/redemption.ts'
+import { Role, UserStatus } from '../../contract/user.ts'
+import { localText, mark } from '../app/i18n.ts'
 
 const actionNames: Record<AuditAction, string> = {
   'user.create': mark('添加用户'),
@@ -29,6 +33,7 @@ const actionNames: Record<AuditAction, string> = {
 /** Kinds of target, for the filter. */
 export const nouns: readonly { noun: string; name: string }[] = [
   { noun: 'user', name: mark('用户') },
+  { noun: 'token', name: mark('令牌') },
   { noun: 'redemption', name: mark('兑换码') },
   { noun: 'channel', name: mark('渠道') },
   { noun: 'option', name: mark('设置') },
@@ -55,6 +60,8 @@ const memberNames = new Map<string, string>([
   ['limits', mark('限制与预算')],
   ['type', mark('类型')],
   ['key', mark('密钥')],
+  ['keys', mark('密钥尾号')],
+  ['key_resumed', mark('恢复使用的密钥')],
   ['base_url', mark('接口地址')],
   ['models', mark('模型')],
   ['model_mapping', mark('模型重定向')],
@@ -82,24 +89,68 @@ export interface MemberChange {
   after?: string
 }
 
-const text = (value: unknown): string => {
-  if (typeof value === 'string') return value === '' ? '""' : value
-  return JSON.stringify(value)
+/** What the lists call the numbers of a member of the wire, by the kind of target. */
+const valueNames = new Map<string, ReadonlyMap<unknown, string>>([
+  [
+    'user.role',
+    new Map([
+      [Role.user, mark('普通用户')],
+      [Role.admin, mark('管理员')],
+      [Role.root, mark('超级管理员')],
+    ]),
+  ],
+  [
+    'user.status',
+    new Map([
+      [UserStatus.enabled, mark('已激活')],
+      [UserStatus.disabled, mark('已封禁')],
+    ]),
+  ],
+  [
+    'channel.status',
+    new Map([
+      [ChannelStatus.enabled, mark('已启用')],
+      [ChannelStatus.disabled, mark('手动禁用')],
+      [ChannelStatus.autoDisabled, mark('自动禁用')],
+    ]),
+  ],
+  [
+    'redemption.status',
+    new Map([
+      [RedemptionStatus.unused, mark('未使用')],
+      [RedemptionStatus.disabled, mark('已禁用')],
+      [RedemptionStatus.used, mark('已使用')],
+    ]),
+  ],
+])
+
+function valueText(place: string, value: unknown, t: TFunction): string {
+  const name = valueNames.get(place)?.get(value)
+  if (name !== undefined) return t(name)
+  if (typeof value === 'string') return value === '' ? t('（空）') : value
+  if (typeof value !== 'number') return JSON.stringify(value)
+  if (place === 'channel.type') return localText(channelType(value).label)
+  return place.endsWith('.quota') ? value.toLocaleString('en-US') : String(value)
 }
 
 /** What changed, member by member, in the order that the entry has. */
-export function memberChanges({ before, after }: AuditEntry): MemberChange[] {
-  const members = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
-  return [...members].map((member) => ({
-    member,
-    ...(before !== null && Object.hasOwn(before, member) ? { before: text(before[member]) } : {}),
-    ...(after !== null && Object.hasOwn(after, member) ? { after: text(after[member]) } : {}),
-  }))
+export function memberChanges(entry: AuditEntry, t: TFunction): MemberChange[] {
+  const before = entry.before ?? {}
+  const after = entry.after ?? {}
+  const [noun] = entry.action.split('.')
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((member) => {
+    const said = (value: unknown): string => valueText(`${noun}.${member}`, value, t)
+    return {
+      member,
+      ...(Object.hasOwn(before, member) ? { before: said(before[member]) } : {}),
+      ...(Object.hasOwn(after, member) ? { after: said(after[member]) } : {}),
+    }
+  })
 }
 
 /** The changes in one line. */
 export const summary = (entry: AuditEntry, t: TFunction): string =>
-  memberChanges(entry)
+  memberChanges(entry, t)
     .map(({ member, before, after }) => {
       const name = memberName(member, t)
       return before !== undefined && after !== undefined

@@ -10,7 +10,7 @@ import type { Block, Column } from '../ui/data-table.tsx'
 import { CellChoice, CellNumber } from '../ui/field/cell-field.tsx'
 import { ColorName, GroupTag, StateDot, type Tone } from '../ui/marks.tsx'
 import { responseLevel } from './channel-response.ts'
-import { typeName } from './channel-type-name.ts'
+import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
 
 /** How rows are written, and what is changed in them. */
@@ -18,6 +18,7 @@ export interface ChannelTexts {
   t: TFunction
   quotaText: (quota: number) => string
   setPriority: (channel: Channel, priority: number) => Promise<void>
+  refusePriority: () => void
   refreshBalance: (channel: Channel) => Promise<void>
   setTestModel: (channel: Channel, model: string) => Promise<void>
 }
@@ -30,6 +31,18 @@ const states = new Map<number, { tone: Tone; name: string }>([
 
 function State({ channel, t }: { channel: Channel; t: TFunction }) {
   const state = states.get(channel.status) ?? { tone: 'off', name: mark('未知状态') }
+  // One API's own rows tell neither.
+  const { key_count: count = 1, keys_paused: paused = 0 } = channel
+  if (channel.status === ChannelStatus.enabled && paused > 0) {
+    const left = count - paused
+    return (
+      <span title={t('已启用，{{count}} 个密钥被上游拒绝，已停用', { count: paused })}>
+        <StateDot tone={left > 0 ? 'warning' : 'bad'}>
+          {t('密钥 {{left}}/{{total}}', { left, total: count })}
+        </StateDot>
+      </span>
+    )
+  }
   return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
 }
 
@@ -125,6 +138,7 @@ function Priority({ channel, texts }: { channel: Channel; texts: ChannelTexts })
       label={texts.t('「{{name}}」的优先级', { name: channel.name })}
       value={channel.priority ?? 0}
       onCommit={(priority) => texts.setPriority(channel, priority)}
+      onWrong={texts.refusePriority}
     />
   )
 }
@@ -147,6 +161,7 @@ function TestModel({ channel, texts }: { channel: Channel; texts: ChannelTexts }
   )
 }
 
+/** In a window of 1440 px the growths give each head one line with its mark of order. */
 export function channelColumns(texts: ChannelTexts): Column<Channel>[] {
   return [...namingColumns(texts), ...measuredColumns(texts)]
 }
@@ -159,6 +174,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <span className={styles['quiet']}>{channel.id}</span>,
       sortBy: (channel) => channel.id,
       width: 60,
+      growth: 1.7,
     },
     {
       id: 'name',
@@ -170,7 +186,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       ),
       sortBy: (channel) => channel.name,
       width: 106,
-      growth: 3,
+      growth: 6.6,
     },
     {
       id: 'group',
@@ -178,6 +194,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <Groups channel={channel} />,
       sortBy: (channel) => channel.group ?? '',
       width: 120,
+      growth: 2,
     },
     {
       id: 'type',
@@ -185,6 +202,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <TypeName type={channel.type} t={t} />,
       sortBy: (channel) => typeName(channel.type, t),
       width: 112,
+      growth: 2.2,
     },
     {
       id: 'status',
@@ -192,6 +210,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <State channel={channel} t={t} />,
       sortBy: (channel) => channel.status,
       width: 116,
+      growth: 0.7,
     },
   ]
 }
@@ -206,6 +225,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       sortBy: (channel) => channel.response_time,
       align: 'end',
       width: 72,
+      growth: 4.2,
     },
     {
       id: 'balance',
@@ -214,6 +234,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       sortBy: (channel) => channel.balance,
       align: 'end',
       width: 76,
+      growth: 2.2,
     },
     {
       id: 'priority',
@@ -222,6 +243,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       sortBy: (channel) => channel.priority ?? 0,
       align: 'end',
       width: 60,
+      growth: 4.7,
     },
     {
       id: 'test_model',
@@ -229,6 +251,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <TestModel channel={channel} texts={texts} />,
       sortBy: testModelOf,
       width: 102,
+      growth: 2,
     },
   ]
 }

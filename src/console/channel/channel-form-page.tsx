@@ -27,12 +27,13 @@ import {
   toChanges,
   toForm,
   toInput,
+  withoutSecrets,
 } from './channel-form.ts'
 import { KeyRow } from './channel-key-row.tsx'
 import { ModelRows } from './channel-model-rows.tsx'
 import { useTypeModels } from './channel-models.ts'
 import { TypeRow } from './channel-type-field.tsx'
-import { typeName } from './channel-type-name.ts'
+import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
 import { OverrideRows } from './override/override-rows.tsx'
 
@@ -147,7 +148,11 @@ function ChannelFormPage({ before, initial }: ChannelFormPageProps) {
       actions={copy}
       onSubmit={submit}
       saving={saving}
-      isDirty={isNew ? form.isDirty() : changes.length > 0}
+      typed={{
+        values: withoutSecrets(form.values),
+        isDirty: isNew ? form.isDirty() : changes.length > 0,
+        restore: form.setValues,
+      }}
       changes={changes}
       list={paths.channel}
     >
@@ -176,7 +181,7 @@ export function ChannelAddPage() {
   return (
     <StoredThing
       title={t('添加渠道')}
-      what={t('渠道')}
+      what={t('这个渠道')}
       queryKey={['channel', from]}
       load={loadChannel}
       nameOf={({ name }) => name}
@@ -196,7 +201,7 @@ export function ChannelEditPage() {
   return (
     <StoredThing
       title={t('编辑渠道')}
-      what={t('渠道')}
+      what={t('这个渠道')}
       queryKey={['channel', id]}
       load={loadChannel}
       nameOf={({ name }) => name}

@@ -160,7 +160,7 @@ export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
         {(field) => (
           <TextInput
             {...field}
-            inputMode="numeric"
+            // No keypad of digits: on a phone it has no minus.
             autoComplete="off"
             placeholder="0"
             {...form.getInputProps('priority')}

@@ -41,6 +41,7 @@ const aChannel = (over: Partial<Channel> = {}): Channel => ({
   test_model: '',
   key_set: true,
   key_count: 1,
+  keys_paused: 0,
   config_set: [],
   ...over,
 })
@@ -234,6 +235,7 @@ describe('a key goes only where it was entered for', () => {
 
 test.each([
   [1, 'anything|at-all', 0],
+  [1, 'sk-one sk-two', 1],
   [15, 'ak|sk', 0],
   [15, 'ak', 1],
   [18, 'app|secret|key', 0],

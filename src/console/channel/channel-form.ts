@@ -171,11 +171,14 @@ export const batchKeys = (text: string): string[] => [...new Set(keyLines(text))
 /** Lines of a batch that repeat a key: no channel is made of them. */
 export const repeatedKeys = (text: string): number => keyLines(text).length - batchKeys(text).length
 
-/** Keys that do not have the parts their type wants. They are sent nevertheless: formats change. */
+/**
+ * Keys that do not have the parts their type wants, or hold blanks, as several in one line do. They
+ * are sent nevertheless: formats change.
+ */
 export function oddKeys({ type, key, isBatch }: ChannelForm): string[] {
   const { parts, separator, sentWhole } = channelType(type).key
   const keys = isBatch ? batchKeys(key) : keyLines(key).slice(0, 1)
-  if (parts.length === 1) return []
+  if (parts.length === 1) return keys.filter((one) => /\s/.test(one))
   return keys.filter((one) => (sentWhole ? !one.includes(separator) : splitKey(type, one) === null))
 }
 
@@ -186,6 +189,17 @@ export const copiedForm = (channel: Channel, name: string): ChannelForm => ({
   isBatch: false,
   keyMode: 'each',
 })
+
+/** What may be kept while nobody is signed in. */
+export function withoutSecrets(form: ChannelForm): ChannelForm {
+  const secrets = channelType(form.type).fields.filter(({ secret }) => secret)
+  return {
+    ...form,
+    key: '',
+    config: { ...form.config, ...Object.fromEntries(secrets.map(({ config }) => [config, ''])) },
+    overrides: { ...newOverrides(), params: form.overrides.params },
+  }
+}
 
 /** Of a form without errors. `stored` is the configuration of the channel that is edited. */
 export function toInput(form: ChannelForm, stored: string | null = null): Partial<ChannelInput> {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { channelType } from '../../contract/channel-types.ts'
 import { localText } from '../app/i18n.ts'
@@ -5,7 +6,7 @@ import { useHasFeature } from '../app/status.ts'
 import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
 import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
-import { FormRow } from '../ui/form.tsx'
+import { FormRow, type RowField } from '../ui/form.tsx'
 import { Toggle } from '../ui/toggle.tsx'
 import {
   batchKeys,
@@ -43,7 +44,11 @@ function KeyNotes({ form, before }: RowsProps) {
       ? [t('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')]
       : []),
     ...(isAdding ? [t('改往别处时不能追加，请重新填写全部密钥')] : []),
-    ...(odd === 0 ? [] : [t('密钥的格式应为 {{format}}', { format: parts.join(separator) })]),
+    ...(odd === 0
+      ? []
+      : parts.length > 1
+        ? [t('密钥的格式应为 {{format}}', { format: parts.join(separator) })]
+        : [t('密钥中有空格，可能是几个密钥连在了一起')]),
     ...(repeated === 0 ? [] : [t('有 {{count}} 行重复的密钥，只会创建一次', { count: repeated })]),
   ]
   return notes.map((note) => (
@@ -90,20 +95,64 @@ function useToggleLabel({ form, before }: RowsProps): string {
     : t('批量创建，将添加 {{count}} 个渠道', { count })
 }
 
+interface KeyFieldProps extends Pick<RowsProps, 'form'> {
+  field: RowField
+  canBatch: boolean
+}
+
+/** A key that is hidden, or several to be seen; whoever pastes several means the latter. */
+function KeyField({ form, field, canBatch }: KeyFieldProps) {
+  const { t } = useTranslation()
+  const { type, key, isBatch } = form.values
+  const isList = canBatch && isBatch
+  const area = useRef<HTMLTextAreaElement>(null)
+  const wasPasted = useRef(false)
+  useEffect(() => {
+    if (isList && wasPasted.current) area.current?.focus()
+    wasPasted.current = false
+  }, [isList])
+  const onChange = (text: string) => {
+    form.setFieldValue('key', text)
+    form.clearFieldError('key')
+  }
+  function pasteLines(text: string) {
+    wasPasted.current = true
+    form.setFieldValue('isBatch', true)
+    onChange(text)
+  }
+  if (isList) {
+    return (
+      <TextArea
+        ref={area}
+        field={field}
+        isCode
+        rows={6}
+        placeholder={t('一行一个密钥')}
+        value={key}
+        onChange={onChange}
+      />
+    )
+  }
+  return (
+    <SecretField
+      field={field}
+      placeholder={localText(channelType(type).key.placeholder)}
+      value={key}
+      onChange={onChange}
+      onPasteLines={canBatch ? pasteLines : undefined}
+    />
+  )
+}
+
 /** The key, or several, one a line. */
 export function KeyRow({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const hint = useKeyHint({ form, before })
   const toggleLabel = useToggleLabel({ form, before })
   const knowsSeveral = useHasFeature()('channel-keys')
-  const { type, key, isBatch } = form.values
+  const { type, isBatch } = form.values
   if (!hasField(type, 'key')) return null
   const canBatch = (before === null || knowsSeveral) && hasField(type, 'batch')
-  const placeholder = localText(channelType(type).key.placeholder)
-  const onChange = (text: string) => {
-    form.setFieldValue('key', text)
-    form.clearFieldError('key')
-  }
   return (
     <>
       <FormRow
@@ -114,23 +163,7 @@ export function KeyRow({ form, before }: RowsProps) {
       >
         {(field) => (
           <>
-            {canBatch && isBatch ? (
-              <TextArea
-                field={field}
-                isCode
-                rows={6}
-                placeholder={t('一行一个密钥')}
-                value={key}
-                onChange={onChange}
-              />
-            ) : (
-              <SecretField
-                field={field}
-                placeholder={placeholder}
-                value={key}
-                onChange={onChange}
-              />
-            )}
+            <KeyField form={form} field={field} canBatch={canBatch} />
             <KeyNotes form={form} before={before} />
             {canBatch && (
               <Toggle

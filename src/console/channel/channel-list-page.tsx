@@ -52,6 +52,7 @@ function useChannelTexts({ update }: PagedList<Channel>): ChannelTexts {
         update(id, { priority })
         toast.success(t('操作成功完成！'))
       },
+      refusePriority: () => toast.warning(t('优先级须是整数，例如 10')),
       refreshBalance: async ({ id, name }) => {
         const { balance } = await callWhole('GET /api/channel/update_balance/:id', {
           params: { id },
@@ -80,12 +81,18 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   const { id, name } = channel
   const isEnabled = channel.status === ChannelStatus.enabled
 
+  /** A test may bring a channel back, or set a key aside. */
+  async function lookAgain() {
+    const { status, keys_paused } = await call('GET /api/channel/:id', { params: { id } })
+    list.update(id, { status, keys_paused })
+  }
   async function test() {
     const seen = { test_time: nowSeconds() }
     try {
       const query = { model: testModelOf(channel) }
       const answer = await callWhole('GET /api/channel/test/:id', { params: { id }, query })
       list.update(id, { ...seen, response_time: Math.max(1, Math.round(answer.time * 1000)) })
+      await lookAgain()
       toast.success(
         t('「{{name}}」测试成功：模型 {{model}}，用时 {{seconds}} 秒', {
           name,
@@ -98,6 +105,7 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
       // The toast with the server's sentence is up already.
       if (error instanceof CallFailure && error.refused) {
         list.update(id, { ...seen, response_time: 0 })
+        await lookAgain()
       }
       throw error
     }
@@ -105,7 +113,7 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   async function toggle() {
     const status = isEnabled ? ChannelStatus.disabled : ChannelStatus.enabled
     const changed = await call('PUT /api/channel/', { body: { id, status } })
-    list.update(id, { status: changed.status })
+    list.update(id, { status: changed.status, keys_paused: changed.keys_paused })
     toast.success(t('操作成功完成！'))
   }
   async function remove() {

@@ -13,7 +13,7 @@ import { channelType, channelTypeSections } from '../../contract/channel-types.t
 import { localText } from '../app/i18n.ts'
 import { FormRow } from '../ui/form.tsx'
 import { ColorMark, ColorName } from '../ui/marks.tsx'
-import { typeName } from './channel-type-name.ts'
+import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
 
 /** A type is found by its name in either language, or by its number. */

@@ -26,8 +26,9 @@ import {
   rangeQuery,
   ranges,
 } from './overview.ts'
+import { FailureList } from './failure-list.tsx'
 import { Ranking } from './ranking.tsx'
-import { UsagePanel } from './usage-panel.tsx'
+import { quotaDecimals, UsagePanel } from './usage-panel.tsx'
 import styles from './dashboard.module.css'
 
 const ADMIN_DIMENSIONS = dimensions.map(({ name }) => name)
@@ -48,7 +49,9 @@ function useChoices() {
     range: (ranges.find(({ name }) => name === get('range')) ?? ranges[1]).name,
     metric: (metrics.find(({ name }) => name === get('metric')) ?? metrics[0]).name,
     by: offered.find((name) => name === get('by')) ?? ('model' as const),
+    showsFailures: get('failures') !== '',
     setRange: (range: RangeName) => set({ range }),
+    showFailures: (shows: boolean) => set({ failures: shows ? '1' : '' }),
     setMetric: (metric: Metric) => set({ metric }),
     setBy: (by: DashboardDimension) => set({ by }),
   }
@@ -102,10 +105,19 @@ function growthText(now: number, before: number, t: TFunction): string {
   return t('较上一周期 {{change}}', { change: `${percent >= 0 ? '+' : ''}${percent}%` })
 }
 
-function Totals({ overview }: { overview: Overview | undefined }) {
+interface FailuresShown {
+  isShown: boolean
+  onShow: (isShown: boolean) => void
+}
+
+interface TotalsProps extends FailuresShown {
+  overview: Overview | undefined
+}
+
+function Totals({ overview, isShown, onShow }: TotalsProps) {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
-  const labels = [t('消耗额度'), t('请求数'), t('提示 tokens'), t('补全 tokens')]
+  const labels = [t('消耗额度'), t('请求次数'), t('提示 tokens'), t('补全 tokens')]
   if (overview === undefined) {
     const value = <Skeleton width={96} />
     return <Figures isBusy figures={labels.map((label) => ({ label, value }))} />
@@ -113,19 +125,28 @@ function Totals({ overview }: { overview: Overview | undefined }) {
   const { totals, previous } = overview
   const share = failureShare(totals)
   const failed =
-    totals.failures === 0 || share === null
-      ? growthText(totals.requests, previous.requests, t)
-      : t('另有失败 {{failed}} 次（{{share}}%）', {
+    totals.failures === 0 || share === null ? (
+      growthText(totals.requests, previous.requests, t)
+    ) : (
+      <button
+        type="button"
+        className={styles['failed']}
+        aria-expanded={isShown}
+        onClick={() => onShow(!isShown)}
+      >
+        {t('另有失败 {{failed}} 次（{{share}}%）', {
           failed: totals.failures.toLocaleString('en-US'),
           share,
-        })
+        })}
+      </button>
+    )
   const [quota = '', requests = '', prompt = '', completion = ''] = labels
   return (
     <Figures
       figures={[
         {
           label: quota,
-          value: quotaText(totals.quota),
+          value: quotaText(totals.quota, quotaDecimals(totals.quota)),
           note: growthText(totals.quota, previous.quota, t),
         },
         { label: requests, value: totals.requests.toLocaleString('en-US'), note: failed },
@@ -165,7 +186,8 @@ export function DashboardPage() {
       actions={isKnown && <RangeButtons range={range} onRange={choices.setRange} />}
     >
       <div className={styles['parts']} aria-busy={isPlaceholderData}>
-        <Totals overview={data} />
+        <Totals overview={data} isShown={choices.showsFailures} onShow={choices.showFailures} />
+        {isKnown && choices.showsFailures && <FailureList range={range} isOfAll={isOfAll} />}
         {data === undefined && (
           <Panel>
             <div className={styles['chartBox']} />

@@ -17,7 +17,7 @@ export type RangeName = (typeof ranges)[number]['name']
 
 export const metrics = [
   { name: 'quota', label: mark('额度') },
-  { name: 'requests', label: mark('请求数') },
+  { name: 'requests', label: mark('请求次数') },
   { name: 'prompt_tokens', label: mark('提示 tokens') },
   { name: 'completion_tokens', label: mark('补全 tokens') },
 ] as const

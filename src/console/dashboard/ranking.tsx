@@ -6,7 +6,7 @@ import { useQuotaText } from '../app/status.ts'
 import { paths } from '../paths.ts'
 import { Panel } from '../ui/page.tsx'
 import { dimensions } from './overview.ts'
-import { useNameText } from './usage-panel.tsx'
+import { quotaDecimals, useNameText } from './usage-panel.tsx'
 import styles from './dashboard.module.css'
 
 interface RankingProps {
@@ -18,7 +18,6 @@ interface RankingProps {
 export function Ranking({ overview, by }: RankingProps) {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
-  const nameText = useNameText(by)
   const { names, totals } = overview
   const what = t(dimensions.find(({ name }) => name === by)?.label ?? '')
   const most = Math.max(1, ...names.map(({ quota }) => quota))
@@ -37,7 +36,7 @@ export function Ranking({ overview, by }: RankingProps) {
               <th scope="col">{t('额度')}</th>
               <th scope="col">{t('占比')}</th>
               <th scope="col" data-wide>
-                {t('请求数')}
+                {t('请求次数')}
               </th>
               <th scope="col" data-wide>
                 {t('提示 tokens')}
@@ -49,7 +48,7 @@ export function Ranking({ overview, by }: RankingProps) {
           </thead>
           <tbody>
             {names.map((named) => (
-              <tr key={named.name}>
+              <tr key={`${named.user_id} ${named.name}`}>
                 <th scope="row">
                   <div className={styles['named']}>
                     <meter
@@ -59,20 +58,12 @@ export function Ranking({ overview, by }: RankingProps) {
                       value={named.quota}
                       aria-hidden="true"
                     />
-                    <span className={styles['name']} title={nameText(named.name)}>
-                      {by === 'channel' ? (
-                        <Link to={paths.channelEdit(Number(named.name))}>
-                          {nameText(named.name)}
-                        </Link>
-                      ) : (
-                        nameText(named.name)
-                      )}
-                    </span>
+                    <RankedName named={named} by={by} />
                     {/* On a phone, which has no room for its column. */}
                     <small>{t('请求 {{calls}} 次', { calls: count(named.requests) })}</small>
                   </div>
                 </th>
-                <td>{quotaText(named.quota, 4)}</td>
+                <td>{quotaText(named.quota, Math.max(4, quotaDecimals(totals.quota) ?? 0))}</td>
                 <td>{shareText(named.quota, totals.quota)}</td>
                 <td data-wide>{count(named.requests)}</td>
                 <td data-wide>{count(named.prompt_tokens)}</td>
@@ -83,6 +74,26 @@ export function Ranking({ overview, by }: RankingProps) {
         </table>
       </section>
     </Panel>
+  )
+}
+
+/** With the way to the channel, or to the calls of a person or token. */
+function RankedName({ named, by }: { named: Overview['names'][number]; by: DashboardDimension }) {
+  const nameText = useNameText(by)
+  const { name, user_id: userId, username } = named
+  const isOthersToken = by === 'token' && username !== undefined
+  const text = isOthersToken ? `${username} / ${nameText(name)}` : nameText(name)
+  const ofUser = userId === undefined ? undefined : { username: `#${userId}` }
+  return (
+    <span className={styles['name']} title={text}>
+      {by === 'channel' && <Link to={paths.channelEdit(Number(name))}>{text}</Link>}
+      {ofUser !== undefined && (
+        <Link to={paths.log} search={by === 'token' ? { ...ofUser, token_name: name } : ofUser}>
+          {text}
+        </Link>
+      )}
+      {by !== 'channel' && ofUser === undefined && text}
+    </span>
   )
 }
 

@@ -11,7 +11,7 @@ interface UsageChartProps {
 
 const HEIGHT = 240
 /** Room for the longest figure of the axis. */
-const AXIS_WIDTH = 56
+const AXIS_WIDTH = 76
 
 /** Stacked bars. Names may hold dots, which chart keys may not: they are numbered. */
 export function UsageChart({ series, texts }: UsageChartProps) {

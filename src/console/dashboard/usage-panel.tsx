@@ -36,9 +36,16 @@ export function useNameText(by: DashboardDimension): (name: string) => string {
   }
 }
 
-/** Points in all below which two decimals of a dollar say too little of their parts. */
+/** Points below which two decimals of a dollar say too little of their parts, and four. */
 const SMALL_QUOTA = 5_000_000
-const SMALL_DECIMALS = 4
+const TINY_QUOTA = 50_000
+
+/** Decimals that tell the parts of an amount apart; undefined: as everywhere. */
+export function quotaDecimals(total: number): number | undefined {
+  if (total === 0 || total >= SMALL_QUOTA) return undefined
+  return total < TINY_QUOTA ? 6 : 4
+}
+
 /** Half a day on, a label is of its own day also where the clocks were changed. */
 const HALF_DAY = 43_200
 
@@ -50,7 +57,7 @@ function useChartTexts(
   const quotaText = useQuotaText()
   const nameText = useNameText(by)
   const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
-  const decimals = overview.totals.quota < SMALL_QUOTA ? SMALL_DECIMALS : undefined
+  const decimals = quotaDecimals(overview.totals.quota)
   const label = (start: number) =>
     unit === 'hour'
       ? dayjs.unix(start).format('HH:mm')
@@ -61,7 +68,7 @@ function useChartTexts(
       name === null ? t('其他 {{names}} 个', { names: count }) : nameText(name),
     valueText: (value) =>
       metric === 'quota' ? quotaText(value, decimals) : value.toLocaleString(i18n.language),
-    axisText: (value) => (metric === 'quota' ? quotaText(value) : compact.format(value)),
+    axisText: (value) => (metric === 'quota' ? quotaText(value, decimals) : compact.format(value)),
   }
 }
 

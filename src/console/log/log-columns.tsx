@@ -53,6 +53,19 @@ const isConsumption = (log: Log) => log.type === LogType.consume
 const quotaCell = (log: Log, { costText }: LogTexts): string =>
   log.quota !== 0 || isConsumption(log) ? costText(log.quota) : ''
 
+/** Whether all columns between the type and the content have nothing to show. */
+const isSentence = (log: Log, texts: LogTexts): boolean =>
+  log.token_name === '' && log.model_name === '' && quotaCell(log, texts) === ''
+
+function Content({ log, t }: { log: Log; t: TFunction }) {
+  const content = contentText(log.content, t)
+  return (
+    <TwoLines text={content}>
+      <span className={styles['quiet']}>{content}</span>
+    </TwoLines>
+  )
+}
+
 /** Together as wide as a window of 1024 px, where they are two lines high. */
 export function logColumns(texts: LogTexts): Column<LogRow>[] {
   const { t, isAdmin, hasLongWords } = texts
@@ -84,6 +97,8 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
       id: 'token_name',
       head: t('令牌名称'),
       cell: ({ log }) => <TwoLines text={log.token_name} />,
+      // What was managed is told by a sentence alone.
+      instead: ({ log }) => (isSentence(log, texts) ? <Content log={log} t={t} /> : null),
       width: 84,
       growth: 2,
     },
@@ -102,14 +117,7 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
     {
       id: 'content',
       head: t('详情'),
-      cell: ({ log }) => {
-        const content = contentText(log.content, t)
-        return (
-          <TwoLines text={content}>
-            <span className={styles['quiet']}>{content}</span>
-          </TwoLines>
-        )
-      },
+      cell: ({ log }) => <Content log={log} t={t} />,
       width: hasLongWords ? 102 : 152,
       growth: hasLongWords ? 6 : 2,
     },

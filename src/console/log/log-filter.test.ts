@@ -29,8 +29,15 @@ test('others are asked for by administrators only', () => {
     request: '',
     response: '',
     username: 'alice',
+    user_id: 0,
     channel: 7,
   })
+})
+
+test('a person is asked for by id, too', () => {
+  const asked = (username: string) => toAdminQuery({ ...none, username }, 99)
+  expect(asked('#12')).toMatchObject({ username: '', user_id: 12 })
+  expect(asked('#x')).toMatchObject({ username: '#x', user_id: 0 })
 })
 
 test('an address that somebody wrote by hand filters nothing it does not understand', () => {

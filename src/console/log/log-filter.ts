@@ -54,12 +54,16 @@ export function toQuery(filters: LogFilters, endSeconds: number): LogQuery {
   }
 }
 
-/** Only administrators may look at others. */
-export const toAdminQuery = (filters: LogFilters, endSeconds: number) => ({
-  ...toQuery(filters, endSeconds),
-  username: filters.username,
-  channel: numberOf(filters.channel),
-})
+/** Only administrators may look at others: by name, or as `#<id>` whatever the name was. */
+export function toAdminQuery(filters: LogFilters, endSeconds: number) {
+  const userId = /^#\d+$/.test(filters.username) ? numberOf(filters.username.slice(1)) : 0
+  return {
+    ...toQuery(filters, endSeconds),
+    username: userId === 0 ? filters.username : '',
+    user_id: userId,
+    channel: numberOf(filters.channel),
+  }
+}
 
 /** Filters that are set, for people who cannot see their fields. */
 export const countSet = (filters: LogFilters, names: readonly FilterName[]): number =>

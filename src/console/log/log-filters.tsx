@@ -95,7 +95,7 @@ function TextFilters({ list }: { list: LogList }) {
     ...(isAdmin
       ? [
           { name: 'channel' as const, label: t('渠道 ID') },
-          { name: 'username' as const, label: t('用户名') },
+          { name: 'username' as const, label: t('用户名或 #ID') },
         ]
       : []),
     { name: 'request_id', label: t('请求 ID') },

@@ -7,6 +7,7 @@ import styles from './log.module.css'
 const kinds: Readonly<Record<string, string>> = {
   prompt: mark('提示'),
   cached: mark('缓存读取'),
+  audio_cached: mark('音频缓存读取'),
   cache_write: mark('缓存写入'),
   cache_write_hour: mark('缓存写入（1 小时）'),
   audio_prompt: mark('音频输入'),

@@ -63,13 +63,15 @@ function Sums({ list }: { list: LogList }) {
   }
   if (data === undefined) {
     const value = <Skeleton width={96} />
-    return <Figures isBusy figures={Object.values(names).map((label) => ({ label, value }))} />
+    const waiting = Object.values(names).map((label) => ({ label, value }))
+    return <Figures isAnswer isBusy figures={waiting} />
   }
   // A One API server sums up nothing but quota.
   const counted = (label: string, count: number | undefined): Figure[] =>
     count === undefined ? [] : [{ label, value: count.toLocaleString('en-US') }]
   return (
     <Figures
+      isAnswer
       frame="output"
       figures={[
         {

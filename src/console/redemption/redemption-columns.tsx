@@ -1,6 +1,8 @@
+import { Link } from '@tanstack/react-router'
 import type { TFunction } from 'i18next'
 import type { Redemption } from '../../contract/redemption-api.ts'
 import { stampText } from '../app/time.ts'
+import { paths } from '../paths.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { StateDot } from '../ui/marks.tsx'
 import { stateOf } from './redemption-state.ts'
@@ -17,8 +19,21 @@ function State({ redemption, t }: { redemption: Redemption; t: TFunction }) {
   return <StateDot tone={tone}>{t(name)}</StateDot>
 }
 
-const redeemedText = ({ redeemed_time }: Redemption, t: TFunction): string =>
-  redeemed_time > 0 ? stampText(redeemed_time) : t('尚未兑换')
+function Redeemed({ redemption, t }: { redemption: Redemption; t: TFunction }) {
+  const { redeemed_time, used_user_id: userId, used_username: username } = redemption
+  if (redeemed_time === 0) return t('尚未兑换')
+  return (
+    <>
+      {stampText(redeemed_time)}
+      {userId !== undefined && (
+        <>
+          {' · '}
+          <Link to={paths.userEdit(userId)}>{username || `#${userId}`}</Link>
+        </>
+      )}
+    </>
+  )
+}
 
 /** Enough of a code to tell it from others. */
 const maskedCode = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`
@@ -70,9 +85,13 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
     {
       id: 'redeemed_time',
       head: t('兑换时间'),
-      cell: (row) => <span className={styles['quiet']}>{redeemedText(row, t)}</span>,
+      cell: (row) => (
+        <span className={styles['quiet']}>
+          <Redeemed redemption={row} t={t} />
+        </span>
+      ),
       sortBy: (row) => row.redeemed_time,
-      width: 164,
+      width: 270,
     },
   ]
 }
@@ -84,10 +103,7 @@ export function redemptionBlock(texts: RedemptionTexts): (redemption: Redemption
     title: redemption.name || t('未命名'),
     titleEnd: <State redemption={redemption} t={t} />,
     line: `${quotaText(redemption.quota)} · ${maskedCode(redemption.key)}`,
-    lineEnd:
-      redemption.redeemed_time > 0
-        ? t('兑换于 {{stamp}}', { stamp: stampText(redemption.redeemed_time) })
-        : t('尚未兑换'),
+    lineEnd: <Redeemed redemption={redemption} t={t} />,
     detail: t('创建于 {{stamp}}', { stamp: stampText(redemption.created_time) }),
   })
 }

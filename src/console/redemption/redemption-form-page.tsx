@@ -131,7 +131,7 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
       name={before?.name}
       onSubmit={submit}
       saving={saving}
-      isDirty={form.isDirty()}
+      typed={{ values: form.values, isDirty: form.isDirty(), restore: form.setValues }}
       changes={changes}
       note={isNew ? t('创建后会下载兑换码，一行一个') : ''}
       list={paths.redemption}
@@ -151,7 +151,7 @@ export function RedemptionEditPage() {
   return (
     <StoredThing
       title={t('编辑兑换码')}
-      what={t('兑换码')}
+      what={t('这个兑换码')}
       queryKey={['redemption', id]}
       list={paths.redemption}
       load={(wanted, signal) =>

@@ -53,7 +53,7 @@ export function formErrors(
   const errors = new Map<keyof RedemptionForm, string>()
   if (form.name.trim() === '') errors.set('name', mark('请输入兑换码名称'))
   if (pointsOf(form.quota) === null) {
-    errors.set('quota', mark('额度必须是不小于 0 的整数，例如 500000'))
+    errors.set('quota', mark('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
   }
   if (isNew && countOf(form.count) === null) {
     errors.set('count', mark('生成数量必须是 1 到 100 的整数，例如 10'))

@@ -4,8 +4,9 @@ import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { mark } from '../app/i18n.ts'
 import { stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
-import { StateDot, type Tone } from '../ui/marks.tsx'
+import { GroupTag, StateDot, type Tone } from '../ui/marks.tsx'
 import { maskedKey } from './token-copies.ts'
+import type { ChoosableGroups } from './token-group.ts'
 import { remaining } from './token-order.ts'
 import styles from './token.module.css'
 
@@ -14,6 +15,8 @@ export interface TokenTexts {
   t: TFunction
   quotaText: (quota: number) => string
   nowSeconds: number
+  /** Null: not known, or of no account here. */
+  groups: ChoosableGroups | null
 }
 
 const states = new Map<number, { tone: Tone; name: string }>([
@@ -23,7 +26,15 @@ const states = new Map<number, { tone: Tone; name: string }>([
   [TokenStatus.exhausted, { tone: 'warning', name: mark('已耗尽') }],
 ])
 
-function State({ token, t }: { token: Token; t: TFunction }) {
+/** Its calls are refused: nobody may use its group any more. */
+const hasLostGroup = ({ group = '' }: Token, { groups }: TokenTexts): boolean =>
+  group !== '' && groups !== null && !Object.hasOwn(groups, group)
+
+function State({ token, texts }: { token: Token; texts: TokenTexts }) {
+  const { t } = texts
+  if (token.status === TokenStatus.enabled && hasLostGroup(token, texts)) {
+    return <StateDot tone="warning">{t('分组不可用')}</StateDot>
+  }
   const state = states.get(token.status) ?? { tone: 'off', name: mark('未知状态') }
   return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
 }
@@ -49,17 +60,21 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
           <span className={styles['name']} title={token.name}>
             {token.name || t('未命名')}
           </span>{' '}
+          {token.group && <GroupTag name={token.group} />}{' '}
           <code className={styles['key']}>{maskedKey(token)}</code>
         </>
       ),
       sortBy: (token) => token.name,
+      width: 200,
+      growth: 4,
     },
     {
       id: 'status',
       head: t('状态'),
-      cell: (token) => <State token={token} t={t} />,
+      cell: (token) => <State token={token} texts={texts} />,
       sortBy: (token) => token.status,
       width: 110,
+      growth: 0.2,
     },
     {
       id: 'used_quota',
@@ -75,14 +90,17 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => remainingText(token, texts),
       sortBy: remaining,
       align: 'end',
-      width: 100,
+      // From a window of 1280 px as much as a new installation gives its root.
+      width: 112,
+      growth: 2,
     },
     {
       id: 'created_time',
       head: t('创建时间'),
       cell: (token) => <span className={styles['quiet']}>{stampText(token.created_time)}</span>,
       sortBy: (token) => token.created_time,
-      width: 150,
+      width: 144,
+      growth: 0.1,
     },
     {
       id: 'expired_time',
@@ -90,7 +108,8 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => <Expiry token={token} texts={texts} />,
       sortBy: (token) =>
         token.expired_time === NEVER_EXPIRES ? Number.MAX_SAFE_INTEGER : token.expired_time,
-      width: 150,
+      width: 144,
+      growth: 0.1,
     },
   ]
 }
@@ -98,8 +117,12 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
 export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
   const { t, quotaText } = texts
   return (token) => ({
-    title: token.name || t('未命名'),
-    titleEnd: <State token={token} t={t} />,
+    title: (
+      <>
+        {token.name || t('未命名')} {token.group && <GroupTag name={token.group} />}
+      </>
+    ),
+    titleEnd: <State token={token} texts={texts} />,
     line: token.unlimited_quota
       ? t('已用 {{used}}，无限制', { used: quotaText(token.used_quota) })
       : t('已用 {{used}}，剩 {{left}}', {

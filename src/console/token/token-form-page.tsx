@@ -234,7 +234,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
       name={before?.name}
       onSubmit={submitOf(form, save)}
       saving={saving}
-      isDirty={form.isDirty()}
+      typed={{ values: form.values, isDirty: form.isDirty(), restore: form.setValues }}
       changes={changes}
       note={isNew ? t('创建后密钥可在列表中复制') : ''}
       list={paths.token}
@@ -292,7 +292,7 @@ export function TokenEditPage() {
   return (
     <StoredThing
       title={t('编辑令牌')}
-      what={t('令牌')}
+      what={t('这个令牌')}
       queryKey={['token', id]}
       list={paths.token}
       load={(wanted, signal) => call('GET /api/token/:id', { params: { id: wanted } }, { signal })}

@@ -257,3 +257,24 @@ test('stamps are read as they are written', () => {
   expect(parseStamp(stampText(now))).toBe(now)
   expect(stampText(now)).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
 })
+
+test.each([
+  ['2030-1-1', '2030-01-01 00:00:00'],
+  ['2030/1/31 9:05', '2030-01-31 09:05:00'],
+  ['2030/01/31 12:00', '2030-01-31 12:00:00'],
+  ['2030-01-31T12:00:30.250', '2030-01-31 12:00:30'],
+])('a stamp typed as %s', (typed, stamp) => {
+  expect(stampText(parseStamp(typed) ?? 0)).toBe(stamp)
+})
+
+test.each([
+  ['2030-01-31T12:00:00Z', 1_896_091_200],
+  ['2030-01-31 12:00+08:00', 1_896_062_400],
+])('a stamp that names its zone: %s', (typed, seconds) => {
+  expect(parseStamp(typed)).toBe(seconds)
+})
+
+test.each(['2030-02-31', '2030-1/31', '2030-01-31 25:00', '30-1-1', '2030-1', 'soon'])(
+  'no stamp: %s',
+  (typed) => expect(parseStamp(typed)).toBeNull(),
+)

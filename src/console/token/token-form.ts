@@ -151,7 +151,7 @@ export function formErrors(form: TokenForm, before: Token | null): Map<keyof Tok
   }
   const isUntouched = before !== null && form.quota === String(before.remain_quota)
   if (!form.isUnlimited && !isUntouched && pointsOf(form.quota) === null) {
-    errors.set('quota', { text: mark('额度必须是不小于 0 的整数，例如 500000') })
+    errors.set('quota', { text: mark('额度必须是 0 到 1125899906842624 的整数，例如 500000') })
   }
   const bad = commaList(form.subnet).find((block) => !ipaddr.isValidCIDR(block))
   if (bad !== undefined) {

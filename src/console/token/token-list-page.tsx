@@ -24,6 +24,7 @@ import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
 import { curlText, environmentText, fullKey, oneLine } from './token-copies.ts'
+import { useChoosableGroups } from './token-group.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
 
 function useTokenList() {
@@ -42,7 +43,8 @@ function useTokenList() {
 function useTokenTexts(): TokenTexts {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
-  return useMemo(() => ({ t, quotaText, nowSeconds: nowSeconds() }), [t, quotaText])
+  const groups = useChoosableGroups()
+  return useMemo(() => ({ t, quotaText, nowSeconds: nowSeconds(), groups }), [t, quotaText, groups])
 }
 
 interface RowActionsProps {

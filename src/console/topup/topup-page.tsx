@@ -11,6 +11,7 @@ import { selfQuery } from '../app/self.ts'
 import { useSessionUser } from '../app/session.ts'
 import { useQuotaText, useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
+import { asTyped } from '../ui/field/as-typed.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { Page, Panel } from '../ui/page.tsx'
 import { Skeleton } from '../ui/states.tsx'
@@ -82,14 +83,14 @@ function RedeemForm() {
   }
   return (
     <form className={styles['form']} onSubmit={submit} noValidate>
-      <label htmlFor={id}>{t('兑换码')}</label>
+      <label htmlFor={id}>{t('输入兑换码')}</label>
       <div className={styles['line']}>
         <TextInput
           id={id}
           ref={focusFirst}
           className={styles['code'] ?? ''}
           autoComplete="off"
-          spellCheck={false}
+          {...asTyped}
           placeholder={t('粘贴兑换码')}
           value={code}
           onChange={(event) => setCode(event.currentTarget.value)}

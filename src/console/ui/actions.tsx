@@ -1,9 +1,9 @@
 import '@mantine/core/styles/Button.layer.css'
-import '@mantine/core/styles/Loader.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import { Button, type ButtonProps, Popover } from '@mantine/core'
 import { type ReactNode, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { BusyButton } from './busy/busy-button.tsx'
 import { useFocusAfter } from './table/focus-after.ts'
 import styles from './actions.module.css'
 
@@ -40,12 +40,12 @@ interface ActionProps {
 export function Action({ label, onClick, why, size = 'xs', other }: ActionProps & OtherLabel) {
   const [isBusy, run] = useBusy(onClick)
   return (
-    <Button
+    <BusyButton
       size={size}
       variant="default"
       title={why}
-      disabled={why !== undefined}
-      loading={isBusy}
+      isBusy={isBusy}
+      isIdle={why !== undefined}
       onClick={() => void run()}
     >
       {other === undefined ? (
@@ -55,7 +55,7 @@ export function Action({ label, onClick, why, size = 'xs', other }: ActionProps 
           {label}
         </span>
       )}
-    </Button>
+    </BusyButton>
   )
 }
 
@@ -113,9 +113,9 @@ export function ConfirmAction(props: ConfirmActionProps) {
           <Button size="xs" variant="default" onClick={() => setIsOpen(false)}>
             {t('取消')}
           </Button>
-          <Button size="xs" color="red" data-autofocus loading={isBusy} onClick={confirm}>
+          <BusyButton size="xs" color="red" data-autofocus isBusy={isBusy} onClick={confirm}>
             {confirmLabel}
-          </Button>
+          </BusyButton>
         </div>
       </Popover.Dropdown>
     </Popover>

@@ -7,6 +7,7 @@ import {
 } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useBlocks } from './table/blocks.ts'
+import { Cells } from './table/cells.tsx'
 import { type ColumnWidth, columnWidth, SHARED_WIDTH, widthOf } from './table/column-width.ts'
 import {
   BOX_WIDTH,
@@ -30,6 +31,8 @@ export interface Column<Row> extends ColumnWidth {
   sortBy?: (row: Row) => string | number
   /** Numbers stand at the end of their column, with their heads. */
   align?: 'end'
+  /** Of a row that has nothing for this column and those after it: what stands in their place. */
+  instead?: (row: Row) => ReactNode
 }
 
 /**
@@ -216,12 +219,7 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
                   if (isPlainClick(event)) onOpen?.(row)
                 }}
               >
-                {columns.map((column, index) => (
-                  <td key={column.id} data-align={column.align}>
-                    {index === 0 && boxOf(row)}
-                    {column.cell(row)}
-                  </td>
-                ))}
+                <Cells row={row} columns={columns} box={boxOf(row)} />
                 {rowActions !== undefined && (
                   <td>
                     <div className={styles['rowActions']}>{rowActions(row)}</div>

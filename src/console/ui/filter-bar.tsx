@@ -2,6 +2,7 @@ import '@mantine/core/styles/Input.layer.css'
 import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { asTyped } from './field/as-typed.ts'
 import { isComposing } from './field/composing.ts'
 import styles from './page.module.css'
 
@@ -91,6 +92,7 @@ export function SearchField({ box, placeholder }: { box: SearchBox; placeholder:
   return (
     <TextInput
       ref={input}
+      {...asTyped}
       type="search"
       className={styles['search'] ?? ''}
       placeholder={placeholder}
@@ -136,6 +138,7 @@ export function FilterField({ label, value, onCommit, isNumber = false }: Filter
   }
   return (
     <TextInput
+      {...asTyped}
       className={styles['filter'] ?? ''}
       aria-label={label}
       placeholder={label}

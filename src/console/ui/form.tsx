@@ -1,8 +1,9 @@
 import '@mantine/core/styles/Button.layer.css'
-import '@mantine/core/styles/Loader.layer.css'
 import { Button } from '@mantine/core'
 import { type FormEvent, Fragment, type MouseEvent, type ReactNode, useId } from 'react'
 import { useTranslation } from 'react-i18next'
+import { BusyButton } from './busy/busy-button.tsx'
+import { asTyped } from './field/as-typed.ts'
 import styles from './form.module.css'
 
 interface FormProps {
@@ -24,7 +25,7 @@ export function Form({ onSubmit, children, label }: FormProps) {
     })
   }
   return (
-    <form className={styles['form']} aria-label={label} onSubmit={submit} noValidate>
+    <form {...asTyped} className={styles['form']} aria-label={label} onSubmit={submit} noValidate>
       {children}
     </form>
   )
@@ -160,15 +161,15 @@ export function SaveBar(props: SaveBarProps) {
           {props.cancelLabel}
         </Button>
       )}
-      <Button
+      <BusyButton
         type="submit"
         {...focusOnRelease}
-        loading={isBusy}
-        disabled={isIdle}
+        isBusy={isBusy}
+        isIdle={isIdle}
         title={isIdle ? t('没有需要保存的修改') : undefined}
       >
         {label}
-      </Button>
+      </BusyButton>
     </div>
   )
 }

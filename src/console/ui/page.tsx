@@ -1,5 +1,6 @@
-import { type ReactNode, useDeferredValue } from 'react'
+import { type ReactNode, useDeferredValue, useRef } from 'react'
 import { useOnItsWay } from './on-its-way.ts'
+import { focusOn } from './table/focus-after.ts'
 import styles from './page.module.css'
 
 interface PageProps {
@@ -55,10 +56,17 @@ interface HintProps {
 
 /** Something good to know above a list, until it is closed. */
 export function Hint({ children, closeLabel, onClose }: HintProps) {
+  const note = useRef<HTMLDivElement>(null)
+  function close() {
+    // The keyboard goes on with what comes after it.
+    const next = note.current?.nextElementSibling
+    if (next instanceof HTMLElement) focusOn(next)
+    onClose()
+  }
   return (
-    <div className={styles['hint']} role="note">
+    <div ref={note} className={styles['hint']} role="note">
       <p>{children}</p>
-      <button type="button" onClick={onClose}>
+      <button type="button" onClick={close}>
         {closeLabel}
       </button>
     </div>

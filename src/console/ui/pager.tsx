@@ -16,27 +16,24 @@ interface PagerProps {
   onPage: (page: number) => void
 }
 
+const counted = (count: number): string => count.toLocaleString('en-US')
+
 export function Pager(props: PagerProps) {
   const { page, pageCount, pageSize, shown, total, siblings, isLoading, onPage } = props
   const { t } = useTranslation()
   const { range } = usePagination({ total: pageCount, page: page + 1, siblings, boundaries: 1 })
   const first = page * pageSize + 1
-  const rows = `${first}–${first + shown - 1}`
+  const rows = `${counted(first)}–${counted(first + shown - 1)}`
   return (
     <nav className={styles['pager']} aria-label={t('分页')}>
       <span className={styles['range']}>
-        {isLoading || shown === 0 ? '' : total === null ? rows : `${rows} / ${total}`}
+        {isLoading || shown === 0 ? '' : total === null ? rows : `${rows} / ${counted(total)}`}
       </span>
       {pageCount > 1 && (
         <>
-          <button
-            type="button"
-            aria-label={t('上一页')}
-            disabled={page === 0}
-            onClick={() => onPage(page - 1)}
-          >
+          <Step label={t('上一页')} onClick={page === 0 ? undefined : () => onPage(page - 1)}>
             ‹
-          </button>
+          </Step>
           {range.map((item, i) =>
             item === 'dots' ? (
               // Dots have no identity but their place: before or after the current page.
@@ -55,14 +52,12 @@ export function Pager(props: PagerProps) {
               </button>
             ),
           )}
-          <button
-            type="button"
-            aria-label={t('下一页')}
-            disabled={page >= pageCount - 1}
-            onClick={() => onPage(page + 1)}
+          <Step
+            label={t('下一页')}
+            onClick={page >= pageCount - 1 ? undefined : () => onPage(page + 1)}
           >
             ›
-          </button>
+          </Step>
         </>
       )}
     </nav>
@@ -75,7 +70,7 @@ interface StepperProps {
   onFirst: () => void
   /** Absent: this is the first page. */
   onPrevious?: (() => void) | undefined
-  /** Absent: this is the last page. */
+  /** Absent: this is the last page, or one that is still on its way. */
   onNext?: (() => void) | undefined
 }
 
@@ -85,25 +80,35 @@ export function Stepper({ page, onFirst, onPrevious, onNext }: StepperProps) {
   return (
     <nav className={styles['pager']} aria-label={t('分页')}>
       <span className={styles['range']}>{t('第 {{page}} 页', { page: page + 1 })}</span>
-      <button type="button" disabled={page === 0} onClick={onFirst}>
-        {t('第一页')}
-      </button>
-      <button
-        type="button"
-        aria-label={t('上一页')}
-        disabled={onPrevious === undefined}
-        onClick={onPrevious}
-      >
+      <Step onClick={page === 0 ? undefined : onFirst}>{t('第一页')}</Step>
+      <Step label={t('上一页')} onClick={onPrevious}>
         ‹
-      </button>
-      <button
-        type="button"
-        aria-label={t('下一页')}
-        disabled={onNext === undefined}
-        onClick={onNext}
-      >
+      </Step>
+      <Step label={t('下一页')} onClick={onNext}>
         ›
-      </button>
+      </Step>
     </nav>
+  )
+}
+
+interface StepProps {
+  /** Where a sign stands for the word. */
+  label?: string
+  /** Absent: there is nothing that way, or not yet. */
+  onClick: (() => void) | undefined
+  children: string
+}
+
+/** It keeps the focus where it leads nowhere: switched off, the keyboard would lose its place. */
+function Step({ label, onClick, children }: StepProps) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      aria-disabled={onClick === undefined}
+      onClick={onClick}
+    >
+      {children}
+    </button>
   )
 }

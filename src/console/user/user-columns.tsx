@@ -70,6 +70,10 @@ function Address({ email }: { email: string }) {
 /** What a cell without a value shows. */
 const Nothing = () => <span className={styles['quiet']}>—</span>
 
+/**
+ * In a window of 1440 px the growths give each head one line with its mark of order, a name its
+ * twelve letters, and two groups one line.
+ */
 export function userColumns(texts: UserTexts): Column<User>[] {
   const { t, quotaText, hasLongWords } = texts
   return [
@@ -79,6 +83,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <span className={styles['quiet']}>{user.id}</span>,
       sortBy: (user) => user.id,
       width: 48,
+      growth: 1,
     },
     {
       id: 'username',
@@ -90,7 +95,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.username,
       width: hasLongWords ? 80 : 94,
-      growth: 2,
+      growth: hasLongWords ? 3.2 : 2.1,
     },
     {
       id: 'display_name',
@@ -100,7 +105,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.display_name,
       width: hasLongWords ? 74 : 76,
-      growth: 4,
+      growth: hasLongWords ? 6.4 : 3.2,
     },
     {
       id: 'email',
@@ -112,7 +117,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.email,
       width: hasLongWords ? 80 : 106,
-      growth: hasLongWords ? 15 : 12,
+      growth: hasLongWords ? 10 : 6.6,
     },
     {
       id: 'group',
@@ -120,7 +125,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <Groups user={user} />,
       sortBy: (user) => user.group,
       width: hasLongWords ? 68 : 76,
-      growth: 3,
+      growth: hasLongWords ? 1.8 : 6.8,
     },
     {
       id: 'quota',
@@ -129,7 +134,8 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       sortBy: (user) => user.quota,
       align: 'end',
       // Root of a new installation has thirteen digits.
-      width: 123,
+      width: 135,
+      growth: 0,
     },
     {
       id: 'used_quota',
@@ -138,6 +144,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       sortBy: (user) => user.used_quota,
       align: 'end',
       width: 74,
+      growth: hasLongWords ? 0.6 : 2.7,
     },
     {
       id: 'request_count',
@@ -146,6 +153,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       sortBy: (user) => user.request_count,
       align: 'end',
       width: 66,
+      growth: hasLongWords ? 0.8 : 4.2,
     },
     {
       id: 'role',
@@ -153,7 +161,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <RoleMark user={user} t={t} />,
       sortBy: (user) => user.role,
       width: hasLongWords ? 94 : 84,
-      growth: 2,
+      growth: 0.2,
     },
     {
       id: 'status',
@@ -161,7 +169,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <State user={user} t={t} />,
       sortBy: (user) => user.status,
       width: 76,
-      growth: 2,
+      growth: hasLongWords ? 1.2 : 0.2,
     },
   ]
 }

@@ -183,7 +183,11 @@ function UserFormPage({ before }: { before: User | null }) {
       name={before?.username}
       onSubmit={submit}
       saving={saving}
-      isDirty={form.isDirty()}
+      typed={{
+        values: { ...form.values, password: '' },
+        isDirty: form.isDirty(),
+        restore: form.setValues,
+      }}
       changes={changes}
       note={isNew ? t('新用户是普通用户，额度和分组可在创建后修改') : ''}
       list={paths.user}
@@ -218,7 +222,7 @@ export function UserEditPage() {
   return (
     <StoredThing
       title={t('编辑用户')}
-      what={t('用户')}
+      what={t('这个用户')}
       queryKey={['user', id]}
       list={paths.user}
       load={(wanted, signal) => call('GET /api/user/:id', { params: { id: wanted } }, { signal })}

@@ -83,7 +83,7 @@ export function formErrors(form: UserForm, before: User | null): Map<keyof UserF
   // A balance that was below zero when it was adopted may stay as it is.
   const isUntouched = before !== null && form.quota === String(before.quota)
   if (before !== null && !isUntouched && pointsOf(form.quota) === null) {
-    errors.set('quota', mark('额度必须是不小于 0 的整数，例如 500000'))
+    errors.set('quota', mark('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
   }
   if (!areLimits(form.limits)) errors.set('limits', limitProblem)
   return errors

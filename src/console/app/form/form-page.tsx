@@ -2,18 +2,18 @@ import { type ReactNode, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Change, Form, SaveBar } from '../../ui/form.tsx'
 import { Page } from '../../ui/page.tsx'
+import { type TypedValues, useKeptForm } from './kept-forms.ts'
 import { LeaveQuestion } from './leave-question.tsx'
 import { useGoToList } from './list-place.tsx'
 
-interface FormPageProps {
+interface FormPageProps<Values> {
   title: string
   /** The name of what is edited; absent: something new is made. */
   name: string | undefined
   actions?: ReactNode
   onSubmit: () => void
   saving: { isBusy: boolean; failure: string }
-  /** Anything typed that leaving would lose. */
-  isDirty: boolean
+  typed: TypedValues<Values>
   /** What differs from what is stored. */
   changes: readonly Change[]
   /** Shown while nothing is changed. */
@@ -24,13 +24,15 @@ interface FormPageProps {
 }
 
 /** A page that makes or changes one thing of a list. */
-export function FormPage(props: FormPageProps) {
+export function FormPage<Values>(props: FormPageProps<Values>) {
   const { title, name, actions, onSubmit, saving, changes, note = '', list, children } = props
   const { t } = useTranslation()
   const goToList = useGoToList(list)
   // Whoever presses 取消 has answered the question already.
   const isGivenUp = useRef(false)
   const isNew = name === undefined
+  const { isDirty } = props.typed
+  useKeptForm(props.typed)
   return (
     <Page title={title} facts={name} actions={actions}>
       <Form label={title} onSubmit={onSubmit}>
@@ -49,7 +51,7 @@ export function FormPage(props: FormPageProps) {
           }}
         />
       </Form>
-      <LeaveQuestion isNeeded={() => props.isDirty && !saving.isBusy && !isGivenUp.current} />
+      <LeaveQuestion isNeeded={() => isDirty && !saving.isBusy && !isGivenUp.current} />
     </Page>
   )
 }

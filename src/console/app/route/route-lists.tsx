@@ -72,6 +72,7 @@ function Attempts({ attempts }: { attempts: readonly RouteAttempt[] }) {
             <StateDot tone={resultTone(attempt)}>{resultText(attempt, t)}</StateDot>
             {attempt.key !== '' && <span>{t('密钥 {{key}}', { key: attempt.key })}</span>}
             {attempt.is_trial && <span>{t('试用停用的渠道或密钥')}</span>}
+            {attempt.stays === true && <span>{t('该会话沿用上次的渠道')}</span>}
           </div>
         </li>
       ))}

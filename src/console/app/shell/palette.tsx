@@ -13,6 +13,7 @@ import { currentLanguage, setLanguage } from '../i18n.ts'
 import { type PageRoute, usePages } from '../routing/pages.ts'
 import { mayOpen, useSessionUser } from '../session.ts'
 import { useStatus } from '../status.ts'
+import styles from './shell.module.css'
 import { useSignOut } from './sign-out.ts'
 
 const [store, palette] = createSpotlight()
@@ -65,6 +66,7 @@ export function Palette() {
     <Spotlight
       store={store}
       shortcut={null}
+      classNames={{ actionsList: styles['paletteList'] ?? '' }}
       attributes={{ content: { 'aria-label': t('搜索或跳转') } }}
       actions={[
         { group: t('前往'), actions: places },

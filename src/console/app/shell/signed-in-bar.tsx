@@ -4,7 +4,7 @@ import { Menu, useMantineColorScheme } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { type ComponentType, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isAdmin, isRoot } from '../../../contract/user.ts'
 import { paths } from '../../paths.ts'
@@ -18,6 +18,8 @@ import { useQuotaText } from '../status.ts'
 import { toast } from '../toast.ts'
 import styles from './shell.module.css'
 import { useSignOut } from './sign-out.ts'
+
+const IDLE_AFTER_MS = 1000
 
 async function loadPalette() {
   await loadMissingSheets()
@@ -51,31 +53,61 @@ function Balance() {
   )
 }
 
+/** Calls when the browser has nothing else to do; where it cannot say that, soon. */
+function whenIdle(work: () => void): () => void {
+  if (!('requestIdleCallback' in window)) {
+    const timer = setTimeout(work, IDLE_AFTER_MS)
+    return () => clearTimeout(timer)
+  }
+  const request = requestIdleCallback(work)
+  return () => cancelIdleCallback(request)
+}
+
+/** Letters are typed right after the shortcut: the palette is there before it is asked for. */
+function usePalette() {
+  // After a failure the next time asks again.
+  const [loaded, setLoaded] = useState<Awaited<ReturnType<typeof loadPalette>> | null>(null)
+  const load = useCallback(async () => {
+    const palette = await loadPalette()
+    setLoaded(palette)
+    return palette
+  }, [])
+  useEffect(() => whenIdle(() => void load().catch(() => {})), [load])
+  return { loaded, load }
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
 function PaletteField() {
   const { t } = useTranslation()
-  // Loaded when it is first asked for; after a failure the next time asks again.
-  const [Palette, setPalette] = useState<ComponentType | null>(null)
-  const open = () =>
-    void loadPalette().then(
-      (loaded) => {
-        setPalette(() => loaded.Palette)
-        loaded.openPalette()
-      },
+  const button = useRef<HTMLButtonElement>(null)
+  const { loaded, load } = usePalette()
+  function open() {
+    if (loaded !== null) {
+      loaded.openPalette()
+      return
+    }
+    // Until it is there, what is typed must not go into the form behind it.
+    button.current?.focus()
+    void load().then(
+      ({ openPalette }) => openPalette(),
       () => toast.error(t(MISSING_FILE)),
     )
+  }
   useHotkeys([['mod+K', open]], [])
   return (
     <>
       <button
+        ref={button}
         type="button"
         className={styles['palette']}
         onClick={open}
-        aria-keyshortcuts="Control+K"
+        aria-keyshortcuts={isApple ? 'Meta+K' : 'Control+K'}
       >
         <span>{t('搜索或跳转')}</span>
-        <kbd>Ctrl K</kbd>
+        <kbd>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
-      {Palette !== null && <Palette />}
+      {loaded !== null && <loaded.Palette />}
     </>
   )
 }

@@ -21,6 +21,7 @@ interface Question {
   token: string
   group: string
   path: string
+  conversation: string
 }
 
 const PATHS = [
@@ -97,6 +98,7 @@ function Forecast({ told }: { told: RouteForecast }) {
               channel={channel}
               aside={<Share of={channel.probability} />}
             >
+              {channel.stays && <p className={styles['price']}>{t('该会话沿用上次的渠道')}</p>}
               <Terms channel={channel} told={told} />
             </ChannelLine>
           ))}
@@ -110,7 +112,7 @@ function Forecast({ told }: { told: RouteForecast }) {
 function ForecastForm() {
   const { t } = useTranslation()
   const form = useForm<Question>({
-    initialValues: { model: '', user: '', token: '', group: '', path: '' },
+    initialValues: { model: '', user: '', token: '', group: '', path: '', conversation: '' },
     validate: { model: (text) => (text.trim() === '' ? t('请填写模型') : null) },
   })
   const asked = useMutation({
@@ -166,6 +168,12 @@ function ForecastForm() {
           autoComplete="off"
           placeholder={t('不填则用令牌或用户的分组')}
           {...form.getInputProps('group')}
+        />
+        <TextInput
+          label={t('会话标识')}
+          autoComplete="off"
+          placeholder="prompt_cache_key"
+          {...form.getInputProps('conversation')}
         />
         <Button type="submit" loading={asked.isPending}>
           {t('试算')}

@@ -5,7 +5,7 @@ import type { CopyReport, CopyTarget, LeftOut } from '../../../contract/channel-
 import type { CopyField } from '../../../contract/channel-copy.ts'
 import { AUDIT_SECRET } from '../../../contract/audit.ts'
 import { mark } from '../../app/i18n.ts'
-import { typeName } from '../channel-type-name.ts'
+import { typeName } from '../../app/channel-type-name.ts'
 import { copyFieldName } from './copy-field-name.ts'
 import { fieldDiff } from './copy-diff.ts'
 import styles from './copy-dialog.module.css'

@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../../contract/channel-api.ts'
 import { call } from '../../app/call.ts'
-import { typeName } from '../channel-type-name.ts'
+import { typeName } from '../../app/channel-type-name.ts'
 import styles from './copy-dialog.module.css'
 
 const TYPING_PAUSE_MS = 300

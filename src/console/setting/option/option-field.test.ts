@@ -17,11 +17,6 @@ function field(key: string): OptionField {
   return found
 }
 
-test('no option stands in two groups', () => {
-  const keys = all.map(({ key }) => key)
-  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
-})
-
 test.each([
   ['RetryTimes', '0', true],
   ['RetryTimes', '1.5', false],

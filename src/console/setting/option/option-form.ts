@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../../app/call-client.ts'
 import { call } from '../../app/call.ts'
+import { useKeptForm } from '../../app/form/kept-forms.ts'
 import { loadStatus } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
 import { readableRatios } from '../ratio/ratio-text.ts'
@@ -45,6 +46,15 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
   const changes = changesOf(group.fields, edits, options.value)
+  const secrets = group.fields.filter(({ kind }) => kind === 'secret')
+  useKeptForm(
+    {
+      values: secrets.reduce((texts, { key }) => without(texts, key), edits),
+      isDirty: changes.length > 0,
+      restore: setEdits,
+    },
+    group.id,
+  )
 
   /** Sends one change after the other; those that arrived are no edits any more. */
   async function send() {

@@ -46,7 +46,7 @@ export function AccountPanel({ self }: { self: Self }) {
   const [isDeleting, setIsDeleting] = useState(false)
   async function makeAccessToken() {
     const token = await call('GET /api/user/token')
-    await show(t('系统访问令牌'), token, t('令牌已重置并复制到剪贴板'))
+    await show(t('系统访问令牌'), token, t('系统访问令牌已重置并复制到剪贴板'))
   }
   async function copyInviteLink() {
     const link = inviteLink(await call('GET /api/user/aff'))
@@ -83,7 +83,7 @@ export function AccountPanel({ self }: { self: Self }) {
         </div>
       )}
       <p className={styles['hint']}>
-        {t('系统访问令牌用于调用管理接口；重新生成后，旧的令牌随即失效')}
+        {t('系统访问令牌用于调用管理接口；重新生成后，旧的随即失效')}
       </p>
       {isDeleting && (
         <DeletionDialog username={self.username} onClose={() => setIsDeleting(false)} />

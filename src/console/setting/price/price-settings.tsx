@@ -5,14 +5,23 @@ import { useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { groupNames } from '../../../contract/user.ts'
 import { call } from '../../app/call.ts'
+import { availableModelsQuery } from '../../app/available-models.ts'
 import { selfQuery } from '../../app/self.ts'
 import { useStatus } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
+import { typeName } from '../../app/channel-type-name.ts'
+import { CheckBox } from '../../ui/field/check-box.tsx'
 import { Loading } from '../../ui/loading.tsx'
 import { type WindowColumn, WindowTable } from '../../ui/scroll/window-table.tsx'
 import { Empty, LoadError } from '../../ui/states.tsx'
 import { useBlocks } from '../../ui/table/blocks.ts'
-import { dollars, type PriceRow, type PriceSource, readPriceList } from './price-list.ts'
+import {
+  callDollars,
+  dollars,
+  type PriceRow,
+  type PriceSource,
+  readPriceList,
+} from './price-list.ts'
 import styles from './price.module.css'
 
 /** A One API server tells its ratios among the settings only, and those only to root. */
@@ -23,6 +32,10 @@ async function loadPrices(hasPrices: boolean, signal: AbortSignal): Promise<Pric
       model: prices.model_ratio,
       completion: prices.completion_ratio,
       group: prices.group_ratio,
+      cache: prices.cache_ratio,
+      perCall: prices.model_price,
+      tiered: prices.tiered,
+      otherwise: prices.default_model_ratio,
     }
   }
   const rows = await call('GET /api/option/', {}, { signal })
@@ -56,20 +69,46 @@ function useGroup(groups: ReadonlyMap<string, string> | undefined) {
   return [chosen ?? own ?? 'default', setChosen] as const
 }
 
+/** The model; below it what else there is to know of its price. */
+function Model({ row }: { row: PriceRow }) {
+  const { t } = useTranslation()
+  const notes = [
+    ...(row.type === null ? [] : [t('仅 {{type}} 渠道', { type: typeName(row.type, t) })]),
+    ...(row.cached === null || row.perCall !== null
+      ? []
+      : [t('缓存命中 {{price}}', { price: dollars(row.ratio, row.cached) })]),
+    ...(row.isTiered ? [t('长提示另计')] : []),
+  ]
+  const note = notes.join(t('，'))
+  return (
+    <span className={styles['model']}>
+      <code title={row.name}>{row.name}</code>
+      {note !== '' && <span title={note}>{note}</span>}
+    </span>
+  )
+}
+
 function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[] {
   const { t } = useTranslation()
   const isBlocks = useBlocks()
+  const aCall = (price: string) => t('{{price}} / 次', { price })
+  const prompt = (row: PriceRow) =>
+    row.perCall === null ? dollars(row.ratio) : aCall(callDollars(row.perCall))
+  const ofGroup = (row: PriceRow) =>
+    row.perCall === null
+      ? `${dollars(row.ratio, groupRatio)} / ${completionText(row, groupRatio)}`
+      : aCall(callDollars(row.perCall, groupRatio))
   const name: WindowColumn<PriceRow> = {
     id: 'name',
     head: t('模型名称'),
-    cell: (row) => <code title={row.name}>{row.name}</code>,
+    cell: (row) => <Model row={row} />,
   }
   const price: WindowColumn<PriceRow> = {
     id: 'price',
     head: t('平均价格，每 1M tokens'),
     align: 'end',
     width: 190,
-    cell: (row) => dollars(row.ratio),
+    cell: prompt,
   }
   if (isBlocks) {
     return [
@@ -77,13 +116,15 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
         ...name,
         cell: (row) => (
           <div className={styles['block']}>
-            <code>{row.name}</code>
+            <Model row={row} />
             <span>
-              {t('补全 {{price}}，{{group}} 分组 {{ofGroup}}', {
-                price: completionText(row),
-                group,
-                ofGroup: dollars(row.ratio, groupRatio),
-              })}
+              {row.perCall === null
+                ? t('补全 {{price}}，{{group}} 分组 {{ofGroup}}', {
+                    price: completionText(row),
+                    group,
+                    ofGroup: dollars(row.ratio, groupRatio),
+                  })
+                : t('{{group}} 分组 {{ofGroup}}', { group, ofGroup: ofGroup(row) })}
             </span>
           </div>
         ),
@@ -94,8 +135,10 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
         width: 128,
         cell: (row) => (
           <div className={styles['block']}>
-            {dollars(row.ratio)}
-            <span>{t('倍率 {{ratio}}', { ratio: row.ratio })}</span>
+            {prompt(row)}
+            <span>
+              {row.perCall === null ? t('倍率 {{ratio}}', { ratio: row.ratio }) : t('按次计价')}
+            </span>
           </div>
         ),
       },
@@ -103,34 +146,46 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
   }
   return [
     name,
-    { id: 'ratio', head: t('模型倍率'), align: 'end', width: 110, cell: (row) => row.ratio },
+    {
+      id: 'ratio',
+      head: t('模型倍率'),
+      align: 'end',
+      width: 110,
+      cell: (row) => (row.perCall === null ? row.ratio : '–'),
+    },
     price,
     {
       id: 'completion',
       head: t('补全价格，每 1M tokens'),
       align: 'end',
       width: 210,
-      cell: completionText,
+      cell: (row) => completionText(row),
     },
     {
       id: 'group',
       head: t('{{group}} 分组：提示 / 补全', { group }),
       align: 'end',
       width: 230,
-      cell: (row) => (
-        <span className={styles['ofGroup']}>
-          {dollars(row.ratio, groupRatio)} / {completionText(row, groupRatio)}
-        </span>
-      ),
+      cell: (row) => <span className={styles['ofGroup']}>{ofGroup(row)}</span>,
     },
   ]
 }
 
 const completionText = (row: PriceRow, groupRatio = '1'): string =>
-  row.completion === null ? '–' : dollars(row.ratio, row.completion, groupRatio)
+  row.completion === null || row.perCall !== null
+    ? '–'
+    : dollars(row.ratio, row.completion, groupRatio)
 
-const BLOCK_ROW = 56
-const WIDE_ROW = 40
+/** Which models the reader can call; until somebody says otherwise only those are shown. */
+function useCallable() {
+  const { data: models } = useQuery(availableModelsQuery)
+  const [isOnly, setIsOnly] = useState<boolean | null>(null)
+  const callable = useMemo(() => new Set(models), [models])
+  return { callable, isOnly: callable.size > 0 && (isOnly ?? true), setIsOnly }
+}
+
+const BLOCK_ROW = 72
+const WIDE_ROW = 52
 
 /** What models cost, for everyone. */
 export function PriceSettings() {
@@ -140,11 +195,14 @@ export function PriceSettings() {
   const [group, setGroup] = useGroup(list?.groups)
   const groupRatio = list?.groups.get(group) ?? '1'
   const columns = useColumns(group, groupRatio)
+  const { callable, isOnly, setIsOnly } = useCallable()
   if (error !== null) return <LoadError what={t('模型价格')} error={error} onRetry={retry} />
   if (list === undefined) return <Loading prompt={t('模型价格')} />
   if (list === null) return <Empty sentence={t('模型倍率 JSON 格式错误')} />
   const word = keyword.trim().toLowerCase()
-  const shown = list.rows.filter(({ name }) => name.toLowerCase().includes(word))
+  const shown = list.rows.filter(
+    ({ name }) => (!isOnly || callable.has(name)) && name.toLowerCase().includes(word),
+  )
   const groups = [...new Set([...list.groups.keys(), group])]
   const isBlock = columns.length === 2
   return (
@@ -170,6 +228,12 @@ export function PriceSettings() {
             }),
           }))}
         />
+        {callable.size > 0 && (
+          <label className={styles['only']}>
+            <CheckBox isOn={isOnly} onChange={setIsOnly} />
+            {t('只看可调用的模型')}
+          </label>
+        )}
         <span className={styles['count']}>{t('{{count}} 个', { count: shown.length })}</span>
       </div>
       <div className={styles['surface']}>
@@ -177,7 +241,7 @@ export function PriceSettings() {
           label={t('模型价格')}
           columns={columns}
           rows={shown}
-          rowKey={({ name }) => name}
+          rowKey={({ name, type }) => `${name} ${type ?? ''}`}
           rowHeight={isBlock ? BLOCK_ROW : WIDE_ROW}
           minWidth={isBlock ? 0 : 880}
           empty={
@@ -187,6 +251,11 @@ export function PriceSettings() {
           }
         />
       </div>
+      <p className={styles['note']}>
+        {t('按张计价的图片，一张算 1000 个提示 tokens；按秒计价的录音，一分钟算 1000 个')}
+        {list.otherwise !== '' &&
+          t('。没有列出的模型：{{price}}', { price: dollars(list.otherwise) })}
+      </p>
     </>
   )
 }

@@ -1,6 +1,7 @@
 import { mark } from '../../app/i18n.ts'
 import { type Decimal, times } from '../../ui/figures/decimal.ts'
 import { cutToRatio, decimalText, divided, isTooLarge, readDecimal, TWO } from './decimal.ts'
+import { isFarApart } from './published/price-difference.ts'
 import { readRatioText, type RatioText, withRatio } from './ratio-text.ts'
 
 /** The JSON texts that say what models cost; absent where the server has no such option. */
@@ -21,6 +22,10 @@ export interface ModelPrice {
   conflicts: string[]
   /** Another name differs from this one in case or spaces only and has another price. */
   hasNamesake: boolean
+  /** Channels serve it, and calls are refused for want of a price. */
+  isUnpriced: boolean
+  /** Probably a slip. */
+  isFarFromBuiltIn: boolean
 }
 
 /** What a cell of the table changes. */
@@ -72,8 +77,27 @@ function readTexts({ model, completion, cache }: PriceTexts): ReadTexts | null {
   return { model: read.model, completion: read.completion, cache: read.cache }
 }
 
-/** All models of the texts, in the order of the model ratios; null while a text cannot be read. */
-export function modelPrices(texts: PriceTexts): ModelPrice[] | null {
+/** What counts beside the texts. */
+export interface PriceContext {
+  /** Model → ratio that counts where the texts have none; also what ratios are compared with. */
+  builtIn: ReadonlyMap<string, string>
+  /** Models without a ratio of their own have one all the same. */
+  hasDefault: boolean
+  /** Models of enabled channels that had no price when the server was asked. */
+  unpriced: readonly string[]
+}
+
+/** `model(20)` is the model on channels of one type, which has what the model has. */
+const modelOfEntry = (entry: string): string => entry.replace(/\(\d+\)$/, '')
+
+/**
+ * All models of the texts, in the order of the model ratios, and those without a price; null while
+ * a text cannot be read.
+ */
+export function modelPrices(
+  texts: PriceTexts,
+  { builtIn, hasDefault, unpriced }: PriceContext,
+): ModelPrice[] | null {
   const read = readTexts(texts)
   if (read === null) return null
   const { model, completion, cache } = read
@@ -81,7 +105,12 @@ export function modelPrices(texts: PriceTexts): ModelPrice[] | null {
     ...model.ratios.keys(),
     ...completion.ratios.keys(),
     ...cache.ratios.keys(),
+    ...unpriced,
   ])
+  const hasRatio = (name: string): boolean =>
+    hasDefault ||
+    [name, modelOfEntry(name)].some((entry) => model.ratios.has(entry) || builtIn.has(entry))
+  const isUnpriced = new Set(unpriced)
   const alike = new Map<string, Set<string>>()
   for (const name of names) {
     const prices = alike.get(nameKey(name)) ?? new Set()
@@ -93,14 +122,19 @@ export function modelPrices(texts: PriceTexts): ModelPrice[] | null {
     const ofCompletion = completion.ratios.get(name) ?? ''
     const conflicts = [
       ...(repeated.has(name) ? [mark('在同一份 JSON 中出现了不止一次，以最后一次为准')] : []),
-      ...(own === '' ? [mark('没有模型倍率，这一项不会生效')] : []),
+      ...(own === '' && !isUnpriced.has(name) && !hasRatio(name)
+        ? [mark('没有模型倍率，这一项不会生效')]
+        : []),
     ]
+    const reference = builtIn.get(name)
     return {
       name,
       model: own,
       completion: ofCompletion,
       cache: cache.ratios.get(name) ?? '',
       conflicts,
+      isUnpriced: own === '' && isUnpriced.has(name),
+      isFarFromBuiltIn: own !== '' && reference !== undefined && isFarApart(own, reference),
       hasNamesake: (alike.get(nameKey(name))?.size ?? 0) > 1,
     }
   })

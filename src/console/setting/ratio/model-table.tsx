@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
-import { type FormEvent, useMemo, useState } from 'react'
+import { type FormEvent, type ReactNode, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from '../../app/toast.ts'
 import { isComposing } from '../../ui/field/composing.ts'
@@ -8,6 +8,7 @@ import {
   figureOf,
   type ModelPrice,
   modelPrices,
+  type PriceContext,
   type PriceField,
   type PriceTexts,
   withoutModel,
@@ -21,6 +22,9 @@ interface ModelTableProps {
   onChange: (texts: PriceTexts) => void
   /** Completion ratios that follow from a model's name where it has no entry. */
   byName: ReadonlyMap<string, string>
+  context: PriceContext
+  /** What can be done with all prices. */
+  action: ReactNode
 }
 
 function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<ModelPrice>[] {
@@ -81,13 +85,23 @@ function Name({ row }: { row: ModelPrice }) {
   const namesake = row.hasNamesake
     ? t('与另一个价格不同的名称只差大小写或空格，计费时按原样区分')
     : ''
-  const said = [conflict, namesake].filter((text) => text !== '').join(t('；'))
+  const far = row.isFarFromBuiltIn ? t('与内置价格相差 20 倍以上') : ''
+  const unpriced = row.isUnpriced ? t('已启用的渠道提供此模型，但没有价格，调用会被拒绝') : ''
+  const said = [conflict, unpriced, far, namesake].filter((text) => text !== '').join(t('；'))
+  const [mark, kind] =
+    conflict !== ''
+      ? [t('冲突'), 'conflict']
+      : unpriced !== ''
+        ? [t('没有价格'), 'conflict']
+        : far !== ''
+          ? [t('相差 20 倍以上'), 'conflict']
+          : [t('名称相近'), 'namesake']
   return (
     <code className={styles['name']} title={said === '' ? row.name : `${row.name}: ${said}`}>
       <span className={styles['nameText']}>{row.name}</span>
       {said !== '' && (
-        <span className={styles[conflict === '' ? 'namesake' : 'conflict']}>
-          {conflict === '' ? t('名称相近') : t('冲突')}
+        <span className={styles[kind]}>
+          {mark}
           <span className={styles['hidden']}>{said}</span>
         </span>
       )}
@@ -95,13 +109,59 @@ function Name({ row }: { row: ModelPrice }) {
   )
 }
 
+type Only = 'conflicts' | 'unpriced'
+
+const isAmong = (row: ModelPrice, only: Only | null): boolean =>
+  only === null || (only === 'unpriced' ? row.isUnpriced : row.conflicts.length > 0)
+
+interface FilterProps {
+  rows: readonly ModelPrice[]
+  only: Only | null
+  onChange: (only: Only | null) => void
+}
+
+/** What somebody should look at; nothing where there is nothing. */
+function Filters({ rows, only, onChange }: FilterProps) {
+  const { t } = useTranslation()
+  const count = (kind: Only): number => rows.filter((row) => isAmong(row, kind)).length
+  const filters: { kind: Only; label: string; count: number }[] = [
+    {
+      kind: 'unpriced',
+      label: t('{{count}} 个没有价格', { count: count('unpriced') }),
+      count: count('unpriced'),
+    },
+    {
+      kind: 'conflicts',
+      label: t('{{count}} 处冲突', { count: count('conflicts') }),
+      count: count('conflicts'),
+    },
+  ]
+  return (
+    <span className={styles['filters']}>
+      {filters
+        .filter((filter) => filter.count > 0)
+        .map(({ kind, label }) => (
+          <button
+            key={kind}
+            type="button"
+            className={styles['filter']}
+            aria-pressed={only === kind}
+            onClick={() => onChange(only === kind ? null : kind)}
+          >
+            {label}
+          </button>
+        ))}
+    </span>
+  )
+}
+
 /** What models cost, as ratios and as prices; every figure can be typed over. */
 export function ModelTable(props: ModelTableProps) {
-  const { texts, onChange } = props
+  const { texts, onChange, context } = props
   const { t } = useTranslation()
   const [keyword, setKeyword] = useState('')
-  const [onlyConflicts, setOnlyConflicts] = useState(false)
-  const rows = useMemo(() => modelPrices(texts), [texts])
+  const [wanted, setWanted] = useState<Only | null>(null)
+  const rows = useMemo(() => modelPrices(texts, context), [texts, context])
   const columns = useColumns(props)
   if (rows === null) {
     return (
@@ -109,10 +169,9 @@ export function ModelTable(props: ModelTableProps) {
     )
   }
   const word = keyword.trim().toLowerCase()
-  const conflicts = rows.filter((row) => row.conflicts.length > 0)
-  const shown = (onlyConflicts && conflicts.length > 0 ? conflicts : rows).filter(({ name }) =>
-    name.toLowerCase().includes(word),
-  )
+  // When the last one is mended, all are shown again.
+  const only = rows.some((row) => isAmong(row, wanted)) ? wanted : null
+  const shown = rows.filter((row) => isAmong(row, only) && row.name.toLowerCase().includes(word))
   return (
     <>
       <div className={styles['tools']}>
@@ -125,16 +184,8 @@ export function ModelTable(props: ModelTableProps) {
           onChange={(event) => setKeyword(event.currentTarget.value)}
         />
         <span className={styles['count']}>{t('{{count}} 个', { count: shown.length })}</span>
-        {conflicts.length > 0 && (
-          <button
-            type="button"
-            className={styles['filter']}
-            aria-pressed={onlyConflicts}
-            onClick={() => setOnlyConflicts(!onlyConflicts)}
-          >
-            {t('{{count}} 处冲突', { count: conflicts.length })}
-          </button>
-        )}
+        <Filters rows={rows} only={only} onChange={setWanted} />
+        {props.action}
       </div>
       <WindowTable
         label={t('模型价格')}

@@ -8,8 +8,9 @@ import type { OptionField } from '../option/option-field.ts'
 import type { OptionForm } from '../option/option-form.ts'
 import { OptionRow } from '../option/option-row.tsx'
 import { GroupTable } from './group-table.tsx'
-import type { PriceTexts } from './model-price.ts'
+import type { PriceContext, PriceTexts } from './model-price.ts'
 import { ModelTable } from './model-table.tsx'
+import { PublishedPrices } from './published/published-prices.tsx'
 import { readRatioText } from './ratio-text.ts'
 import styles from './ratio.module.css'
 
@@ -22,6 +23,28 @@ function useCompletionInForce(): ReadonlyMap<string, string> {
     enabled: hasPrices,
   })
   return useMemo(() => readRatioText(data?.completion_ratio ?? '')?.ratios ?? new Map(), [data])
+}
+
+/** What counts beside the settings: the built-in ratios, and models that nobody has a price for. */
+function usePriceContext(hasPublished: boolean, hasDefault: boolean): PriceContext {
+  const { data: builtIn } = useQuery({
+    queryKey: ['prices', 'built-in'],
+    queryFn: ({ signal }) => call('GET /api/prices/built-in', {}, { signal, background: true }),
+    enabled: hasPublished,
+  })
+  const { data: unpriced } = useQuery({
+    queryKey: ['prices', 'unpriced'],
+    queryFn: ({ signal }) => call('GET /api/prices/unpriced', {}, { signal, background: true }),
+    enabled: hasPublished,
+  })
+  return useMemo(
+    () => ({
+      builtIn: readRatioText(builtIn?.model_ratio ?? '')?.ratios ?? new Map(),
+      hasDefault,
+      unpriced: unpriced ?? [],
+    }),
+    [builtIn, unpriced, hasDefault],
+  )
 }
 
 const byKey = (form: OptionForm, key: string): OptionField | undefined =>
@@ -64,10 +87,12 @@ export function RatioEditor({ form }: { form: OptionForm }) {
   const { t } = useTranslation()
   const byName = useCompletionInForce()
   const [shown, setShown] = useState<'models' | 'groups'>('models')
+  const hasPublished = useStatus().gatehouse?.features.includes('published-prices') === true
   const textOf = (key: string) => {
     const field = byKey(form, key)
     return field === undefined ? undefined : form.text(field)
   }
+  const context = usePriceContext(hasPublished, (textOf('DefaultModelRatio') ?? '') !== '')
   const model = textOf(KEYS.model) ?? '{}'
   const completion = textOf(KEYS.completion) ?? '{}'
   const cache = textOf(KEYS.cache)
@@ -112,7 +137,13 @@ export function RatioEditor({ form }: { form: OptionForm }) {
             </button>
           </fieldset>
           {shown === 'models' ? (
-            <ModelTable texts={texts} onChange={change} byName={byName} />
+            <ModelTable
+              texts={texts}
+              onChange={change}
+              byName={byName}
+              context={context}
+              action={hasPublished && <PublishedPrices isEdited={form.changes.length > 0} />}
+            />
           ) : (
             <GroupTable
               text={textOf('GroupRatio') ?? '{}'}

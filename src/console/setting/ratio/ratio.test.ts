@@ -10,6 +10,7 @@ import {
 import {
   figureOf,
   modelPrices,
+  type PriceContext,
   type PriceField,
   type PriceTexts,
   withoutModel,
@@ -111,10 +112,13 @@ describe('ratio texts', () => {
   })
 })
 
+/** Nothing counts but the texts. */
+const ALONE: PriceContext = { builtIn: new Map(), hasDefault: false, unpriced: [] }
+
 describe('model prices', () => {
   const texts: PriceTexts = { model: '{"a":1.5,"b":0}', completion: '{"a":3,"c":2}', cache: '{}' }
   const figures = (from: PriceTexts, name: string) => {
-    const row = modelPrices(from)?.find((one) => one.name === name)
+    const row = modelPrices(from, ALONE)?.find((one) => one.name === name)
     const fields: PriceField[] = ['model', 'promptPrice', 'completion', 'completionPrice', 'cache']
     return row === undefined ? null : fields.map((field) => figureOf(row, field))
   }
@@ -160,11 +164,11 @@ describe('model prices', () => {
   })
 
   test('no table over a text that cannot be read', () => {
-    expect(modelPrices({ ...texts, completion: '{' })).toBeNull()
+    expect(modelPrices({ ...texts, completion: '{' }, ALONE)).toBeNull()
   })
 
   test('conflicts: what is there twice, and what has no effect', () => {
-    const rows = modelPrices({ model: '{"A":1,"A":2,"B":1}', completion: '{"c":2}' })
+    const rows = modelPrices({ model: '{"A":1,"A":2,"B":1}', completion: '{"c":2}' }, ALONE)
     const conflicts = rows?.map(({ name, conflicts: found }) => [name, found.length])
     expect(conflicts).toEqual([
       ['A', 1],
@@ -173,8 +177,53 @@ describe('model prices', () => {
     ])
   })
 
+  test('an entry for channels of one type counts where the model has a ratio', () => {
+    const ofTypes = {
+      model: '{"A":1,"B":1}',
+      completion: '{"A(20)":3,"c(20)":2,"d":2,"B":1}',
+    }
+    const conflicting = (context: PriceContext) =>
+      modelPrices(ofTypes, context)?.flatMap(({ name, conflicts }) =>
+        conflicts.length > 0 ? [name] : [],
+      )
+    expect(conflicting(ALONE)).toEqual(['c(20)', 'd'])
+    expect(conflicting({ ...ALONE, builtIn: new Map([['d', '1']]) })).toEqual(['c(20)'])
+    expect(conflicting({ ...ALONE, hasDefault: true })).toEqual([])
+  })
+
+  test('a ratio that is twenty times the built-in one, or a twentieth, is probably a slip', () => {
+    const builtIn = new Map([
+      ['a', '1'],
+      ['b', '1'],
+      ['c', '1'],
+    ])
+    const rows = modelPrices(
+      { model: '{"a":20,"b":21,"c":0.04,"d":99}', completion: '{}' },
+      {
+        ...ALONE,
+        builtIn,
+      },
+    )
+    expect(rows?.filter((row) => row.isFarFromBuiltIn).map(({ name }) => name)).toEqual(['b', 'c'])
+  })
+
+  test('models that are served without a price have a row, until they have one', () => {
+    const unpriced = (model: string) =>
+      modelPrices({ model, completion: '{"new":2}' }, { ...ALONE, unpriced: ['new'] })?.map(
+        (row) => [row.name, row.isUnpriced, row.conflicts.length],
+      )
+    expect(unpriced('{"a":1}')).toEqual([
+      ['a', false, 0],
+      ['new', true, 0],
+    ])
+    expect(unpriced('{"a":1,"new":1}')).toEqual([
+      ['a', false, 0],
+      ['new', false, 0],
+    ])
+  })
+
   test('namesakes: the same name in another case at another price', () => {
-    const rows = modelPrices({ model: '{"A":1,"a":2,"B":1,"b":1}', completion: '{}' })
+    const rows = modelPrices({ model: '{"A":1,"a":2,"B":1,"b":1}', completion: '{}' }, ALONE)
     expect(rows?.filter(({ hasNamesake }) => hasNamesake).map(({ name }) => name)).toEqual([
       'A',
       'a',

@@ -12,7 +12,7 @@ export const systemGroups: readonly OptionGroup[] = [
         kind: 'address',
         isBase: true,
         label: mark('服务器地址'),
-        hint: mark('邮件中的链接和第三方登录的回调都以它开头'),
+        hint: mark('邮件中的链接和第三方登录的回调都以它开头；有子路径的要写上'),
         placeholder: mark('例如 https://gateway.example.com'),
       },
     ],

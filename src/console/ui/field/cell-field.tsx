@@ -6,15 +6,17 @@ interface CellNumberProps {
   value: number
   /** Called with another whole number than the present one; a rejection puts that one back. */
   onCommit: (value: number) => Promise<void>
+  /** Called when what was typed is no whole number; the present one comes back. */
+  onWrong: () => void
 }
 
 const WHOLE_NUMBER = /^[+-]?\d{1,15}$/
 
 /**
  * A whole number that is edited in its row: Enter or leaving saves, Escape puts the old one back.
- * Nothing, and what is no number, is not saved.
+ * Nothing is not saved, nor what is no number, which is said.
  */
-export function CellNumber({ label, value, onCommit }: CellNumberProps) {
+export function CellNumber({ label, value, onCommit, onWrong }: CellNumberProps) {
   const [text, setText] = useState(String(value))
   const [isBusy, setIsBusy] = useState(false)
   const [seen, setSeen] = useState(value)
@@ -26,7 +28,9 @@ export function CellNumber({ label, value, onCommit }: CellNumberProps) {
 
   async function commit() {
     const typed = text.trim()
-    const next = WHOLE_NUMBER.test(typed) && !isGivenUp.current ? Number(typed) : value
+    const isNumber = WHOLE_NUMBER.test(typed)
+    const next = isNumber && !isGivenUp.current ? Number(typed) : value
+    if (!isNumber && typed !== '' && !isGivenUp.current) onWrong()
     isGivenUp.current = false
     setText(String(next))
     if (next === value) return
@@ -49,7 +53,7 @@ export function CellNumber({ label, value, onCommit }: CellNumberProps) {
       className={styles['number']}
       aria-label={label}
       aria-busy={isBusy}
-      inputMode="numeric"
+      // No keypad of digits: on a phone it has no minus.
       autoComplete="off"
       value={text}
       readOnly={isBusy}

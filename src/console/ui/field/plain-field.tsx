@@ -1,5 +1,6 @@
 import { type ComponentProps, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { asTyped } from './as-typed.ts'
 import styles from './plain-field.module.css'
 
 interface PlainFieldProps extends ComponentProps<'input'> {
@@ -22,6 +23,7 @@ export function PlainField({ label, error, type = 'text', ...input }: PlainField
       <label htmlFor={id}>{label}</label>
       <div className={styles['box']}>
         <input
+          {...asTyped}
           {...input}
           id={id}
           type={isSecret && isVisible ? 'text' : type}

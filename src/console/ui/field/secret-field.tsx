@@ -2,6 +2,7 @@ import '@mantine/core/styles/ActionIcon.layer.css'
 import '@mantine/core/styles/Input.layer.css'
 import '@mantine/core/styles/PasswordInput.layer.css'
 import { PasswordInput } from '@mantine/core'
+import type { ClipboardEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { RowField } from '../form.tsx'
 import styles from './secret-field.module.css'
@@ -11,11 +12,26 @@ interface SecretFieldProps {
   value: string
   onChange: (value: string) => void
   placeholder?: string
+  /** Several lines were pasted, which such a field cannot hold: called with what it would hold. */
+  onPasteLines?: ((text: string) => void) | undefined
+}
+
+/** The text of a field with a pasted one at its cursor. */
+function withPasted(input: HTMLInputElement, pasted: string): string {
+  const { value, selectionStart, selectionEnd } = input
+  return value.slice(0, selectionStart ?? 0) + pasted + value.slice(selectionEnd ?? 0)
 }
 
 /** A secret that is written and never read back; what is being typed can be looked at. */
-export function SecretField({ field, value, onChange, placeholder }: SecretFieldProps) {
+export function SecretField(props: SecretFieldProps) {
+  const { field, value, onChange, placeholder, onPasteLines } = props
   const { t } = useTranslation()
+  function paste(event: ClipboardEvent<HTMLInputElement>) {
+    const text = event.clipboardData.getData('text')
+    if (onPasteLines === undefined || !/\n/.test(text.trim())) return
+    event.preventDefault()
+    onPasteLines(withPasted(event.currentTarget, text))
+  }
   return (
     <PasswordInput
       {...field}
@@ -26,6 +42,7 @@ export function SecretField({ field, value, onChange, placeholder }: SecretField
       placeholder={placeholder}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
+      onPaste={paste}
     />
   )
 }

@@ -1,9 +1,12 @@
 import '@mantine/core/styles/Input.layer.css'
 import { Textarea } from '@mantine/core'
+import type { Ref } from 'react'
 import type { RowField } from '../form.tsx'
+import { asTyped } from './as-typed.ts'
 import styles from './text-area.module.css'
 
 interface TextAreaProps {
+  ref?: Ref<HTMLTextAreaElement>
   field: RowField
   value: string
   onChange: (value: string) => void
@@ -15,16 +18,20 @@ interface TextAreaProps {
   isCode?: boolean
 }
 
+/** For people to read, in a form whose other fields are for programs. */
+const asWritten = { autoCapitalize: 'sentences', autoCorrect: 'on', spellCheck: true } as const
+
 /** Several lines of text. */
 export function TextArea(props: TextAreaProps) {
-  const { field, value, onChange, onBlur, placeholder, rows = 4, isCode = false } = props
+  const { ref, field, value, onChange, onBlur, placeholder, rows = 4, isCode = false } = props
   return (
     <Textarea
+      ref={ref}
       {...field}
       className={isCode ? (styles['code'] ?? '') : ''}
       rows={rows}
       autoComplete="off"
-      spellCheck={!isCode}
+      {...(isCode ? asTyped : asWritten)}
       placeholder={placeholder}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import styles from './plain-dialog.module.css'
 
@@ -18,7 +18,8 @@ export function PlainDialog({ title, onClose, isWide = false, children }: PlainD
   const { t } = useTranslation()
   const titleId = useId()
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Closed while it is still in the page: a dialog that is taken out gives no focus back.
+  useLayoutEffect(() => {
     const ours = dialog.current
     if (ours?.open === false) ours.showModal()
     // What the dialog was opened for, not the button that closes it.

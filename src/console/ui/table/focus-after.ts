@@ -1,8 +1,17 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
-function focusOn(element: HTMLElement): void {
+/** Puts the keyboard at something that cannot be reached by it alone. */
+export function focusOn(element: HTMLElement): void {
   element.tabIndex = -1
   element.focus({ preventScroll: true })
+}
+
+const isFocusLost = (): boolean =>
+  document.activeElement === null || document.activeElement === document.body
+
+/** As a `ref`: takes the place of a button that was pressed and is gone. */
+export function takeLostFocus(element: HTMLElement | null): void {
+  if (element !== null && isFocusLost()) focusOn(element)
 }
 
 /**
@@ -14,10 +23,9 @@ function goOnAt(row: Element): () => void {
   const list = row.closest('section')
   const place = [...(rows?.children ?? [])].indexOf(row)
   return () => {
-    const isLost = document.activeElement === null || document.activeElement === document.body
     const next = rows?.isConnected === true ? (rows.children[place] ?? rows.lastElementChild) : null
     const target = next ?? list
-    if (isLost && target instanceof HTMLElement) focusOn(target)
+    if (isFocusLost() && target instanceof HTMLElement) focusOn(target)
   }
 }
 

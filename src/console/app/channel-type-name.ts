@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next'
 import { channelType, channelTypesInListOrder } from '../../contract/channel-types.ts'
-import { localText } from '../app/i18n.ts'
+import { localText } from './i18n.ts'
 
 /** The name of a channel type; one that newer or other programs wrote shows its number. */
 export function typeName(type: number, t: TFunction): string {

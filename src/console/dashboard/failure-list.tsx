@@ -1,0 +1,178 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { TFunction } from 'i18next'
+import { useMemo, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { FailedCall } from '../../contract/dashboard-api.ts'
+import { PAGE_SIZE } from '../../contract/paging.ts'
+import { CallFailure } from '../app/call-client.ts'
+import { call, callWhole } from '../app/call.ts'
+import { useListState } from '../app/list/list-state.ts'
+import { usePagedList } from '../app/list/paged-list.ts'
+import { TraceLists } from '../app/route/route-lists.tsx'
+import { nowSeconds, stampText } from '../app/time.ts'
+import { paths } from '../paths.ts'
+import { CopyButton } from '../ui/copy/copy-button.tsx'
+import { type Block, type Column, DataTable } from '../ui/data-table.tsx'
+import { FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
+import { Empty } from '../ui/states.tsx'
+import { type RangeName, rangeQuery } from './overview.ts'
+import styles from './dashboard.module.css'
+
+/** A call with its place in the page. */
+interface FailureRow extends FailedCall {
+  id: number
+}
+
+interface Texts {
+  t: TFunction
+  isOfAll: boolean
+  open: (row: FailureRow) => void
+}
+
+/** Opens the details by keyboard, as a click on the row does by mouse. */
+function Reason({ row, texts }: { row: FailureRow; texts: Texts }) {
+  return (
+    <button
+      type="button"
+      className={styles['open']}
+      title={row.message}
+      onClick={() => texts.open(row)}
+    >
+      {row.message || row.code || row.status}
+    </button>
+  )
+}
+
+function columnsOf(texts: Texts): Column<FailureRow>[] {
+  const { t, isOfAll } = texts
+  const columns: (Column<FailureRow> & { isAdmins?: boolean })[] = [
+    { id: 'time', head: t('时间'), cell: (row) => stampText(row.created_at), width: 150 },
+    { id: 'username', head: t('用户名'), cell: (row) => row.username, width: 120, isAdmins: true },
+    { id: 'token', head: t('令牌名称'), cell: (row) => row.token_name, width: 130 },
+    { id: 'model', head: t('模型名称'), cell: (row) => row.model_name || '—', width: 160 },
+    { id: 'channel', head: t('渠道 ID'), cell: channelLink, width: 80, isAdmins: true },
+    { id: 'status', head: t('状态'), cell: (row) => row.status, width: 60 },
+    { id: 'reason', head: t('原因'), cell: (row) => <Reason row={row} texts={texts} /> },
+  ]
+  return columns.filter(({ isAdmins = false }) => isOfAll || !isAdmins)
+}
+
+const channelLink = ({ channel }: FailureRow) =>
+  channel === 0 ? '—' : <Link to={paths.channelEdit(channel)}>{channel}</Link>
+
+const blockOf =
+  (texts: Texts) =>
+  (row: FailureRow): Block => ({
+    title: <Reason row={row} texts={texts} />,
+    titleEnd: row.status,
+    line: [texts.isOfAll ? row.username : '', row.token_name, row.model_name]
+      .filter((part) => part !== '')
+      .join(' · '),
+    lineEnd: stampText(row.created_at),
+  })
+
+/** How the call came to its end; of those refused before a channel was sought nothing is kept. */
+function Route({ requestId }: { requestId: string }) {
+  const { t } = useTranslation()
+  const { data } = useQuery({
+    queryKey: ['route', requestId],
+    queryFn: async ({ signal }) => {
+      const options = { signal, background: true }
+      try {
+        return await call(
+          'GET /api/channel/route/:request_id',
+          { params: { request_id: requestId } },
+          options,
+        )
+      } catch (error) {
+        if (error instanceof CallFailure) return null
+        throw error
+      }
+    },
+  })
+  if (data === null || data === undefined) return null
+  return (
+    <PanelPart title={t('路由过程')}>
+      <TraceLists trace={data} />
+    </PanelPart>
+  )
+}
+
+interface DetailProps {
+  row: FailureRow
+  isOfAll: boolean
+  onClose: () => void
+}
+
+function Detail({ row, isOfAll, onClose }: DetailProps) {
+  const { t } = useTranslation()
+  const facts = [
+    { label: t('时间'), value: stampText(row.created_at) },
+    ...(isOfAll ? [{ label: t('用户名'), value: `${row.username} #${row.user_id}` }] : []),
+    { label: t('令牌名称'), value: row.token_name },
+    { label: t('模型名称'), value: row.model_name || '—' },
+    ...(isOfAll ? [{ label: t('渠道 ID'), value: channelLink(row) }] : []),
+    { label: t('状态'), value: `${row.status} ${row.code}` },
+    { label: t('原因'), value: row.message },
+    {
+      label: t('请求 ID'),
+      value: (
+        <span className={styles['requestId']}>
+          <code>{row.request_id}</code>
+          <CopyButton text={row.request_id} label={t('复制')} />
+        </span>
+      ),
+    },
+  ]
+  return (
+    <SidePanel title={t('失败的调用')} onClose={onClose}>
+      <FactList facts={facts} />
+      {isOfAll && <Route requestId={row.request_id} />}
+    </SidePanel>
+  )
+}
+
+/** The calls that the dashboard counts as failed, with what their clients were told. */
+export function FailureList({ range, isOfAll }: { range: RangeName; isOfAll: boolean }) {
+  const { t } = useTranslation()
+  const state = useListState()
+  const { start_timestamp, end_timestamp } = rangeQuery(range, nowSeconds())
+  const list = usePagedList<FailureRow>({
+    name: 'failures',
+    state,
+    filters: { start: String(start_timestamp), end: String(end_timestamp) },
+    async loadPage(p, signal) {
+      const filter = { token_name: '', model_name: '', user_id: 0, channel: 0 }
+      const query = { p, start_timestamp, end_timestamp, ...filter }
+      const answer = await callWhole('GET /api/dashboard/failures', { query }, { signal })
+      return { ...answer, data: answer.data.map((row, id) => ({ ...row, id })) }
+    },
+    search: () => Promise.resolve([]),
+  })
+  const [opened, setOpened] = useState<FailureRow | null>(null)
+  const texts = useMemo(() => ({ t, isOfAll, open: setOpened }), [t, isOfAll])
+  const columns = useMemo(() => columnsOf(texts), [texts])
+  return (
+    <section aria-label={t('失败的调用')}>
+      <DataTable
+        label={t('失败的调用')}
+        list={list}
+        columns={columns}
+        block={blockOf(texts)}
+        pageSize={PAGE_SIZE}
+        onOpen={texts.open}
+        isOpen={({ request_id: id }) => id === opened?.request_id}
+        empty={<Empty sentence={t('这段时间没有失败的调用，更早的只保留 14 天')} />}
+      />
+      {opened !== null && (
+        <Detail
+          key={opened.request_id}
+          row={opened}
+          isOfAll={isOfAll}
+          onClose={() => setOpened(null)}
+        />
+      )}
+    </section>
+  )
+}

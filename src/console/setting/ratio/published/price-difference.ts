@@ -1,0 +1,61 @@
+import type { ListedRatios, PublishedPrice } from '../../../../contract/price-api.ts'
+import { type Decimal, times } from '../../../ui/figures/decimal.ts'
+import { fixedText, readDecimal, TWO } from '../decimal.ts'
+
+/** Dollars for a million tokens; empty: nobody says. */
+export interface ShownPrice {
+  prompt: string
+  completion: string
+  cached: string
+}
+
+const PLACES = 4
+const NOTHING: Decimal = { digits: 0n, decimals: 0 }
+
+const decimalOf = (text: string): Decimal => readDecimal(text) ?? NOTHING
+
+/** At least two places, and no zeros behind them. */
+function dollars(...ratios: string[]): string {
+  let price: Decimal = TWO
+  for (const ratio of ratios) price = times(price, decimalOf(ratio))
+  return `$${fixedText(price, PLACES).replace(/0{1,2}$/, '')}`
+}
+
+export function shownPrice(ratios: ListedRatios): ShownPrice {
+  const { model_ratio: model, completion_ratio: completion, cache_ratio: cached } = ratios
+  return {
+    prompt: dollars(model),
+    completion: completion === null ? '' : dollars(model, completion),
+    cached: cached === null ? '' : dollars(model, cached),
+  }
+}
+
+/** So many times as much, or as little, is hardly a new price. */
+const SUSPICIOUS_TIMES = 20
+
+/** Whether two ratios are so far apart that one of them is probably a slip. */
+export function isFarApart(one: string, other: string): boolean {
+  const [less = 0, more = 0] = [Number(one), Number(other)].toSorted((a, b) => a - b)
+  return less > 0 && more / less > SUSPICIOUS_TIMES
+}
+
+/** Whether the price in the list is probably not for the same thing. */
+export const isSuspicious = ({ now, listed }: PublishedPrice): boolean =>
+  now !== null && isFarApart(now.model_ratio, listed.model_ratio)
+
+export interface Shown {
+  word: string
+  /** Only what enabled channels serve. */
+  isServedOnly: boolean
+}
+
+export const shownRows = (
+  rows: readonly PublishedPrice[],
+  { word, isServedOnly }: Shown,
+): PublishedPrice[] => {
+  const part = word.trim().toLowerCase()
+  return rows.filter(
+    ({ name, is_served: isServed }) =>
+      (isServed || !isServedOnly) && name.toLowerCase().includes(part),
+  )
+}
