@@ -54,7 +54,7 @@ test('a place without a value stays, and a value is not read as a place again', 
 })
 
 test('a name with blanks about it has none at the ends of a sentence, and one elsewhere', () => {
-  const params = { provider: ' OIDC ' }
+  const params = { providerZh: ' OIDC ', providerEn: 'OIDC' }
   expect(errorText('external_refused', 'zh', params)).toMatch(/^OIDC 不接受/)
   expect(errorText('external_taken', 'zh', params)).toBe('该 OIDC 账户已被绑定')
   expect(errorText('external_taken', 'en', params)).toBe(

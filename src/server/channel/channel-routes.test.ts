@@ -73,6 +73,7 @@ forEachDatabase('channel routes', (open) => {
         key: '',
         key_set: true,
         key_count: 1,
+        keys_paused: 0,
         status: 1,
         name: 'main',
         weight: 5,

@@ -4,7 +4,6 @@ import { allEndpoints } from '../../contract/api.ts'
 import type { Access, Endpoint } from '../../contract/endpoint.ts'
 import type { ErrorSpec } from '../../contract/error-spec.ts'
 import { errors, languageOf } from '../../contract/errors.ts'
-import { statusApi } from '../../contract/status-api.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
@@ -47,7 +46,6 @@ export function mountApi(server: FastifyInstance, app: App, routes: readonly Rou
     if (first === undefined) continue
     server.route({
       method: first.endpoint.method,
-      exposeHeadRoute: first.endpoint === PROBED,
       url: first.endpoint.path.replace(/\/$/, ''),
       bodyLimit: bodyBytesMax(ordered),
       // Whoever may not call is told before the server takes in what they send.
@@ -66,9 +64,6 @@ export function mountApi(server: FastifyInstance, app: App, routes: readonly Rou
     })
   }
 }
-
-/** What those who watch a One API ask, some of them for the head alone. */
-const PROBED: Endpoint = statusApi.status
 
 /** A call that may be made. */
 interface Admitted {

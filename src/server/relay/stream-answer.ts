@@ -309,7 +309,7 @@ class StreamRelay {
       ...measured,
       ending: endingOf(result, this.call.isGone),
     })
-    const ended = isWhole(result) ? 'answered' : 'broken'
+    const ended = result === 'clean' ? 'answered' : result
     endCall(this.call, {
       outcome: this.call.isGone ? 'abandoned' : ended,
       channelId: this.charge.channel.id,

@@ -46,7 +46,6 @@ export function sendRefusal(
   }
   call.refusal = error
   call.isRefusedInStream = true
-  call.refusal = error
   // Codex shortens a conversation only if the stream itself says that it is too long.
   const client = responsesClient(recordOr(parseJson(body.bytes.toString('utf8'))))
   const head = { id: `resp_${call.requestId}`, model, nowSeconds }
