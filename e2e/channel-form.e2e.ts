@@ -314,7 +314,7 @@ describe('models', () => {
     await expectText('此渠道能调用的模型')
     await button('填入所有模型').click()
     await form()
-      .getByText(/已选 \d{3,} 个/)
+      .getByText(/已选 [\d,]{3,} 个/)
       .waitFor()
     await button('清除所有模型').click()
     await addModel('a,b c')

@@ -281,7 +281,7 @@ describe('ratios', () => {
     const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
     await search('many-')
     await area.fill(JSON.stringify(many))
-    await page.getByText('2000 个', { exact: true }).waitFor()
+    await page.getByText('2,000 个', { exact: true }).waitFor()
     const box = page.getByRole('region', { name: '模型价格' })
     await expect.poll(() => box.getByRole('row').count()).toBeLessThan(80)
     await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))

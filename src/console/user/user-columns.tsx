@@ -104,8 +104,8 @@ export function userColumns(texts: UserTexts): Column<User>[] {
         <TwoLines text={user.display_name}>{user.display_name || <Nothing />}</TwoLines>
       ),
       sortBy: (user) => user.display_name,
-      width: hasLongWords ? 74 : 76,
-      growth: hasLongWords ? 6.4 : 3.2,
+      width: hasLongWords ? 62 : 76,
+      growth: hasLongWords ? 8.4 : 3.2,
     },
     {
       id: 'email',
@@ -116,8 +116,8 @@ export function userColumns(texts: UserTexts): Column<User>[] {
         </TwoLines>
       ),
       sortBy: (user) => user.email,
-      width: hasLongWords ? 80 : 106,
-      growth: hasLongWords ? 10 : 6.6,
+      width: hasLongWords ? 80 : 94,
+      growth: hasLongWords ? 8 : 7.4,
     },
     {
       id: 'group',
