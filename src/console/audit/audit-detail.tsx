@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
 import { stampText } from '../app/time.ts'
-import { CopyButton } from '../ui/copy/copy-button.tsx'
+import { RequestId } from '../ui/copy/request-id.tsx'
 import { FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
 import { targetText } from './audit-columns.tsx'
 import { actionName, type MemberChange, memberChanges, memberName } from './audit-texts.ts'
@@ -39,16 +39,6 @@ function Changes({ changes }: { changes: readonly MemberChange[] }) {
         ))}
       </tbody>
     </table>
-  )
-}
-
-function RequestId({ id }: { id: string }) {
-  const { t } = useTranslation()
-  return (
-    <span className={styles['requestId']}>
-      <code>{id}</code>
-      <CopyButton text={id} label={t('复制')} />
-    </span>
   )
 }
 

@@ -12,7 +12,7 @@ import { usePagedList } from '../app/list/paged-list.ts'
 import { TraceLists } from '../app/route/route-lists.tsx'
 import { nowSeconds, stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
-import { CopyButton } from '../ui/copy/copy-button.tsx'
+import { RequestId } from '../ui/copy/request-id.tsx'
 import { type Block, type Column, DataTable } from '../ui/data-table.tsx'
 import { FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
 import { Empty } from '../ui/states.tsx'
@@ -117,12 +117,7 @@ function Detail({ row, isOfAll, onClose }: DetailProps) {
     { label: t('原因'), value: row.message },
     {
       label: t('请求 ID'),
-      value: (
-        <span className={styles['requestId']}>
-          <code>{row.request_id}</code>
-          <CopyButton text={row.request_id} label={t('复制')} />
-        </span>
-      ),
+      value: <RequestId id={row.request_id} />,
     },
   ]
   return (

@@ -9,7 +9,8 @@ import { mark } from '../app/i18n.ts'
 import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
-import { CodeBlock, CopyButton } from '../ui/copy/copy-button.tsx'
+import { CodeBlock } from '../ui/copy/copy-button.tsx'
+import { RequestId } from '../ui/copy/request-id.tsx'
 import { type Fact, FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
 import { Skeleton } from '../ui/states.tsx'
 import { elapsedText, TypeTag, typeText } from './log-columns.tsx'
@@ -90,16 +91,6 @@ const tokensText = (log: Log): string =>
   [log.prompt_tokens, log.completion_tokens]
     .map((count) => count.toLocaleString('en-US'))
     .join(' / ')
-
-function RequestId({ id }: { id: string }) {
-  const { t } = useTranslation()
-  return (
-    <span className={styles['requestId']}>
-      <code>{id}</code>
-      <CopyButton text={id} label={t('复制')} />
-    </span>
-  )
-}
 
 const sources: Record<PriceFactors['usage_source'], string> = {
   upstream: mark('用量由上游给出'),

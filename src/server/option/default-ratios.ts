@@ -82,6 +82,15 @@ export function ratioMapJson(ratios: RatioMap): string {
   return `{${members.join(',')}}`
 }
 
+/** What an entry of a price map is for: a model, on channels of one type alone or (null) of all. */
+export function pricedBy(entry: string): { model: string; type: number | null } {
+  const [, model = entry, type] = /^(.*)\((\d+)\)$/.exec(entry) ?? []
+  return { model, type: type === undefined ? null : Number(type) }
+}
+
+/** The type of no channel: what counts for it counts wherever no entry says otherwise. */
+export const ANY_TYPE = 0
+
 /** Searching the web is a switch in the name, not another model with another price. */
 const pricedName = (model: string): string =>
   /^(?:qwen-|command-)/.test(model) ? model.replace(/-internet$/, '') : model

@@ -1,17 +1,24 @@
-import { completionRatio, defaultRatios, findRatio } from '../option/default-ratios.ts'
+import {
+  ANY_TYPE,
+  completionRatio,
+  defaultRatios,
+  findRatio,
+  pricedBy,
+} from '../option/default-ratios.ts'
 import type { PriceList } from './published-lists.ts'
 
 /** The prices that a new installation begins with, as a list like the public ones. */
 export function builtInPrices(): PriceList {
   const { ModelRatio, CompletionRatio, CacheRatio, CreateCacheRatio } = defaultRatios()
   const rows = [...ModelRatio].map(([entry, model]) => {
-    const [, name = entry, type = '0'] = /^(.*)\((\d+)\)$/.exec(entry) ?? []
+    const { model: name, type } = pricedBy(entry)
+    const channelType = type ?? ANY_TYPE
     return {
       name: entry,
       model_ratio: model,
-      completion_ratio: completionRatio(CompletionRatio, name, Number(type)),
-      cache_ratio: findRatio(CacheRatio, name, Number(type)) ?? null,
-      create_cache_ratio: findRatio(CreateCacheRatio, name, Number(type)) ?? null,
+      completion_ratio: completionRatio(CompletionRatio, name, channelType),
+      cache_ratio: findRatio(CacheRatio, name, channelType) ?? null,
+      create_cache_ratio: findRatio(CreateCacheRatio, name, channelType) ?? null,
     }
   })
   return { rows, leftOut: 0 }

@@ -1,5 +1,5 @@
 import type { ListedRatios, PublishedPrice } from '../../contract/price-api.ts'
-import { completionRatio, findRatio } from '../option/default-ratios.ts'
+import { ANY_TYPE, completionRatio, findRatio, pricedBy } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 import type { ListedPrice } from './published-price.ts'
 
@@ -14,7 +14,8 @@ export interface ComparedPrices {
 export function comparePrices(listed: readonly ListedPrice[], ratios: Ratios): ComparedPrices {
   const compared: ComparedPrices = { rows: [], same: 0, byCall: 0 }
   for (const { name, ...said } of listed) {
-    const { model, type } = entryOf(name)
+    const { model, type: ofType } = pricedBy(name)
+    const type = ofType ?? ANY_TYPE
     if (findRatio(ratios.perCall, model, type) !== undefined) {
       compared.byCall += 1
       continue
@@ -24,12 +25,6 @@ export function comparePrices(listed: readonly ListedPrice[], ratios: Ratios): C
     else compared.rows.push({ name, now, listed: said })
   }
   return compared
-}
-
-/** A name may be that of a model on channels of one type: `model(20)`. */
-function entryOf(name: string): { model: string; type: number } {
-  const [, model = name, type = '0'] = /^(.*)\((\d+)\)$/.exec(name) ?? []
-  return { model, type: Number(type) }
 }
 
 function ratiosNow(ratios: Ratios, model: string, type: number): ListedRatios | null {

@@ -1,6 +1,8 @@
 import {
+  ANY_TYPE,
   completionRatio,
   findRatio,
+  pricedBy,
   ratioMapJson,
   type RatioMap,
 } from '../option/default-ratios.ts'
@@ -38,15 +40,12 @@ export function createPriceTexts(): (ratios: Ratios) => PriceTexts {
   }
 }
 
-/** `model(20)`: the model, and the type of channel that the entry is for. */
-const OF_TYPE = /^(.*)\((\d+)\)$/
-
 /** With the entries that have only another completion ratio on channels of a type. */
 function withTypes({ model, completion }: Ratios): RatioMap {
   const all = new Map(model)
   for (const entry of completion.keys()) {
-    const [, name, type] = OF_TYPE.exec(entry) ?? []
-    const ratio = name === undefined ? undefined : findRatio(model, name, Number(type))
+    const { model: name, type } = pricedBy(entry)
+    const ratio = type === null ? undefined : findRatio(model, name, type)
     if (ratio !== undefined) all.set(entry, ratio)
   }
   return all
@@ -56,7 +55,7 @@ function withTypes({ model, completion }: Ratios): RatioMap {
 const completionOf = (model: RatioMap, completion: RatioMap): RatioMap =>
   new Map(
     [...model.keys()].map((entry) => {
-      const [, name = entry, type = '0'] = OF_TYPE.exec(entry) ?? []
-      return [entry, completionRatio(completion, name, Number(type))]
+      const { model: name, type } = pricedBy(entry)
+      return [entry, completionRatio(completion, name, type ?? ANY_TYPE)]
     }),
   )
