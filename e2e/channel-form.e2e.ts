@@ -60,7 +60,7 @@ const tags = () => form().locator('.mantine-Pill-label')
 /** By the list's own link where that is at hand: loading the console anew takes much longer. */
 async function openForm(): Promise<void> {
   if (page.url().endsWith('/channel')) {
-    await page.getByRole('link', { name: '添加渠道' }).first().click()
+    await page.getByRole('link', { name: '添加渠道', exact: true }).first().click()
   } else {
     await page.goto(`${visit.gatehouse.url}/channel/add`)
   }
@@ -412,7 +412,7 @@ describe('an existing channel', () => {
   })
 
   test('is copied as a new one, without its key', async () => {
-    await page.getByRole('link', { name: '复制为新渠道' }).click()
+    await page.getByRole('link', { name: '复制为新渠道', exact: true }).click()
     await button('创建').waitFor()
     await expect.poll(() => field('名称').inputValue()).toBe('已有 副本')
     await form().locator('input[type=password]').fill('sk-copy')
@@ -449,8 +449,8 @@ test('several keys in one channel are told apart, added to and removed, and neve
   await submit('保存')
   expect(await newest()).toMatchObject({ id, key_count: 3 })
   await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
-  await keys.first().getByRole('button', { name: '移除' }).click()
-  await page.getByRole('button', { name: '移除密钥' }).click()
+  await keys.first().getByRole('button', { name: '移除', exact: true }).click()
+  await page.getByRole('button', { name: '移除密钥', exact: true }).click()
   await expect.poll(() => keys.count()).toBe(2)
   await expect.poll(() => keys.first().innerText()).toContain('…0002')
 })

@@ -102,7 +102,7 @@ describe('the notice', () => {
     // Not closed: it comes again.
     await page.reload()
     await notice.waitFor()
-    await notice.getByRole('button', { name: '关闭' }).click()
+    await notice.getByRole('button', { name: '关闭', exact: true }).click()
     await notice.waitFor({ state: 'detached' })
     await page.reload()
     await settled(page)

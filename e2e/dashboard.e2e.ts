@@ -50,7 +50,7 @@ const cells = async (row: string): Promise<string[]> =>
 
 test('the menu leads to it, and it tells what was used', async () => {
   await open('/log')
-  await page.getByRole('link', { name: '概览' }).first().click()
+  await page.getByRole('link', { name: '概览', exact: true }).first().click()
   await page.getByRole('heading', { name: '概览' }).waitFor()
   await expect.poll(() => figure('请求次数').textContent()).toContain(String(MODELS.length * CALLS))
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
@@ -60,12 +60,12 @@ test('the menu leads to it, and it tells what was used', async () => {
 test('without the file of its chart, the page says so in its place, with a way to get it', async () => {
   await open('/about')
   await page.route('**/assets/usage-chart-*', (route) => route.abort())
-  await page.getByRole('link', { name: '概览' }).first().click()
+  await page.getByRole('link', { name: '概览', exact: true }).first().click()
   await page.getByText('每日用量加载失败').waitFor()
   await page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面').waitFor()
   await expect.poll(async () => (await cells('gpt-4o-mini')).slice(2)).toEqual(['3', '33', '21'])
   await page.unroute('**/assets/usage-chart-*')
-  await page.getByRole('button', { name: '重试' }).click()
+  await page.getByRole('button', { name: '重试', exact: true }).click()
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
   // The browser has complained of the file itself.
   opened.problems.length = 0
@@ -75,13 +75,13 @@ test('the chart is a table too, and the address remembers what was chosen', asyn
   await open('/dashboard')
   await page.getByLabel('指标').selectOption('requests')
   await page.getByLabel('分类').selectOption('user')
-  await page.getByRole('button', { name: '24 小时' }).click()
+  await page.getByRole('button', { name: '24 小时', exact: true }).click()
   await expect.poll(() => new URL(page.url()).searchParams.get('range')).toBe('24h')
   await page.reload()
   await page.getByRole('heading', { name: '用户排行' }).waitFor()
   await expect.poll(() => cells('root')).toContain(String(MODELS.length * CALLS))
   await page.getByLabel('分类').selectOption('model')
-  await page.getByRole('button', { name: '显示表格' }).click()
+  await page.getByRole('button', { name: '显示表格', exact: true }).click()
   await expect.poll(() => page.getByRole('columnheader', { name: 'gpt-4o-mini' }).count()).toBe(1)
   const table = page.getByRole('table').first()
   await expect.poll(() => table.getByRole('row').count()).toBe(25)
@@ -104,7 +104,7 @@ test('the figure of failed calls opens their list, and a call how it came to not
 test('days are asked for by the reader’s time zone', async () => {
   await open('/dashboard')
   const asking = page.waitForRequest('**/api/dashboard?**')
-  await page.getByRole('button', { name: '30 天' }).click()
+  await page.getByRole('button', { name: '30 天', exact: true }).click()
   const asked = new URL((await asking).url()).searchParams
   const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
   expect(asked.get('tz')).toBe(zone)
@@ -123,7 +123,7 @@ test.each([390, 768])('at %i px the ranking is not cut off', async (width) => {
 test('an ordinary user has own figures only, and none of others to choose', async () => {
   await open('/dashboard', await visit.person('alice'))
   await page.getByText('这段时间没有调用').waitFor()
-  await page.getByRole('link', { name: '查看令牌' }).waitFor()
+  await page.getByRole('link', { name: '查看令牌', exact: true }).waitFor()
   await settled(page)
   expect(await page.getByText('gpt-4o-mini').count()).toBe(0)
 })
@@ -146,5 +146,5 @@ test('of a One API server shows the week it tells of', async () => {
   await page.getByText('我的用量').waitFor()
   await expect.poll(async () => (await cells('gpt-4o-mini'))[2]).toBe('3')
   await settled(page)
-  expect(await page.getByRole('button', { name: '30 天' }).count()).toBe(0)
+  expect(await page.getByRole('button', { name: '30 天', exact: true }).count()).toBe(0)
 })

@@ -38,16 +38,16 @@ async function openPage(): Promise<{ page: Page; problems: string[] }> {
 async function signIn(page: Page): Promise<void> {
   await page.getByLabel('用户名或邮箱').fill('root')
   await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: '登录' }).click()
+  await page.getByRole('button', { name: '登录', exact: true }).click()
   await page.getByRole('heading', { name: '令牌' }).waitFor()
 }
 
 async function makeToken(page: Page, name: string): Promise<void> {
-  await page.getByRole('link', { name: '添加令牌' }).first().click()
+  await page.getByRole('link', { name: '添加令牌', exact: true }).first().click()
   // The list has a field for names too, and stands until the form's code has come.
   await page.getByRole('heading', { name: '添加令牌' }).waitFor()
   await page.getByLabel('名称').fill(name)
-  await page.getByRole('button', { name: '创建' }).click()
+  await page.getByRole('button', { name: '创建', exact: true }).click()
   await page.getByRole('row').filter({ hasText: name }).waitFor()
 }
 
@@ -71,7 +71,7 @@ describe('under a sub-path', () => {
     await makeToken(page, 'below')
     await page.reload()
     await page.getByRole('row').filter({ hasText: 'below' }).waitFor()
-    await page.getByRole('link', { name: '日志' }).click()
+    await page.getByRole('link', { name: '日志', exact: true }).click()
     await page.getByRole('heading', { name: '使用日志' }).waitFor()
     expect(asked.filter((path) => !path.startsWith('/x/'))).toEqual([])
     const [session] = await page.context().cookies(`${gatehouse.url}/api/status`)
@@ -86,7 +86,7 @@ describe('under a sub-path', () => {
     await page.waitForURL('**/x/login')
     await page.getByLabel('用户名或邮箱').fill('root')
     await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
-    await page.getByRole('button', { name: '登录' }).click()
+    await page.getByRole('button', { name: '登录', exact: true }).click()
     await expectAt(page, '**/x/log')
     await page.context().close()
   })

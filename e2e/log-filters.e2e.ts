@@ -67,7 +67,7 @@ test('by user, channel and type; the address keeps them', async () => {
   await field('用户名或 #ID').fill('amy')
   await field('渠道 ID').fill('1')
   await field('日志类型').selectOption({ label: '消费' })
-  await page.getByRole('button', { name: '查询' }).click()
+  await page.getByRole('button', { name: '查询', exact: true }).click()
   await expect.poll(() => rows().count()).toBe(1)
   await expect.poll(() => rows().innerText()).toContain('of amy')
   await page.reload()
@@ -99,14 +99,14 @@ test.each([
 })
 
 test('a deletion needs a time, and says when it does not come through', async () => {
-  await page.getByRole('button', { name: '清理历史日志' }).click()
+  await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
   const before = await field('清理此时间之前的日志').inputValue()
   await field('清理此时间之前的日志').fill('')
-  await page.getByRole('button', { name: '删除日志' }).click()
+  await page.getByRole('button', { name: '删除日志', exact: true }).click()
   await expectSeen(page.getByText('请选择有效的时间'))
   await page.route('**/api/log/?target_timestamp=*', (route) => route.abort())
   await field('清理此时间之前的日志').fill(before)
-  await page.getByRole('button', { name: '删除日志' }).click()
+  await page.getByRole('button', { name: '删除日志', exact: true }).click()
   await expectSeen(page.getByText('删除失败，请稍后再试'))
 })
 
@@ -118,12 +118,12 @@ test('a page left open ends an hour from when it is filtered, and knows which da
   await opened.page.goto(`${visit.gatehouse.url}/log`)
   await loadedRows(opened.page).first().waitFor()
   await clock.fastForward('03:00:00')
-  await opened.page.getByRole('button', { name: '今天' }).click()
+  await opened.page.getByRole('button', { name: '今天', exact: true }).click()
   await expect
     .poll(() => opened.page.getByLabel('结束时间', { exact: true }).inputValue())
     .toMatch(/^2030-05-06 00:3/)
   const isPressed = () =>
-    opened.page.getByRole('button', { name: '今天' }).getAttribute('aria-pressed')
+    opened.page.getByRole('button', { name: '今天', exact: true }).getAttribute('aria-pressed')
   await expect.poll(isPressed).toBe('true')
   await opened.context.close()
 })

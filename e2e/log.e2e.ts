@@ -57,12 +57,12 @@ describe('an administrator', () => {
     // At the 1280 px of most laptops.
     expect(await hiddenColumns(page)).toEqual([])
     // By keyboard, which keeps its place.
-    const next = page.getByRole('button', { name: '下一页' })
+    const next = page.getByRole('button', { name: '下一页', exact: true })
     await next.press('Enter')
     // The system's own rows come before the first call.
     await expect.poll(() => page.getByText('第 2 页').count()).toBe(1)
     await next.and(page.locator(':focus')).waitFor()
-    await page.getByRole('button', { name: '上一页' }).click()
+    await page.getByRole('button', { name: '上一页', exact: true }).click()
     await page.getByRole('button', { name: /点击查看统计/ }).press('Enter')
     await page.getByText(String(CALLS * 18)).waitFor()
     await page
@@ -103,9 +103,9 @@ describe('an administrator', () => {
     await open('/log?type=2')
     await page.getByRole('button', { name: '导出', exact: true }).click()
     await page.getByLabel('格式').selectOption('csv')
-    await page.getByRole('switch', { name: '包含已记录的请求与响应' }).click()
+    await page.getByRole('switch', { name: '包含已记录的请求与响应', exact: true }).click()
     const saved = page.waitForEvent('download')
-    await page.getByRole('button', { name: '下载文件' }).click()
+    await page.getByRole('button', { name: '下载文件', exact: true }).click()
     const download = await saved
     expect(download.suggestedFilename()).toBe('logs.csv')
     const text = await textOf(download)
@@ -119,9 +119,11 @@ describe('an administrator', () => {
       route.fulfill({ status: 503, json: { success: false, message: '太忙了' } }),
     )
     await page.getByRole('button', { name: '导出', exact: true }).click()
-    await page.getByRole('button', { name: '下载文件' }).click()
+    await page.getByRole('button', { name: '下载文件', exact: true }).click()
     await page.getByText('导出数据错误：太忙了').waitFor()
-    await expect.poll(() => page.getByRole('button', { name: '下载文件' }).isEnabled()).toBe(true)
+    await expect
+      .poll(() => page.getByRole('button', { name: '下载文件', exact: true }).isEnabled())
+      .toBe(true)
     // The browser itself notes the status.
     opened.problems.length = 0
   })
@@ -137,7 +139,7 @@ describe('an administrator', () => {
     expect(await page.getByLabel('请求内容').count()).toBe(0)
     await page.getByRole('button', { name: '导出', exact: true }).click()
     const saved = page.waitForEvent('download')
-    await page.getByRole('button', { name: '下载文件' }).click()
+    await page.getByRole('button', { name: '下载文件', exact: true }).click()
     const download = await saved
     expect(download.suggestedFilename()).toBe('logs.json')
     expect(JSON.parse(await textOf(download))).toHaveLength(CALLS)
@@ -148,11 +150,11 @@ test('an ordinary user sees own rows only, and cannot delete any', async () => {
   await open('/log', await visit.person('alice'))
   await page.getByText('还没有记录').waitFor()
   await settled(page)
-  expect(await page.getByRole('button', { name: '清理历史日志' }).count()).toBe(0)
+  expect(await page.getByRole('button', { name: '清理历史日志', exact: true }).count()).toBe(0)
   expect(await page.getByLabel('用户名').count()).toBe(0)
   await page.getByRole('button', { name: '导出', exact: true }).click()
   const saved = page.waitForEvent('download')
-  await page.getByRole('button', { name: '下载文件' }).click()
+  await page.getByRole('button', { name: '下载文件', exact: true }).click()
   expect(JSON.parse(await textOf(await saved))).toEqual([])
 })
 
@@ -190,13 +192,13 @@ test.each(['zh', 'en'] as const)('nothing is hidden at 1024 px in %s', async (la
 test('an administrator deletes what is older than a moment', async () => {
   await open('/log')
   await shows(10)
-  await page.getByRole('button', { name: '清理历史日志' }).click()
+  await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
   const stamp = page.getByLabel('清理此时间之前的日志', { exact: true })
   await stamp.fill('不是时间')
-  await page.getByRole('button', { name: '删除日志' }).click()
+  await page.getByRole('button', { name: '删除日志', exact: true }).click()
   await page.getByText('请选择有效的时间').waitFor()
   await stamp.fill('2099-01-01 00:00:00')
-  await page.getByRole('button', { name: '删除日志' }).click()
+  await page.getByRole('button', { name: '删除日志', exact: true }).click()
   await page.getByText(/已清理 \d+ 条日志！/).waitFor()
   await page.getByText('还没有记录').waitFor()
   expect(await visit.gatehouse.reconcile()).toContain('0 differences')

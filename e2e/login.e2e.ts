@@ -83,11 +83,11 @@ test('whoever lost the session is told', async () => {
 })
 
 test('links lead to registering and to a new password', async () => {
-  await page.getByRole('link', { name: '忘记密码' }).click()
+  await page.getByRole('link', { name: '忘记密码', exact: true }).click()
   await expectAt(page, '**/reset')
-  await page.getByRole('link', { name: '返回登录' }).click()
+  await page.getByRole('link', { name: '返回登录', exact: true }).click()
   await expectAt(page, '**/login')
-  await page.getByRole('main').getByRole('link', { name: '注册' }).click()
+  await page.getByRole('main').getByRole('link', { name: '注册', exact: true }).click()
   await expectAt(page, '**/register')
 })
 
@@ -121,9 +121,9 @@ describe('ways in beside the password', () => {
     const dialog = () => page.getByRole('dialog', { name: '微信登录' })
     const send = async (code: string) => {
       await dialog().getByLabel('验证码').fill(code)
-      await dialog().getByRole('button', { name: '登录' }).click()
+      await dialog().getByRole('button', { name: '登录', exact: true }).click()
     }
-    beforeEach(() => page.getByRole('button', { name: '使用微信登录' }).click())
+    beforeEach(() => page.getByRole('button', { name: '使用微信登录', exact: true }).click())
 
     test('shows the code to scan and how long its answer is good for', async () => {
       await expectSeen(dialog().getByText('发送「验证码」获取验证码（三分钟内有效）'))

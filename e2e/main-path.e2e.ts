@@ -99,7 +99,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await page.goto(`${gatehouse.url}/login`)
     await page.getByLabel('用户名或邮箱').fill('root')
     await page.getByLabel('密码', { exact: true }).fill('123456')
-    await page.getByRole('button', { name: '登录' }).click()
+    await page.getByRole('button', { name: '登录', exact: true }).click()
     await page.waitForURL('**/user/edit**')
     await page.getByText('请立刻修改默认密码！').waitFor()
     await page.goto(`${gatehouse.url}/token`)
@@ -108,14 +108,14 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await page.getByLabel('再次输入新密码').fill(NEW_PASSWORD)
     const current = page.getByLabel('当前密码')
     if (await current.isVisible()) await current.fill('123456')
-    await page.getByRole('button', { name: '保存' }).click()
+    await page.getByRole('button', { name: '保存', exact: true }).click()
     await page.getByText('用户信息更新成功！').waitFor()
     expect(await ask('/api/user/self')).not.toHaveProperty('must_change_password')
   })
 
   test('a channel to the upstream is created and answers its test', async () => {
-    await page.getByRole('link', { name: '渠道' }).click()
-    await page.getByRole('link', { name: '添加渠道' }).first().click()
+    await page.getByRole('link', { name: '渠道', exact: true }).click()
+    await page.getByRole('link', { name: '添加渠道', exact: true }).first().click()
     await page.waitForURL('**/channel/add')
     // The list stands until the form's code has come.
     await page.getByRole('heading', { name: '添加渠道' }).waitFor()
@@ -126,7 +126,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
       await page.getByPlaceholder('自定义模型名称').fill(model)
       await page.getByRole('button', { name: '填入', exact: true }).click()
     }
-    await page.getByRole('button', { name: '创建' }).click()
+    await page.getByRole('button', { name: '创建', exact: true }).click()
     await page.waitForURL('**/channel')
     await row('主力').getByRole('button', { name: '测试', exact: true }).click()
     await expect.poll(() => row('主力').innerText()).toMatch(/\d\.\d+ 秒/)
@@ -143,12 +143,12 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
   })
 
   test('a token is created and copied', async () => {
-    await page.getByRole('link', { name: '令牌' }).click()
-    await page.getByRole('link', { name: '添加令牌' }).first().click()
+    await page.getByRole('link', { name: '令牌', exact: true }).click()
+    await page.getByRole('link', { name: '添加令牌', exact: true }).first().click()
     await page.waitForURL('**/token/add')
     await page.getByRole('heading', { name: '添加令牌' }).waitFor()
     await field('名称').fill('官方客户端')
-    await page.getByRole('button', { name: '创建' }).click()
+    await page.getByRole('button', { name: '创建', exact: true }).click()
     await page.waitForURL('**/token')
     await row('官方客户端').getByRole('button', { name: '复制', exact: true }).click()
     await page.getByText('已复制到剪贴板！').waitFor()
@@ -225,7 +225,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     expect(fixed.map(({ quota }) => quota)).toEqual(Array.from({ length: 6 }, () => POINTS))
     const total = rows.reduce((sum, { quota }) => sum + quota, 0)
 
-    await page.getByRole('link', { name: '日志' }).click()
+    await page.getByRole('link', { name: '日志', exact: true }).click()
     await page.getByText('gpt-4o-mini').first().waitFor()
     await page.getByText('点击查看统计').first().click()
     await page.getByText(`${total.toLocaleString('en-US')} 点`).waitFor()

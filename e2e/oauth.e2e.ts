@@ -89,9 +89,9 @@ test.each([
 
 test('the provider’s page cannot reach ours', async () => {
   const opened = page.context().waitForEvent('page')
-  await page.getByRole('button', { name: '使用 GitHub 登录' }).click()
+  await page.getByRole('button', { name: '使用 GitHub 登录', exact: true }).click()
   const provider = await opened
-  await expectSeen(provider.getByRole('link', { name: 'octocat' }))
+  await expectSeen(provider.getByRole('link', { name: 'octocat', exact: true }))
   expect(await provider.evaluate(() => window.opener)).toBeNull()
 })
 
@@ -166,7 +166,7 @@ describe('binding', () => {
     await expectAt(provider, '**/setting')
     const row = provider.getByRole('listitem').filter({ hasText: name })
     await expectSeen(row.getByText(bound, { exact: true }))
-    await row.getByRole('button', { name: '解除绑定' }).click()
+    await row.getByRole('button', { name: '解除绑定', exact: true }).click()
     await expectSeen(provider.getByText('解除后，不能再用它登录这个账户，确定吗？'))
     await provider.getByRole('button', { name: '解除', exact: true }).click()
     await expectSeen(provider.getByText('已解除绑定'))

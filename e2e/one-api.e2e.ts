@@ -37,7 +37,7 @@ async function signIn(username: string): Promise<BrowserContext> {
   await page.goto(`${server.url}/login`)
   await page.getByLabel('用户名或邮箱').fill(username)
   await page.getByLabel('密码', { exact: true }).fill('RootPass1')
-  await page.getByRole('button', { name: '登录' }).click()
+  await page.getByRole('button', { name: '登录', exact: true }).click()
   await page.getByRole('heading', { name: '令牌' }).waitFor()
   await page.close()
   return context
@@ -103,7 +103,7 @@ test('rows with NULLs are shown, and can be edited', async () => {
   const row = page.getByRole('row').filter({ hasText: 'ancient' })
   await row.waitFor()
   await expect.poll(() => row.textContent()).toContain('999')
-  await row.getByRole('link', { name: '编辑' }).click()
+  await row.getByRole('link', { name: '编辑', exact: true }).click()
   await page.getByRole('heading', { name: '编辑渠道' }).waitFor()
   await expect
     .poll(() => page.getByRole('textbox', { name: '名称', exact: true }).inputValue())
@@ -114,7 +114,7 @@ test('rows with NULLs are shown, and can be edited', async () => {
 test('an edit of a channel sends what was changed, lists as texts', async () => {
   const { page } = await open('root', '/channel/edit/5')
   await page.getByRole('textbox', { name: '名称', exact: true }).fill('renamed')
-  await page.getByRole('button', { name: '保存' }).click()
+  await page.getByRole('button', { name: '保存', exact: true }).click()
   await page.getByRole('heading', { name: '渠道', exact: true }).waitFor()
   expect(sentTo('PUT', '/api/channel').map(({ body }) => body)).toEqual([
     { id: 5, name: 'renamed' },
@@ -125,7 +125,7 @@ test('an edit of a channel sends what was changed, lists as texts', async () => 
 test('an edit of a user sends the quota it saw', async () => {
   const { page } = await open('root', '/user/edit/3')
   await page.getByLabel('显示名称').fill('User One')
-  await page.getByRole('button', { name: '保存' }).click()
+  await page.getByRole('button', { name: '保存', exact: true }).click()
   await page.getByRole('heading', { name: '管理用户' }).waitFor()
   const [sent] = sentTo('PUT', '/api/user')
   expect(sent?.body).toMatchObject({ id: 3, display_name: 'User One', quota: 0 })
@@ -135,7 +135,7 @@ test('an edit of a user sends the quota it saw', async () => {
 test('a setting travels as text', async () => {
   const { page } = await open('root', '/setting?tab=operation')
   await page.getByLabel('失败重试次数').fill('3')
-  await page.getByRole('button', { name: '保存通用设置' }).click()
+  await page.getByRole('button', { name: '保存通用设置', exact: true }).click()
   await expect.poll(() => sentTo('PUT', '/api/option').length).toBe(1)
   expect(sentTo('PUT', '/api/option')[0]?.body).toEqual({ key: 'RetryTimes', value: '3' })
   await page.close()
@@ -170,10 +170,10 @@ test('the statistics are quota alone where the server sums up no tokens', async 
 
 test('an export is made from the pages, without the address that is not there', async () => {
   const { page } = await open('root', '/log')
-  await page.getByRole('button', { name: '导出' }).click()
+  await page.getByRole('button', { name: '导出', exact: true }).click()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: '下载文件' }).click(),
+    page.getByRole('button', { name: '下载文件', exact: true }).click(),
   ])
   expect(download.suggestedFilename()).toBe('logs.json')
   expect(server.calls.filter(({ path }) => path.includes('export'))).toEqual([])
@@ -188,8 +188,8 @@ describe('failures', () => {
       body: JSON.stringify({ success: false, message: '数据库忙' }),
     })
     const row = page.getByRole('row').filter({ hasText: 'past' })
-    await row.getByRole('button', { name: '删除' }).click()
-    await page.getByRole('button', { name: '删除令牌' }).click()
+    await row.getByRole('button', { name: '删除', exact: true }).click()
+    await page.getByRole('button', { name: '删除令牌', exact: true }).click()
     await expectSeen(page.getByText('数据库忙'))
     await page.close()
   })
@@ -202,7 +202,7 @@ describe('failures', () => {
     await page.getByRole('row').filter({ hasText: 'past' }).waitFor()
     server.answerOnce('/api/token', { status, body: '' })
     const row = page.getByRole('row').filter({ hasText: 'past' })
-    await row.getByRole('button', { name: '禁用' }).click()
+    await row.getByRole('button', { name: '禁用', exact: true }).click()
     await expectSeen(page.getByText(sentence))
     await page.close()
   })
@@ -216,7 +216,7 @@ describe('failures', () => {
     await context.clearCookies()
     // A call that the page makes by itself may lead there before the button is pressed.
     await Promise.race([
-      page.getByRole('button', { name: '刷新' }).click(),
+      page.getByRole('button', { name: '刷新', exact: true }).click(),
       page.waitForURL('**/login?expired=true'),
     ])
     await expectAt(page, '**/login?expired=true')

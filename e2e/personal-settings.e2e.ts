@@ -107,33 +107,37 @@ test('without a clipboard it can be copied by hand', async () => {
 
 describe('binding', () => {
   test('an e-mail address: the rules, thirty seconds, a real code', async () => {
-    const opener = page.getByRole('button', { name: '绑定邮箱地址' })
+    const opener = page.getByRole('button', { name: '绑定邮箱地址', exact: true })
     const dialog = page.getByRole('dialog', { name: '绑定邮箱地址' })
     await opener.press('Enter')
     await dialog.waitFor()
     await page.keyboard.press('Escape')
     await opener.and(page.locator(':focus')).waitFor()
     await opener.click()
-    await dialog.getByRole('button', { name: '确认绑定' }).click()
+    await dialog.getByRole('button', { name: '确认绑定', exact: true }).click()
     await expectSeen(dialog.getByText('请输入验证码'))
-    await dialog.getByRole('textbox', { name: '邮箱地址' }).fill('personal@example.com')
-    await dialog.getByRole('button', { name: '获取验证码' }).click()
+    await dialog
+      .getByRole('textbox', { name: '邮箱地址', exact: true })
+      .fill('personal@example.com')
+    await dialog.getByRole('button', { name: '获取验证码', exact: true }).click()
     await expectSeen(dialog.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true }))
     const { parsed } = await mailbox.next()
     // Toasts lie behind the dialog.
     await expectSeen(dialog.getByText('验证码发送成功，请检查您的邮箱！'))
-    await dialog.getByRole('button', { name: '关闭' }).click()
+    await dialog.getByRole('button', { name: '关闭', exact: true }).click()
     await press('绑定邮箱地址')
     await expectSeen(
       dialog.getByRole('button', { name: /^(30|[12]\d) 秒后可重发$/, disabled: true }),
     )
-    await dialog.getByRole('textbox', { name: '邮箱地址' }).fill('personal@example.com')
+    await dialog
+      .getByRole('textbox', { name: '邮箱地址', exact: true })
+      .fill('personal@example.com')
     const code = /验证码是：\s*(\S+)/.exec(parsed.text ?? '')?.[1] ?? ''
-    await dialog.getByRole('textbox', { name: '验证码' }).fill('wrong')
-    await dialog.getByRole('button', { name: '确认绑定' }).click()
+    await dialog.getByRole('textbox', { name: '验证码', exact: true }).fill('wrong')
+    await dialog.getByRole('button', { name: '确认绑定', exact: true }).click()
     await expectSeen(dialog.getByText('验证码错误或已过期'))
-    await dialog.getByRole('textbox', { name: '验证码' }).fill(code)
-    await dialog.getByRole('button', { name: '确认绑定' }).click()
+    await dialog.getByRole('textbox', { name: '验证码', exact: true }).fill(code)
+    await dialog.getByRole('button', { name: '确认绑定', exact: true }).click()
     await expectSeen(page.getByText('邮箱账户绑定成功！'))
     await expectSeen(page.getByText('personal@example.com'))
   })
@@ -142,15 +146,15 @@ describe('binding', () => {
     await press('绑定微信账户')
     const dialog = page.getByRole('dialog', { name: '绑定微信账户' })
     helper.codes.set('bind01', 'wx_personal')
-    await dialog.getByRole('textbox', { name: '验证码' }).fill('bind01')
-    await dialog.getByRole('button', { name: '绑定' }).click()
+    await dialog.getByRole('textbox', { name: '验证码', exact: true }).fill('bind01')
+    await dialog.getByRole('button', { name: '绑定', exact: true }).click()
     await expectSeen(page.getByText('微信账户绑定成功！'))
     await expectSeen(page.getByText('wx_personal'))
   })
 })
 
 test('the profile is a click away, and its changes are saved', async () => {
-  await page.getByRole('link', { name: '更新个人信息' }).click()
+  await page.getByRole('link', { name: '更新个人信息', exact: true }).click()
   await expectAt(page, '**/user/edit')
   await page.getByLabel('显示名称').fill('本人')
   await press('保存')
@@ -161,11 +165,11 @@ test('the profile is a click away, and its changes are saved', async () => {
 test('going elsewhere asks about an unsaved profile, not about a saved one', async () => {
   const elsewhere = page
     .getByRole('navigation', { name: '主菜单' })
-    .getByRole('link', { name: '充值' })
+    .getByRole('link', { name: '充值', exact: true })
   await page.getByLabel('显示名称').fill('not saved')
   await elsewhere.click()
   const question = page.getByRole('dialog', { name: '离开此页？' })
-  await question.getByRole('button', { name: '留在此页' }).click()
+  await question.getByRole('button', { name: '留在此页', exact: true }).click()
   await expect.poll(() => page.getByLabel('显示名称').inputValue()).toBe('not saved')
   await page.getByLabel('显示名称').fill('本人')
   await elsewhere.click()
@@ -184,10 +188,10 @@ describe('deleting the own account', () => {
     await press('删除个人账户')
     for (const typed of ['', 'Personal', 'personal ']) {
       await dialog().getByRole('textbox').fill(typed)
-      await dialog().getByRole('button', { name: '确认删除' }).click()
+      await dialog().getByRole('button', { name: '确认删除', exact: true }).click()
       await expectSeen(dialog().getByText('请输入您的账户名以确认删除！'))
     }
-    await dialog().getByRole('button', { name: '取消' }).click()
+    await dialog().getByRole('button', { name: '取消', exact: true }).click()
     await dialog().waitFor({ state: 'detached' })
     expect((await callAs({ cookie: person.cookie })).success).toBe(true)
   })
@@ -195,7 +199,7 @@ describe('deleting the own account', () => {
   test('then the account is gone, and so is the session', async () => {
     await press('删除个人账户')
     await dialog().getByRole('textbox').fill('personal')
-    await dialog().getByRole('button', { name: '确认删除' }).click()
+    await dialog().getByRole('button', { name: '确认删除', exact: true }).click()
     await expectSeen(page.getByText('账户已删除！'))
     await expectAt(page, '**/login')
     expect((await callAs({ cookie: person.cookie })).success).toBe(false)
@@ -203,11 +207,11 @@ describe('deleting the own account', () => {
 
   test('root cannot, and is told why', async () => {
     const { page: roots } = await visit.open('/setting', visit.root)
-    const button = roots.getByRole('button', { name: '删除个人账户' })
+    const button = roots.getByRole('button', { name: '删除个人账户', exact: true })
     await expectSeen(button)
     await expect.poll(() => button.isDisabled()).toBe(true)
     await expect.poll(() => button.getAttribute('title')).toBe('超级管理员不能删除自己的账户')
-    const wechat = roots.getByRole('button', { name: '绑定微信账户' })
+    const wechat = roots.getByRole('button', { name: '绑定微信账户', exact: true })
     await expect.poll(() => wechat.getAttribute('title')).toBe('超级管理员只能用密码登录')
     await roots.context().close()
   })

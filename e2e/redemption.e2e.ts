@@ -30,7 +30,7 @@ const action = (id: number, label: string) =>
 
 test('an empty list says what codes are for', async () => {
   await expectSeen(page.getByText('还没有兑换码。用户凭兑换码为自己充值'))
-  await page.getByRole('link', { name: '添加兑换码' }).first().click()
+  await page.getByRole('link', { name: '添加兑换码', exact: true }).first().click()
   await page.waitForURL('**/redemption/add')
 })
 
@@ -123,7 +123,7 @@ test('a used code can neither be enabled nor disabled, and keeps its quota', asy
   const toggle = action(id, '禁用')
   await expect.poll(() => toggle.isDisabled()).toBe(true)
   await expect.poll(() => toggle.getAttribute('title')).toBe('已使用的兑换码不能再启用或禁用')
-  await row(id).getByRole('link', { name: '编辑' }).click()
+  await row(id).getByRole('link', { name: '编辑', exact: true }).click()
   await expect.poll(() => field('额度').isDisabled()).toBe(true)
   await submit('取消')
 })
@@ -139,7 +139,7 @@ test('a code that was used meanwhile is not enabled again', async () => {
 
 test('editing changes name and quota', async () => {
   const id = (await codes())[0]?.id ?? 0
-  await row(id).getByRole('link', { name: '编辑' }).click()
+  await row(id).getByRole('link', { name: '编辑', exact: true }).click()
   await expect.poll(() => field('名称').inputValue()).toBe('新年/活动')
   expect(await field('生成数量').count()).toBe(0)
   await field('名称').fill('夏季')
@@ -170,7 +170,7 @@ test('deleting asks first', async () => {
   await action(id, '删除').click()
   const popup = page.getByRole('dialog')
   await expectSeen(popup.getByText('删除兑换码「夏季」？还没有兑换的人将无法再使用它'))
-  await popup.getByRole('button', { name: '删除兑换码' }).click()
+  await popup.getByRole('button', { name: '删除兑换码', exact: true }).click()
   await expectSeen(page.getByText('操作成功完成！'))
   await expect.poll(() => row(id).count()).toBe(0)
   expect((await codes()).map((code) => code.id)).not.toContain(id)

@@ -114,7 +114,7 @@ test('an invitation is remembered and counts later', async () => {
   await open(`/register?aff=${String(code)}`)
   await expect.poll(() => page.evaluate(() => localStorage.getItem('aff'))).toBe(code)
   await page.goto(`${visit.gatehouse.url}/login`)
-  await page.getByRole('main').getByRole('link', { name: '注册' }).click()
+  await page.getByRole('main').getByRole('link', { name: '注册', exact: true }).click()
   // The sign-in page has a name and a password too, and stands until the other has come.
   await page.getByRole('heading', { name: /^注册/ }).waitFor()
   await fill({ username: 'invited' })
@@ -126,7 +126,7 @@ test('an invitation is remembered and counts later', async () => {
 describe('with a mailed code', () => {
   beforeAll(() => visit.setOption('EmailVerificationEnabled', 'true'))
   afterAll(() => visit.setOption('EmailVerificationEnabled', 'false'))
-  const ask = () => page.getByRole('button', { name: '获取验证码' })
+  const ask = () => page.getByRole('button', { name: '获取验证码', exact: true })
 
   test('asking without an address does nothing', async () => {
     const sent: string[] = []
@@ -173,7 +173,7 @@ describe('the human check', () => {
     return answer.headers.get('content-security-policy') ?? ''
   }
 
-  const isHuman = () => page.getByRole('button', { name: 'I am human (site-key)' })
+  const isHuman = () => page.getByRole('button', { name: 'I am human (site-key)', exact: true })
   const NOT_YET = '请稍后几秒重试，人机验证正在检查浏览环境！'
   const turnOn = async () => {
     await visit.setOption('TurnstileSiteKey', check.siteKey)
@@ -207,7 +207,7 @@ describe('the human check', () => {
     const asker = await visit.person('asker')
     const mailTo = async (receiver: string, button: string): Promise<ReceivedMail> => {
       const ask = page.getByRole('button', { name: button, exact: true })
-      await page.getByRole('textbox', { name: '邮箱地址' }).fill(receiver)
+      await page.getByRole('textbox', { name: '邮箱地址', exact: true }).fill(receiver)
       await ask.click()
       await expectSeen(page.getByText(NOT_YET))
       await isHuman().click()
@@ -223,10 +223,10 @@ describe('the human check', () => {
 
     await page.context().close()
     ;({ page } = await visit.open('/setting', asker))
-    await page.getByRole('button', { name: '绑定邮箱地址' }).click()
+    await page.getByRole('button', { name: '绑定邮箱地址', exact: true }).click()
     const code = codeIn(await mailTo('asker@example.com', '获取验证码'))
-    await page.getByRole('textbox', { name: '验证码' }).fill(code)
-    await page.getByRole('button', { name: '确认绑定' }).click()
+    await page.getByRole('textbox', { name: '验证码', exact: true }).fill(code)
+    await page.getByRole('button', { name: '确认绑定', exact: true }).click()
     await expectSeen(page.getByText('邮箱账户绑定成功！'))
 
     await page.context().close()

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 test('asks for an address', async () => {
-  await page.getByRole('button', { name: '提交' }).click()
+  await page.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(page.getByText('请输入邮箱地址'))
 })
 
@@ -40,7 +40,7 @@ test('mails a link, and can be asked again after thirty seconds only', async () 
   await Promise.all([
     expectSeen(page.getByRole('button', { name: /^重试（(30|2\d) 秒）$/, disabled: true })),
     expectSeen(page.getByText('重置邮件发送成功，请检查邮箱！')),
-    page.getByRole('button', { name: '提交' }).click(),
+    page.getByRole('button', { name: '提交', exact: true }).click(),
   ])
   const { parsed } = await mailbox.next()
   link = /https?:\/\/\S+\/user\/reset\?\S+/.exec(parsed.text ?? '')?.[0] ?? ''
@@ -55,17 +55,17 @@ test('the link does not stay in the address bar', async () => {
 })
 
 test('shows and copies the new password; the button is done', async () => {
-  await page.getByRole('button', { name: '提交' }).click()
+  await page.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(page.getByText('新密码已复制到剪贴板'))
   newPassword = await page.getByLabel('新密码').inputValue()
   expect(newPassword.length).toBeGreaterThanOrEqual(12)
   expect(await clipboard(page)).toBe(newPassword)
-  const done = page.getByRole('button', { name: '密码重置完成' })
+  const done = page.getByRole('button', { name: '密码重置完成', exact: true })
   await expect.poll(() => done.isDisabled()).toBe(true)
 })
 
 test('signs in with it', async () => {
-  await page.getByRole('link', { name: '返回登录' }).click()
+  await page.getByRole('link', { name: '返回登录', exact: true }).click()
   await page.getByLabel('用户名或邮箱').fill('forgetful')
   await page.getByLabel('密码', { exact: true }).fill(newPassword)
   await page.getByRole('button', { name: '登录', exact: true }).click()
@@ -74,7 +74,7 @@ test('signs in with it', async () => {
 
 test('the link serves once', async () => {
   const { page: again } = await visit.open(new URL(link).pathname + new URL(link).search)
-  await again.getByRole('button', { name: '提交' }).click()
+  await again.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(again.getByRole('main').getByRole('alert').getByText('重置链接'))
   await again.context().close()
 })
@@ -82,6 +82,8 @@ test('the link serves once', async () => {
 test('half a link is no link', async () => {
   const { page: half } = await visit.open('/user/reset?email=a@example.com')
   await expectSeen(half.getByText('链接不完整，请完整打开邮件中的链接，或重新申请重置'))
-  await expect.poll(() => half.getByRole('button', { name: '提交' }).isDisabled()).toBe(true)
+  await expect
+    .poll(() => half.getByRole('button', { name: '提交', exact: true }).isDisabled())
+    .toBe(true)
   await half.context().close()
 })

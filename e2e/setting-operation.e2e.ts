@@ -47,7 +47,7 @@ describe('groups', () => {
     ])
     expect(await option('RetryTimes')).toBe('3')
     await expect
-      .poll(() => form.getByRole('button', { name: '保存通用设置' }).isDisabled())
+      .poll(() => form.getByRole('button', { name: '保存通用设置', exact: true }).isDisabled())
       .toBe(true)
   })
 
@@ -71,7 +71,7 @@ describe('groups', () => {
     await expect.poll(() => field.inputValue()).toBe('7')
     await page.unroute('**/api/option/')
     await quiet(page)
-    await form.getByRole('button', { name: '放弃' }).click()
+    await form.getByRole('button', { name: '放弃', exact: true }).click()
     await visit.setOption('RetryTimes', '3')
     await page.reload()
   })
@@ -81,7 +81,7 @@ describe('groups', () => {
     await form.getByLabel('新用户初始额度').fill('1000000')
     await form.getByText('等价 $2.00').waitFor()
     await expectSeen(group('监控').getByText('等价 $0.002000'))
-    await form.getByRole('button', { name: '放弃' }).click()
+    await form.getByRole('button', { name: '放弃', exact: true }).click()
     await expect.poll(() => form.getByLabel('新用户初始额度').inputValue()).toBe('0')
   })
 
@@ -108,7 +108,7 @@ describe('groups', () => {
     expect(sent).toEqual([])
     await expect.poll(() => form.getByLabel(field).getAttribute('aria-invalid')).toBe('true')
     await quiet(page)
-    await form.getByRole('button', { name: '放弃' }).click()
+    await form.getByRole('button', { name: '放弃', exact: true }).click()
   })
 
   test('one dollar can be half a million and a bit', async () => {
@@ -122,11 +122,11 @@ describe('groups', () => {
 
   test('the chat link brings the menu entry', async () => {
     const menu = page.getByRole('navigation', { name: '主菜单' })
-    expect(await menu.getByRole('link', { name: '聊天' }).count()).toBe(0)
+    expect(await menu.getByRole('link', { name: '聊天', exact: true }).count()).toBe(0)
     const form = group('通用')
     await form.getByLabel('聊天链接').fill('https://chat.example.com/')
     await settings.save('通用')
-    await menu.getByRole('link', { name: '聊天' }).waitFor()
+    await menu.getByRole('link', { name: '聊天', exact: true }).waitFor()
     await visit.setOption('ChatLink', '')
   })
 })
@@ -139,7 +139,7 @@ describe('clearing history', () => {
     expect(days).toBeGreaterThan(29)
     expect(days).toBeLessThan(32)
     await field.fill('')
-    await page.getByRole('button', { name: '清理历史日志' }).click()
+    await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
     await page.getByText('请选择有效的时间！').waitFor()
     await quiet(page)
     await field.fill('2030-01-31 12:00:00')
@@ -147,9 +147,9 @@ describe('clearing history', () => {
   })
 
   test('asks, deletes and says how many', async () => {
-    await page.getByRole('button', { name: '清理历史日志' }).click()
+    await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
     await page.getByText('删除 2030-01-31 12:00:00 之前所有用户的日志？').waitFor()
-    await page.getByRole('button', { name: '删除日志' }).click()
+    await page.getByRole('button', { name: '删除日志', exact: true }).click()
     await page.getByText(/已清理 \d+ 条日志！/).waitFor()
     expect((await visit.api('GET', '/api/log/?p=0'))['data']).toEqual([])
   })
@@ -158,10 +158,12 @@ describe('clearing history', () => {
     await page.route('**/api/log/?target_timestamp=*', (route) =>
       route.fulfill({ json: { success: false, message: '数据库正忙' } }),
     )
-    await page.getByRole('button', { name: '清理历史日志' }).click()
-    await page.getByRole('button', { name: '删除日志' }).click()
+    await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
+    await page.getByRole('button', { name: '删除日志', exact: true }).click()
     await page.getByText('日志清理失败：数据库正忙').waitFor()
-    await expect.poll(() => page.getByRole('button', { name: '删除日志' }).isVisible()).toBe(true)
+    await expect
+      .poll(() => page.getByRole('button', { name: '删除日志', exact: true }).isVisible())
+      .toBe(true)
     await page.keyboard.press('Escape')
     await page.unroute('**/api/log/?target_timestamp=*')
   })
@@ -175,7 +177,7 @@ describe('ratios', () => {
   }
   const giveUp = async () => {
     await quiet(page)
-    await group('倍率').getByRole('button', { name: '放弃' }).click()
+    await group('倍率').getByRole('button', { name: '放弃', exact: true }).click()
   }
 
   test.each([
@@ -238,17 +240,17 @@ describe('ratios', () => {
 
   test('models are added and removed', async () => {
     const form = group('倍率')
-    await form.getByRole('button', { name: '添加' }).click()
+    await form.getByRole('button', { name: '添加', exact: true }).click()
     await form.getByText('请输入模型名称').waitFor()
     await page.getByLabel('新模型的名称').fill('gpt-4o-mini')
     await page.getByLabel('提示价格，$/1M').fill('1')
-    await form.getByRole('button', { name: '添加' }).click()
+    await form.getByRole('button', { name: '添加', exact: true }).click()
     await form.getByText('「gpt-4o-mini」已经有价格了').waitFor()
     await page.getByLabel('新模型的名称').fill('my-model')
     await page.getByLabel('提示价格，$/1M').fill('2.5')
     await page.getByLabel('提示价格，$/1M').press('Enter')
     await expect.poll(() => cell('模型倍率', 'my-model').inputValue()).toBe('1.25')
-    await page.getByRole('button', { name: '删除「my-model」' }).click()
+    await page.getByRole('button', { name: '删除「my-model」', exact: true }).click()
     await page.getByText('没有名称含有「my-model」的模型').waitFor()
     const area = form.getByRole('textbox', { name: '模型倍率', exact: true })
     await expect.poll(() => area.inputValue()).not.toContain('my-model')
@@ -291,7 +293,7 @@ describe('ratios', () => {
   })
 
   test('groups have a table too', async () => {
-    await page.getByRole('button', { name: '分组倍率' }).click()
+    await page.getByRole('button', { name: '分组倍率', exact: true }).click()
     await page.getByLabel('新分组的名称').fill('team')
     await page.getByLabel('新分组的名称').press('Enter')
     await cell('分组倍率', 'team').fill('0.75')
@@ -303,7 +305,7 @@ describe('ratios', () => {
   test('what is open to tokens is named beside, and what is wrong with it is said', async () => {
     const area = group('倍率').getByRole('textbox', { name: '令牌可选的分组', exact: true })
     await area.fill('{"team": 1}')
-    await group('倍率').getByRole('button', { name: '保存倍率设置' }).click()
+    await group('倍率').getByRole('button', { name: '保存倍率设置', exact: true }).click()
     await group('倍率')
       .getByText('需要分组名称到说明的 JSON 对象，例如 {"vip": "优先渠道"}')
       .first()
@@ -333,7 +335,7 @@ describe('prices of a public list', () => {
   })
 
   test('what a channel serves without a price is named', async () => {
-    await group('倍率').getByRole('button', { name: '1 个没有价格' }).click()
+    await group('倍率').getByRole('button', { name: '1 个没有价格', exact: true }).click()
     await expect
       .poll(() =>
         page.getByRole('region', { name: '模型价格' }).locator('tbody code').allTextContents(),
@@ -342,7 +344,7 @@ describe('prices of a public list', () => {
   })
 
   test('the differences are shown, and those of enabled channels first', async () => {
-    await page.getByRole('button', { name: '对照公开价格' }).click()
+    await page.getByRole('button', { name: '对照公开价格', exact: true }).click()
     await dialog().getByLabel('价格来源').selectOption('其他地址')
     // A server listening on TCP has an address object.
     const { port } = host.address() as AddressInfo
@@ -363,21 +365,21 @@ describe('prices of a public list', () => {
     const before = await option('ModelRatio')
     await dialog().getByLabel('选择「served」').check()
     await dialog().getByLabel('选择「gpt-4.1」').check()
-    await dialog().getByRole('button', { name: '应用 2 个价格' }).click()
+    await dialog().getByRole('button', { name: '应用 2 个价格', exact: true }).click()
     await page.getByText('已更新 2 个模型的价格').first().waitFor()
     await dialog().waitFor({ state: 'hidden' })
     const { data } = await visit.api('GET', '/api/prices')
     expect(Object(data).completion_ratio).toContain('"gpt-4.1":4.5')
     expect(await option('ModelRatio')).toBe(before.replace(/\}$/, ',"served":1}'))
-    expect(await page.getByRole('button', { name: '个没有价格' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: '个没有价格', exact: true }).count()).toBe(0)
   })
 
   test('while ratios are not saved it waits', async () => {
     await group('倍率').getByRole('textbox', { name: '缓存倍率', exact: true }).fill('{"a": 1}')
     await expect
-      .poll(() => page.getByRole('button', { name: '对照公开价格' }).isDisabled())
+      .poll(() => page.getByRole('button', { name: '对照公开价格', exact: true }).isDisabled())
       .toBe(true)
-    await group('倍率').getByRole('button', { name: '放弃' }).click()
+    await group('倍率').getByRole('button', { name: '放弃', exact: true }).click()
   })
 })
 
@@ -392,7 +394,7 @@ test('English, where it is chosen', async () => {
     .evaluateAll((cells) => cells.filter((it) => it.scrollWidth > it.clientWidth).length)
   expect(await cut).toBe(0)
   await form.getByRole('textbox', { name: 'Model ratio', exact: true }).fill('{')
-  await form.getByRole('button', { name: 'Save ratios' }).click()
+  await form.getByRole('button', { name: 'Save ratios', exact: true }).click()
   await form.getByText('The model ratio is not valid JSON').waitFor()
   expect(opened.problems).toEqual([])
   await opened.context.close()

@@ -52,7 +52,7 @@ const group = (name: string) => settings.group(name)
 const status = async () => Object((await visit.api('GET', '/api/status'))['data'])
 
 describe('the update check', () => {
-  const check = () => page.getByRole('button', { name: '检查更新' }).click()
+  const check = () => page.getByRole('button', { name: '检查更新', exact: true }).click()
 
   test('a failure is one sentence', async () => {
     await check()
@@ -72,7 +72,7 @@ describe('the update check', () => {
     await page.getByText('有新版本：v99.0.0').waitFor()
     await page.getByRole('heading', { name: '新版' }).waitFor()
     await expect
-      .poll(() => page.getByRole('link', { name: '查看发布页' }).getAttribute('href'))
+      .poll(() => page.getByRole('link', { name: '查看发布页', exact: true }).getAttribute('href'))
       .toBe('https://example.com/v99')
     await settled(page)
     expect(await page.evaluate(() => 'ran' in window)).toBe(false)
@@ -158,13 +158,16 @@ describe('leaving with edits', () => {
     await group('页脚').getByText('1 处未保存').waitFor()
     expect(await isAskedByBrowser()).toBe(true)
     const menu = page.getByRole('navigation', { name: '主菜单' })
-    for (const elsewhere of [tab('系统设置'), menu.getByRole('link', { name: '日志' })]) {
+    for (const elsewhere of [
+      tab('系统设置'),
+      menu.getByRole('link', { name: '日志', exact: true }),
+    ]) {
       await elsewhere.click()
-      await question().getByRole('button', { name: '留在此页' }).click()
+      await question().getByRole('button', { name: '留在此页', exact: true }).click()
       await expect.poll(() => group('公告').getByLabel('公告内容').inputValue()).toBe('not saved')
     }
     await tab('系统设置').click()
-    await question().getByRole('button', { name: '放弃修改并离开' }).click()
+    await question().getByRole('button', { name: '放弃修改并离开', exact: true }).click()
     await group('SMTP').waitFor()
     await expect.poll(() => question().count()).toBe(0)
   })
@@ -172,7 +175,7 @@ describe('leaving with edits', () => {
   test('asks nothing when nothing was changed, or all was given up or saved', async () => {
     await tab('其他设置').click()
     await group('公告').getByLabel('公告内容').fill('not saved')
-    await group('公告').getByRole('button', { name: '放弃' }).click()
+    await group('公告').getByRole('button', { name: '放弃', exact: true }).click()
     await group('页脚').getByLabel('页脚 HTML').fill('saved')
     await settings.save('页脚')
     await group('页脚').getByText('未保存').waitFor({ state: 'detached' })

@@ -40,10 +40,10 @@ test('password sign-in is turned off only after a warning', async () => {
       '关闭密码登录后，没有绑定其他登录方式的用户（包括管理员）都将无法登录。确定要关闭吗？',
     )
     .waitFor()
-  await page.getByRole('button', { name: '取消' }).click()
+  await page.getByRole('button', { name: '取消', exact: true }).click()
   await expect.poll(() => toggle.isChecked()).toBe(true)
   await toggle.click({ force: true })
-  await page.getByRole('button', { name: '关闭密码登录' }).click()
+  await page.getByRole('button', { name: '关闭密码登录', exact: true }).click()
   await expect.poll(() => toggle.isChecked()).toBe(false)
   await settings.save('登录与注册')
   expect(await option('PasswordLoginEnabled')).toBe('false')
@@ -65,7 +65,7 @@ test.each([
     .getByText(new RegExp(`前，请先填写.*${missing}`))
     .first()
     .waitFor()
-  await form.getByRole('button', { name: '放弃' }).click()
+  await form.getByRole('button', { name: '放弃', exact: true }).click()
   await expect.poll(() => form.getByLabel(label).isChecked()).toBe(false)
 })
 
@@ -90,7 +90,7 @@ test('a secret is written, said to be set, never shown, and cleared', async () =
   await form.getByText('请先将其关闭再清空').first().waitFor()
   await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').click({ force: true })
   await settings.save('登录与注册')
-  await form.getByRole('button', { name: '清除' }).click()
+  await form.getByRole('button', { name: '清除', exact: true }).click()
   await settings.save('GitHub OAuth')
   expect(await secretsSet()).not.toContain('GitHubClientSecret')
 })
@@ -105,8 +105,8 @@ test('values and the switch that needs them can be saved together', async () => 
     .getByText(/前，请先填写.*允许的邮箱域名/)
     .first()
     .waitFor()
-  const box = form.getByRole('textbox', { name: '添加新的允许的邮箱域名' })
-  const add = form.getByRole('button', { name: '填入' })
+  const box = form.getByRole('textbox', { name: '添加新的允许的邮箱域名', exact: true })
+  const add = form.getByRole('button', { name: '填入', exact: true })
   // Empty and repeated entries are not added.
   await add.click()
   for (const domain of ['example.com', ' ', 'example.com', 'example.org']) {
@@ -124,7 +124,7 @@ test('the port is 587 until somebody says otherwise, and a port', async () => {
   await form.getByLabel('SMTP 端口').fill('70000')
   await settings.press('SMTP')
   await form.getByText('需要 1 到 65535 之间的整数').waitFor()
-  await form.getByRole('button', { name: '放弃' }).click()
+  await form.getByRole('button', { name: '放弃', exact: true }).click()
 })
 
 test('what came before a refusal is saved, the rest waits', async () => {

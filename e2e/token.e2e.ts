@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => visit.stop())
 
 test('an empty list leads to the first token', async () => {
-  await page.getByRole('link', { name: '添加令牌' }).first().click()
+  await page.getByRole('link', { name: '添加令牌', exact: true }).first().click()
   await expectAt(page, '**/token/add')
 })
 
@@ -104,7 +104,7 @@ describe('a new token', () => {
   test('-1 is never, and an unlimited token asks for no quota', async () => {
     await page.getByLabel('名称 *').fill('without end')
     await page.getByLabel('过期时间').fill('-1')
-    await page.getByRole('switch', { name: '无限额度，只受账户余额限制' }).click()
+    await page.getByRole('switch', { name: '无限额度，只受账户余额限制', exact: true }).click()
     await expect.poll(() => page.getByLabel('额度', { exact: true }).isDisabled()).toBe(true)
     await submit('创建')
     await row('without end').waitFor()
@@ -183,7 +183,7 @@ describe('the list', () => {
     await page.waitForTimeout(500)
     expect(page.url()).not.toContain('keyword')
     await action('bound', '更多复制方式').click()
-    await page.getByRole('menuitem', { name: '复制为 curl 命令' }).click()
+    await page.getByRole('menuitem', { name: '复制为 curl 命令', exact: true }).click()
     await expect.poll(() => box.inputValue()).toContain(`-H 'Authorization: Bearer ${key}' -H '`)
     await box.fill('bou')
     await expect.poll(() => page.url()).toContain('keyword=bou')
@@ -193,10 +193,12 @@ describe('the list', () => {
 describe('an edit', () => {
   test('shows what is stored, says what it changes, and keeps the rest', async () => {
     await goTo('/token')
-    await row('bound').getByRole('link', { name: '编辑' }).click()
+    await row('bound').getByRole('link', { name: '编辑', exact: true }).click()
     await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
     await expect.poll(() => page.getByLabel('额度', { exact: true }).inputValue()).toBe('500000')
-    await expect.poll(() => page.getByRole('button', { name: '保存' }).isDisabled()).toBe(true)
+    await expect
+      .poll(() => page.getByRole('button', { name: '保存', exact: true }).isDisabled())
+      .toBe(true)
     await page.getByLabel('名称', { exact: true }).fill('renamed')
     await submit('保存')
     await row('renamed').waitFor()
@@ -204,18 +206,18 @@ describe('an edit', () => {
   })
 
   test('going elsewhere asks about what was typed, giving up does not', async () => {
-    await row('renamed').getByRole('link', { name: '编辑' }).click()
+    await row('renamed').getByRole('link', { name: '编辑', exact: true }).click()
     await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
     await page.getByLabel('名称', { exact: true }).fill('not saved')
     const elsewhere = page
       .getByRole('navigation', { name: '主菜单' })
-      .getByRole('link', { name: '日志' })
+      .getByRole('link', { name: '日志', exact: true })
     await elsewhere.click()
     const question = page.getByRole('dialog', { name: '离开此页？' })
-    await question.getByRole('button', { name: '留在此页' }).click()
+    await question.getByRole('button', { name: '留在此页', exact: true }).click()
     await expect.poll(() => page.getByLabel('名称', { exact: true }).inputValue()).toBe('not saved')
     await elsewhere.click()
-    await question.getByRole('button', { name: '放弃修改并离开' }).click()
+    await question.getByRole('button', { name: '放弃修改并离开', exact: true }).click()
     await page.getByRole('heading', { name: '使用日志' }).waitFor()
     await page.goBack()
     await page.getByLabel('名称', { exact: true }).fill('not saved either')
@@ -228,7 +230,7 @@ describe('an edit', () => {
     const opened = await visit.open('/token/add', person)
     await opened.page.getByLabel('名称 *').fill('half made')
     await opened.context.clearCookies()
-    await opened.page.getByRole('button', { name: '创建' }).click()
+    await opened.page.getByRole('button', { name: '创建', exact: true }).click()
     await opened.page.waitForURL('**/login?expired=true')
     await opened.page.getByLabel('用户名或邮箱').fill('twice')
     await opened.page.getByLabel('密码', { exact: true }).fill('RootPass1')
@@ -245,7 +247,7 @@ describe('an edit', () => {
     await opened.page.route('**/assets/leave-dialog-*', (route) => route.abort())
     const elsewhere = opened.page
       .getByRole('navigation', { name: '主菜单' })
-      .getByRole('link', { name: '日志' })
+      .getByRole('link', { name: '日志', exact: true })
     const asked: string[] = []
     opened.page.once('dialog', (dialog) => {
       asked.push(dialog.message())
@@ -263,7 +265,7 @@ describe('an edit', () => {
   test('a token that is gone says so, and leads back', async () => {
     await goTo('/token/edit/99999')
     const answer = page.getByRole('alert').filter({ hasText: '没有找到该记录' })
-    await answer.getByRole('link', { name: '返回列表' }).click()
+    await answer.getByRole('link', { name: '返回列表', exact: true }).click()
     await expectSeen(row('renamed'))
   })
 })
@@ -290,7 +292,7 @@ describe('a group', () => {
     await groups().selectOption('vip')
     await expectSeen(page.getByText('优先渠道'))
     await page.getByLabel('模型', { exact: true }).click()
-    await expectSeen(page.getByRole('option', { name: 'vip-model' }))
+    await expectSeen(page.getByRole('option', { name: 'vip-model', exact: true }))
     await page.keyboard.press('Escape')
     await submit('创建')
     await row('grouped').waitFor()
@@ -300,7 +302,7 @@ describe('a group', () => {
 
   test('that is open no more is named, and another can be chosen', async () => {
     await visit.setOption('UserUsableGroups', '{}')
-    await row('grouped').getByRole('link', { name: '编辑' }).click()
+    await row('grouped').getByRole('link', { name: '编辑', exact: true }).click()
     await expect.poll(options).toEqual(['与账户相同：default · 1×', 'vip（已不可用）'])
     await expectSeen(page.getByText('使用此令牌的调用会被拒绝，请另选分组'))
     await groups().selectOption('')
@@ -337,7 +339,7 @@ describe('a list of two pages', () => {
     await expectAt(theirs, '**/token?page=2')
     await theirs.getByRole('button', { name: '删除', exact: true }).focus()
     await theirs.keyboard.press('Enter')
-    await theirs.getByRole('button', { name: '删除令牌' }).waitFor()
+    await theirs.getByRole('button', { name: '删除令牌', exact: true }).waitFor()
     await theirs.keyboard.press('Enter')
     await expectAt(theirs, '**/token')
     await expect.poll(() => loadedRows(theirs).count()).toBe(10)
@@ -352,7 +354,7 @@ describe('a list of two pages', () => {
     await theirs.getByRole('button', { name: '删除', exact: true }).nth(2).focus()
     const next = await loadedRows(theirs).nth(3).locator('td').first().innerText()
     await theirs.keyboard.press('Enter')
-    await theirs.getByRole('button', { name: '删除令牌' }).waitFor()
+    await theirs.getByRole('button', { name: '删除令牌', exact: true }).waitFor()
     await theirs.keyboard.press('Enter')
     const focused = theirs.locator('tr:focus')
     await expect.poll(() => focused.locator('td').first().innerText()).toBe(next)
@@ -384,7 +386,7 @@ test('the list of offered models breaks no rule of access', async () => {
   await visit.ask(visit.root, 'POST /api/channel/', channel)
   await opened.page.reload()
   await opened.page.getByLabel('模型', { exact: true }).click()
-  await opened.page.getByRole('option', { name: 'o4-mini' }).waitFor()
+  await opened.page.getByRole('option', { name: 'o4-mini', exact: true }).waitFor()
   expect(await violations(opened.page)).toEqual([])
   await opened.context.close()
 })
@@ -418,7 +420,7 @@ test('a phone shows what the columns show', async () => {
 test('deleting asks beside its button', async () => {
   await goTo('/token')
   await action('renamed', '删除').click()
-  await expectSeen(page.getByRole('button', { name: '删除令牌' }))
+  await expectSeen(page.getByRole('button', { name: '删除令牌', exact: true }))
   expect(await tokenOf('renamed')).toBeDefined()
   await submit('删除令牌')
   await expect.poll(() => row('renamed').count()).toBe(0)

@@ -40,7 +40,7 @@ test('a good code adds its quota, here and in the bar', async () => {
   await redeem(` ${code} `)
   await expectSeen(page.getByText('充值成功！已增加 $2.50'))
   await expect.poll(balance).toContain('$2.50')
-  await page.getByRole('link', { name: '余额 $2.50' }).waitFor()
+  await page.getByRole('link', { name: '余额 $2.50', exact: true }).waitFor()
   await expect.poll(() => page.getByLabel('兑换码').inputValue()).toBe('')
 })
 

@@ -69,7 +69,9 @@ describe('editing a user', () => {
     await goTo(`/user/edit/${id}`)
     await expect.poll(() => field('用户名').inputValue()).toBe('alice')
     await expect.poll(() => field('密码').inputValue()).toBe('')
-    await expect.poll(() => page.getByRole('button', { name: '保存' }).isDisabled()).toBe(true)
+    await expect
+      .poll(() => page.getByRole('button', { name: '保存', exact: true }).isDisabled())
+      .toBe(true)
   })
 
   test('changes group and quota; what was spent or added meanwhile stays', async () => {
@@ -132,7 +134,9 @@ describe('editing a user', () => {
     await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
     const admin = await visit.person('boss', 10)
     const other = await visit.open('/user/edit/1', admin)
-    await expectSeen(other.page.getByRole('alert').getByRole('link', { name: '返回列表' }))
+    await expectSeen(
+      other.page.getByRole('alert').getByRole('link', { name: '返回列表', exact: true }),
+    )
     await other.context.close()
   })
 })

@@ -146,7 +146,7 @@ describe('the list of users', () => {
   })
 
   test('a head sorts the loaded rows, a second click turns them round', async () => {
-    const head = page.getByRole('button', { name: '用户名' })
+    const head = page.getByRole('button', { name: '用户名', exact: true })
     await head.click()
     await expect.poll(() => usernames(page)).toEqual(['amy', 'ben', 'cat', 'root'])
     await head.click()
@@ -162,7 +162,7 @@ describe('the list of users', () => {
     await search.fill('')
     await expect.poll(async () => (await usernames(page)).length).toBe(4)
     await search.fill('nobody at all')
-    await page.getByRole('button', { name: '清除搜索' }).click()
+    await page.getByRole('button', { name: '清除搜索', exact: true }).click()
     await expect.poll(async () => (await usernames(page)).length).toBe(4)
     await expect.poll(() => search.inputValue()).toBe('')
   })
@@ -175,7 +175,9 @@ describe('the list of users', () => {
         .poll(() => button.getAttribute('title'))
         .toBe('超级管理员不能被提升、降级、禁用或删除')
     }
-    await expect.poll(() => row(page, 'root').getByRole('link', { name: '编辑' }).count()).toBe(1)
+    await expect
+      .poll(() => row(page, 'root').getByRole('link', { name: '编辑', exact: true }).count())
+      .toBe(1)
   })
 
   test('promoting, demoting, disabling and enabling answer in the row', async () => {
@@ -199,10 +201,10 @@ describe('the list of users', () => {
     await action(page, 'dan', '删除').click()
     const popup = page.getByRole('dialog')
     await expectSeen(popup.getByText('删除用户「dan」？该用户会立即无法登录，其令牌会立即失效'))
-    await popup.getByRole('button', { name: '取消' }).click()
+    await popup.getByRole('button', { name: '取消', exact: true }).click()
     await expect.poll(() => row(page, 'dan').count()).toBe(1)
     await action(page, 'dan', '删除').click()
-    await popup.getByRole('button', { name: '删除用户' }).click()
+    await popup.getByRole('button', { name: '删除用户', exact: true }).click()
     await done(page)
     await expect.poll(() => row(page, 'dan').count()).toBe(0)
     // A name of 40 characters is shown in 15: twelve, and three dots.
@@ -254,7 +256,7 @@ describe('in a page that is open elsewhere', () => {
   test('a ban ends the session when the window is looked at again', async () => {
     const max = await visit.person('max')
     const { page, context } = await visit.open('/token', max)
-    await page.getByRole('link', { name: '添加令牌' }).first().waitFor()
+    await page.getByRole('link', { name: '添加令牌', exact: true }).first().waitFor()
     await visit.ask(visit.root, 'POST /api/user/manage', { username: 'max', action: 'disable' })
     await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
     await page.waitForURL('**/login?expired=true')
