@@ -32,5 +32,6 @@ export async function settled(page: Page): Promise<void> {
     quietLooks = isDrawn && calls.size === 0 ? quietLooks + 1 : 0
     if (quietLooks === 2) return
   }
-  throw new Error(`${page.url()} does not settle; ${calls.size} calls are under way`)
+  const shown = await page.evaluate(() => document.body.innerHTML)
+  throw new Error(`${page.url()} does not settle; ${calls.size} calls are under way: ${shown}`)
 }
