@@ -198,13 +198,11 @@ forEachDatabase('testing channels', (open) => {
 
   describe('GET /api/channel/test', () => {
     const state = async () => Object((await get('/api/channel/test/status')).data)
-    async function finished() {
-      for (;;) {
+    const finished = () =>
+      eventually(async () => {
         const now = await state()
-        if (now.running === false) return now
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
-    }
+        return now.running === false && now
+      }, 'the end of the run')
     async function withOptions(values: Record<string, string>, work: () => Promise<void>) {
       const before = Object.keys(values).map(
         (key) =>

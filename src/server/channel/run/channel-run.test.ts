@@ -40,13 +40,11 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
   const get = (server: TestServer, path: string) => server.call('GET', path, { as: { cookie } })
   const stateOf = async (server: TestServer) =>
     Object((await get(server, '/api/channel/test/status')).data)
-  async function finished(server: TestServer) {
-    for (;;) {
+  const finished = (server: TestServer) =>
+    eventually(async () => {
       const state = await stateOf(server)
-      if (state.running === false) return state
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
+      return state.running === false && state
+    }, 'the end of the run')
 
   test('a second run is refused on the other one, which sees how far the first has come', async () => {
     await aChannel(first, { base_url: upstream.url, models: 'quick' })
@@ -91,9 +89,10 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     upstream.seen()
     await aChannel(first, { base_url: upstream.url, models: 'hang' })
     await get(first, '/api/channel/test')
-    while (upstream.seen().every(({ body }) => Object(body).model !== 'hang')) {
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    await eventually(
+      () => upstream.seen().some(({ body }) => Object(body).model === 'hang'),
+      'the call that hangs',
+    )
     expect(await stateOf(second)).toMatchObject({ running: true })
     await first.close()
     expect(await stateOf(second)).toMatchObject({ running: false, done: 2, total: 3 })

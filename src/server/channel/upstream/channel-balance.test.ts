@@ -263,13 +263,11 @@ forEachDatabase('balances', (open) => {
   })
 
   describe('GET /api/channel/update_balance', () => {
-    async function finished() {
-      for (;;) {
+    const finished = () =>
+      eventually(async () => {
         const now = Object((await get('/api/channel/update_balance/status')).data)
-        if (now.running === false) return now
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
-    }
+        return now.running === false && now
+      }, 'the end of the run')
 
     test('asks for all that can be asked, in the background, and counts', async () => {
       upstream.answer({ '/dashboard/billing/credit_grants': { total_available: 5 } })
