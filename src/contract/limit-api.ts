@@ -7,11 +7,7 @@ import { ById, EpochSeconds, optional, Quota } from './wire.ts'
 const count = optional(z.int().min(0).max(LIMIT_COUNT_MAX))
 const budget = optional(Quota.min(0).max(QUOTA_MAX))
 
-/**
- * What a user or a token may use. 0 or absent: no limit of this kind; the whole set is replaced at
- * once.
- */
-export const LimitInput = z.object({
+const LimitFields = z.object({
   /** Calls that begin within any 60 seconds. */
   requests_per_minute: count,
   /**
@@ -26,6 +22,16 @@ export const LimitInput = z.object({
   quota_per_week: budget,
   quota_per_month: budget,
 })
+
+/**
+ * What a user or a token may use. 0 or absent: no limit of this kind; the whole set is replaced at
+ * once. Also in the shape of `LimitStanding`, as it was read: scripts of the family change one
+ * member of a token and send all of it back, which must not take its limits away.
+ */
+export const LimitInput = z.preprocess((value) => {
+  const limits: unknown = Object(value).limits
+  return typeof limits === 'object' && limits !== null ? limits : value
+}, LimitFields)
 export type LimitInput = z.infer<typeof LimitInput>
 
 const Limits = z.object({

@@ -201,6 +201,9 @@ forEachDatabase('a relayed call with limits', (open) => {
       }
     await setup.call('PUT', '/api/token/', { as: owner, body: update })
     expect((await read()).limits.limits).toMatchObject(limits)
+    // As it was read, which is how scripts of the family change one member.
+    await setup.call('PUT', '/api/token/', { as: owner, body: { ...(await read()), name: 'same' } })
+    expect(await read()).toMatchObject({ name: 'same', limits: { limits } })
     await setup.call('PUT', '/api/token/', { as: owner, body: { ...update, limits: {} } })
     expect((await read()).limits.limits).toMatchObject({ quota_per_month: 0 })
     const wrong = { ...update, name: 'other', limits: { calls_at_once: -1 } }
