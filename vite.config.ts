@@ -54,6 +54,7 @@ function compressed(): Plugin {
 const SIGN_IN =
   /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/plain-dialog|copy-text)\./
 
+/** Kept apart from our own modules, or the heaviest page would weigh more than a page may. */
 const isLibrary = (id: string): boolean => id.includes('/node_modules/')
 
 /** Bytes under which files that go to nearly the same pages become one. */
@@ -81,6 +82,9 @@ export default defineConfig(({ command }) => {
       assetsInlineLimit: 0,
       rolldownOptions: {
         output: {
+          // Merged files may import one another. Whichever comes first, modules run in their order:
+          // otherwise a widget could be made of another that is not there yet, a blank page.
+          strictExecutionOrder: true,
           // Names of shared chunks list their users, at length.
           chunkFileNames: ({ name }) => `assets/${name.split('~')[0]}-[hash].js`,
           assetFileNames: ({ names }) =>
@@ -94,8 +98,7 @@ export default defineConfig(({ command }) => {
                 test: /@tanstack\/(react-router|router-core|history)\//,
                 priority: 2,
               },
-              // What several pages share, in a few files instead of dozens: libraries and our own
-              // apart, or a file of the one and a file of the other come to wait for each other.
+              // What several pages share, in a few files instead of dozens.
               { ...shared, test: isLibrary },
               // Small modules are put into the nearest big file, so those that the sign-in page needs
               // take no part.

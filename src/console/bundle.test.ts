@@ -59,15 +59,6 @@ function start(): Set<string> {
   return found
 }
 
-// Widgets in one would be made from those in the other before these are there: a blank page.
-test('no two files of the console wait for one another', () => {
-  const chunks = [...files.values()].filter((file) => file.type === 'chunk')
-  const waiting = chunks.filter(({ fileName, imports }) =>
-    imports.some((imported) => loadedWith(imported).has(fileName)),
-  )
-  expect(waiting.map(({ fileName }) => fileName)).toEqual([])
-})
-
 test('the sign-in page is light before it can be used', () => {
   const loaded = loadedWith(chunkOf('/login-page.tsx'), start())
   expect(bytesOf(loaded) + BESIDE_BYTES).toBeLessThan(SIGN_IN_BYTES_MAX)
