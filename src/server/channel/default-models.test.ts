@@ -35,8 +35,14 @@ describe('defaultModels', () => {
     expect(openai.indexOf('gpt-6-sol')).toBeLessThan(openai.indexOf('gpt-3.5-turbo'))
     expect(defaultModels(38)).toEqual(['deepl-zh', 'deepl-en', 'deepl-ja'])
     expect(defaultModels(36)).toEqual(
-      expect.arrayContaining(['deepseek-flash', 'deepseek-v4-flash', 'deepseek-chat']),
+      expect.arrayContaining(['deepseek-flash', 'deepseek-v4-flash', 'deepseek-v4-pro']),
     )
+  })
+
+  test('Ark is offered the ids that it knows, each with a price', () => {
+    const models = defaultModels(40) ?? []
+    expect(models.filter((model) => !/^[a-z\d-]+-\d{6}$/.test(model))).toEqual([])
+    expect(models.filter((model) => !defaultRatios().ModelRatio.has(model))).toEqual([])
   })
 
   test('most of what is offered has a price', () => {

@@ -27,6 +27,7 @@ test.each([
   ['gpt-4o', 'openai'],
   ['claude-opus-4-5', 'anthropic'],
   ['gemini-2.5-pro', 'google gemini'],
+  ['deepseek-v4-flash', 'deepseek'],
   ['deepseek-chat', 'deepseek'],
   ['moonshot-v1-8k', 'moonshot'],
   ['qwen-max', 'ali'],

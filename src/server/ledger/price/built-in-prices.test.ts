@@ -74,7 +74,7 @@ test('a call through OpenRouter costs what OpenRouter asks, whoever else sells t
 
 test('a long prompt costs what its maker asks, cached or not', () => {
   const rows = tableOf('long-prompts')
-  expect(rows).toHaveLength(80)
+  expect(rows).toHaveLength(132)
   const wrong = rows.filter(([type, model = '', above, ratio, completion, read]) => {
     const price = priceOf(model, Number(type))
     const longer = priceAt(price, Number(above) + 1)
@@ -190,6 +190,12 @@ const makers: [model: string, fresh: number, cached: number, completion: number]
   ['gemini-3.6-flash', 1.5, 0.15, 7.5],
   ['gemini-3.7-flash', 1.5, 0.15, 7.5],
   ['gemini-3.8-flash', 1.5, 0.15, 7.5],
+  ['kimi-k3.1-pro', 2, 0.2, 10],
+  ['kimi-k3.1-pro-highspeed', 4, 0.2, 20],
+  ['MiniMax-M3.1-Flash', 0.15, 0.015, 0.6],
+  ['mistral-large-4', 0.7, 0.07, 2.1],
+  ['mistral-medium-3-5', 1.5, 0.15, 7.5],
+  ['devstral-2512', 0.4, 0.04, 2],
 ]
 
 test.each(makers)('%s costs what its maker asks', (model, ...dollars) => {
@@ -201,6 +207,58 @@ test.each(makers)('%s costs what its maker asks', (model, ...dollars) => {
     costOf(price, { ...NOTHING, completionTokens: 1e6 }),
   ]
   expect(charged).toEqual(dollars.map((asked) => asked * 500_000))
+})
+
+/** The same in yuan, of which seven are taken for a dollar. Sources: Ark, Alibaba and Zhipu. */
+const chinese: [type: number, model: string, fresh: number, cached: number, completion: number][] =
+  [
+    [16, 'glm-5.3-flash', 0.8, 0.23, 2.8],
+    [17, 'qwen3.8-max', 12, 1.5, 36],
+    [40, 'doubao-seed-1-6-251015', 0.8, 0.16, 8],
+    [40, 'doubao-seed-1-8-251228', 0.8, 0.16, 8],
+    [40, 'doubao-seed-2-0-pro-260215', 3.2, 0.64, 16],
+    [40, 'doubao-seed-2-0-lite-260428', 0.6, 0.12, 3.6],
+    [40, 'doubao-seed-2-0-mini-260428', 0.2, 0.04, 2],
+    [40, 'doubao-seed-2-1-pro-260915', 6, 1.2, 30],
+    [40, 'doubao-seed-2-1-turbo-260628', 3, 0.6, 15],
+    [40, 'doubao-seed-code-preview-251028', 1.2, 0.24, 8],
+  ]
+
+test.each(chinese)('type %i: %s costs what its maker asks', (type, model, ...yuan) => {
+  const { modelRatio, cacheRatio, completionRatio } = priceOf(model, type)
+  const [fresh, cached, completion] = yuan
+  // A ratio of 1 is two dollars for a million tokens.
+  expect(Number(modelRatio) * 14).toBeCloseTo(fresh, 4)
+  expect(Number(modelRatio) * Number(cacheRatio) * 14).toBeCloseTo(cached, 4)
+  expect(Number(modelRatio) * Number(completionRatio) * 14).toBeCloseTo(completion, 4)
+})
+
+test.each(['kimi-k3', 'kimi-k3.1-pro', 'kimi-k3.1-pro-highspeed'])(
+  'what %s writes to its cache costs as much as a prompt, and for an hour twice that',
+  (model) => {
+    const price = priceOf(model, 25)
+    const read = { ...NOTHING, promptTokens: 1e6 }
+    expect(costOf(price, { ...read, cacheWriteTokens: 1e6 })).toBe(costOf(price, read))
+    expect(costOf(price, { ...read, cacheWriteHourTokens: 1e6 })).toBe(2 * costOf(price, read))
+  },
+)
+
+/** xAI's price list, "Tool Invocation Costs". */
+test('the tools of xAI cost what it asks', () => {
+  const price = priceOf('grok-4.7', 45)
+  const dollars = {
+    web_search: 5,
+    code_interpreter: 5,
+    file_search: 2.5,
+    attachment_search: 10,
+    x_posts: 5,
+    x_users: 10,
+  }
+  const charged = Object.keys(dollars).map((name) => [
+    name,
+    costOf(price, { ...NOTHING, extras: { tools: { [name]: 1000 } } }) / 500_000,
+  ])
+  expect(Object.fromEntries(charged)).toEqual(dollars)
 })
 
 /** OpenAI's price list: speech and its transcript; what is read, seen and drawn. */
