@@ -46,7 +46,7 @@ export const canPin =
   process.platform === 'linux' && spawnSync('taskset', ['--version']).status === 0
 
 /** The command line that runs a program on one core; unchanged where that is impossible. */
-export function pinned(core: number | null, command: string, args: string[]): [string, string[]] {
+function pinned(core: number | null, command: string, args: string[]): [string, string[]] {
   if (core === null || !canPin) return [command, args]
   return ['taskset', ['-c', String(core), command, ...args]]
 }

@@ -188,11 +188,11 @@ describe('one channel', () => {
       .toBe('slow-200')
   })
 
-  test('that fails says why and stays untested', async () => {
+  test('that fails says why, and the list says that it failed', async () => {
     await rowButton('坏的', '测试').click()
     await expectText(/测试失败/)
     await settled(page)
-    expect((await cells('坏的'))[5]).toBe('未测试')
+    expect((await cells('坏的'))[5]).toBe('测试失败')
   })
 
   test('whose keys are refused does not look well', async () => {

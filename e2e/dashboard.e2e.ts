@@ -100,6 +100,25 @@ test('the figure of failed calls opens their list, and a call how it came to not
   await details.getByText('路由过程').waitFor()
 })
 
+test('the id that an error has told leads from the logs to the failed call', async () => {
+  type Failure = { request_id: string; token_name: string; user_id: number }
+  const [failure] = await visit.ask<Failure[]>(visit.root, 'GET /api/dashboard/failures')
+  await open('/log')
+  await page.getByLabel('请求 ID').fill(String(failure?.request_id))
+  await page.getByLabel('请求 ID').press('Enter')
+  await page.getByRole('link', { name: '在失败的调用中查找' }).click()
+  const list = page.getByRole('region', { name: '失败的调用' })
+  await list.getByRole('cell', { name: 'failing', exact: true }).waitFor()
+  await expect.poll(() => list.getByLabel('请求 ID').inputValue()).toBe(failure?.request_id)
+  await list.getByLabel('令牌名称').fill('another')
+  await list.getByLabel('令牌名称').press('Enter')
+  await list.getByText('没有符合筛选条件的失败调用').waitFor()
+  await list.getByRole('button', { name: '清除筛选' }).click()
+  await list.getByLabel('用户名或 #ID').fill(`#${failure?.user_id}`)
+  await list.getByLabel('用户名或 #ID').press('Enter')
+  await list.getByRole('cell', { name: 'failing', exact: true }).waitFor()
+})
+
 // One offset for all days would be wrong around the nights when clocks are changed.
 test('days are asked for by the reader’s time zone', async () => {
   await open('/dashboard')

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
 import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
@@ -73,7 +73,7 @@ test('a click takes the name of a model along', async () => {
 
 test('a system access token is made, shown, copied, and works', async () => {
   await press('生成系统访问令牌')
-  await expectSeen(page.getByText('系统访问令牌已重置并复制到剪贴板'))
+  await expectSeen(page.getByText('系统访问令牌已生成并复制到剪贴板'))
   const field = page.getByLabel('系统访问令牌')
   const token = await field.inputValue()
   expect(await clipboard(page)).toBe(token)
@@ -85,11 +85,39 @@ test('a system access token is made, shown, copied, and works', async () => {
 })
 
 test('the invite link leads to registering with the own code', async () => {
+  const token = await page.getByLabel('系统访问令牌').inputValue()
   await press('复制邀请链接')
   await expectSeen(page.getByText('邀请链接已复制到剪贴板'))
   const link = new URL(await clipboard(page))
   expect(link.origin + link.pathname).toBe(`${visit.gatehouse.url}/register`)
   expect(link.searchParams.get('aff')).toMatch(/^[0-9A-Za-z]{4,}$/)
+  await expect.poll(() => page.getByLabel('邀请链接').inputValue()).toBe(link.href)
+  // The token, which nobody can see again, stays beside it.
+  await expect.poll(() => page.getByLabel('系统访问令牌').inputValue()).toBe(token)
+})
+
+test('where motion is unwanted, the wheel of a busy button still stands in its middle', async () => {
+  let answer = () => {}
+  const held = new Promise<void>((done) => {
+    answer = done
+  })
+  await page.route('**/api/user/aff', async (route) => {
+    await held
+    await route.continue()
+  })
+  const button = page.getByRole('button', { name: '复制邀请链接', exact: true })
+  await button.click()
+  const middle = async (of: Locator) => {
+    const { x, y, width, height } = (await of.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    return [x + width / 2, y + height / 2].map(Math.round)
+  }
+  const wheel = button.locator('.mantine-Button-loader')
+  await wheel.waitFor()
+  const [wheelAt, buttonAt] = [await middle(wheel), await middle(button)]
+  answer()
+  await wheel.waitFor({ state: 'detached' })
+  await page.unroute('**/api/user/aff')
+  expect(wheelAt).toEqual(buttonAt)
 })
 
 test('without a clipboard it can be copied by hand', async () => {

@@ -41,7 +41,7 @@ test('the form offers one code worth 100000 and needs a name', async () => {
   await field('生成数量').fill('101')
   await submit('创建')
   await expectSeen(page.getByText('请输入兑换码名称'))
-  await expectSeen(page.getByText('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
+  await expectSeen(page.getByText('额度必须是 1 到 1125899906842624 的整数，例如 500000'))
   await expectSeen(page.getByText('生成数量必须是 1 到 100 的整数，例如 10'))
   expect(await codes()).toEqual([])
 })

@@ -109,7 +109,7 @@ test('values and the switch that needs them can be saved together', async () => 
   const add = form.getByRole('button', { name: '填入', exact: true })
   // Empty and repeated entries are not added.
   await add.click()
-  for (const domain of ['example.com', ' ', 'example.com', 'example.org']) {
+  for (const domain of ['example.com', ' ', '@Example.com', 'example.org']) {
     await box.fill(domain)
     await add.click()
   }

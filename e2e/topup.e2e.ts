@@ -76,6 +76,7 @@ test('a session that is gone leads to the sign-in page, which alone says so', as
 test('without a link there is nowhere to pay', async () => {
   await topUp().click()
   await expectSeen(page.getByText('超级管理员未设置充值链接！'))
+  expect(await page.getByText('可在充值页面购买').count()).toBe(0)
 })
 
 test('the link is opened with who pays, and a number for the payment', async () => {
@@ -94,6 +95,7 @@ test('the link is opened with who pays, and a number for the payment', async () 
   }
   // Until the server has said where to pay, the page goes by what it was told before.
   await settled(page)
+  await expectSeen(page.getByText('没有兑换码？可在充值页面购买'))
   const query = await opened()
   expect(Object.fromEntries(query)).toEqual({
     plan: 'a',

@@ -6,9 +6,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createServer } from 'vite'
+import { RELAY_PREFIXES } from '../src/contract/relay-paths.ts'
 
 /** What the server answers; everything else is a page or a module of the console. */
-const SERVER_PATHS = String.raw`^/(api|v1|v1beta|dashboard/billing|metrics|health)([/?]|$)`
+const SERVER_PREFIXES = ['/api', '/metrics', '/healthz', '/readyz', ...RELAY_PREFIXES]
+const SERVER_PATHS = `^(${SERVER_PREFIXES.join('|')})([/?]|$)`
 
 /** A server that still has streams open is not waited for longer than this. */
 const STOP_TIMEOUT_MS = 3_000

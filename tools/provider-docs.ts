@@ -9,7 +9,8 @@ import {
   composeKey,
   type ChannelType,
 } from '../src/contract/channel-types.ts'
-import { providerOf, type Task } from '../src/server/relay/dialect/provider.ts'
+import { providerOf } from '../src/server/relay/providers/providers.ts'
+import type { Task } from '../src/server/relay/dialect/provider.ts'
 import { providerNotes, type ProviderNotes } from './provider-notes.ts'
 
 const FOLDER = 'docs/providers'

@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { wrongArrows } from './tidy/arrows.ts'
 import { cycles } from './tidy/cycles.ts'
 import { brokenPaths } from './tidy/documents.ts'
+import { bareTables } from './tidy/bare-tables.ts'
 import { badHabits } from './tidy/habits.ts'
 import { deadCode } from './tidy/liveness.ts'
 import { misnomers } from './tidy/names.ts'
@@ -64,6 +65,7 @@ const CHECKS = {
   'clock, chance and environment are passed in': () => impurities(tree),
   'every file, export and error code is used': () => deadCode(tree),
   'comments, casts and comparisons say what they mean': () => badHabits(tree),
+  'tables name what they are looked up by': () => bareTables(tree),
   'documents name files that exist': () => brokenPaths(root),
 } satisfies Record<string, () => Violation[]>
 

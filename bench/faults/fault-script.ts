@@ -11,7 +11,7 @@ export type ChannelKind = {
   count: number
 }
 
-export const CHANNEL_KINDS: readonly ChannelKind[] = [
+const CHANNEL_KINDS: readonly ChannelKind[] = [
   { label: 'OpenAI', type: 1, key: 'sk-upstream', count: 4 },
   { label: 'Azure', type: 3, key: 'sk-upstream', count: 3 },
   { label: 'Anthropic', type: 14, key: 'sk-upstream', count: 4 },

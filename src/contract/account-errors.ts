@@ -10,7 +10,7 @@ export const accountErrors = {
   },
   wrong_credentials: {
     status: 401,
-    zh: '用户名或密码错误，或该用户已被停用',
+    zh: '用户名或密码错误，或该用户已被封禁',
     en: 'Wrong username or password, or the user is disabled',
   },
   too_many_attempts: {
@@ -41,7 +41,7 @@ export const accountErrors = {
   email_invalid: {
     status: 400,
     zh: '邮箱地址无效，例如 name@example.com，最多 {max} 个字符',
-    en: 'The e-mail address is not valid; write it like name@example.com, at most {max} characters',
+    en: 'The email address is not valid; write it like name@example.com, at most {max} characters',
   },
   password_too_short: {
     status: 400,
@@ -76,23 +76,23 @@ export const accountErrors = {
   },
   cannot_disable_root: {
     status: 403,
-    zh: '不能停用超级管理员',
-    en: 'The super administrator cannot be disabled',
+    zh: '不能禁用超级管理员',
+    en: 'The super admin cannot be disabled',
   },
   cannot_delete_root: {
     status: 403,
     zh: '不能删除超级管理员',
-    en: 'The super administrator cannot be deleted',
+    en: 'The super admin cannot be deleted',
   },
   cannot_demote_root: {
     status: 403,
     zh: '不能降级超级管理员',
-    en: 'The super administrator cannot be demoted',
+    en: 'The super admin cannot be demoted',
   },
   only_root_promotes: {
     status: 403,
     zh: '只有超级管理员可以把用户提升为管理员',
-    en: 'Only the super administrator can promote users',
+    en: 'Only the super admin can promote users',
   },
   already_admin: {
     status: 409,
@@ -160,7 +160,7 @@ export const accountErrors = {
   external_root: {
     status: 403,
     zh: '超级管理员只能用密码登录，不能通过第三方账户登录或绑定',
-    en: 'The super administrator signs in with the password only, never through another account',
+    en: 'The super admin signs in with the password only, never through another account',
   },
   external_only_way_in: {
     status: 409,
@@ -196,7 +196,7 @@ export const accountErrors = {
   email_code_needed: {
     status: 400,
     zh: '请输入邮箱地址和验证码',
-    en: 'Please enter your e-mail address and the code mailed to it',
+    en: 'Please enter your email address and the code mailed to it',
   },
   email_code_wrong: {
     status: 403,
@@ -211,7 +211,7 @@ export const accountErrors = {
   email_taken: {
     status: 409,
     zh: '该邮箱地址已被其他账户使用',
-    en: 'Another account has this e-mail address',
+    en: 'Another account has this email address',
   },
   reset_link_invalid: {
     status: 403,
@@ -243,6 +243,11 @@ export const accountErrors = {
     zh: '管理员没有设置邮件服务器或发件人，无法发送邮件',
     en: 'No mail server, or no sender, is set up, so no mail can be sent',
   },
+  own_email_missing: {
+    status: 400,
+    zh: '您的账户没有绑定邮箱，请填写收件人',
+    en: 'Your account has no email address. Please enter a receiver',
+  },
   mail_failed: {
     status: 502,
     zh: '邮件没有发出：{problemZh}',
@@ -251,7 +256,7 @@ export const accountErrors = {
   root_without_email: {
     status: 409,
     zh: '超级管理员没有绑定邮箱，也没有设置消息推送',
-    en: 'The super administrator has no e-mail address, and there is no message pusher',
+    en: 'The super admin has no email address, and there is no message pusher',
   },
   push_failed: {
     status: 502,

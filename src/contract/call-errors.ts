@@ -16,8 +16,8 @@ export const callErrors = {
   },
   user_disabled: {
     status: 403,
-    zh: '该用户已被停用，请联系管理员',
-    en: 'This user is disabled. Please contact an administrator',
+    zh: '该用户已被封禁，请联系管理员',
+    en: 'This user is banned. Please contact an administrator',
   },
   role_too_low: {
     status: 403,

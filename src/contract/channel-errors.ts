@@ -17,6 +17,11 @@ export const channelErrors = {
     zh: '这是渠道的最后一个密钥，不能移除；可以改为禁用渠道',
     en: 'This is the last key of the channel and cannot be removed; disable the channel instead',
   },
+  channel_key_last_in_use: {
+    status: 400,
+    zh: '其余密钥均已手动暂停，渠道将没有可用的密钥；可以改为禁用渠道',
+    en: 'All other keys are paused by hand, and none would be left; disable the channel instead',
+  },
   route_user_unknown: {
     status: 404,
     zh: '没有这个用户，请检查用户名或 ID',

@@ -1,4 +1,5 @@
 /** Channel types whose upstream speaks a protocol of its own, by number. */
+import { ChannelTypeNumber } from './channel-type-number.ts'
 import { composedKey, field, keyOf, row, words } from './channel-type-row.ts'
 import type { ChannelType, ChannelTypeField } from './channel-type-row.ts'
 
@@ -7,7 +8,7 @@ const regionField = (placeholder: string): ChannelTypeField =>
 
 export const nativeRows: readonly ChannelType[] = [
   row({
-    type: 3,
+    type: ChannelTypeNumber.azure,
     label: { zh: 'Azure', en: 'Azure OpenAI' },
     color: 'olive',
     protocol: 'azure',
@@ -45,7 +46,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 11,
+    type: ChannelTypeNumber.palm,
     label: { zh: 'PaLM2', en: 'Google PaLM 2' },
     color: 'orange',
     baseUrl: 'https://generativelanguage.googleapis.com',
@@ -58,14 +59,14 @@ export const nativeRows: readonly ChannelType[] = [
     retired: true,
   }),
   row({
-    type: 14,
+    type: ChannelTypeNumber.anthropic,
     label: { zh: 'Anthropic', en: 'Anthropic Claude' },
     color: 'black',
     baseUrl: 'https://api.anthropic.com',
     protocol: 'anthropic',
   }),
   row({
-    type: 15,
+    type: ChannelTypeNumber.qianfan,
     label: { zh: '百度文心千帆', en: 'Baidu Qianfan' },
     color: 'blue',
     baseUrl: 'https://aip.baidubce.com',
@@ -77,7 +78,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 16,
+    type: ChannelTypeNumber.zhipu,
     label: { zh: '智谱 ChatGLM', en: 'Zhipu GLM' },
     color: 'violet',
     baseUrl: 'https://open.bigmodel.cn',
@@ -85,7 +86,7 @@ export const nativeRows: readonly ChannelType[] = [
     key: keyOf('.', 'id', 'secret'),
   }),
   row({
-    type: 17,
+    type: ChannelTypeNumber.dashscope,
     label: { zh: '阿里通义千问', en: 'Alibaba DashScope' },
     color: 'orange',
     baseUrl: 'https://dashscope.aliyuncs.com',
@@ -97,7 +98,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 18,
+    type: ChannelTypeNumber.spark,
     label: { zh: '讯飞星火认知', en: 'iFlytek Spark' },
     color: 'blue',
     protocol: 'xunfei',
@@ -115,7 +116,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 21,
+    type: ChannelTypeNumber.aiProxyLibrary,
     label: { zh: '知识库：AI Proxy', en: 'Knowledge base: AI Proxy' },
     color: 'purple',
     baseUrl: 'https://api.aiproxy.io',
@@ -135,7 +136,7 @@ export const nativeRows: readonly ChannelType[] = [
     retired: true,
   }),
   row({
-    type: 23,
+    type: ChannelTypeNumber.hunyuan,
     label: { zh: '腾讯混元', en: 'Tencent Hunyuan' },
     color: 'teal',
     baseUrl: 'https://hunyuan.tencentcloudapi.com',
@@ -147,7 +148,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 24,
+    type: ChannelTypeNumber.gemini,
     label: { zh: 'Gemini', en: 'Google Gemini' },
     color: 'orange',
     baseUrl: 'https://generativelanguage.googleapis.com',
@@ -161,7 +162,7 @@ export const nativeRows: readonly ChannelType[] = [
     ],
   }),
   row({
-    type: 30,
+    type: ChannelTypeNumber.ollama,
     label: 'Ollama',
     color: 'black',
     baseUrl: 'http://localhost:11434',
@@ -174,7 +175,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 33,
+    type: ChannelTypeNumber.bedrock,
     label: { zh: 'AWS', en: 'AWS Bedrock' },
     color: 'black',
     protocol: 'bedrock',
@@ -200,7 +201,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 34,
+    type: ChannelTypeNumber.coze,
     label: 'Coze',
     color: 'blue',
     baseUrl: 'https://api.coze.com',
@@ -218,14 +219,14 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 35,
+    type: ChannelTypeNumber.cohere,
     label: 'Cohere',
     color: 'blue',
     baseUrl: 'https://api.cohere.ai',
     protocol: 'cohere',
   }),
   row({
-    type: 37,
+    type: ChannelTypeNumber.cloudflare,
     label: { zh: 'Cloudflare', en: 'Cloudflare Workers AI' },
     color: 'orange',
     baseUrl: 'https://api.cloudflare.com',
@@ -243,7 +244,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 38,
+    type: ChannelTypeNumber.deepl,
     label: 'DeepL',
     color: 'black',
     baseUrl: 'https://api-free.deepl.com',
@@ -254,7 +255,7 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 42,
+    type: ChannelTypeNumber.vertex,
     label: { zh: 'VertexAI', en: 'Google Vertex AI' },
     color: 'blue',
     protocol: 'vertex',
@@ -283,7 +284,7 @@ export const nativeRows: readonly ChannelType[] = [
     hiddenFields: ['key', 'batch'],
   }),
   row({
-    type: 43,
+    type: ChannelTypeNumber.proxy,
     label: 'Proxy',
     color: 'blue',
     protocol: 'proxy',
@@ -302,14 +303,14 @@ export const nativeRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 46,
+    type: ChannelTypeNumber.replicate,
     label: 'Replicate',
     color: 'blue',
     baseUrl: 'https://api.replicate.com/v1/models',
     protocol: 'replicate',
   }),
   row({
-    type: 52,
+    type: ChannelTypeNumber.anthropicCompatible,
     label: { zh: 'Anthropic 兼容', en: 'Anthropic compatible' },
     color: 'black',
     protocol: 'anthropic',

@@ -1,4 +1,5 @@
 /** Channel types whose upstream speaks the OpenAI protocol, by number; some at their own paths. */
+import { ChannelTypeNumber } from './channel-type-number.ts'
 import { keyOf, row, words } from './channel-type-row.ts'
 import type { ChannelType, Words } from './channel-type-row.ts'
 
@@ -8,21 +9,21 @@ const messagesUnderAnthropic = { '/v1/messages': '/anthropic/v1/messages' }
 
 export const openaiRows: readonly ChannelType[] = [
   row({
-    type: 1,
+    type: ChannelTypeNumber.openai,
     label: 'OpenAI',
     color: 'green',
     baseUrl: 'https://api.openai.com',
     balance: 'usd',
   }),
   row({
-    type: 2,
+    type: ChannelTypeNumber.api2d,
     label: reseller('API2D'),
     color: 'blue',
     baseUrl: 'https://oa.api2d.net',
     legacy: true,
   }),
   row({
-    type: 4,
+    type: ChannelTypeNumber.closeAi,
     label: reseller('CloseAI'),
     color: 'teal',
     baseUrl: 'https://api.closeai-proxy.xyz',
@@ -30,7 +31,7 @@ export const openaiRows: readonly ChannelType[] = [
     legacy: true,
   }),
   row({
-    type: 5,
+    type: ChannelTypeNumber.openaiSb,
     label: reseller('OpenAI-SB'),
     color: 'brown',
     baseUrl: 'https://api.openai-sb.com',
@@ -38,21 +39,21 @@ export const openaiRows: readonly ChannelType[] = [
     legacy: true,
   }),
   row({
-    type: 6,
+    type: ChannelTypeNumber.openaiMax,
     label: reseller('OpenAI Max'),
     color: 'violet',
     baseUrl: 'https://api.openaimax.com',
     legacy: true,
   }),
   row({
-    type: 7,
+    type: ChannelTypeNumber.ohMyGpt,
     label: reseller('OhMyGPT'),
     color: 'purple',
     baseUrl: 'https://api.ohmygpt.com',
     legacy: true,
   }),
   row({
-    type: 8,
+    type: ChannelTypeNumber.custom,
     label: { zh: '自定义渠道', en: 'Custom' },
     color: 'pink',
     baseUrlField: {
@@ -67,14 +68,14 @@ export const openaiRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 9,
+    type: ChannelTypeNumber.aiLs,
     label: reseller('AI.LS'),
     color: 'yellow',
     baseUrl: 'https://api.caipacity.com',
     legacy: true,
   }),
   row({
-    type: 10,
+    type: ChannelTypeNumber.aiProxy,
     label: reseller('AI Proxy'),
     color: 'purple',
     baseUrl: 'https://api.aiproxy.io',
@@ -82,7 +83,7 @@ export const openaiRows: readonly ChannelType[] = [
     legacy: true,
   }),
   row({
-    type: 12,
+    type: ChannelTypeNumber.api2Gpt,
     label: reseller('API2GPT'),
     color: 'blue',
     baseUrl: 'https://api.api2gpt.com',
@@ -90,7 +91,7 @@ export const openaiRows: readonly ChannelType[] = [
     legacy: true,
   }),
   row({
-    type: 13,
+    type: ChannelTypeNumber.aigc2d,
     label: reseller('AIGC2D'),
     color: 'purple',
     baseUrl: 'https://api.aigc2d.com',
@@ -98,20 +99,20 @@ export const openaiRows: readonly ChannelType[] = [
     legacy: true,
   }),
   row({
-    type: 19,
+    type: ChannelTypeNumber.zhinao,
     label: { zh: '360 智脑', en: '360 Zhinao' },
     color: 'blue',
     baseUrl: 'https://ai.360.cn',
   }),
   row({
-    type: 20,
+    type: ChannelTypeNumber.openrouter,
     label: 'OpenRouter',
     color: 'black',
     baseUrl: 'https://openrouter.ai/api',
     balance: 'usd',
   }),
   row({
-    type: 22,
+    type: ChannelTypeNumber.fastGpt,
     label: { zh: '知识库：FastGPT', en: 'Knowledge base: FastGPT' },
     color: 'blue',
     baseUrl: 'https://fastgpt.run/api/openapi',
@@ -119,7 +120,7 @@ export const openaiRows: readonly ChannelType[] = [
     baseUrlField: { label: { zh: '私有部署地址', en: 'Address of your deployment' } },
   }),
   row({
-    type: 25,
+    type: ChannelTypeNumber.moonshot,
     label: 'Moonshot AI',
     color: 'black',
     baseUrl: 'https://api.moonshot.cn',
@@ -127,48 +128,58 @@ export const openaiRows: readonly ChannelType[] = [
     balance: 'cny',
   }),
   row({
-    type: 26,
+    type: ChannelTypeNumber.baichuan,
     label: { zh: '百川大模型', en: 'Baichuan' },
     color: 'orange',
     baseUrl: 'https://api.baichuan-ai.com',
   }),
   row({
-    type: 27,
+    type: ChannelTypeNumber.minimax,
     label: 'MiniMax',
     color: 'red',
     baseUrl: 'https://api.minimax.chat',
     paths: { '/v1/chat/completions': '/v1/text/chatcompletion_v2', ...messagesUnderAnthropic },
   }),
   row({
-    type: 28,
+    type: ChannelTypeNumber.mistral,
     label: 'Mistral AI',
     color: 'orange',
     baseUrl: 'https://api.mistral.ai',
   }),
-  row({ type: 29, label: 'Groq', color: 'orange', baseUrl: 'https://api.groq.com/openai' }),
   row({
-    type: 31,
+    type: ChannelTypeNumber.groq,
+    label: 'Groq',
+    color: 'orange',
+    baseUrl: 'https://api.groq.com/openai',
+  }),
+  row({
+    type: ChannelTypeNumber.lingyi,
     label: { zh: '零一万物', en: '01.AI' },
     color: 'green',
     baseUrl: 'https://api.lingyiwanwu.com',
   }),
   row({
-    type: 32,
+    type: ChannelTypeNumber.stepfun,
     label: { zh: '阶跃星辰', en: 'StepFun' },
     color: 'blue',
     baseUrl: 'https://api.stepfun.com',
   }),
   row({
-    type: 36,
+    type: ChannelTypeNumber.deepseek,
     label: 'DeepSeek',
     color: 'black',
     baseUrl: 'https://api.deepseek.com',
     paths: { '/v1/completions': '/beta/completions', ...messagesUnderAnthropic },
     balance: 'cny',
   }),
-  row({ type: 39, label: 'together.ai', color: 'blue', baseUrl: 'https://api.together.xyz' }),
   row({
-    type: 40,
+    type: ChannelTypeNumber.together,
+    label: 'together.ai',
+    color: 'blue',
+    baseUrl: 'https://api.together.xyz',
+  }),
+  row({
+    type: ChannelTypeNumber.volcengineArk,
     label: { zh: '字节火山引擎', en: 'Volcengine Ark' },
     color: 'blue',
     baseUrl: 'https://ark.cn-beijing.volces.com',
@@ -179,22 +190,22 @@ export const openaiRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 41,
+    type: ChannelTypeNumber.novita,
     label: 'Novita',
     color: 'purple',
     baseUrl: 'https://api.novita.ai/v3/openai',
     pathPrefix: '',
   }),
   row({
-    type: 44,
+    type: ChannelTypeNumber.siliconflow,
     label: 'SiliconFlow',
     color: 'blue',
     baseUrl: 'https://api.siliconflow.cn',
     balance: 'cny',
   }),
-  row({ type: 45, label: 'xAI', color: 'blue', baseUrl: 'https://api.x.ai' }),
+  row({ type: ChannelTypeNumber.xai, label: 'xAI', color: 'blue', baseUrl: 'https://api.x.ai' }),
   row({
-    type: 47,
+    type: ChannelTypeNumber.qianfanV2,
     label: { zh: '百度文心千帆 V2', en: 'Baidu Qianfan V2' },
     color: 'blue',
     baseUrl: 'https://qianfan.baidubce.com',
@@ -211,7 +222,7 @@ export const openaiRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 48,
+    type: ChannelTypeNumber.sparkV2,
     label: { zh: '讯飞星火认知 V2', en: 'iFlytek Spark V2' },
     color: 'blue',
     baseUrl: 'https://spark-api-open.xf-yun.com',
@@ -222,7 +233,7 @@ export const openaiRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 49,
+    type: ChannelTypeNumber.bailian,
     label: { zh: '阿里云百炼', en: 'Alibaba Bailian' },
     color: 'orange',
     baseUrl: 'https://dashscope.aliyuncs.com',
@@ -237,7 +248,7 @@ export const openaiRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 50,
+    type: ChannelTypeNumber.openaiCompatible,
     label: { zh: 'OpenAI 兼容', en: 'OpenAI compatible' },
     color: 'olive',
     pathPrefix: '',
@@ -252,7 +263,7 @@ export const openaiRows: readonly ChannelType[] = [
     },
   }),
   row({
-    type: 51,
+    type: ChannelTypeNumber.geminiOpenai,
     label: 'Gemini (OpenAI)',
     color: 'orange',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',

@@ -212,6 +212,13 @@ describe('upstreamUrl', () => {
     [50, 'https://a.example', 'https://a.example/chat/completions'],
     [40, 'https://ark.example/api/v3', 'https://ark.example/api/v3/chat/completions'],
     [47, 'https://q.example/v2', 'https://q.example/v2/chat/completions'],
+    [47, 'https://q.example/v2/coding', 'https://q.example/v2/coding/chat/completions'],
+    [
+      47,
+      'https://q.example/v2/tokenplan/team/',
+      'https://q.example/v2/tokenplan/team/chat/completions',
+    ],
+    [47, 'https://q.example/coding', 'https://q.example/coding/v2/chat/completions'],
     [
       49,
       'https://d.example/compatible-mode/v1',

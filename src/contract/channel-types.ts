@@ -2,6 +2,7 @@
  * What both sides know of the channel types: how one is named and shown, what its form asks for,
  * and where a call by the OpenAI protocol goes. Its rows are in two files by protocol.
  */
+import { ChannelTypeNumber } from './channel-type-number.ts'
 import { nativeRows } from './channel-type-native-rows.ts'
 import { openaiRows } from './channel-type-openai-rows.ts'
 import { unknownRow } from './channel-type-row.ts'
@@ -18,21 +19,60 @@ export type {
   Words,
 } from './channel-type-row.ts'
 
-/** The types that code treats by name; everything else about a type is in its row. */
-export const ChannelTypeNumber = {
-  openai: 1,
-  deepl: 38,
-  volcengineArk: 40,
-  qianfan: 47,
-  sparkHttp: 48,
-  geminiOpenai: 51,
-} as const
-
 /** The order of the form's list, the most used first. */
 const listOrder = [
-  1, 50, 14, 52, 33, 3, 11, 24, 51, 28, 41, 40, 15, 47, 17, 49, 18, 48, 16, 19, 25, 23, 26, 27, 29,
-  30, 31, 32, 34, 35, 36, 37, 38, 39, 42, 43, 44, 45, 46, 8, 22, 21, 20, 2, 5, 7, 10, 4, 6, 9, 12,
-  13,
+  ChannelTypeNumber.openai,
+  ChannelTypeNumber.openaiCompatible,
+  ChannelTypeNumber.anthropic,
+  ChannelTypeNumber.anthropicCompatible,
+  ChannelTypeNumber.bedrock,
+  ChannelTypeNumber.azure,
+  ChannelTypeNumber.palm,
+  ChannelTypeNumber.gemini,
+  ChannelTypeNumber.geminiOpenai,
+  ChannelTypeNumber.mistral,
+  ChannelTypeNumber.novita,
+  ChannelTypeNumber.volcengineArk,
+  ChannelTypeNumber.qianfan,
+  ChannelTypeNumber.qianfanV2,
+  ChannelTypeNumber.dashscope,
+  ChannelTypeNumber.bailian,
+  ChannelTypeNumber.spark,
+  ChannelTypeNumber.sparkV2,
+  ChannelTypeNumber.zhipu,
+  ChannelTypeNumber.zhinao,
+  ChannelTypeNumber.moonshot,
+  ChannelTypeNumber.hunyuan,
+  ChannelTypeNumber.baichuan,
+  ChannelTypeNumber.minimax,
+  ChannelTypeNumber.groq,
+  ChannelTypeNumber.ollama,
+  ChannelTypeNumber.lingyi,
+  ChannelTypeNumber.stepfun,
+  ChannelTypeNumber.coze,
+  ChannelTypeNumber.cohere,
+  ChannelTypeNumber.deepseek,
+  ChannelTypeNumber.cloudflare,
+  ChannelTypeNumber.deepl,
+  ChannelTypeNumber.together,
+  ChannelTypeNumber.vertex,
+  ChannelTypeNumber.proxy,
+  ChannelTypeNumber.siliconflow,
+  ChannelTypeNumber.xai,
+  ChannelTypeNumber.replicate,
+  ChannelTypeNumber.custom,
+  ChannelTypeNumber.fastGpt,
+  ChannelTypeNumber.aiProxyLibrary,
+  ChannelTypeNumber.openrouter,
+  ChannelTypeNumber.api2d,
+  ChannelTypeNumber.openaiSb,
+  ChannelTypeNumber.ohMyGpt,
+  ChannelTypeNumber.aiProxy,
+  ChannelTypeNumber.closeAi,
+  ChannelTypeNumber.openaiMax,
+  ChannelTypeNumber.aiLs,
+  ChannelTypeNumber.api2Gpt,
+  ChannelTypeNumber.aigc2d,
 ]
 
 const rowsByType: ReadonlyMap<number, ChannelType> = new Map(
@@ -72,11 +112,12 @@ const DASHSCOPE_PART =
 
 /** What vendors' pages give as the address of one part of an API, up to where all of it begins. */
 const PARTS: Readonly<Partial<Record<number, RegExp>>> = {
-  17: DASHSCOPE_PART,
-  49: DASHSCOPE_PART,
+  [ChannelTypeNumber.dashscope]: DASHSCOPE_PART,
+  [ChannelTypeNumber.bailian]: DASHSCOPE_PART,
   // Beside it is `/beta`, where texts are completed.
-  36: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
-  37: /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
+  [ChannelTypeNumber.deepseek]: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
+  [ChannelTypeNumber.cloudflare]:
+    /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
 }
 
 /** An address as `trimBaseUrl` leaves it, without the path of a part of the type's API. */
@@ -144,11 +185,18 @@ export function upstreamUrl(
   // Cloudflare's gateway wants OpenAI's paths without their version.
   if (namesVersion(base) || (type === ChannelTypeNumber.openai && isCloudflareGateway(base)))
     return base + task + query
+  if (type === ChannelTypeNumber.qianfanV2 && QIANFAN_PLAN.test(base)) return base + task + query
 
   const elsewhere = Object.hasOwn(row.paths, plain) ? row.paths[plain] : undefined
-  const isThinking = type === ChannelTypeNumber.sparkHttp && SPARK_THINKS.test(model)
+  const isThinking = type === ChannelTypeNumber.sparkV2 && SPARK_THINKS.test(model)
   return base + (elsewhere ?? (isThinking ? '/v2' : row.pathPrefix) + task) + query
 }
+
+/**
+ * Qianfan's plans have their version in the middle of their address. Source: Qianfan's manual,
+ * "Coding Plan", "Token Plan".
+ */
+const QIANFAN_PLAN = /\/v2\/(?:coding|tokenplan\/\w+)$/i
 
 /** Spark's models that think are a version further. */
 const SPARK_THINKS = /^(?:x\d|spark-x)/i
@@ -158,7 +206,7 @@ const SPARK_THINKS = /^(?:x\d|spark-x)/i
  * application may follow behind a bar, which is sent in a header of its own; null: there is none.
  */
 export function bearerOf(type: number, key: string): { secret: string; appId: string | null } {
-  const bar = type === ChannelTypeNumber.qianfan ? key.indexOf('|') : -1
+  const bar = type === ChannelTypeNumber.qianfanV2 ? key.indexOf('|') : -1
   if (bar < 0) return { secret: key, appId: null }
   return { secret: key.slice(0, bar).trim(), appId: key.slice(bar + 1).trim() || null }
 }

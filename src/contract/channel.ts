@@ -33,9 +33,3 @@ export const CONFIG_MEMBERS = [
 
 /** Channels that one call names at most. */
 export const BATCH_IDS_MAX = 1000
-
-/** The items of a comma list, trimmed, without empty ones and repetitions, in order. */
-export function commaList(text: string | null | undefined): string[] {
-  const items = (text ?? '').split(',').map((item) => item.trim())
-  return [...new Set(items.filter((item) => item !== ''))]
-}

@@ -60,7 +60,7 @@ const FailedCall = z.object({
   /** As it is now. */
   username: z.string(),
   token_name: z.string(),
-  /** Empty: nobody serves what was asked for. */
+  /** Empty: nobody serves what was asked for, or the call was refused before that was looked at. */
   model_name: z.string(),
   /** For administrators; 0: none had been chosen. */
   channel: z.int(),
@@ -77,9 +77,12 @@ const FailureFilter = z.object({
   start_timestamp: LenientNumber,
   /** Seconds, exclusive; 0: up to the last. */
   end_timestamp: LenientNumber,
+  /** As every answer carries it. */
+  request_id: z.string().max(64).default(''),
   token_name: z.string().max(256).default(''),
   model_name: z.string().max(256).default(''),
-  /** The next two: administrators only. */
+  /** The next three: administrators only. The name that the user has now. */
+  username: z.string().max(256).default(''),
   user_id: LenientFilter,
   channel: LenientFilter,
 })

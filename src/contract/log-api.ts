@@ -92,8 +92,12 @@ export const PriceFactors = z.object({
 export type PriceFactors = z.infer<typeof PriceFactors>
 
 const LogDetail = Log.extend({ price: PriceFactors.nullable() })
-/** `route`: how the call came to its channel; null: the first choice answered, as mostly. */
-const LogDetailOfAll = LogDetail.extend({ route: RouteTrace.nullable() })
+const LogDetailOfAll = LogDetail.extend({
+  /** Of the call's token, by which `/api/limit/token/:id` knows it; 0: none is known. */
+  token_id: z.int(),
+  /** How the call came to its channel; null: the first choice answered, as mostly. */
+  route: RouteTrace.nullable(),
+})
 
 const ModelText = z.string().max(256).default('')
 

@@ -20,6 +20,25 @@ export const LOG_FILE_COLUMNS = [
   'system_prompt_reset',
 ] as const
 
+/**
+ * What our server appends to a call's row, so that its cost can be added up and recomputed. In JSON
+ * all but the first are members of `price`, as `GET /api/log/:id` answers it.
+ */
+export const LOG_FILE_PRICE_COLUMNS = [
+  'cost_usd',
+  'group',
+  'priced_as',
+  'model_ratio',
+  'completion_ratio',
+  'cache_ratio',
+  'group_ratio',
+  'model_price',
+  'cached_tokens',
+  'usage_source',
+  'debt',
+  'lines',
+] as const
+
 /** Spreadsheets take a file for UTF-8 only when it begins so. */
 export const BYTE_ORDER_MARK = '\uFEFF'
 

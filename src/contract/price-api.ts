@@ -2,7 +2,11 @@ import { z } from 'zod'
 import { get, put } from './endpoint.ts'
 
 /** A decimal without sign or exponent. */
-const Ratio = z.string().meta({ examples: ['1.25'] })
+const Ratio = z
+  .string()
+  .max(40)
+  .regex(/^\d+(\.\d+)?$/)
+  .meta({ examples: ['1.25'] })
 
 /** What a model costs; null: nobody says. */
 const Ratios = z.object({
@@ -28,8 +32,8 @@ const PublishedPrice = z.object({
 })
 export type PublishedPrice = z.infer<typeof PublishedPrice>
 
-/** Prices that are set at once; more rows than any list has. */
-const ROWS_MAX = 20_000
+/** Prices that are read and set at once; more rows than any list has. */
+export const PRICE_ROWS_MAX = 20_000
 
 export const priceApi = {
   published: get('/api/prices/published', {
@@ -52,7 +56,7 @@ export const priceApi = {
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     body: z.object({
-      rows: z.array(z.object({ name: ModelName, ...Ratios.shape })).max(ROWS_MAX),
+      rows: z.array(z.object({ name: ModelName, ...Ratios.shape })).max(PRICE_ROWS_MAX),
     }),
     summary:
       'Sets the ratios of these models in ModelRatio, CompletionRatio, CacheRatio and CreateCacheRatio, all or none; null leaves what there is.',

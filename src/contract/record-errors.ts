@@ -43,7 +43,7 @@ export const recordErrors = {
   // Told apart from an unknown one: whoever bought it wants to know, and nobody guesses a code.
   code_used: {
     status: 409,
-    zh: '该兑换码已被使用或停用',
+    zh: '该兑换码已被使用或禁用',
     en: 'The redemption code has been used or disabled',
   },
   too_many_codes: {

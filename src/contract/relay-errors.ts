@@ -18,8 +18,8 @@ export const relayErrors = {
   },
   token_owner_disabled: {
     status: 403,
-    zh: '令牌所属的用户已被停用',
-    en: 'The owner of the token is disabled',
+    zh: '令牌所属的用户已被封禁',
+    en: 'The owner of the token is banned',
   },
   token_model_not_allowed: {
     status: 403,

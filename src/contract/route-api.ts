@@ -161,9 +161,10 @@ const ChannelKey = z.object({
   tail: z.string(),
   /**
    * `in_use`; `throttled`: the upstream wants it left alone; `circuit`: too many calls with it
-   * failed lately; `paused`: the upstream refused it, and it is tried again by and by.
+   * failed lately; `paused`: the upstream refused it, and it is tried again by and by; `off`: a
+   * person has paused it, until a person resumes it.
    */
-  state: z.enum(['in_use', 'throttled', 'circuit', 'paused']),
+  state: z.enum(['in_use', 'throttled', 'circuit', 'paused', 'off']),
   /** What the upstream answered when it refused the key; 0: it did not. */
   status: z.int(),
   cause: z.string(),
@@ -173,6 +174,19 @@ const ChannelKey = z.object({
   until: EpochSeconds,
 })
 export type ChannelKey = z.infer<typeof ChannelKey>
+
+const KeyChange = z.object({
+  id: WholeNumber,
+  /** `id` of one of its keys; of no account where the action is about all. */
+  key_id: optional(Text),
+  /**
+   * `resume`: it is used again at once; `pause`: it is not used until it is resumed; `remove`: the
+   * channel no longer holds it; `resume_all`; `remove_refused`: those that the upstream has
+   * refused.
+   */
+  action: z.enum(['resume', 'pause', 'remove', 'resume_all', 'remove_refused']),
+})
+export type KeyChange = z.infer<typeof KeyChange>
 
 export const routeApi = {
   forecast: post('/api/channel/route', {
@@ -195,14 +209,8 @@ export const routeApi = {
   }),
   changeKey: put('/api/channel/key/', {
     access: 'admin',
-    body: z.object({
-      id: WholeNumber,
-      /** `id` of one of its keys. */
-      key_id: Text,
-      /** `resume`: it is used again at once; `remove`: the channel no longer holds it. */
-      action: z.enum(['resume', 'remove']),
-    }),
+    body: KeyChange,
     data: z.array(ChannelKey),
-    summary: 'Takes a key that was set aside back into use, or removes one of several keys.',
+    summary: 'Pauses, resumes or removes one of several keys, or all that were set aside.',
   }),
 }

@@ -6,3 +6,12 @@ const UNREADABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 
 /** Whether a name or a line shows all that is in it: nothing breaks it, hides or turns around. */
 export const isReadable = (text: string): boolean => !UNREADABLE.test(text)
+
+/** The items of a comma list, trimmed, without empty ones and repetitions, in order. */
+export function commaList(
+  text: string | null | undefined,
+  separator: string | RegExp = ',',
+): string[] {
+  const items = (text ?? '').split(separator).map((item) => item.trim())
+  return [...new Set(items.filter((item) => item !== ''))]
+}

@@ -1,3 +1,5 @@
+import { commaList } from './text.ts'
+
 /** Wire numbers of a user's role; more is more. */
 export const Role = { guest: 0, user: 1, admin: 10, root: 100 } as const
 export type Role = (typeof Role)[keyof typeof Role]
@@ -34,9 +36,6 @@ export const isRoot = (role: number): boolean => role >= Role.root
 
 /** The group names of a user's comma list, in its order; empty means `default`. */
 export function groupNames(list: string): string[] {
-  const names = list
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  return names.length === 0 ? [DEFAULT_GROUP] : [...new Set(names)]
+  const names = commaList(list)
+  return names.length === 0 ? [DEFAULT_GROUP] : names
 }

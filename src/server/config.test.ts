@@ -47,6 +47,7 @@ test.each([
   ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", wants a path such as /gatehouse/'],
   ['BASE_PATH', '/..', 'BASE_PATH: got "/..", wants a path such as /gatehouse/'],
   ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", wants a path such as /gatehouse/'],
+  ['BASE_PATH', '/v1alpha', 'BASE_PATH: got "/v1alpha", wants a path such as /gatehouse/'],
   ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", wants the path of a file'],
   ['SQLITE_PATH', 'file:/x', 'SQLITE_PATH: got "file:/x", wants the path of a file'],
   ['GEMINI_VERSION', '1/..', 'GEMINI_VERSION: got "1/..", wants a version such as v1beta'],

@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { z } from 'zod'
+import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length } from '../contract/text.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
@@ -73,8 +74,9 @@ function isNetwork(item: string): boolean {
   return family !== 0 && isPrefix && rest.length === 0
 }
 
-/** Bases that take the place of paths of the server itself, and one that leads elsewhere. */
-const NO_BASE = /^\/(api|v1|v1beta)\/$|\/\.{1,2}\//
+/** Bases that take the place of paths of the server itself, and those that lead elsewhere. */
+const isNoBase = (base: string): boolean =>
+  ['/api', ...RELAY_PREFIXES].some((taken) => base === `${taken}/`) || /\/\.{1,2}\//.test(base)
 
 export const settings = {
   PORT: setting(wholeNumber(0, 65535), 'port to listen on; 0 picks a free one', '3000'),
@@ -228,7 +230,7 @@ export const settings = {
       .string()
       .regex(/^\/([\w.~-]+\/?)*$/)
       .transform((base) => (base.endsWith('/') ? base : `${base}/`))
-      .refine((base) => !NO_BASE.test(base))
+      .refine((base) => !isNoBase(base))
       .meta({ wants: 'a path such as /gatehouse/' }),
     'path that the console and the API are served under',
     '/',

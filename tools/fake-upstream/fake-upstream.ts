@@ -15,10 +15,14 @@ import { readCall, type Call, type Json } from './call.ts'
 import { chatAnswer, completionAnswer } from './chat-answers.ts'
 import { deliver } from './delivery.ts'
 import { startFastUpstream } from './fast-upstream.ts'
-import { anthropicAnswer, anthropicCountAnswer } from './native/anthropic-answers.ts'
-import { azureProblem } from './native/azure-checks.ts'
-import { answerSocket, type SocketHooks } from './native/spark-socket.ts'
-import { geminiAnswer, geminiCountAnswer, geminiEmbeddingAnswer } from './native/gemini-answers.ts'
+import { anthropicAnswer, anthropicCountAnswer } from './dialects/anthropic-answers.ts'
+import { azureProblem } from './openai/azure-checks.ts'
+import { answerSocket, type SocketHooks } from './providers/spark/spark-socket.ts'
+import {
+  geminiAnswer,
+  geminiCountAnswer,
+  geminiEmbeddingAnswer,
+} from './dialects/gemini-answers.ts'
 import { providerEndpoints } from './providers/endpoints.ts'
 import { errorIn, refusalAnswer } from './refusals.ts'
 import {

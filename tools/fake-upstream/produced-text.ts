@@ -23,7 +23,7 @@ const WIDE_PIECES = ['答案', '是', '四十二', ' 🎉', ' naïve', '。']
 /** So many chunks carry a long text, unless `chunks-<n>` says otherwise. */
 const LONG_TEXT_CHUNKS = 20
 
-export const chatRecorded: Recorded = { pieces: ANSWER_PIECES, completionTokens: 7 }
+const chatRecorded: Recorded = { pieces: ANSWER_PIECES, completionTokens: 7 }
 
 export function produceChat(call: Call): Produced {
   const toolCalls = callTools(call)

@@ -1,8 +1,8 @@
 import { bytesAnswer, errorAnswer, type Answer } from './answer.ts'
-import { anthropicErrorAnswer } from './native/anthropic-checks.ts'
+import { anthropicErrorAnswer } from './dialects/anthropic-checks.ts'
 import type { Call, Json } from './call.ts'
 import { providerErrorAnswer } from './providers/errors.ts'
-import { geminiErrorAnswer } from './native/gemini-answers.ts'
+import { geminiErrorAnswer } from './dialects/gemini-answers.ts'
 
 /** The error statuses asked for by name, as the providers word them. */
 export function refusalAnswer(call: Call): Answer | null {

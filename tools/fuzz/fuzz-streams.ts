@@ -2,13 +2,13 @@ import { createParser } from 'eventsource-parser'
 import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
 import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
 import type { StreamOutcome } from '../../src/server/relay/dialect/dialect.ts'
-import { dialects } from '../../src/server/relay/dialect/dialects.ts'
+import { dialects } from '../../src/server/relay/conversion/dialects.ts'
 import {
   convertedOutput,
   splicedOutput,
   type StreamOutput,
 } from '../../src/server/relay/dialect/stream-output.ts'
-import { SseReader, type SseEvent } from '../../src/server/relay/openai/sse.ts'
+import { SseReader, type SseEvent } from '../../src/server/relay/transport/sse.ts'
 import { responsesClient } from '../../src/server/relay/responses/client.ts'
 import { createDice, type Dice } from './dice.ts'
 import { streamCases, type StreamCase } from './stream-corpus.ts'

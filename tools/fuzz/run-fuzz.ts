@@ -25,7 +25,7 @@ export interface FuzzSettings {
   caller(kind: CallerKind): Promise<Record<string, string>>
 }
 
-export const CALLER_KINDS = ['nobody', 'user', 'admin', 'root'] as const
+const CALLER_KINDS = ['nobody', 'user', 'admin', 'root'] as const
 export type CallerKind = (typeof CALLER_KINDS)[number]
 
 export interface FuzzResult {

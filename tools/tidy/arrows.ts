@@ -1,3 +1,5 @@
+import type { ESTree } from 'vite'
+import { walk } from './tree.ts'
 import type { Import, SourceFile, Tree, Violation } from './tree.ts'
 
 const CONTRACT_PACKAGES = ['zod', 'zod/mini']
@@ -5,10 +7,25 @@ const SQL_PACKAGES = ['kysely', 'pg', 'better-sqlite3']
 const SQL_TEXT =
   /\b(SELECT\s[^]*\sFROM\s|INSERT\s+INTO\s|DELETE\s+FROM\s|UPDATE\s+\w+\s+SET\s|CREATE\s+(TABLE|INDEX)\s)/
 
+/** How the query builder begins a statement, which needs no import. */
+const SQL_CALLS = /^(selectFrom|insertInto|replaceInto|mergeInto|updateTable|deleteFrom)$/
+
 /** It knows every noun, so no noun may know it. */
 const RELAY = 'src/server/relay/'
+/** What its dialects and vendors have in common, each with what it may know of the relay. */
+const BELOW_DIALECTS: ReadonlyMap<string, RegExp> = new Map([
+  ['json', /^json\//],
+  ['transport', /^(transport|json)\//],
+  ['canonical', /^(canonical|json)\//],
+  ['dialect', /^(dialect|canonical|transport|json)\//],
+])
 /** Puts the parts together. */
 const SERVER_TOP = 'src/server/server.ts'
+/**
+ * What the lowest layer may know: itself, the ledger's batches, which it runs, and what its threads
+ * start with.
+ */
+const BELOW_DB = /^src\/server\/(db\/|ledger\/(batch\/|operations\.ts$)|slots\.ts$|code-cache\/)/
 
 /** Folders of the console that any of its pages may use. */
 const CONSOLE_SHARED = ['app', 'ui']
@@ -39,11 +56,25 @@ function wrongArrow(file: SourceFile, to: Import): string | null {
     return 'the server never imports the console; what both need belongs in src/contract.'
   }
   if (from.startsWith('src/console/')) return wrongConsoleArrow(from, target)
-  if (from.startsWith('src/server/') && target.startsWith(RELAY)) {
-    const mayKnow = file.isTest || from.startsWith(RELAY) || from === SERVER_TOP
-    return mayKnow
-      ? null
-      : 'nothing but server.ts imports the relay; what both need lies beside it.'
+  return file.isTest ? null : wrongServerArrow(from, target)
+}
+
+function wrongServerArrow(from: string, target: string): string | null {
+  if (!from.startsWith('src/server/') || from === SERVER_TOP) return null
+  if (target.startsWith(RELAY) && !from.startsWith(RELAY)) {
+    return 'nothing but server.ts imports the relay; what both need lies beside it.'
+  }
+  if (target.startsWith(RELAY)) {
+    const known = BELOW_DIALECTS.get(from.slice(RELAY.length).split('/')[0] ?? '')
+    if (known?.test(target.slice(RELAY.length)) === false) {
+      return 'what all dialects share knows none of them; pass it in, or move it up.'
+    }
+  }
+  if (target.endsWith('-routes.ts') && !from.endsWith('-routes.ts')) {
+    return 'only server.ts and other routes import routes; put what both need in a file of its own.'
+  }
+  if (from.startsWith('src/server/db/') && target.startsWith('src/server/')) {
+    return BELOW_DB.test(target) ? null : 'db/ is below everything else; pass it in.'
   }
   return null
 }
@@ -87,27 +118,36 @@ function strayBarrel({ path, isBarrel, imports }: SourceFile): Violation[] {
 function straySql(file: SourceFile): Violation[] {
   const { path, isTest, text, imports } = file
   if (!path.startsWith('src/') || isTest || SQL_FILES.some((files) => files.test(path))) return []
+  const message = 'SQL is written in *-store.ts only; add an operation to the store.'
   const found: Violation[] = imports
     .filter((to) => SQL_PACKAGES.includes(to.specifier) && !to.isType)
     .map(({ specifier, line }) => ({
       rule: 'sql',
       path,
       line,
-      message: `"${specifier}": SQL is written in *-store.ts only; add an operation to the store.`,
+      message: `"${specifier}": ${message}`,
     }))
   const sql = SQL_TEXT.exec(withoutComments(file))
-  if (sql) {
-    const message = 'SQL is written in *-store.ts only; add an operation to the store.'
-    found.push({ rule: 'sql', path, line: file.lineOf(text.indexOf(sql[0])), message })
-  }
+  if (sql) found.push({ rule: 'sql', path, line: file.lineOf(text.indexOf(sql[0])), message })
+  walk(file.program, (node) => {
+    if (node.type !== 'CallExpression' || !SQL_CALLS.test(calledName(node))) return
+    found.push({ rule: 'sql', path, line: file.lineOf(node.start), message })
+  })
   return found
 }
 
-/** The stores, the database layer, and the ledger's storage, which is all of it but story and price. */
+/** `selectFrom` of `db.selectFrom(…)`; empty for what has no name. */
+function calledName({ callee }: ESTree.CallExpression): string {
+  if (callee.type === 'Identifier') return callee.name
+  if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return ''
+  return callee.property.name
+}
+
+/** The stores, the database layer, and the ledger's storage: all of it but story and price. */
 const SQL_FILES = [
   /^src\/server\/.*-store\.ts$/,
   /^src\/server\/db\//,
-  /^src\/server\/ledger\/(?!(ledger|price)\.ts$)/,
+  /^src\/server\/ledger\/(?!(ledger|operations|price)\.ts$|price\/)/,
 ]
 
 /** Comments become blanks, so that offsets stay. */

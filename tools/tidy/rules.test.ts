@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { wrongArrows } from './arrows.ts'
 import { cycles } from './cycles.ts'
 import { brokenPaths } from './documents.ts'
+import { bareTables } from './bare-tables.ts'
 import { badHabits } from './habits.ts'
 import { deadCode } from './liveness.ts'
 import { misnomers } from './names.ts'
@@ -109,6 +110,12 @@ describe('arrows', () => {
     ['src/server/app.ts', `import { aToken } from './test/factories.ts'`],
     ['src/server/app.ts', `import { fake } from '../../tools/fake.ts'`],
     ['src/server/channel/channel-test.ts', `import { probe } from '../relay/probe.ts'`],
+    ['src/server/user/administration.ts', `import { x } from '../limit/limit-routes.ts'`],
+    ['src/server/relay/relay.ts', `import type { R } from './trace/route-routes.ts'`],
+    ['src/server/relay/dialect/provider.ts', `import { x } from '../providers/providers.ts'`],
+    ['src/server/relay/transport/wire.ts', `import type { D } from '../dialect/dialect.ts'`],
+    ['src/server/db/database.ts', `import { adopt } from '../adopt/adopt-database.ts'`],
+    ['src/server/db/database.ts', `import type { Ledger } from '../ledger/ledger.ts'`],
     ['src/console/token/token-form.ts', `import { app } from '../../server/app.ts'`],
     ['src/console/token/token-form.ts', `import { x } from '../channel/channel-form.ts'`],
     ['src/console/token/token-form.ts', `import { routes } from '../routes.tsx'`],
@@ -125,6 +132,12 @@ describe('arrows', () => {
     ['src/server/token/token.test.ts', `import { fake } from '../../../tools/fake.ts'`],
     ['src/server/app.ts', `import { token } from '../contract/token.ts'`],
     ['src/server/server.ts', `import { createRelay } from './relay/relay.ts'`],
+    ['src/server/relay/dialect/provider.ts', `import type { Via } from '../transport/call.ts'`],
+    ['src/server/server.ts', `import { logRoutes } from './log/log-routes.ts'`],
+    ['src/server/log/log-routes.ts', `import { exportRoutes } from './export/export-routes.ts'`],
+    ['src/server/log/log-routes.test.ts', `import { logRoutes } from './log-routes.ts'`],
+    ['src/server/db/sqlite-worker.ts', `import { x } from '../ledger/batch/sqlite-batch.ts'`],
+    ['src/server/db/migrate.test.ts', `import { openDatabase } from '../commands/open.ts'`],
     ['src/console/token/page.tsx', `import { call } from '../app/call.ts'; import '../paths.ts'`],
     ['src/console/token/page.tsx', `import { Table } from '../ui/table.tsx'; import './b.ts'`],
     ['src/console/routes.tsx', `import { Page } from './token/page.tsx'`],
@@ -140,6 +153,19 @@ describe('arrows', () => {
     for (const path of ['token/token', 'ledger/price', 'app']) {
       const full = `src/server/${path}.ts`
       expect(found(wrongArrows, { [full]: text })).toEqual([`${full} sql`, `${full} sql`])
+    }
+  })
+
+  test.each([
+    `await database.read.selectFrom('ledger').selectAll().execute()`,
+    `db.transaction().execute((trx) => trx.deleteFrom('tokens').execute())`,
+    `const { updateTable } = db; updateTable('users')`,
+  ])('the query builder is SQL without an import: %s', (text) => {
+    const relay = 'src/server/relay/relay-call.ts'
+    expect(found(wrongArrows, { [relay]: text })).toEqual([`${relay} sql`])
+    expect(found(wrongArrows, { 'src/server/ledger/ledger.ts': text })).toHaveLength(1)
+    for (const path of ['src/server/token/token-store.ts', 'src/server/app.test.ts']) {
+      expect(found(wrongArrows, { [path]: text })).toEqual([])
     }
   })
 
@@ -258,6 +284,18 @@ describe('dead code', () => {
     ])
   })
 
+  test('of tools, what only tests take is used; what nobody takes is not', () => {
+    const files = {
+      ...program,
+      'tools/fake-upstream/fake.ts': 'export const forTests = 1, forNobody = 2',
+      'src/server/a.test.ts': `import { forTests } from '../../tools/fake-upstream/fake.ts'`,
+      'tools/page-parts.ts': 'export const takenByVite = 1',
+    }
+    expect(deadCode(treeOf(files)).map(({ message }) => message.split(';')[0])).toEqual([
+      'nobody imports forNobody',
+    ])
+  })
+
   test('import() and a namespace take all exports', () => {
     const files = {
       ...program,
@@ -345,4 +383,21 @@ test('documents name files that exist', () => {
   const messages = brokenPaths(root).map(({ line, message }) => `${line} ${message.split(' ')[0]}`)
   rmSync(root, { recursive: true })
   expect(messages).toEqual(['2 src/gone.ts', '2 src/*.tsx', '3 docs/other.md'])
+})
+
+describe('tables', () => {
+  const path = 'src/server/relay/x.ts'
+
+  test.each(['new Set([1, 3])', 'new Map([[14, a], [T.zhipu, b]])', 'f({ 17: a, 49: a })'])(
+    'by bare channel types: %s',
+    (text) => {
+      expect(found(bareTables, { [path]: text })).toEqual([`${path} bare-number`])
+      expect(found(bareTables, { 'src/server/adopt/relative/x.ts': text })).toEqual([])
+    },
+  )
+
+  test.each(['new Set([401, 402])', 'new Map([[T.zhipu, 1]])', 'f({ 1: a, 400: b })', 'f([1, 2])'])(
+    'by something else: %s',
+    (text) => expect(found(bareTables, { [path]: text })).toEqual([]),
+  )
 })

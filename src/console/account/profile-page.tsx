@@ -11,6 +11,7 @@ import type { Self } from '../../contract/user-api.ts'
 import { groupNames } from '../../contract/user.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { shownErrors } from '../app/form/form-errors.ts'
 import { submitOf } from '../app/form/form-save.ts'
 import { LeaveQuestion } from '../app/form/leave-question.tsx'
 import { selfQuery } from '../app/self.ts'
@@ -19,7 +20,7 @@ import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { FactRow, Form, FormRow, SaveBar } from '../ui/form.tsx'
-import { GroupTag } from '../ui/marks.tsx'
+import { GroupTag } from '../app/label/group-tags.tsx'
 import { Loading } from '../ui/loading.tsx'
 import { Page } from '../ui/page.tsx'
 import { LoadError } from '../ui/states.tsx'
@@ -136,10 +137,7 @@ function ProfileFields({ self }: { self: Self }) {
       display_name: self.display_name,
       ...noSecrets,
     },
-    validate: (values) => {
-      const errors = profileErrors(values, { mustChange, hasExternalSignIn })
-      return Object.fromEntries([...errors].map(([field, text]) => [field, t(text)]))
-    },
+    validate: (values) => shownErrors(profileErrors(values, { mustChange, hasExternalSignIn }), t),
   })
   const wantsPassword = mustChange || form.values.password !== ''
   const submit = submitOf(form, async (values) => {

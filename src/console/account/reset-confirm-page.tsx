@@ -14,7 +14,7 @@ interface ResetLink {
   token: string
 }
 
-/** What the mail's link says. It leaves the address bar at once: it is as good as a password. */
+/** Reads the link of the mail and clears the address bar at once: it is as good as a password. */
 function useResetLink(): ResetLink {
   // The address is outside input: any text may stand there.
   const search: Partial<ResetLink> = useSearch({ strict: false })

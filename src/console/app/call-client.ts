@@ -142,7 +142,7 @@ export function createCalls(around: CallSurroundings) {
     throw new CallFailure(message || around.sentences.ofStatus(status), { status })
   }
 
-  /** Of whatever a call ended with: an answer may break off in its middle too. */
+  /** Turns any error into a `CallFailure`; reading an answer can fail midway too. */
   function failureFrom(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
     const { unreachable, unreadable } = around.sentences

@@ -1,5 +1,6 @@
 import { parseSync, Visitor } from 'vite'
 import { expect, test } from 'vitest'
+import { errors as refusals } from '../../contract/errors.ts'
 import english from './en.json' with { type: 'json' }
 
 /** Text of each source file, by its path from here. */
@@ -77,5 +78,24 @@ test('English keeps the places that are filled in, and no Chinese', () => {
     const isWhole = placesIn(text).join() === placesIn(withoutPlural(entry)).join()
     return !isWhole || hasChinese(text)
   })
+  expect(wrong).toEqual([])
+})
+
+/** Words that would call a thing by a second name; the glossary has the first. */
+const secondNames = [
+  /\be-mail/i,
+  /\bRoot\b/,
+  /super administrator/i,
+  /用户已?被?停用/,
+  /停用超级管理员/,
+]
+
+test('people, addresses and states have one name, in the console and in refusals', () => {
+  const sentences = [
+    ...found.keys,
+    ...Object.values(english),
+    ...Object.values(refusals).flatMap(({ zh, en }) => [zh, en]),
+  ]
+  const wrong = sentences.filter((text) => secondNames.some((name) => name.test(text)))
   expect(wrong).toEqual([])
 })

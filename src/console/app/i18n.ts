@@ -19,7 +19,7 @@ export const mark = <Text extends string>(text: Text): Text => text
 export const currentLanguage = (): ConsoleLanguage => (i18n.language === 'en' ? 'en' : 'zh')
 export const languageTag = (): string => languageTags[currentLanguage()]
 
-/** Of a text that comes in both languages the one that is read now. */
+/** The text of the current language. */
 export const localText = (words: Readonly<Record<ConsoleLanguage, string>>): string =>
   words[currentLanguage()]
 

@@ -16,8 +16,8 @@ export const queryClient = new QueryClient({
   },
 })
 
-// What one person saw is not for the next one at the same screen. It is forgotten when the next
-// one comes, not before: pages that are about to close would ask again.
+// The next person at the same screen must not see cached answers. They are cleared on sign-in and
+// not on sign-out, because pages that are about to close would ask again.
 onSessionChange((user) => {
   if (user !== null) queryClient.clear()
 })

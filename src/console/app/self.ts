@@ -9,7 +9,7 @@ import { sessionUser, setSessionUser } from './session.ts'
 const askSelf = (signal: AbortSignal) =>
   call('GET /api/user/self', {}, { signal, background: true })
 
-/** Whoever was banned is told so once, and is signed out by then: the next answer says that. */
+/** A banned user is told so once, which ends the session; the second call finds nobody signed in. */
 async function askSelfTwice(signal: AbortSignal): Promise<Self> {
   try {
     return await askSelf(signal)
@@ -50,7 +50,7 @@ export function useFollowSelf(client: QueryClient): void {
   }, [data])
 }
 
-/** Whoever was promoted or renamed meanwhile sees it without signing in again. */
+/** Shows a new role or name without signing in again. */
 function follow({ id, username, display_name, role }: Self): void {
   const user = sessionUser()
   if (user?.id !== id) return

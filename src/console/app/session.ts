@@ -78,7 +78,7 @@ export function onSessionChange(listener: (user: SessionUser | null) => void): v
 
 export const useSessionUser = (): SessionUser | null => useSyncExternalStore(subscribe, sessionUser)
 
-/** What a page's access asks for, against who is here. */
+/** Whether somebody may open a page; `user` is null before signing in. */
 export function mayOpen(access: PageAccess, user: SessionUser | null): boolean {
   if (access === 'anyone') return true
   if (user === null) return false

@@ -29,9 +29,15 @@ test('a change is told member by member', () => {
     { member: 'email', before: '（空）', after: 'a@b.c' },
     { member: 'ModelRatio', before: '{"o3":1}', after: '{"o3":2}' },
   ])
-  expect(summary(change, t)).toBe(
-    '额度 5 → 6 · 邮箱 （空） → a@b.c · ModelRatio {"o3":1} → {"o3":2}',
-  )
+  expect(summary(change, t)).toBe('额度 5 → 6 · 邮箱 （空） → a@b.c · 模型倍率 {"o3":1} → {"o3":2}')
+})
+
+test('a setting is called what the settings page calls it, one without a field by its own name', () => {
+  const change = entry({
+    before: { OidcClientId: 'a', SomethingNew: '1' },
+    after: { OidcClientId: 'b', SomethingNew: '2' },
+  })
+  expect(summary(change, t)).toBe('OIDC Client ID a → b · SomethingNew 1 → 2')
 })
 
 test('what came or went has one side', () => {
@@ -53,6 +59,12 @@ test('numbers that stand for something are called what the lists call it', () =>
     '类型 OpenAI · 状态 手动禁用 · 优先级 1',
   )
   expect(change('redemption.update', { status: 3, quota: 5 })).toBe('状态 已使用 · 额度 5')
+})
+
+test('new codes are told by how many and which', () => {
+  const after = { name: 'gift', quota: 100, count: 3, ids: [62, 63, 64] }
+  const change: AuditEntry = { ...entry({ before: null, after }), action: 'redemption.create' }
+  expect(summary(change, t)).toBe('名称 gift · 额度 100 · 数量 3 · 兑换码 ID 62, 63, 64')
 })
 
 test('an action that this console does not know is called by its name', () => {

@@ -6,6 +6,7 @@ import { ChannelStatus } from '../../contract/channel.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { localText, mark } from '../app/i18n.ts'
+import { optionName } from '../app/label/option-name.ts'
 
 const actionNames: Record<AuditAction, string> = {
   'user.create': mark('添加用户'),
@@ -57,11 +58,14 @@ const memberNames = new Map<string, string>([
   ['status', mark('状态')],
   ['group', mark('分组')],
   ['quota', mark('额度')],
+  ['count', mark('数量')],
+  ['ids', mark('兑换码 ID')],
   ['limits', mark('限制与预算')],
   ['type', mark('类型')],
   ['key', mark('密钥')],
   ['keys', mark('密钥尾号')],
   ['key_resumed', mark('恢复使用的密钥')],
+  ['key_paused', mark('手动暂停的密钥')],
   ['base_url', mark('接口地址')],
   ['models', mark('模型')],
   ['model_mapping', mark('模型重定向')],
@@ -76,10 +80,10 @@ const memberNames = new Map<string, string>([
   ['request_id', mark('请求 ID')],
 ])
 
-/** As the forms have it; what they do not have, and every setting, is its own name. */
+/** As the forms have it; what they do not have is its own name. */
 export function memberName(member: string, t: TFunction): string {
-  const known = memberNames.get(member)
-  return known === undefined ? member : t(known)
+  const known = memberNames.get(member) ?? optionName(member)
+  return known === null ? member : t(known)
 }
 
 export interface MemberChange {
@@ -128,6 +132,7 @@ function valueText(place: string, value: unknown, t: TFunction): string {
   const name = valueNames.get(place)?.get(value)
   if (name !== undefined) return t(name)
   if (typeof value === 'string') return value === '' ? t('（空）') : value
+  if (place === 'redemption.ids' && Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'number') return JSON.stringify(value)
   if (place === 'channel.type') return localText(channelType(value).label)
   return place.endsWith('.quota') ? value.toLocaleString('en-US') : String(value)

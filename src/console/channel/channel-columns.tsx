@@ -2,14 +2,17 @@ import type { TFunction } from 'i18next'
 import { useState } from 'react'
 import type { Channel } from '../../contract/channel-api.ts'
 import { balanceText, channelType } from '../../contract/channel-types.ts'
-import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { commaList } from '../../contract/text.ts'
 import { groupNames } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
+import { GroupTags } from '../app/label/group-tags.tsx'
+import { StateName, type StateNames } from '../app/label/state-name.tsx'
 import { secondsText, stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { CellChoice, CellNumber } from '../ui/field/cell-field.tsx'
-import { ColorName, GroupTag, StateDot, type Tone } from '../ui/marks.tsx'
-import { responseLevel } from './channel-response.ts'
+import { ColorName, StateDot } from '../ui/marks.tsx'
+import { responseLevel, responseOrder } from './channel-response.ts'
 import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
 
@@ -23,14 +26,13 @@ export interface ChannelTexts {
   setTestModel: (channel: Channel, model: string) => Promise<void>
 }
 
-const states = new Map<number, { tone: Tone; name: string }>([
+const states: StateNames = new Map([
   [ChannelStatus.enabled, { tone: 'good', name: mark('已启用') }],
   [ChannelStatus.disabled, { tone: 'off', name: mark('手动禁用') }],
   [ChannelStatus.autoDisabled, { tone: 'bad', name: mark('自动禁用') }],
 ])
 
 function State({ channel, t }: { channel: Channel; t: TFunction }) {
-  const state = states.get(channel.status) ?? { tone: 'off', name: mark('未知状态') }
   // One API's own rows tell neither.
   const { key_count: count = 1, keys_paused: paused = 0 } = channel
   if (channel.status === ChannelStatus.enabled && paused > 0) {
@@ -43,44 +45,33 @@ function State({ channel, t }: { channel: Channel; t: TFunction }) {
       </span>
     )
   }
-  return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
+  return <StateName states={states} status={channel.status} />
 }
 
 function TypeName({ type, t }: { type: number; t: TFunction }) {
   return <ColorName color={channelType(type).color}>{typeName(type, t)}</ColorName>
 }
 
-/** Group tags of a row; more of them would not fit. */
-const GROUPS_MAX = 2
-
-function Groups({ channel }: { channel: Channel }) {
-  const groups = groupNames(channel.group ?? '')
-  const rest = groups.length - GROUPS_MAX
-  return (
-    <span className={styles['groups']} title={groups.join(', ')}>
-      {groups.slice(0, GROUPS_MAX).map((group) => (
-        <GroupTag key={group} name={group} />
-      ))}
-      {rest > 0 && <span className={styles['quiet']}>+{rest}</span>}
-    </span>
-  )
-}
+const Groups = ({ channel }: { channel: Channel }) => (
+  <GroupTags groups={groupNames(channel.group ?? '')} />
+)
 
 function ResponseTime({ channel, t }: { channel: Channel; t: TFunction }) {
   const { response_time: ms, test_time: testedAt } = channel
+  const level = responseLevel(channel)
   const stamp = testedAt > 0 ? stampText(testedAt) : ''
   if (ms === 0) {
     const title = stamp === '' ? undefined : t('{{stamp}} 的测试没有成功', { stamp })
     return (
-      <span className={styles['response']} data-level={responseLevel(ms)} title={title}>
-        {t('未测试')}
+      <span className={styles['response']} data-level={level} title={title}>
+        {level === 'failed' ? t('测试失败') : t('未测试')}
       </span>
     )
   }
   return (
     <span
       className={styles['response']}
-      data-level={responseLevel(ms)}
+      data-level={level}
       title={stamp === '' ? undefined : t('测试于 {{stamp}}', { stamp })}
     >
       {t('{{seconds}} 秒', { seconds: secondsText(ms) })}
@@ -222,7 +213,7 @@ function measuredColumns(texts: ChannelTexts): Column<Channel>[] {
       id: 'response_time',
       head: t('响应时间'),
       cell: (channel) => <ResponseTime channel={channel} t={t} />,
-      sortBy: (channel) => channel.response_time,
+      sortBy: responseOrder,
       align: 'end',
       width: 72,
       growth: 4.2,

@@ -1,23 +1,10 @@
 import type { Channel } from '../../contract/channel-api.ts'
 import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
+import type { FormError } from '../app/form/form-errors.ts'
 import { localText, mark } from '../app/i18n.ts'
-import {
-  type ChannelForm,
-  hasField,
-  keepsSecret,
-  needsKey,
-  needsKeyAgain,
-  wholeNumber,
-} from './channel-form.ts'
+import { wholeNumber } from '../ui/field/whole-number.ts'
+import { type ChannelForm, hasField, keepsSecret, needsKey, needsKeyAgain } from './channel-form.ts'
 import { isObjectText, isProxyAddress, isTextsText } from './override/channel-overrides.ts'
-
-export interface FormError {
-  /** Chinese; translated where shown. */
-  text: string
-  values?: Record<string, string>
-  /** What the toast says where it is not the same. */
-  toast?: string
-}
 
 /** Fields by their path in the form, `config.ak`. */
 export type FormErrors = Map<string, FormError>

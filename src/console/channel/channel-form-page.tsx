@@ -3,6 +3,7 @@ import { useParams, useSearch } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../contract/channel-api.ts'
 import { call } from '../app/call.ts'
+import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
 import { StoredThing } from '../app/form/stored-thing.tsx'
@@ -57,12 +58,7 @@ function useChannelForm(initial: ChannelForm, before: Channel | null) {
   return useForm<ChannelForm>({
     initialValues: initial,
     validateInputOnBlur: ['baseUrl', 'priority', 'weight'],
-    validate: (form) => {
-      const errors = formErrors(form, before)
-      return Object.fromEntries(
-        [...errors].map(([field, { text, values }]) => [field, t(text, values ?? {})]),
-      )
-    },
+    validate: (form) => shownErrors(formErrors(form, before), t),
   })
 }
 

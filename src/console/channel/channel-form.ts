@@ -2,19 +2,22 @@ import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
 import type { HiddenField } from '../../contract/channel-type-row.ts'
 import {
   channelType,
-  ChannelTypeNumber,
   type ConfigMember,
   composeKey,
   splitKey,
   trimBaseUrl,
 } from '../../contract/channel-types.ts'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { keyLines } from '../../contract/channel-keys.ts'
-import { commaList, CONFIG_MEMBERS } from '../../contract/channel.ts'
+import { CONFIG_MEMBERS } from '../../contract/channel.ts'
+import { commaList } from '../../contract/text.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
+import { wholeNumber } from '../ui/field/whole-number.ts'
 import {
   newOverrides,
   overrideMembers,
   type OverridesForm,
+  objectOf,
   toOverrides,
 } from './override/channel-overrides.ts'
 
@@ -75,15 +78,7 @@ export const newChannelForm = (): ChannelForm => ({
 })
 
 /** The stored object; null when the text is none. */
-function configObject(text: string | null): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text || '{}')
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? { ...value } : null
-  } catch {
-    return null
-  }
-}
+const configObject = (text: string | null): Record<string, unknown> | null => objectOf(text || '{}')
 
 function formConfig({ type, config, other }: Channel): Record<ConfigMember, string> {
   const stored = configObject(config) ?? {}
@@ -121,11 +116,6 @@ export function toForm(channel: Channel): ChannelForm {
 /** Whether the form shows a field for this type. */
 export const hasField = (type: number, field: HiddenField): boolean =>
   !channelType(type).hiddenFields.includes(field)
-
-/** A whole number, or null: nothing to send. */
-export function wholeNumber(text: string): number | null {
-  return /^[+-]?\d{1,15}$/.test(text.trim()) ? Number(text) : null
-}
 
 /** The members of `config` that the form's fields fill, with the defaults of empty ones. */
 function typedConfig({ type, config }: ChannelForm): Partial<Record<ConfigMember, string>> {
@@ -190,7 +180,7 @@ export const copiedForm = (channel: Channel, name: string): ChannelForm => ({
   keyMode: 'each',
 })
 
-/** What may be kept while nobody is signed in. */
+/** The form as it may be kept while nobody is signed in. */
 export function withoutSecrets(form: ChannelForm): ChannelForm {
   const secrets = channelType(form.type).fields.filter(({ secret }) => secret)
   return {

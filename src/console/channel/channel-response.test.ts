@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { responseLevel } from './channel-response.ts'
+import { responseLevel, responseOrder } from './channel-response.ts'
 
 test.each([
-  [0, 'untested'],
   [1, 'quick'],
   [1000, 'quick'],
   [1001, 'fair'],
@@ -10,6 +9,15 @@ test.each([
   [3001, 'slow'],
   [5000, 'slow'],
   [5001, 'bad'],
-])('%d ms is %s', (ms, level) => {
-  expect(responseLevel(ms)).toBe(level)
+])('%d ms is %s', (response_time, level) => {
+  expect(responseLevel({ response_time, test_time: 1 })).toBe(level)
+})
+
+test('a failed test is none that never was, and such channels stand together', () => {
+  const untested = { response_time: 0, test_time: 0 }
+  const failed = { response_time: 0, test_time: 1 }
+  const quick = { response_time: 1, test_time: 1 }
+  expect([untested, failed].map(responseLevel)).toEqual(['untested', 'failed'])
+  const inOrder = [quick, failed, untested].toSorted((a, b) => responseOrder(a) - responseOrder(b))
+  expect(inOrder).toEqual([failed, untested, quick])
 })

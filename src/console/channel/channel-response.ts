@@ -1,14 +1,22 @@
-/** How a response time is coloured: grey, green, olive, yellow, red. */
-export type ResponseLevel = 'untested' | 'quick' | 'fair' | 'slow' | 'bad'
+import type { Channel } from '../../contract/channel-api.ts'
+
+/** How a response time is coloured: grey, red, green, olive, yellow, red. */
+export type ResponseLevel = 'untested' | 'failed' | 'quick' | 'fair' | 'slow' | 'bad'
 
 const QUICK_MS = 1000
 const FAIR_MS = 3000
 const SLOW_MS = 5000
 
-/** Each limit belongs to the better level; 0 is no measurement. */
-export function responseLevel(ms: number): ResponseLevel {
-  if (ms === 0) return 'untested'
+type Tested = Pick<Channel, 'response_time' | 'test_time'>
+
+/** Each limit belongs to the better level; 0 is no measurement, of a test a failed one. */
+export function responseLevel({ response_time: ms, test_time: testedAt }: Tested): ResponseLevel {
+  if (ms === 0) return testedAt > 0 ? 'failed' : 'untested'
   if (ms <= QUICK_MS) return 'quick'
   if (ms <= FAIR_MS) return 'fair'
   return ms <= SLOW_MS ? 'slow' : 'bad'
 }
+
+/** Those whose test has failed come together, before those that nobody has tested. */
+export const responseOrder = (channel: Tested): number =>
+  responseLevel(channel) === 'failed' ? -1 : channel.response_time

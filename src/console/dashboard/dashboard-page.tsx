@@ -26,6 +26,7 @@ import {
   rangeQuery,
   ranges,
 } from './overview.ts'
+import { noFailureFilters } from './failure-filters.tsx'
 import { FailureList } from './failure-list.tsx'
 import { Ranking } from './ranking.tsx'
 import { quotaDecimals, UsagePanel } from './usage-panel.tsx'
@@ -51,7 +52,7 @@ function useChoices() {
     by: offered.find((name) => name === get('by')) ?? ('model' as const),
     showsFailures: get('failures') !== '',
     setRange: (range: RangeName) => set({ range }),
-    showFailures: (shows: boolean) => set({ failures: shows ? '1' : '' }),
+    showFailures: (shows: boolean) => set({ ...noFailureFilters, failures: shows ? '1' : '' }),
     setMetric: (metric: Metric) => set({ metric }),
     setBy: (by: DashboardDimension) => set({ by }),
   }

@@ -7,7 +7,8 @@ import type { FailedCall } from '../../contract/dashboard-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call, callWhole } from '../app/call.ts'
-import { useListState } from '../app/list/list-state.ts'
+import { type ListState, useListState } from '../app/list/list-state.ts'
+import { namedUser } from '../app/list/named-user.ts'
 import { usePagedList } from '../app/list/paged-list.ts'
 import { TraceLists } from '../app/route/route-lists.tsx'
 import { nowSeconds, stampText } from '../app/time.ts'
@@ -16,6 +17,12 @@ import { RequestId } from '../ui/copy/request-id.tsx'
 import { type Block, type Column, DataTable } from '../ui/data-table.tsx'
 import { FactList, PanelPart, SidePanel } from '../ui/float/side-panel.tsx'
 import { Empty } from '../ui/states.tsx'
+import {
+  type FailureFilters,
+  FailureFilterBar,
+  failureFilters,
+  isFiltered,
+} from './failure-filters.tsx'
 import { type RangeName, rangeQuery } from './overview.ts'
 import styles from './dashboard.module.css'
 
@@ -128,28 +135,38 @@ function Detail({ row, isOfAll, onClose }: DetailProps) {
   )
 }
 
-/** The calls that the dashboard counts as failed, with what their clients were told. */
-export function FailureList({ range, isOfAll }: { range: RangeName; isOfAll: boolean }) {
-  const { t } = useTranslation()
-  const state = useListState()
-  const { start_timestamp, end_timestamp } = rangeQuery(range, nowSeconds())
-  const list = usePagedList<FailureRow>({
+/** One call is looked for in all the time that is kept, everything else in what is in view. */
+const timeOf = (range: RangeName, { request_id }: FailureFilters) =>
+  request_id === '' ? rangeQuery(range, nowSeconds()) : { start_timestamp: 0, end_timestamp: 0 }
+
+function useFailures(range: RangeName, state: ListState) {
+  const filters = failureFilters(state)
+  const { start_timestamp, end_timestamp } = timeOf(range, filters)
+  return usePagedList<FailureRow>({
     name: 'failures',
     state,
-    filters: { start: String(start_timestamp), end: String(end_timestamp) },
+    filters: { ...filters, start: String(start_timestamp), end: String(end_timestamp) },
     async loadPage(p, signal) {
-      const filter = { token_name: '', model_name: '', user_id: 0, channel: 0 }
-      const query = { p, start_timestamp, end_timestamp, ...filter }
+      const time = { start_timestamp, end_timestamp }
+      const query = { p, ...time, ...filters, ...namedUser(filters.username), channel: 0 }
       const answer = await callWhole('GET /api/dashboard/failures', { query }, { signal })
       return { ...answer, data: answer.data.map((row, id) => ({ ...row, id })) }
     },
     search: () => Promise.resolve([]),
   })
+}
+
+/** The calls that the dashboard counts as failed, with what their clients were told. */
+export function FailureList({ range, isOfAll }: { range: RangeName; isOfAll: boolean }) {
+  const { t } = useTranslation()
+  const state = useListState()
+  const list = useFailures(range, state)
   const [opened, setOpened] = useState<FailureRow | null>(null)
   const texts = useMemo(() => ({ t, isOfAll, open: setOpened }), [t, isOfAll])
   const columns = useMemo(() => columnsOf(texts), [texts])
   return (
     <section aria-label={t('失败的调用')}>
+      <FailureFilterBar state={state} isOfAll={isOfAll} />
       <DataTable
         label={t('失败的调用')}
         list={list}
@@ -158,7 +175,15 @@ export function FailureList({ range, isOfAll }: { range: RangeName; isOfAll: boo
         pageSize={PAGE_SIZE}
         onOpen={texts.open}
         isOpen={({ request_id: id }) => id === opened?.request_id}
-        empty={<Empty sentence={t('这段时间没有失败的调用，更早的只保留 14 天')} />}
+        empty={
+          <Empty
+            sentence={
+              isFiltered(failureFilters(state))
+                ? t('没有符合筛选条件的失败调用，更早的只保留 14 天')
+                : t('这段时间没有失败的调用，更早的只保留 14 天')
+            }
+          />
+        }
       />
       {opened !== null && (
         <Detail

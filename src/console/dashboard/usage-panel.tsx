@@ -188,7 +188,7 @@ function Chart({ title, series, texts }: SeriesProps & { title: string }) {
 
 function Legend({ series, texts, by }: SeriesProps & { by: DashboardDimension }) {
   const { t } = useTranslation()
-  // Of many users or tokens only totals are known: one bar, and the list below says whose.
+  // The server sends only totals for users and tokens: one bar, and the list below has the parts.
   const isWhole = series.length === 1 && series[0]?.name === null
   if (isWhole && (by === 'user' || by === 'token')) {
     return <p className={styles['note']}>{t('下表列出各项的用量')}</p>

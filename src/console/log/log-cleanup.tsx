@@ -4,7 +4,7 @@ import '@mantine/core/styles/Popover.layer.css'
 import { Button, Popover } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useLogCleanup } from '../app/cleanup/log-cleanup.tsx'
+import { useLogCleanup } from '../app/cleanup/use-log-cleanup.tsx'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
 

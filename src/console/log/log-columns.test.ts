@@ -28,11 +28,11 @@ const aLog = (over: Partial<Pick<Log, 'type' | 'model_name' | 'quota'>>): Log =>
 })
 
 test.each([
-  ['what was managed', aLog({}), true],
-  ['a call', aLog({ type: LogType.consume, model_name: 'gpt-4o' }), false],
-  ['a test', aLog({ type: LogType.test, model_name: 'gpt-4o' }), false],
-  ['what cost something', aLog({ quota: 5 }), false],
-])('%s: whether its sentence takes the room of empty columns', (_what, log, takes) => {
+  ['what was managed', aLog({}), ['token_name']],
+  ['a call', aLog({ type: LogType.consume, model_name: 'gpt-4o' }), []],
+  ['a test', aLog({ type: LogType.test, model_name: 'gpt-4o' }), ['prompt_tokens']],
+  ['what cost something', aLog({ quota: 5 }), []],
+])('%s: from which column on its sentence takes the room of empty ones', (_what, log, from) => {
   const columns = logColumns({
     // Only ever called with a text here.
     t: ((text: string) => text) as TFunction,
@@ -42,5 +42,5 @@ test.each([
     open: () => {},
   })
   const taken = columns.filter(({ instead }) => (instead?.({ id: 1, log }) ?? null) !== null)
-  expect(taken.map(({ id }) => id)).toEqual(takes ? ['token_name'] : [])
+  expect(taken.map(({ id }) => id)).toEqual(from)
 })

@@ -1,10 +1,10 @@
 import type { TFunction } from 'i18next'
 import type { Log } from '../../contract/log-api.ts'
 import { LogType } from '../../contract/log.ts'
-import { mark } from '../app/i18n.ts'
+import { currentLanguage, mark } from '../app/i18n.ts'
 import { secondsText, stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
-import { type GroupHue, Tag } from '../ui/marks.tsx'
+import { Tag, type TagHue } from '../ui/marks.tsx'
 import { TwoLines } from '../ui/table/two-lines.tsx'
 import type { LogRow } from './log-list.ts'
 import { contentText } from './text/content-text.ts'
@@ -21,7 +21,7 @@ export interface LogTexts {
   open: (row: LogRow) => void
 }
 
-const typeNames = new Map<number, { name: string; hue: GroupHue }>([
+const typeNames = new Map<number, { name: string; hue: TagHue }>([
   [LogType.topUp, { name: mark('充值'), hue: 'green' }],
   [LogType.consume, { name: mark('消费'), hue: 'grey' }],
   [LogType.manage, { name: mark('管理'), hue: 'orange' }],
@@ -53,12 +53,22 @@ const isConsumption = (log: Log) => log.type === LogType.consume
 const quotaCell = (log: Log, { costText }: LogTexts): string =>
   log.quota !== 0 || isConsumption(log) ? costText(log.quota) : ''
 
+/** A test has cost nothing and counted nothing: what it came to is what the row is read for. */
+const isTest = (log: Log): boolean =>
+  log.type === LogType.test && log.prompt_tokens === 0 && log.completion_tokens === 0
+
+function TestResult({ log, t }: { log: Log; t: TFunction }) {
+  const content = contentText(log.content, currentLanguage())
+  const said = [content, elapsedText(log, t)].filter((part) => part !== '').join(' · ')
+  return <TwoLines text={said}>{said}</TwoLines>
+}
+
 /** Whether all columns between the type and the content have nothing to show. */
 const isSentence = (log: Log, texts: LogTexts): boolean =>
   log.token_name === '' && log.model_name === '' && quotaCell(log, texts) === ''
 
-function Content({ log, t }: { log: Log; t: TFunction }) {
-  const content = contentText(log.content, t)
+function Content({ log }: { log: Log }) {
+  const content = contentText(log.content, currentLanguage())
   return (
     <TwoLines text={content}>
       <span className={styles['quiet']}>{content}</span>
@@ -97,8 +107,8 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
       id: 'token_name',
       head: t('令牌名称'),
       cell: ({ log }) => <TwoLines text={log.token_name} />,
-      // What was managed is told by a sentence alone.
-      instead: ({ log }) => (isSentence(log, texts) ? <Content log={log} t={t} /> : null),
+      // A management row is a sentence without other columns.
+      instead: ({ log }) => (isSentence(log, texts) ? <Content log={log} /> : null),
       width: 84,
       growth: 2,
     },
@@ -117,7 +127,7 @@ export function logColumns(texts: LogTexts): Column<LogRow>[] {
     {
       id: 'content',
       head: t('详情'),
-      cell: ({ log }) => <Content log={log} t={t} />,
+      cell: ({ log }) => <Content log={log} />,
       width: hasLongWords ? 102 : 152,
       growth: hasLongWords ? 6 : 2,
     },
@@ -153,6 +163,7 @@ function figureColumns(texts: LogTexts): Column<LogRow>[] {
       id: 'prompt_tokens',
       head: t('提示'),
       cell: ({ log }) => countText(log.prompt_tokens),
+      instead: ({ log }) => (isTest(log) ? <TestResult log={log} t={t} /> : null),
       align: 'end',
       width: 68,
     },
@@ -195,22 +206,23 @@ export function logBlock(texts: LogTexts): (row: LogRow) => Block {
   return (row) => {
     const { log } = row
     const who = [isAdmin ? log.username : '', log.token_name].filter((name) => name !== '')
-    const content = contentText(log.content, t)
+    const content = contentText(log.content, currentLanguage())
+    const isTold = log.model_name === '' || isTest(log)
     return {
       title: (
         <button
           type="button"
           className={styles['openBlock']}
-          data-sentence={log.model_name === ''}
+          data-sentence={isTold}
           aria-label={t('查看详情：{{name}}', { name: log.model_name || typeText(log.type, t) })}
           onClick={() => texts.open(row)}
         >
-          {log.model_name || content || typeText(log.type, t)}
+          {(!isTold && log.model_name) || content || typeText(log.type, t)}
         </button>
       ),
       titleEnd: quotaCell(log, texts) || <TypeTag type={log.type} t={t} />,
-      // What has no model has said all there is in its title.
-      line: who.length === 0 && log.model_name !== '' ? content : who.join(' / '),
+      // What tells of a call that cost nothing has said all but its model in its title.
+      line: isTold ? log.model_name || who.join(' / ') : who.join(' / ') || content,
       lineEnd: stampText(log.created_at),
     }
   }

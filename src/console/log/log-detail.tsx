@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { Log, PriceFactors } from '../../contract/log-api.ts'
 import { LogType } from '../../contract/log.ts'
 import { call } from '../app/call.ts'
-import { mark } from '../app/i18n.ts'
+import { currentLanguage, mark } from '../app/i18n.ts'
 import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
@@ -82,7 +82,7 @@ function factsOf(log: Log, { t, costText, isAdmin, isPriced }: FactTexts): Fact[
       ? [{ label: t('系统提示词'), value: t('已由渠道替换') }]
       : []),
     ...(log.content && !(isPriced && isPriceText(log.content))
-      ? [{ label: t('说明'), value: contentText(log.content, t) }]
+      ? [{ label: t('说明'), value: contentText(log.content, currentLanguage()) }]
       : []),
   ]
 }

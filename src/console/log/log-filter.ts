@@ -1,3 +1,5 @@
+import { namedUser } from '../app/list/named-user.ts'
+
 /** The filters of the log page, as its address names them. */
 export type FilterName =
   | 'type'
@@ -54,13 +56,11 @@ export function toQuery(filters: LogFilters, endSeconds: number): LogQuery {
   }
 }
 
-/** Only administrators may look at others: by name, or as `#<id>` whatever the name was. */
+/** Only administrators may look at others. */
 export function toAdminQuery(filters: LogFilters, endSeconds: number) {
-  const userId = /^#\d+$/.test(filters.username) ? numberOf(filters.username.slice(1)) : 0
   return {
     ...toQuery(filters, endSeconds),
-    username: userId === 0 ? filters.username : '',
-    user_id: userId,
+    ...namedUser(filters.username),
     channel: numberOf(filters.channel),
   }
 }

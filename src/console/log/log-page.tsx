@@ -3,8 +3,10 @@ import { useTranslation } from 'react-i18next'
 import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { currentLanguage } from '../app/i18n.ts'
-import { useQuotaText } from '../app/status.ts'
+import { LinkButton } from '../app/link-button.tsx'
+import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
+import { paths } from '../paths.ts'
 import { Action } from '../ui/actions.tsx'
 import { DataTable } from '../ui/data-table.tsx'
 import { Page } from '../ui/page.tsx'
@@ -27,6 +29,7 @@ const isSame = (a: Log, b: Log): boolean => a === b || (a.id > 0 && a.id === b.i
 
 function NoRows({ list }: { list: LogList }) {
   const { t } = useTranslation()
+  const listsFailures = useHasFeature()('dashboard')
   if (list.searchedFrom !== null) {
     return (
       <Empty
@@ -46,10 +49,32 @@ function NoRows({ list }: { list: LogList }) {
   if (!list.isFiltered) {
     return <Empty sentence={t('还没有记录。调用模型之后，用量会出现在这里')} />
   }
+  const { request_id: requestId } = list.filters
+  if (requestId !== '' && listsFailures) return <NoSuchRequest requestId={requestId} />
   return (
     <Empty
       sentence={t('没有符合筛选条件的记录')}
       action={<Action label={t('清除筛选')} onClick={list.clearFilters} />}
+    />
+  )
+}
+
+/** Every refusal tells its request id, but what was refused has no row here. */
+function NoSuchRequest({ requestId }: { requestId: string }) {
+  const { t } = useTranslation()
+  return (
+    <Empty
+      sentence={t('没有符合筛选条件的记录。失败的调用没有日志')}
+      action={
+        <LinkButton
+          size="xs"
+          variant="default"
+          to={paths.dashboard}
+          search={{ failures: '1', request_id: requestId }}
+        >
+          {t('在失败的调用中查找')}
+        </LinkButton>
+      }
     />
   )
 }

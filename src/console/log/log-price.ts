@@ -1,4 +1,5 @@
 import type { PriceFactors } from '../../contract/log-api.ts'
+import { QUOTA_MAX } from '../../contract/quota.ts'
 import { times, type Decimal } from '../ui/figures/decimal.ts'
 
 /**
@@ -6,7 +7,7 @@ import { times, type Decimal } from '../ui/figures/decimal.ts'
  * rounded but the result, once, up to a whole point.
  */
 
-/** So many of one kind, times ratios. */
+/** One term of the price: a count of one kind, times ratios. */
 export interface PriceLine {
   /** `prompt`, `cached`, `picture` …; one that this console does not know is shown by its name. */
   kind: string
@@ -27,7 +28,7 @@ export interface PriceStory {
   groupRatio: string
   /** Points of all lines times the group's ratio, exactly. */
   exact: string
-  /** Points: `exact` rounded up, and at least 1 where anything was priced. */
+  /** Points, as the ledger counts them; tools/price-agreement.test.ts holds both together. */
   total: number
 }
 
@@ -53,7 +54,7 @@ function plus(a: Decimal, b: Decimal): Decimal {
 /** Decimal places that a quotient without end is shown with. */
 const SHOWN_PLACES = 6
 
-/** Of so many parts; thirds of a point have no last decimal. */
+/** The value divided by `parts`; thirds of a point have no last decimal and are cut. */
 function textOf({ digits, decimals }: Decimal, parts = 1): string {
   const unit = 10n ** BigInt(decimals) * BigInt(parts)
   const isWhole = digits % unit === 0n
@@ -119,14 +120,17 @@ export function priceStory(price: PriceFactors): PriceStory | null {
   }
 }
 
-/** A price of nothing stays nothing; any other costs a point where a token was used. */
+/**
+ * A price of nothing stays nothing; any other costs a point where a token was used. None is more
+ * than the books can hold.
+ */
 function totalOf(price: PriceFactors, exact: Decimal): number {
-  const points = roundedUp(exact, PARTS)
+  const points = Math.min(QUOTA_MAX, roundedUp(exact, PARTS))
   // Sold by the call: its tokens are not counted.
   if (price.model_price !== undefined) return points
   const ratios = [price.group_ratio, price.model_ratio].map(decimalOf)
   const isFree = ratios.some((ratio) => ratio?.digits === 0n)
   const isUsed = price.prompt_tokens + price.completion_tokens > 0
-  // What has no tokens, or tools beside tokens that are free, costs what its lines say.
+  // Without tokens, or with tools beside free tokens, a call costs what its lines say.
   return isFree || !isUsed ? points : Math.max(1, points)
 }

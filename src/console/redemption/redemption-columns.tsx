@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import type { TFunction } from 'i18next'
 import type { Redemption } from '../../contract/redemption-api.ts'
+import { StateName } from '../app/label/state-name.tsx'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
-import { StateDot } from '../ui/marks.tsx'
-import { stateOf } from './redemption-state.ts'
+import { codeStates } from './redemption-state.ts'
 import styles from './redemption.module.css'
 
 /** How rows are written: the language and the quota display. */
@@ -14,10 +14,9 @@ export interface RedemptionTexts {
   quotaText: (quota: number) => string
 }
 
-function State({ redemption, t }: { redemption: Redemption; t: TFunction }) {
-  const { tone, name } = stateOf(redemption.status)
-  return <StateDot tone={tone}>{t(name)}</StateDot>
-}
+const State = ({ redemption }: { redemption: Redemption }) => (
+  <StateName states={codeStates} status={redemption.status} />
+)
 
 function Redeemed({ redemption, t }: { redemption: Redemption; t: TFunction }) {
   const { redeemed_time, used_user_id: userId, used_username: username } = redemption
@@ -63,7 +62,7 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
     {
       id: 'status',
       head: t('状态'),
-      cell: (redemption) => <State redemption={redemption} t={t} />,
+      cell: (redemption) => <State redemption={redemption} />,
       sortBy: ({ status }) => status,
       width: 110,
     },
@@ -101,7 +100,7 @@ export function redemptionBlock(texts: RedemptionTexts): (redemption: Redemption
   return (redemption) => ({
     id: redemption.id,
     title: redemption.name || t('未命名'),
-    titleEnd: <State redemption={redemption} t={t} />,
+    titleEnd: <State redemption={redemption} />,
     line: `${quotaText(redemption.quota)} · ${maskedCode(redemption.key)}`,
     lineEnd: <Redeemed redemption={redemption} t={t} />,
     detail: t('创建于 {{stamp}}', { stamp: stampText(redemption.created_time) }),

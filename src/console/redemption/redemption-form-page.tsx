@@ -12,6 +12,7 @@ import {
 } from '../../contract/redemption.ts'
 import { call } from '../app/call.ts'
 import { downloadText } from '../ui/file/download.ts'
+import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
@@ -115,8 +116,7 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
   const form = useForm<RedemptionForm>({
     initialValues: initial,
     validateInputOnBlur: ['quota', 'count'],
-    validate: (values) =>
-      Object.fromEntries([...formErrors(values, isNew)].map(([field, text]) => [field, t(text)])),
+    validate: (values) => shownErrors(formErrors(values, isNew), t),
   })
   const { save, ...saving } = useSave(before)
   const { name, quota } = form.values

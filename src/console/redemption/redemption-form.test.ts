@@ -25,7 +25,12 @@ describe('what has to be mended', () => {
 
   test('no name', () => {
     expect(fields({ name: '  ' })).toEqual(['name'])
-    expect(fields({ quota: '0', count: '100' })).toEqual([])
+    expect(fields({ quota: '1', count: '100' })).toEqual([])
+  })
+
+  test('a quota of 0, which creation would turn into 100; a code may be edited to it', () => {
+    expect(fields({ quota: '0' })).toEqual(['quota'])
+    expect(fields({ quota: '0' }, false)).toEqual([])
   })
 })
 

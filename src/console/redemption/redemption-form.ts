@@ -52,7 +52,11 @@ export function formErrors(
 ): Map<keyof RedemptionForm, string> {
   const errors = new Map<keyof RedemptionForm, string>()
   if (form.name.trim() === '') errors.set('name', mark('请输入兑换码名称'))
-  if (pointsOf(form.quota) === null) {
+  const quota = pointsOf(form.quota)
+  // Creation takes 0 for a quota that was left out.
+  if (isNew && (quota === null || quota === 0)) {
+    errors.set('quota', mark('额度必须是 1 到 1125899906842624 的整数，例如 500000'))
+  } else if (quota === null) {
     errors.set('quota', mark('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
   }
   if (isNew && countOf(form.count) === null) {
@@ -66,7 +70,7 @@ export function codesFile(
   name: string,
   codes: readonly string[],
 ): { fileName: string; text: string } {
-  // What some file system does not allow, or what would hide the file or its ending.
+  // Characters that some file systems refuse, and dots or blanks that hide the file or its ending.
   const safe = name
     .replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '_')
     .replace(/^[. ]+|[. ]+$/g, (edge) => '_'.repeat(edge.length))

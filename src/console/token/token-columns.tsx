@@ -2,12 +2,15 @@ import type { TFunction } from 'i18next'
 import type { Token } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { mark } from '../app/i18n.ts'
+import { GroupTag } from '../app/label/group-tags.tsx'
+import { StateName, type StateNames } from '../app/label/state-name.tsx'
 import { stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
-import { GroupTag, StateDot, type Tone } from '../ui/marks.tsx'
+import { StateDot } from '../ui/marks.tsx'
 import { maskedKey } from './token-copies.ts'
 import type { ChoosableGroups } from './token-group.ts'
 import { remaining } from './token-order.ts'
+import { hasExpired, presentStatus } from './token-state.ts'
 import styles from './token.module.css'
 
 /** How rows are written: the language, the quota display, and the moment they are looked at. */
@@ -19,7 +22,7 @@ export interface TokenTexts {
   groups: ChoosableGroups | null
 }
 
-const states = new Map<number, { tone: Tone; name: string }>([
+const states: StateNames = new Map([
   [TokenStatus.enabled, { tone: 'good', name: mark('已启用') }],
   [TokenStatus.disabled, { tone: 'off', name: mark('已禁用') }],
   [TokenStatus.expired, { tone: 'bad', name: mark('已过期') }],
@@ -32,16 +35,16 @@ const hasLostGroup = ({ group = '' }: Token, { groups }: TokenTexts): boolean =>
 
 function State({ token, texts }: { token: Token; texts: TokenTexts }) {
   const { t } = texts
-  if (token.status === TokenStatus.enabled && hasLostGroup(token, texts)) {
+  const status = presentStatus(token, texts.nowSeconds)
+  if (status === TokenStatus.enabled && hasLostGroup(token, texts)) {
     return <StateDot tone="warning">{t('分组不可用')}</StateDot>
   }
-  const state = states.get(token.status) ?? { tone: 'off', name: mark('未知状态') }
-  return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
+  return <StateName states={states} status={status} />
 }
 
 function Expiry({ token, texts }: { token: Token; texts: TokenTexts }) {
   if (token.expired_time === NEVER_EXPIRES) return texts.t('永不过期')
-  const isPast = token.expired_time <= texts.nowSeconds
+  const isPast = hasExpired(token, texts.nowSeconds)
   return <span className={isPast ? styles['past'] : ''}>{stampText(token.expired_time)}</span>
 }
 
@@ -72,7 +75,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       id: 'status',
       head: t('状态'),
       cell: (token) => <State token={token} texts={texts} />,
-      sortBy: (token) => token.status,
+      sortBy: (token) => presentStatus(token, texts.nowSeconds),
       width: 110,
       growth: 0.2,
     },

@@ -8,6 +8,7 @@ import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
 import { availableModelsOf } from '../app/available-models.ts'
 import { call } from '../app/call.ts'
+import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
@@ -67,12 +68,7 @@ function useTokenForm(initial: TokenForm, before: Token | null) {
   return useForm<TokenForm>({
     initialValues: initial,
     validateInputOnBlur: ['expiry', 'quota', 'subnet'],
-    validate: (form) => {
-      const errors = formErrors(form, before)
-      return Object.fromEntries(
-        [...errors].map(([field, { text, values }]) => [field, t(text, values ?? {})]),
-      )
-    },
+    validate: (form) => shownErrors(formErrors(form, before, nowSeconds()), t),
   })
 }
 

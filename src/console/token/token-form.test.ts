@@ -14,6 +14,7 @@ import {
 } from './token-form.ts'
 import { groupChoices, groupToAsk, type ChoosableGroups } from './token-group.ts'
 import { orders } from './token-order.ts'
+import { presentStatus } from './token-state.ts'
 
 const now = 1_800_000_000
 const aToken = (over: Partial<Token> = {}): Token => ({
@@ -99,19 +100,21 @@ describe('a token and its form', () => {
 
   test('limits are numbers of their own', () => {
     const limits = { ...noLimits, calls_at_once: 'two' }
-    expect([...formErrors({ ...newTokenForm, name: 'a', limits }, null).keys()]).toEqual(['limits'])
+    expect([...formErrors({ ...newTokenForm, name: 'a', limits }, null, now).keys()]).toEqual([
+      'limits',
+    ])
   })
 
   test('the quota of an unlimited token need not make sense', () => {
     const form = { ...newTokenForm, name: 'a', isUnlimited: true, quota: '' }
-    expect([...formErrors(form, null)]).toEqual([])
+    expect([...formErrors(form, null, now)]).toEqual([])
     expect(toInput(form, null).remain_quota).toBe(0)
   })
 })
 
 describe('rules of the form', () => {
   const wrong = (change: Partial<typeof newTokenForm>, before: Token | null = null) => [
-    ...formErrors({ ...newTokenForm, name: 'a', ...change }, before).keys(),
+    ...formErrors({ ...newTokenForm, name: 'a', ...change }, before, now).keys(),
   ]
 
   test('a name is required on creation only', () => {
@@ -144,6 +147,17 @@ describe('rules of the form', () => {
     expect(wrong({ expiry })).toEqual(['expiry'])
   })
 
+  test('an expiry that is over is refused, unless it was there before', () => {
+    const past = aToken({ expired_time: now - 60 })
+    expect(wrong({ expiry: stampText(now - 60) })).toEqual(['expiry'])
+    expect(wrong({ expiry: stampText(now + 60) })).toEqual([])
+    expect(wrong({ ...toForm(past), name: 'other' }, past)).toEqual([])
+    expect(wrong({ ...toForm(past), expiry: stampText(now - 30) }, past)).toEqual(['expiry'])
+    expect(wrong({ ...toForm(aToken()), expiry: stampText(now - 60) }, aToken())).toEqual([
+      'expiry',
+    ])
+  })
+
   test('an overdrawn token can be renamed, and its quota set right, not set lower', () => {
     const overdrawn = aToken({ remain_quota: -120 })
     expect(wrong({ ...toForm(overdrawn), name: 'other' }, overdrawn)).toEqual([])
@@ -163,9 +177,23 @@ describe('rules of the form', () => {
   )
 
   test('the wrong block of several is named', () => {
-    const errors = formErrors({ ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }, null)
+    const form = { ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }
+    const errors = formErrors(form, null, now)
     expect(errors.get('subnet')?.values).toEqual({ subnet: '1.2.3.4/99' })
   })
+})
+
+test.each([
+  ['nothing against it', {}, TokenStatus.enabled],
+  ['its last second', { expired_time: now }, TokenStatus.enabled],
+  ['its time is over', { expired_time: now - 1 }, TokenStatus.expired],
+  ['its quota is used up', { remain_quota: 0 }, TokenStatus.exhausted],
+  ['without a limit', { remain_quota: 0, unlimited_quota: true }, TokenStatus.enabled],
+  ['both are over', { expired_time: 0, remain_quota: 0 }, TokenStatus.expired],
+  ['switched off', { status: TokenStatus.disabled, expired_time: 0 }, TokenStatus.disabled],
+  ['stopped', { status: TokenStatus.exhausted }, TokenStatus.exhausted],
+])('a token shows what a call would meet: %s', (_case, over, status) => {
+  expect(presentStatus(aToken(over), now)).toBe(status)
 })
 
 describe('the groups that a form offers', () => {

@@ -1,7 +1,9 @@
 import ipaddr from 'ipaddr.js'
 import type { CaptureMode } from '../../contract/log.ts'
+import { commaList } from '../../contract/text.ts'
 import type { Token, TokenInput } from '../../contract/token-api.ts'
 import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import type { FormError } from '../app/form/form-errors.ts'
 import { overStored } from '../app/form/over-stored.ts'
 import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
@@ -26,7 +28,7 @@ export interface TokenForm {
   models: string[]
   /** Comma list of CIDR blocks. */
   subnet: string
-  /** What is kept of its calls; a server that keeps nothing knows nothing of it. */
+  /** How much of its calls is kept. Servers without capture do not have the member. */
   capture: CaptureMode
   limits: LimitForm
   /** Empty: those of the account. */
@@ -74,11 +76,8 @@ export const newTokenForm: TokenForm = {
   group: '',
 }
 
-const commaList = (text: string | null): string[] =>
-  (text ?? '')
-    .split(/[,，]/)
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
+/** Both commas, since people type the one of their keyboard. */
+const COMMAS = /[,，]/
 
 export function toForm(token: Token): TokenForm {
   return {
@@ -112,7 +111,7 @@ export function toInput(form: TokenForm, before: Token | null): Required<TokenIn
     remain_quota: pointsOf(form.quota) ?? before?.remain_quota ?? 0,
     unlimited_quota: form.isUnlimited,
     models: form.models.join(','),
-    subnet: commaList(form.subnet).join(','),
+    subnet: commaList(form.subnet, COMMAS).join(','),
     capture: form.capture,
     limits: toLimits(form.limits),
     group: form.group,
@@ -135,25 +134,31 @@ export function toUpdate(form: TokenForm, seen: Token, stored: Token) {
   }
 }
 
-export interface FormError {
-  /** Chinese; translated where shown. */
-  text: string
-  values?: Record<string, string>
+/** A new token that has ended before it begins is a slip of the pen; what is stored may stay. */
+function expiryProblem(expiry: string, before: Token | null, nowSeconds: number): string | null {
+  const seconds = expirySeconds(expiry)
+  if (seconds === null) return mark('过期时间格式错误，例如 2030-01-31 12:00:00')
+  if (seconds === NEVER_EXPIRES || seconds > nowSeconds) return null
+  const isStored = before !== null && expiry === toForm(before).expiry
+  return isStored ? null : mark('过期时间已经过去')
 }
 
 /** What has to be mended before the form can be sent, by field. */
-export function formErrors(form: TokenForm, before: Token | null): Map<keyof TokenForm, FormError> {
+export function formErrors(
+  form: TokenForm,
+  before: Token | null,
+  nowSeconds: number,
+): Map<keyof TokenForm, FormError> {
   const errors = new Map<keyof TokenForm, FormError>()
   if (before === null && form.name.trim() === '')
     errors.set('name', { text: mark('请输入令牌名称') })
-  if (expirySeconds(form.expiry) === null) {
-    errors.set('expiry', { text: mark('过期时间格式错误，例如 2030-01-31 12:00:00') })
-  }
+  const ofExpiry = expiryProblem(form.expiry, before, nowSeconds)
+  if (ofExpiry !== null) errors.set('expiry', { text: ofExpiry })
   const isUntouched = before !== null && form.quota === String(before.remain_quota)
   if (!form.isUnlimited && !isUntouched && pointsOf(form.quota) === null) {
     errors.set('quota', { text: mark('额度必须是 0 到 1125899906842624 的整数，例如 500000') })
   }
-  const bad = commaList(form.subnet).find((block) => !ipaddr.isValidCIDR(block))
+  const bad = commaList(form.subnet, COMMAS).find((block) => !ipaddr.isValidCIDR(block))
   if (bad !== undefined) {
     errors.set('subnet', {
       text: mark('「{{subnet}}」不是有效的网段，例如 192.168.0.0/24'),

@@ -22,7 +22,7 @@ export function useChoosableGroups(): ChoosableGroups | null {
 /** A group that a form offers; an empty name stands for those of the account. */
 export interface GroupChoice {
   name: string
-  /** Of the account: all of them. */
+  /** Names of the groups, joined; the account can have several. */
   groups: string
   /** Null: calls are priced by whichever group serves them, or the group is none any more. */
   ratio: number | null

@@ -118,7 +118,7 @@ function TopUpButton() {
   }
   return (
     <div className={styles['line']}>
-      <p className={styles['quiet']}>{t('没有兑换码？可在充值页面购买')}</p>
+      {top_up_link !== '' && <p className={styles['quiet']}>{t('没有兑换码？可在充值页面购买')}</p>}
       <Button variant="default" onClick={open}>
         {t('充值')}
       </Button>

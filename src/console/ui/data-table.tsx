@@ -31,7 +31,7 @@ export interface Column<Row> extends ColumnWidth {
   sortBy?: (row: Row) => string | number
   /** Numbers stand at the end of their column, with their heads. */
   align?: 'end'
-  /** Of a row that has nothing for this column and those after it: what stands in their place. */
+  /** Replaces this cell and those after it in a row that has nothing to show in them. */
   instead?: (row: Row) => ReactNode
 }
 

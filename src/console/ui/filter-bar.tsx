@@ -40,7 +40,7 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
   const [filled, setFilled] = useState('')
   if (keyword !== seen) {
     setSeen(keyword)
-    // What comes back from us must not overwrite what has been typed since.
+    // Our own search, coming back as the keyword, must not overwrite newer typing.
     if (keyword !== sent) setText(keyword)
   }
   const send = (typed: string) => {

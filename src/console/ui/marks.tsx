@@ -1,7 +1,7 @@
 import styles from './marks.module.css'
 
-/** Hues of group tags, in the order that the hash counts them. */
-export const groupHues = [
+/** Hues of tags, in alphabetical order: sums that choose one count on it. */
+export const tagHues = [
   'amber',
   'blue',
   'cyan',
@@ -18,32 +18,16 @@ export const groupHues = [
   'violet',
   'yellow',
 ] as const
-export type GroupHue = (typeof groupHues)[number]
-
-const fixedHues = new Map<string, GroupHue>([
-  ['vip', 'yellow'],
-  ['pro', 'yellow'],
-  ['svip', 'red'],
-  ['premium', 'red'],
-])
-
-/** The same group has the same colour everywhere: by name, else by the sum of its UTF-16 units. */
-export function groupHue(name: string): GroupHue {
-  let sum = 0
-  for (let i = 0; i < name.length; i += 1) sum += name.charCodeAt(i)
-  return fixedHues.get(name) ?? groupHues[sum % groupHues.length] ?? 'grey'
-}
+export type TagHue = (typeof tagHues)[number]
 
 /** A word on a wash of its hue. */
-export function Tag({ hue, children }: { hue: GroupHue; children: string }) {
+export function Tag({ hue, children }: { hue: TagHue; children: string }) {
   return (
     <span className={styles['tag']} data-hue={hue}>
       {children}
     </span>
   )
 }
-
-export const GroupTag = ({ name }: { name: string }) => <Tag hue={groupHue(name)}>{name}</Tag>
 
 /** A colour to know a thing by: one of the names in marks.module.css. */
 export const ColorMark = ({ color }: { color: string }) => (

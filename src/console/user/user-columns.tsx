@@ -2,8 +2,10 @@ import type { TFunction } from 'i18next'
 import type { User } from '../../contract/user-api.ts'
 import { groupNames, isAdmin, isRoot, Role, UserStatus } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
+import { GroupTags } from '../app/label/group-tags.tsx'
+import { StateName, type StateNames } from '../app/label/state-name.tsx'
 import type { Block, Column } from '../ui/data-table.tsx'
-import { GroupTag, StateDot, Tag, type Tone } from '../ui/marks.tsx'
+import { Tag } from '../ui/marks.tsx'
 import { TwoLines } from '../ui/table/two-lines.tsx'
 import { shortName } from './user-order.ts'
 import styles from './user.module.css'
@@ -16,15 +18,12 @@ export interface UserTexts {
   hasLongWords: boolean
 }
 
-const states = new Map<number, { tone: Tone; name: string }>([
+const states: StateNames = new Map([
   [UserStatus.enabled, { tone: 'good', name: mark('已激活') }],
   [UserStatus.disabled, { tone: 'bad', name: mark('已封禁') }],
 ])
 
-function State({ user, t }: { user: User; t: TFunction }) {
-  const state = states.get(user.status) ?? { tone: 'off', name: mark('未知状态') }
-  return <StateDot tone={state.tone}>{t(state.name)}</StateDot>
-}
+const State = ({ user }: { user: User }) => <StateName states={states} status={user.status} />
 
 const roleNames = new Map<number, string>([
   [Role.user, mark('普通用户')],
@@ -32,28 +31,14 @@ const roleNames = new Map<number, string>([
   [Role.root, mark('超级管理员')],
 ])
 
-/** Whoever may do more than others stands out. */
+/** Administrators stand out. */
 function RoleMark({ user, t }: { user: User; t: TFunction }) {
   const name = t(roleNames.get(user.role) ?? mark('未知身份'))
   if (!isAdmin(user.role)) return name
   return <Tag hue={isRoot(user.role) ? 'orange' : 'yellow'}>{name}</Tag>
 }
 
-/** Group tags of a row; more of them would not fit. */
-const GROUPS_MAX = 2
-
-function Groups({ user }: { user: User }) {
-  const groups = groupNames(user.group)
-  const rest = groups.length - GROUPS_MAX
-  return (
-    <span className={styles['groups']} title={groups.join(', ')}>
-      {groups.slice(0, GROUPS_MAX).map((group) => (
-        <GroupTag key={group} name={group} />
-      ))}
-      {rest > 0 && <span className={styles['quiet']}>+{rest}</span>}
-    </span>
-  )
-}
+const Groups = ({ user }: { user: User }) => <GroupTags groups={groupNames(user.group)} wraps />
 
 /** An address that breaks before its domain where it has to break. */
 function Address({ email }: { email: string }) {
@@ -72,7 +57,7 @@ const Nothing = () => <span className={styles['quiet']}>—</span>
 
 /**
  * In a window of 1440 px the growths give each head one line with its mark of order, a name its
- * twelve letters, and two groups one line.
+ * twelve letters, and in Chinese an address of twenty letters and two groups one line.
  */
 export function userColumns(texts: UserTexts): Column<User>[] {
   const { t, quotaText, hasLongWords } = texts
@@ -117,7 +102,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.email,
       width: hasLongWords ? 80 : 94,
-      growth: hasLongWords ? 8 : 7.4,
+      growth: hasLongWords ? 8 : 9.6,
     },
     {
       id: 'group',
@@ -125,7 +110,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <Groups user={user} />,
       sortBy: (user) => user.group,
       width: hasLongWords ? 68 : 76,
-      growth: hasLongWords ? 1.8 : 6.8,
+      growth: hasLongWords ? 1.8 : 4.1,
     },
     {
       id: 'quota',
@@ -166,7 +151,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
     {
       id: 'status',
       head: t('状态'),
-      cell: (user) => <State user={user} t={t} />,
+      cell: (user) => <State user={user} />,
       sortBy: (user) => user.status,
       width: 76,
       growth: hasLongWords ? 1.2 : 0.2,
@@ -183,7 +168,7 @@ export function userBlock({ t, quotaText }: UserTexts): (user: User) => Block {
         {isAdmin(user.role) && <RoleMark user={user} t={t} />}
       </>
     ),
-    titleEnd: <State user={user} t={t} />,
+    titleEnd: <State user={user} />,
     line: t('已用 {{used}}，剩 {{left}}', {
       used: quotaText(user.used_quota),
       left: quotaText(user.quota),

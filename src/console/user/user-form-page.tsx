@@ -10,6 +10,7 @@ import { useTranslation } from 'react-i18next'
 import type { User } from '../../contract/user-api.ts'
 import { DISPLAY_NAME_LENGTH_MAX, USERNAME_LENGTH_MAX } from '../../contract/user.ts'
 import { call } from '../app/call.ts'
+import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
@@ -171,8 +172,7 @@ function UserFormPage({ before }: { before: User | null }) {
   const form = useForm<UserForm>({
     initialValues: initial,
     validateInputOnBlur: ['quota'],
-    validate: (values) =>
-      Object.fromEntries([...formErrors(values, before)].map(([field, text]) => [field, t(text)])),
+    validate: (values) => shownErrors(formErrors(values, before), t),
   })
   const { save, ...saving } = useSave(before)
   const changes = useChanges(form, initial)

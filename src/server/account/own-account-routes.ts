@@ -41,6 +41,7 @@ export const ownAccountRoutes = (app: App): Route[] => {
       const letter = testLetter(systemName(app), language)
       if (body.notice === true) return notifyRoot(app, letter)
       const to = body.email?.trim() || (actor.user.email ?? '')
+      if (to === '') throw new AppError('own_email_missing')
       refuse(addressRefusal(to, null))
       await mail(app, to, letter)
     }),

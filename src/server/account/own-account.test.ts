@@ -198,7 +198,9 @@ forEachDatabase('POST /api/mail/test', (open) => {
 
   test('refuses who has no address and names none', async () => {
     admin = await anAdmin(server)
-    expect((await send({})).message).toContain('邮箱地址无效')
+    expect((await send({})).message).toContain('您的账户没有绑定邮箱，请填写收件人')
+    expect((await send({ email: ' ' })).message).toContain('请填写收件人')
+    expect((await send({ email: 'nobody' })).message).toContain('邮箱地址无效')
   })
 
   test('a notice goes to root', async () => {

@@ -335,7 +335,7 @@ forEachDatabase('registering', (open) => {
       await server.call('GET', '/api/verification?email=someone@example.test', {
         headers: { 'accept-language': 'en' },
       })
-      expect((await mailbox.next()).parsed.subject).toBe('Gatehouse: verify your e-mail address')
+      expect((await mailbox.next()).parsed.subject).toBe('Gatehouse: verify your email address')
     })
 
     test.each([

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely'
-import type { BareDatabase, Progress } from '../db/database.ts'
+import type { BareDatabase, Progress, UnpreparedDatabase } from '../db/database.ts'
 import { alone, migrateWithin } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { ADOPTED_AT, ADOPTED_LOG_ID } from '../ledger/reconcile.ts'
@@ -22,17 +22,17 @@ import { replaceWrongIds } from './id-store.ts'
 import {
   missingColumns,
   oneApiTableNames,
+  unknownColumns,
   versionHint,
   type FoundTables,
   type Origin,
 } from './one-api-tables.ts'
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
 import { correctTypes, oddColumns, typeChanges } from './postgres/column-type-store.ts'
-import { unknownColumns } from './relative.ts'
 import { carryPrices, readPrices } from './relative/price-store.ts'
 import { carryChannels } from './relative/relative-channel-store.ts'
 import { factorFindings } from './relative/relative-finding-store.ts'
-import { carryTokenGroups, restrictTokens, retireDeleted } from './relative-store.ts'
+import { carryTokenGroups, restrictTokens, retireDeleted } from './relative/carry-over-store.ts'
 import { readBytesAsTexts } from './text-store.ts'
 
 /**
@@ -44,14 +44,6 @@ import { readBytesAsTexts } from './text-store.ts'
 /** Why a database is not ours to use; for the operator. */
 export class AdoptionError extends Error {}
 
-interface Adoption {
-  progress: Progress
-  /** Copies the database before anything is changed; answers where to. */
-  backUp?: (stamp: string) => Promise<string>
-}
-
-type AdoptedDatabase = Omit<BareDatabase, 'close'>
-
 /** Log rows summed up in one statement. */
 const LOGS_PER_CHUNK = 100_000
 
@@ -59,7 +51,10 @@ const LOGS_PER_CHUNK = 100_000
  * Adopts the database if One API has written it and it is not adopted yet. Throws `AdoptionError`
  * when tables of One API's names or of ours are there that are another program's.
  */
-export async function adoptIfOneApi(database: AdoptedDatabase, adoption: Adoption): Promise<void> {
+export async function adoptIfOneApi(
+  database: UnpreparedDatabase,
+  progress: Progress,
+): Promise<void> {
   const { db, engine } = database
   if (!isToBeAdopted((await readOrigin(db, engine)).origin)) return
   await beginLargeWork(db, engine)
@@ -70,14 +65,14 @@ export async function adoptIfOneApi(database: AdoptedDatabase, adoption: Adoptio
     await lockAll(trx, engine, tables)
     const [shared] = await findShared(trx, tables)
     if (shared !== undefined) throw new AdoptionError(sentenceOf(shared))
-    adoption.progress(`adopting a database of ${versionHint(tables)}`)
+    progress(`adopting a database of ${versionHint(tables)}`)
     const { stamp } = await readMoment(trx, engine)
-    const copy = await adoption.backUp?.(stamp)
-    if (copy !== undefined) adoption.progress(`a copy of it as it was: ${copy}`)
-    await adoptWithin(trx, database, { tables, progress: adoption.progress })
+    const copy = await database.backUp?.(stamp)
+    if (copy !== undefined) progress(`a copy of it as it was: ${copy}`)
+    await adoptWithin(trx, database, { tables, progress })
   })
   await endLargeWork(db, engine)
-  adoption.progress('the database is adopted')
+  progress('the database is adopted')
 }
 
 async function lockAll(

@@ -15,13 +15,13 @@ import {
   isOneApiTable,
   missingColumns,
   oneApiTableNames,
+  unknownColumns,
   versionHint,
   type FoundTables,
   type Origin,
 } from './one-api-tables.ts'
 import { oddColumns, typeChanges } from './postgres/column-type-store.ts'
 import { findObstacles } from './postgres/obstacle-store.ts'
-import { unknownColumns } from './relative.ts'
 import { relativeOf, typeHere } from './relative/channel-type.ts'
 import { priceTables } from './relative/price-store.ts'
 import { relativeFindings } from './relative/relative-finding-store.ts'

@@ -7,7 +7,7 @@ import type { Engine } from '../db/migrate.ts'
 import { hasWrongFigure } from './figure-store.ts'
 import { hasIds, hasWrongId } from './id-store.ts'
 import { oneApiTableNames, type FoundTables, type OneApiTable } from './one-api-tables.ts'
-import { isGroupChosen, isGroupGiven, isMarkedDeleted } from './relative-store.ts'
+import { isGroupChosen, isGroupGiven, isMarkedDeleted } from './relative/carry-over-store.ts'
 import { hasBytes } from './text-store.ts'
 
 /** Rows of a One API database that work differently from what one would expect of them. */

@@ -11,7 +11,7 @@ import {
   type OneApiColumn,
   type OneApiTable,
 } from './one-api-tables.ts'
-import { RELATIVE_COLUMNS } from './relative-store.ts'
+import { RELATIVE_COLUMNS } from './relative/carry-over-store.ts'
 
 /** The columns of a dumped table that One API has; the positions of their values. */
 function wantedColumns(

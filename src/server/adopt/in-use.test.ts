@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
 import { oneApiRows, postgresFixture } from '../test/one-api-databases.ts'
 
 test('a PostgreSQL database that somebody holds on to is left alone, and the reason is said', async () => {

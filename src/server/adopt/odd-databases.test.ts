@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openBare, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import { openBare } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import {
   FIXTURES_BY_ENGINE,

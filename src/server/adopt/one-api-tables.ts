@@ -209,3 +209,13 @@ export function versionHint(tables: FoundTables): string {
   if (has('tokens', 'subnet')) return 'One API 0.6.6 to 0.6.8'
   return 'One API before 0.6.6'
 }
+
+/** Columns that One API does not have, nor we, as `table.column`. */
+export function unknownColumns(tables: FoundTables): string[] {
+  return oneApiTableNames.flatMap((table) => {
+    const known = new Set(oneApiTables[table].map(({ name }) => name))
+    return [...(tables.get(table) ?? [])]
+      .filter((name) => !known.has(name))
+      .map((name) => `${table}.${name}`)
+  })
+}

@@ -12,7 +12,7 @@ import {
 import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer } from '../test/test-app.ts'
 import { loadDumps } from './import-dump.ts'
-import { subnetsOf } from './relative.ts'
+import { subnetsOf } from './relative/subnets.ts'
 
 /** Databases with figures beyond counting, and those of programs that descend from One API. */
 

@@ -32,12 +32,12 @@ const isSet = (value: unknown): boolean => value !== undefined && value !== null
 export const secretsSet = (config: ConfigObject): string[] =>
   SECRET_CONFIG_MEMBERS.filter((member) => isSet(config[member]))
 
-/** The values of the secret members, for keeping them out of texts. */
-export const secretValues = (config: ConfigObject): string[] =>
-  SECRET_CONFIG_MEMBERS.map((member) => config[member])
-    .flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : value,
-    )
+const OVERRIDES: ReadonlySet<string> = new Set(OVERRIDE_MEMBERS)
+
+/** Credentials among them, which can stand for a key or be a part of it. */
+export const credentialsIn = (config: ConfigObject): string[] =>
+  SECRET_CONFIG_MEMBERS.filter((member) => !OVERRIDES.has(member))
+    .map((member) => config[member])
     .filter((value): value is string => typeof value === 'string' && value !== '')
 
 /**
@@ -55,7 +55,7 @@ export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigO
 }
 
 /** Without the secrets that hold a value, but for those named. */
-export const withoutSecrets = (config: ConfigObject, kept: readonly string[]): ConfigObject =>
+export const withoutSecretMembers = (config: ConfigObject, kept: readonly string[]): ConfigObject =>
   Object.fromEntries(
     Object.entries(config).filter(
       ([member, value]) => !SECRETS.has(member) || kept.includes(member) || !isSet(value),

@@ -1,9 +1,10 @@
 import type { ChannelInput } from '../../contract/channel-api.ts'
-import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
 import { trimBaseUrl } from '../../contract/channel-types.ts'
 import type { Refusal } from '../../contract/errors.ts'
 import { addressClass } from '../egress/address-class.ts'
-import { isReadable, length } from '../../contract/text.ts'
+import { commaList, isReadable, length } from '../../contract/text.ts'
+import { GROUP_NAME_LENGTH_MAX } from '../../contract/user.ts'
 import { parseConfigObject } from './channel-config.ts'
 import { overridesRefusal } from './overrides.ts'
 
@@ -13,8 +14,6 @@ import { overridesRefusal } from './overrides.ts'
 const NAME_LENGTH_MAX = 200
 /** Characters of one model's name, wherever it comes from: log rows and sums are indexed by it. */
 export const MODEL_LENGTH_MAX = 256
-/** Characters of one group's name: One API's own column. */
-const GROUP_LENGTH_MAX = 32
 /** Rows (group, model, channel) that one call may bring about; keeps its transaction short. */
 export const ABILITIES_MAX = 100_000
 
@@ -93,8 +92,8 @@ function listRefusal(input: Partial<ChannelInput>): Refusal | null {
     return tooLong('models', MODEL_LENGTH_MAX)
   }
   const groups = commaList(input.group)
-  if (groups.some((group) => length(group) > GROUP_LENGTH_MAX)) {
-    return tooLong('group', GROUP_LENGTH_MAX)
+  if (groups.some((group) => length(group) > GROUP_NAME_LENGTH_MAX)) {
+    return tooLong('group', GROUP_NAME_LENGTH_MAX)
   }
   return models.length * Math.max(1, groups.length) > ABILITIES_MAX
     ? tooMany('models', ABILITIES_MAX)

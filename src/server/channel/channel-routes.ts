@@ -8,7 +8,7 @@ import { serve, type Route } from '../http/handler.ts'
 import { createChannelBalances } from './upstream/channel-balances.ts'
 import { channelRefusal, keyRefusal } from './channel-input.ts'
 import { batchRoutes } from './batch/batch-routes.ts'
-import { channelDeletion, channelUpdate } from './channel-acts.ts'
+import { channelDeletion, channelUpdate } from './channel-audit.ts'
 import { answeredChannel, channelChanges, newChannels } from './channel.ts'
 import {
   channelPage,

@@ -1,8 +1,9 @@
 import { ChannelStatus } from '../../contract/channel.ts'
+import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import type { App } from '../app.ts'
 import { insertLog } from '../log/log-store.ts'
-import { withoutChannelSecrets } from './channel.ts'
+import { withoutChannelSecrets, withoutKeys } from './secrets.ts'
 import { beginPause, endPause, insertNotice } from './channel-pause-store.ts'
 import { moveChannelStatus, type StoredChannel } from './channel-store.ts'
 
@@ -30,12 +31,12 @@ export async function changeStatusByProgram(
   const { id, status: from } = channel
   const nowSeconds = clock.nowSeconds()
   const told = withoutChannelSecrets(reason, channel)
-  const what = to === ChannelStatus.enabled ? '已被自动启用' : '已被自动禁用'
+  const words = to === ChannelStatus.enabled ? logRows.channel_enabled : logRows.channel_disabled
   const moved = await database.write.transaction().execute(async (trx) => {
     if (!(await moveChannelStatus(trx, { id, from, to }))) return false
     if (to === ChannelStatus.enabled) await endPause(trx, id)
     else await beginPause(trx, { channelId: id, cause, nowSeconds })
-    const name = withoutChannelSecrets(channel.name ?? '', channel)
+    const name = withoutKeys(channel.name ?? '', channel)
     const notice = { channel_id: id, name, status: to, cause, reason: told }
     await insertNotice(trx, { created_at: nowSeconds, ...notice })
     await insertLog(trx, {
@@ -43,10 +44,7 @@ export async function changeStatusByProgram(
       userId: 0,
       username: '',
       type: LogType.system,
-      content: withoutChannelSecrets(
-        `渠道「${channel.name ?? ''}」（#${id}）${what}：${reason}`,
-        channel,
-      ),
+      content: logText(words, { name, id, reason: told }),
       nowSeconds,
       requestId,
       channelId: id,

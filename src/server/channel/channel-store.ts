@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely'
-import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { PostgresAdapter, type Selectable } from 'kysely'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { commaList } from '../../contract/text.ts'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { groupNames } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
@@ -83,8 +84,8 @@ export const enabledAbilities = (
     .orderBy('channel_id')
     .execute()
 
-/** Ids of the channels that a bulk test visits, oldest first. */
-export async function channelIdsToTest(db: Queries, scope: 'all' | 'disabled'): Promise<number[]> {
+/** Ids of all channels, or of those that are disabled, oldest first. */
+export async function channelIdsIn(db: Queries, scope: 'all' | 'disabled'): Promise<number[]> {
   const rows = await db
     .selectFrom('channels')
     .select('id')
@@ -105,7 +106,7 @@ export async function channelIdsOfTypes(db: Queries, types: readonly number[]): 
   return rows.map(({ id }) => id)
 }
 
-const DISABLED = [ChannelStatus.disabled, ChannelStatus.autoDisabled]
+const DISABLED: readonly number[] = [ChannelStatus.disabled, ChannelStatus.autoDisabled]
 
 /** Rows of one statement: a statement takes some ten thousand values at most. */
 const ROWS_PER_STATEMENT = 500
@@ -170,17 +171,12 @@ export async function lockChannel(trx: Queries, id: number): Promise<StoredChann
 export async function lockChannels(trx: Queries, ids: readonly number[]): Promise<StoredChannel[]> {
   const found: StoredChannel[] = []
   for (const chunk of chunksOf([...new Set(ids)].toSorted((a, b) => a - b))) {
-    // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has
-    // the file.
-    const rows = await trx
-      .updateTable('channels')
-      .set((eb) => ({ status: eb.ref('status') }))
-      .where('id', 'in', chunk)
-      .returningAll()
-      .execute()
-    found.push(...rows)
+    const rows = trx.selectFrom('channels').selectAll().where('id', 'in', chunk).orderBy('id')
+    // On SQLite the transaction has the file.
+    const isShared = trx.getExecutor().adapter instanceof PostgresAdapter
+    found.push(...(await (isShared ? rows.forUpdate() : rows).execute()))
   }
-  return found.toSorted((a, b) => a.id - b.id)
+  return found
 }
 
 /** Where a channel calls, and as whom. */
@@ -265,13 +261,12 @@ async function forgetChannels(trx: Queries, ids: readonly number[]): Promise<voi
 
 /** Deletes what a person or the program has disabled. Answers the rows that were. */
 export async function deleteDisabledChannels(trx: Queries): Promise<StoredChannel[]> {
-  const deleted = await trx
-    .deleteFrom('channels')
-    .where('status', 'in', DISABLED)
-    .returningAll()
-    .execute()
-  for (const chunk of chunksOf(deleted.map(({ id }) => id))) await forgetChannels(trx, chunk)
-  return deleted
+  const locked = await lockChannels(trx, await channelIdsIn(trx, 'disabled'))
+  // One may have been enabled meanwhile.
+  const disabled = locked.filter(({ status }) => DISABLED.includes(status))
+  const ids = disabled.map(({ id }) => id)
+  await deleteChannels(trx, ids)
+  return disabled
 }
 
 /** `responseTimeMs` 0: the test failed. */

@@ -1,7 +1,12 @@
 import type { RunState } from '../../contract/channel-api.ts'
 import { ChannelStatus } from '../../contract/channel.ts'
-import type { ErrorCode, ErrorParams, Language } from '../../contract/errors.ts'
-import { errorText } from '../../contract/errors.ts'
+import {
+  type ErrorCode,
+  type ErrorParams,
+  errorText,
+  type Language,
+} from '../../contract/errors.ts'
+import { logReasons, logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
@@ -11,18 +16,13 @@ import {
   mappedModel,
   modelToTest,
   statusAfterTest,
-  withoutChannelSecrets,
   type UpstreamVerdict,
 } from './channel.ts'
+import { withoutChannelSecrets } from './secrets.ts'
 import { createChannelRun, visitFailure, type VisitFailure } from './run/channel-run.ts'
 import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.ts'
 import { changeStatusByProgram } from './channel-status.ts'
-import {
-  channelIdsToTest,
-  findChannel,
-  saveTestResult,
-  type StoredChannel,
-} from './channel-store.ts'
+import { channelIdsIn, findChannel, saveTestResult, type StoredChannel } from './channel-store.ts'
 
 /** What a small real call through a channel came to. */
 export type ProbeOutcome =
@@ -169,9 +169,9 @@ export function createChannelTests(
   ): Promise<void> {
     const reason = outcome.ok
       ? to === ChannelStatus.enabled
-        ? '测试通过'
-        : `响应用时 ${secondsText(outcome.elapsedMs)} 秒，超过最长响应时间`
-      : errorText(outcome.code, 'zh', outcome.params)
+        ? logText(logReasons.test_passed, {})
+        : logText(logReasons.too_slow, { seconds: secondsText(outcome.elapsedMs) })
+      : disablingText(outcome)
     const cause = !outcome.ok ? 'refused' : to === ChannelStatus.enabled ? 'tested' : 'slow'
     await changeStatusByProgram(app, { channel, to, cause, reason, requestId })
   }
@@ -207,7 +207,7 @@ export function createChannelTests(
       return tested
     },
     startAll: (scope, requestId) =>
-      start({ scope, ids: () => channelIdsToTest(database.read, scope) }, requestId),
+      start({ scope, ids: () => channelIdsIn(database.read, scope) }, requestId),
     startChosen: (ids, requestId) =>
       start({ scope: 'chosen', ids: () => Promise.resolve([...new Set(ids)]) }, requestId),
   }
@@ -227,11 +227,19 @@ const secondsText = (ms: number): string => (ms / 1000).toFixed(2)
 function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
   const name = channel.name ?? ''
   if (!outcome.ok) {
-    return `渠道「${name}」测试失败：${withoutChannelSecrets(failureText(outcome), channel)}`
+    const reason = withoutChannelSecrets(failureText(outcome), channel)
+    return logText(logRows.test_failed, { name, reason })
   }
-  const reply = withoutChannelSecrets(outcome.text, channel)
-  return `渠道「${name}」测试成功，回复：${[...reply].slice(0, REPLY_LENGTH_MAX).join('')}`
+  const text = withoutChannelSecrets(outcome.text, channel)
+  const reply = [...text].slice(0, REPLY_LENGTH_MAX).join('')
+  return logText(logRows.test_passed, { name, reply })
 }
+
+/** As the reason of a disabled channel, which says that it was a test. */
+const disablingText = (outcome: FailedProbe): string =>
+  outcome.code === 'channel_test_failed'
+    ? logText(logReasons.test_failed, { reason: failureText(outcome) })
+    : errorText(outcome.code, 'zh', outcome.params)
 
 /** What went wrong; that the test has failed is said already. */
 const failureText = ({ code, params }: FailedProbe): string =>

@@ -8,7 +8,6 @@ import {
   modelToTest,
   newChannels,
   statusAfterTest,
-  withoutChannelSecrets,
   type ChannelState,
   type TestVerdict,
 } from './channel.ts'
@@ -420,14 +419,6 @@ describe('answeredChannel', () => {
       })
     },
   )
-})
-
-test('withoutChannelSecrets blots out whatever an upstream repeats', () => {
-  const channel = { ...stored, config: '{"sk":"hidden"}' }
-  expect(withoutChannelSecrets('Bearer sk-stored, then hidden, sk-stored', channel)).toBe(
-    'Bearer ***, then ***, ***',
-  )
-  expect(withoutChannelSecrets('plain', { ...stored, key: '' })).toBe('plain')
 })
 
 test.each([

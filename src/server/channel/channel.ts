@@ -1,7 +1,8 @@
 import type { Refusal } from '../../contract/errors.ts'
 import type { z } from 'zod'
 import type { Channel, ChannelInput } from '../../contract/channel-api.ts'
-import { ChannelStatus, commaList } from '../../contract/channel.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
+import { commaList } from '../../contract/text.ts'
 import { keyLines, keysOf, mayHoldSeveralKeys } from '../../contract/channel-keys.ts'
 import {
   channelType,
@@ -18,8 +19,7 @@ import {
   mergedConfig,
   parseConfigObject,
   secretsSet,
-  secretValues,
-  withoutSecrets,
+  withoutSecretMembers,
   type ConfigObject,
 } from './channel-config.ts'
 import { ABILITIES_MAX, channelRefusal, keyRefusal, tooMany } from './channel-input.ts'
@@ -196,7 +196,7 @@ function withCredentials(
   // Secrets that serve the former type, or none, are forgotten: nobody needs to enter them again.
   const used = isOtherType ? [] : secretsUsed(type)
   // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
-  const kept = moves ? withoutSecrets(storedConfig, [...used, 'proxy']) : storedConfig
+  const kept = moves ? withoutSecretMembers(storedConfig, [...used, 'proxy']) : storedConfig
   const config = mergedConfig(kept, given)
   const key = changedKey(type, stored, input)
   if (moves) {
@@ -268,21 +268,6 @@ export function answeredChannel<R extends ChannelState>(
   }
 }
 
-/** A text from an upstream or an error without the channel's secrets, if it should repeat them. */
-export function withoutChannelSecrets(
-  text: string,
-  channel: Pick<ChannelState, 'type' | 'key' | 'config'>,
-): string {
-  const secrets = [
-    channel.key,
-    ...keysOf(channel.type, channel.key),
-    ...secretValues(parseConfigObject(channel.config) ?? {}),
-  ]
-  return secrets
-    .filter((secret) => secret !== '')
-    .reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
-}
-
 /**
  * The model a test calls: the one asked for, the channel's own choice, its first. Empty: it has
  * none.
@@ -337,11 +322,7 @@ export function isHardRefusal({ status, type, code }: UpstreamVerdict): boolean 
 }
 
 /** Codes and types that leave no doubt, and the status of a bill that is not paid. */
-const CERTAIN_WORDS: ReadonlySet<string> = new Set([
-  ...HARD_CODES,
-  'insufficient_quota',
-  'authentication_error',
-])
+const CERTAIN_WORDS: ReadonlySet<string> = new Set([...HARD_CODES, 'authentication_error'])
 const PAYMENT_REQUIRED = 402
 
 /**

@@ -4,19 +4,30 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { channelTypesInListOrder } from '../../contract/channel-types.ts'
 
 const ModelLists = z.record(z.string(), z.array(z.string().min(1)))
 
 /** Types that serve what another type serves. */
-const sameModelsAs: ReadonlyMap<number, number> = new Map([
-  ...[2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 21, 22, 50].map((type) => [type, 1] as const),
-  [51, 24],
-  [52, 14],
+const sameModelsAs: ReadonlyMap<number, number> = new Map<number, number>([
+  [ChannelTypeNumber.api2d, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.azure, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.closeAi, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.openaiSb, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.openaiMax, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.ohMyGpt, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.custom, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.aiLs, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.aiProxy, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.api2Gpt, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.aigc2d, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.aiProxyLibrary, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.fastGpt, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.openaiCompatible, ChannelTypeNumber.openai],
+  [ChannelTypeNumber.geminiOpenai, ChannelTypeNumber.gemini],
+  [ChannelTypeNumber.anthropicCompatible, ChannelTypeNumber.anthropic],
 ])
-
-/** Whatever the operator lists: a bot's id is a model here. */
-const typeOfBots = 34
 
 let loaded: ReadonlyMap<string, readonly string[]> | undefined
 
@@ -33,11 +44,12 @@ function modelLists(): ReadonlyMap<string, readonly string[]> {
 }
 
 /**
- * The default models of a type. Empty where only the operator can know (34); `null` where models
- * mean nothing (43) and for types we do not know.
+ * The default models of a type. Empty where only the operator can know; `null` where models mean
+ * nothing and for types we do not know.
  */
 export function defaultModels(type: number): readonly string[] | null {
-  if (type === typeOfBots) return []
+  // Whatever the operator lists: a bot's id is a model here.
+  if (type === ChannelTypeNumber.coze) return []
   return modelLists().get(String(sameModelsAs.get(type) ?? type)) ?? null
 }
 

@@ -2,6 +2,7 @@
  * How models are described to clients: `GET /v1/models`, `GET /v1/models/:model` and the
  * console's `GET /api/channel/models`. The description is fixed; only the owner differs.
  */
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { defaultModels } from './default-models.ts'
 
 interface ModelPermission {
@@ -54,41 +55,48 @@ const permission: ModelPermission = {
  * the first. So makers stand before those who host the models of others.
  */
 const ownersByType: readonly (readonly [type: number, owner: string])[] = [
-  [1, 'openai'],
-  [14, 'anthropic'],
-  [24, 'google gemini'],
-  [36, 'deepseek'],
-  [45, 'xai'],
-  [25, 'moonshot'],
-  [28, 'mistralai'],
-  [16, 'zhipu'],
-  [27, 'minimax'],
-  [35, 'Cohere'],
-  [23, 'tencent'],
-  [26, 'baichuan'],
-  [32, 'stepfun'],
-  [31, 'lingyiwanwu'],
-  [19, '360'],
-  [15, 'baidu'],
-  [47, 'baiduv2'],
-  [40, 'doubao'],
-  [18, 'xunfei'],
-  [48, 'xunfeiv2'],
-  [17, 'ali'],
-  [49, 'alibailian'],
-  [38, 'deepl'],
-  [11, 'google palm'],
-  [29, 'groq'],
-  [33, 'aws'],
-  [42, 'vertexai'],
-  [37, 'cloudflare'],
-  [44, 'siliconflow'],
-  [39, 'together.ai'],
-  [41, 'novita'],
-  [46, 'replicate'],
-  [30, 'ollama'],
-  [20, 'openrouter'],
+  [ChannelTypeNumber.openai, 'openai'],
+  [ChannelTypeNumber.anthropic, 'anthropic'],
+  [ChannelTypeNumber.gemini, 'google gemini'],
+  [ChannelTypeNumber.deepseek, 'deepseek'],
+  [ChannelTypeNumber.xai, 'xai'],
+  [ChannelTypeNumber.moonshot, 'moonshot'],
+  [ChannelTypeNumber.mistral, 'mistralai'],
+  [ChannelTypeNumber.zhipu, 'zhipu'],
+  [ChannelTypeNumber.minimax, 'minimax'],
+  [ChannelTypeNumber.cohere, 'Cohere'],
+  [ChannelTypeNumber.hunyuan, 'tencent'],
+  [ChannelTypeNumber.baichuan, 'baichuan'],
+  [ChannelTypeNumber.stepfun, 'stepfun'],
+  [ChannelTypeNumber.lingyi, 'lingyiwanwu'],
+  [ChannelTypeNumber.zhinao, '360'],
+  [ChannelTypeNumber.qianfan, 'baidu'],
+  [ChannelTypeNumber.qianfanV2, 'baiduv2'],
+  [ChannelTypeNumber.volcengineArk, 'doubao'],
+  [ChannelTypeNumber.spark, 'xunfei'],
+  [ChannelTypeNumber.sparkV2, 'xunfeiv2'],
+  [ChannelTypeNumber.dashscope, 'ali'],
+  [ChannelTypeNumber.bailian, 'alibailian'],
+  [ChannelTypeNumber.deepl, 'deepl'],
+  [ChannelTypeNumber.palm, 'google palm'],
+  [ChannelTypeNumber.groq, 'groq'],
+  [ChannelTypeNumber.bedrock, 'aws'],
+  [ChannelTypeNumber.vertex, 'vertexai'],
+  [ChannelTypeNumber.cloudflare, 'cloudflare'],
+  [ChannelTypeNumber.siliconflow, 'siliconflow'],
+  [ChannelTypeNumber.together, 'together.ai'],
+  [ChannelTypeNumber.novita, 'novita'],
+  [ChannelTypeNumber.replicate, 'replicate'],
+  [ChannelTypeNumber.ollama, 'ollama'],
+  [ChannelTypeNumber.openrouter, 'openrouter'],
 ]
+
+/** Names that no new channel is given, and that operators go on mapping to others. */
+const RETIRED: ReadonlyMap<string, string> = new Map([
+  ['deepseek-chat', 'deepseek'],
+  ['deepseek-reasoner', 'deepseek'],
+  ['deepseek-coder', 'deepseek'],
+])
 
 function describe(id: string, owner: string | null): ModelDescription {
   return {
@@ -121,7 +129,10 @@ function knownById(): ReadonlyMap<string, ModelDescription> {
 export const knownModels = (): ModelDescription[] => [...knownById().values()]
 
 /** A model known by name, or `undefined`. */
-export const knownModel = (id: string): ModelDescription | undefined => knownById().get(id)
+export function knownModel(id: string): ModelDescription | undefined {
+  const owner = RETIRED.get(id)
+  return knownById().get(id) ?? (owner === undefined ? undefined : describe(id, owner))
+}
 
 /**
  * Descriptions of these models, each once: those known by name in the catalogue's order, then the
@@ -132,5 +143,5 @@ export function describeModels(ids: Iterable<string>): ModelDescription[] {
   const wanted = new Set(ids)
   const ours = [...known.values()].filter((model) => wanted.has(model.id))
   const others = [...wanted].filter((id) => !known.has(id))
-  return [...ours, ...others.map((id) => describe(id, null))]
+  return [...ours, ...others.map((id) => knownModel(id) ?? describe(id, null))]
 }

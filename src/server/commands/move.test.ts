@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase } from './open-database.ts'
 import { newFolder, plainPostgres, plainSqlite } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { runProgram } from '../test/run-program.ts'

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase } from './open-database.ts'
 import {
   newFolder,
   plainPostgres,

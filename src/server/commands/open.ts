@@ -3,7 +3,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import { ConfigError, type Config } from '../config.ts'
-import { openDatabase, type Database, type DatabaseAddress } from '../db/database.ts'
+import { openDatabase } from './open-database.ts'
+import type { Database, DatabaseAddress } from '../db/database.ts'
 import { takeSqliteFile } from '../db/sqlite-file.ts'
 
 /** Where the settings say the database is. */

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import pino from 'pino'
 import { parseConfig } from '../config.ts'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase } from './open-database.ts'
 import { createServer } from '../server.ts'
 
 /**

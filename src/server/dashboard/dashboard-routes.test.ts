@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TokenStatus } from '../../contract/token.ts'
 import { migrations } from '../db/migrate.ts'
 import { addFinishedHours } from '../log/log-sums.ts'
 import { anAdmin, aSettledCall, aToken, aUser, type TestUser } from '../test/factories.ts'
@@ -233,6 +234,51 @@ forEachDatabase('dashboard', (open) => {
     await setup.database.write.updateTable('failed_calls').set({ user_id: bob.id }).execute()
     // What is a user's own does not tell the channel.
     expect((await listed(bob)).map(({ channel }) => channel)).toEqual([0, 0, 0])
+  })
+
+  test('calls refused for the token itself are listed too, and every one can be looked for', async () => {
+    const refused = {
+      token_expired: { name: 'past', expired_time: 1 },
+      token_exhausted: { name: 'spent', unlimited_quota: false },
+      token_disabled: { name: 'off', status: TokenStatus.disabled },
+      token_address_not_allowed: { name: 'elsewhere', subnet: '10.0.0.0/8' },
+    }
+    const model = await aServedModel(setup)
+    const ids = new Map<string, string>()
+    const owners: number[] = []
+    for (const [code, token] of Object.entries(refused)) {
+      const client = await aClient(setup, { token })
+      const answer = await post(setup, client, chatBody(model))
+      expect(answer.json).toMatchObject({ error: { code } })
+      ids.set(code, String(answer.headers['x-oneapi-request-id']))
+      owners.push(client.userId)
+    }
+    // A key that nobody has costs no row.
+    const strange = await post(setup, { key: 'a'.repeat(48) }, chatBody(model))
+    const { id, username } = await aUser(setup, { quota: 0, username: 'penniless' })
+    const { key } = await aToken(setup, id, { name: 'main', unlimited_quota: true })
+    const last = await post(setup, { key }, chatBody('nobody-serves-this'))
+    const listed = async (as: TestUser, query: string) =>
+      [(await call(`/api/dashboard/failures?${query}`, as)).data].flat().map((row) => Object(row))
+    const byId = (answer: { headers: object }, as = admin) =>
+      listed(as, `request_id=${Object(answer.headers)['x-oneapi-request-id']}`)
+    await expect.poll(async () => (await byId(last)).length, { timeout: 15_000 }).toBe(1)
+
+    for (const [index, [code, { name }]] of Object.entries(refused).entries()) {
+      const [row, ...others] = await listed(admin, `request_id=${ids.get(code)}`)
+      expect(others).toEqual([])
+      expect(row).toMatchObject({ code, token_name: name, model_name: '', user_id: owners[index] })
+      expect(await listed(admin, `token_name=${name}`)).toEqual([row])
+    }
+    expect(await byId(strange)).toEqual([])
+    const [found] = await listed(admin, `username=${username}`)
+    expect(found).toMatchObject({ username, token_name: 'main', code: 'no_channel' })
+    expect(await listed(admin, 'username=nobody-at-all')).toEqual([])
+    // Nobody finds what is another's, and whoever names another is not told of them.
+    expect(await byId(last, bob)).toEqual([])
+    expect(
+      await listed(bob, `username=${username}&request_id=${ids.get('token_expired')}`),
+    ).toEqual([])
   })
 
   test('the week of the One API family: own days and models, oldest first', async () => {

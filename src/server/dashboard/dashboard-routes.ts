@@ -49,7 +49,8 @@ export const dashboardRoutes = ({ database, clock }: App): Route[] => [
     const { p, start_timestamp: from, end_timestamp: until, user_id, channel, ...wanted } = query
     const isOfAll = isAdmin(actor.role)
     const userId = isOfAll ? user_id || null : actor.id
-    const filter = { ...wanted, from, until, userId, channel: isOfAll ? channel : 0 }
+    const ofOthers = isOfAll ? { channel } : { channel: 0, username: '' }
+    const filter = { ...wanted, from, until, userId, ...ofOthers }
     const calls = await failedCallPage(database.heavy, filter, p)
     const usernames = await presentNames(database.heavy, [
       ...new Set(calls.map((one) => one.user_id)),

@@ -63,21 +63,29 @@ export interface FailureFilter {
   /** Seconds, inclusive, and exclusive. */
   from: number
   until: number
+  request_id: string
   token_name: string
   model_name: string
+  username: string
   channel: number
 }
 
 /** A page of the list, newest first. */
 export function failedCallPage(
   db: Queries,
-  { userId, from, until, token_name, model_name, channel }: FailureFilter,
+  { userId, from, until, request_id, token_name, model_name, username, channel }: FailureFilter,
   page: number,
 ): Promise<StoredFailedCall[]> {
   let query = db.selectFrom('failed_calls').selectAll()
   if (userId !== null) query = query.where('user_id', '=', userId)
   if (from > 0) query = query.where('created_at', '>=', from)
   if (until > 0) query = query.where('created_at', '<', until)
+  if (request_id !== '') query = query.where('request_id', '=', request_id)
+  if (username !== '') {
+    query = query.where('user_id', 'in', (users) =>
+      users.selectFrom('users').select('id').where('username', '=', username),
+    )
+  }
   if (token_name !== '') query = query.where('token_name', '=', token_name)
   if (model_name !== '') query = query.where('model_name', '=', model_name)
   if (channel > 0) query = query.where('channel_id', '=', channel)

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../clock.ts'
-import { openDatabase, type Database } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import type { Database } from '../db/database.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { createFailureCounts } from './failures.ts'
 
@@ -38,7 +39,7 @@ forEachDatabase('counts of failed calls', (open) => {
   }
   const failed = (userId: number) => ({ userId, tokenName: 't', channelId: 1, modelName: 'm' })
 
-  const told = (id: string) => ({ request_id: id, status: 500, code: 'x', message: 'y\0z' })
+  const told = (id: string) => ({ request_id: id, status: 500, code: 'a\0b', message: 'y\0z' })
 
   test('none is lost when two processes store the same ones in different orders', async () => {
     const users = Array.from({ length: 600 }, (_, index) => index)
@@ -72,5 +73,33 @@ forEachDatabase('counts of failed calls', (open) => {
     await rename('elsewhere', 'failures_hourly')
     await counts.close()
     expect(await stored()).toBe(3)
+  })
+
+  test('one whose program is at it day and night does not hide the failures of others', async () => {
+    const counts = countsOn(databases[0])
+    for (let index = 0; index < 600; index += 1) counts.add(failed(7001), told(`again-${index}`))
+    counts.add(failed(7002), told('once'))
+    await counts.close()
+    expect(await stored()).toBe(601)
+    const rows = databases[0]?.read.selectFrom('failed_calls').select('user_id')
+    const listed = await rows?.where('user_id', 'in', [7001, 7002]).execute()
+    expect(listed?.filter((row) => row.user_id === 7002)).toHaveLength(1)
+    expect(listed).toHaveLength(21)
+  })
+
+  test('a call that cannot be listed holds up neither the counts nor the next calls', async () => {
+    const counts = countsOn(databases[0])
+    const { status: _, ...withoutStatus } = told('odd')
+    // An answer of an upstream is not typed.
+    counts.add(failed(1), { ...withoutStatus, status: null } as never)
+    await counts.close()
+    expect(warnings).toHaveLength(1)
+    expect(await stored()).toBe(1)
+    const later = countsOn(databases[0])
+    later.add(failed(1), told('after'))
+    await later.close()
+    const rows = databases[0]?.read.selectFrom('failed_calls').select(['request_id', 'code'])
+    const listed = await rows?.where('request_id', 'in', ['odd', 'after']).execute()
+    expect(listed).toEqual([{ request_id: 'after', code: 'ab' }])
   })
 })

@@ -34,8 +34,11 @@ export type ToldFailure = Pick<StoredFailedCall, 'request_id' | 'status' | 'code
 const INTERVAL_MS = 5000
 /** Calls that are listed of so many seconds; what goes wrong more often is only counted. */
 const LISTED_MAX = 500
+/** The same of one person, whose program may be at it day and night. */
+const LISTED_OF_ONE_MAX = 20
 /** In characters. */
 const MESSAGE_MAX = 500
+const CODE_MAX = 100
 /** Different ones that wait to be stored; more are counted without their names. */
 const WAITING_MAX = 10_000
 
@@ -46,6 +49,8 @@ export function createFailureCounts({
 }: Pick<App, 'database' | 'clock' | 'trace'>): FailureCounts {
   let waiting = new Map<string, FailureCount>()
   let listed: StoredFailedCall[] = []
+  /** How many of whom are in it. */
+  const listedOf = new Map<number, number>()
 
   function count(call: FailedCall & { hour: number }, failures: number): void {
     const { hour, userId, channelId } = call
@@ -59,7 +64,9 @@ export function createFailureCounts({
   }
 
   function list(call: FailedCall, { request_id, status, code, message }: ToldFailure): void {
-    if (listed.length >= LISTED_MAX) return
+    const of = listedOf.get(call.userId) ?? 0
+    if (listed.length >= LISTED_MAX || of >= LISTED_OF_ONE_MAX) return
+    listedOf.set(call.userId, of + 1)
     listed.push({
       request_id,
       created_at: clock.nowSeconds(),
@@ -68,9 +75,8 @@ export function createFailureCounts({
       model_name: call.modelName,
       token_name: call.tokenName,
       status,
-      code,
-      // No text of PostgreSQL holds a zero.
-      message: message.slice(0, MESSAGE_MAX).replaceAll('\0', ''),
+      code: storable(code, CODE_MAX),
+      message: storable(message, MESSAGE_MAX),
     })
   }
 
@@ -80,15 +86,20 @@ export function createFailureCounts({
     const calls = listed
     waiting = new Map()
     listed = []
+    listedOf.clear()
     try {
-      await database.write.transaction().execute(async (trx) => {
-        await addFailures(trx, rows)
-        await addFailedCalls(trx, calls)
-      })
+      await database.write.transaction().execute((trx) => addFailures(trx, rows))
     } catch (error) {
       for (const row of rows) count(row, row.failures)
       listed = [...calls, ...listed].slice(0, LISTED_MAX)
       trace.warn({ err: error, rows: rows.length }, 'failed calls are not counted yet')
+      return
+    }
+    try {
+      await database.write.transaction().execute((trx) => addFailedCalls(trx, calls))
+    } catch (error) {
+      // The database answers, so it is these rows: sent again and again they would stop all others.
+      trace.warn({ err: error, rows: calls.length }, 'failed calls are counted, but not listed')
     }
   }
 
@@ -110,3 +121,7 @@ export function createFailureCounts({
     },
   }
 }
+
+/** No text of PostgreSQL holds a zero. */
+const storable = (text: string, lengthMax: number): string =>
+  text.slice(0, lengthMax).replaceAll('\0', '')

@@ -1,9 +1,8 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import type pg from 'pg'
-import { adoptIfOneApi, keepColumnsWide } from '../adopt/adopt-database.ts'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
-import { migrate, type Engine, type RunScript } from './migrate.ts'
+import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
 import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
@@ -39,23 +38,8 @@ export type DatabaseAddress =
   | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
   | { engine: 'postgres'; url: string }
 
-/** Is told, line by line, how far a database of One API is adopted. */
+/** Is told, line by line, how far long work on a database is. */
 export type Progress = (line: string) => void
-
-/**
- * Opens a database and brings its tables up to date; one that One API has written is adopted.
- * Throws `AdoptionError` when it holds another program's tables.
- */
-export async function openDatabase(
-  address: DatabaseAddress,
-  progress: Progress = () => {},
-): Promise<Database> {
-  const database =
-    address.engine === 'sqlite'
-      ? await openSqlite(address.path, address.synchronous ?? 'FULL', progress)
-      : await openPostgres(address.url, progress)
-  return database
-}
 
 /** A database as it stands, nothing created or changed. */
 export interface BareDatabase {
@@ -64,6 +48,21 @@ export interface BareDatabase {
   runScript: RunScript
   close(): Promise<void>
 }
+
+/** A database whose tables are of another program, of an older version, or not there yet. */
+export interface UnpreparedDatabase extends Omit<BareDatabase, 'close'> {
+  /** Copies the database before anything is changed; answers where to. */
+  backUp?: (stamp: string) => Promise<string>
+}
+
+/** Brings the tables up to date. What it throws, opening the database throws. */
+export type Prepare = (database: UnpreparedDatabase) => Promise<void>
+
+/** Opens a database, once `prepare` is done with it. */
+export const openPrepared = (address: DatabaseAddress, prepare: Prepare): Promise<Database> =>
+  address.engine === 'sqlite'
+    ? openSqlite(address.path, address.synchronous ?? 'FULL', prepare)
+    : openPostgres(address.url, prepare)
 
 /** Opens a database without bringing it up to date. A SQLite file that is not there is made. */
 export async function openBare(
@@ -104,19 +103,18 @@ const HEAVY_IDLE_MS = 30_000
 async function openSqlite(
   file: string,
   synchronous: 'FULL' | 'NORMAL',
-  progress: Progress,
+  prepare: Prepare,
 ): Promise<Database> {
   makeSqliteFile(file)
   const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
   const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
   try {
-    const bare = {
-      engine: 'sqlite' as const,
+    await prepare({
+      engine: 'sqlite',
       db: write,
-      runScript: (text: string) => writer.script(text),
-    }
-    await adoptIfOneApi(bare, { progress, backUp: (stamp) => backUpSqlite(file, stamp) })
-    await migrate(write, 'sqlite', bare.runScript)
+      runScript: (script) => writer.script(script),
+      backUp: (stamp) => backUpSqlite(file, stamp),
+    })
   } catch (error) {
     // If the thread itself is gone, there is nothing to close.
     await writer.close().catch(() => {})
@@ -172,21 +170,18 @@ const SILENCE_MS = 60_000
 const HEAVY_SILENCE_MS = 600_000
 const BATCH_TIMEOUT_MS = 30_000
 
-async function bringUpToDate(url: string, progress: Progress): Promise<void> {
+async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
   // Indexes of large tables take their time.
   const pool = poolOf(url, { max: POOL_SIZE })
   try {
-    const db = postgresHandle(pool)
-    await adoptIfOneApi({ engine: 'postgres', db, runScript: runPostgresScript }, { progress })
-    await migrate(db, 'postgres', runPostgresScript)
-    await keepColumnsWide({ engine: 'postgres', db }, progress)
+    await prepare({ engine: 'postgres', db: postgresHandle(pool), runScript: runPostgresScript })
   } finally {
     await pool.end()
   }
 }
 
-async function openPostgres(url: string, progress: Progress): Promise<Database> {
-  await bringUpToDate(url, progress)
+async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
+  await preparePostgres(url, prepare)
   const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT, silenceMs: SILENCE_MS })
   const heavyPool = poolOf(url, {
     max: HEAVY_POOL_SIZE,

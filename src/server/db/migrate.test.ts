@@ -2,7 +2,8 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
-import { openBare, openDatabase } from './database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import { openBare } from './database.ts'
 import { migrate, migrations, type RunScript } from './migrate.ts'
 
 const WITH_ROWIDS = 15

@@ -15,7 +15,10 @@ interface Migration {
   script: string
 }
 
-/** The numbered scripts of an engine, in order: `0001-name.sqlite.sql`. Forward only. */
+/**
+ * The numbered scripts of an engine, in order: `0001-name.sqlite.sql`. Forward only. 0003 and 0014
+ * were the ledger's function on PostgreSQL, which 0015 makes anew; there never was a 0009.
+ */
 export function migrations(engine: Engine): Migration[] {
   return fs
     .readdirSync(FOLDER)

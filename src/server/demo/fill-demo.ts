@@ -1,4 +1,6 @@
 import { ChannelInput } from '../../contract/channel-api.ts'
+import { errorText } from '../../contract/errors.ts'
+import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { TokenStatus } from '../../contract/token.ts'
@@ -139,7 +141,7 @@ async function writePeople(
       userId: id,
       username: person.username,
       type: LogType.system,
-      content: `新用户注册赠送 ${quotaLogText(NEWCOMER_POINTS, options)}`,
+      content: logText(logRows.new_user, { amount: quotaLogText(NEWCOMER_POINTS, options) }),
       nowSeconds: person.joinedSeconds,
       requestId: requestIdAt(dice, person.joinedSeconds),
     })
@@ -182,16 +184,19 @@ async function writeTest(
   { channel, dice }: { channel: DemoChannel; dice: Dice },
 ): Promise<void> {
   const { name, responseTimeMs, testedSeconds: nowSeconds } = channel
-  const outcome =
+  const content =
     responseTimeMs > 0
-      ? `测试成功，回复：${channel.models[0] ?? ''}`
-      : '测试失败：上游返回状态码 500'
+      ? logText(logRows.test_passed, { name, reply: channel.models[0] ?? '' })
+      : logText(logRows.test_failed, {
+          name,
+          reason: errorText('upstream_status', 'zh', { status: 500 }),
+        })
   await saveTestResult(trx, { id, responseTimeMs, nowSeconds })
   await insertLog(trx, {
     userId: 0,
     username: '',
     type: LogType.test,
-    content: `渠道「${name}」${outcome}`,
+    content,
     nowSeconds,
     requestId: requestIdAt(dice, nowSeconds),
     channelId: id,
@@ -323,14 +328,16 @@ async function topUp(
     const change = { userId, was: 0, target: amount, actorId, nowSeconds, detail: '' }
     const moved = await setUserQuota(trx, change)
     if (moved === null) throw new Error('the demo tops up somebody who is not there')
-    const [before, after] = [moved.before, moved.after].map((quota) => quotaLogText(quota, options))
-    const content = `管理员将用户额度从 ${before}修改为 ${after}`
+    const content = logText(logRows.quota_set, {
+      before: quotaLogText(moved.before, options),
+      after: quotaLogText(moved.after, options),
+    })
     await insertLog(trx, { ...row, type: LogType.manage, content })
     return
   }
   const result = await redeemCode(trx, { key: code.key, userId, nowSeconds })
   if (!result.ok) throw new Error(`the demo's code is ${result.reason}`)
-  const content = `通过兑换码充值 ${quotaLogText(result.quota, options)}`
+  const content = logText(logRows.redeemed, { amount: quotaLogText(result.quota, options) })
   await insertLog(trx, { ...row, type: LogType.topUp, content })
 }
 

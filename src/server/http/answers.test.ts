@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Endpoint } from '../../contract/endpoint.ts'
-import { ChannelTypeNumber } from '../../contract/channel-types.ts'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { LogType } from '../../contract/log.ts'
 import type { RouteTrace } from '../../contract/route-api.ts'
 import { Role } from '../../contract/user.ts'

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import type { LimitCheck } from '../limit/limit.ts'
 import { GroupCommit } from './batch/group-commit.ts'
+import { heldFor } from './ledger-store.ts'
 import type { LedgerResult, ReserveOperation, ReserveRefusal, Settlement } from './operations.ts'
 
 /**
@@ -73,11 +74,7 @@ export function createLedger(database: Pick<Database, 'runLedger' | 'read'>): Le
       const result = await batches.submit({ kind: 'checkpoint', settlement, isNothingDue: true })
       if (result.kind === 'closed') return false
       if (result.kind !== 'checkpointed') throw unexpected(result)
-      const held = await database.read
-        .selectFrom('reservations')
-        .select(['user_amount', 'token_amount'])
-        .where('request_id', '=', requestId)
-        .executeTakeFirst()
+      const held = await heldFor(database.read, requestId)
       if (held === undefined || held.user_amount < cost) return false
       return isUnlimited || held.token_amount >= cost
     },

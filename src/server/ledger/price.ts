@@ -1,3 +1,4 @@
+import { logRows, logText } from '../../contract/log-sentences.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { completionRatio, findRatio, type RatioMap } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
@@ -257,9 +258,12 @@ export function reservationOf(
 const twoDecimals = (ratio: string): string => Number(ratio).toFixed(2)
 
 function ratioText(price: UncompiledPrice): string {
-  if (price.perCall !== null) return `价格：$${price.perCall} × ${twoDecimals(price.groupRatio)}`
+  if (price.perCall !== null) {
+    const factors = `$${price.perCall} × ${twoDecimals(price.groupRatio)}`
+    return logText(logRows.priced_by_call, { factors })
+  }
   const ratios = [price.modelRatio, price.groupRatio, price.completionRatio]
-  return `倍率：${ratios.map(twoDecimals).join(' × ')}`
+  return logText(logRows.priced_by_ratio, { factors: ratios.map(twoDecimals).join(' × ') })
 }
 
 const PLAIN_QUALITIES: ReadonlySet<string> = new Set(['', 'standard', 'auto'])

@@ -14,10 +14,9 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
-import type { LimitCheck, LimitSubject } from './limit.ts'
+import { wholeLimits, type LimitCheck, type LimitSubject } from './limit.ts'
 import { budgetPeriods } from './limit-period.ts'
 import { deleteTokenLimits, findStanding, saveLimits } from './limit-store.ts'
-import { wholeLimits } from './limit-routes.ts'
 
 const idOf = ({ userId, tokenId }: Account, subject: LimitSubject): number =>
   subject === 'user' ? userId : tokenId

@@ -1,16 +1,14 @@
-import { NO_LIMIT, type LimitName } from '../../contract/limit.ts'
-import { limitApi, type Limits, type LimitStanding } from '../../contract/limit-api.ts'
+import { limitApi } from '../../contract/limit-api.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { findTokenById, type StoredToken } from '../token/token-store.ts'
-import { isTimeZone } from '../time-zone.ts'
 import { outranks } from '../user/user.ts'
 import { findUser } from '../user/user-store.ts'
-import type { LimitSubject } from './limit.ts'
-import { budgetPeriods } from './limit-period.ts'
-import { findLimits, findStanding, saveLimits } from './limit-store.ts'
+import { wholeLimits } from './limit.ts'
+import { findLimits, saveLimits } from './limit-store.ts'
+import { standingOf } from './standing.ts'
 
 /** Limits by themselves; those of one's own tokens, and of users, also stand in their forms. */
 export function limitRoutes(app: App): Route[] {
@@ -51,25 +49,3 @@ async function tokenBelow({ database }: App, actor: Actor, id: number): Promise<
   if (owner.id !== actor.id && !outranks(actor, owner)) throw new AppError('cannot_change_peer')
   return token
 }
-
-/** The limits of a user or token and what is used of them now. */
-export async function standingOf(
-  { database, options, clock }: App,
-  whose: { subject: LimitSubject; id: number },
-): Promise<LimitStanding> {
-  const wanted = options.text('LimitTimeZone')
-  const zone = isTimeZone(wanted) ? wanted : 'UTC'
-  const nowSeconds = clock.nowSeconds()
-  const periods = budgetPeriods(zone, nowSeconds)
-  return findStanding(database.read, whose, { nowSeconds, zone, periods })
-}
-
-/** All six, what is absent as none. */
-export const wholeLimits = (input: { [K in LimitName]?: number | undefined }): Limits => ({
-  requests_per_minute: input.requests_per_minute ?? NO_LIMIT,
-  tokens_per_minute: input.tokens_per_minute ?? NO_LIMIT,
-  calls_at_once: input.calls_at_once ?? NO_LIMIT,
-  quota_per_day: input.quota_per_day ?? NO_LIMIT,
-  quota_per_week: input.quota_per_week ?? NO_LIMIT,
-  quota_per_month: input.quota_per_month ?? NO_LIMIT,
-})

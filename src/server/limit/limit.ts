@@ -1,9 +1,22 @@
+import { NO_LIMIT, type LimitName } from '../../contract/limit.ts'
+import type { Limits } from '../../contract/limit-api.ts'
+
 /**
  * The rules of limits. What is counted, and whether a call fits, is decided where the call is
  * reserved, in the ledger's transaction (`ledger/limit/sqlite-limits.ts`, and on PostgreSQL the
  * functions of `0012-limits.postgres.sql` and `0018-limit-clocks.postgres.sql`); why it does not,
  * and when it would, is worked out here from the figures it was decided on.
  */
+
+/** All six, what is absent as none. */
+export const wholeLimits = (input: { [K in LimitName]?: number | undefined }): Limits => ({
+  requests_per_minute: input.requests_per_minute ?? NO_LIMIT,
+  tokens_per_minute: input.tokens_per_minute ?? NO_LIMIT,
+  calls_at_once: input.calls_at_once ?? NO_LIMIT,
+  quota_per_day: input.quota_per_day ?? NO_LIMIT,
+  quota_per_week: input.quota_per_week ?? NO_LIMIT,
+  quota_per_month: input.quota_per_month ?? NO_LIMIT,
+})
 
 /**
  * Seconds that requests and tokens are counted over. What lies further ahead than this was counted

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LogType } from '../../contract/log.ts'
-import { openDatabase, type Database } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import type { Database } from '../db/database.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { isFoundByName, namedLogPage } from './log-name-store.ts'
 import { insertLog, logPage, type LogFilterValues, type LogPosition } from './log-store.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LogType } from '../../contract/log.ts'
-import { openDatabase, type Database } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import type { Database } from '../db/database.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'

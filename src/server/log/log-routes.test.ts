@@ -232,9 +232,11 @@ forEachDatabase('log routes', (open) => {
       Object((await rows(`/api/log/?request_id=${call.requestId}`))[0])
 
     test('tells how the call was priced', async () => {
-      const row = await rowOf(await settled({ detail: JSON.stringify(factors) }))
+      const call = await settled({ detail: JSON.stringify(factors) })
+      const row = await rowOf(call)
       const answer = await get(`/api/log/${row.id}`)
-      expect(answer.data).toEqual({ ...row, price: { ...factors, debt: 0 }, route: null })
+      const price = { ...factors, debt: 0 }
+      expect(answer.data).toEqual({ ...row, price, token_id: call.tokenId, route: null })
     })
 
     test('and what the balance could not cover', async () => {

@@ -12,7 +12,7 @@ import { exportRoutes } from './export/export-routes.ts'
 import { createLogPages, type LogRows } from './log-paging.ts'
 import { searchLogs } from './log-search-store.ts'
 import { logSums, type LogSums } from './log-statistics-store.ts'
-import { filterOfAll, findLog, findPriceDetail, type StoredLog } from './log-store.ts'
+import { filterOfAll, findBooking, findLog, type StoredLog } from './log-store.ts'
 import { readTrace } from './trace/traces.ts'
 
 export const logRoutes = (app: App, cleanup: LogCleanup): Route[] => [
@@ -79,7 +79,7 @@ function detailRoutes(app: App): Route[] {
 
   async function detail(row: StoredLog) {
     const [booked, [body]] = await Promise.all([
-      findPriceDetail(database.read, row.request_id ?? ''),
+      findBooking(database.read, row.request_id ?? ''),
       findBodies(database.read, row.request_id ? [row.request_id] : []),
     ])
     const texts = body === undefined ? NO_TEXTS : await unpackedBody(body)
@@ -87,6 +87,7 @@ function detailRoutes(app: App): Route[] {
       ...answeredLog(row, body !== undefined),
       ...texts,
       price: booked === null ? null : priceOf(booked),
+      token_id: booked?.token_id ?? 0,
     }
   }
 

@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase, type Database } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import type { Database } from '../db/database.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import { anAccount, reservation, settlement } from '../test/books.ts'

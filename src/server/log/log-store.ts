@@ -100,15 +100,15 @@ export const findLog = (
     .$if(userId !== null, (query) => query.where('user_id', '=', userId))
     .executeTakeFirst()
 
-/** The ledger's JSON about how a call was priced, or null. */
-export async function findPriceDetail(
+/** What the ledger has of a call: its token, and JSON about how it was priced. Or null. */
+export async function findBooking(
   db: Queries,
   requestId: string,
-): Promise<{ detail: string; debt: number } | null> {
+): Promise<{ token_id: number; detail: string; debt: number } | null> {
   if (requestId === '') return null
   const row = await db
     .selectFrom('ledger')
-    .select(['detail', 'debt'])
+    .select(['token_id', 'detail', 'debt'])
     .where('request_id', '=', requestId)
     .executeTakeFirst()
   return row ?? null

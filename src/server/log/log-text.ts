@@ -1,3 +1,4 @@
+import { logAmounts, logText } from '../../contract/log-sentences.ts'
 import type { LiveOptions } from '../option/live-options.ts'
 
 /** Quota inside log contents: dollars with six decimals, or points. */
@@ -6,5 +7,7 @@ export const quotaLogText = (
   options: Pick<LiveOptions, 'flag' | 'number'>,
 ): string =>
   options.flag('DisplayInCurrencyEnabled')
-    ? `＄${(quota / options.number('QuotaPerUnit')).toFixed(6)} 额度`
-    : `${quota} 点额度`
+    ? logText(logAmounts.dollars, {
+        dollars: (quota / options.number('QuotaPerUnit')).toFixed(6),
+      })
+    : logText(logAmounts.points, { points: quota })

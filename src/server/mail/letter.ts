@@ -47,8 +47,8 @@ export const codeLetter = (
         ],
       },
       en: {
-        subject: `${systemName}: verify your e-mail address`,
-        lead: ['Hello! This code verifies your e-mail address:'],
+        subject: `${systemName}: verify your email address`,
+        lead: ['Hello! This code verifies your email address:'],
         notes: [
           `It is valid for ${CODE_MINUTES} minutes and works once.`,
           'If you did not ask for it, ignore this mail.',

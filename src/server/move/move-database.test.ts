@@ -3,7 +3,8 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
 import { Role } from '../../contract/user.ts'
-import { openBare, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import { openBare } from '../db/database.ts'
 import { aRedemption, aToken, aUser, PASSWORD } from '../test/factories.ts'
 import {
   newFolder,

@@ -11,7 +11,7 @@ import {
   type OptionKey,
 } from './option.ts'
 import { optionTitles } from './option-title.ts'
-import { loadOptions, saveOption } from './option-store.ts'
+import { loadOptions, lockOptions, saveOption } from './option-store.ts'
 import type { OptionSpec } from './option-value.ts'
 import { tiersInForce, type TierMap } from './price-tiers.ts'
 import { ratiosInForce } from './ratio-text.ts'
@@ -70,12 +70,24 @@ export interface LiveOptions {
     value: string,
     also?: (trx: Queries, emptied: OptionKey | null) => Promise<void>,
   ): Promise<void>
-  /** The same for several keys that need nothing of each other: all or none. */
+  /**
+   * The same for several keys that need nothing of each other: all or none. `change` makes the new
+   * texts of those that are stored at this moment, which nobody else changes meanwhile.
+   */
   setAll(
-    texts: ReadonlyMap<OptionKey, string>,
-    also: (trx: Queries) => Promise<void>,
+    change: (before: OptionTexts) => ReadonlyMap<OptionKey, string>,
+    also: (trx: Queries, changed: readonly OptionChange[]) => Promise<void>,
   ): Promise<void>
   reload(): Promise<void>
+}
+
+/** What an option holds, or would without a row. */
+export type OptionTexts = (key: OptionKey) => string
+
+export interface OptionChange {
+  key: OptionKey
+  before: string
+  after: string
 }
 
 const OPTIONS_CHANGED = 'options'
@@ -92,7 +104,11 @@ export async function createLiveOptions(
   let ratioSnapshot: Ratios | undefined
   let usableSnapshot: UsableGroups | undefined
 
-  const text = (key: OptionKey): string => stored.get(key) ?? defaults[key] ?? options[key].default
+  const textsOf =
+    (rows: ReadonlyMap<string, string>): OptionTexts =>
+    (key) =>
+      rows.get(key) ?? defaults[key] ?? options[key].default
+  const text: OptionTexts = (key) => textsOf(stored)(key)
 
   // An adopted text may be none that we would have stored.
   const validText = (key: OptionKey): string =>
@@ -122,14 +138,8 @@ export async function createLiveOptions(
     if (message === OPTIONS_CHANGED || message === 'everything') void reloadAtLast()
   })
 
-  async function store(
-    texts: ReadonlyMap<OptionKey, string>,
-    also: (trx: Queries) => Promise<void> | undefined,
-  ): Promise<void> {
-    await database.write.transaction().execute(async (trx) => {
-      for (const [key, value] of texts) await saveOption(trx, key, value)
-      await also(trx)
-    })
+  async function store(save: (trx: Queries) => Promise<void>): Promise<void> {
+    await database.write.transaction().execute(save)
     try {
       await reload()
     } finally {
@@ -186,14 +196,29 @@ export async function createLiveOptions(
       const emptied = secretLeftBehind(key, value, text)
       const texts = new Map([[key, value]])
       if (emptied !== null) texts.set(emptied, '')
-      await store(texts, (trx) => also?.(trx, emptied))
+      await store(async (trx) => {
+        await saveAll(trx, texts)
+        await also?.(trx, emptied)
+      })
     },
-    async setAll(texts, also) {
-      for (const [key, value] of texts) refuseValue(key, value, text)
-      if (texts.size > 0) await store(texts, also)
-    },
+    setAll: (change, also) =>
+      store(async (trx) => {
+        await lockOptions(trx)
+        const before = textsOf(await loadOptions(trx))
+        const texts = change(before)
+        for (const [key, value] of texts) refuseValue(key, value, before)
+        await saveAll(trx, texts)
+        await also(
+          trx,
+          Array.from(texts, ([key, after]) => ({ key, before: before(key), after })),
+        )
+      }),
     reload,
   }
+}
+
+async function saveAll(trx: Queries, texts: ReadonlyMap<OptionKey, string>): Promise<void> {
+  for (const [key, value] of texts) await saveOption(trx, key, value)
 }
 
 /** Throws when `key` may not be set to `value`. */

@@ -1,3 +1,4 @@
+import { PostgresAdapter, sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { ADOPTED_AT } from '../ledger/reconcile.ts'
 
@@ -19,6 +20,15 @@ export async function loadOptions(db: Queries): Promise<Map<string, string>> {
     ...(adopted === undefined ? [] : Object.entries(ONE_API_DEFAULTS)),
     ...rows.map(({ key, value }): [string, string] => [key, value ?? '']),
   ])
+}
+
+/**
+ * Until the transaction ends nobody else saves an option: for a change that depends on what is
+ * stored. On SQLite the transaction has the file.
+ */
+export async function lockOptions(trx: Queries): Promise<void> {
+  if (!(trx.getExecutor().adapter instanceof PostgresAdapter)) return
+  await sql`LOCK TABLE options IN SHARE ROW EXCLUSIVE MODE`.execute(trx)
 }
 
 export async function saveOption(db: Queries, key: string, value: string): Promise<void> {

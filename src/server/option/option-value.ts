@@ -153,7 +153,7 @@ export const sender = (): OptionSpec =>
       unless(
         DOMAIN.test(senderAddress(text)?.split('@')[1] ?? ''),
         '需要一个邮箱地址，例如 gateway@example.com',
-        'it is one e-mail address, such as gateway@example.com',
+        'it is one email address, such as gateway@example.com',
       ),
   })
 

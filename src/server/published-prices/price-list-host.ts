@@ -1,3 +1,4 @@
+import { PRICE_ROWS_MAX } from '../../contract/price-api.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { callHttp, HttpCallFailed, jsonMembers } from '../egress/http-call.ts'
@@ -5,7 +6,7 @@ import { readPriceList, type PriceList } from './published-lists.ts'
 
 const TIMEOUT_MS = 30_000
 /** The largest known list has five million bytes. */
-const BYTES_MAX = 2 ** 24
+const BYTES_MAX = 2 ** 23
 const HTTP_OK = 200
 
 const failed = (problemZh: string, problemEn: string, detail?: unknown): AppError =>
@@ -38,6 +39,9 @@ export async function askPriceList(
     throw failed(`对方返回状态码 ${status}`, `the other side answered with status ${status}`)
   }
   const list = readPriceList(jsonMembers(text))
+  if (list !== null && list.rows.length > PRICE_ROWS_MAX) {
+    throw failed('对方的价格表过长', 'the list is too long')
+  }
   if (list === null) {
     throw failed(
       '回答不是可识别的价格表（models.dev、OpenRouter、LiteLLM、New API 或 Gatehouse）',

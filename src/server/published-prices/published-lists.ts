@@ -1,9 +1,11 @@
+import { PRICE_ROWS_MAX } from '../../contract/price-api.ts'
 import { parseRatios } from '../option/ratio-text.ts'
 import { priceOf, ratioText, type ListedPrice } from './published-price.ts'
 
 /** Prices as others publish them. Which list it is shows in its shape. */
 
 export interface PriceList {
+  /** More than `PRICE_ROWS_MAX`: not all that were there. */
   rows: ListedPrice[]
   /** Entries whose price ratios cannot say. */
   leftOut: number
@@ -33,13 +35,17 @@ export function readPriceList(list: Members | null): PriceList | null {
   return members.some(({ models }) => isRecord(models)) ? modelsDev(list) : liteLlm(list)
 }
 
-/** Collects entries; of a name that comes twice the first one counts. */
+/**
+ * Collects entries; of a name that comes twice the first one counts. No prices are made for what is
+ * more than a list may hold.
+ */
 function collector() {
   const rows = new Map<string, ListedPrice>()
   let leftOut = 0
   return {
-    add(name: string, price: ListedPrice | null): void {
-      if (name === '' || rows.has(name)) return
+    add(name: string, priceFor: () => ListedPrice | null): void {
+      if (name === '' || rows.has(name) || rows.size > PRICE_ROWS_MAX) return
+      const price = priceFor()
       if (price === null) leftOut += 1
       else rows.set(name, price)
     },
@@ -101,7 +107,7 @@ function modelsDev(list: Members): PriceList | null {
         cacheRead: numberIn(cost.cache_read),
         cacheWrite: numberIn(cost.cache_write),
       }
-      add(name, priceOf(name, dollars))
+      add(name, () => priceOf(name, dollars))
     }
   }
   return made()
@@ -121,7 +127,7 @@ function openRouter(entries: readonly Members[]): PriceList | null {
       cacheRead: of('input_cache_read'),
       cacheWrite: of('input_cache_write'),
     }
-    add(name, priceOf(name, dollars))
+    add(name, () => priceOf(name, dollars))
   }
   return list()
 }
@@ -161,12 +167,12 @@ function liteLlm(list: Members): PriceList | null {
         typeof prompt === 'number' && LITE_LLM_MODES.has(textOr(mode)),
     )
   const isPlain = ({ name }: { name: string }): boolean => !name.includes('/')
-  for (const { name, entry } of entries.filter(isPlain)) add(name, liteLlmPrice(name, entry))
+  for (const { name, entry } of entries.filter(isPlain)) add(name, () => liteLlmPrice(name, entry))
   for (const { name, entry } of entries.filter((listed) => !isPlain(listed))) {
     const seller = textOr(entry.litellm_provider)
     if (!LITE_LLM_SELLERS.has(seller) || !name.startsWith(`${seller}/`)) continue
     const called = name.slice(seller.length + 1)
-    add(called, liteLlmPrice(called, entry))
+    add(called, () => liteLlmPrice(called, entry))
   }
   return made()
 }
@@ -191,7 +197,9 @@ function gatewayModels(entries: readonly Members[]): PriceList | null {
     const name = textOr(entry.model_name)
     const model = numberIn(entry.model_ratio)
     const isByCall = entry.quota_type === 1
-    add(name, isByCall || model === undefined ? null : ratiosAsTold(name, { ...entry, model }))
+    add(name, () =>
+      isByCall || model === undefined ? null : ratiosAsTold(name, { ...entry, model }),
+    )
   }
   return list()
 }
@@ -233,7 +241,7 @@ function gatewayMaps(data: Members): PriceList | null {
       cache_ratio: of('cache_ratio'),
       create_cache_ratio: of('create_cache_ratio'),
     }
-    add(name, ratiosAsTold(name, entry))
+    add(name, () => ratiosAsTold(name, entry))
   }
   return list()
 }

@@ -124,18 +124,39 @@ forEachDatabase('GET /api/prices/published', (open) => {
     })
   })
 
-  test('a ratio that is none changes nothing', async () => {
+  test('prices that several people set at once are all set', async () => {
+    const names = ['at-once-1', 'at-once-2', 'at-once-3', 'at-once-4']
+    const answers = await Promise.all(
+      names.map((name) =>
+        server.call('PUT', '/api/prices/', {
+          as: root,
+          body: { rows: [{ name, ...listed('3', null) }] },
+        }),
+      ),
+    )
+    expect(answers.map(({ json }) => json['success'])).toEqual(names.map(() => true))
+    const { model } = server.app.options.ratios()
+    expect(names.map((name) => model.get(name))).toEqual(names.map(() => '3'))
+  })
+
+  test('a list that is longer than any is refused', async () => {
+    const many = Array.from({ length: 20_001 }, (_, index) => [`m${index}`, cost(1, 2)] as const)
+    saying(Object.fromEntries(many))
+    expect((await ask(address)).message).toContain('对方的价格表过长')
+  })
+
+  test.each(['-1', '1e2', '1,"gpt-4o":0'])('%s is no ratio and changes nothing', async (ratio) => {
     const before = server.app.options.text('ModelRatio')
     const refused = await server.call('PUT', '/api/prices/', {
       as: root,
       body: {
         rows: [
           { name: 'one', ...listed('1', null) },
-          { name: 'two', ...listed('-1', null) },
+          { name: 'two', ...listed(ratio, null) },
         ],
       },
     })
-    expect(refused).toMatchObject({ status: 200, json: { success: false } })
+    expect(refused).toMatchObject({ json: { success: false } })
     expect(server.app.options.text('ModelRatio')).toBe(before)
   })
 

@@ -4,10 +4,11 @@ import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { findPrice } from '../ledger/price.ts'
 import { defaultRatios, ratioMapJson } from '../option/default-ratios.ts'
+import type { OptionTexts } from '../option/live-options.ts'
 import { builtInPrices } from './built-in-prices.ts'
 import { comparePrices } from './compare-prices.ts'
 import { askPriceList } from './price-list-host.ts'
-import { servedModels } from './served-models.ts'
+import { servedModels } from './served-model-store.ts'
 import { textsWithPrices } from './set-prices.ts'
 
 export const publishedPricesRoutes = (app: App): Route[] => [
@@ -25,15 +26,15 @@ export const publishedPricesRoutes = (app: App): Route[] => [
   }),
   serve(priceApi.set, async (call) => {
     const { options, clock } = app
-    const texts = textsWithPrices(options, call.body.rows)
-    await options.setAll(texts, async (trx) => {
-      for (const [key, text] of texts) {
+    const change = (before: OptionTexts) => textsWithPrices(before, call.body.rows)
+    await options.setAll(change, async (trx, changed) => {
+      for (const { key, before, after } of changed) {
         await recordAudit(trx, call, {
           nowSeconds: clock.nowSeconds(),
           action: 'option.update',
           target: { id: 0, name: key },
-          before: { [key]: options.text(key) },
-          after: { [key]: text },
+          before: { [key]: before },
+          after: { [key]: after },
         })
       }
     })

@@ -1,7 +1,7 @@
 import type { ListedRatios } from '../../contract/price-api.ts'
 import type { ListedPrice } from './published-price.ts'
 import { ratioMapJson } from '../option/default-ratios.ts'
-import type { LiveOptions } from '../option/live-options.ts'
+import type { OptionTexts } from '../option/live-options.ts'
 import type { OptionKey } from '../option/option.ts'
 import { ratiosInForce } from '../option/ratio-text.ts'
 
@@ -15,12 +15,12 @@ const MAPS: readonly { member: keyof ListedRatios; key: OptionKey }[] = [
 
 /** The options' texts with these prices in them; only those that change. */
 export function textsWithPrices(
-  options: Pick<LiveOptions, 'text'>,
+  stored: OptionTexts,
   prices: readonly ListedPrice[],
 ): Map<OptionKey, string> {
   const texts = new Map<OptionKey, string>()
   for (const { member, key } of MAPS) {
-    const before = options.text(key)
+    const before = stored(key)
     const ratios = ratiosInForce(before)
     for (const price of prices) {
       const ratio = price[member]

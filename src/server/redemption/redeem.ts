@@ -1,3 +1,4 @@
+import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
@@ -30,7 +31,7 @@ export async function redeem(
       userId: actor.id,
       username: actor.user.username,
       type: LogType.topUp,
-      content: `通过兑换码充值 ${quotaLogText(redeemed.quota, options)}`,
+      content: logText(logRows.redeemed, { amount: quotaLogText(redeemed.quota, options) }),
       nowSeconds,
       requestId,
     })

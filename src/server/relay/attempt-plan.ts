@@ -7,29 +7,30 @@ import type { TokenUsage } from './canonical/token-usage.ts'
 import type { AnswerHead, ClientDialect, UpstreamDialect } from './dialect/dialect.ts'
 import type { Metering, Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
-import { dialects, upstreamDialects } from './dialect/dialects.ts'
-import { embeddingConversion } from './dialect/embedding.ts'
+import { dialects, upstreamDialects } from './conversion/dialects.ts'
+import { embeddingConversion } from './conversion/embedding.ts'
 import { cannotSay } from './dialect/field-names.ts'
-import { finished, sealedBy } from './dialect/finish.ts'
+import { finished, headOf, readyToSend } from './dialect/finish.ts'
 import {
-  providerOf,
+  providerCallOf,
   type Provider,
   type ProviderCall,
   type ProviderChannel,
   type Task,
 } from './dialect/provider.ts'
-import { dialectEdits, systemPromptEdit } from './dialect/splice.ts'
+import { providerOf } from './providers/providers.ts'
+import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
-import type { Surface, SurfaceCall } from './dialect/surfaces.ts'
+import type { Surface, SurfaceCall } from './surfaces.ts'
 import { withToolsAsAsked } from './dialect/tool-calls.ts'
-import { serverSentEvents, type Wire } from './dialect/wire.ts'
+import { serverSentEvents, type Wire } from './transport/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice } from './json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { clientWithFunctions } from './openai/older/function-calls.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
-import { shown } from './relay-error.ts'
+import { shown } from './dialect/relay-error.ts'
 import { responsesClient } from './responses/client.ts'
 import type { ReferredItems } from './responses/referred-items.ts'
 import {
@@ -40,7 +41,6 @@ import {
   withoutThoughts,
 } from './responses/with-tools.ts'
 import { searchedByName } from './search/searched-chat.ts'
-import { overridden } from './transport/override-request.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
 /**
@@ -87,8 +87,6 @@ export interface PlannedCall {
 export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel' | 'metering'> &
   Partial<Pick<Charge, 'price'>>
 
-const USER_AGENT = 'Gatehouse'
-
 /** The plan for a channel, or why this channel cannot answer such a call. */
 export function planAttempt(
   parts: RelayParts,
@@ -99,13 +97,16 @@ export function planAttempt(
   const { channel, modelName } = charge
   const { surface } = planned.asked
   const provider = providerOf(channel.type, modelName, surface.task)
-  const place = placeOf(provider, channel, providerCall(parts, call, planned, charge))
+  const { isStream } = planned.figures
+  const task = taskOf(parts, planned, charge)
+  const wanted = providerCallOf(parts.app, { task, model: modelName, isStream }, call)
+  const place = placeOf(provider, channel, wanted)
   if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
   try {
     const { to } = place
+    const sent = { channel, to }
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
-    const { isStream } = planned.figures
     const isSpliced = speaksAsAsked(provider, to, surface)
     const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
     const metering = isSpliced ? charge.metering : searchOf(charge, to, dialect)
@@ -123,23 +124,18 @@ export function planAttempt(
     const request: UpstreamRequest = {
       url: place.url,
       method: 'POST',
-      headers: {
-        'content-type': planned.form?.contentType ?? 'application/json',
+      headers: headOf(provider, sent, {
+        contentType: planned.form?.contentType ?? 'application/json',
         accept: acceptOf(planned.figures, wire),
-        'accept-encoding': 'identity',
-        'user-agent': USER_AGENT,
-        ...provider.headers(channel, to, answering.sent),
-      },
-      body:
-        planned.form === null
-          ? finished(provider, { channel, to }, answering.sent)
-          : answering.sent,
+        body: answering.sent,
+      }),
+      body: planned.form === null ? finished(provider, sent, answering.sent) : answering.sent,
       firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
       idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
     }
     return {
       task: to.task,
-      request: sealedBy(provider, { channel, to }, overridden(request, channel), parts.app.clock),
+      request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: (metering ?? charge.metering)?.extras,
       upstream:
@@ -240,24 +236,6 @@ export function placeOf(
 function acceptOf({ isStream, metering }: RequestFigures, wire: Wire): string {
   if (isStream) return wire.accept
   return metering === undefined ? 'application/json' : '*/*'
-}
-
-function providerCall(
-  parts: RelayParts,
-  call: RelayCall,
-  planned: PlannedCall,
-  charge: Sending,
-): ProviderCall {
-  const { app } = parts
-  return {
-    task: taskOf(parts, planned, charge),
-    model: charge.modelName,
-    isStream: planned.figures.isStream,
-    clientQuery: call.query,
-    clientHeaders: call.request.headers,
-    ownAddress: app.options.text('ServerAddress'),
-    geminiVersion: app.config.GEMINI_VERSION,
-  }
 }
 
 /** The client's body with the channel's system prompt in it, still in the client's dialect. */

@@ -1,7 +1,7 @@
 import type { ErrorCode, Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
 import type { BreakReason } from './relay-call.ts'
-import { ownError, type RelayError } from './relay-error.ts'
+import { ownError, type RelayError } from './dialect/relay-error.ts'
 import type { UpstreamFailure } from './transport/upstream-call.ts'
 
 /** How trying one channel ended. */

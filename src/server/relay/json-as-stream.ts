@@ -1,7 +1,8 @@
 import type { AttemptOutcome } from './attempt.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
-import { writeHead, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
+import { writeHead } from './send-answer.ts'
+import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import { costHeaders, streamHeaders } from './send-answer.ts'
 import { measureAnswer, settleWhole, type Answer, type Prompt } from './whole-answer.ts'
 

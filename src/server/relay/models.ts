@@ -1,10 +1,12 @@
-import { commaList } from '../../contract/channel.ts'
+import { commaList } from '../../contract/text.ts'
 import { describeModels, knownModel, type ModelDescription } from '../channel/model-catalogue.ts'
 import { AppError } from '../app-error.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import { refusePin } from './routing/caller.ts'
-import { credentialOf, sendError, sendJson, type RelayCall, type RelayParts } from './relay-call.ts'
-import { ownError } from './relay-error.ts'
+import { credentialOf } from './routing/credential.ts'
+import { sendError, sendJson } from './send-answer.ts'
+import type { RelayCall, RelayParts } from './relay-call.ts'
+import { ownError } from './dialect/relay-error.ts'
 
 /**
  * Which models a token may use, in the words of whoever asks: by the path for Gemini's clients, by

@@ -1,32 +1,26 @@
-import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
+import { channelType } from '../../contract/channel-types.ts'
 import {
   errorText,
   type ErrorCode,
   type ErrorParams,
   type Language,
 } from '../../contract/errors.ts'
-import { mappedModel } from '../channel/channel.ts'
-import { parseConfigObject } from '../channel/channel-config.ts'
-import { overridesOf } from '../channel/overrides.ts'
 import type { ChannelRow } from '../db/schema.ts'
 import { plainRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
 import type { UpstreamDialect } from './dialect/dialect.ts'
-import { upstreamDialects } from './dialect/dialects.ts'
-import { providerOf, type ProviderCall } from './dialect/provider.ts'
-import { finished, sealedBy } from './dialect/finish.ts'
+import { upstreamDialects } from './conversion/dialects.ts'
+import { providerCallOf, type Provider } from './dialect/provider.ts'
+import { providerOf } from './providers/providers.ts'
+import { finished, headOf, readyToSend } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
-import {
-  amazonsNameIn,
-  hiddenStatus,
-  ownWords,
-  upstreamError,
-  type RefusedChannel,
-  type UpstreamRefusal,
-} from './relay-error.ts'
-import { apiVersionOf, configOf } from './routing/channel-map.ts'
-import { overridden } from './transport/override-request.ts'
+import { amazonsNameIn, type UpstreamRefusal } from './refusal/said-words.ts'
+import { hiddenStatus } from './refusal/hidden-status.ts'
+import { ownWords, upstreamError } from './refusal/upstream-error.ts'
+import type { ChannelWithSecrets } from '../channel/secrets.ts'
+import { routableOf } from './routing/channel-map.ts'
+import { sentModel } from './routing/choose-channel.ts'
 import {
   callUpstream,
   type UpstreamFailure,
@@ -59,68 +53,45 @@ const ANSWER_BYTES_MAX = 1024 * 1024
 const SHOWN_MAX = 200
 
 export function createProbe(parts: RelayParts): Probe {
-  return async (channel, model, signal) => {
-    const startedMs = parts.app.clock.monotonicMs()
-    const elapsedMs = (): number => Math.round(parts.app.clock.monotonicMs() - startedMs)
-    const mapped = mappedModel(channel.model_mapping, model)
-    const baseUrl = trimBaseUrl(channel.base_url ?? '')
-    const { type, key } = channel
-    const to: ProviderCall = {
-      task: 'chat',
-      model: mapped,
-      isStream: false,
-      clientQuery: new URLSearchParams(),
-      clientHeaders: {},
-      ownAddress: '',
-      geminiVersion: parts.app.config.GEMINI_VERSION,
-    }
-    const from = {
-      type,
-      key,
-      baseUrl,
-      apiVersion: apiVersionOf(channel),
-      config: configOf(channel),
-      overrides: overridesOf(parseConfigObject(channel.config) ?? {}),
-    }
-    const provider = providerOf(type, mapped)
-    const url = provider?.url(from, to) ?? null
-    if (provider === null || url === null) {
-      const { label, retired } = channelType(type)
-      const params = { type: label.zh }
-      const unknown = retired ? 'channel_retired' : 'channel_test_unsupported'
-      const code = provider === null ? unknown : 'channel_incomplete'
-      return { ok: false, code, params, elapsedMs: 0 }
-    }
+  const { app } = parts
+  return async (row, model, signal) => {
+    const startedMs = app.clock.monotonicMs()
+    const channel = routableOf(row)
+    const mapped = sentModel(channel, model)
+    const to = providerCallOf(app, { task: 'chat', model: mapped, isStream: false }, null)
+    const provider = providerOf(channel.type, mapped)
+    const url = provider?.url(channel, to) ?? null
+    if (provider === null || url === null) return unasked(channel.type, provider)
+    const sent = { channel, to }
     const dialect = upstreamDialects[provider.dialect]
-    const body = questionOf(dialect, mapped, parts.app.config.TEST_PROMPT)
+    const json = 'application/json'
     const request: UpstreamRequest = {
       url,
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        'user-agent': 'Gatehouse',
-        ...provider.headers(from, to),
-      },
-      body: finished(provider, { channel: from, to }, body),
+      headers: headOf(provider, sent, { contentType: json, accept: json }),
+      body: finished(provider, sent, questionOf(dialect, mapped, app.config.TEST_PROMPT)),
       firstByteTimeoutMs: TIMEOUT_MS,
       idleTimeoutMs: TIMEOUT_MS,
     }
-    const answer = await ask(
-      parts,
-      sealedBy(provider, { channel: from, to }, overridden(request, from), parts.app.clock),
-      signal,
-    )
-    return { ...judged(answer, dialect, from), elapsedMs: elapsedMs() }
+    const answer = await ask(parts, readyToSend(provider, sent, request, app.clock), signal)
+    const elapsedMs = Math.round(app.clock.monotonicMs() - startedMs)
+    return { ...judged(answer, dialect, channel), elapsedMs }
   }
+}
+
+/** Nobody could be asked. */
+function unasked(type: number, provider: Provider | null): ProbeResult {
+  const { label, retired } = channelType(type)
+  const unknown = retired ? 'channel_retired' : 'channel_test_unsupported'
+  const code = provider === null ? unknown : 'channel_incomplete'
+  return { ok: false, code, params: { type: label.zh }, elapsedMs: 0 }
 }
 
 /** What the answer says of the channel, or what kept it from coming. */
 function judged(
   answer: UpstreamRefusal | ErrorCode,
   dialect: UpstreamDialect,
-  from: RefusedChannel,
+  from: ChannelWithSecrets,
 ): Judged {
   if (typeof answer === 'string') return failed((language) => errorText(answer, language))
   const reading = answer.status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null

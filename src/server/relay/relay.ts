@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { languageOf, type ErrorCode } from '../../contract/errors.ts'
+import { RELAY_PREFIXES } from '../../contract/relay-paths.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
 import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
@@ -18,7 +19,7 @@ import type { Metrics } from '../metrics.ts'
 import { Slots, untilEmpty } from '../slots.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { BodyRoom } from './transport/body-room.ts'
-import { sendSubscription, sendUsage } from './billing.ts'
+import { sendSubscription, sendUsage } from './dashboard-billing.ts'
 import { createAffinity } from './routing/affinity.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
@@ -32,27 +33,19 @@ import { listModels, retrieveModel } from './models.ts'
 import { createProbe, type Probe } from './probe.ts'
 import { relayProxy } from './proxy/proxy-call.ts'
 import { proxyCallOf } from './proxy/proxy-place.ts'
-import {
-  credentialOf,
-  refuseCall,
-  sendError,
-  sendErrorInBody,
-  sendText,
-  writeHead,
-  UNENDED,
-  type RelayCall,
-  type RelayParts,
-} from './relay-call.ts'
-import { ownError, shown } from './relay-error.ts'
+import { credentialOf } from './routing/credential.ts'
+import { refuseCall, UNENDED, type RelayCall, type RelayParts } from './relay-call.ts'
+import { sendError, sendErrorInBody, sendText, writeHead } from './send-answer.ts'
+import { ownError, shown } from './dialect/relay-error.ts'
 import { isKnownButMissing } from './openai/surfaces.ts'
 import { countTokens } from './count/count-call.ts'
-import { decodedName, dialectOfPath, isMissingOfGemini, surfaceOf } from './dialect/surfaces.ts'
+import { decodedName, dialectOfPath, isMissingOfGemini, surfaceOf } from './surfaces.ts'
 import { createChatOnly } from './responses/chat-only.ts'
 import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
 import { relayText } from './text-call.ts'
 import { forecastOf } from './trace/forecast.ts'
 import { keyHealth } from './trace/key-health.ts'
-import type { Routing } from './trace/route-routes.ts'
+import type { Routing } from './trace/routing.ts'
 
 /** The face that programs call. */
 export interface Relay {
@@ -73,9 +66,10 @@ export const isRelayPath = (url: string): boolean =>
   (/%|^\/\//.test(url) && isPlainRelayPath(unescapedPath(url).replace(/^\/+/, '/')))
 
 const isPlainRelayPath = (url: string): boolean =>
-  url.startsWith('/v1/') ||
-  url.startsWith('/dashboard/billing/') ||
-  /^\/v1(?:beta|alpha)?(?:[/?]|$)/.test(url)
+  RELAY_PREFIXES.some((prefix) => url.startsWith(prefix) && isPathEnd(url[prefix.length]))
+
+const isPathEnd = (next: string | undefined): boolean =>
+  next === undefined || next === '/' || next === '?'
 
 /** Of every answer. A form on any site can open one as a page, and its bytes are an upstream's. */
 const COMMON_HEADERS = [

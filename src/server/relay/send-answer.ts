@@ -1,5 +1,8 @@
 import { isAdmin } from '../../contract/user.ts'
-import { writeHead, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
+import { dialects } from './conversion/dialects.ts'
+import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
+import type { RelayError } from './dialect/relay-error.ts'
+import { dropRest } from './transport/request-body.ts'
 
 /** Of every answer that is a stream, also through proxies that like to collect. */
 export const streamHeaders = (contentType: string): string[] => [
@@ -54,4 +57,61 @@ export function sendAnswer(
   // A text leaves in one piece with the head; bytes are a second piece and a dearer system call.
   if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')
   else call.response.end(body)
+}
+
+/**
+ * Answers with an error, or, if the answer has begun, breaks it off so that nobody takes it for
+ * complete.
+ */
+export function sendError(call: RelayCall, error: RelayError): void {
+  const { response } = call
+  call.refusal = error
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const body = dialects[call.dialect].errorBody(error, call.requestId)
+  if (error.retryAfter !== undefined) call.headers.push('Retry-After', error.retryAfter)
+  sendText(call, error.status, body)
+}
+
+/**
+ * Answers with an error while the client may still be sending, and ends the connection: not before
+ * the body, of which `bytesMax` is allowed, has ended or enough of it was dropped. Most clients
+ * read no answer before they have sent everything, and one that is reset while it sends never reads
+ * it.
+ */
+export function sendErrorInBody(call: RelayCall, error: RelayError, bytesMax: number): void {
+  const { request, response } = call
+  call.refusal = error
+  call.headers.push('Connection', 'close')
+  const body = dialects[call.dialect].errorBody(error, call.requestId)
+  writeHead(call, error.status, textHeaders(body))
+  response.write(body)
+  dropRest(request, bytesMax, () => response.end())
+}
+
+export function sendJson(call: RelayCall, value: unknown): void {
+  sendText(call, 200, JSON.stringify(value))
+}
+
+/** JSON that is text already. */
+export function sendText(call: RelayCall, status: number, body: string): void {
+  writeHead(call, status, textHeaders(body))
+  call.response.end(body)
+}
+
+const textHeaders = (body: string): string[] => [
+  'Content-Type',
+  'application/json; charset=utf-8',
+  'Content-Length',
+  String(Buffer.byteLength(body)),
+]
+
+/**
+ * Writes the head of an answer: what every answer carries, then these, names and values in turn. A
+ * flat list because it is written for every call: headers set one by one cost three times as much.
+ */
+export function writeHead(call: RelayCall, status: number, headers: readonly string[]): void {
+  call.response.writeHead(status, [...call.headers, ...headers])
 }

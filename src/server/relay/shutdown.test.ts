@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { recoverReservations } from '../ledger/recover.ts'
 import { expectBooksBalanced } from '../test/expect-books-balanced.ts'

@@ -5,20 +5,19 @@ import type { AttemptPlan } from './attempt-plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
-import { hiddenStatus, type RelayError } from './relay-error.ts'
+import { hiddenStatus } from './refusal/hidden-status.ts'
+import type { RelayError } from './dialect/relay-error.ts'
+import { checkpointCall, settleCall } from './charging/settle.ts'
 import {
-  checkpointCall,
   endCall,
-  settleCall,
   stayForAnswer,
-  writeHead,
   type Charge,
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
-import { costHeaders, streamHeaders } from './send-answer.ts'
-import type { EventReader, SseEvent } from './dialect/wire.ts'
-import { cleanError, endingError, endingOf, isWhole, measureStream } from './ending/stream-end.ts'
+import { costHeaders, streamHeaders, writeHead } from './send-answer.ts'
+import type { EventReader, SseEvent } from './transport/wire.ts'
+import { cleanError, endingError, endingOf, isWhole, measureStream } from './charging/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import {

@@ -6,14 +6,14 @@ import { asMeant } from './agent/agent-chat.ts'
 import { isWell, type AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
 import type { Task } from './dialect/provider.ts'
-import { takesSystemPrompt } from './dialect/splice.ts'
-import type { SurfaceCall } from './dialect/surfaces.ts'
+import { takesSystemPrompt } from './conversion/splice.ts'
+import type { SurfaceCall } from './surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
-import { hold } from './holding/hold.ts'
+import { hold } from './charging/hold.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
 import { conversationOf } from './routing/affinity.ts'
-import { refusePin, type Caller } from './routing/caller.ts'
-import type { RoutableChannel } from './routing/choose-channel.ts'
+import { refusePin, type Caller, type KeyOwner } from './routing/caller.ts'
+import { sentModel, type RoutableChannel } from './routing/choose-channel.ts'
 import { mayUseOtherKey } from './routing/key-turns.ts'
 import { resultOf } from './routing/health.ts'
 import {
@@ -30,17 +30,11 @@ import {
 import { refuseUnpriced } from './routing/unpriced.ts'
 import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
-import {
-  credentialOf,
-  endCall,
-  refuseCall,
-  type Charge,
-  type RelayCall,
-  type RelayParts,
-} from './relay-call.ts'
+import { credentialOf } from './routing/credential.ts'
+import { endCall, refuseCall, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 import { fieldRefusal } from './media/fields.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
-import { ownError, shown, type RelayError } from './relay-error.ts'
+import { ownError, shown, type RelayError } from './dialect/relay-error.ts'
 import { clientsOutcome, sendRefusal } from './refusal/tell-refusal.ts'
 import { sendOrAsChat } from './responses/as-chat.ts'
 import { keepsResponses } from './responses/response-call.ts'
@@ -96,7 +90,10 @@ export async function readTextCall(
 ): Promise<Omit<TextCall, 'figures'>> {
   const { app } = parts
   const address = (): string => app.addressOf(call.request)
-  const caller = await parts.callers.authenticate(credentialOf(call), address)
+  const note = (owner: KeyOwner): void => {
+    call.attempted = attemptedBy(owner)
+  }
+  const caller = await parts.callers.authenticate(credentialOf(call), address, note)
   call.caller = caller
   call.attempted = attemptedBy(caller)
   const { body, form } = await readRequest(parts, call, asked.surface.task)
@@ -119,7 +116,7 @@ export async function readTextCall(
   return { caller, asked: asMeant(asked, body), body, form, model, route }
 }
 
-const attemptedBy = ({ user, token }: Caller): FailedCall => ({
+const attemptedBy = ({ user, token }: KeyOwner): FailedCall => ({
   userId: user.id,
   tokenName: token.name ?? '',
   channelId: 0,
@@ -320,7 +317,7 @@ function noteFailure(
 
 /** Null when the model has no price on this channel. */
 function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): Charge | null {
-  const modelName = channel.modelMapping.get(text.model) ?? text.model
+  const modelName = sentModel(channel, text.model)
   const price = findPrice(parts.app.options.ratios(), {
     requested: text.model,
     mapped: modelName,

@@ -12,19 +12,21 @@ import {
 import type { CompletionCounter } from './count/count-completion.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
-import { measureTold } from './ending/told-usage.ts'
+import { measureTold } from './charging/told-usage.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
   endCall,
   onEarlyEnd,
-  settleCall,
   stayForAnswer,
   type Charge,
   type RelayCall,
   type RelayParts,
   type UsageSource,
 } from './relay-call.ts'
-import { amazonsNameIn, hiddenStatus, upstreamError } from './relay-error.ts'
+import { settleCall } from './charging/settle.ts'
+import { amazonsNameIn } from './refusal/said-words.ts'
+import { hiddenStatus } from './refusal/hidden-status.ts'
+import { upstreamError } from './refusal/upstream-error.ts'
 import { retryAfterOf } from './routing/retry-after.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { reportAdoption } from '../adopt/adopt-report.ts'
-import { openBare, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
+import { openBare } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import type { PlainDatabase } from './one-api-databases.ts'
 

@@ -1,5 +1,5 @@
 import type { DialectName } from '../relay/canonical/chat-request.ts'
-import { dialects } from '../relay/dialect/dialects.ts'
+import { dialects } from '../relay/conversion/dialects.ts'
 
 /** A request of one dialect as it is written in another. `over`: to whom it goes. */
 export function convert(

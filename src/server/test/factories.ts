@@ -1,5 +1,5 @@
 import { ChannelInput } from '../../contract/channel-api.ts'
-import { ChannelTypeNumber } from '../../contract/channel-types.ts'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { LogType } from '../../contract/log.ts'
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { Role, UserStatus } from '../../contract/user.ts'

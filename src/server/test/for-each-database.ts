@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe } from 'vitest'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase } from '../commands/open-database.ts'
 import { createTestDatabase, type DatabaseTemplate } from './postgres.ts'
 
 /** Where a test's own, fresh database is. */

@@ -1,4 +1,4 @@
-import { BEDROCK_ACCOUNT } from '../../../tools/fake-upstream/providers/bedrock-checks.ts'
+import { BEDROCK_ACCOUNT } from '../../../tools/fake-upstream/providers/bedrock/bedrock-checks.ts'
 import { vertexCredentials } from '../../../tools/fake-upstream/providers/vertex-answers.ts'
 import { aRoute, type RelaySetup } from './relay-setup.ts'
 

@@ -1,9 +1,8 @@
 import ipaddr from 'ipaddr.js'
-import { commaList } from '../../contract/channel.ts'
 import type { ErrorCode, Refusal } from '../../contract/errors.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { NEVER_EXPIRES, TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
-import { isReadable, length } from '../../contract/text.ts'
+import { commaList, isReadable, length } from '../../contract/text.ts'
 
 /** The members of a token that decide whether a call may use it. */
 export interface UsableToken {

@@ -1,5 +1,6 @@
 import type { AuditAction } from '../../contract/audit.ts'
 import type { Limits, LimitInput } from '../../contract/limit-api.ts'
+import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { groupNames, UserStatus, type ManageAction } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
@@ -8,7 +9,7 @@ import { recordAudit } from '../audit/audit-store.ts'
 import type { Queries } from '../db/database.ts'
 import type { Actor } from '../http/handler.ts'
 import { creditUser, setUserQuota } from '../ledger/balances.ts'
-import { wholeLimits } from '../limit/limit-routes.ts'
+import { wholeLimits } from '../limit/limit.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
@@ -109,9 +110,10 @@ async function adjustQuota(
     userId: target.id,
     username: target.username,
     type: LogType.manage,
-    content:
-      `管理员将用户额度从 ${quotaLogText(moved.before, options)}` +
-      `修改为 ${quotaLogText(moved.after, options)}`,
+    content: logText(logRows.quota_set, {
+      before: quotaLogText(moved.before, options),
+      after: quotaLogText(moved.after, options),
+    }),
     nowSeconds,
     requestId: call.requestId,
   })
@@ -221,7 +223,10 @@ export async function topUpUser(
       userId,
       username: user.username,
       type: LogType.topUp,
-      content: remark === '' ? `通过 API 充值 ${quotaLogText(quota, options)}` : remark,
+      content:
+        remark === ''
+          ? logText(logRows.topped_up, { amount: quotaLogText(quota, options) })
+          : remark,
       quota,
       nowSeconds,
       requestId: call.requestId,

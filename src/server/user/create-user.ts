@@ -1,3 +1,4 @@
+import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { Role } from '../../contract/user.ts'
@@ -124,9 +125,9 @@ async function insertWithBonuses(
 
 /** Options that give points, with the words of their log row and of their ledger row. */
 const BONUSES = {
-  QuotaForNewUser: { log: '新用户注册赠送', reason: 'new user' },
-  QuotaForInvitee: { log: '使用邀请码赠送', reason: 'invited' },
-  QuotaForInviter: { log: '邀请用户赠送', reason: 'inviter' },
+  QuotaForNewUser: { words: logRows.new_user, reason: 'new user' },
+  QuotaForInvitee: { words: logRows.invited, reason: 'invited' },
+  QuotaForInviter: { words: logRows.inviter, reason: 'inviter' },
 } as const
 type BonusOption = keyof typeof BONUSES
 
@@ -144,7 +145,7 @@ async function giveBonus(
   const { option, userId, username, requestId, nowSeconds } = bonus
   const amount = options.number(option)
   if (amount === 0) return
-  const { log, reason } = BONUSES[option]
+  const { words, reason } = BONUSES[option]
   await creditUser(trx, {
     userId,
     amount,
@@ -156,7 +157,7 @@ async function giveBonus(
     userId,
     username,
     type: LogType.system,
-    content: `${log} ${quotaLogText(amount, options)}`,
+    content: logText(words, { amount: quotaLogText(amount, options) }),
     nowSeconds,
     requestId,
   })

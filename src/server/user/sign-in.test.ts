@@ -81,7 +81,7 @@ forEachDatabase('signing in', (open) => {
     ])('%s: one sentence', async (_what, name) => {
       const answer = await login(name(), 'wrong-password')
       expect(answer.text).toBe(
-        JSON.stringify({ success: false, message: '用户名或密码错误，或该用户已被停用' }),
+        JSON.stringify({ success: false, message: '用户名或密码错误，或该用户已被封禁' }),
       )
     })
 
@@ -89,7 +89,7 @@ forEachDatabase('signing in', (open) => {
       'the right password of a user of status %i: the same',
       async (status) => {
         const { username } = await aUser(server, { status })
-        expect((await login(username)).message).toBe('用户名或密码错误，或该用户已被停用')
+        expect((await login(username)).message).toBe('用户名或密码错误，或该用户已被封禁')
       },
     )
   })

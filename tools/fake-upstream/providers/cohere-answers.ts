@@ -2,7 +2,7 @@ import { jsonAnswer, type Answer, type StreamEvent } from '../answer.ts'
 import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { isStreamed } from '../chat-answers.ts'
 import { cohereLayout } from './layouts.ts'
-import { produceNative, textsOf, wordsOf, type NativeProduced } from '../native/native-wishes.ts'
+import { produceNative, textsOf, wordsOf, type NativeProduced } from '../dialects/native-wishes.ts'
 
 const PROMPT_TOKENS = 11
 /** What its own preamble adds to the prompt, and is not billed. */

@@ -1,6 +1,6 @@
 import { jsonAnswer, type Answer, type StreamEvent, type StreamLayout } from '../answer.ts'
 import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
-import { produceNative } from '../native/native-wishes.ts'
+import { produceNative } from '../dialects/native-wishes.ts'
 
 const PROMPT_TOKENS = 11
 const CHAT = '7382159487131697202'

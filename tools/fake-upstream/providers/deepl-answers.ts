@@ -1,6 +1,6 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
 import { textOf, type Call } from '../call.ts'
-import { produceNative, textsOf } from '../native/native-wishes.ts'
+import { produceNative, textsOf } from '../dialects/native-wishes.ts'
 
 const MEMBERS = new Set(
   (

@@ -5,9 +5,9 @@ import {
   baiduEmbeddingAnswer,
   baiduRankAnswer,
   baiduTokenAnswer,
-} from '../native/baidu-answers.ts'
-import { tencentAnswer } from '../native/tencent-answers.ts'
-import { converseAnswer, invokeAnswer } from './bedrock-answers.ts'
+} from './baidu-answers.ts'
+import { tencentAnswer } from './tencent-answers.ts'
+import { converseAnswer, invokeAnswer } from './bedrock/bedrock-answers.ts'
 import { cohereChatAnswer, cohereEmbedAnswer, cohereRankAnswer } from './cohere-answers.ts'
 import { cozeChatAnswer } from './coze-answers.ts'
 import {
@@ -27,7 +27,7 @@ import {
   minimaxAnswer,
   zhipuPictureAnswer,
   zhipuSpeechAnswer,
-} from './openai-like-checks.ts'
+} from '../openai/openai-like-checks.ts'
 import {
   replicateCancelAnswer,
   replicateCreateAnswer,

@@ -1,6 +1,6 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
-import { baiduErrorAnswer } from '../native/baidu-answers.ts'
-import { tencentErrorAnswer } from '../native/tencent-answers.ts'
+import { baiduErrorAnswer } from './baidu-answers.ts'
+import { tencentErrorAnswer } from './tencent-answers.ts'
 import { dashscopeErrorAnswer } from './dashscope-answers.ts'
 
 /** An error in the words of the provider whose path this is; null: it speaks as OpenAI does. */

@@ -1,6 +1,6 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
 import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
-import { produceNative, textsOf, wordsOf } from '../native/native-wishes.ts'
+import { produceNative, textsOf, wordsOf } from '../dialects/native-wishes.ts'
 import { ndjsonLayout } from './layouts.ts'
 
 const PROMPT_TOKENS = 11

@@ -6,7 +6,7 @@ import {
   type StreamLayout,
 } from '../answer.ts'
 import { countOf, objectOf, textOf, type Call, type Json } from '../call.ts'
-import { produceNative } from '../native/native-wishes.ts'
+import { produceNative } from '../dialects/native-wishes.ts'
 import { PIXEL } from '../openai/media-answers.ts'
 
 const PROMPT_TOKENS = 11

@@ -28,7 +28,7 @@ export function FormPage<Values>(props: FormPageProps<Values>) {
   const { title, name, actions, onSubmit, saving, changes, note = '', list, children } = props
   const { t } = useTranslation()
   const goToList = useGoToList(list)
-  // Whoever presses 取消 has answered the question already.
+  // Pressing 取消 answers the question that leaving would ask.
   const isGivenUp = useRef(false)
   const isNew = name === undefined
   const { isDirty } = props.typed

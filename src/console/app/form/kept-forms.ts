@@ -5,8 +5,8 @@ import { sessionUser } from '../session.ts'
 import { toast } from '../toast.ts'
 
 /**
- * What was typed into forms when the session ended in the middle of it. It waits for its writer to
- * come back to the same form from the sign-in page, in the memory of this page and nowhere else.
+ * Forms that were being filled in when the session ended. Their values wait, in the memory of this
+ * page only, until the same user comes back to the form from the sign-in page.
  */
 const kept = new Map<string, { userId: number; values: unknown }>()
 const inView = new Set<(userId: number) => void>()

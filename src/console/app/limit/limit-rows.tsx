@@ -88,7 +88,7 @@ interface UsedProps {
   standing: LimitStanding | undefined
 }
 
-/** What a budget is worth, and what is used of a limit that is in force. */
+/** Shows how much of a limit is used, and a budget in the display currency. */
 function Used({ name, text, standing }: UsedProps) {
   const { t } = useTranslation()
   const dollarText = useDollarText()

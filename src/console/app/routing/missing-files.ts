@@ -1,6 +1,6 @@
 import { mark } from '../i18n.ts'
 
-/** What is said in place of what a missing file would show. */
+/** Shown instead of a part whose file could not be loaded. */
 export const MISSING_FILE = mark('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面')
 
 /** Errors that came of a file that could not be loaded. */

@@ -38,7 +38,7 @@ function show({ kind, message, onClose }: Toast) {
     closeButtonProps: { 'aria-label': t('关闭') },
     ...(onClose === undefined ? {} : { onClose }),
   })
-  // What is shown already was not shown again.
+  // `show` does nothing for a toast that is on the screen: it is updated instead.
   notifications.update({ id, message, autoClose })
 }
 

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { TFunction } from 'i18next'
 import { useTranslation } from 'react-i18next'
-import type { ChannelKey } from '../../../contract/route-api.ts'
+import type { ChannelKey, KeyChange } from '../../../contract/route-api.ts'
 import { call } from '../../app/call.ts'
 import { mark } from '../../app/i18n.ts'
 import { useHasFeature } from '../../app/status.ts'
@@ -17,14 +17,65 @@ const states: Record<ChannelKey['state'], { tone: Tone; name: string }> = {
   throttled: { tone: 'warning', name: mark('上游限流') },
   circuit: { tone: 'warning', name: mark('近期失败过多，暂缓使用') },
   paused: { tone: 'bad', name: mark('已停用') },
+  off: { tone: 'off', name: mark('已手动暂停') },
 }
 
-function why({ state, status, cause, until }: ChannelKey, t: TFunction): string {
+function reasonOf({ state, status, cause, since, until }: ChannelKey, t: TFunction): string {
+  if (state === 'off') return t('{{stamp}} 起，直到恢复', { stamp: stampText(since) })
   if (state === 'paused') {
     const said = `${status} ${cause}`
     return t('上游拒绝（{{said}}），{{stamp}} 再试', { said, stamp: stampText(until) })
   }
   return until > 0 ? t('{{until}} 后可用', { until: stampText(until) }) : ''
+}
+
+type Change = (action: KeyChange['action'], key_id?: string) => Promise<void>
+
+function KeyActions({ of, all, change }: { of: ChannelKey; all: ChannelKey[]; change: Change }) {
+  const { t } = useTranslation()
+  const isLastOn = all.every(({ id, state }) => id === of.id || state === 'off')
+  const why = isLastOn ? { why: t('其余密钥均已手动暂停') } : {}
+  return (
+    <div className={styles['actions']}>
+      {of.state === 'paused' || of.state === 'off' ? (
+        <Action label={t('恢复')} onClick={() => change('resume', of.id)} />
+      ) : (
+        <Action label={t('暂停')} onClick={() => change('pause', of.id)} {...why} />
+      )}
+      {all.length > 1 && (
+        <ConfirmAction
+          label={t('移除')}
+          question={t('从渠道中移除密钥 {{tail}}？移除后无法恢复', { tail: of.tail })}
+          confirmLabel={t('移除密钥')}
+          onClick={() => change('remove', of.id)}
+          {...why}
+        />
+      )}
+    </div>
+  )
+}
+
+/** What can be done with all that were set aside, where there is more than one. */
+function AllActions({ all, change }: { all: ChannelKey[]; change: Change }) {
+  const { t } = useTranslation()
+  const refused = all.filter(({ state }) => state === 'paused').length
+  const aside = refused + all.filter(({ state }) => state === 'off').length
+  if (aside < 2) return null
+  return (
+    <div className={styles['actions']}>
+      <Action label={t('全部恢复')} onClick={() => change('resume_all')} />
+      {refused > 1 && refused < all.length && (
+        <ConfirmAction
+          label={t('移除被拒绝的')}
+          question={t('从渠道中移除被上游拒绝的 {{count}} 个密钥？移除后无法恢复', {
+            count: refused,
+          })}
+          confirmLabel={t('移除密钥')}
+          onClick={() => change('remove_refused')}
+        />
+      )}
+    </div>
+  )
 }
 
 /** How the keys of a channel fare, which are never shown themselves. */
@@ -41,7 +92,7 @@ export function KeyHealth({ channelId, count }: { channelId: number; count: numb
     staleTime: 0,
   })
   if (!isKnown) return null
-  const change = async (key_id: string, action: 'resume' | 'remove') => {
+  const change: Change = async (action, key_id = '') => {
     const keys = await call('PUT /api/channel/key/', { body: { id: channelId, key_id, action } })
     client.setQueryData(name, keys)
   }
@@ -58,25 +109,14 @@ export function KeyHealth({ channelId, count }: { channelId: number; count: numb
               <code>{key.tail}</code>
               <div className={styles['state']}>
                 <StateDot tone={states[key.state].tone}>{t(states[key.state].name)}</StateDot>
-                <span>{why(key, t)}</span>
+                <span>{reasonOf(key, t)}</span>
               </div>
-              <div className={styles['actions']}>
-                {key.state === 'paused' && (
-                  <Action label={t('恢复')} onClick={() => change(key.id, 'resume')} />
-                )}
-                {data.length > 1 && (
-                  <ConfirmAction
-                    label={t('移除')}
-                    question={t('从渠道中移除密钥 {{tail}}？移除后无法恢复', { tail: key.tail })}
-                    confirmLabel={t('移除密钥')}
-                    onClick={() => change(key.id, 'remove')}
-                  />
-                )}
-              </div>
+              <KeyActions of={key} all={data} change={change} />
             </li>
           ))}
         </ul>
       )}
+      {data !== undefined && <AllActions all={data} change={change} />}
     </FactRow>
   )
 }

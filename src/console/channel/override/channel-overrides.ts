@@ -45,7 +45,8 @@ export const isTextsText = (text: string): boolean => {
   return value !== null && Object.values(value).every((one) => typeof one === 'string')
 }
 
-function objectOf(text: string): Record<string, unknown> | null {
+/** The object of a JSON text; null when the text is none. */
+export function objectOf(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : null

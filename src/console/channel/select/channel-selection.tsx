@@ -11,7 +11,7 @@ import { SelectionActions } from './selection-actions.tsx'
 
 type Chosen = ReadonlyMap<number, Channel>
 
-/** What was chosen when the list was left: whoever comes back from a form goes on with it. */
+/** The selection outlives the list, so that it is still there after a visit to a form. */
 let kept: Chosen = new Map()
 onSessionChange(() => (kept = new Map()))
 
@@ -23,16 +23,16 @@ async function loadCopyDialog() {
 interface ChannelSelection {
   /** Undefined where the server knows nothing of many channels at once. */
   selection: RowSelection<Channel> | undefined
-  /** Of channels that are gone. */
+  /** Takes channels that no longer exist out of the selection. */
   forget: (ids: readonly number[]) => void
-  /** What is asked of the chosen ones, apart from the list. */
+  /** The dialog that is open for the selection. */
   dialog: ReactNode
 }
 
 /** The chosen ones, as the list has them now; those it has not loaded are as they were. */
 function useChosenChannels(chosen: Chosen, list: PagedList<Channel>): Channel[] {
   const { rows, total, isRefreshing, state } = list
-  // What is not in a list that is here as a whole is no longer anywhere.
+  // A channel that is missing from a fully loaded list has been deleted.
   const isWhole = !isRefreshing && state.keyword === '' && total === rows.length
   return useMemo(() => {
     const now = new Map(rows.map((row) => [row.id, row]))

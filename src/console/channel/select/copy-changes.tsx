@@ -33,7 +33,7 @@ function Items({ sign, items }: { sign: '+' | '−'; items: readonly string[] })
     <p className={styles['items']} data-sign={sign}>
       <span aria-hidden="true">{sign}</span>
       <span>
-        <span className={styles['count']}>{what}</span> <code>{shown.join(', ')}</code>
+        {what} <code>{shown.join(', ')}</code>
         {count > 0 && (
           <button type="button" onClick={() => setIsWhole(true)}>
             {t('另外 {{count}} 项', { count })}

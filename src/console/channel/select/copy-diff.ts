@@ -1,5 +1,5 @@
 import { COPIED_LISTS, type CopyField } from '../../../contract/channel-copy.ts'
-import { commaList } from '../../../contract/channel.ts'
+import { commaList } from '../../../contract/text.ts'
 
 /** How a field becomes another: a list by its items, anything else as a whole. */
 export type FieldDiff =

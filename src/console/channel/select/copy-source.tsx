@@ -63,12 +63,12 @@ export function CopySource({ chosen, source, onPick }: CopySourceProps) {
         { group: t('选中的渠道'), items: near.map(itemOf) },
         { group: t('其他渠道'), items: [...others, ...kept].map(itemOf) },
       ].filter(({ items }) => items.length > 0)}
-      // What is offered has been found already.
+      // The search has chosen these already.
       filter={({ options }) => options}
       nothingFoundMessage={t('没有找到')}
       withScrollArea={false}
       classNames={{ root: styles['source'] ?? '', options: styles['options'] ?? '' }}
-      // What floats outside a dialog stands behind it.
+      // A list outside the dialog would open behind it.
       comboboxProps={{ withinPortal: false, shadow: 'md' }}
     />
   )

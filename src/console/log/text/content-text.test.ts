@@ -1,14 +1,15 @@
-import i18n from 'i18next'
-import { beforeAll, expect, test } from 'vitest'
-import english from '../../app/en.json' with { type: 'json' }
-import { contentText } from './content-text.ts'
+import { expect, test } from 'vitest'
+import type { Words } from '../../../contract/channel-type-row.ts'
+import { errorText } from '../../../contract/errors.ts'
+import { formerRows, logReasons, logRows, logText } from '../../../contract/log-sentences.ts'
+import { contentText, isPriceText } from './content-text.ts'
 
 const told: readonly (readonly [stored: string, shown: string])[] = [
   ['倍率：0.07 × 0.80 × 4.00', 'Ratio: 0.07 × 0.80 × 4.00'],
   ['价格：$0.04 × 1.00', 'Price: $0.04 × 1.00'],
   [
     '管理员将用户额度从 ＄10.000922 额度修改为 ＄20.000000 额度',
-    'An admin changed the quota from $10.000922 to $20.000000',
+    'An administrator changed the quota from $10.000922 to $20.000000',
   ],
   ['新用户注册赠送 500 点额度', 'Given to a new user: 500 points'],
   ['通过兑换码充值 ＄1.000000 额度', 'Redeemed a code: $1.000000'],
@@ -48,25 +49,74 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
     'Channel “主力” failed its test: the upstream did not answer in time',
   ],
   ['代理：GET', 'Proxied: GET'],
+  // One API's own, and those of our first versions.
+  ['渠道 主力 测试成功，响应：四十二', 'Channel “主力” passed its test and replied: 四十二'],
+  [
+    '渠道 主力 测试失败，错误：http status code: 401',
+    'Channel “主力” failed its test: http status code: 401',
+  ],
+  [
+    '模型倍率 15.00，分组倍率 1.00，补全倍率 2.00',
+    'Ratio: model 15.00, group 1.00, completion 2.00',
+  ],
+  ['模型倍率 0.75，分组倍率 1.00', 'Ratio: model 0.75, group 1.00'],
   ['老板送的 500 点额度', '老板送的 500 点额度'],
   ['', ''],
 ]
 
-const inEnglish = i18n.createInstance()
-const inChinese = i18n.createInstance()
-
-beforeAll(async () => {
-  const options = {
-    fallbackLng: false as const,
-    keySeparator: false as const,
-    nsSeparator: false as const,
-    interpolation: { escapeValue: false },
-  }
-  await inEnglish.init({ ...options, lng: 'en', resources: { en: { translation: english } } })
-  await inChinese.init({ ...options, lng: 'zh' })
+test.each(told)('%s', (stored, shown) => {
+  expect(contentText(stored, 'en')).toBe(shown)
+  expect(contentText(stored, 'zh')).toBe(stored.replaceAll('＄', '$'))
 })
 
-test.each(told)('%s', (stored, shown) => {
-  expect(contentText(stored, inEnglish.t)).toBe(shown)
-  expect(contentText(stored, inChinese.t)).toBe(stored.replaceAll('＄', '$'))
+test.each(Object.entries({ ...logRows, ...formerRows }))(
+  'a row that says %s is found again, by its own sentence and no other',
+  (_, words: Words) => {
+    const places = [...words.zh.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+    const values = Object.fromEntries(places.map((name, index) => [name, `…${index + 1}`]))
+    const english = words.en.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? '')
+    expect(contentText(logText(words, values), 'en')).toBe(english)
+  },
+)
+
+test.each(Object.entries(logReasons))('a reason %s is found again', (_, words: Words) => {
+  const channel = { name: '主力', id: 7 }
+  const reason = logText(words, { seconds: '6.20', cause: '401', reason: '上游繁忙，请稍后再试' })
+  const shown = words.en
+    .replace('{seconds}', '6.20')
+    .replace('{cause}', '401')
+    .replace('{reason}', 'the upstream is busy, please try again later')
+  expect(contentText(logText(logRows.channel_disabled, { ...channel, reason }), 'en')).toBe(
+    `Channel “主力” (#7) was disabled automatically: ${shown}`,
+  )
+})
+
+// What a failed test says is a refusal's sentence, of whichever table.
+test.each([
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_cut',
+  'upstream_status',
+  'upstream_answer_invalid',
+  'channel_test_unsupported',
+  'channel_test_ended',
+  'channel_incomplete',
+  'channel_retired',
+] as const)('a test that failed for %s says so in the language that is read', (code) => {
+  const params = { status: 500, type: 'OpenAI' }
+  const content = logText(logRows.test_failed, {
+    name: '主力',
+    reason: errorText(code, 'zh', params),
+  })
+  const why = errorText(code, 'en', params)
+  expect(contentText(content, 'en')).toBe(
+    `Channel “主力” failed its test: ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
+  )
+  expect(contentText(content, 'zh')).toBe(content)
+})
+
+test('only what tells the price and no more is left out where the price stands beside it', () => {
+  expect(isPriceText(logText(logRows.priced_by_ratio, { factors: '1.00 × 1.00' }))).toBe(true)
+  expect(isPriceText('模型倍率 1.00，分组倍率 1.00')).toBe(true)
+  expect(isPriceText(logText(logRows.proxied, { method: 'GET' }))).toBe(false)
 })

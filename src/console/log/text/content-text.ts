@@ -1,74 +1,70 @@
-import type { TFunction } from 'i18next'
-import { mark } from '../../app/i18n.ts'
+import { channelErrors } from '../../../contract/channel-errors.ts'
+import type { Words } from '../../../contract/channel-type-row.ts'
+import {
+  formerReasons,
+  formerRows,
+  logAmounts,
+  logReasons,
+  logRows,
+} from '../../../contract/log-sentences.ts'
+import { relayErrors } from '../../../contract/relay-errors.ts'
+import type { ConsoleLanguage } from '../../app/i18n.ts'
 
-/**
- * Sentences that servers write into log rows. They are stored in Chinese, because One API's clients
- * read them; whoever reads another language gets them translated when they are shown.
- */
-const sentences = [
-  mark('倍率：{{factors}}'),
-  mark('价格：{{factors}}'),
-  mark('管理员将用户额度从 {{before}}修改为 {{after}}'),
-  mark('新用户注册赠送 {{amount}}'),
-  mark('使用邀请码赠送 {{amount}}'),
-  mark('邀请用户赠送 {{amount}}'),
-  mark('通过兑换码充值 {{amount}}'),
-  mark('通过 API 充值 {{amount}}'),
-  mark('渠道「{{name}}」（#{{id}}）已被自动禁用：{{reason}}'),
-  mark('渠道「{{name}}」（#{{id}}）已被自动启用：{{reason}}'),
-  mark('渠道「{{name}}」（#{{id}}）的密钥 {{tail}} 已停用：上游拒绝（{{cause}}）'),
-  mark('渠道「{{name}}」（#{{id}}）的密钥 {{tail}} 恢复使用'),
-  mark('渠道「{{name}}」测试成功，回复：{{reply}}'),
-  mark('渠道「{{name}}」测试失败：{{reason}}'),
-  mark('代理：{{method}}'),
-]
+/** A sentence as it is found again in a stored text. */
+interface Known {
+  words: Words
+  pattern: RegExp
+}
 
-/** How the sentences write points. */
-const amounts = [mark('＄{{dollars}} 额度'), mark('{{points}} 点额度')]
+const known = (sentences: readonly Words[]): Known[] =>
+  sentences.map((words) => ({ words, pattern: patternOf(words.zh) }))
 
-/** What the sentences give as a reason, where it is not an upstream's own words. */
-const reasons = [
-  mark('恢复应答'),
-  mark('测试通过'),
-  mark('上游余额不足'),
-  mark('响应用时 {{seconds}} 秒，超过最长响应时间'),
-  mark('上游拒绝了密钥或账户（{{cause}}）：{{reason}}'),
-  mark('测试失败：{{reason}}'),
-  mark('上游返回状态码 {{status}}'),
-  mark('上游繁忙，请稍后再试'),
-  mark('「{{type}}」类型的渠道暂不支持测试'),
-  mark('「{{type}}」渠道的密钥、区域、账户或地址不完整，请管理员补全'),
-  mark('「{{type}}」的服务已经停止，请管理员改用其他类型的渠道'),
-  mark('无法连接上游'),
-  mark('上游在时限内没有回应'),
-  mark('上游中断了回应'),
-  mark('上游的回应无法解析'),
-  mark('测试被中止，或上游的回应过大'),
-]
+function patternOf(sentence: string): RegExp {
+  const literal = sentence.replaceAll(/[\\^$.*+?()[\]|]/g, String.raw`\$&`)
+  return new RegExp(`^${literal.replaceAll(/\{(\w+)\}/g, '(?<$1>.*)')}$`, 's')
+}
 
-const patternOf = (sentence: string): RegExp =>
-  new RegExp(`^${sentence.replaceAll(/\{\{(\w+)\}\}/g, '(?<$1>.*)')}$`, 's')
+const rows = known([...Object.values(logRows), ...Object.values(formerRows)])
+const priceRows = known([
+  logRows.priced_by_ratio,
+  logRows.priced_by_call,
+  formerRows.priced_by_three_ratios,
+  formerRows.priced_by_two_ratios,
+])
+const amounts = known(Object.values(logAmounts))
+/** Refusals begin a sentence in English; here they end one. */
+const refusals = Object.values<Words>({ ...channelErrors, ...relayErrors }).map(({ zh, en }) => ({
+  zh,
+  en: en.charAt(0).toLowerCase() + en.slice(1),
+}))
+const reasons = known([...Object.values(logReasons), ...formerReasons, ...refusals])
 
-function translated(text: string, known: readonly string[], t: TFunction): string {
-  for (const sentence of known) {
-    const match = patternOf(sentence).exec(text)
+function translated(text: string, among: readonly Known[], language: ConsoleLanguage): string {
+  for (const { words, pattern } of among) {
+    const match = pattern.exec(text)
     if (match === null) continue
-    const filled: Record<string, string> = {}
-    for (const [name, value] of Object.entries(match.groups ?? {})) {
-      filled[name] = name === 'reason' ? translated(value, reasons, t) : amountText(value, t)
-    }
-    return t(sentence, filled)
+    const { groups = {} } = match
+    return words[language].replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
+      placeText(name, groups[name] ?? whole, language),
+    )
   }
   return text
 }
 
-/** One API writes a dollar sign of Chinese width; what stands beside the row has the usual one. */
-const amountText = (text: string, t: TFunction): string =>
-  translated(text, amounts, t).replace(/^＄/, '$')
+function placeText(name: string, text: string, language: ConsoleLanguage): string {
+  if (name === 'reason') return translated(text, reasons, language)
+  if (!['amount', 'before', 'after'].includes(name)) return text
+  // One API writes a dollar sign of Chinese width; what stands beside the row has the usual one.
+  return translated(text, amounts, language).replace(/^＄/, '$')
+}
 
-/** What a log row says of itself, in the language that is read; the words of others stay. */
-export const contentText = (content: string, t: TFunction): string =>
-  translated(content, sentences, t)
+/**
+ * What a log row says of itself, in the language that is read. Rows are stored in Chinese; the
+ * words of others stay as they are.
+ */
+export const contentText = (content: string, language: ConsoleLanguage): string =>
+  translated(content, rows, language)
 
 /** Whether it says how the call was priced, and no more. */
-export const isPriceText = (content: string): boolean => /^(倍率|价格)：/.test(content)
+export const isPriceText = (content: string): boolean =>
+  priceRows.some(({ pattern }) => pattern.test(content))

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import { useLogCleanup } from '../../app/cleanup/log-cleanup.tsx'
+import { useLogCleanup } from '../../app/cleanup/use-log-cleanup.tsx'
 import { stampText } from '../../app/time.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import styles from '../option/option.module.css'

@@ -1,4 +1,5 @@
 import { QUOTA_MAX } from '../../../contract/quota.ts'
+import { DEFAULT_GROUP } from '../../../contract/user.ts'
 import { mark } from '../../app/i18n.ts'
 import type { OptionGroup } from '../option/option-field.ts'
 
@@ -167,6 +168,7 @@ export const ratioGroup: OptionGroup = {
       label: mark('分组倍率'),
       hint: mark('也是可选的用户分组'),
       invalid: mark('分组倍率不是合法的 JSON'),
+      keeps: { name: DEFAULT_GROUP, sentence: mark('不能缺少「{{name}}」，新用户都在此分组') },
     },
     {
       key: 'UserUsableGroups',

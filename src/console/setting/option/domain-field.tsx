@@ -34,7 +34,7 @@ export function DomainField({ row, value, onChange }: DomainFieldProps) {
   const domains = domainsOf(value)
   function add() {
     // Empty and known ones change nothing.
-    onChange(domainsOf([...domains, typed.replace(/^@/, '')].join(',')).join(','))
+    onChange(domainsOf([...domains, typed].join(',')).join(','))
     setTyped('')
   }
   return (

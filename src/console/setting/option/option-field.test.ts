@@ -39,9 +39,28 @@ test.each([
 test('ratios that are JSON are not called anything else', () => {
   const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)?.text
   expect(problem('[1')).toBe('模型倍率不是合法的 JSON')
-  for (const text of ['[1]', '{"a":"x"}', '1']) {
+  for (const text of ['[1]', '1']) {
     expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
   }
+})
+
+test('of many ratios the first that is none is named', () => {
+  const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)
+  for (const value of ['-1', '"1"', 'null', '{}']) {
+    expect(problem(`{"a":0,"b":${value},"c":-2}`)).toEqual({
+      text: '「{{name}}」的值需要是不小于 0 的数',
+      values: { name: 'b' },
+    })
+  }
+})
+
+test('the group of new users keeps a ratio', () => {
+  const problem = (text: string) => fieldProblem(field('GroupRatio'), text, () => true)
+  expect(problem('{"default":1,"vip":0.5}')).toBeNull()
+  expect(problem('{"vip":1}')).toEqual({
+    text: '不能缺少「{{name}}」，新用户都在此分组',
+    values: { name: 'default' },
+  })
 })
 
 test('a switch asks for what it needs when it is turned on', () => {
@@ -103,6 +122,10 @@ describe('changes', () => {
     expect(keys({ SMTPToken: 'x' })).toEqual([['SMTPToken', 'x']])
     expect(keys({ SMTPToken: '' })).toEqual([['SMTPToken', '']])
   })
+})
+
+test('a domain may be written as the end of an address', () => {
+  expect(domainsOf('a.com, @Example.COM，@a.com,@')).toEqual(['a.com', 'example.com'])
 })
 
 test('empty and repeated domains are not added', () => {

@@ -1,5 +1,5 @@
 import { mark } from '../../app/i18n.ts'
-import { readRatioText, sentRatios } from '../ratio/ratio-text.ts'
+import { misfitOf, readRatioText, sentRatios } from '../ratio/ratio-text.ts'
 
 /** One option as a field of a form. Texts are Chinese; translated where shown. */
 export type OptionField = OptionText & {
@@ -32,7 +32,12 @@ type OptionKind =
     }
   | { kind: 'long'; rows: number; isCode?: true }
   | { kind: 'choice'; options: readonly { value: string; label: string }[] }
-  | { kind: 'ratios'; invalid: string }
+  | {
+      kind: 'ratios'
+      invalid: string
+      /** A name that may not be left out, and the sentence that says so. */
+      keeps?: { name: string; sentence: string }
+    }
 
 export interface OptionGroup {
   id: string
@@ -43,7 +48,7 @@ export interface OptionGroup {
 
 export interface FieldProblem {
   text: string
-  values?: Record<string, number>
+  values?: Record<string, number | string>
   /** The label of another field that the sentence names. */
   needed?: string
   /** The sentence says by itself which field it is about. */
@@ -81,13 +86,19 @@ function needProblem(
 }
 
 function ratioProblem(
-  { invalid }: Extract<OptionField, { kind: 'ratios' }>,
+  { invalid, keeps }: Extract<OptionField, { kind: 'ratios' }>,
   text: string,
 ): FieldProblem | null {
-  if (readRatioText(text) !== null) return null
-  return isJson(text)
+  const read = readRatioText(text)
+  if (read !== null) {
+    const isKept = keeps === undefined || read.ratios.has(keeps.name)
+    return isKept ? null : { text: keeps.sentence, values: { name: keeps.name } }
+  }
+  if (!isJson(text)) return { text: invalid, namesField: true }
+  const name = misfitOf(text)
+  return name === null
     ? { text: mark('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}') }
-    : { text: invalid, namesField: true }
+    : { text: mark('「{{name}}」的值需要是不小于 0 的数'), values: { name } }
 }
 
 function isJson(text: string): boolean {
@@ -163,12 +174,15 @@ export function changesOf(
 /** What an empty option counts as where none was ever saved. */
 export const isOn = (value: string): boolean => value === 'true'
 
-/** The items of a comma list; empty and repeated ones are left out, in whatever case. */
+/**
+ * The domains of a comma list, with or without the @ before them; empty and repeated ones are left
+ * out, in whatever case.
+ */
 export const domainsOf = (text: string): string[] => [
   ...new Set(
     text
       .split(/[,，\s]/)
-      .map((domain) => domain.trim().toLowerCase())
+      .map((domain) => domain.replace(/^@/, '').toLowerCase())
       .filter((domain) => domain !== ''),
   ),
 ]

@@ -6,6 +6,8 @@ import {
   quotaGroup,
   ratioGroup,
 } from '../operation/operation-groups.ts'
+import { priceGroup } from '../operation/price-group.ts'
+import { optionName } from '../../app/label/option-name.ts'
 import { otherGroups } from '../other/other-groups.ts'
 import { systemGroups } from '../system/system-groups.ts'
 
@@ -157,6 +159,17 @@ test.each([
   const [group, ...others] = groups.filter((one) => one.id === id)
   expect(others).toEqual([])
   expect(group?.fields.map(({ label, key, kind }) => [label, key, kind])).toEqual(fields)
+})
+
+test('every option is known elsewhere by its label, behind the service it is for', () => {
+  const fields = [...groups, priceGroup].flatMap((group) => group.fields)
+  const wrong = fields.filter(({ key, label }) => {
+    const name = optionName(key) ?? ''
+    return name !== label && !name.endsWith(` ${label}`)
+  })
+  expect(wrong.map(({ key }) => key)).toEqual([])
+  const names = fields.map(({ key }) => optionName(key))
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
 })
 
 test('no option stands in two groups', () => {

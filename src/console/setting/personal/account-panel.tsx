@@ -10,23 +10,24 @@ import { paths } from '../../paths.ts'
 import { Action } from '../../ui/actions.tsx'
 import { copyText } from '../../ui/copy/copy-text.ts'
 import { PlainField } from '../../ui/field/plain-field.tsx'
-import { GroupTag, Tag } from '../../ui/marks.tsx'
+import { Tag } from '../../ui/marks.tsx'
+import { GroupTag } from '../../app/label/group-tags.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { DeletionDialog } from './deletion-dialog.tsx'
 import styles from './personal.module.css'
 
-/** Something just made for this person, shown until the page is left. */
+/** What was just made for this person, shown until the page is left: it may not be seen again. */
 interface Made {
-  label: string
-  text: string
+  token?: string
+  link?: string
 }
 
 function useMade() {
   const { t } = useTranslation()
-  const [made, setMade] = useState<Made | null>(null)
+  const [made, setMade] = useState<Made>({})
   /** Shows a text and takes it to the clipboard, or says that it has to be taken by hand. */
-  async function show(label: string, text: string, copied: string) {
-    setMade({ label, text })
+  async function show(kind: keyof Made, text: string, copied: string) {
+    setMade((now) => ({ ...now, [kind]: text }))
     if (await copyText(text)) toast.success(copied)
     else toast.warning(t('无法复制到剪贴板，请手动复制'))
   }
@@ -46,11 +47,11 @@ export function AccountPanel({ self }: { self: Self }) {
   const [isDeleting, setIsDeleting] = useState(false)
   async function makeAccessToken() {
     const token = await call('GET /api/user/token')
-    await show(t('系统访问令牌'), token, t('系统访问令牌已重置并复制到剪贴板'))
+    await show('token', token, t('系统访问令牌已生成并复制到剪贴板'))
   }
   async function copyInviteLink() {
     const link = inviteLink(await call('GET /api/user/aff'))
-    await show(t('邀请链接'), link, t('邀请链接已复制到剪贴板'))
+    await show('link', link, t('邀请链接已复制到剪贴板'))
   }
   return (
     <Panel title={t('账户')}>
@@ -72,16 +73,8 @@ export function AccountPanel({ self }: { self: Self }) {
           {t('删除个人账户')}
         </button>
       </div>
-      {made !== null && (
-        <div className={styles['made']}>
-          <PlainField
-            label={made.label}
-            readOnly
-            value={made.text}
-            onFocus={(event) => event.currentTarget.select()}
-          />
-        </div>
-      )}
+      <MadeText label={t('系统访问令牌')} text={made.token} />
+      <MadeText label={t('邀请链接')} text={made.link} />
       <p className={styles['hint']}>
         {t('系统访问令牌用于调用管理接口；重新生成后，旧的随即失效')}
       </p>
@@ -89,6 +82,20 @@ export function AccountPanel({ self }: { self: Self }) {
         <DeletionDialog username={self.username} onClose={() => setIsDeleting(false)} />
       )}
     </Panel>
+  )
+}
+
+function MadeText({ label, text }: { label: string; text: string | undefined }) {
+  if (text === undefined) return null
+  return (
+    <div className={styles['made']}>
+      <PlainField
+        label={label}
+        readOnly
+        value={text}
+        onFocus={(event) => event.currentTarget.select()}
+      />
+    </div>
   )
 }
 

@@ -120,7 +120,7 @@ interface FilterProps {
   onChange: (only: Only | null) => void
 }
 
-/** What somebody should look at; nothing where there is nothing. */
+/** Buttons that show only the rows which need attention; none when no row does. */
 function Filters({ rows, only, onChange }: FilterProps) {
   const { t } = useTranslation()
   const count = (kind: Only): number => rows.filter((row) => isAmong(row, kind)).length

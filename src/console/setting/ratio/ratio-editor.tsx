@@ -25,7 +25,7 @@ function useCompletionInForce(): ReadonlyMap<string, string> {
   return useMemo(() => readRatioText(data?.completion_ratio ?? '')?.ratios ?? new Map(), [data])
 }
 
-/** What counts beside the settings: the built-in ratios, and models that nobody has a price for. */
+/** Prices besides the edited ones: the built-in ratios, and the models without any price. */
 function usePriceContext(hasPublished: boolean, hasDefault: boolean): PriceContext {
   const { data: builtIn } = useQuery({
     queryKey: ['prices', 'built-in'],

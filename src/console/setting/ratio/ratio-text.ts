@@ -34,6 +34,16 @@ export function readRatioText(text: string): RatioText | null {
   return { ratios, repeated: [...repeated] }
 }
 
+/** The first name of a JSON object whose value is no number from 0 up; null: there is none. */
+export function misfitOf(text: string): string | null {
+  const parsed: unknown = JSON.parse(text)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null
+  const misfit = Object.entries(parsed).find(
+    ([, value]) => !(typeof value === 'number' && value >= 0),
+  )
+  return misfit?.[0] ?? null
+}
+
 const members = (ratios: ReadonlyMap<string, string>): string[] =>
   [...ratios].map(([name, ratio]) => `${JSON.stringify(name)}: ${ratio}`)
 

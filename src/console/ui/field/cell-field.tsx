@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
+import { wholeNumber } from './whole-number.ts'
 import styles from './cell-field.module.css'
 
 interface CellNumberProps {
@@ -9,8 +10,6 @@ interface CellNumberProps {
   /** Called when what was typed is no whole number; the present one comes back. */
   onWrong: () => void
 }
-
-const WHOLE_NUMBER = /^[+-]?\d{1,15}$/
 
 /**
  * A whole number that is edited in its row: Enter or leaving saves, Escape puts the old one back.
@@ -28,9 +27,9 @@ export function CellNumber({ label, value, onCommit, onWrong }: CellNumberProps)
 
   async function commit() {
     const typed = text.trim()
-    const isNumber = WHOLE_NUMBER.test(typed)
-    const next = isNumber && !isGivenUp.current ? Number(typed) : value
-    if (!isNumber && typed !== '' && !isGivenUp.current) onWrong()
+    const number = wholeNumber(typed)
+    const next = number !== null && !isGivenUp.current ? number : value
+    if (number === null && typed !== '' && !isGivenUp.current) onWrong()
     isGivenUp.current = false
     setText(String(next))
     if (next === value) return

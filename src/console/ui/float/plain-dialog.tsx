@@ -22,7 +22,7 @@ export function PlainDialog({ title, onClose, isWide = false, children }: PlainD
   useLayoutEffect(() => {
     const ours = dialog.current
     if (ours?.open === false) ours.showModal()
-    // What the dialog was opened for, not the button that closes it.
+    // The browser would focus the first button, which closes the dialog.
     ours?.querySelector('input')?.focus()
     return () => ours?.close()
   }, [])

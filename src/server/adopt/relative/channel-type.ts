@@ -1,6 +1,6 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { channelType } from '../../../contract/channel-types.ts'
-import type { FoundTables } from '../one-api-tables.ts'
-import { unknownColumns } from '../relative.ts'
+import { unknownColumns, type FoundTables } from '../one-api-tables.ts'
 
 /**
  * The programs that descend from One API number the newer providers each in its own way. Taken as
@@ -58,53 +58,53 @@ const becomes = (type: number, rest: Omit<Counterpart, 'type'> = {}): Counterpar
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at)
 
-/** Calls go to the channel's own address, and to none without one. */
-const CUSTOM_TYPE = 8
-
+/** By the relative's number. */
 const COUNTERPARTS: Record<Relative, ReadonlyMap<number, Counterpart>> = {
   // https://github.com/QuantumNous/new-api/blob/main/constant/channel.go
   'New API': new Map([
     ...same(0, 1, 3, 6, 7, ...range(9, 25), 31, 33),
-    [4, becomes(30)], // Ollama
-    [CUSTOM_TYPE, becomes(CUSTOM_TYPE, { isIncomplete: true })], // its address is that of the call
-    [26, becomes(16)], // Zhipu v4
-    [27, becomes(50, { address: 'https://api.perplexity.ai' })],
-    [34, becomes(35)], // Cohere
-    [35, becomes(27)], // MiniMax
-    [38, becomes(CUSTOM_TYPE, { address: 'https://api.jina.ai' })],
-    [39, becomes(37, { isIncomplete: true })], // Cloudflare
-    [40, becomes(44)], // SiliconFlow
-    [41, becomes(42, { isIncomplete: true })], // Vertex AI
-    [42, becomes(28)], // Mistral
-    [43, becomes(36)], // DeepSeek
-    [45, becomes(40)], // Volcengine
-    [46, becomes(47)], // Qianfan v2
-    [47, becomes(CUSTOM_TYPE)], // Xinference
-    [48, becomes(45)], // xAI
-    [49, becomes(34, { address: 'https://api.coze.cn', isIncomplete: true })],
-    [53, becomes(CUSTOM_TYPE, { address: 'https://llm.submodel.ai' })],
-    [56, becomes(46)], // Replicate
+    [4, becomes(ChannelTypeNumber.ollama)],
+    // Its address is that of the call.
+    [8, becomes(ChannelTypeNumber.custom, { isIncomplete: true })],
+    [26, becomes(ChannelTypeNumber.zhipu)],
+    [27, becomes(ChannelTypeNumber.openaiCompatible, { address: 'https://api.perplexity.ai' })],
+    [34, becomes(ChannelTypeNumber.cohere)],
+    [35, becomes(ChannelTypeNumber.minimax)],
+    [38, becomes(ChannelTypeNumber.custom, { address: 'https://api.jina.ai' })],
+    [39, becomes(ChannelTypeNumber.cloudflare, { isIncomplete: true })],
+    [40, becomes(ChannelTypeNumber.siliconflow)],
+    [41, becomes(ChannelTypeNumber.vertex, { isIncomplete: true })],
+    [42, becomes(ChannelTypeNumber.mistral)],
+    [43, becomes(ChannelTypeNumber.deepseek)],
+    [45, becomes(ChannelTypeNumber.volcengineArk)],
+    [46, becomes(ChannelTypeNumber.qianfanV2)],
+    [47, becomes(ChannelTypeNumber.custom)], // Xinference
+    [48, becomes(ChannelTypeNumber.xai)],
+    [49, becomes(ChannelTypeNumber.coze, { address: 'https://api.coze.cn', isIncomplete: true })],
+    [53, becomes(ChannelTypeNumber.custom, { address: 'https://llm.submodel.ai' })],
+    [56, becomes(ChannelTypeNumber.replicate)],
   ]),
   // https://github.com/MartialBE/one-hub/blob/main/common/config/constants.go
   'One Hub': new Map([
     ...same(...range(0, 23), 26, 27),
-    [25, becomes(24)], // Gemini
-    [28, becomes(36)], // DeepSeek
-    [29, becomes(25)], // Moonshot
-    [30, becomes(28)], // Mistral
-    [31, becomes(29)], // Groq
-    [32, becomes(33, { isIncomplete: true })], // AWS Bedrock, whose key begins with the region
-    [33, becomes(31)], // 01.AI
-    [35, becomes(37, { isIncomplete: true })], // Cloudflare
-    [36, becomes(35)], // Cohere
-    [38, becomes(34, { isIncomplete: true })], // Coze
-    [39, becomes(30)], // Ollama
-    [40, becomes(23, { isIncomplete: true })], // Tencent Hunyuan
-    [42, becomes(42, { isIncomplete: true })], // Vertex AI
-    [45, becomes(44)], // SiliconFlow
-    [47, becomes(CUSTOM_TYPE, { address: 'https://api.jina.ai' })],
-    [52, becomes(46)], // Replicate
-    [56, becomes(45)], // xAI
+    [25, becomes(ChannelTypeNumber.gemini)],
+    [28, becomes(ChannelTypeNumber.deepseek)],
+    [29, becomes(ChannelTypeNumber.moonshot)],
+    [30, becomes(ChannelTypeNumber.mistral)],
+    [31, becomes(ChannelTypeNumber.groq)],
+    // Its key begins with the region.
+    [32, becomes(ChannelTypeNumber.bedrock, { isIncomplete: true })],
+    [33, becomes(ChannelTypeNumber.lingyi)],
+    [35, becomes(ChannelTypeNumber.cloudflare, { isIncomplete: true })],
+    [36, becomes(ChannelTypeNumber.cohere)],
+    [38, becomes(ChannelTypeNumber.coze, { isIncomplete: true })],
+    [39, becomes(ChannelTypeNumber.ollama)],
+    [40, becomes(ChannelTypeNumber.hunyuan, { isIncomplete: true })],
+    [42, becomes(ChannelTypeNumber.vertex, { isIncomplete: true })],
+    [45, becomes(ChannelTypeNumber.siliconflow)],
+    [47, becomes(ChannelTypeNumber.custom, { address: 'https://api.jina.ai' })],
+    [52, becomes(ChannelTypeNumber.replicate)],
+    [56, becomes(ChannelTypeNumber.xai)],
   ]),
 }
 
@@ -133,9 +133,12 @@ export function movesOf<C extends { type: number }>(
     .toSorted((a, b) => a.from - b.from)
 }
 
-/** What a channel of this type has here; one without a counterpart is a custom one. */
+/**
+ * What a channel of this type has here; one without a counterpart is a custom one, whose calls go
+ * to the channel's own address, and to none without one.
+ */
 export const typeHere = (relative: Relative, type: number): number =>
-  COUNTERPARTS[relative].get(type)?.type ?? CUSTOM_TYPE
+  COUNTERPARTS[relative].get(type)?.type ?? ChannelTypeNumber.custom
 
 /** What becomes of them, for the operator: `channels of New API’s type 4 become Ollama (30)`. */
 export function moveText(relative: Relative, { from, to }: Move<unknown>): string {

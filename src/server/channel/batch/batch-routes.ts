@@ -6,7 +6,7 @@ import type { App } from '../../app.ts'
 import { recordAudits, type AuditedAct } from '../../audit/audit-store.ts'
 import type { Queries } from '../../db/database.ts'
 import { serve, type Route } from '../../http/handler.ts'
-import { channelDeletion, channelUpdate } from '../channel-acts.ts'
+import { channelDeletion, channelUpdate } from '../channel-audit.ts'
 import {
   deleteChannels,
   findChannels,

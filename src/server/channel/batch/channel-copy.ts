@@ -8,7 +8,7 @@ import {
 import type { ChannelInput } from '../../../contract/channel-api.ts'
 import { AUDIT_SECRET } from '../../../contract/audit.ts'
 import { trimBaseUrl } from '../../../contract/channel-types.ts'
-import { commaList } from '../../../contract/channel.ts'
+import { commaList } from '../../../contract/text.ts'
 import { parseConfigObject } from '../channel-config.ts'
 import { ABILITIES_MAX, tooMany } from '../channel-input.ts'
 import { channelChanges, type ChannelChanges, type Checked } from '../channel.ts'

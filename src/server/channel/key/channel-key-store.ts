@@ -2,13 +2,20 @@ import type { Selectable } from 'kysely'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { Queries } from '../../db/database.ts'
 import type { Schema } from '../../db/schema.ts'
-import { trialDelaySeconds } from '../channel-pause-store.ts'
+import { NEVER_TRIED_SECONDS, trialDelaySeconds } from '../channel-pause-store.ts'
 import { heldKeys } from './channel-key.ts'
 
-/** Which keys of channels with several are set aside, because the upstream refused them. */
+/**
+ * Which keys of channels with several are set aside, because the upstream refused them or a person
+ * has paused them.
+ */
 export type KeyPause = Selectable<Schema['channel_key_pauses']>
 
-/** Sets a key aside; one that is already keeps its trials. */
+/** Whether a person has paused the key: then only a person takes it back. */
+export const isPausedByHand = ({ next_trial_at }: Pick<KeyPause, 'next_trial_at'>): boolean =>
+  next_trial_at === NEVER_TRIED_SECONDS
+
+/** Sets a key aside; one that is already keeps its trials, and what a person said of it. */
 export async function pauseKey(
   trx: Queries,
   pause: Pick<KeyPause, 'channel_id' | 'key_id' | 'status' | 'cause'>,
@@ -24,12 +31,30 @@ export async function pauseKey(
       next_trial_at: nowSeconds + trialDelaySeconds(0),
     })
     .onConflict((conflict) =>
-      conflict.columns(['channel_id', 'key_id']).doUpdateSet({ status, cause }),
+      conflict
+        .columns(['channel_id', 'key_id'])
+        .doUpdateSet({ status, cause })
+        .where('channel_key_pauses.next_trial_at', '<>', NEVER_TRIED_SECONDS),
     )
     .execute()
 }
 
-/** False: the key was in use. */
+/** A person's pause, in the place of one that the key may have. */
+export async function pauseKeyByHand(
+  trx: Queries,
+  key: { channel_id: number; key_id: string },
+  nowSeconds: number,
+): Promise<void> {
+  const paused_at = nowSeconds
+  const pause = { status: 0, cause: '', paused_at, trials: 0, next_trial_at: NEVER_TRIED_SECONDS }
+  await trx
+    .insertInto('channel_key_pauses')
+    .values({ ...key, ...pause })
+    .onConflict((conflict) => conflict.columns(['channel_id', 'key_id']).doUpdateSet(pause))
+    .execute()
+}
+
+/** The key was seen to be well. False: it was in use, or a person has paused it. */
 export async function resumeKey(
   trx: Queries,
   { channelId, keyId }: { channelId: number; keyId: string },
@@ -38,8 +63,23 @@ export async function resumeKey(
     .deleteFrom('channel_key_pauses')
     .where('channel_id', '=', channelId)
     .where('key_id', '=', keyId)
+    .where('next_trial_at', '<>', NEVER_TRIED_SECONDS)
     .executeTakeFirst()
   return numDeletedRows > 0n
+}
+
+/** A person wants these keys used again. */
+export async function resumeKeysByHand(
+  trx: Queries,
+  channelId: number,
+  keyIds: readonly string[],
+): Promise<void> {
+  if (keyIds.length === 0) return
+  await trx
+    .deleteFrom('channel_key_pauses')
+    .where('channel_id', '=', channelId)
+    .where('key_id', 'in', keyIds)
+    .execute()
 }
 
 /** Of all channels; for the relay's map. */
@@ -84,7 +124,7 @@ interface KeyHolder {
 
 /**
  * After a person has changed a channel: keys that it no longer holds are forgotten, and whoever
- * enables it wants all of its keys in use.
+ * enables it wants its keys in use, but for those that were paused by hand; if all were, these too.
  */
 export async function followChannel(
   trx: Queries,
@@ -93,7 +133,7 @@ export async function followChannel(
 ): Promise<void> {
   const isEnabledNow =
     before.status !== ChannelStatus.enabled && after.status === ChannelStatus.enabled
-  if (isEnabledNow) return forgetKeys(trx, [after.id])
+  if (isEnabledNow) return forgetRefusals(trx, after)
   if (before.key === after.key && before.type === after.type) return
   const ids = heldKeys(after).map(({ id }) => id)
   const held = ids.length > 1 ? ids : ['']
@@ -102,6 +142,15 @@ export async function followChannel(
     .where('channel_id', '=', after.id)
     .where('key_id', 'not in', held)
     .execute()
+}
+
+async function forgetRefusals(trx: Queries, channel: KeyHolder): Promise<void> {
+  const pauses = await keyPausesOf(trx, channel.id)
+  const held = new Set(heldKeys(channel).map(({ id }) => id))
+  const byHand = pauses.filter((pause) => isPausedByHand(pause) && held.delete(pause.key_id))
+  const kept = held.size === 0 ? [] : byHand.map(({ key_id }) => key_id)
+  const forgotten = pauses.map(({ key_id }) => key_id).filter((id) => !kept.includes(id))
+  await resumeKeysByHand(trx, channel.id, forgotten)
 }
 
 /**
@@ -149,7 +198,8 @@ export async function pauseTestedKey(
 
 /**
  * The channel with one of its keys, for what asks beside the relayed calls: one that is in use, or
- * the one that has been set aside for longest. `keyId` is empty where it has only one.
+ * the one that has been set aside for longest; one that was paused by hand only where all were.
+ * `keyId` is empty where it has only one.
  */
 export async function withOneKey<C extends { id: number; type: number; key: string }>(
   db: Queries,
@@ -160,7 +210,12 @@ export async function withOneKey<C extends { id: number; type: number; key: stri
   if (first === undefined) return { channel, keyId: '' }
   if (keys.length === 1) return { channel: { ...channel, key: first.key }, keyId: '' }
   const pauses = await keyPausesOf(db, channel.id)
-  const pausedAt = new Map(pauses.map((pause) => [pause.key_id, pause.paused_at]))
+  const pausedAt = new Map(
+    pauses.map((pause) => [
+      pause.key_id,
+      isPausedByHand(pause) ? NEVER_TRIED_SECONDS : pause.paused_at,
+    ]),
+  )
   const [best = first] = keys.toSorted(
     (a, b) => (pausedAt.get(a.id) ?? 0) - (pausedAt.get(b.id) ?? 0),
   )

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { channelType, ChannelTypeNumber, trimBaseUrl } from '../../../contract/channel-types.ts'
+import { channelType, trimBaseUrl } from '../../../contract/channel-types.ts'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { AppError } from '../../app-error.ts'
 import { SECONDS_PER_DAY } from '../../clock.ts'
@@ -164,17 +165,17 @@ const fromSiliconFlow: ReadBalance = async ({ channel, ask }) => {
 }
 
 const readers: ReadonlyMap<number, ReadBalance> = new Map([
-  [1, fromSubscription],
-  [4, fromCreditGrants('total_available')],
-  [5, fromOpenAiSb],
-  [8, fromSubscription],
-  [10, fromAiProxy],
-  [12, fromCreditGrants('total_remaining')],
-  [13, fromCreditGrants('total_available')],
-  [20, fromOpenRouter],
-  [25, fromMoonshot],
-  [36, fromDeepSeek],
-  [44, fromSiliconFlow],
+  [ChannelTypeNumber.openai, fromSubscription],
+  [ChannelTypeNumber.closeAi, fromCreditGrants('total_available')],
+  [ChannelTypeNumber.openaiSb, fromOpenAiSb],
+  [ChannelTypeNumber.custom, fromSubscription],
+  [ChannelTypeNumber.aiProxy, fromAiProxy],
+  [ChannelTypeNumber.api2Gpt, fromCreditGrants('total_remaining')],
+  [ChannelTypeNumber.aigc2d, fromCreditGrants('total_available')],
+  [ChannelTypeNumber.openrouter, fromOpenRouter],
+  [ChannelTypeNumber.moonshot, fromMoonshot],
+  [ChannelTypeNumber.deepseek, fromDeepSeek],
+  [ChannelTypeNumber.siliconflow, fromSiliconFlow],
 ])
 
 /** Types whose upstream can be asked. */

@@ -2,13 +2,14 @@ import type { RunState } from '../../../contract/channel-api.ts'
 import { keysOf } from '../../../contract/channel-keys.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { Language } from '../../../contract/errors.ts'
+import { logReasons, logText } from '../../../contract/log-sentences.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { readBalance, statusAfterBalance, typesWithBalance } from './channel-balance.ts'
 import { createChannelRun, visitFailure, type VisitFailure } from '../run/channel-run.ts'
 import { changeStatusByProgram } from '../channel-status.ts'
-import { withoutChannelSecrets } from '../channel.ts'
+import { withoutChannelSecrets } from '../secrets.ts'
 import {
   channelIdsOfTypes,
   findChannel,
@@ -70,7 +71,7 @@ export function createChannelBalances(
     // Of several keys one account is empty: its own refusals set that key aside.
     const isOnly = keysOf(type, channel.key).length === 1
     if (to === ChannelStatus.autoDisabled && isOnly) {
-      const reason = '上游余额不足'
+      const reason = logText(logReasons.balance_used_up, {})
       await changeStatusByProgram(app, { channel, to, cause: 'balance', reason, requestId })
     }
     return null

@@ -9,7 +9,8 @@ import type { Egress } from '../../egress/egress.ts'
 import { callHttp, HttpCallFailed, jsonMembers, type HttpCall } from '../../egress/http-call.ts'
 import { parseConfigObject } from '../channel-config.ts'
 import { overriddenHeaders, overridesOf } from '../overrides.ts'
-import { withoutChannelSecrets, type ChannelState } from '../channel.ts'
+import { withoutChannelSecrets } from '../secrets.ts'
+import type { ChannelState } from '../channel.ts'
 
 /** The columns of a channel that say where its upstream is and who asks. */
 export type AskedChannel = Pick<ChannelState, 'type' | 'key' | 'base_url' | 'config'>
@@ -87,9 +88,7 @@ function upstreamWords(members: Record<string, unknown> | null, channel: AskedCh
   const { error, message, msg } = members ?? {}
   const nested = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
   const said = [nested, message, msg].find((words) => typeof words === 'string' && words !== '')
-  return withoutChannelSecrets(typeof said === 'string' ? said : '', channel)
-    .replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***')
-    .slice(0, DETAIL_MAX)
+  return withoutChannelSecrets(typeof said === 'string' ? said : '', channel).slice(0, DETAIL_MAX)
 }
 
 /** Where the channel's calls go, without a slash at the end; throws when nobody has said it. */

@@ -232,6 +232,12 @@ forEachDatabase('models of an upstream', (open) => {
     expect(text).not.toContain('10.1.2.3')
   })
 
+  test('a refusal tells neither whose account it is nor where', async () => {
+    answers({ error: { message: `org-0123456789ab has no access at ${new URL(url).host}` } }, 403)
+    const { message } = await ofNew({ type: 1, key: KEY, base_url: url })
+    expect(message).toContain('403：*** has no access at ***')
+  })
+
   test('names that a list cannot hold are left out', async () => {
     const names = ['ok', '', ' padded ', 'a,b', 'line\nbreak', 'x'.repeat(257), '模型-1']
     answers({ data: names.map((id) => ({ id })) })

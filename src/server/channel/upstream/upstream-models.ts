@@ -1,10 +1,6 @@
 import { z } from 'zod'
-import {
-  bearerOf,
-  channelType,
-  ChannelTypeNumber,
-  type Protocol,
-} from '../../../contract/channel-types.ts'
+import { bearerOf, channelType, type Protocol } from '../../../contract/channel-types.ts'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { AppError } from '../../app-error.ts'
 import type { Config } from '../../config.ts'
 import { MODEL_LENGTH_MAX } from '../channel-input.ts'

@@ -167,8 +167,11 @@ function fits(value: unknown, schema: JsonSchema): boolean {
       types.includes('number') || (types.includes('integer') && Number.isInteger(value))
     return isInRange && isOfType
   }
-  return types.includes(typeof value)
+  return types.includes(typeof value) && hasPattern(String(value), schema)
 }
+
+const hasPattern = (text: string, { pattern }: JsonSchema): boolean =>
+  typeof pattern !== 'string' || new RegExp(pattern).test(text)
 
 const branchesOf = (schema: JsonSchema): JsonSchema[] =>
   [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map(recordOf)

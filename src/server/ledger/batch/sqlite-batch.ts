@@ -2,6 +2,7 @@ import type Sqlite from 'better-sqlite3'
 import { NEVER_EXPIRES, TokenStatus } from '../../../contract/token.ts'
 import { UserStatus } from '../../../contract/user.ts'
 import { dayOf, hourOf } from '../../clock.ts'
+import type { CountedTable } from '../../db/ids.ts'
 import {
   checkpointText,
   operationFault,
@@ -64,8 +65,6 @@ interface Batch {
   /** The next ids of the tables that the batch writes to. */
   nextIds: Map<CountedTable, number>
 }
-
-type CountedTable = 'logs' | 'ledger'
 
 /**
  * What settling takes: points from the user, points from the limited token, and what neither could

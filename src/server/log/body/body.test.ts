@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { firstText, keptText, redacted, requestMetadata } from './body.ts'
+import { keptText, redacted, requestMetadata, seenBytes, seenText } from './body.ts'
+import { StreamedText } from './streamed-text.ts'
 
 describe('redacted', () => {
   test.each([
@@ -63,17 +64,83 @@ describe('redacted', () => {
 
 describe('keptText', () => {
   const cut = (text: string, bytesMax: number, isRedacted = false) =>
-    keptText(firstText(Buffer.from(text), 10_000), { bytesMax, isRedacted })
+    keptText(seenText(seenBytes(Buffer.from(text), bytesMax)), { bytesMax, isRedacted })
+  const LONG = 'x'.repeat(20_000)
 
   test('a text within the limit is kept whole', () => {
     expect(cut('你好', 6)).toBe('你好')
   })
-  test('a longer one is cut between characters and says how long it was', () => {
-    expect(cut('你好吗', 7)).toBe('你好… [9 bytes]')
+  test('of a longer one beginning and end are kept, cut between characters', () => {
+    expect(cut('你好吗？好的', 12)).toBe('你好吗… [6 bytes left out] …的')
+    expect(cut(`你好${LONG}你好吗`, 12)).toBe('你好xxx… [20003 bytes left out] …吗')
   })
   test('a secret that the cut would go through is hidden whole', () => {
     const key = 'sk-abcdefghijklmnopqrstuvwxyz'
     expect(cut(`${'x'.repeat(20)} ${key}`, 30, true)).not.toContain('sk-a')
+    const long = `sk-${'abcdefghij'.repeat(6)}xyz`
+    const kept = cut(`${LONG} ${LONG} ${long} the end`, 80, true)
+    expect(kept).toMatch(/^x{60}… \[.* left out\] …/)
+    expect(kept).toContain('the end')
+    expect(kept).not.toContain('xyz')
+  })
+  test.each([
+    ['a run of characters', 'QUFB'.repeat(10_000)],
+    [
+      'a file’s key',
+      `-----BEGIN PRIVATE KEY-----\n${'QUFB\n'.repeat(10_000)}-----END PRIVATE KEY-----`,
+    ],
+  ])('of %s that began before it, the end keeps nothing', (_, secret) => {
+    const kept = cut(`${LONG} ${secret} the end`, 8000, true)
+    expect(kept).toMatch(/left out\] ….*the end$/)
+    expect(kept).not.toContain('QUFB')
+  })
+})
+
+describe('StreamedText', () => {
+  const read = (pieces: [lane: number, text: string, tool?: string][], bytesMax = 1000) => {
+    const streamed = new StreamedText(bytesMax)
+    for (const [lane, text, tool] of pieces) {
+      streamed.add({ lane, text, ...(tool === undefined ? {} : { tool }) })
+    }
+    const bytes = pieces.reduce((sum, [, text]) => sum + text.length, 0)
+    return keptText({ ...streamed.seen(), bytes }, { bytesMax, isRedacted: false })
+  }
+
+  test('puts lanes one after the other, and each call of a tool on its line', () => {
+    const answer = read([
+      [1, 'Thin'],
+      [0, 'Let me '],
+      [1, 'king'],
+      [0, 'look.'],
+      [2, 'weather', 'weather'],
+      [2, '{"city":'],
+      [2, '"here"}'],
+      [2, 'time{}', 'time'],
+    ])
+    expect(answer).toBe(
+      'Thinking\n\nLet me look.\n\n[tool: weather] {"city":"here"}\n[tool: time] {}',
+    )
+  })
+
+  test('of a long one it has the beginning and what came last', () => {
+    const thought = Array.from({ length: 50_000 }, (): [number, string] => [1, 'x'])
+    const answer = read([
+      [1, 'First'],
+      ...thought,
+      [0, 'the answer'],
+      [2, 'look', 'look'],
+      [2, '{}'],
+    ])
+    expect(answer).toMatch(
+      /^Firstx+… \[49021 bytes left out\] …x+\n\nthe answer\n\n\[tool: look\] \{\}$/,
+    )
+    expect(answer.length).toBeLessThan(1100)
+    expect(
+      read([
+        [0, 'a'.repeat(1500)],
+        [0, 'b'.repeat(1500)],
+      ]),
+    ).toMatch(/^a+… .* …b+$/)
   })
 })
 

@@ -6,39 +6,101 @@
 export const METADATA_BYTES_MAX = 1024 * 1024
 /** Read beyond the limit, so that a secret that straddles it is seen whole. */
 const SLACK_BYTES = 4096
+/** Of what is kept of a long text, the share of its end: there is what was asked last. */
+const TAIL_SHARE = 0.25
 
-/** UTF-8 bytes that are looked at to keep `bytesMax` of them. */
-export const bytesWanted = (bytesMax: number): number => bytesMax + SLACK_BYTES
+const tailBytes = (bytesMax: number): number => Math.floor(bytesMax * TAIL_SHARE)
 
-export interface CutText {
-  text: string
+/** How much of the beginning and of the end is looked at to keep `bytesMax` bytes of a text. */
+export const bytesWanted = (bytesMax: number): { head: number; tail: number } => ({
+  head: bytesMax - tailBytes(bytesMax) + SLACK_BYTES,
+  tail: tailBytes(bytesMax) + SLACK_BYTES,
+})
+
+/** A text, or the beginning and the end of one. */
+export interface SeenText {
+  head: string
+  /** Empty: `head` is all of it. */
+  tail: string
   /** Bytes that there were. */
   bytes: number
 }
 
+/** The same in bytes. */
+export interface SeenBytes {
+  head: Buffer
+  tail: Buffer
+  bytes: number
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/** What is needed to keep `bytesMax` of these bytes; of many a copy, so that they can be let go. */
+export function seenBytes(bytes: Buffer, bytesMax: number): SeenBytes {
+  const { head, tail } = bytesWanted(bytesMax)
+  if (bytes.length <= head + tail) return { head: bytes, tail: NOTHING, bytes: bytes.length }
+  return {
+    head: Buffer.from(bytes.subarray(0, head)),
+    tail: Buffer.from(bytes.subarray(-tail)),
+    bytes: bytes.length,
+  }
+}
+
+export const seenText = ({ head, tail, bytes }: SeenBytes): SeenText => ({
+  head: firstCharacters(head),
+  tail: lastCharacters(tail, tail.length),
+  bytes,
+})
+
 /**
- * At most `bytesMax` bytes of a text, whole characters only; what was cut off is told at its end.
- * `isRedacted`: first, what looks like a secret is replaced.
+ * At most `bytesMax` bytes of a text, of its beginning and its end, whole characters only; how much
+ * is missing stands between them. `isRedacted`: first, what looks like a secret is replaced.
  */
 export function keptText(
-  { text, bytes }: CutText,
+  { head, tail, bytes }: SeenText,
   { bytesMax, isRedacted }: { bytesMax: number; isRedacted: boolean },
 ): string {
-  const shown = isRedacted ? redacted(text) : text
+  const shown = isRedacted ? redacted(head) : head
   const encoded = Buffer.from(shown)
-  if (bytes <= bytesMax && encoded.length <= bytesMax) return shown
-  return `${wholeCharacters(encoded.subarray(0, bytesMax))}… [${bytes} bytes]`
+  if (tail === '' && encoded.length <= bytesMax) return shown
+  const tailMax = tailBytes(bytesMax)
+  const first = firstCharacters(encoded.subarray(0, bytesMax - tailMax))
+  const last =
+    tail === '' ? lastCharacters(encoded, tailMax) : keptTail(tail, { tailMax, isRedacted })
+  const left = (tail === '' ? encoded.length : bytes) - bytesMax
+  return `${first}… [${left} bytes left out] …${last}`
 }
 
-/** The first bytes of a text, as text; a character that is cut through is left out. */
-export function firstText(bytes: Buffer, bytesMax: number): CutText {
-  return { text: wholeCharacters(bytes.subarray(0, bytesMax)), bytes: bytes.length }
+/** What a text begins with that begins in the middle: the rest of a file's key, or of a word. */
+const CUT_THROUGH = /^(?:(?!-----BEGIN )[^])*?-----END [A-Z ]{0,30}PRIVATE KEY-----|^[^\s"'\\,;&]+/
+
+/** Of a text that begins in the middle of another nothing is kept that was not seen whole. */
+function keptTail(
+  text: string,
+  { tailMax, isRedacted }: { tailMax: number; isRedacted: boolean },
+): string {
+  const end = lastCharacters(Buffer.from(text), tailMax)
+  if (!isRedacted) return end
+  const cut = CUT_THROUGH.exec(text)?.[0].length ?? 0
+  const before = redacted(text.slice(cut, Math.max(cut, text.length - end.length)))
+  const shown = redacted(text.slice(cut)).slice(before.length)
+  return lastCharacters(Buffer.from(shown), tailMax)
 }
 
-function wholeCharacters(bytes: Uint8Array): string {
+function firstCharacters(bytes: Uint8Array): string {
   // A decoder that waits for more keeps the beginning of an unfinished character to itself.
   return new TextDecoder().decode(bytes, { stream: true })
 }
+
+/** Those of the last `bytesMax` bytes; a character that is cut through is left out. */
+function lastCharacters(bytes: Buffer, bytesMax: number): string {
+  let from = Math.max(0, bytes.length - bytesMax)
+  while (isInsideCharacter(bytes[from])) from += 1
+  return bytes.toString('utf8', from)
+}
+
+const isInsideCharacter = (byte: number | undefined): boolean =>
+  byte !== undefined && (byte & 0xc0) === 0x80
 
 const MASK = '[redacted]'
 

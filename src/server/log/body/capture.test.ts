@@ -103,6 +103,21 @@ forEachDatabase('capture', (open) => {
     expect(row.response.length).toBeGreaterThan(0)
   })
 
+  const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+  test.each([
+    ['/v1/chat/completions', { function: { name: 'weather', parameters } }, 'messages'],
+    ['/v1/responses', { name: 'weather', parameters }, 'input'],
+    ['/v1/messages', { name: 'weather', input_schema: parameters }, 'messages'],
+  ])('full, streamed, %s: the call of a tool on a line of its own', async (path, tool, member) => {
+    const client = await aCapturing('full')
+    const tools = [path === '/v1/messages' ? tool : { type: 'function', ...tool }]
+    const asked = [{ role: 'user', content: 'use the tool' }]
+    const body = { model, tools, [member]: asked, max_tokens: 100 }
+    const answer = await stream(setup, client, body, { path })
+    const { response } = await read(requestIdOf(answer), client)
+    expect(response).toMatch(/^\[tool: weather\] \{"city":\s*"forty-two"\}$/m)
+  })
+
   test('of a call that was converted, what its client sent and got', async () => {
     const client = await aCapturing('full')
     for (const words of ['', 'json-when-stream']) {
@@ -157,7 +172,8 @@ forEachDatabase('capture', (open) => {
     const answer = await post(setup, client, question('long '.repeat(2000)))
     await setup.app.options.set('LogBodyKilobytesMax', '64')
     const { request } = await read(requestIdOf(answer), client)
-    expect(request).toMatch(/… \[\d+ bytes\]$/)
+    // What was asked last is at the end.
+    expect(request).toMatch(/^\{"model".*… \[\d+ bytes left out\] ….*\}$/)
     expect(Buffer.byteLength(request)).toBeLessThan(1100)
   })
 

@@ -3,14 +3,16 @@ import { deflateRaw, inflateRaw } from 'node:zlib'
 import type { CaptureMode } from '../../../contract/log.ts'
 import type { App } from '../../app.ts'
 import {
-  bytesWanted,
-  firstText,
   keptText,
   METADATA_BYTES_MAX,
   requestMetadata,
   responseMetadata,
+  seenBytes,
+  seenText,
+  type SeenBytes,
 } from './body.ts'
 import { insertBodies, loadCaptureModes, type StoredBody } from './body-store.ts'
+import { StreamedText, type StreamedPiece } from './streamed-text.ts'
 
 /**
  * Keeps requests and answers of the tokens that ask for it. Nothing here is on a call's way: a call
@@ -45,69 +47,72 @@ const inflate = promisify(inflateRaw)
 export class CallCapture {
   readonly mode: Exclude<CaptureMode, 'off'>
   readonly bytesMax: number
-  /** The beginning of the request. */
-  readonly request: Buffer
-  readonly requestBytes: number
-  private readonly lanes = new Map<number, string>()
-  private laneLength = 0
-  private whole: Buffer | null = null
+  private readonly request: SeenBytes
+  private readonly answer: StreamedText
+  private whole: SeenBytes | null = null
   private bytes = 0
 
   constructor(mode: Exclude<CaptureMode, 'off'>, request: Buffer, bytesMax: number) {
     this.mode = mode
     this.bytesMax = bytesMax
-    this.requestBytes = request.length
-    const wanted = mode === 'metadata' ? METADATA_BYTES_MAX : bytesWanted(bytesMax)
-    this.request = request.length <= wanted ? request : request.subarray(0, wanted)
+    this.request = this.isMetadata
+      ? { ...NOTHING_SEEN, head: request.subarray(0, METADATA_BYTES_MAX), bytes: request.length }
+      : seenBytes(request, bytesMax)
+    this.answer = new StreamedText(bytesMax)
+  }
+
+  private get isMetadata(): boolean {
+    return this.mode === 'metadata'
   }
 
   /** An answer that came in one piece. */
   addWhole(body: Buffer): void {
     this.bytes = body.length
-    this.whole = body.subarray(0, this.mode === 'metadata' ? 0 : bytesWanted(this.bytesMax))
+    this.whole = this.isMetadata ? NOTHING_SEEN : seenBytes(body, this.bytesMax)
   }
 
   /** An answer that is no text: what it is, and how large. */
   addUnreadable(mediaType: string, bytes: number): void {
     const label = `[${mediaType}, ${bytes} bytes]`
-    this.bytes = this.mode === 'metadata' ? bytes : label.length
-    this.lanes.set(0, label)
+    this.bytes = this.isMetadata ? bytes : label.length
+    this.answer.add({ lane: 0, text: label })
   }
 
-  /** Pieces of a streamed answer. A lane is one of several texts that come side by side. */
-  addTexts(pieces: readonly { lane: number; text: string }[]): void {
-    for (const { lane, text } of pieces) {
-      this.bytes += Buffer.byteLength(text)
-      if (this.mode === 'metadata' || this.laneLength > bytesWanted(this.bytesMax)) continue
-      this.laneLength += text.length
-      this.lanes.set(lane, (this.lanes.get(lane) ?? '') + text)
+  /** Pieces of a streamed answer. */
+  addTexts(pieces: readonly StreamedPiece[]): void {
+    for (const piece of pieces) {
+      this.bytes += Buffer.byteLength(piece.text)
+      if (!this.isMetadata) this.answer.add(piece)
     }
   }
 
   /** Bytes that are held. */
   get size(): number {
-    return this.request.length + (this.whole?.length ?? 0) + this.laneLength
+    return heldBytes(this.request) + heldBytes(this.whole) + this.answer.length
   }
 
   requestText(): string {
-    const { mode, bytesMax, request, requestBytes } = this
-    if (mode === 'metadata') {
-      return requestBytes === request.length
-        ? requestMetadata(request)
-        : JSON.stringify({ bytes: requestBytes })
+    const { bytesMax, request } = this
+    if (this.isMetadata) {
+      return request.bytes === request.head.length
+        ? requestMetadata(request.head)
+        : JSON.stringify({ bytes: request.bytes })
     }
-    const cut = { ...firstText(request, request.length), bytes: requestBytes }
-    return keptText(cut, { bytesMax, isRedacted: mode === 'redacted' })
+    return keptText(seenText(request), { bytesMax, isRedacted: this.mode === 'redacted' })
   }
 
   responseText(): string {
-    const { mode, bytesMax, bytes, whole } = this
-    if (mode === 'metadata') return responseMetadata(bytes)
-    const text =
-      whole === null ? [...this.lanes.values()].join('\n\n') : firstText(whole, whole.length).text
-    return keptText({ text, bytes }, { bytesMax, isRedacted: mode === 'redacted' })
+    const { bytesMax, bytes, whole } = this
+    if (this.isMetadata) return responseMetadata(bytes)
+    const seen = whole === null ? { ...this.answer.seen(), bytes } : seenText(whole)
+    return keptText(seen, { bytesMax, isRedacted: this.mode === 'redacted' })
   }
 }
+
+const NOTHING_SEEN: SeenBytes = { head: Buffer.alloc(0), tail: Buffer.alloc(0), bytes: 0 }
+
+const heldBytes = (seen: SeenBytes | null): number =>
+  seen === null ? 0 : seen.head.length + seen.tail.length
 
 export async function createCaptures({
   database,

@@ -87,6 +87,17 @@ forEachDatabase('export', (open) => {
       return rest
     })
 
+  /** The rows of a JSON file without what is appended to them. */
+  const wired = (text: string) =>
+    [JSON.parse(text)].flat().map((row) => {
+      const { cost_usd, price, ...rest } = Object(row)
+      expect({ cost_usd, price }).toEqual({
+        cost_usd: rest.type === LogType.consume ? rest.quota / 500_000 : null,
+        price: null,
+      })
+      return rest
+    })
+
   test('JSON: a file with every row of the list, in its order', async () => {
     const answer = await get('/api/log/export/')
     expect(answer.status).toBe(200)
@@ -96,7 +107,7 @@ forEachDatabase('export', (open) => {
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     })
-    const rows = JSON.parse(answer.text)
+    const rows = wired(answer.text)
     expect(rows).toHaveLength(ROWS + 1)
     expect(rows).toEqual(plain(await paged('/api/log/?p=0')))
   })
@@ -110,15 +121,13 @@ forEachDatabase('export', (open) => {
     'username=nobody',
     'request_id=unknown',
   ])('the filter %s lets the same rows through as the list', async (filter) => {
-    const rows = JSON.parse((await get(`/api/log/export?${filter}`)).text)
+    const rows = wired((await get(`/api/log/export?${filter}`)).text)
     expect(rows).toEqual(plain(await paged(`/api/log/?${filter}`)))
   })
 
   test('one’s own rows only, whatever the filter says', async () => {
-    const rows = JSON.parse((await get('/api/log/self/export/?username=bob', alice)).text)
-    expect(new Set(rows.map((row: { username: string }) => row.username))).toEqual(
-      new Set(['alice']),
-    )
+    const rows = wired((await get('/api/log/self/export/?username=bob', alice)).text)
+    expect(new Set(rows.map((row) => row.username))).toEqual(new Set(['alice']))
     expect(rows).toEqual(plain(await paged('/api/log/self?p=0', alice)))
   })
 
@@ -138,7 +147,8 @@ forEachDatabase('export', (open) => {
     const head =
       '"id","user_id","created_at","type","content","username","token_name","model_name","quota",' +
       '"prompt_tokens","completion_tokens","channel","request_id","elapsed_time","is_stream",' +
-      '"system_prompt_reset"\r\n'
+      '"system_prompt_reset","cost_usd","group","priced_as","model_ratio","completion_ratio",' +
+      '"cache_ratio","group_ratio","model_price","cached_tokens","usage_source","debt","lines"\r\n'
     // Read as text, the byte order mark is gone; it is three bytes longer than what can be seen.
     expect(answer.text).toBe(head)
     const bytes = await fetch(`${server.url}/api/log/export/?format=csv&request_id=none`, {
@@ -152,11 +162,60 @@ forEachDatabase('export', (open) => {
     expect(one.text.slice(head.length)).toBe(
       `"${row.id}","${row.user_id}","2027-01-15 16:00:00","2","ratio, ""quoted""\nsecond line",` +
         `"${row.username}","'=1+1","${row.model_name}","${row.quota}","0","0","${row.channel}",` +
-        `"${row.request_id}","1","${row.is_stream}","false"\r\n`,
+        `"${row.request_id}","1","${row.is_stream}","false","${row.quota / 500_000}"` +
+        `${',""'.repeat(11)}\r\n`,
     )
     const all = await get('/api/log/export/?format=csv')
     expect(all.text.split('\r\n')).toHaveLength(ROWS + 3)
     expect(all.text).toContain('"2027-01-15 08:00:00"')
+  })
+
+  describe('of what a call cost', () => {
+    const factors = {
+      priced_as: 'gpt-4o-mini',
+      requested_model: '=model',
+      group: '=vip',
+      model_ratio: '0.075',
+      completion_ratio: '4',
+      group_ratio: '0.9',
+      cache_ratio: '0.5',
+      model_price: '0.0015',
+      lines: [{ kind: 'tool', name: 'web "search"', count: 2, ratios: ['5000'], per: 1 }],
+      prompt_tokens: 11,
+      cached_tokens: 7,
+      completion_tokens: 5,
+      usage_source: 'upstream',
+    }
+    let dora: TestUser
+
+    beforeAll(async () => {
+      dora = await aUser(server, { username: 'dora', quota: 1_000_000 })
+      const token = await aToken(server, dora.id, { unlimited_quota: true })
+      const call = { userId: dora.id, tokenId: token.id, username: 'dora' }
+      await aSettledCall(server, { ...call, cost: 3, detail: JSON.stringify(factors) })
+      const unreadable = { ...factors, group: 'a\u0000\ud800b' }
+      await aSettledCall(server, { ...call, cost: 4, detail: JSON.stringify(unreadable) })
+    })
+
+    test('JSON: each factor, as the row alone tells it', async () => {
+      const rows = JSON.parse((await get('/api/log/self/export/', dora)).text)
+      const row = rows.find(({ quota }: { quota: number }) => quota === 3)
+      expect(row.cost_usd).toBe(0.000006)
+      expect(row.price).toEqual({ ...factors, debt: 0 })
+      expect((await get(`/api/log/self/${row.id}`, dora)).data).toMatchObject({ price: row.price })
+      // What a text of the database cannot hold does not end the file.
+      expect(rows).toHaveLength(2)
+    })
+
+    test('CSV: each factor in a column', async () => {
+      const { text } = await get('/api/log/self/export/?format=csv&bodies=true', dora)
+      const [line = ''] = text.split('\r\n').filter((one) => one.includes('"0.000006"'))
+      const [before, after] = line.split('"0.000006",')
+      expect(before?.split(',')).toHaveLength(17)
+      expect(after).toMatch(
+        /^"'=vip","gpt-4o-mini","0.075","4","0.5","0.9","0.0015","7","upstream","0","\[\{.*""web \\""search\\"".*\}\]","",""$/,
+      )
+    })
   })
 
   // The rule is there twice: the rows' cells are written by the database.

@@ -1,5 +1,10 @@
 import { sql, type RawBuilder } from 'kysely'
-import { FORMULA_BLANKS, FORMULA_SIGNS, LOG_FILE_COLUMNS } from '../../../contract/log-file.ts'
+import {
+  FORMULA_BLANKS,
+  FORMULA_SIGNS,
+  LOG_FILE_COLUMNS,
+  LOG_FILE_PRICE_COLUMNS,
+} from '../../../contract/log-file.ts'
 import { LogType } from '../../../contract/log.ts'
 import type { Database, Queries } from '../../db/database.ts'
 import { filteredLogs, type LogFilterValues, type LogPosition } from '../log-store.ts'
@@ -15,6 +20,8 @@ export interface RowWriting {
   between: string
   /** For the times in CSV. */
   offsets: readonly ZoneOffset[]
+  /** Points that make one dollar. */
+  quotaPerUnit: number
 }
 
 /** Which rows: a stretch of the log, or the ones with these ids. */
@@ -44,8 +51,8 @@ export async function readChunk(
     created_at: number | null
     id: number | null
   }>`
-    ${chosenRows(db, source)}
-    SELECT (SELECT ${text} FROM written) AS text,
+    ${chosenRows(db, writing, source)}
+    SELECT (SELECT ${text} FROM booked) AS text,
       (SELECT created_at FROM looked_at ORDER BY created_at, id LIMIT 1) AS created_at,
       (SELECT id FROM looked_at ORDER BY created_at, id LIMIT 1) AS id
   `.execute(db)
@@ -68,8 +75,8 @@ export async function readRows(
     created_at: number
     id: number
   }>`
-    ${chosenRows(db, source)}
-    SELECT (SELECT ${rowText(writing)} FROM written WHERE written.id = looked_at.id) AS text,
+    ${chosenRows(db, writing, source)}
+    SELECT (SELECT ${rowText(writing)} FROM booked WHERE booked.id = looked_at.id) AS text,
       coalesce(request_id, '') AS request_id, created_at, id
     FROM looked_at ORDER BY created_at DESC, id DESC
   `.execute(db)
@@ -80,10 +87,38 @@ export async function readRows(
   }
 }
 
-function chosenRows(db: Queries, source: RowSource): RawBuilder<unknown> {
+function chosenRows(db: Queries, writing: RowWriting, source: RowSource): RawBuilder<unknown> {
   return sql`
     WITH looked_at AS MATERIALIZED ${lookedAt(db, source)},
-    written AS MATERIALIZED (SELECT ${sql.join(COLUMNS)} FROM looked_at WHERE ${fitting(source)})`
+    written AS MATERIALIZED (SELECT ${sql.join(COLUMNS)} FROM looked_at WHERE ${fitting(source)}),
+    booked AS MATERIALIZED (SELECT written.*, ${costInDollars(writing)} AS cost_usd,
+      ${bookedPrice(writing)} AS price
+      FROM written LEFT JOIN ledger ON written.type = ${sql.lit(LogType.consume)}
+        AND ledger.request_id = written.request_id AND ledger.kind = 'consume')`
+}
+
+/** Decimals of an amount in dollars: a point is 0.000002, unless the operator says otherwise. */
+const DOLLAR_PLACES = 10
+
+/** Exactly what the row's points are; null where the row is no call. */
+function costInDollars({ engine, quotaPerUnit }: RowWriting): RawBuilder<unknown> {
+  const [unit, places] = [sql.lit(quotaPerUnit), sql.lit(DOLLAR_PLACES)]
+  const dollars =
+    engine === 'sqlite'
+      ? sql`rtrim(rtrim(printf('%.*f', ${places}, quota * 1.0 / ${unit}), '0'), '.')`
+      : sql`trim_scale(round(CAST(quota AS numeric) / ${unit}, ${places}))`
+  return sql`CASE WHEN written.type = ${sql.lit(LogType.consume)} THEN ${dollars} END`
+}
+
+/** The factors as they were booked, an object; null where there are none, as of adopted rows. */
+function bookedPrice({ engine }: RowWriting): RawBuilder<unknown> {
+  if (engine === 'sqlite') {
+    return sql`CASE WHEN detail LIKE '{%' AND json_valid(detail)
+      THEN jsonb_set(detail, '$.debt', debt) END`
+  }
+  // Characters that PostgreSQL's texts cannot hold would end the whole export.
+  return sql`CASE WHEN detail LIKE '{%' AND detail !~ '\\\\u(0000|[dD][89a-fA-F])'
+    THEN CAST(detail AS jsonb) || jsonb_build_object('debt', debt) END`
 }
 
 /**
@@ -143,6 +178,9 @@ const TEXTS: ReadonlySet<string> = new Set([
   'token_name',
   'model_name',
   'request_id',
+  'group',
+  'priced_as',
+  'lines',
 ])
 const FLAGS: ReadonlySet<string> = new Set(['is_stream', 'system_prompt_reset'])
 
@@ -155,24 +193,37 @@ const COLUMNS: readonly RawBuilder<unknown>[] = LOG_FILE_COLUMNS.map((name) => {
 
 function rowText(writing: RowWriting): RawBuilder<string> {
   if (writing.format === 'csv') {
-    const cells = LOG_FILE_COLUMNS.map((name) => cell(name, writing))
+    const cells = [
+      ...LOG_FILE_COLUMNS.map((name) => cell(name, writing)),
+      ...LOG_FILE_PRICE_COLUMNS.map(priceCell),
+    ]
     return sql`${sql.join(cells, sql` || ',' || `)}`
   }
-  if (writing.engine === 'postgres') return sql`CAST(row_to_json(written) AS text)`
+  if (writing.engine === 'postgres') return sql`CAST(row_to_json(booked) AS text)`
   const members = LOG_FILE_COLUMNS.map((name) => {
     const value = sql.ref(name)
     // SQLite has no booleans; this is how JSON's are written.
     const flag = sql`json(CASE WHEN ${value} THEN 'true' ELSE 'false' END)`
     return sql`${sql.lit(name)}, ${FLAGS.has(name) ? flag : value}`
   })
-  return sql`json_object(${sql.join(members)})`
+  const ours = sql`'cost_usd', json(cost_usd), 'price', json(price)`
+  return sql`json_object(${sql.join(members)}, ${ours})`
 }
 
 function cell(name: (typeof LOG_FILE_COLUMNS)[number], writing: RowWriting): RawBuilder<unknown> {
   const value = sql.ref(name)
   if (FLAGS.has(name)) return sql`CASE WHEN ${value} THEN '"true"' ELSE '"false"' END`
   if (name === 'created_at') return sql`'"' || ${localTime(writing)} || '"'`
-  if (!TEXTS.has(name)) return sql`'"' || CAST(${value} AS text) || '"'`
+  return TEXTS.has(name) ? textCell(value) : sql`'"' || CAST(${value} AS text) || '"'`
+}
+
+function priceCell(name: (typeof LOG_FILE_PRICE_COLUMNS)[number]): RawBuilder<unknown> {
+  const value = name === 'cost_usd' ? sql`CAST(cost_usd AS text)` : sql`price ->> ${sql.lit(name)}`
+  const text = sql`coalesce(${value}, '')`
+  return TEXTS.has(name) ? textCell(text) : sql`'"' || ${text} || '"'`
+}
+
+function textCell(value: RawBuilder<unknown>): RawBuilder<unknown> {
   const isFormula = sql`substr(ltrim(${value}), 1, 1) IN (${literals(FORMULA_SIGNS)})
     OR substr(${value}, 1, 1) IN (${literals(FORMULA_BLANKS)})`
   return sql`'"' || CASE WHEN ${isFormula} THEN '''' ELSE '' END

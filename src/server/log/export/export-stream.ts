@@ -32,9 +32,9 @@ export interface WantedExport {
 }
 
 /** Rows that are looked at for one piece: a few milliseconds of the database's thread. */
-const ROWS_PER_PIECE = 400
+const ROWS_PER_PIECE = 200
 /** The same while others are served: less than a millisecond. */
-const ROWS_WHILE_BUSY = 64
+const ROWS_WHILE_BUSY = 32
 /** With what was captured a row can be a thousand times as large. */
 const ROWS_WITH_BODIES = 50
 /** Times longer ago, or more than a day ahead, are taken for mistakes. */
@@ -45,7 +45,7 @@ const YEARS_BACK_SECONDS = 20 * 365 * SECONDS_PER_DAY
  * later there is no status left to say it with.
  */
 export async function beginExport(
-  app: Pick<App, 'database' | 'clock'>,
+  app: Pick<App, 'database' | 'clock' | 'options'>,
   wanted: WantedExport,
 ): Promise<{ frame: Frame; pieces: AsyncGenerator<string | Uint8Array, void, undefined> }> {
   const frame = frameOf(wanted.format, wanted.hasBodies)
@@ -54,6 +54,7 @@ export async function beginExport(
     format: wanted.format,
     between: frame.between,
     offsets: await offsetsOf(app, wanted),
+    quotaPerUnit: app.options.number('QuotaPerUnit'),
   }
   const filter = await narrowedToRequest(app.database.read, wanted.filter)
   const rows = filter === null ? nothing() : rowPieces(app, { ...wanted, filter }, writing)

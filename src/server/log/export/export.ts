@@ -1,4 +1,9 @@
-import { BYTE_ORDER_MARK, csvCell, LOG_FILE_COLUMNS } from '../../../contract/log-file.ts'
+import {
+  BYTE_ORDER_MARK,
+  csvCell,
+  LOG_FILE_COLUMNS,
+  LOG_FILE_PRICE_COLUMNS,
+} from '../../../contract/log-file.ts'
 import { SECONDS_PER_DAY } from '../../clock.ts'
 import { zoneClock } from '../../time-zone.ts'
 
@@ -40,7 +45,11 @@ export function frameOf(format: ExportFormat, hasBodies: boolean): Frame {
         tail: '',
       }
     case 'csv': {
-      const columns = [...LOG_FILE_COLUMNS, ...(hasBodies ? BODY_COLUMNS : [])]
+      const columns = [
+        ...LOG_FILE_COLUMNS,
+        ...LOG_FILE_PRICE_COLUMNS,
+        ...(hasBodies ? BODY_COLUMNS : []),
+      ]
       return {
         contentType: 'text/csv; charset=utf-8',
         head: BYTE_ORDER_MARK + columns.map(csvCell).join(',') + LINE_END,

@@ -1,3 +1,4 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { channelType } from '../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../dialect/provider.ts'
 
@@ -18,12 +19,6 @@ export function anthropicUrl(channel: ProviderChannel, call: ProviderCall): stri
   return `${root}${path}${isBeta ? '?beta=true' : ''}`
 }
 
-/**
- * Servers that speak as Anthropic does: some look for the key where Anthropic has it, others where
- * everybody else does, as Claude Code can be told to send it.
- */
-export const COMPATIBLE = 52
-
 /** The version and the betas that a client of the same dialect was written for travel on. */
 export function anthropicHeaders(
   channel: ProviderChannel,
@@ -31,9 +26,12 @@ export function anthropicHeaders(
 ): Record<string, string> {
   const version = clientHeaders['anthropic-version']
   const beta = clientHeaders['anthropic-beta']
+  // Some look for the key where Anthropic has it, others where everybody else does, as Claude Code
+  // can be told to send it.
+  const isCompatible = channel.type === ChannelTypeNumber.anthropicCompatible
   return {
     'x-api-key': channel.key,
-    ...(channel.type === COMPATIBLE ? { authorization: `Bearer ${channel.key}` } : {}),
+    ...(isCompatible ? { authorization: `Bearer ${channel.key}` } : {}),
     'anthropic-version': typeof version === 'string' ? version : DEFAULT_VERSION,
     ...(typeof beta === 'string' ? { 'anthropic-beta': beta } : {}),
   }

@@ -185,24 +185,29 @@ const isAll = (record: JsonRecord, names: ReadonlySet<string>): boolean =>
 
 const DEFINED = /^#\/(\$defs|definitions)\/([^/]+)$/
 
-/** Whether a definition refers to itself, or to what lies elsewhere. */
+/** Levels, those of the definitions referred to included: the stack has an end. */
+const LEVELS_MAX = 500
+
+/** Whether a definition refers to itself, or to what lies elsewhere, or so deep that it may. */
 function isRecursive(root: JsonRecord): boolean {
   const open = new Set<string>()
   const seen = new Set<string>()
-  const isFaulty = (part: unknown): boolean => {
-    if (Array.isArray(part)) return part.some(isFaulty)
+  const isFaulty = (part: unknown, level: number): boolean => {
+    if (level > LEVELS_MAX) return true
+    const isOneFaulty = (inner: unknown): boolean => isFaulty(inner, level + 1)
+    if (Array.isArray(part)) return part.some(isOneFaulty)
     if (!isRecord(part)) return false
     const { $ref: ref } = part
-    if (typeof ref !== 'string') return Object.values(part).some(isFaulty)
+    if (typeof ref !== 'string') return Object.values(part).some(isOneFaulty)
     if (open.has(ref)) return true
     if (seen.has(ref)) return false
     const [, place = '', name = ''] = DEFINED.exec(ref) ?? []
     const definition = recordOr(root[place])[name]
     open.add(ref)
-    const isBad = definition === undefined || isFaulty(definition)
+    const isBad = definition === undefined || isOneFaulty(definition)
     open.delete(ref)
     seen.add(ref)
     return isBad
   }
-  return isFaulty(root)
+  return isFaulty(root, 0)
 }

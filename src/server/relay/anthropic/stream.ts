@@ -9,8 +9,9 @@ import type {
   StreamOutcome,
 } from '../dialect/dialect.ts'
 import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
+import { laneText, toolText } from '../dialect/lane.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../openai/sse.ts'
+import type { SseEvent } from '../transport/sse.ts'
 import { joinedUsage, readAnthropicUsage } from './usage.ts'
 
 /** Answers of Anthropic's dialect as far as the relay itself looks at them. */
@@ -44,9 +45,12 @@ const TEXT_MEMBERS = ['text', 'thinking', 'partial_json'] as const
 export function textsOfMessage(message: JsonRecord): DeltaText[] {
   return arrayOr(message.content).flatMap((sent, lane) => {
     const block = recordOr(sent)
-    const input = isRecord(block.input) ? [JSON.stringify(block.input)] : []
-    const texts = [block.text, block.thinking, block.name, ...input]
-    return texts.flatMap((text) => (typeof text === 'string' ? [{ lane, text }] : []))
+    const input = isRecord(block.input) ? JSON.stringify(block.input) : ''
+    return [
+      ...laneText(lane, block.text),
+      ...laneText(lane, block.thinking),
+      ...toolText(lane, block.name, input),
+    ]
   })
 }
 
@@ -94,11 +98,11 @@ export class AnthropicStream implements StreamFollower {
     if (value.type === 'ping') return { ...chunk, kind: 'idle' }
     if (value.type === 'message_stop') return { ...chunk, kind: 'last' }
     const source = recordOr(value.delta ?? value.content_block)
-    const texts = [...TEXT_MEMBERS.map((name) => source[name]), source.name]
     const lane = laneOf(value)
-    chunk.texts = texts.flatMap((text) =>
-      typeof text === 'string' && text !== '' ? [{ lane, text }] : [],
-    )
+    chunk.texts = [
+      ...TEXT_MEMBERS.flatMap((name) => laneText(lane, source[name])),
+      ...toolText(lane, source.name),
+    ]
     return { ...chunk, kind: 'delta' }
   }
 

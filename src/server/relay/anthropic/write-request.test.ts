@@ -112,6 +112,15 @@ describe('a limit that no client has set', () => {
   })
 })
 
+/** Each of them refers to the next. */
+const chain = (length: number): Json =>
+  Object.fromEntries(
+    Array.from({ length }, (_, index) => [
+      String(index),
+      { anyOf: [{ $ref: `#/$defs/${(index + 1) % length}` }] },
+    ]),
+  )
+
 describe('schemas', () => {
   const object = (properties: Json, over: Json = {}): Json => ({
     type: 'object',
@@ -188,6 +197,7 @@ describe('schemas', () => {
       { $ref: '#/$defs/T', $defs: { T: object({ t: { $ref: '#/$defs/T' } }) } },
     ],
     ['what lies elsewhere', object({ a: { $ref: 'https://a.example/schema' } })],
+    ['definitions without end', { ...object({ a: { $ref: '#/$defs/0' } }), $defs: chain(6000) }],
     ['too much that may be missing', object(many(25, { type: 'string' }))],
     [
       'parts that are all to hold',

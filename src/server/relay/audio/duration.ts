@@ -58,7 +58,9 @@ function wavSeconds(bytes: Buffer): number | null {
 
 const PCM = 1
 const FLOAT = 3
-const LOGARITHMIC: ReadonlySet<number> = new Set([6, 7])
+const A_LAW = 6
+const MU_LAW = 7
+const LOGARITHMIC: ReadonlySet<number> = new Set([A_LAW, MU_LAW])
 const EXTENSIBLE = 0xfffe
 
 /** Bytes a second; the field of that name is for players that look ahead, and decides nothing. */

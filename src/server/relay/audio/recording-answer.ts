@@ -2,16 +2,10 @@ import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import { failedAttempt, type AttemptFailure, type AttemptOutcome } from '../attempt.ts'
 import type { AttemptPlan } from '../attempt-plan.ts'
 import { ClientFlow } from '../client-flow.ts'
-import type { Ending } from '../ending/ending.ts'
-import {
-  checkpointCall,
-  endCall,
-  settleCall,
-  writeHead,
-  type Charge,
-  type RelayCall,
-  type RelayParts,
-} from '../relay-call.ts'
+import type { Ending } from '../charging/ending.ts'
+import { checkpointCall, settleCall } from '../charging/settle.ts'
+import { endCall, type Charge, type RelayCall, type RelayParts } from '../relay-call.ts'
+import { writeHead } from '../send-answer.ts'
 import { costHeaders } from '../send-answer.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
 import {

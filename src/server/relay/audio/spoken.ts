@@ -1,7 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { isRecord, parseJson } from '../json/json-value.ts'

@@ -5,7 +5,7 @@ import {
   type UsageReading,
 } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { memberValue } from '../json/body-scan.ts'

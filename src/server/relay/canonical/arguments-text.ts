@@ -1,3 +1,11 @@
+import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+
+/** The arguments of a call as an object; a text that is none calls without arguments. */
+export function argumentsOf(argumentsJson: string): JsonRecord {
+  const value = parseJson(argumentsJson)
+  return isRecord(value) ? value : {}
+}
+
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
 const QUOTE = 0x22

@@ -43,6 +43,12 @@ export type FinishReason =
   /** The provider held the answer back. */
   | 'filtered'
 
+/** Why an answer ended, by the provider's word for it; a word that is not known is an end. */
+export const finishNamed = (
+  finishes: Readonly<Record<string, FinishReason>>,
+  word: unknown,
+): Finish => ({ reason: finishes[textOr(word)] ?? 'stop', stopSequence: null })
+
 /**
  * A streamed answer, piece by piece. Texts of one kind in one choice continue each other; tool
  * calls are numbered within their choice, and what belongs to them names the number.

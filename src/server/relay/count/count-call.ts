@@ -1,10 +1,11 @@
 import { AppError } from '../../app-error.ts'
 import { planAttempt } from '../attempt-plan.ts'
-import type { SurfaceCall } from '../dialect/surfaces.ts'
+import type { SurfaceCall } from '../surfaces.ts'
 import { isRecord, parseJson } from '../json/json-value.ts'
-import { sendJson, sendText, type RelayCall, type RelayParts } from '../relay-call.ts'
-import { providerOf } from '../dialect/provider.ts'
-import type { RoutableChannel } from '../routing/choose-channel.ts'
+import { sendJson, sendText } from '../send-answer.ts'
+import type { RelayCall, RelayParts } from '../relay-call.ts'
+import { providerOf } from '../providers/providers.ts'
+import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { readTextCall, type TextCall } from '../text-call.ts'
 import { fetchWhole } from '../whole-answer.ts'
 
@@ -45,13 +46,13 @@ async function askProvider(
   text: Omit<TextCall, 'figures'>,
 ): Promise<string | null> {
   const { surface } = text.asked
-  const speaks = ({ type, modelMapping }: RoutableChannel): boolean =>
-    providerOf(type, modelMapping.get(text.model) ?? text.model)?.dialect === surface.dialect
+  const speaks = (channel: RoutableChannel): boolean =>
+    providerOf(channel.type, sentModel(channel, text.model))?.dialect === surface.dialect
   const found = text.route.tiers.flat().find(speaks)
   if (found === undefined) return null
   const channel = parts.keys.next(found, []) ?? found
   const figures = { maxCompletionTokens: null, isStream: false, wantsUsage: false }
-  const modelName = channel.modelMapping.get(text.model) ?? text.model
+  const modelName = sentModel(channel, text.model)
   const plan = planAttempt(
     parts,
     call,

@@ -3,8 +3,8 @@ import type { ChatRequest, DialectName, UpstreamName } from '../canonical/chat-r
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../openai/sse.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { SseEvent } from '../transport/sse.ts'
+import type { RelayError } from './relay-error.ts'
 
 /**
  * A dialect is how a family of programs spells chat: what clients write and expect, and what
@@ -13,7 +13,7 @@ import type { RelayError } from '../relay-error.ts'
  * A call whose client and upstream speak one dialect is spliced: bytes pass as they are, and only
  * `look`, `follow` and the error members are used. Where they differ, the request goes through
  * `readRequest` of the client's and `writeRequest` of the upstream's dialect, and the answer the
- * other way. A new dialect is a folder with these members and a row in dialects.ts.
+ * other way. A new dialect is a folder with these members and a row in `conversion/dialects.ts`.
  */
 export interface Dialect extends ClientDialect, UpstreamDialect {
   name: DialectName
@@ -40,6 +40,8 @@ export interface UpstreamDialect {
   follow(tokensMax: number): StreamFollower
   /** Turns an upstream's events into canonical ones. */
   streamReader(): StreamReader
+  /** The status that an error in a good answer would have had by itself, as far as it tells. */
+  statusOf?(error: JsonRecord): number | undefined
   /** How answers are looked at that get converted, where that differs. */
   converted?: Pick<UpstreamDialect, 'look' | 'follow'>
 }
@@ -112,6 +114,8 @@ export type AnswerReading =
 export interface DeltaText {
   lane: number
   text: string
+  /** A call of the tool of this name begins with the text. */
+  tool?: string
 }
 
 /** What the relay needs to know of one event of an upstream's stream. */

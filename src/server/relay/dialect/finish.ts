@@ -1,10 +1,15 @@
+import { AppError } from '../../app-error.ts'
 import type { Clock } from '../../clock.ts'
-import { scanBody } from '../json/body-scan.ts'
+import { scanBody, type BodyFault } from '../json/body-scan.ts'
 import { splice } from '../json/body-splice.ts'
+import type { Overrides } from '../../channel/overrides.ts'
+import { overridden } from '../transport/override-request.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import type { Provider, ProviderCall, ProviderChannel } from './provider.ts'
 
-/** The last touches of a provider to a request in its dialect. */
+/** The last touches to a request in its provider's dialect: by the provider, then by the channel. */
+
+const USER_AGENT = 'Gatehouse'
 
 /** A call, and the channel it goes to. */
 export interface Sent {
@@ -12,22 +17,45 @@ export interface Sent {
   to: ProviderCall
 }
 
+/** The head of a request; `body`: as in `Provider`. */
+export const headOf = (
+  provider: Provider,
+  { channel, to }: Sent,
+  { contentType, accept, body }: { contentType: string; accept: string; body?: Buffer },
+): Record<string, string> => ({
+  'content-type': contentType,
+  accept,
+  'accept-encoding': 'identity',
+  'user-agent': USER_AGENT,
+  ...provider.headers(channel, to, body),
+})
+
+/** A tool's arguments come as a text, in which a client can nest what no body may. */
+const broken = ({ code, reason }: BodyFault): Error =>
+  code === 'depth'
+    ? new AppError('relay_body_invalid', { detail: reason, offset: 0 })
+    : new Error(`a written body is broken: ${reason}`)
+
 /** The body as this provider of its dialect wants it. */
 export function finished(provider: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
   if (provider.edits === undefined) return bytes
   const body = scanBody(bytes)
-  if (!body.ok) throw new Error(`a written body is broken: ${body.reason}`)
+  if (!body.ok) throw broken(body)
   const edits = provider.edits(body, to, channel)
   return edits.length === 0 ? bytes : splice(body, edits)
 }
 
-/** The request with what must happen to it right before it goes out, and how it goes. */
-export function sealedBy(
+/**
+ * The request as the channel wants it otherwise, with what must happen to it right before it goes
+ * out, and how it goes.
+ */
+export function readyToSend(
   provider: Provider,
-  { channel, to }: Sent,
-  request: UpstreamRequest,
+  { channel, to }: Sent & { channel: { overrides: Overrides } },
+  planned: UpstreamRequest,
   clock: Pick<Clock, 'nowSeconds'>,
 ): UpstreamRequest {
+  const request = overridden(planned, channel)
   const via = provider.via?.(channel, to) ?? null
   if (provider.seal === undefined) return via === null ? request : { ...request, via }
   const seal = provider.seal(channel, request, () => clock.nowSeconds())

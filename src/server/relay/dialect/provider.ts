@@ -1,22 +1,16 @@
-import { channelType, type Protocol } from '../../../contract/channel-types.ts'
-import { anthropicHeaders, anthropicUrl, COMPATIBLE } from '../anthropic/address.ts'
-import { anthropicItself } from '../anthropic/refusals.ts'
-import { azureAsksForUsage, azureHeaders, azureUrl } from '../azure/address.ts'
+import type { App } from '../../app.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
-import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { nativeProviders } from '../providers/native-providers.ts'
-import { limitEdits, openaiFamily, takesOtherLimit } from '../providers/openai-family.ts'
 import type { Seal, UpstreamRequest, Via } from '../transport/upstream-call.ts'
 import type { Reading } from './metering.ts'
-import type { Wire } from './wire.ts'
+import type { Wire } from '../transport/wire.ts'
 
 /**
  * How upstreams of one protocol are called: which dialect they speak, where each task is, and what
- * goes into the head. A new provider is a row in `providers`; a new task is a name in `Task` and an
- * address in the rows of those that have it.
+ * goes into the head. A new provider is a row in `providers/providers.ts`; a new task is a name in
+ * `Task` and an address in the rows of those that have it.
  */
 export interface Provider {
   dialect: UpstreamName
@@ -85,42 +79,31 @@ export interface ProviderCall {
   geminiVersion?: string
 }
 
+/** Whose call it is: what of it may travel on. */
+interface AskingClient {
+  query: URLSearchParams
+  request: { headers: ProviderCall['clientHeaders'] }
+}
+
+/** What a provider is told of a call; `client`: null where the gateway itself asks. */
+export function providerCallOf(
+  { config, options }: Pick<App, 'config' | 'options'>,
+  { task, model, isStream }: Pick<ProviderCall, 'task' | 'model' | 'isStream'>,
+  client: AskingClient | null,
+): ProviderCall {
+  return {
+    task,
+    model,
+    isStream,
+    clientQuery: client?.query ?? NO_QUERY,
+    clientHeaders: client?.request.headers ?? NO_HEADERS,
+    ownAddress: client === null ? '' : options.text('ServerAddress'),
+    geminiVersion: config.GEMINI_VERSION,
+  }
+}
+
+const NO_QUERY = new URLSearchParams()
+const NO_HEADERS = {}
+
 /** Of some protocols, the model, the task or the type decides how it is spoken with. */
 export type ProviderRow = Provider | ((model: string, task: Task, type: number) => Provider)
-
-const azure: Provider = {
-  dialect: 'openai',
-  url: azureUrl,
-  headers: azureHeaders,
-  asksForUsage: azureAsksForUsage,
-}
-
-const thinkingAzure: Provider = { ...azure, edits: limitEdits }
-
-const anthropicLike: Provider = {
-  dialect: 'anthropic',
-  url: anthropicUrl,
-  headers: anthropicHeaders,
-  asksForUsage: () => false,
-}
-
-const anthropic: Provider = { ...anthropicLike, reading: anthropicItself }
-
-const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
-  ...nativeProviders,
-  openai: openaiFamily,
-  azure: (model) => (takesOtherLimit(model) ? thinkingAzure : azure),
-  anthropic: (_model, _task, type) => (type === COMPATIBLE ? anthropicLike : anthropic),
-  gemini: {
-    dialect: 'gemini',
-    url: geminiUrl,
-    headers: geminiHeaders,
-    asksForUsage: () => false,
-  },
-}
-
-/** Null: nobody here speaks with channels of this type yet. */
-export function providerOf(type: number, model = '', task: Task = 'chat'): Provider | null {
-  const row = providers[channelType(type).protocol]
-  return typeof row === 'function' ? row(model, task, type) : (row ?? null)
-}

@@ -2,8 +2,8 @@ import { eventsOfAnswer, type ChatEvent } from '../canonical/chat-answer.ts'
 import type { PassedOn } from './metering.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../openai/sse.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { SseEvent } from '../transport/sse.ts'
+import type { RelayError } from './relay-error.ts'
 import type {
   ClientDialect,
   StreamChunk,

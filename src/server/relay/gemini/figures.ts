@@ -1,5 +1,5 @@
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'

@@ -10,7 +10,7 @@ import type { Signature } from '../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { madeId } from '../providers/members.ts'
+import { madeId } from '../canonical/call-id.ts'
 import { readGeminiUsage } from './usage.ts'
 
 /**

@@ -9,8 +9,15 @@ import type {
   StreamOutcome,
 } from '../dialect/dialect.ts'
 import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
-import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../openai/sse.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../json/json-value.ts'
+import type { SseEvent } from '../transport/sse.ts'
 import { failureIn, saysAnything } from './failed-answer.ts'
 import { joinedResponse } from './joined-response.ts'
 import { Searches, withSearches, type AskedSearches } from './searches.ts'
@@ -74,7 +81,8 @@ export function textsOfResponse(answer: JsonRecord): DeltaText[] {
     return arrayOr(recordOr(candidate.content).parts).flatMap((value) => {
       const part = recordOr(value)
       if (isRecord(part.functionCall)) {
-        return [{ lane: lane + 1, text: JSON.stringify(part.functionCall) }]
+        const tool = textOr(part.functionCall.name)
+        return [{ lane: lane + 1, text: JSON.stringify(part.functionCall), tool }]
       }
       if (typeof part.text !== 'string' || part.text === '') return []
       return [{ lane: part.thought === true ? lane + 1 : lane, text: part.text }]

@@ -6,9 +6,9 @@ import {
   type UsageReading,
 } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
-import type { SurfaceRequest } from '../dialect/surfaces.ts'
+import type { SurfaceRequest } from '../surfaces.ts'
 import { memberBytes, memberValue, scanAnswer } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 import { countMember, flagMember, invalid, textMember } from '../media/fields.ts'
@@ -16,7 +16,7 @@ import { TypedStream } from '../media/typed-stream.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
-import { shown } from '../relay-error.ts'
+import { shown } from '../dialect/relay-error.ts'
 
 /**
  * Pictures made from words, and pictures changed by words. Models that count tokens are charged by

@@ -1,5 +1,4 @@
-import { memberIndex, scanAnswer } from './body-scan.ts'
-import type { ScannedBody } from './body-scan.ts'
+import { memberIndex, memberRange, memberValue, scanAnswer, type ScannedBody } from './body-scan.ts'
 import { MEMBER_STRIDE } from './json-scan.ts'
 
 /**
@@ -15,6 +14,15 @@ export type MemberEdit =
   /** Sets a member inside an object member; an absent or `null` outer member becomes an object. */
   | { set: string; inside: string; json: string }
   | { remove: string }
+
+/** The member under its other name, unless that is there already. */
+export function renamed(body: ScannedBody, from: string, to: string): MemberEdit[] {
+  const value = memberValue(body, from) ?? null
+  if (memberRange(body, from) === null) return []
+  const isThere = (memberValue(body, to) ?? null) !== null
+  const set = value === null || isThere ? [] : [{ set: to, json: JSON.stringify(value) }]
+  return [{ remove: from }, ...set]
+}
 
 /** Bytes `start` to `end` become `text`. */
 interface ByteEdit {

@@ -1,5 +1,5 @@
 import { AppError } from '../../app-error.ts'
-import type { Surface } from '../dialect/surfaces.ts'
+import type { Surface } from '../surfaces.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { FieldProblem } from '../openai/surfaces.ts'
 

@@ -2,7 +2,7 @@ import { AppError } from '../../app-error.ts'
 import type { Task } from '../dialect/provider.ts'
 import { scanBody, type ScannedBody } from '../json/body-scan.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
-import { shown } from '../relay-error.ts'
+import { shown } from '../dialect/relay-error.ts'
 import { readBody } from '../transport/request-body.ts'
 import { isForm, readForm, type Form } from './form.ts'
 

@@ -9,7 +9,7 @@ import type {
 } from '../dialect/dialect.ts'
 import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { isRecord, parseJson, wordOf, type JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../openai/sse.ts'
+import type { SseEvent } from '../transport/sse.ts'
 
 /**
  * OpenAI's newer streams: every event is an object that names its `type`, and one of known types is

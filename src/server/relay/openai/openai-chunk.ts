@@ -1,6 +1,7 @@
 import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { DeltaText, StreamChunk } from '../dialect/dialect.ts'
+import { toolText } from '../dialect/lane.ts'
 import { usageOfChunk } from './usage.ts'
 
 /**
@@ -154,7 +155,7 @@ function addMessage(texts: DeltaText[], lane: number, message: JsonRecord): void
 }
 
 function addCall(texts: DeltaText[], lane: number, call: JsonRecord): void {
-  addText(texts, lane + Lane.call, call.name)
+  texts.push(...toolText(lane + Lane.call, call.name))
   const { arguments: given } = call
   addText(texts, lane + Lane.call, isRecord(given) ? JSON.stringify(given) : given)
 }

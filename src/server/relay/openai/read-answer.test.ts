@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { eventsOfAnswer, type ChatEvent } from '../canonical/chat-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import { speakers } from '../../test/dialect-clients.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import { withToolsAsAsked } from '../dialect/tool-calls.ts'
 import { OpenaiStreamReader, readOpenaiAnswer } from './read-answer.ts'
 
@@ -179,4 +179,17 @@ describe('what other servers add', () => {
     )
     expect(readByClient(pieces)).toMatchObject({ calls: [call], finish: 'tools' })
   })
+})
+
+test('what MiniMax repeats of its thought in a stream is read once', () => {
+  const piece = (text: string) => ({
+    reasoning_details: [{ type: 'reasoning.text', format: 'MiniMax-response-v1', index: 0, text }],
+  })
+  const thoughtIn = (...texts: string[]) =>
+    eventsOf(...texts.map(piece))
+      .map((event) => (event.kind === 'thinking' ? event.text : ''))
+      .join('')
+  const thought = 'The user asks how I am.'
+  expect(thoughtIn('The user', ' asks how', ' I am.')).toBe(thought)
+  expect(thoughtIn('The user', 'The user asks how', thought)).toBe(thought)
 })

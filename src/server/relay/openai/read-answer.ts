@@ -18,8 +18,9 @@ import {
   type JsonRecord,
 } from '../json/json-value.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { madeId } from '../providers/members.ts'
+import { madeId } from '../canonical/call-id.ts'
 import { detailedThoughts, picturesOf } from './answer-parts.ts'
+import { isOfMinimax } from './thinking/reasoning.ts'
 import { readUsage } from './usage.ts'
 
 /** A chat completion, whole or streamed, in the canonical form. What is odd about it is passed over. */
@@ -154,6 +155,8 @@ export class OpenaiStreamReader implements StreamReader {
   private readonly begun = new Map<number, BegunCall[]>()
   /** The last one of each index of a choice. */
   private readonly latest = new Map<string, BegunCall>()
+  /** What MiniMax has thought until now, of each choice. */
+  private readonly thoughts = new Map<number, string>()
 
   read(chunk: JsonRecord): ChatEvent[] {
     const events: ChatEvent[] = []
@@ -172,7 +175,7 @@ export class OpenaiStreamReader implements StreamReader {
 
   private readChoice(choice: JsonRecord, index: number, ids: CallIds): ChatEvent[] {
     const delta = recordOr(choice.delta)
-    const events: ChatEvent[] = readThoughts(delta, index)
+    const events = this.readThoughts(delta, index)
     for (const part of [...textsOf(delta), ...picturesOf(delta)]) {
       if (part.kind === 'text' || part.kind === 'refusal' || part.kind === 'image') {
         events.push({ ...part, choice: index })
@@ -188,6 +191,34 @@ export class OpenaiStreamReader implements StreamReader {
       events.push({ kind: 'finish', choice: index, finish: finishOf(word, calls.length > 0) })
     }
     return events
+  }
+
+  /** A piece of a thought, and behind its last piece the seal. */
+  private readThoughts(delta: JsonRecord, choice: number): ChatEvent[] {
+    const events: ChatEvent[] = []
+    const detailed = detailedThoughts(delta)
+    const sent =
+      thoughtText(delta) ||
+      nestedThought(delta.content) ||
+      detailed.map((thought) => thought.text).join('')
+    const text = isOfMinimax(delta) ? this.newThought(sent, choice) : sent
+    if (text !== '') events.push({ kind: 'thinking', choice, text })
+    for (const { signature, redacted } of detailed) {
+      if (signature !== null) events.push({ kind: 'signature', choice, signature })
+      if (redacted !== null) events.push({ kind: 'redacted', choice, redacted })
+    }
+    return events
+  }
+
+  /**
+   * MiniMax says at some of its addresses what is new, at others all of the thought again and what
+   * is new behind it (MiniMax-AI/MiniMax-M2#95, t8y2/dbx#5921).
+   */
+  private newThought(sent: string, choice: number): string {
+    const before = this.thoughts.get(choice) ?? ''
+    const repeats = before !== '' && sent.startsWith(before)
+    this.thoughts.set(choice, repeats ? sent : before + sent)
+    return repeats ? sent.slice(before.length) : sent
   }
 
   private readCall(
@@ -235,20 +266,4 @@ function withArguments(begun: BegunCall): ChatEvent[] {
   if (begun.text !== '') return []
   begun.text = '{}'
   return argumentsOf(begun, begun.text)
-}
-
-/** A piece of a thought, and behind its last piece the seal. */
-function readThoughts(delta: JsonRecord, choice: number): ChatEvent[] {
-  const events: ChatEvent[] = []
-  const detailed = detailedThoughts(delta)
-  const text =
-    thoughtText(delta) ||
-    nestedThought(delta.content) ||
-    detailed.map((thought) => thought.text).join('')
-  if (text !== '') events.push({ kind: 'thinking', choice, text })
-  for (const { signature, redacted } of detailed) {
-    if (signature !== null) events.push({ kind: 'signature', choice, signature })
-    if (redacted !== null) events.push({ kind: 'redacted', choice, redacted })
-  }
-  return events
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readChunk } from './openai-chunk.ts'
-import { SseReader } from './sse.ts'
+import { SseReader } from '../transport/sse.ts'
 import { OpenaiStream } from './stream-outcome.ts'
 import type { StreamEnding, StreamOutcome } from '../dialect/dialect.ts'
 

@@ -2,7 +2,7 @@ import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { StreamEnding, StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
 import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
 import { readChunk, type OpenaiChunk } from './openai-chunk.ts'
-import type { SseEvent } from './sse.ts'
+import type { SseEvent } from '../transport/sse.ts'
 import { readUsage } from './usage.ts'
 
 /**

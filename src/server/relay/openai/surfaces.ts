@@ -1,7 +1,7 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { Metering, MeteringAs } from '../dialect/metering.ts'
-import type { Surface } from '../dialect/surfaces.ts'
+import type { Surface } from '../surfaces.ts'
 import type { SeenResponse } from '../responses/reading.ts'
 import { searchedByName, searchedChat } from '../search/searched-chat.ts'
 import {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type {
   AssistantPart,
   ChatRequest,
@@ -18,9 +19,10 @@ import { resultsApart, turnsOf } from '../canonical/turns.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
-import { madeId } from '../providers/members.ts'
+import { madeId } from '../canonical/call-id.ts'
+import { withDemandKept } from './thinking/demand.ts'
 import { openaiEffort } from './thinking/efforts.ts'
-import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
+import { hiddenDetail, minimaxDetail, sealedDetail } from './thinking/reasoning.ts'
 import { openaiSampling, OWN_MODEL } from './thinking/sampling.ts'
 import { thinkingMembers } from './thinking/switches.ts'
 
@@ -33,9 +35,10 @@ const USER_ID_MAX = 64
 
 /**
  * The request as a chat completions upstream takes it. Source: OpenAI's API reference, "Create chat
- * completion". Cache marks are left behind: these upstreams keep prompts on their own account.
+ * completion". Cache marks are left behind where upstreams keep prompts on their own account.
  */
-export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
+  const request = withDemandKept(asked, to)
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   // They come in a shape that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
@@ -43,7 +46,7 @@ export function writeOpenaiRequest(request: ChatRequest, to: Target): JsonRecord
   const effort = openaiEffort(request, to.model)
   return {
     model: to.model,
-    messages: [...systemOf(request), ...turnsOf(request.messages).flatMap(writeTurn(to))],
+    messages: [...systemOf(request, to), ...turnsOf(request.messages).flatMap(writeTurn(to))],
     ...toolsOf(request, to),
     ...(maxCompletionTokens === null ? {} : { [limitName(to)]: maxCompletionTokens }),
     ...openaiSampling(request, to.model, effort),
@@ -67,10 +70,54 @@ const limitName = ({ model }: Target): string =>
 export const shortId = (id: string): string =>
   id.length <= USER_ID_MAX ? id : createHash('sha256').update(id).digest('hex')
 
-function systemOf({ system }: ChatRequest): JsonRecord[] {
+function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
   if (system.length === 0) return []
-  return [{ role: 'system', content: system.map(({ text }) => text).join('\n\n') }]
+  const content = system.some(isMarkedAt(to))
+    ? system.map(writeText(to))
+    : system.map(({ text }) => text).join('\n\n')
+  return [{ role: 'system', content }]
 }
+
+/**
+ * Alibaba's models that keep what bears a mark. Source: Alibaba Cloud Model Studio, "Context
+ * cache", "Explicit cache".
+ */
+const KEEPS_MARKED =
+  /^(?:qwen\/)?qwen(?:-(?:plus|flash)|\d+(?:\.\d+)?-(?:(?:coder|vl)-)?(?:max|plus|flash))/
+
+/**
+ * Whether a prompt is kept as far as its marks. OpenRouter keeps those of these makers in no other
+ * way ("Prompt caching", "Anthropic Claude", "Alibaba Qwen"); Alibaba keeps the others by chance,
+ * and asks twice as much for them. A mark on what the model said is left out: the next is not far.
+ */
+function keepsMarked({ type, model }: Target): boolean {
+  switch (type) {
+    case ChannelTypeNumber.dashscope:
+    case ChannelTypeNumber.bailian:
+      return KEEPS_MARKED.test(model)
+    case ChannelTypeNumber.openrouter:
+      return /^~?anthropic\//.test(model) || KEEPS_MARKED.test(model)
+    default:
+      return false
+  }
+}
+
+/** For minutes always: OpenRouter does not tell what it wrote for an hour, which costs more. */
+const MARK: JsonRecord = { cache_control: { type: 'ephemeral' } }
+
+/** Anthropic refuses a mark on a text of nothing, and OpenRouter takes none but on texts. */
+const isMarkedAt =
+  (to: Target) =>
+  (part: TextPart | MediaPart): boolean =>
+    part.kind === 'text' && part.text !== '' && part.cache !== null && keepsMarked(to)
+
+const writeText =
+  (to: Target) =>
+  (part: TextPart): JsonRecord => ({
+    type: 'text',
+    text: part.text,
+    ...(isMarkedAt(to)(part) ? MARK : {}),
+  })
 
 function formatOf(request: ChatRequest): JsonRecord | null {
   const { output } = request
@@ -110,7 +157,7 @@ function toolsOf(request: ChatRequest, to: Target): JsonRecord {
 
 const writeTool =
   (request: ChatRequest, to: Target) =>
-  ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
+  ({ name, description, schema, isStrict, cache }: Tool): JsonRecord => ({
     type: 'function',
     function: present({
       name: nameAt(to, name),
@@ -118,6 +165,8 @@ const writeTool =
       parameters: schema,
       strict: strictAtOpenai(request, schema, isStrict),
     }),
+    // Alibaba reads marks in messages, before which the tools stand.
+    ...(cache !== null && to.type === ChannelTypeNumber.openrouter && keepsMarked(to) ? MARK : {}),
   })
 
 const writeTurn =
@@ -128,17 +177,34 @@ const writeTurn =
 /** Each result of a tool is a message of its own; pictures in them follow as the user's. */
 function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
   const { results, said } = resultsApart(parts)
+  const isAnswered = results.length > 0 && said.length > 0 && ANSWERS_RESULTS.test(to.model)
   return [
     ...results.map((result) => writeResult(result, to)),
-    ...(said.length === 0 ? [] : [{ role: 'user', content: writeContent(said, writeMedia) }]),
+    ...(isAnswered ? [{ role: 'assistant', content: 'OK.' }] : []),
+    ...(said.length === 0 ? [] : [{ role: 'user', content: writeSaid(said, to) }]),
   ]
 }
 
-function writeResult({ callId, parts, isError }: ToolResultPart, to: Target): JsonRecord {
+/**
+ * Mistral's models, wherever they are served, must have answered the result of a tool before the
+ * user speaks: "Unexpected role 'user' after role 'tool'" (BerriAI/litellm#17761, with Claude Code;
+ * anomalyco/opencode#45051, which puts words in between likewise, by these names).
+ */
+const ANSWERS_RESULTS = /mistral|mixtral|magistral|devstral|codestral|pixtral/i
+
+function writeResult(result: ToolResultPart, to: Target): JsonRecord {
+  const { callId, parts, isError } = result
   const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  const content = isError ? `Error: ${text}` : text
+  const said = isError ? `Error: ${text}` : text
+  const cache = result.cache ?? parts.findLast((part) => part.cache !== null)?.cache ?? null
+  const content = writeSaid([{ kind: 'text', text: said, cache }], to)
   return { role: 'tool', tool_call_id: callIdAt(to, callId), content }
 }
+
+const writeSaid = (said: readonly (TextPart | MediaPart)[], to: Target): string | JsonRecord[] =>
+  said.some(isMarkedAt(to))
+    ? said.map((part) => (part.kind === 'text' ? writeText(to)(part) : writeMedia(part)))
+    : writeContent(said, writeMedia)
 
 /** One text is a plain string, which every imitator understands. */
 export function writeContent(
@@ -187,10 +253,17 @@ function writeAssistant(parts: readonly AssistantPart[], to: Target): JsonRecord
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
-    ...(thought === '' ? {} : { reasoning_content: thought }),
+    ...thoughtMembers(thought, to),
     ...(SEALS_THOUGHTS.test(model) ? sealedThoughts(parts) : {}),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall(to)) }),
   }
+}
+
+function thoughtMembers(thought: string, { type }: Target): JsonRecord {
+  if (thought === '') return {}
+  return type === ChannelTypeNumber.minimax
+    ? { reasoning_details: [minimaxDetail(thought)] }
+    : { reasoning_content: thought }
 }
 
 const joined = (parts: readonly AssistantPart[], kind: 'text' | 'thinking'): string =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { providerOf, type ProviderCall, type ProviderChannel } from '../dialect/provider.ts'
+import { providerOf } from './providers.ts'
+import type { ProviderCall, ProviderChannel } from '../dialect/provider.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
 /** Addresses, byte for byte, as the providers' references give them. */
@@ -7,7 +8,7 @@ import { aProviderCall } from '../../test/provider-call.ts'
 function urlOf(type: number, channel: Partial<ProviderChannel>, call: Partial<ProviderCall> = {}) {
   const to = aProviderCall(call)
   const from = { type, key: 'k', baseUrl: '', apiVersion: '', ...channel }
-  return providerOf(type, to.model)?.url(from, to) ?? null
+  return providerOf(type, to.model, to.task)?.url(from, to) ?? null
 }
 
 const ACCOUNT = { config: { user_id: 'abc' } }
@@ -15,6 +16,7 @@ const AWS = { key: 'AK|S/K+|eu-west-1' }
 const GOOGLE = { key: 'us-east5|our-project|{"a":"b|c"}' }
 const google = (publisher: string, rest: string, region = 'us-east5') =>
   `/v1/projects/our-project/locations/${region}/publishers/${publisher}/models/${rest}`
+const BAILIAN = 'https://dashscope.aliyuncs.com'
 const AWS_HOST = 'https://bedrock-runtime.eu-west-1.amazonaws.com'
 const GOOGLE_HOST = 'https://us-east5-aiplatform.googleapis.com'
 
@@ -73,6 +75,24 @@ describe.each<[string, Row[]]>([
       ]),
       [17, { baseUrl: 'https://a.b/api/v1' }, {}, 'https://a.b/api/v1/chat/completions'],
       [17, {}, { task: 'speech' }, null],
+    ],
+  ],
+  [
+    'Bailian',
+    [
+      [49, {}, { task: 'embeddings' }, `${BAILIAN}/compatible-mode/v1/embeddings`],
+      [
+        49,
+        { baseUrl: `${BAILIAN}/compatible-mode/v1` },
+        { task: 'rerank', model: 'qwen3-rerank' },
+        `${BAILIAN}/api/v1/services/rerank/text-rerank/text-rerank`,
+      ],
+      [
+        49,
+        {},
+        { task: 'images', model: 'qwen-image-max' },
+        `${BAILIAN}/api/v1/services/aigc/multimodal-generation/generation`,
+      ],
     ],
   ],
   [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { UpstreamDialect } from '../dialect/dialect.ts'
-import { upstreamDialects } from '../dialect/dialects.ts'
-import { eventOf } from '../dialect/wire.ts'
+import { upstreamDialects } from '../conversion/dialects.ts'
+import { eventOf } from '../transport/wire.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**

@@ -178,6 +178,15 @@ test.each([
   },
 )
 
+test('Bailian takes as many as DashScope', async () => {
+  const model = 'text-embedding-v4-twelve'
+  await aRoute(setup, model, { type: 49 })
+  const input = Array.from({ length: 12 }, (_, index) => `text ${index}`)
+  expect((await post(setup, client, { model, input }, PATH)).status).toBe(200)
+  const sent = setup.upstream.seen()
+  expect(sent.map(({ url }) => url)).toEqual(Array(2).fill('/compatible-mode/v1/embeddings'))
+})
+
 test.each([300_000, -1, 1.5])('the token number %d stands for no text: refused', async (id) => {
   const model = await aServed(35, 'embed-v4.0')
   const answer = await post(setup, client, { model, input: [[1, 2, id]] }, PATH)

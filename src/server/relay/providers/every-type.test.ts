@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { BAIDU_ACCOUNT } from '../../../../tools/fake-upstream/native/baidu-answers.ts'
-import { SPARK_ACCOUNT } from '../../../../tools/fake-upstream/native/spark-frames.ts'
-import { TENCENT_ACCOUNT } from '../../../../tools/fake-upstream/native/tencent-answers.ts'
+import { BAIDU_ACCOUNT } from '../../../../tools/fake-upstream/providers/baidu-answers.ts'
+import { SPARK_ACCOUNT } from '../../../../tools/fake-upstream/providers/spark/spark-frames.ts'
+import { TENCENT_ACCOUNT } from '../../../../tools/fake-upstream/providers/tencent-answers.ts'
 import { channelType, channelTypesInListOrder } from '../../../contract/channel-types.ts'
 import { nativeChannels } from '../../test/native-channels.ts'
 import {

@@ -6,7 +6,8 @@ import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.t
 import { inSteps, type Steps, type Walk } from '../transport/upstream-steps.ts'
 import { followed } from './followed-work.ts'
 import { replicateVia } from './replicate/prediction.ts'
-import { jsonAnswer, picturesAt, recordIn } from './rewritten.ts'
+import { jsonAnswer, recordIn } from '../transport/json-steps.ts'
+import { picturesAt } from './openai-pictures.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
 /** Work that goes on at an upstream, over HTTP: how it is followed, and that it is never left. */

@@ -1,6 +1,6 @@
-import type { EventReader, Wire } from '../dialect/wire.ts'
+import type { EventReader, Wire } from '../transport/wire.ts'
 import { parseJson, recordOr, textOr } from '../json/json-value.ts'
-import { SseReader, type SseEvent } from '../openai/sse.ts'
+import { SseReader, type SseEvent } from '../transport/sse.ts'
 
 /**
  * Server-sent events whose name says what they are: the name and the data become one JSON object,

@@ -1,5 +1,6 @@
 import { plainName } from '../canonical/plain-name.ts'
 import type { UpstreamDialect } from '../dialect/dialect.ts'
+import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
 import { textsOfResponses } from '../responses/texts.ts'
 import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
 import { inspectResponses, lookAtResponses } from '../responses/upstream/stream.ts'
@@ -38,7 +39,7 @@ import {
   textsOfTranslation,
   writeDeeplRequest,
 } from './deepl/translation.ts'
-import { FollowedStream } from './followed-stream.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
 import {
   inspectOllama,
   lookAtOllama,
@@ -83,6 +84,7 @@ export const nativeDialects = {
     readAnswer: readBaiduAnswer,
     follow: (tokensMax) => new FollowedStream((event) => inspectBaidu(event, tokensMax)),
     streamReader: () => new OneCallStreamReader(baiduEvents),
+    statusOf: statedStatus,
   },
   cohere: {
     name: 'cohere',
@@ -101,6 +103,7 @@ export const nativeDialects = {
     readAnswer: readConverseAnswer,
     follow: (tokensMax) => new FollowedStream((event) => inspectConverse(event, tokensMax)),
     streamReader: () => new ConverseStreamReader(),
+    statusOf: statusInCode,
   },
   coze: {
     name: 'coze',
@@ -110,6 +113,7 @@ export const nativeDialects = {
     readAnswer: readCozeAnswer,
     follow: (tokensMax) => new FollowedStream((event) => inspectCoze(event, tokensMax)),
     streamReader: () => new CozeStreamReader(),
+    statusOf: statedStatus,
   },
   deepl: {
     name: 'deepl',
@@ -149,6 +153,7 @@ export const nativeDialects = {
     readAnswer: readResponsesAnswer,
     follow: (tokensMax) => new FollowedStream((event) => inspectResponses(event, tokensMax)),
     streamReader: () => new ResponsesStreamReader(),
+    statusOf: statedStatus,
   },
   spark: {
     name: 'spark',
@@ -158,6 +163,7 @@ export const nativeDialects = {
     readAnswer: readSparkAnswer,
     follow: (tokensMax) => new FollowedStream((frame) => inspectSpark(frame, tokensMax)),
     streamReader: () => new OneCallStreamReader(sparkEvents),
+    statusOf: statedStatus,
   },
   tencent: {
     name: 'tencent',
@@ -167,5 +173,6 @@ export const nativeDialects = {
     readAnswer: readTencentAnswer,
     follow: (tokensMax) => new FollowedStream((event) => inspectTencent(event, tokensMax)),
     streamReader: () => new TencentStreamReader(),
+    statusOf: statedStatus,
   },
 } satisfies Record<string, UpstreamDialect>

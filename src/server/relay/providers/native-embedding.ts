@@ -3,7 +3,7 @@ import type { JsonRecord } from '../json/json-value.ts'
 import { baiduEmbedding } from './baidu/embedding.ts'
 import { bedrockEmbedding } from './bedrock/embedding.ts'
 import { cohereEmbedding } from './cohere/embedding.ts'
-import type { EmbeddingRequest } from './embedding-vectors.ts'
+import type { EmbeddingRequest } from '../embedding/embedding-vectors.ts'
 import { ollamaEmbedding } from './ollama/embedding.ts'
 import { tencentEmbedding } from './tencent/embedding.ts'
 
@@ -13,7 +13,7 @@ export interface NativeEmbedding {
   vectors(answer: JsonRecord): readonly unknown[]
 }
 
-/** Null: upstreams of this dialect do not embed, or in words that dialect/embedding.ts knows. */
+/** Null: upstreams of this dialect do not embed, or in words that `conversion/embedding.ts` knows. */
 export function nativeEmbedding(upstream: UpstreamName): NativeEmbedding | null {
   if (upstream === 'ollama') return ollamaEmbedding
   if (upstream === 'converse') return bedrockEmbedding

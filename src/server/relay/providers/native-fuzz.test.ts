@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
 import { randomJson } from '../../test/random-json.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import { dialects, upstreamDialects } from '../dialect/dialects.ts'
+import { dialects, upstreamDialects } from '../conversion/dialects.ts'
 import { convertedOutput } from '../dialect/stream-output.ts'
-import { hiddenStatus } from '../relay-error.ts'
+import { hiddenStatus } from '../refusal/hidden-status.ts'
 
 /** Whatever a provider with words of its own sends, its reader tells what it is, or that it is none. */
 

@@ -14,7 +14,7 @@ import {
   dashscopeVia,
 } from './dashscope/address.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './deepl/address.ts'
-import { roleEdits } from './members.ts'
+import { roleEdits } from '../openai/message-edits.ts'
 import { namedEvents } from './named-events.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
 import { ndjson } from './ollama/ndjson.ts'
@@ -101,7 +101,8 @@ const coze: Provider = {
   via: cozeVia,
 }
 
-const dashscope: Provider = {
+/** Also what Bailian's channels are asked by for all but texts. */
+export const dashscope: Provider = {
   dialect: 'openai',
   url: dashscopeUrl,
   headers: dashscopeHeaders,

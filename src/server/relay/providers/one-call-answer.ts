@@ -6,7 +6,7 @@ import {
 } from '../canonical/chat-answer.ts'
 import type { DeltaText, StreamReader } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { Lane } from './members.ts'
+import { Lane, laneText, toolText } from '../dialect/lane.ts'
 
 /** Answers of models that call one function at a time, whole or a piece of one. */
 export interface Said {
@@ -28,12 +28,11 @@ export function partsOfSaid({ text, thought, call }: Said): AnswerPart[] {
 }
 
 export function textsOfSaid({ text, thought, call }: Said): DeltaText[] {
-  const texts: DeltaText[] = [
-    { lane: Lane.thinking, text: thought },
-    { lane: Lane.text, text },
-    { lane: Lane.call, text: call === null ? '' : call.name + call.argumentsJson },
+  return [
+    ...laneText(Lane.thinking, thought),
+    ...laneText(Lane.text, text),
+    ...(call === null ? [] : toolText(Lane.call, call.name, call.argumentsJson)),
   ]
-  return texts.filter((piece) => piece.text !== '')
 }
 
 /** What a provider's events say: their pieces, and, of the last one, how the answer ended. */

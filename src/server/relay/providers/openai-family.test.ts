@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finished } from '../dialect/finish.ts'
 import { minimaxWire } from './minimax/wire.ts'
-import { providerOf } from '../dialect/provider.ts'
+import { providerOf } from './providers.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
 /** What imitators of OpenAI want otherwise, as their references say. */
@@ -19,6 +19,18 @@ function sent(type: number, model: string, request: object, over: { isStream?: b
   )
   return rest
 }
+
+test('xAI is told the conversation, by its own name or that of Claude Code', () => {
+  const headers = (clientHeaders: Record<string, string>, over: object = {}) =>
+    providerOf(45)?.headers({ ...CHANNEL, type: 45 }, aProviderCall({ clientHeaders, ...over }))
+  const authorization = 'Bearer k'
+  const claude = { 'x-claude-code-session-id': 's-1' }
+  expect(headers({})).toEqual({ authorization })
+  expect(headers(claude)).toEqual({ authorization, 'x-grok-conv-id': 's-1' })
+  const both = { ...claude, 'x-grok-conv-id': 'c-1' }
+  expect(headers(both)).toEqual({ authorization, 'x-grok-conv-id': 'c-1' })
+  expect(headers(both, { task: 'images' })).toEqual({ authorization })
+})
 
 type Row = [number, string, object, object]
 
@@ -39,6 +51,7 @@ describe.each<[string, Row[]]>([
     [
       [28, 'm', { temperature: 0, safe_prompt: true }, { temperature: 0, safe_prompt: true }],
       [28, 'm', { user: 'u', store: false, safety_identifier: 's', n: 1 }, { n: 1 }],
+      [28, 'm', { prompt_cache_key: 'k' }, { prompt_cache_key: 'k' }],
       [28, 'm', { max_completion_tokens: 9, seed: 7 }, { max_tokens: 9, random_seed: 7 }],
       [28, 'm', { tool_choice: 'required' }, { tool_choice: 'any' }],
       [28, 'm', { tool_choice: 'auto' }, { tool_choice: 'auto' }],

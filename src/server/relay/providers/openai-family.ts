@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { upstreamUrl } from '../../../contract/channel-types.ts'
 import type { Provider, ProviderCall, ProviderRow, Task } from '../dialect/provider.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
-import type { MemberEdit } from '../json/body-splice.ts'
+import { type MemberEdit, renamed } from '../json/body-splice.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { openaiHeaders } from '../openai/address.ts'
 import { bailianEdits, bailianVia } from './bailian/chat.ts'
-import { messageEdits, renamed, roleEdits, systemRole, type MessageChange } from './members.ts'
+import { messageEdits, roleEdits, systemRole, type MessageChange } from '../openai/message-edits.ts'
 import { minimaxWire } from './minimax/wire.ts'
+import { dashscope } from './native-providers.ts'
 
 /**
  * Upstreams that speak OpenAI's dialect. What some of them want otherwise is a change of a few
@@ -33,20 +35,34 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
 
 /**
  * Types that are asked for responses; those of all others are converted to chat. The vendors among
- * them document the API: OpenAI (1), OpenRouter (20), Groq (29), Volcengine Ark (40), xAI (45) and
- * Bailian (49). The rest may be anybody's servers: where they have no such address, they are asked
- * for chat instead (`responses/as-chat.ts`).
+ * them, up to Bailian, document the API. The rest may be anybody's servers: where they have no such
+ * address, they are asked for chat instead (`responses/as-chat.ts`).
  */
 const WITH_RESPONSES: ReadonlySet<number> = new Set([
-  1, 20, 29, 40, 45, 49, 50, 8, 2, 4, 5, 6, 7, 9, 10, 12, 13,
+  ChannelTypeNumber.openai,
+  ChannelTypeNumber.openrouter,
+  ChannelTypeNumber.groq,
+  ChannelTypeNumber.volcengineArk,
+  ChannelTypeNumber.xai,
+  ChannelTypeNumber.bailian,
+  ChannelTypeNumber.openaiCompatible,
+  ChannelTypeNumber.custom,
+  ChannelTypeNumber.api2d,
+  ChannelTypeNumber.closeAi,
+  ChannelTypeNumber.openaiSb,
+  ChannelTypeNumber.openaiMax,
+  ChannelTypeNumber.ohMyGpt,
+  ChannelTypeNumber.aiLs,
+  ChannelTypeNumber.aiProxy,
+  ChannelTypeNumber.api2Gpt,
+  ChannelTypeNumber.aigc2d,
 ])
 
-const DEEPSEEK = 36
 /** Source: DeepSeek's API documentation, "Using the Responses API", and "Models & Pricing". */
 const DEEPSEEK_RESPONDS = /^deepseek-(?:flash|v4-flash|v4-pro)$/
 
 const hasResponses = (type: number, model: string): boolean =>
-  WITH_RESPONSES.has(type) || (type === DEEPSEEK && DEEPSEEK_RESPONDS.test(model))
+  WITH_RESPONSES.has(type) || (type === ChannelTypeNumber.deepseek && DEEPSEEK_RESPONDS.test(model))
 
 const plain: Provider = {
   dialect: 'openai',
@@ -74,6 +90,19 @@ const deepseek: Provider = { ...plain, edits: deepseekEdits }
 
 const bailian: Provider = { ...plain, edits: bailianEdits, via: bailianVia }
 
+/**
+ * Bailian is DashScope under its later name. Its compatible mode neither ranks nor draws, and takes
+ * ten texts to embed. Sources: Alibaba Cloud Model Studio, "Text rerank", "Qwen-Image",
+ * "Embedding".
+ */
+const BY_DASHSCOPE: ReadonlySet<Task> = new Set<Task>([
+  'rerank',
+  'images',
+  'embeddings',
+  'embedContent',
+  'batchEmbedContents',
+])
+
 const groq: Provider = { ...plain, edits: groqEdits }
 
 const siliconflow: Provider = { ...plain, edits: siliconflowEdits }
@@ -88,38 +117,39 @@ const systemOnly: Provider = { ...plain, edits: roleEdits }
 /** OpenAI's models that think take their limit under another name, and refuse the former one. */
 const thinking: Provider = { ...plain, edits: limitEdits }
 
-const OPENAI = 1
-
 export const takesOtherLimit = (model: string): boolean => /^(?:o\d|gpt-[5-9])/.test(model)
 
-/** By the number of their type. */
+/** By their type. */
 const peculiar: ReadonlyMap<number, Provider> = new Map([
-  [19, systemOnly],
-  [25, systemOnly],
-  [26, baichuan],
-  [27, minimax],
-  [28, mistral],
-  [29, groq],
-  [32, systemOnly],
-  [DEEPSEEK, deepseek],
-  [39, systemOnly],
-  [40, systemOnly],
-  [44, siliconflow],
-  [47, systemOnly],
-  [48, systemOnly],
-  [49, bailian],
+  [ChannelTypeNumber.zhinao, systemOnly],
+  [ChannelTypeNumber.moonshot, systemOnly],
+  [ChannelTypeNumber.baichuan, baichuan],
+  [ChannelTypeNumber.minimax, minimax],
+  [ChannelTypeNumber.mistral, mistral],
+  [ChannelTypeNumber.groq, groq],
+  [ChannelTypeNumber.stepfun, systemOnly],
+  [ChannelTypeNumber.deepseek, deepseek],
+  [ChannelTypeNumber.together, systemOnly],
+  [ChannelTypeNumber.volcengineArk, systemOnly],
+  [ChannelTypeNumber.siliconflow, siliconflow],
+  [ChannelTypeNumber.qianfanV2, systemOnly],
+  [ChannelTypeNumber.sparkV2, systemOnly],
+  [ChannelTypeNumber.bailian, bailian],
 ])
 
-export const openaiFamily: ProviderRow = (model, _task, type) =>
-  type === OPENAI && takesOtherLimit(model) ? thinking : (peculiar.get(type) ?? plain)
+export const openaiFamily: ProviderRow = (model, task, type) => {
+  if (type === ChannelTypeNumber.openai && takesOtherLimit(model)) return thinking
+  if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope
+  return peculiar.get(type) ?? plain
+}
 
 /** Source: OpenAI's API reference, "Create chat completion", `max_completion_tokens`. */
 export function limitEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   return task === 'chat' ? renamed(body, 'max_tokens', 'max_completion_tokens') : []
 }
 
-/** Members that name the user or keep the prompt: they change nothing about the answer. */
-const UNKNOWN_TO_MISTRAL = ['user', 'safety_identifier', 'prompt_cache_key', 'store'] as const
+/** Members that name the user or keep the answer: they change nothing about it. */
+const UNKNOWN_TO_MISTRAL = ['user', 'safety_identifier', 'store'] as const
 
 /** Source: Mistral's API reference, "Chat Completion". */
 function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {

@@ -1,3 +1,5 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { logRows, logText } from '../../../contract/log-sentences.ts'
 import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Settlement } from '../../ledger/operations.ts'
@@ -5,14 +7,9 @@ import { obeyLimits } from '../../limit/limit-answer.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
 import { ClientFlow } from '../client-flow.ts'
-import {
-  credentialOf,
-  endCall,
-  sendError,
-  writeHead,
-  type RelayCall,
-  type RelayParts,
-} from '../relay-call.ts'
+import { credentialOf } from '../routing/credential.ts'
+import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
+import { sendError, writeHead } from '../send-answer.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { overridden } from '../transport/override-request.ts'
@@ -26,8 +23,6 @@ import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy
  * set for every call, and is charged when the upstream has begun to answer.
  */
 
-/** Channels that are made for it. */
-const PROXY_TYPE = 43
 /** What a token that is limited to models must be allowed, and what the log calls it. */
 const MODEL = 'proxy'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
@@ -64,7 +59,7 @@ async function channelOf(
   const map = await channels.current()
   const channel = /^\d{1,15}$/.test(channelId) ? map.find(Number(channelId)) : undefined
   const isOther = pinnedChannel !== null && pinnedChannel !== channelId
-  if (channel === undefined || channel.type !== PROXY_TYPE || isOther) {
+  if (channel === undefined || channel.type !== ChannelTypeNumber.proxy || isOther) {
     throw new AppError('channel_pin_unknown')
   }
   if (!channel.isEnabled) throw new AppError('channel_pin_disabled')
@@ -231,7 +226,7 @@ function settlementOf(
     tokenName: caller.token.name ?? '',
     modelName: MODEL,
     detail: JSON.stringify({ proxy_call: cost, group: caller.groups[0] ?? '' }),
-    content: `代理：${String(call.request.method)}`,
+    content: logText(logRows.proxied, { method: String(call.request.method) }),
     elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
     isStream: false,
     systemPromptReset: false,

@@ -1,12 +1,12 @@
 import type { AttemptPlan } from '../attempt-plan.ts'
 import type { AttemptOutcome } from '../attempt.ts'
-import type { SurfaceCall } from '../dialect/surfaces.ts'
+import type { SurfaceCall } from '../surfaces.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { sendError, writeHead, type RelayCall } from '../relay-call.ts'
-import type { RelayError } from '../relay-error.ts'
+import { sendError, streamHeaders, writeHead } from '../send-answer.ts'
+import type { RelayCall } from '../relay-call.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import { responsesClient } from '../responses/client.ts'
-import { streamHeaders } from '../send-answer.ts'
 import { inWordsOf } from './too-long.ts'
 
 /**

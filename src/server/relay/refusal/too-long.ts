@@ -1,16 +1,8 @@
 import type { DialectName } from '../canonical/chat-request.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { RelayError, TooLong } from '../dialect/relay-error.ts'
 import type { SaidRefusal } from './vendor-refusals.ts'
 
 /** Requests that are longer than the model's context: how vendors say so, and how clients know it. */
-export interface TooLong {
-  /** Tokens of what was asked and of the answer that was asked for; null: not told. */
-  total: number | null
-  /** Of these, the answer's; 0: none, or not told. */
-  answer: number
-  /** Tokens that the model takes; null: not told. */
-  max: number | null
-}
 
 /** A vendor says no more than that. */
 export const TOO_LONG: TooLong = { total: null, answer: 0, max: null }

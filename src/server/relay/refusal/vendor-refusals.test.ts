@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
 import { mayRetry } from '../attempt.ts'
-import { upstreamError, type RelayError } from '../relay-error.ts'
+import { upstreamError } from './upstream-error.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import { inWordsOf } from './too-long.ts'
 
 /** What is done about a refusal: nothing else is read of it. */

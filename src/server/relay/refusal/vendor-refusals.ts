@@ -1,4 +1,7 @@
-import { TOO_LONG, tooLongIn, type TooLong } from './too-long.ts'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import type { TooLong } from '../dialect/relay-error.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { TOO_LONG, tooLongIn } from './too-long.ts'
 
 /**
  * What vendors mean by refusals whose status says something else, by their codes where they have
@@ -38,6 +41,22 @@ export function meantBy(channel: RefusedChannel, said: SaidRefusal): Meaning | n
   return BLAMED.has(code) || BLAMED.has(type) || FILTERED.test(code) ? { status: 400 } : null
 }
 
+/** DeepL's own number for an account whose characters are spent. */
+const DEEPL_SPENT = 456
+
+/**
+ * Gemini answers 400 where the key is wrong, or the account may not be used from here, which is not
+ * the client's fault and may go better elsewhere. It says so by a name, not only in words. Source:
+ * Google's API design guide, "ErrorInfo".
+ */
+export function truerStatus(status: number, error: JsonRecord | null): number {
+  if (status === DEEPL_SPENT) return 402
+  if (status !== 400 || error === null) return status
+  const reasons = arrayOr(error['details']).map((detail) => recordOr(detail)['reason'])
+  if (reasons.includes('API_KEY_INVALID')) return 401
+  return error['status'] === 'FAILED_PRECONDITION' ? 403 : status
+}
+
 /**
  * Filters and failed calls, which mean the same whoever passes them on. Sources: Alibaba Cloud
  * Model Studio, "Error messages"; Azure OpenAI, "Content filtering", and Moonshot; OpenAI,
@@ -71,20 +90,20 @@ type Vendor =
   | 'zhipu'
 
 const OF_TYPE: ReadonlyMap<number, Vendor> = new Map([
-  [14, 'anthropic'],
-  [16, 'zhipu'],
-  [17, 'alibaba'],
-  [20, 'openrouter'],
-  [25, 'moonshot'],
-  [33, 'bedrock'],
-  [38, 'deepl'],
-  [39, 'together'],
-  [40, 'ark'],
-  [41, 'novita'],
-  [44, 'siliconflow'],
-  [45, 'xai'],
-  [49, 'alibaba'],
-  [52, 'anthropic'],
+  [ChannelTypeNumber.anthropic, 'anthropic'],
+  [ChannelTypeNumber.zhipu, 'zhipu'],
+  [ChannelTypeNumber.dashscope, 'alibaba'],
+  [ChannelTypeNumber.openrouter, 'openrouter'],
+  [ChannelTypeNumber.moonshot, 'moonshot'],
+  [ChannelTypeNumber.bedrock, 'bedrock'],
+  [ChannelTypeNumber.deepl, 'deepl'],
+  [ChannelTypeNumber.together, 'together'],
+  [ChannelTypeNumber.volcengineArk, 'ark'],
+  [ChannelTypeNumber.novita, 'novita'],
+  [ChannelTypeNumber.siliconflow, 'siliconflow'],
+  [ChannelTypeNumber.xai, 'xai'],
+  [ChannelTypeNumber.bailian, 'alibaba'],
+  [ChannelTypeNumber.anthropicCompatible, 'anthropic'],
 ])
 
 /** Vendors that are often reached by a channel of OpenAI's type or a compatible one. */

@@ -1,7 +1,7 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'

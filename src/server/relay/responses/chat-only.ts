@@ -1,5 +1,5 @@
 import { liesElsewhere, saysModelMissing, type AttemptOutcome } from '../attempt.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 
 /**

@@ -27,7 +27,7 @@ import {
 import { responsesSpeaker } from '../../test/responses-client.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { responsesClient } from './client.ts'
 import { readResponsesRequest } from './read-request.ts'

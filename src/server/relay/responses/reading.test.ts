@@ -45,6 +45,36 @@ test('a page that is opened, and words looked for in it, are no searches', () =>
   })
 })
 
+test('what xAI says its tools have used is charged, and not the items that it shows', () => {
+  const details = {
+    web_search_calls: 3,
+    x_search_calls: 1,
+    x_posts_fetched: 12,
+    x_users_fetched: 0,
+    code_interpreter_calls: 0,
+    file_search_calls: -1,
+    document_search_calls: 2,
+  }
+  const usage = { input_tokens: 3, output_tokens: 2, server_side_tool_usage_details: details }
+  const output = [
+    { type: 'web_search_call', action: { type: 'search' } },
+    { type: 'web_search_call', action: { type: 'open_page' } },
+    { type: 'custom_tool_call', name: 'x_keyword_search' },
+    { type: 'code_interpreter_call' },
+    { type: 'file_search_call' },
+  ]
+  const answer = Buffer.from(JSON.stringify({ object: 'response', output, usage }))
+  const read = meteringOf({ tools: [{ type: 'x_search' }] })
+  expect(read.extras).toEqual({ tools: { x_posts: 1 } })
+  const { usage: told } = { usage: null, ...read.reading.look(answer, 1000) }
+  expect(told?.usage?.extras?.tools).toEqual({
+    web_search: 3,
+    x_posts: 12,
+    attachment_search: 2,
+    file_search: 1,
+  })
+})
+
 test('a container is held back once, and one of a size that nobody knows as the dearest', () => {
   const container = { type: 'auto', memory_limit: '128g' }
   const tools = [

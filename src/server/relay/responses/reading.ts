@@ -2,7 +2,7 @@ import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ASKED_TOKENS_MAX, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import {
@@ -30,7 +30,7 @@ import {
 } from './containers.ts'
 import type { EventNumbers } from './stream-writer.ts'
 import { textsOfEvent, textsOfResponses } from './texts.ts'
-import { drawnTokens, withBilledSearches } from './tools/told-usage.ts'
+import { drawnTokens, withBilledSearches, withToldCounts } from './tools/told-usage.ts'
 
 /**
  * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
@@ -135,6 +135,8 @@ function declaredTools(
 function toolOfType(type: string): string | null {
   if (type.startsWith('web_search_preview')) return 'web_search_preview'
   if (type.startsWith('web_search')) return 'web_search'
+  // xAI's, which is paid for by the post.
+  if (type === 'x_search') return 'x_posts'
   return ['file_search', 'image_generation'].includes(type) ? type : null
 }
 
@@ -259,7 +261,7 @@ function toolsRun(
   }
   const paidFor =
     search === null
-      ? withBilledSearches(counts, response, searching)
+      ? withToldCounts(withBilledSearches(counts, response, searching), response)
       : routed(counts, response, search)
   return Object.keys(paidFor).length === 0 ? null : paidFor
 }

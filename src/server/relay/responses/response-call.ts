@@ -1,40 +1,42 @@
 import { AppError } from '../../app-error.ts'
-import type { ProviderCall } from '../dialect/provider.ts'
-import { providerOf } from '../dialect/provider.ts'
-import {
-  credentialOf,
-  sendError,
-  writeHead,
-  type RelayCall,
-  type RelayParts,
-} from '../relay-call.ts'
-import { ownError } from '../relay-error.ts'
+import { readyToSend } from '../dialect/finish.ts'
+import { providerCallOf, type Provider, type ProviderCall } from '../dialect/provider.ts'
+import { providerOf } from '../providers/providers.ts'
+import { credentialOf } from '../routing/credential.ts'
+import { sendError, writeHead } from '../send-answer.ts'
+import type { RelayCall, RelayParts } from '../relay-call.ts'
+import { ownError } from '../dialect/relay-error.ts'
 import { refusePin } from '../routing/caller.ts'
-import type { RoutableChannel } from '../routing/choose-channel.ts'
+import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { withKey } from '../routing/route.ts'
 import { failedAttempt } from '../attempt.ts'
-import { decodedBody, fetchWhole, refusedAnswer } from '../whole-answer.ts'
+import { decodedBody, fetchWhole, isGood, refusedAnswer } from '../whole-answer.ts'
+import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import { deleteResponse } from './response-store.ts'
 import { knownResponse } from './stored-responses.ts'
 
 /** Looking at, deleting and breaking off a stored response: nothing of it costs anything. */
 export interface ResponseCall {
+  method: (typeof METHODS)[number]
   responseId: string
   /** Behind the response: '', `/input_items` or `/cancel`. */
   rest: string
 }
 
+const METHODS = ['GET', 'POST', 'DELETE'] as const
+
 const PATH = /^\/v1\/responses\/([^/]+)(|\/input_items|\/cancel)$/
 
 /** Null: no such call. */
-export function responseCallOf(method: string, path: string): ResponseCall | null {
+export function responseCallOf(asked: string, path: string): ResponseCall | null {
   const [, responseId, rest = ''] = PATH.exec(path) ?? []
-  if (responseId === undefined) return null
+  const method = METHODS.find((name) => name === asked)
+  if (responseId === undefined || method === undefined) return null
   const isFine =
     rest === '/cancel'
       ? method === 'POST'
       : method === 'GET' || (method === 'DELETE' && rest === '')
-  return isFine ? { responseId, rest } : null
+  return isFine ? { method, responseId, rest } : null
 }
 
 /** Query members that go on to the upstream. A stream of an old answer is not among them. */
@@ -43,9 +45,10 @@ const QUERY = ['include', 'include[]', 'after', 'before', 'limit', 'order'] as c
 export async function relayStoredResponse(
   parts: RelayParts,
   call: RelayCall,
-  { responseId, rest }: ResponseCall,
+  asked: ResponseCall,
 ): Promise<void> {
   const { app } = parts
+  const { method, responseId } = asked
   const address = (): string => app.addressOf(call.request)
   const caller = await parts.callers.authenticate(credentialOf(call), address)
   call.caller = caller
@@ -55,27 +58,17 @@ export async function relayStoredResponse(
   const known = await knownResponse(parts, caller, responseId)
   const found = (await parts.channels.current()).find(known.channel_id)
   const channel = found && withKey(found, known.key_id)
-  const url = channel?.isEnabled === true ? urlOf(parts, call, channel, known.model) : null
-  if (channel === undefined || url === null)
-    throw new AppError('response_unknown', { id: responseId })
-  const method =
-    call.request.method === 'DELETE' ? 'DELETE' : call.request.method === 'POST' ? 'POST' : 'GET'
-  const answer = await fetchWhole(parts, call, {
-    url: `${url.path}/${responseId}${rest}${queryOf(call, url.query)}`,
-    method,
-    headers: { accept: 'application/json', 'accept-encoding': 'identity', ...url.headers },
-    body: null,
-    firstByteTimeoutMs: app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
-    idleTimeoutMs: app.config.RELAY_IDLE_TIMEOUT * 1000,
-  })
+  const home = channel?.isEnabled === true ? homeOf(parts, call, channel, known.model) : null
+  if (home === null) throw new AppError('response_unknown', { id: responseId })
+  const answer = await fetchWhole(parts, call, requestFor(parts, call, asked, home))
   if (call.isGone) return
   if (typeof answer === 'string') {
     const failed = failedAttempt(call.language, answer)
     if (failed.kind === 'failed') sendError(call, failed.error)
     return
   }
-  if (answer.status < 200 || answer.status >= 300) {
-    const refused = await refusedAnswer(call, { channel }, answer)
+  if (!isGood(answer.status)) {
+    const refused = await refusedAnswer(call, home, answer)
     if (refused.kind === 'failed') sendError(call, refused.error)
     return
   }
@@ -97,10 +90,12 @@ export async function relayStoredResponse(
   call.response.end(body)
 }
 
-interface UpstreamPlace {
-  path: string
-  query: string
-  headers: Record<string, string>
+/** Where a channel keeps its responses. */
+interface Home {
+  channel: RoutableChannel
+  provider: Provider
+  to: ProviderCall
+  url: string
 }
 
 /** Whether the channel keeps responses, so that one can be gone on from. */
@@ -109,28 +104,41 @@ export const keepsResponses = (
   call: RelayCall,
   channel: RoutableChannel,
   model: string,
-): boolean => !parts.chatOnly.has(channel, model) && urlOf(parts, call, channel, model) !== null
+): boolean => !parts.chatOnly.has(channel, model) && homeOf(parts, call, channel, model) !== null
 
-/** Where the channel keeps its responses. */
-function urlOf(
+function homeOf(
   { app }: RelayParts,
   call: RelayCall,
   channel: RoutableChannel,
   model: string,
-): UpstreamPlace | null {
+): Home | null {
   const provider = providerOf(channel.type)
-  const to: ProviderCall = {
-    task: 'responses',
-    model: channel.modelMapping.get(model) ?? model,
-    isStream: false,
-    clientQuery: call.query,
-    clientHeaders: call.request.headers,
-    ownAddress: app.options.text('ServerAddress'),
-  }
+  const asked = { task: 'responses', model: sentModel(channel, model), isStream: false } as const
+  const to = providerCallOf(app, asked, call)
   const url = provider?.url(channel, to) ?? null
-  if (provider === null || url === null) return null
+  return provider === null || url === null ? null : { channel, provider, to, url }
+}
+
+function requestFor(
+  { app }: RelayParts,
+  call: RelayCall,
+  { method, responseId, rest }: ResponseCall,
+  { channel, provider, to, url }: Home,
+): UpstreamRequest {
   const [path = '', query = ''] = url.split('?')
-  return { path, query, headers: provider.headers(channel, to) }
+  const request: UpstreamRequest = {
+    url: `${path}/${responseId}${rest}${queryOf(call, query)}`,
+    method,
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      ...provider.headers(channel, to),
+    },
+    body: null,
+    firstByteTimeoutMs: app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
+    idleTimeoutMs: app.config.RELAY_IDLE_TIMEOUT * 1000,
+  }
+  return readyToSend(provider, { channel, to }, request, app.clock)
 }
 
 function queryOf(call: RelayCall, own: string): string {

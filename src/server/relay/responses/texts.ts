@@ -1,4 +1,5 @@
 import type { DeltaText } from '../dialect/dialect.ts'
+import { laneText, toolText } from '../dialect/lane.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /** Texts of responses that count as completion, whole or streamed. */
@@ -14,10 +15,13 @@ const DELTAS: ReadonlySet<unknown> = new Set([
 ])
 const LANES_MAX = 4096
 
-export function textsOfEvent({ type, delta, output_index: index }: JsonRecord): DeltaText[] {
-  if (!DELTAS.has(type) || typeof delta !== 'string' || delta === '') return []
+export function textsOfEvent(event: JsonRecord): DeltaText[] {
+  const { type, delta, output_index: index, item } = event
   const isLane = typeof index === 'number' && Number.isInteger(index) && index >= 0
-  return [{ lane: isLane ? Math.min(index, LANES_MAX) : 0, text: delta }]
+  const lane = isLane ? Math.min(index, LANES_MAX) : 0
+  // What is given to a tool follows in deltas, its name does not.
+  if (type === 'response.output_item.added') return toolText(lane, recordOr(item).name)
+  return DELTAS.has(type) ? laneText(lane, delta) : []
 }
 
 export const textsOfResponses = (response: JsonRecord): DeltaText[] =>
@@ -27,7 +31,9 @@ function textsOfItem(sent: unknown, lane: number): DeltaText[] {
   const item = recordOr(sent)
   const parts = [...arrayOr(item.content), ...arrayOr(item.summary)].map(recordOr)
   const texts = parts.flatMap((part) => [part.text, part.refusal])
-  return [...texts, item.name, item.arguments, item.input, item.code].flatMap((text) =>
-    typeof text === 'string' && text !== '' ? [{ lane, text }] : [],
-  )
+  return [
+    ...texts.flatMap((text) => laneText(lane, text)),
+    ...toolText(lane, item.name),
+    ...[item.arguments, item.input, item.code].flatMap((text) => laneText(lane, text)),
+  ]
 }

@@ -1,8 +1,9 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { AssistantPart, ChatRequest } from '../canonical/chat-request.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /** Channel types that OpenAI's own models are at: OpenAI and Azure. */
-const MAKERS: ReadonlySet<number> = new Set([1, 3])
+const MAKERS: ReadonlySet<number> = new Set([ChannelTypeNumber.openai, ChannelTypeNumber.azure])
 export const isOfOpenai = (type: number): boolean => MAKERS.has(type)
 
 const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/

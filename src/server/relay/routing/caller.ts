@@ -6,7 +6,7 @@ import { allowsAddress, statusOfRefusal, tokenRefusal } from '../../token/token.
 import { mayUseGroup } from '../../token/token-group.ts'
 import { findTokenByKey, markToken, type CallingToken } from '../../token/token-store.ts'
 import { findUser, type StoredUser } from '../../user/user-store.ts'
-import { shown } from '../relay-error.ts'
+import { shown } from '../dialect/relay-error.ts'
 
 /** Whose call it is. */
 export interface Caller {
@@ -17,6 +17,9 @@ export interface Caller {
   /** Channel that an admin has named behind the key, or null. */
   pinnedChannel: string | null
 }
+
+/** Whose key it is. */
+export type KeyOwner = Pick<Caller, 'token' | 'user'>
 
 /**
  * Rows in memory are used this long; changes made here or announced by other processes count at
@@ -48,8 +51,15 @@ interface Rows {
  * against a call is looked up afresh before it is believed.
  */
 export interface Callers {
-  /** Throws the first refusal of the wire's order. */
-  authenticate(authorization: string | undefined, address: () => string): Promise<Caller>
+  /**
+   * Throws the first refusal of the wire's order. `onRefused` is told whose key was refused; of a
+   * key that nobody has it is told nothing.
+   */
+  authenticate(
+    authorization: string | undefined,
+    address: () => string,
+    onRefused?: (owner: KeyOwner) => void,
+  ): Promise<Caller>
   /**
    * Why a reservation found token or owner unusable, looked up afresh; null when nothing is wrong
    * now.
@@ -97,11 +107,16 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     return isOpen ? null : 'token_group_not_allowed'
   }
 
-  async function refuseFresh(keys: readonly string[], address: () => string): Promise<Rows> {
+  async function refuseFresh(
+    keys: readonly string[],
+    address: () => string,
+    onRefused?: (owner: KeyOwner) => void,
+  ): Promise<Rows> {
     const rows = await read(keys)
     if (rows === null) throw new AppError('token_unknown')
     const reason = refusal(rows, address)
     if (reason === null) return rows
+    onRefused?.(rows)
     const status = statusOfRefusal(rows.token, reason)
     if (status !== null) byKey.delete(rows.token.key)
     const isTrue = status === null || (await markToken(database.write, rows.token.id, status))
@@ -113,13 +128,15 @@ export function createCallers({ database, clock, trace, options }: App): Callers
   }
 
   return {
-    async authenticate(authorization, address) {
+    async authenticate(authorization, address, onRefused) {
       const readings = parseCredential(authorization)
       const keys = readings.map(({ key }) => key)
       const known = keys.map((key) => byKey.get(key)).find((rows) => rows !== undefined)
       const fresh = known !== undefined && clock.monotonicMs() - known.readAtMs < ROW_LIFE_MS
       const rows =
-        fresh && refusal(known, address) === null ? known : await refuseFresh(keys, address)
+        fresh && refusal(known, address) === null
+          ? known
+          : await refuseFresh(keys, address, onRefused)
       const { token, user, groups } = rows
       const pinnedChannel = readings.find(({ key }) => key === token.key)?.pinnedChannel ?? null
       return { token, user, groups, pinnedChannel }

@@ -1,4 +1,5 @@
-import { commaList, ChannelStatus } from '../../../contract/channel.ts'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import { commaList } from '../../../contract/text.ts'
 import type { Database } from '../../db/database.ts'
 import type { ChannelRow } from '../../db/schema.ts'
 import { channelType, trimBaseUrl } from '../../../contract/channel-types.ts'
@@ -13,7 +14,7 @@ import { allChannels, enabledAbilities } from '../../channel/channel-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
 import { allKeyPauses, type KeyPause } from '../../channel/key/channel-key-store.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
+import { isKeyOff, tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
 /** Where calls can go, as the database has it. Kept in memory and read again after every change. */
 export interface ChannelMap {
@@ -180,7 +181,7 @@ function routablesOf(
     keyPauses.map((pause) => [nameOf(pause.channel_id, pause.key_id), pause.next_trial_at]),
   )
   return rows.map((row) => {
-    const channel = routable(row)
+    const channel = routableOf(row)
     // Nearly every channel has one key, which needs no name.
     const keys = row.key.includes('\n') ? heldKeys(row) : []
     const [first] = keys
@@ -191,11 +192,14 @@ function routablesOf(
       const pause = nextTrialSeconds === undefined ? null : { nextTrialSeconds }
       return { ...channel, key, keyId: id, keyed: [], pause }
     })
+    const usable = channel.keyed.find((one) => !isKeyOff(one))
+    if (usable !== undefined) channel.key = usable.key
     return channel
   })
 }
 
-function routable(row: ChannelRow): RoutableChannel {
+/** A stored channel as calls know it; of several keys the stored text. */
+export function routableOf(row: ChannelRow): RoutableChannel {
   return {
     id: row.id,
     type: row.type,
@@ -223,7 +227,7 @@ function routable(row: ChannelRow): RoutableChannel {
  * What a channel's `config` holds. Older servers keep one member in `other`, where its type says
  * so.
  */
-export function configOf({ type, config, other }: ChannelRow): JsonRecord {
+function configOf({ type, config, other }: ChannelRow): JsonRecord {
   const members = recordOr(parseJson(config ?? ''))
   const elsewhere = channelType(type).fields.find((field) => field.alsoOther)
   if (elsewhere === undefined || !other) return members
@@ -231,7 +235,7 @@ export function configOf({ type, config, other }: ChannelRow): JsonRecord {
 }
 
 /** The version in a channel's `config`; older servers keep it in `other`, where that means it. */
-export function apiVersionOf({ type, config, other }: ChannelRow): string {
+function apiVersionOf({ type, config, other }: ChannelRow): string {
   const asksForVersion = channelType(type).fields.some((field) => field.config === 'api_version')
   if (!asksForVersion) return ''
   const version = recordOr(parseJson(config ?? '')).api_version

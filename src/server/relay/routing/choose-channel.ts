@@ -1,3 +1,4 @@
+import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
 import type { Overrides } from '../../channel/overrides.ts'
 import type { ChannelRow } from '../../db/schema.ts'
 import type { JsonRecord } from '../json/json-value.ts'
@@ -14,7 +15,7 @@ import type { JsonRecord } from '../json/json-value.ts'
 export interface RoutableChannel {
   id: number
   type: number
-  /** Of several the first, until one is chosen. */
+  /** Of several the first that nobody has paused, until one is chosen. */
   key: string
   /** Names the key among several; '': the channel has one, or none has been chosen yet. */
   keyId: string
@@ -41,11 +42,15 @@ export interface RoutableChannel {
   row: ChannelRow
 }
 
-/** A key that the upstream has refused. */
+/** A key that the upstream has refused, or that a person has paused. */
 export interface KeyPause {
   /** When a real call may try it again; moves on when one does. */
   nextTrialSeconds: number
 }
+
+/** Whether a person has paused this key: no call goes out with it. */
+export const isKeyOff = ({ pause }: RoutableChannel): boolean =>
+  pause?.nextTrialSeconds === NEVER_TRIED_SECONDS
 
 /** As the upstream will know it. */
 export const sentModel = ({ modelMapping }: RoutableChannel, model: string): string =>

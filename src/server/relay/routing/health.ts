@@ -5,7 +5,7 @@ import {
   type AttemptOutcome,
   type FailureCause,
 } from '../attempt.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import { Circuit } from './circuit.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { retryAfterSeconds } from './retry-after.ts'

@@ -1,6 +1,7 @@
+import { logRows, logText } from '../../../contract/log-sentences.ts'
 import { LogType } from '../../../contract/log.ts'
 import type { App } from '../../app.ts'
-import { withoutChannelSecrets } from '../../channel/channel.ts'
+import { withoutChannelSecrets, withoutKeys } from '../../channel/secrets.ts'
 import { lockChannel } from '../../channel/channel-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
 import {
@@ -10,7 +11,7 @@ import {
   resumeKey,
 } from '../../channel/key/channel-key-store.ts'
 import { insertLog } from '../../log/log-store.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 
 /** Whether what a call went out with is what the channel has now. */
@@ -51,13 +52,14 @@ export async function setKeyAside(
     const keys = heldKeys(channel)
     if (isNew) {
       const { tail = '' } = keys.find(({ id }) => id === used.keyId) ?? {}
-      const words = `渠道「${channel.name ?? ''}」（#${used.id}）的密钥 ${tail} 已停用`
+      const place = { name: withoutKeys(channel.name ?? '', channel), id: used.id, tail }
+      const told = withoutChannelSecrets(`${status} ${cause}`, channel)
       await insertLog(trx, {
         // Nobody's row: only administrators see it.
         userId: 0,
         username: '',
         type: LogType.system,
-        content: withoutChannelSecrets(`${words}：上游拒绝（${status} ${cause}）`, channel),
+        content: logText(logRows.key_paused, { ...place, cause: told }),
         nowSeconds,
         requestId,
         channelId: used.id,
@@ -86,7 +88,7 @@ export async function takeKeyBack(
       userId: 0,
       username: '',
       type: LogType.system,
-      content: `渠道「${channel.name ?? ''}」（#${channelId}）的密钥 ${tail} 恢复使用`,
+      content: logText(logRows.key_resumed, { name: channel.name ?? '', id: channelId, tail }),
       nowSeconds,
       requestId,
       channelId,

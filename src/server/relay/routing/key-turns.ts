@@ -1,8 +1,8 @@
 import { isTrialDue } from '../../channel/channel-pause-store.ts'
 import { liesElsewhere } from '../attempt.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import type { Place } from './affinity.ts'
-import type { RoutableChannel, Tiers } from './choose-channel.ts'
+import { isKeyOff, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
 /** Whether a channel with this key may be asked now. */
 export type Admits = (keyed: RoutableChannel) => boolean
@@ -10,7 +10,8 @@ export type Admits = (keyed: RoutableChannel) => boolean
 /**
  * Which of a channel's keys is next: in turn those that are in use. A key that is set aside gets
  * one real call when its time has come. If all are set aside and the channel serves nevertheless,
- * they are used as if they were not: nothing is gained by refusing.
+ * they are used as if they were not: nothing is gained by refusing. Those that a person has paused
+ * never are.
  */
 export interface KeyTurns {
   /**
@@ -64,7 +65,7 @@ export function createKeyTurns(
     return -1
   }
 
-  /** The same where nobody else is left: one that is set aside, if all are. */
+  /** The same where nobody else is left: one that the upstream refused, if all are set aside. */
   function findLast(
     channel: RoutableChannel,
     used: readonly RoutableChannel[],
@@ -74,7 +75,9 @@ export function createKeyTurns(
     const index = find(channel, used, admits)
     const isOut = keyed.every(({ pause }) => pause !== null)
     if (index >= 0 || !isOut || used.some((one) => one.id === id)) return index
-    return (turns.get(id) ?? 0) % keyed.length
+    const start = turns.get(id) ?? 0
+    const places = keyed.map((_, step) => (start + step) % keyed.length)
+    return places.find((place) => keyed[place] !== undefined && !isKeyOff(keyed[place])) ?? -1
   }
 
   return {

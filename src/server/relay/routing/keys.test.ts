@@ -336,6 +336,71 @@ forEachDatabase('a channel with several keys', (open) => {
       },
     )
 
+    test('are paused by hand, and nothing uses them until a person resumes them', async () => {
+      const { id, keys, ask } = await aKeyedChannel(2)
+      const [first, second] = await healthOf(id)
+      const change = (action: string, key_id?: string) =>
+        manage('PUT', '/api/channel/key/', { id, key_id, action })
+      expect((await change('pause', first?.id)).data).toMatchObject([
+        { state: 'off', status: 0, since: setup.clock.nowSeconds(), until: 0 },
+        { state: 'in_use' },
+      ])
+      for (const action of ['pause', 'remove']) {
+        const answer = await change(action, second?.id)
+        expect(answer.message).toContain('其余密钥均已手动暂停')
+      }
+      await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
+      opinions.set(keys[1] ?? '', REVOKED)
+      for (let times = 0; times < 3; times += 1) {
+        await ask()
+        await manage('GET', `/api/channel/test/${id}`)
+        setup.clock.advanceSeconds(7 * 3600)
+      }
+      for (const status of [ChannelStatus.disabled, ChannelStatus.enabled]) {
+        await manage('PUT', '/api/channel/', { id, status })
+      }
+      expect(await states(id)).toEqual(['off', 'in_use'])
+      expect(new Set(used)).toEqual(new Set([keys[1]]))
+      expect((await change('resume', first?.id)).data).toMatchObject([{ state: 'in_use' }, {}])
+      used = []
+      expect(await ask()).toBe(200)
+      expect(used).toContain(keys[0])
+      const acts = setup.database.read.selectFrom('audit').where('target_id', '=', id)
+      const told = await acts.select('new_values').execute()
+      expect(told.map(({ new_values }) => new_values)).toEqual(
+        expect.arrayContaining([
+          JSON.stringify({ key_paused: first?.tail }),
+          JSON.stringify({ key_resumed: first?.tail }),
+        ]),
+      )
+    })
+
+    test('that were refused are taken back or removed all at once', async () => {
+      const { id, keys, ask } = await aKeyedChannel(3)
+      await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
+      const change = (action: string) => manage('PUT', '/api/channel/key/', { id, action })
+      expect((await change('remove')).message).toBe('没有找到该记录')
+      for (const key of keys.slice(0, 2)) opinions.set(key, REVOKED)
+      for (let calls = 0; calls < 3; calls += 1) await ask()
+      expect(await states(id)).toEqual(['paused', 'paused', 'in_use'])
+      await change('resume_all')
+      expect(await states(id)).toEqual(['in_use', 'in_use', 'in_use'])
+      for (let calls = 0; calls < 3; calls += 1) await ask()
+      await setup.app.background.idle()
+      expect((await change('remove_refused')).data).toMatchObject([
+        { tail: keyTail(keys[2] ?? ''), state: 'in_use' },
+      ])
+    })
+
+    test('are not all removed because all were refused', async () => {
+      const { id, keys, ask } = await aKeyedChannel(2)
+      for (const key of keys) opinions.set(key, REVOKED)
+      await ask()
+      expect(await states(id)).toEqual(['paused', 'paused'])
+      const answer = await manage('PUT', '/api/channel/key/', { id, action: 'remove_refused' })
+      expect(answer.message).toContain('最后一个密钥')
+    })
+
     test('are all in use again when a person enables the channel', async () => {
       const { id, keys, ask } = await aKeyedChannel(2)
       for (const key of keys) opinions.set(key, REVOKED)

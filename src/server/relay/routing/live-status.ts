@@ -1,4 +1,5 @@
 import { ChannelStatus } from '../../../contract/channel.ts'
+import { logReasons, logText } from '../../../contract/log-sentences.ts'
 import type { App } from '../../app.ts'
 import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
 import {
@@ -9,7 +10,7 @@ import {
 } from '../../channel/channel-pause-store.ts'
 import { changeStatusByProgram } from '../../channel/channel-status.ts'
 import { findChannel } from '../../channel/channel-store.ts'
-import type { RelayError } from '../relay-error.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
 import type { PausedChannel } from './channel-map.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { isSameAccount, setKeyAside, takeKeyBack } from './key-status.ts'
@@ -99,7 +100,10 @@ export function createLiveStatus(app: App): LiveStatus {
       channel,
       to: ChannelStatus.autoDisabled,
       cause: 'refused',
-      reason: `上游拒绝了密钥或账户（${status}${code === '' ? '' : ` ${code}`}）：${message}`,
+      reason: logText(logReasons.account_refused, {
+        cause: `${status}${code === '' ? '' : ` ${code}`}`,
+        reason: message,
+      }),
       requestId,
     })
   }
@@ -113,7 +117,7 @@ export function createLiveStatus(app: App): LiveStatus {
       channel,
       to: ChannelStatus.enabled,
       cause: 'answered',
-      reason: '恢复应答',
+      reason: logText(logReasons.answered, {}),
       requestId,
     })
   }

@@ -1,12 +1,18 @@
 import { groupNames } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import { allowsModel } from '../../token/token.ts'
-import type { Surface } from '../dialect/surfaces.ts'
+import type { Surface } from '../surfaces.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
-import { ownError, shown, type RelayError } from '../relay-error.ts'
+import { ownError, shown, type RelayError } from '../dialect/relay-error.ts'
 import type { Caller } from './caller.ts'
 import type { PausedChannel } from './channel-map.ts'
-import { chooseChannel, sentModel, type RoutableChannel, type Tiers } from './choose-channel.ts'
+import {
+  chooseChannel,
+  isKeyOff,
+  sentModel,
+  type RoutableChannel,
+  type Tiers,
+} from './choose-channel.ts'
 import { all, type Admits } from './key-turns.ts'
 import { trailOf } from '../trace/trail.ts'
 
@@ -173,9 +179,9 @@ export function waitError(
   return { ...error, retryAfter: String(Math.min(...waits)) }
 }
 
-/** The channel with the key of this name, if it still holds it. */
+/** The channel with the key of this name, if it still holds it and nobody has paused it. */
 export const withKey = (channel: RoutableChannel, keyId: string): RoutableChannel =>
-  channel.keyed.find((one) => one.keyId === keyId) ?? channel
+  channel.keyed.find((one) => one.keyId === keyId && !isKeyOff(one)) ?? channel
 
 /** The one channel, and no other. Throws where it does not serve the model. */
 export async function routeTo(

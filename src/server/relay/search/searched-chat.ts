@@ -7,11 +7,11 @@ import type {
   StreamFollower,
   StreamOutcome,
 } from '../dialect/dialect.ts'
-import { dialects } from '../dialect/dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../openai/sse.ts'
+import type { SseEvent } from '../transport/sse.ts'
 import { usageOfChunk } from '../openai/usage.ts'
 import {
   askedSearch,

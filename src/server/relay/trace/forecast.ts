@@ -3,10 +3,11 @@ import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { costOf, findPrice, type Price } from '../../ledger/price.ts'
 import { placeOf } from '../attempt-plan.ts'
-import { providerOf, type ProviderCall } from '../dialect/provider.ts'
-import { surfaceOf, type SurfaceCall } from '../dialect/surfaces.ts'
+import { providerCallOf } from '../dialect/provider.ts'
+import { providerOf } from '../providers/providers.ts'
+import { surfaceOf, type SurfaceCall } from '../surfaces.ts'
 import type { RelayParts } from '../relay-call.ts'
-import { shown } from '../relay-error.ts'
+import { shown } from '../dialect/relay-error.ts'
 import { conversationNamed } from '../routing/affinity.ts'
 import type { ChannelMap } from '../routing/channel-map.ts'
 import { sentModel, type RoutableChannel, type Tiers } from '../routing/choose-channel.ts'
@@ -102,7 +103,7 @@ function lookAt(parts: RelayParts, { asked, model, group }: Call) {
     })
     const isWell = (one: RoutableChannel): boolean => health.admits(one, mapped)
     if (price === null) return { state: 'price', price }
-    if (!hasAddress(channel, asked, mapped)) return { state: 'protocol', price }
+    if (!hasAddress(parts, channel, asked.surface, mapped)) return { state: 'protocol', price }
     if (waitOf(health, channel, model) > 0) return { state: 'throttled', price }
     if (!isWell(channel)) return { state: 'circuit', price }
     return { state: keys.hasNext(channel, [], isWell) ? 'open' : 'keys', price }
@@ -110,15 +111,13 @@ function lookAt(parts: RelayParts, { asked, model, group }: Call) {
 }
 
 /** Whether the channel's provider has such a call, or one that it can be converted to. */
-function hasAddress(channel: RoutableChannel, { surface }: SurfaceCall, model: string): boolean {
-  const to: ProviderCall = {
-    task: surface.task,
-    model,
-    isStream: false,
-    clientQuery: new URLSearchParams(),
-    clientHeaders: {},
-    ownAddress: '',
-  }
+function hasAddress(
+  { app }: RelayParts,
+  channel: RoutableChannel,
+  { task }: SurfaceCall['surface'],
+  model: string,
+): boolean {
+  const to = providerCallOf(app, { task, model, isStream: false }, null)
   return placeOf(providerOf(channel.type, model), channel, to) !== null
 }
 

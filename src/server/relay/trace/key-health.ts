@@ -1,6 +1,6 @@
 import type { ChannelKey } from '../../../contract/route-api.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
-import { keyPausesOf } from '../../channel/key/channel-key-store.ts'
+import { isPausedByHand, keyPausesOf } from '../../channel/key/channel-key-store.ts'
 import type { StoredChannel } from '../../channel/channel-store.ts'
 import type { RelayParts } from '../relay-call.ts'
 import { sentModel } from '../routing/choose-channel.ts'
@@ -19,6 +19,7 @@ export async function keyHealth(parts: RelayParts, channel: StoredChannel): Prom
     const pause = pauses.find(({ key_id }) => key_id === id)
     if (pause !== undefined) {
       const { status, cause, paused_at: since, next_trial_at: until } = pause
+      if (isPausedByHand(pause)) return { ...none, state: 'off', since }
       return { ...none, state: 'paused', status, cause, since, until }
     }
     const one = keyed.find(({ keyId }) => keyId === id)

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { RouteForecast, RouteTrace } from '../../../contract/route-api.ts'
-import { wholeLimits } from '../../limit/limit-routes.ts'
+import { wholeLimits } from '../../limit/limit.ts'
 import { saveLimits } from '../../limit/limit-store.ts'
 import { createLogCleanup } from '../../log/cleanup/cleanup-run.ts'
 import { createTraces } from '../../log/trace/traces.ts'

@@ -1,6 +1,6 @@
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { RouteCandidate, RouteState, RouteTrace } from '../../../contract/route-api.ts'
-import { shown } from '../relay-error.ts'
+import { shown } from '../dialect/relay-error.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel, Tiers } from '../routing/choose-channel.ts'
 import type { Trail } from './trail.ts'

@@ -100,6 +100,19 @@ forEachDatabase('what a channel wants otherwise', (open) => {
       expect(new Set(proxy.asked)).toEqual(new Set(['tested.example:80']))
     })
 
+    test('takes questions about a stored response too', async () => {
+      const model = aModel()
+      const config = JSON.stringify({ proxy: proxy.url })
+      await aRoute(setup, model, { base_url: 'http://stored.example', config })
+      const client = await aClient(setup)
+      const made = await post(setup, client, { model, input: 'hi' }, { path: '/v1/responses' })
+      expect(made.status).toBe(200)
+      const path = `/v1/responses/${String(made.json.id)}`
+      const headers = { authorization: `Bearer ${client.key}` }
+      expect((await setup.call('GET', path, { headers })).status).toBe(200)
+      expect(new Set(proxy.asked)).toEqual(new Set(['stored.example:80']))
+    })
+
     test('that refuses is a channel that cannot be reached: another one is asked', async () => {
       const model = aModel()
       const config = JSON.stringify({ proxy: proxy.url.replace('p%40ss', 'wrong') })

@@ -30,7 +30,7 @@ export function shownPrice(ratios: ListedRatios): ShownPrice {
   }
 }
 
-/** So many times as much, or as little, is hardly a new price. */
+/** A price this many times higher or lower is probably a mistake. */
 const SUSPICIOUS_TIMES = 20
 
 /** Whether two ratios are so far apart that one of them is probably a slip. */

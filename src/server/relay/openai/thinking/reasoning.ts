@@ -1,7 +1,7 @@
 import type { DialectName, Signature, ThinkingPart } from '../../canonical/chat-request.ts'
 import type { Members } from '../../canonical/reading.ts'
 import { unwrapSignature, wrapSignature } from '../../canonical/signature.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
  * Thinking in OpenAI's dialect, which has no place for it: the text is `reasoning_content`, as
@@ -73,3 +73,22 @@ export const hiddenDetail = (data: string, index: number): JsonRecord => ({
   format: FORMATS.anthropic,
   index,
 })
+
+/** What MiniMax names its thoughts, where they stand apart from the answer. */
+const MINIMAX_FORMAT = 'MiniMax-response-v1'
+
+/**
+ * A thought as MiniMax wants it back, with which it goes on after a call. Source: MiniMax, "Tool
+ * Use & Interleaved Thinking".
+ */
+export const minimaxDetail = (text: string): JsonRecord => ({
+  type: 'reasoning.text',
+  id: 'reasoning-text-1',
+  format: MINIMAX_FORMAT,
+  index: 0,
+  text,
+})
+
+/** Whether a message or a delta tells MiniMax's thoughts. */
+export const isOfMinimax = (message: JsonRecord): boolean =>
+  arrayOr(message.reasoning_details).some((detail) => recordOr(detail).format === MINIMAX_FORMAT)

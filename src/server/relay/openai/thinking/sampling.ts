@@ -16,6 +16,13 @@ const ALWAYS_THINKS = /^(?:o\d|gpt-5(?![.\d])|gpt-[\d.]+-(?:codex|chat|pro))/
 /** They do only when told to; later ones unless told not to. */
 const THINKS_WHEN_TOLD = /^gpt-5\.[1-4](?!\d)/
 
+/**
+ * Kimi's figures are its vendor's: "invalid temperature: only 1 is allowed for this model", which
+ * is another one where it does not think. Sources: the Kimi API platform, "Models overview",
+ * "Parameter comparison"; AgentScope's documentation, "Kimi", "Compatibility notes".
+ */
+const FIGURES_ARE_FIXED = /^kimi-(?:k2[.-][5-9]|k[3-9]|for-coding)/i
+
 function isThinking(model: string, effort: string | null): boolean {
   if (!THINKS.test(model)) return false
   if (ALWAYS_THINKS.test(model)) return true
@@ -28,7 +35,7 @@ export function openaiSampling(
   model: string,
   effort: string | null,
 ): JsonRecord {
-  if (isThinking(model, effort)) return {}
+  if (isThinking(model, effort) || FIGURES_ARE_FIXED.test(model)) return {}
   return present({
     temperature: request.temperature,
     top_p: request.topP,

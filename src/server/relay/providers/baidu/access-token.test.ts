@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstream.ts'
-import { BAIDU_ACCOUNT } from '../../../../../tools/fake-upstream/native/baidu-answers.ts'
+import { BAIDU_ACCOUNT } from '../../../../../tools/fake-upstream/providers/baidu-answers.ts'
 import type { Egress } from '../../../egress/egress.ts'
 import { startScriptedUpstream } from '../../../test/relay-setup.ts'
 import { useUpstream } from '../../../test/use-upstream.ts'

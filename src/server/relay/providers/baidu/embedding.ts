@@ -1,6 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
-import { inPlace } from '../embedding-vectors.ts'
+import { inPlace } from '../../embedding/embedding-vectors.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "Embedding-V1". */

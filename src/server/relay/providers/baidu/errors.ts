@@ -1,5 +1,5 @@
 import { wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { statedError } from '../stated-error.ts'
+import { statedError } from '../../dialect/stated-error.ts'
 
 /**
  * Baidu says what is wrong by a number, in an answer with status 200. Source: Baidu AI Cloud,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { dialects, upstreamDialects } from '../../dialect/dialects.ts'
-import { providerOf, type Task } from '../../dialect/provider.ts'
-import { eventOf } from '../../dialect/wire.ts'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { providerOf } from '../providers.ts'
+import type { Task } from '../../dialect/provider.ts'
+import { eventOf } from '../../transport/wire.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 

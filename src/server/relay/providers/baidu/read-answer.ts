@@ -3,8 +3,8 @@ import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage
 import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { madeId } from '../members.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { madeId } from '../../canonical/call-id.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 

@@ -3,7 +3,7 @@ import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import type { Via } from '../../transport/upstream-call.ts'
-import { messageEdits, systemRole } from '../members.ts'
+import { messageEdits, systemRole } from '../../openai/message-edits.ts'
 import { gatherStream, streamEdits, streamsOnly } from './stream-only.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { ChatEvent } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { serverSentEvents } from '../../dialect/wire.ts'
+import { serverSentEvents } from '../../transport/wire.ts'
 import { memberValue, scanAnswer } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import {
@@ -13,10 +13,10 @@ import {
 } from '../../json/json-value.ts'
 import { choiceIndex } from '../../openai/openai-chunk.ts'
 import { OpenaiStreamReader } from '../../openai/read-answer.ts'
-import { SseReader } from '../../openai/sse.ts'
+import { SseReader } from '../../transport/sse.ts'
 import { OpenaiStream } from '../../openai/stream-outcome.ts'
 import { StepFailed, type Walk } from '../../transport/upstream-steps.ts'
-import { gathered } from '../rewritten.ts'
+import { gathered } from '../../transport/json-steps.ts'
 
 /**
  * Models that Bailian answers for in a stream only. A client that wants the whole answer gets it:

@@ -2,7 +2,9 @@ import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, isRecord, present, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
-import { fetchEach, jsonAnswer, sumOfCounts, takenOut, unusable } from '../rewritten.ts'
+import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
+import { sumOfCounts } from '../../embedding/embedding-parts.ts'
+import { takenOut } from '../rewritten-body.ts'
 
 /**
  * Source: Amazon Bedrock user guide, "Amazon Titan Text Embeddings" and "Cohere Embed". Titan takes

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { EventReader } from '../../dialect/wire.ts'
-import type { SseEvent } from '../../openai/sse.ts'
+import type { EventReader } from '../../transport/wire.ts'
+import type { SseEvent } from '../../transport/sse.ts'
 
 /*
  * Amazon's event stream: messages of a length, headers, a payload, and two checksums.

@@ -1,9 +1,10 @@
 import {
-  textEvent,
   type AnswerPart,
   type ChatAnswer,
   type ChatEvent,
+  finishNamed,
   type FinishReason,
+  textEvent,
 } from '../../canonical/chat-answer.ts'
 import {
   checkedFigures,
@@ -23,8 +24,8 @@ import {
   textOr,
   type JsonRecord,
 } from '../../json/json-value.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { finishNamed, Lane, laneText } from '../members.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { Lane, laneText, toolText } from '../../dialect/lane.ts'
 
 /**
  * Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
@@ -131,7 +132,7 @@ export function textsOfConverse(answer: JsonRecord): DeltaText[] {
     return [
       ...laneText(Lane.text, block.text),
       ...laneText(Lane.thinking, recordOr(recordOr(block.reasoningContent).reasoningText).text),
-      ...laneText(Lane.call, name),
+      ...toolText(Lane.call, name),
       ...(input === undefined ? [] : laneText(Lane.call, JSON.stringify(input))),
     ]
   })
@@ -151,7 +152,7 @@ export function inspectConverse(event: JsonRecord, tokensMax: number): EventRepo
     texts: [
       ...laneText(Lane.text, delta.text),
       ...laneText(Lane.thinking, recordOr(delta.reasoningContent).text),
-      ...laneText(Lane.call, recordOr(begun.toolUse).name),
+      ...toolText(Lane.call, recordOr(begun.toolUse).name),
       ...laneText(Lane.call, recordOr(delta.toolUse).input),
     ],
   }

@@ -1,6 +1,6 @@
-import { eventOf, type Wire } from '../../dialect/wire.ts'
+import { eventOf, type Wire } from '../../transport/wire.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import type { SseEvent } from '../../openai/sse.ts'
+import type { SseEvent } from '../../transport/sse.ts'
 import { EventStreamReader, type EventMessage } from './event-stream.ts'
 
 /**

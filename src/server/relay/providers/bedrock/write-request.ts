@@ -14,7 +14,7 @@ import { turnsOf, withQuestion } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { argumentsOf } from '../members.ts'
+import { argumentsOf } from '../../canonical/arguments-text.ts'
 
 const TEMPERATURE_MAX = 1
 const STOPS_MAX = 4

@@ -1,7 +1,8 @@
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
-import { fetchEach, inParts, jsonAnswer, recordIn, sumOfCounts } from '../rewritten.ts'
+import { fetchEach, jsonAnswer, recordIn } from '../../transport/json-steps.ts'
+import { inParts, sumOfCounts } from '../../embedding/embedding-parts.ts'
 
 /**
  * Source: Cohere's API reference, v2, "Embed". What the vectors are for must be said; clients of
@@ -23,7 +24,7 @@ const TEXTS_MAX = 96
 
 /** More texts than Cohere takes at once are sent in several calls. */
 export const embeddingWalk: Walk = async (steps, request) => {
-  const body = recordIn({ status: 0, headers: {}, body: request.body ?? Buffer.alloc(0) })
+  const body = recordIn(request)
   const texts = arrayOr(body.texts)
   if (texts.length <= TEXTS_MAX) return steps.fetch(request)
   const bodies = inParts(texts, TEXTS_MAX).map((part) => ({ ...body, texts: part }))

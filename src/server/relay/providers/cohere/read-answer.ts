@@ -1,14 +1,14 @@
 import {
-  textEvent,
   type AnswerPart,
   type ChatAnswer,
   type ChatEvent,
+  finishNamed,
   type FinishReason,
+  textEvent,
 } from '../../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { finishNamed } from '../members.ts'
 import { readCohereUsage } from './usage.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { Lane, laneText } from '../members.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { Lane, laneText, toolText } from '../../dialect/lane.ts'
 import { readCohereUsage } from './usage.ts'
 
 /** Reasons to stop that are no end of an answer. */
@@ -60,5 +60,5 @@ const contentTexts = ({ text, thinking }: JsonRecord): DeltaText[] => [
 
 function callTexts(call: JsonRecord): DeltaText[] {
   const { name, arguments: given } = recordOr(call.function)
-  return [...laneText(Lane.call, name), ...laneText(Lane.call, given)]
+  return [...toolText(Lane.call, name), ...laneText(Lane.call, given)]
 }

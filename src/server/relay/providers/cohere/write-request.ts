@@ -12,7 +12,7 @@ import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { writeContent } from '../../openai/write-request.ts'
-import { joinedText, resultText } from '../members.ts'
+import { joinedText, resultText } from '../../canonical/part-text.ts'
 
 /**
  * How other gateways' users ask for an answer with a search of the web, which went with the first

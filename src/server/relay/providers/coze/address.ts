@@ -5,7 +5,7 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { namedEvents } from '../named-events.ts'
-import { gathered } from '../rewritten.ts'
+import { gathered } from '../../transport/json-steps.ts'
 import { gatheredAnswer } from './read-answer.ts'
 
 /**

@@ -14,9 +14,9 @@ import {
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { Lane, laneText } from '../members.ts'
-import { statedError } from '../stated-error.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { Lane, laneText } from '../../dialect/lane.ts'
+import { statedError } from '../../dialect/stated-error.ts'
 import { namedEvent, namedEventsIn, type NamedEvent } from '../named-events.ts'
 
 /**

@@ -13,7 +13,7 @@ import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../members.ts'
+import { joinedText } from '../../canonical/part-text.ts'
 
 /** Who talks with the bot when nobody says. */
 const SOMEBODY = 'gatehouse'

@@ -1,6 +1,6 @@
 import { textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { StepAnswer } from '../../transport/upstream-steps.ts'
-import { jsonAnswer, recordIn } from '../rewritten.ts'
+import { jsonAnswer, recordIn } from '../../transport/json-steps.ts'
 
 /** Source: Alibaba Cloud Model Studio, "Error messages". */
 

@@ -13,19 +13,15 @@ import {
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 import type { StepAnswer, Steps, Walk } from '../../transport/upstream-steps.ts'
 import { followed } from '../followed-work.ts'
+import { AS_USUAL, picturesAt, WANTED } from '../openai-pictures.ts'
 import {
-  AS_USUAL,
   jsonAnswer,
-  membersOf,
-  picturesAt,
   recordIn,
-  rewritten,
   sentSeconds,
-  takenOut,
   unusable,
-  WANTED,
   withBody,
-} from '../rewritten.ts'
+} from '../../transport/json-steps.ts'
+import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
 import { failedTask, inOpenaisWords } from './errors.ts'
 
 /**

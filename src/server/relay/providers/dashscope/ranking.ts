@@ -3,7 +3,8 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { documentText } from '../../rerank/documents.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { jsonAnswer, membersOf, recordIn, rewritten } from '../rewritten.ts'
+import { jsonAnswer, recordIn } from '../../transport/json-steps.ts'
+import { membersOf, rewritten } from '../rewritten-body.ts'
 import { inOpenaisWords } from './errors.ts'
 
 /**

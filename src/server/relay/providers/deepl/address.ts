@@ -1,6 +1,6 @@
 import { defaultBaseUrl } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
-import { serverSentEvents, type Wire } from '../../dialect/wire.ts'
+import { serverSentEvents, type Wire } from '../../transport/wire.ts'
 
 /** Source: DeepL's API reference, "Translate text" and "Authentication". */
 export function deeplUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {

@@ -21,7 +21,7 @@ import {
   textOr,
   type JsonRecord,
 } from '../../json/json-value.ts'
-import { joinedText } from '../members.ts'
+import { joinedText } from '../../canonical/part-text.ts'
 
 /**
  * A translation as a chat: the last thing the user says comes back in the language that the model

@@ -1,5 +1,5 @@
-import { eventOf, type EventReader, type Wire } from '../../dialect/wire.ts'
-import type { SseEvent } from '../../openai/sse.ts'
+import { eventOf, type EventReader, type Wire } from '../../transport/wire.ts'
+import type { SseEvent } from '../../transport/sse.ts'
 
 /** A line may hold a whole tool call or a picture. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024

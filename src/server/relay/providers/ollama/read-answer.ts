@@ -24,8 +24,9 @@ import {
   textOr,
   type JsonRecord,
 } from '../../json/json-value.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { Lane, laneText, madeId } from '../members.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { Lane, laneText, toolText } from '../../dialect/lane.ts'
+import { madeId } from '../../canonical/call-id.ts'
 
 /**
  * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in
@@ -117,7 +118,7 @@ export function textsOfOllama(answer: JsonRecord): DeltaText[] {
     ...laneText(Lane.text, content),
     ...arrayOr(tool_calls).flatMap((call) => {
       const { name, arguments: given } = recordOr(recordOr(call).function)
-      return laneText(Lane.call, textOr(name) + JSON.stringify(recordOr(given)))
+      return toolText(Lane.call, name, JSON.stringify(recordOr(given)))
     }),
   ]
 }

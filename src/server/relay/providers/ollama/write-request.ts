@@ -1,10 +1,11 @@
-import type {
-  AssistantPart,
-  ChatRequest,
-  MediaPart,
-  Message,
-  TextPart,
-  ToolResultPart,
+import {
+  isThoughtOptional,
+  type AssistantPart,
+  type ChatRequest,
+  type MediaPart,
+  type Message,
+  type TextPart,
+  type ToolResultPart,
 } from '../../canonical/chat-request.ts'
 import { mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
@@ -12,7 +13,8 @@ import { resultsApart, toolNames, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { argumentsOf, joinedText, resultText } from '../members.ts'
+import { argumentsOf } from '../../canonical/arguments-text.ts'
+import { joinedText, resultText } from '../../canonical/part-text.ts'
 
 /** Models that take how much they think as a word; others only whether. */
 const THINKS_BY_WORD = /gpt-oss/i
@@ -57,10 +59,18 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (kind === 'required' || kind === 'tool') throw cannotSay(request, 'toolChoice')
 }
 
-function thinkOf({ thinking }: ChatRequest, model: string): boolean | string | null {
+/**
+ * Models that can think do where nothing is said of it, and all others refuse to be told to ("does
+ * not support thinking"): they are told so for those alone who could leave it out. Sources:
+ * Ollama's documentation, "Thinking"; Gitlawb/openclaude#1371, musistudio/claude-code-router#972.
+ */
+function thinkOf(request: ChatRequest, model: string): boolean | string | null {
+  const { thinking } = request
   if (thinking === null) return null
   if (thinking.kind === 'off') return false
-  if (thinking.kind !== 'effort' || !THINKS_BY_WORD.test(model)) return true
+  if (thinking.kind !== 'effort' || !THINKS_BY_WORD.test(model)) {
+    return isThoughtOptional(request) ? null : true
+  }
   const { effort } = thinking
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort

@@ -5,17 +5,9 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, recordOr, wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import {
-  jsonAnswer,
-  membersOf,
-  picturesAt,
-  recordIn,
-  rewritten,
-  takenOut,
-  unusable,
-  WANTED,
-  withBody,
-} from '../rewritten.ts'
+import { jsonAnswer, recordIn, unusable, withBody } from '../../transport/json-steps.ts'
+import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
+import { picturesAt, WANTED } from '../openai-pictures.ts'
 import { fileOf, versionOf } from './address.ts'
 import { failureOf } from './read-answer.ts'
 

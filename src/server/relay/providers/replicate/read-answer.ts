@@ -7,7 +7,7 @@ import {
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import type { EventReport } from '../followed-stream.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
 import { namedEvent, type NamedEvent } from '../named-events.ts'
 
 /**

@@ -12,7 +12,7 @@ import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../members.ts'
+import { joinedText } from '../../canonical/part-text.ts'
 import { versionOf } from './address.ts'
 
 /** What models call the limit of their answer, and pictures that they are shown. */

@@ -4,14 +4,15 @@ import net, { type AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstream.ts'
-import { SPARK_ACCOUNT } from '../../../../../tools/fake-upstream/native/spark-frames.ts'
+import { SPARK_ACCOUNT } from '../../../../../tools/fake-upstream/providers/spark/spark-frames.ts'
 import { createEgress, type Egress } from '../../../egress/egress.ts'
 import { eventually } from '../../../test/relay-setup.ts'
 import { endOfStumbling, useUpstream } from '../../../test/use-upstream.ts'
-import { upstreamDialects } from '../../dialect/dialects.ts'
-import { finished, sealedBy } from '../../dialect/finish.ts'
-import { providerOf, type ProviderChannel } from '../../dialect/provider.ts'
-import { dialects } from '../../dialect/dialects.ts'
+import { NO_OVERRIDES } from '../../../channel/overrides.ts'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { finished, readyToSend } from '../../dialect/finish.ts'
+import { providerOf } from '../providers.ts'
+import type { ProviderChannel } from '../../dialect/provider.ts'
 import { parseJson } from '../../json/json-value.ts'
 import { callUpstream, type UpstreamRequest } from '../../transport/upstream-call.ts'
 import { signedQuery } from './address.ts'
@@ -65,7 +66,8 @@ function requestFor({ model = 'Spark-Max', base, isStream = true, request }: Ove
     idleTimeoutMs: AMPLE_MS,
     ...request,
   }
-  return sealedBy(provider, { channel, to }, plain, { nowSeconds: () => NOW })
+  const sent = { channel: { ...channel, overrides: NO_OVERRIDES }, to }
+  return readyToSend(provider, sent, plain, { nowSeconds: () => NOW })
 }
 
 /** Makes the call; answers control over it and what comes of it. */

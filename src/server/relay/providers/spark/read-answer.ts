@@ -11,10 +11,10 @@ import {
   type JsonRecord,
 } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { madeId } from '../members.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { madeId } from '../../canonical/call-id.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
-import { statedError } from '../stated-error.ts'
+import { statedError } from '../../dialect/stated-error.ts'
 import { sparkStatuses } from './statuses.ts'
 
 /**

@@ -13,7 +13,7 @@ import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, resultText } from '../members.ts'
+import { joinedText, resultText } from '../../canonical/part-text.ts'
 import { functionOf, shownTools } from '../one-call.ts'
 import { sparkKey, sparkVersion } from './address.ts'
 

@@ -1,6 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { inPlace } from '../embedding-vectors.ts'
+import { inPlace } from '../../embedding/embedding-vectors.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 
 /**

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { dialects, upstreamDialects } from '../../dialect/dialects.ts'
-import { providerOf, type ProviderCall, type ProviderChannel } from '../../dialect/provider.ts'
-import { sealedBy } from '../../dialect/finish.ts'
-import { eventOf } from '../../dialect/wire.ts'
+import { NO_OVERRIDES } from '../../../channel/overrides.ts'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { providerOf } from '../providers.ts'
+import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import { readyToSend } from '../../dialect/finish.ts'
+import { eventOf } from '../../transport/wire.ts'
 import { createEgress } from '../../../egress/egress.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
@@ -48,7 +50,8 @@ test.each([
     idleTimeoutMs: 1,
   }
   const clock = { nowSeconds: () => 1_800_000_000 }
-  const { seal } = sealedBy(provider, { channel: CHANNEL, to: CALL }, request, clock)
+  const channel = { ...CHANNEL, overrides: NO_OVERRIDES }
+  const { seal } = readyToSend(provider, { channel, to: CALL }, request, clock)
   const egress = createEgress({ allowPrivate: false })
   const sealed = await seal?.(egress, request)
   await egress.close()

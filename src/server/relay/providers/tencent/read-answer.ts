@@ -12,8 +12,8 @@ import {
 import { answerTexts } from '../../openai/openai-chunk.ts'
 import { OpenaiStreamReader, readOpenaiAnswer } from '../../openai/read-answer.ts'
 import { readUsage } from '../../openai/usage.ts'
-import type { EventReport } from '../followed-stream.ts'
-import { statedError } from '../stated-error.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { statedError } from '../../dialect/stated-error.ts'
 
 /**
  * Hunyuan's answers are OpenAI's with other initials; a whole one stands within `Response`. Source:

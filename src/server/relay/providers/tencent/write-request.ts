@@ -12,7 +12,7 @@ import { resultsApart, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, resultText } from '../members.ts'
+import { joinedText, resultText } from '../../canonical/part-text.ts'
 
 const SEED_MAX = 10_000
 

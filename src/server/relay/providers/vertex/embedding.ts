@@ -4,17 +4,10 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { readEmbeddingRequest, writeEmbeddingAnswer } from '../embedding-vectors.ts'
-import {
-  fetchEach,
-  inParts,
-  jsonAnswer,
-  membersOf,
-  rewritten,
-  sumOfCounts,
-  takenOut,
-  unusable,
-} from '../rewritten.ts'
+import { readEmbeddingRequest, writeEmbeddingAnswer } from '../../embedding/embedding-vectors.ts'
+import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
+import { inParts, sumOfCounts } from '../../embedding/embedding-parts.ts'
+import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
 
 /**
  * Embedding by Vertex AI, asked for as OpenAI's clients do. Sources: Generative AI on Vertex AI,

@@ -3,17 +3,9 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, recordOr, wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import {
-  AS_USUAL,
-  jsonAnswer,
-  membersOf,
-  recordIn,
-  rewritten,
-  sentSeconds,
-  takenOut,
-  WANTED,
-  withBody,
-} from '../rewritten.ts'
+import { AS_USUAL, WANTED } from '../openai-pictures.ts'
+import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
+import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
 
 /**
  * Pictures by Imagen, asked for as OpenAI's clients do. Source: Generative AI on Vertex AI,

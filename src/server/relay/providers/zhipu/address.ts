@@ -1,11 +1,11 @@
 import { channelType } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
-import type { MemberEdit } from '../../json/body-splice.ts'
+import { type MemberEdit, renamed } from '../../json/body-splice.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { embeddedInParts } from '../dashscope/embedding.ts'
-import { messageEdits, renamed, systemRole } from '../members.ts'
+import { embeddedInParts } from '../../embedding/embedding-parts.ts'
+import { messageEdits, systemRole } from '../../openai/message-edits.ts'
 import { answerWalk } from './finish.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { changedEvents, eventOf, serverSentEvents, type Wire } from '../../dialect/wire.ts'
+import { changedEvents, eventOf, serverSentEvents, type Wire } from '../../transport/wire.ts'
 import { arrayOr, isRecord, parseJson } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 

@@ -45,7 +45,7 @@ function cachedPictures(told: JsonRecord, { imagePromptTokens = 0 }: UsedExtras)
 }
 
 /** More than a response can have. */
-const SEARCHES_MAX = 10_000
+const COUNT_MAX = 10_000
 
 /** The searches as they are billed, where that is told: one item may stand for several. */
 export function withBilledSearches(
@@ -54,9 +54,37 @@ export function withBilledSearches(
   name: string,
 ): Record<string, number> {
   const sent = { billed: toldOf(response, 'web_search').num_requests }
-  const figures = checkedFigures(sent, () => SEARCHES_MAX)
+  const figures = checkedFigures(sent, () => COUNT_MAX)
   const billed = typeof figures === 'string' ? 0 : (figures.billed ?? 0)
   if (billed === 0) return counts
   const { web_search: _one, web_search_preview: _other, ...others } = counts
   return { ...others, [name]: billed }
+}
+
+/**
+ * What xAI says its tools have used → the name that it is priced under. Source: xAI's
+ * documentation, "Tool usage details" and "Pricing": a search of X is billed by the posts and the
+ * profiles that it fetched.
+ */
+const TOLD_COUNTS: ReadonlyMap<string, string> = new Map([
+  ['web_search_calls', 'web_search'],
+  ['code_interpreter_calls', 'code_interpreter'],
+  ['file_search_calls', 'file_search'],
+  ['document_search_calls', 'attachment_search'],
+  ['x_posts_fetched', 'x_posts'],
+  ['x_users_fetched', 'x_users'],
+])
+
+/** The tools as xAI bills them, where it tells: its items show calls that are free, and no posts. */
+export function withToldCounts(
+  counts: Record<string, number>,
+  { usage }: JsonRecord,
+): Record<string, number> {
+  const told = recordOr(recordOr(usage).server_side_tool_usage_details)
+  const billed = { ...counts }
+  for (const [member, name] of TOLD_COUNTS) {
+    const figures = checkedFigures({ count: told[member] }, () => COUNT_MAX)
+    if (typeof figures !== 'string' && figures.count !== null) billed[name] = figures.count
+  }
+  return Object.fromEntries(Object.entries(billed).filter(([, count]) => count > 0))
 }

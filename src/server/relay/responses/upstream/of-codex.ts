@@ -1,3 +1,4 @@
+import { ChannelTypeNumber } from '../../../../contract/channel-type-number.ts'
 import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, isRecord } from '../../json/json-value.ts'
@@ -13,12 +14,11 @@ export const OF_CODEX = {
   memberOfItems: 'internal_chat_message_metadata_passthrough',
 } as const
 
-const OPENAI = 1
 const SIGN = Buffer.from(`"${OF_CODEX.memberOfItems}"`)
 
 /** Takes them out of a request for anybody but OpenAI; all else stays. */
 export function withoutNotes(body: ScannedBody, type: number): MemberEdit[] {
-  if (type === OPENAI) return []
+  if (type === ChannelTypeNumber.openai) return []
   const isNoted = memberRange(body, OF_CODEX.member) !== null
   return [...(isNoted ? [{ remove: OF_CODEX.member }] : []), ...itemEdits(body)]
 }

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { speakers } from '../../../test/dialect-clients.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { wrapSignature } from '../../canonical/signature.ts'
-import { dialects, upstreamDialects } from '../../dialect/dialects.ts'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
 import { convertedOutput } from '../../dialect/stream-output.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { SseReader } from '../../openai/sse.ts'
-import { hiddenStatus } from '../../relay-error.ts'
+import { SseReader } from '../../transport/sse.ts'
+import { hiddenStatus } from '../../refusal/hidden-status.ts'
 
 /**
  * Requests and answers of the Responses API as OpenAI's API reference and its guides "Function

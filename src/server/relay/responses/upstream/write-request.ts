@@ -19,7 +19,7 @@ import { present, type JsonRecord } from '../../json/json-value.ts'
 import { openaiEffort } from '../../openai/thinking/efforts.ts'
 import { openaiSampling } from '../../openai/thinking/sampling.ts'
 import { shortCallId, shortId } from '../../openai/write-request.ts'
-import { resultText } from '../../providers/members.ts'
+import { resultText } from '../../canonical/part-text.ts'
 import { sealedItem } from './seal.ts'
 
 /** The least limit that is taken. */

@@ -1,0 +1,110 @@
+import { keysOf } from '../../contract/channel-keys.ts'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
+import { credentialsIn, parseConfigObject, type ConfigObject } from './channel-config.ts'
+import { overrideSecrets, overridesOf, type Overrides } from './overrides.ts'
+
+/**
+ * What nobody may hear of a channel who is told what its upstream said, and who reads it in a log
+ * row or a letter: its keys, its account, and where the upstream is.
+ */
+
+/** A channel as far as it is secret. */
+export interface ChannelWithSecrets {
+  type: number
+  /** One, or several as the column holds them. */
+  key: string
+  /** Its own; '': that of its type, which everybody knows. */
+  baseUrl: string
+  config?: ConfigObject
+  overrides?: Overrides
+}
+
+/** The columns of it. */
+interface SecretColumns {
+  type: number
+  key: string
+  base_url: string | null
+  config: string | null
+}
+
+/** A text of an upstream, or one that may repeat its words, without the channel's secrets. */
+export const withoutChannelSecrets = (text: string, columns: SecretColumns): string =>
+  withoutSecrets(text, secretsOf(channelOf(columns)))
+
+/** A name that people gave the channel, often that of its address; only a key is hidden in it. */
+export const withoutKeys = (name: string, columns: SecretColumns): string =>
+  withoutAll(name, keysIn(channelOf(columns)))
+
+function channelOf({ type, key, base_url, config }: SecretColumns): ChannelWithSecrets {
+  const members = parseConfigObject(config) ?? {}
+  const overrides = overridesOf(members)
+  return { type, key, baseUrl: base_url ?? '', config: members, overrides }
+}
+
+export function secretsOf(channel: ChannelWithSecrets): string[] {
+  const { type, baseUrl, config = {}, overrides } = channel
+  const { host, hostname } = URL.canParse(baseUrl) ? new URL(baseUrl) : { host: '', hostname: '' }
+  // A name without a dot may be an ordinary word.
+  const places = [host, hostname].filter((place) => /[.:]/.test(place))
+  const account = config[ACCOUNT_MEMBERS.get(type) ?? '']
+  return [
+    ...keysIn(channel),
+    baseUrl,
+    ...places,
+    ...(typeof account === 'string' ? [account] : []),
+    ...(overrides === undefined ? [] : overrideSecrets(overrides)),
+  ]
+}
+
+/** Where channels of Cloudflare and Google keep who their operator is there. */
+const ACCOUNT_MEMBERS: ReadonlyMap<number, string> = new Map([
+  [ChannelTypeNumber.cloudflare, 'user_id'],
+  [ChannelTypeNumber.vertex, 'vertex_ai_project_id'],
+])
+
+/** Shorter parts of a key are names of regions and the like. */
+const KEY_PART_MIN = 16
+
+function keysIn({ type, key, config = {} }: ChannelWithSecrets): string[] {
+  const keys = keysOf(type, key)
+  // Of a key of several parts each could give it away.
+  const parts = keys.flatMap((one) => one.split(/[|.]/))
+  return [...keys, ...parts.filter((part) => part.length >= KEY_PART_MIN), ...credentialsIn(config)]
+}
+
+/**
+ * How vendors name the account that was refused: Google's project, Amazon's user, Ark's account,
+ * xAI's team and key, organizations and projects of OpenAI and Moonshot.
+ */
+const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
+  [/\b(projects?(?:_number)?[/:]|in project )[^\s/"',]+/g, '$1***'],
+  [/\barn:aws[\w-]*:[^\s"'<>)]+/g, '***'],
+  [/\b(account:? )\d{6,}/gi, '$1***'],
+  [/\b(team:?|API key ID:) [\da-f]{8}-[\da-f-]{27}/gi, '$1 ***'],
+  [/\b(?:org-|proj_)\w{10,}/g, '***'],
+]
+
+/**
+ * Replaces every occurrence of a secret, addresses, which tell where the upstream is, and names of
+ * its accounts.
+ */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = withoutAll(text, secrets)
+    // No column of PostgreSQL takes one, and reasons and failures are stored.
+    .replaceAll('\0', '')
+    .replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***')
+    .replace(/\bsk-[\w-]{8,}/g, 'sk-***')
+  for (const [pattern, hidden] of ACCOUNTS) clean = clean.replace(pattern, hidden)
+  return clean
+}
+
+/** Shorter ones stand in ordinary words. */
+const SECRET_LENGTH_MIN = 4
+
+function withoutAll(text: string, secrets: readonly string[]): string {
+  let clean = text
+  for (const secret of secrets) {
+    if (secret.length >= SECRET_LENGTH_MIN) clean = clean.replaceAll(secret, '***')
+  }
+  return clean
+}

@@ -1,0 +1,25 @@
+import { adoptIfOneApi, keepColumnsWide } from '../adopt/adopt-database.ts'
+import {
+  openPrepared,
+  type Database,
+  type DatabaseAddress,
+  type Progress,
+  type UnpreparedDatabase,
+} from '../db/database.ts'
+import { migrate } from '../db/migrate.ts'
+
+/**
+ * Opens a database and brings its tables up to date; one that One API has written is adopted, and
+ * `progress` is told each step. Throws `AdoptionError` when it holds another program's tables.
+ */
+export const openDatabase = (
+  address: DatabaseAddress,
+  progress: Progress = () => {},
+): Promise<Database> => openPrepared(address, (database) => bringUpToDate(database, progress))
+
+async function bringUpToDate(database: UnpreparedDatabase, progress: Progress): Promise<void> {
+  const { engine, db, runScript } = database
+  await adoptIfOneApi(database, progress)
+  await migrate(db, engine, runScript)
+  if (engine === 'postgres') await keepColumnsWide(database, progress)
+}

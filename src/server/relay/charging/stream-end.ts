@@ -1,0 +1,74 @@
+import type { Language } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import type { UpstreamName } from '../canonical/chat-request.ts'
+import type { CompletionCounter } from '../count/count-completion.ts'
+import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
+import type { Ending } from './ending.ts'
+import type { BreakReason, Charge, RelayCall, UsageSource } from '../relay-call.ts'
+import { hiddenStatus } from '../refusal/hidden-status.ts'
+import { ownError, type RelayError } from '../dialect/relay-error.ts'
+import { upstreamError } from '../refusal/upstream-error.ts'
+import type { Prompt } from '../whole-answer.ts'
+import { measureTold } from './told-usage.ts'
+
+/** What a client of a stream is told when it goes wrong in the middle. */
+
+/** How a stream that is not whole ended; null: the upstream's own error has told it already. */
+export function endingError(
+  result: StreamOutcome,
+  { brokenOff, language }: { brokenOff: BreakReason | null; language: Language },
+): RelayError | null {
+  if (result === 'error-chunk') return null
+  const code = brokenOff ?? (result === 'stalled' ? 'upstream_timeout' : 'upstream_cut')
+  return ownError(new AppError(code), language)
+}
+
+export const isWhole = (result: StreamOutcome): boolean =>
+  result === 'clean' || result === 'usage-missing'
+
+/** An error inside an upstream's stream as the client may see it. */
+export function cleanError(
+  error: unknown,
+  upstream: UpstreamName,
+  { language }: RelayCall,
+  { channel }: Charge,
+): RelayError {
+  const body = Buffer.from(JSON.stringify({ error }))
+  const status = hiddenStatus(error, upstream)
+  return upstreamError({ status, body }, language, channel)
+}
+
+export function endingOf(result: StreamOutcome, isGone: boolean): Ending {
+  if (isWhole(result)) return 'whole'
+  return isGone ? 'left' : 'broken'
+}
+
+/** What a stream has used, and who says so. */
+export async function measureStream(
+  stream: StreamFollower,
+  result: StreamOutcome,
+  { prompt, completion }: { prompt: Prompt; completion: CompletionCounter },
+): Promise<{ used: TokenUsage; source: UsageSource }> {
+  const said = stream.usage
+  const { usage } = said
+  // Usage in the middle of an answer that broke off covers only a part of it.
+  if (said.usage !== null && (result === 'clean' || stream.isDone)) {
+    return measureTold(said, { prompt, completion: () => completion })
+  }
+  const { estimate } = prompt
+  if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
+  const told = completionOf(said)
+  return {
+    used: {
+      ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(stream) }),
+      promptTokens: usage?.promptTokens || (await prompt.count()),
+      completionTokens: told ?? Math.max(usage?.completionTokens ?? 0, await completion.total()),
+    },
+    source: 'counted',
+  }
+}
+
+function extrasOf({ extras = {} }: StreamFollower): Pick<TokenUsage, 'extras'> {
+  return Object.keys(extras).length === 0 ? {} : { extras }
+}

@@ -1,0 +1,140 @@
+import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
+import { withMaxTokens } from '../anthropic/splice.ts'
+import { memberBytes, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
+import { withSystemPrompt } from '../openai/system-prompt.ts'
+import { withoutNotes } from '../responses/upstream/of-codex.ts'
+import type { Surface } from '../surfaces.ts'
+
+/** The few members of a client's request that a channel needs changed; all other bytes stay. */
+
+/** Whether a channel's system prompt has a place in such a call. */
+export const takesSystemPrompt = ({ task }: Surface): boolean =>
+  task === 'chat' || task === 'responses'
+
+/** The channel's system prompt takes the place of the client's. */
+export function systemPromptEdit(
+  surface: Surface,
+  body: ScannedBody,
+  systemPrompt: string,
+): MemberEdit[] {
+  if (systemPrompt === '' || !takesSystemPrompt(surface)) return []
+  if (surface.task === 'responses' || surface.spokenIn === 'responses') {
+    return [{ set: 'instructions', json: JSON.stringify(systemPrompt) }]
+  }
+  switch (surface.dialect) {
+    case 'openai':
+      return [withSystemPrompt(body, systemPrompt)]
+    case 'anthropic':
+      return [{ set: 'system', json: JSON.stringify(systemPrompt) }]
+    case 'gemini': {
+      const json = JSON.stringify({ parts: [{ text: systemPrompt }] })
+      return [{ set: systemMember(body), json }]
+    }
+    default:
+      return surface.dialect satisfies never
+  }
+}
+
+/** What changes when a request goes to an upstream of its own dialect. */
+export function dialectEdits(
+  surface: Surface,
+  body: ScannedBody,
+  to: {
+    /** Of the channel. */
+    type: number
+    model: string
+    isRenamed: boolean
+    asksForUsage: boolean
+    refusesUsage: boolean
+  },
+): MemberEdit[] {
+  switch (surface.dialect) {
+    case 'openai':
+      return [
+        ...modelEdit(body, to),
+        ...unsaidCounts(body),
+        ...(to.asksForUsage
+          ? [{ set: 'include_usage', inside: 'stream_options', json: 'true' }]
+          : []),
+        // An answer without its figures is better than none.
+        ...(to.refusesUsage ? [{ remove: 'stream_options' }] : []),
+        ...(surface.task === 'chat' ? toolEdits(body) : []),
+        ...(isResponse(surface) ? withoutNotes(body, to.type) : []),
+      ]
+    case 'anthropic':
+      return [
+        ...modelEdit(body, to),
+        ...(surface.task === 'chat' ? withMaxTokens(body, to.model) : []),
+      ]
+    case 'gemini':
+      return geminiEdits(surface, body, to)
+    default:
+      return surface.dialect satisfies never
+  }
+}
+
+const isResponse = ({ task }: Surface): boolean => task === 'responses' || task === 'compact'
+
+function modelEdit(
+  body: ScannedBody,
+  { model, isRenamed }: { model: string; isRenamed: boolean },
+): MemberEdit[] {
+  const isAbsent = (memberValue(body, 'model') ?? '') === ''
+  return isRenamed || isAbsent ? [{ set: 'model', json: JSON.stringify(model) }] : []
+}
+
+/** Some clients spell "not said" as 0, which not every upstream takes. */
+const unsaidCounts = (body: ScannedBody): MemberEdit[] =>
+  ['n', 'best_of'].filter((name) => memberValue(body, name) === 0).map((remove) => ({ remove }))
+
+/** Tools that Cursor writes flat, as the Responses API and Anthropic have them, in this dialect. */
+function toolEdits(body: ScannedBody): MemberEdit[] {
+  const bytes = memberBytes(body, 'tools')
+  if (bytes === null || !mayHaveFlatTools(bytes)) return []
+  const tools = arrayOr(memberValue(body, 'tools'))
+  return tools.some(isFlat) ? [{ set: 'tools', json: JSON.stringify(tools.map(nested)) }] : []
+}
+
+const FUNCTION = '"function"'
+const COLON = 0x3a
+
+/** So that many tools are not parsed in vain: each names its type, and its member alike. */
+function mayHaveFlatTools(bytes: Buffer): boolean {
+  if (bytes.includes('"input_schema"')) return true
+  let unmatched = 0
+  for (let at = bytes.indexOf(FUNCTION); at >= 0; at = bytes.indexOf(FUNCTION, at + 1)) {
+    let next = at + FUNCTION.length
+    while ((bytes[next] ?? COLON) <= 0x20) next += 1
+    unmatched += bytes[next] === COLON ? -1 : 1
+  }
+  return unmatched !== 0
+}
+
+const isFlat = (tool: unknown): boolean =>
+  isRecord(tool) &&
+  !isRecord(tool.function) &&
+  typeof tool.name === 'string' &&
+  (tool.type ?? 'function') === 'function'
+
+function nested(tool: unknown): unknown {
+  if (!isFlat(tool)) return tool
+  const { name, description, parameters, input_schema: schema, strict } = recordOr(tool)
+  const described = present({ name, description, parameters: parameters ?? schema, strict })
+  return { type: 'function', function: described }
+}
+
+/** The model stands in the address; where the body repeats it, it must say the same. */
+function geminiEdits(
+  surface: Surface,
+  body: ScannedBody,
+  { model, isRenamed }: { model: string; isRenamed: boolean },
+): MemberEdit[] {
+  if (surface.task === 'batchEmbedContents') {
+    const requests = batchFor(arrayOr(memberValue(body, 'requests')), model)
+    return [{ set: 'requests', json: JSON.stringify(requests) }]
+  }
+  if (!isRenamed || memberRange(body, 'model') === null) return []
+  return [{ set: 'model', json: JSON.stringify(`models/${bareModel(model)}`) }]
+}

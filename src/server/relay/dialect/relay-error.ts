@@ -1,0 +1,45 @@
+import type { ErrorSpec } from '../../../contract/error-spec.ts'
+import { errors, type Language } from '../../../contract/errors.ts'
+import type { AppError } from '../../app-error.ts'
+
+/** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
+export interface RelayError {
+  status: number
+  message: string
+  type: string
+  param: string
+  code: string | number
+  /** Seconds, passed on when the upstream named them. */
+  retryAfter?: string | undefined
+  /** What programs read of it: an object as Anthropic's know it, a list as Google's do. */
+  details?: unknown
+  /** The request was longer than the upstream's model takes. */
+  tooLong?: TooLong | undefined
+}
+
+/** A request that is longer than the model's context. */
+export interface TooLong {
+  /** Tokens of what was asked and of the answer that was asked for; null: not told. */
+  total: number | null
+  /** Of these, the answer's; 0: none, or not told. */
+  answer: number
+  /** Tokens that the model takes; null: not told. */
+  max: number | null
+}
+
+/** A refusal of ours in the relay's shape. */
+export function ownError(error: AppError, language: Language): RelayError {
+  const spec: ErrorSpec = errors[error.code]
+  return {
+    status: spec.status,
+    message: error.text(language),
+    type: 'one_api_error',
+    param: '',
+    code: spec.code ?? error.code,
+    details: error.extra['details'],
+  }
+}
+
+/** Characters of a client's own text that are repeated in a sentence. */
+const SHOWN_MAX = 128
+export const shown = (text: string): string => text.slice(0, SHOWN_MAX)

@@ -1,0 +1,33 @@
+import type { ProviderCall } from '../dialect/provider.ts'
+import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
+
+/** What a message of OpenAI's chat becomes; one that stays as it is comes back itself. */
+export type MessageChange = (message: JsonRecord) => JsonRecord
+
+/** All changes of a body's messages as one edit; none where no message changes. */
+export function messageEdits(body: ScannedBody, changes: readonly MessageChange[]): MemberEdit[] {
+  if (changes.length === 0) return []
+  let isChanged = false
+  const messages = arrayOr(memberValue(body, 'messages')).map((message) => {
+    if (!isRecord(message)) return message
+    const changed = changes.reduce((before, change) => change(before), message)
+    isChanged ||= changed !== message
+    return changed
+  })
+  return isChanged ? [{ set: 'messages', json: JSON.stringify(messages) }] : []
+}
+
+/**
+ * Instructions in the role that OpenAI named them by before; most others know no later one, and
+ * refuse it.
+ */
+export const systemRole = (body: ScannedBody): MessageChange[] =>
+  body.bytes.includes('"developer"')
+    ? [(message) => (message.role === 'developer' ? { ...message, role: 'system' } : message)]
+    : []
+
+/** For those who want nothing else otherwise. */
+export const roleEdits = (body: ScannedBody, { task }: ProviderCall): MemberEdit[] =>
+  task === 'chat' ? messageEdits(body, systemRole(body)) : []

@@ -1,0 +1,66 @@
+import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+
+/**
+ * Azure OpenAI: OpenAI's dialect at deployments of one's own. Source: Azure OpenAI's REST API
+ * reference; "API version lifecycle" for `v1`, where the model stands in the body again.
+ */
+const PATHS: Readonly<Partial<Record<Task, string>>> = {
+  chat: 'chat/completions',
+  completions: 'completions',
+  embeddings: 'embeddings',
+  embedContent: 'embeddings',
+  batchEmbedContents: 'embeddings',
+  images: 'images/generations',
+  imageEdits: 'images/edits',
+  speech: 'audio/speech',
+  transcriptions: 'audio/transcriptions',
+  translations: 'audio/translations',
+  responses: 'responses',
+  compact: 'responses/compact',
+}
+
+const DEFAULT_VERSION = '2024-03-01-preview'
+const VERSION_ONE = /^(?:v1|preview|latest)$/
+/** Since then streams can be asked for their usage; earlier versions refuse the question. */
+const USAGE_SINCE = '2024-09-01'
+
+/** A client that names one was written for it. */
+const versionOf = ({ apiVersion }: ProviderChannel, { clientQuery }: ProviderCall): string =>
+  clientQuery.get('api-version') ?? (apiVersion || DEFAULT_VERSION)
+
+export function azureUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const path = PATHS[call.task]
+  const base = channel.baseUrl
+  if (path === undefined || base === '') return null
+  const version = versionOf(channel, call)
+  if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
+  // They have no deployment in their address, and none of the dated versions.
+  if (path.startsWith('responses')) return `${base}/openai/v1/${path}?api-version=preview`
+  const query = `?api-version=${encodeURIComponent(version)}`
+  // Cloudflare's gateway has the deployment in its own address.
+  if (/^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)) {
+    return `${base}/${deploymentOf(channel, call.model)}/${path}${query}`
+  }
+  const deployment = path.startsWith('images/')
+    ? encodeURIComponent(call.model)
+    : deploymentOf(channel, call.model)
+  return `${base}/openai/deployments/${deployment}/${path}${query}`
+}
+
+/**
+ * Deployments are named after models. Names could have no dots once, and channels that do not say
+ * otherwise were made for such.
+ */
+function deploymentOf({ config }: ProviderChannel, model: string): string {
+  const keepsDots = config?.['deployment_dots'] === 'keep'
+  return encodeURIComponent(keepsDots ? model : model.replaceAll('.', ''))
+}
+
+export const azureHeaders = (channel: ProviderChannel): Record<string, string> => ({
+  'api-key': channel.key,
+})
+
+export function azureAsksForUsage(channel: ProviderChannel, call: ProviderCall): boolean {
+  const version = versionOf(channel, call)
+  return VERSION_ONE.test(version) || version >= USAGE_SINCE
+}

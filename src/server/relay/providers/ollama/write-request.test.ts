@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import type { DialectName } from '../../canonical/chat-request.ts'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+
+/** What a model is told of thinking, by what a client says of it. */
+function thinkOf(model: string, client: DialectName, members: object): unknown {
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const body = { model, max_tokens: 9000, messages, ...members }
+  const request = dialects[client].readRequest(body)
+  const to = { model, type: 30, isStream: false, asksForUsage: false }
+  return upstreamDialects.ollama.writeRequest(request, to)['think']
+}
+
+test('a model that may not be able to think is told to only by who could leave it out', () => {
+  const effort = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }
+  const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } }
+  for (const model of ['llama3.1:latest', 'qwen3:8b']) {
+    expect(thinkOf(model, 'anthropic', effort)).toBeUndefined()
+    expect(thinkOf(model, 'anthropic', budget)).toBeUndefined()
+    expect(thinkOf(model, 'anthropic', { thinking: { type: 'disabled' } })).toBe(false)
+    expect(thinkOf(model, 'openai', { reasoning_effort: 'high' })).toBe(true)
+  }
+  expect(thinkOf('gpt-oss:20b', 'anthropic', effort)).toBe('high')
+})

@@ -1,0 +1,48 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { channelType, type Protocol } from '../../../contract/channel-types.ts'
+import { anthropicHeaders, anthropicUrl } from '../anthropic/address.ts'
+import { anthropicItself } from '../anthropic/refusals.ts'
+import { azureAsksForUsage, azureHeaders, azureUrl } from './azure/address.ts'
+import type { Provider, ProviderRow, Task } from '../dialect/provider.ts'
+import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
+import { nativeProviders } from './native-providers.ts'
+import { limitEdits, openaiFamily, takesOtherLimit } from './openai-family.ts'
+
+const azure: Provider = {
+  dialect: 'openai',
+  url: azureUrl,
+  headers: azureHeaders,
+  asksForUsage: azureAsksForUsage,
+}
+
+const thinkingAzure: Provider = { ...azure, edits: limitEdits }
+
+const anthropicLike: Provider = {
+  dialect: 'anthropic',
+  url: anthropicUrl,
+  headers: anthropicHeaders,
+  asksForUsage: () => false,
+}
+
+const anthropic: Provider = { ...anthropicLike, reading: anthropicItself }
+
+/** Every protocol that upstreams are called by: one row each. */
+const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
+  ...nativeProviders,
+  openai: openaiFamily,
+  azure: (model) => (takesOtherLimit(model) ? thinkingAzure : azure),
+  anthropic: (_model, _task, type) =>
+    type === ChannelTypeNumber.anthropicCompatible ? anthropicLike : anthropic,
+  gemini: {
+    dialect: 'gemini',
+    url: geminiUrl,
+    headers: geminiHeaders,
+    asksForUsage: () => false,
+  },
+}
+
+/** Null: nobody here speaks with channels of this type yet. */
+export function providerOf(type: number, model = '', task: Task = 'chat'): Provider | null {
+  const row = providers[channelType(type).protocol]
+  return typeof row === 'function' ? row(model, task, type) : (row ?? null)
+}

@@ -1,0 +1,98 @@
+import type { Language } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import { secretsOf, withoutSecrets, type ChannelWithSecrets } from '../../channel/secrets.ts'
+import type { RelayError } from '../dialect/relay-error.ts'
+import { recordOr, textOr, wordOf } from '../json/json-value.ts'
+import { retryDelayOf } from '../routing/retry-after.ts'
+import { codeOf, messageOf, readRefusal, type UpstreamRefusal } from './said-words.ts'
+import { meantBy, truerStatus } from './vendor-refusals.ts'
+
+/** Characters of an upstream's message that are passed on, and of its type, code and parameter. */
+const MESSAGE_MAX = 2000
+const WORD_MAX = 200
+
+/**
+ * The upstream's error for the client: its status, type and code as they are or are meant, its
+ * words without what they must not tell.
+ */
+export function upstreamError(
+  refusal: UpstreamRefusal,
+  language: Language,
+  channel: ChannelWithSecrets,
+): RelayError {
+  const secrets = secretsOf(channel)
+  const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
+    new AppError(code, { status }).text(language)
+  const { answered, error } = readRefusal(refusal)
+  const said = messageOf(answered, error)
+  const code = codeOf(answered, error)
+  // Gemini calls it a status.
+  const named = error?.['type'] ?? error?.['status']
+  const type = typeof named === 'string' ? named : 'upstream_error'
+  const meant = meantBy(channel, {
+    status: refusal.status,
+    code: refusal.amazonsName ?? wordOf(code),
+    type,
+    message: said,
+  })
+  const status = meant?.status ?? truerStatus(refusal.status, error)
+  // Cut afterwards: half a secret would not be recognised.
+  const clean = (text: string, lengthMax: number): string =>
+    withoutSecrets(text, secrets).slice(0, lengthMax)
+  return {
+    status,
+    retryAfter: refusal.retryAfter ?? retryDelayOf(error?.['details']),
+    message:
+      status === 429
+        ? sentence('upstream_busy')
+        : said === ''
+          ? sentence('upstream_status')
+          : clean(said, MESSAGE_MAX),
+    type: clean(meant?.word ?? type, WORD_MAX),
+    param: error === null ? String(status) : clean(textOr(error['param']), WORD_MAX),
+    code: meant?.word ?? (typeof code === 'string' ? clean(code, WORD_MAX) : code),
+    details: detailsOf(error?.['details'], secrets),
+    tooLong: meant?.tooLong,
+  }
+}
+
+/**
+ * The upstream's own words for its operator, who must tell a limit from a bill that is not paid;
+ * without what they must not tell. '': it has said nothing.
+ */
+export function ownWords(refusal: UpstreamRefusal, channel: ChannelWithSecrets): string {
+  const { answered, error } = readRefusal(refusal)
+  return withoutSecrets(messageOf(answered, error), secretsOf(channel)).slice(0, MESSAGE_MAX)
+}
+
+/** Characters of an upstream's details that are passed on, and how deep they may stand. */
+const DETAILS_MAX = 4000
+const DETAILS_DEPTH_MAX = 8
+
+/**
+ * What an upstream tells programs about its error, whole or not at all: an object of Anthropic's, a
+ * list of Google's. Sources: Anthropic's SDK, `ErrorDetails`; Google's API design guide, "Error
+ * details".
+ */
+function detailsOf(sent: unknown, secrets: readonly string[]): unknown {
+  const isKnown = Array.isArray(sent)
+    ? sent.every((one) => typeof recordOr(one)['@type'] === 'string')
+    : typeof recordOr(sent)['error_code'] === 'string'
+  if (!isKnown) return undefined
+  const clean = (text: string): string => withoutSecrets(text, secrets)
+  const details = cleanDeep(sent, clean, DETAILS_DEPTH_MAX)
+  return JSON.stringify(details).length <= DETAILS_MAX ? details : undefined
+}
+
+/** The value with every text in it cleaned, and without what stands deeper than so many levels. */
+function cleanDeep(value: unknown, clean: (text: string) => string, levels: number): unknown {
+  if (typeof value === 'string') return clean(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) return undefined
+  if (Array.isArray(value)) {
+    return value.map((one: unknown) => cleanDeep(one, clean, levels - 1))
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [clean(name), cleanDeep(one, clean, levels - 1)]),
+  )
+}

@@ -1,0 +1,10 @@
+import type { RelayCall } from '../relay-call.ts'
+
+/** The token's key, where clients of the different dialects put it. */
+export function credentialOf({ request, query, dialect }: RelayCall): string | undefined {
+  const { headers } = request
+  const named = headers['x-api-key'] ?? headers['x-goog-api-key']
+  const inQuery = dialect === 'gemini' ? (query.get('key') ?? undefined) : undefined
+  const elsewhere = typeof named === 'string' ? named : inQuery
+  return headers.authorization || (elsewhere ?? headers.authorization)
+}

@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { priceStory } from '../src/console/log/log-price.ts'
+import { priceLines } from '../src/server/ledger/price/price-lines.ts'
+import {
+  costOf,
+  findPrice,
+  priceAt,
+  type Price,
+  type UsedTokens,
+} from '../src/server/ledger/price.ts'
+import { PLAIN_RATIOS } from '../src/server/test/plain-ratios.ts'
+
+/*
+ * The ledger charges a call, the console tells why it cost what it did, and neither may import the
+ * other: here both compute the price of the same calls.
+ */
+
+const digits = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)).map((drawn) => drawn.join(''))
+/** From nothing at all to more than any model costs, with as few decimals as people write. */
+const ratio = fc
+  .tuple(fc.constantFrom('0', '0', '1', '12', '999999'), fc.constantFrom('', '0', '00000'), digits)
+  .map(([whole, zeros, fraction]) => `${whole}.${zeros}${fraction}`)
+  .chain((text) => fc.constantFrom('0', '1', text))
+const MAPS = [
+  'model',
+  'completion',
+  'cache',
+  'cacheWrite',
+  'cacheWriteHour',
+  'audio',
+  'audioCompletion',
+  'image',
+  'imageCompletion',
+  'tool',
+]
+const aPrice = fc
+  .record({
+    ratios: fc.array(ratio, { minLength: MAPS.length, maxLength: MAPS.length }),
+    group: ratio,
+    perCall: fc.option(ratio, { freq: 5 }),
+    tier: fc.option(ratio, { freq: 3 }),
+  })
+  .map(({ ratios, group, perCall, tier }): Price => {
+    const one = (value: string) => new Map([['m', value]])
+    const found = findPrice(
+      {
+        ...PLAIN_RATIOS,
+        ...Object.fromEntries(MAPS.map((name, index) => [name, one(ratios[index] ?? '')])),
+        group: new Map([['vip', group]]),
+        ...(perCall === null ? {} : { perCall: one(perCall) }),
+        ...(tier === null
+          ? {}
+          : {
+              tiers: new Map([['m', [{ above: 50, prompt: tier, completion: '2', cache: '0.5' }]]]),
+            }),
+      },
+      { requested: 'm', mapped: 'm', channelType: 1, group: 'vip' },
+    )
+    if (found === null) throw new Error('no price')
+    return found
+  })
+const count = fc.oneof(fc.constant(0), fc.nat(3), fc.nat(100), fc.nat(3_000_000))
+const aCall = fc
+  .record({
+    fresh: count,
+    cached: fc.record({
+      cachedTokens: count,
+      cacheWriteTokens: count,
+      cacheWriteHourTokens: count,
+    }),
+    completionTokens: count,
+    extras: fc.option(
+      fc.record(
+        {
+          audioPromptTokens: count,
+          audioCachedTokens: count,
+          audioCompletionTokens: count,
+          imagePromptTokens: count,
+          imageCompletionTokens: count,
+          seconds: fc.nat(86_400),
+          pictures: fc.record({
+            count: fc.nat(10),
+            size: fc.constant('x'),
+            quality: fc.constant(''),
+          }),
+          tools: fc.record({ m: fc.nat(50) }),
+        },
+        { requiredKeys: [] },
+      ),
+    ),
+  })
+  .map(({ fresh, cached, completionTokens, extras }): UsedTokens => {
+    const promptTokens = Object.values(cached).reduce((sum, part) => sum + part, fresh)
+    return { promptTokens, completionTokens, ...cached, ...(extras === null ? {} : { extras }) }
+  })
+
+/** What the log keeps of a call, with the terms of its cost or the ratios alone. */
+function toldBy(ordinary: Price, used: UsedTokens, withLines: boolean): number | undefined {
+  const price = priceAt(ordinary, used.promptTokens)
+  return priceStory({
+    priced_as: price.pricedAs,
+    requested_model: 'm',
+    group: price.group,
+    model_ratio: price.modelRatio,
+    completion_ratio: price.completionRatio,
+    group_ratio: price.groupRatio,
+    cache_ratio: price.cacheRatio,
+    prompt_tokens: used.promptTokens,
+    cached_tokens: used.cachedTokens,
+    completion_tokens: used.completionTokens,
+    usage_source: 'upstream',
+    debt: 0,
+    ...(withLines ? { lines: priceLines(price, used) } : {}),
+    ...(price.perCall === null ? {} : { model_price: price.perCall }),
+  })?.total
+}
+
+test('the console tells of every call what the ledger has charged for it', () => {
+  fc.assert(
+    fc.property(aPrice, aCall, (price, used) => {
+      expect(toldBy(price, used, true)).toBe(costOf(price, used))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('also where a call of text alone has left its ratios and no terms', () => {
+  fc.assert(
+    fc.property(aPrice, count, count, count, (price, fresh, cachedTokens, completionTokens) => {
+      fc.pre(price.perCall === null)
+      const used = { promptTokens: fresh + cachedTokens, cachedTokens, completionTokens }
+      expect(toldBy(price, used, false)).toBe(costOf(price, used))
+    }),
+    { numRuns: 200 },
+  )
+})
