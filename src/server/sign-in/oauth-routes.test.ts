@@ -175,7 +175,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       await updateUser(server.database.write, Object(first.data).id, { status })
       const answer = await wholeTrip()
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
-      expect(answer.message).toContain('停用')
+      expect(answer.message).toContain('封禁')
       expect(cookieOf(answer, 'session')).toBeUndefined()
     })
 

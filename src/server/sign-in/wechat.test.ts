@@ -76,7 +76,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     const user = await aUser(server)
     await bindFor(user, newCode())
     await updateUser(server.database.write, user.id, { status: UserStatus.disabled })
-    expect((await signIn(newCode())).message).toContain('停用')
+    expect((await signIn(newCode())).message).toContain('封禁')
     await updateUser(server.database.write, user.id, {
       status: UserStatus.enabled,
       role: Role.root,
