@@ -170,7 +170,7 @@ test('a name of the permitted length is whole, and a phone says a sentence once'
   opened = await visit.open('/log?type=3', person, { width: 390, language: 'en' })
   page = opened.page
   const block = page.getByRole('listitem').first()
-  await expect.poll(() => block.innerText()).toContain('An admin changed the quota from $')
+  await expect.poll(() => block.innerText()).toContain('An administrator changed the quota from $')
   expect((await block.innerText()).split('An admin').length - 1).toBe(1)
   const title = block.getByRole('button')
   expect(await title.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
