@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { priceStory } from '../src/console/log/log-price.ts'
+import { bookedFactors } from '../src/server/ledger/price/price-factors.ts'
 import { priceLines } from '../src/server/ledger/price/price-lines.ts'
 import {
   costOf,
@@ -98,22 +99,13 @@ const aCall = fc
 /** What the log keeps of a call, with the terms of its cost or the ratios alone. */
 function toldBy(ordinary: Price, used: UsedTokens, withLines: boolean): number | undefined {
   const price = priceAt(ordinary, used.promptTokens)
-  return priceStory({
-    priced_as: price.pricedAs,
-    requested_model: 'm',
-    group: price.group,
-    model_ratio: price.modelRatio,
-    completion_ratio: price.completionRatio,
-    group_ratio: price.groupRatio,
-    cache_ratio: price.cacheRatio,
-    prompt_tokens: used.promptTokens,
-    cached_tokens: used.cachedTokens,
-    completion_tokens: used.completionTokens,
-    usage_source: 'upstream',
-    debt: 0,
-    ...(withLines ? { lines: priceLines(price, used) } : {}),
-    ...(price.perCall === null ? {} : { model_price: price.perCall }),
-  })?.total
+  const { lines: _, ...factors } = bookedFactors(price, used, {
+    requestedModel: 'm',
+    source: 'upstream',
+    priceVersion: 1,
+  })
+  const told = withLines ? { ...factors, lines: priceLines(price, used) } : factors
+  return priceStory({ ...told, debt: 0 })?.total
 }
 
 test('the console tells of every call what the ledger has charged for it', () => {

@@ -188,7 +188,13 @@ export function DashboardPage() {
     >
       <div className={styles['parts']} aria-busy={isPlaceholderData}>
         <Totals overview={data} isShown={choices.showsFailures} onShow={choices.showFailures} />
-        {isKnown && choices.showsFailures && <FailureList range={range} isOfAll={isOfAll} />}
+        {isKnown && choices.showsFailures && (
+          <FailureList
+            range={range}
+            isOfAll={isOfAll}
+            onClose={() => choices.showFailures(false)}
+          />
+        )}
         {data === undefined && (
           <Panel>
             <div className={styles['chartBox']} />

@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { TFunction } from 'i18next'
@@ -156,8 +157,14 @@ function useFailures(range: RangeName, state: ListState) {
   })
 }
 
+interface FailureListProps {
+  range: RangeName
+  isOfAll: boolean
+  onClose: () => void
+}
+
 /** The calls that the dashboard counts as failed, with what their clients were told. */
-export function FailureList({ range, isOfAll }: { range: RangeName; isOfAll: boolean }) {
+export function FailureList({ range, isOfAll, onClose }: FailureListProps) {
   const { t } = useTranslation()
   const state = useListState()
   const list = useFailures(range, state)
@@ -166,6 +173,12 @@ export function FailureList({ range, isOfAll }: { range: RangeName; isOfAll: boo
   const columns = useMemo(() => columnsOf(texts), [texts])
   return (
     <section aria-label={t('失败的调用')}>
+      <div className={styles['panelHead']}>
+        <h2>{t('失败的调用')}</h2>
+        <Button variant="subtle" size="xs" onClick={onClose}>
+          {t('收起')}
+        </Button>
+      </div>
       <FailureFilterBar state={state} isOfAll={isOfAll} />
       <DataTable
         label={t('失败的调用')}

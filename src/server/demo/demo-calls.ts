@@ -1,6 +1,6 @@
-import type { PriceFactors } from '../../contract/log-api.ts'
 import { groupNames } from '../../contract/user.ts'
-import { costOf, findPrice, type Price } from '../ledger/price.ts'
+import { costOf, findPrice, priceAt } from '../ledger/price.ts'
+import { bookedFactors } from '../ledger/price/price-factors.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { channelsFor, type DemoChannel } from './demo-channels.ts'
 import { demoModels, type DemoModel } from './demo-models.ts'
@@ -129,7 +129,13 @@ function callOf(draft: Draft, { dice, ratios }: CallSetting): DemoCall {
     completionTokens,
     elapsedMs: Math.round(dice.spread(typicalMs, 0.25)),
     isStream: completionTokens > 0 && dice.percent(STREAM_PERCENT),
-    detail: JSON.stringify(factorsOf(price, { used, requested: model.name, ratios })),
+    detail: JSON.stringify(
+      bookedFactors(priceAt(price, promptTokens), used, {
+        requestedModel: model.name,
+        source: 'upstream',
+        priceVersion: ratios.version,
+      }),
+    ),
     content: price.ratioText,
   }
 }
@@ -155,25 +161,5 @@ function drawTokens(dice: Dice, model: DemoModel): UsedTokens {
     promptTokens,
     cachedTokens: isCached ? dice.whole(1, steps) * CACHE_STEP : 0,
     completionTokens: Math.round(dice.spread(model.completionTokens, 0.7)),
-  }
-}
-
-function factorsOf(
-  price: Price,
-  { used, requested, ratios }: { used: UsedTokens; requested: string; ratios: Ratios },
-): Omit<PriceFactors, 'debt'> & { price_version: number } {
-  return {
-    priced_as: price.pricedAs,
-    requested_model: requested,
-    group: price.group,
-    model_ratio: price.modelRatio,
-    completion_ratio: price.completionRatio,
-    group_ratio: price.groupRatio,
-    cache_ratio: price.cacheRatio,
-    prompt_tokens: used.promptTokens,
-    cached_tokens: used.cachedTokens,
-    completion_tokens: used.completionTokens,
-    usage_source: 'upstream',
-    price_version: ratios.version,
   }
 }

@@ -1,6 +1,6 @@
 import { bookedFor } from '../../ledger/ledger-store.ts'
-import { costOf, priceAt, type Price } from '../../ledger/price.ts'
-import { priceLines, type PriceLine } from '../../ledger/price/price-lines.ts'
+import { costOf, priceAt } from '../../ledger/price.ts'
+import { bookedFactors } from '../../ledger/price/price-factors.ts'
 import type { Settlement } from '../../ledger/operations.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { Charge, RelayCall, RelayParts, UsageSource } from '../relay-call.ts'
@@ -29,22 +29,13 @@ export function settlementOf(
     username: caller.user.username,
     tokenName: caller.token.name ?? '',
     modelName,
-    detail: JSON.stringify({
-      priced_as: price.pricedAs,
-      requested_model: requestedModel,
-      group: price.group,
-      model_ratio: price.modelRatio,
-      completion_ratio: price.completionRatio,
-      group_ratio: price.groupRatio,
-      cache_ratio: price.cacheRatio,
-      ...lineDetail(price, used),
-      prompt_tokens: used.promptTokens,
-      cached_tokens: used.cachedTokens,
-      completion_tokens: used.completionTokens,
-      ...(used.reasoningTokens === 0 ? {} : { reasoning_tokens: used.reasoningTokens }),
-      usage_source: source,
-      price_version: app.options.ratios().version,
-    }),
+    detail: JSON.stringify(
+      bookedFactors(price, used, {
+        requestedModel,
+        source,
+        priceVersion: app.options.ratios().version,
+      }),
+    ),
     content: price.ratioText,
     elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
     isStream,
@@ -115,23 +106,4 @@ export function checkpointCall(
     },
     (error: unknown) => trace.warn({ err: error, requestId: call.requestId }, 'no checkpoint'),
   )
-}
-
-interface LineDetail {
-  lines?: PriceLine[]
-  model_price?: string
-  tier_above?: number
-}
-
-/** The terms of the cost, where the ratios beside them do not tell it all. */
-function lineDetail(price: Price, used: TokenUsage): LineDetail {
-  const { cacheWriteTokens, cacheWriteHourTokens, extras } = used
-  const isPlain = extras === undefined && price.perCall === null
-  const detail: LineDetail = {}
-  if (!isPlain || cacheWriteTokens + cacheWriteHourTokens > 0) {
-    detail.lines = priceLines(price, used)
-  }
-  if (price.perCall !== null) detail.model_price = price.perCall
-  if (price.tierAbove !== null) detail.tier_above = price.tierAbove
-  return detail
 }
