@@ -3,8 +3,8 @@ import { LongestFirst } from './tools/longest-first.ts'
 
 /**
  * Two projects, one after the other: `node` (server, contract, console rules, tools), then
- * `browser` (e2e). Three files at a time, because each waits for a database, a process or a page
- * for a third of its time: that keeps two cores busy.
+ * `browser` (e2e). More files at a time than cores, because each waits for a database, a process or
+ * a page for a third of its time and more: that keeps two cores busy.
  */
 export default defineConfig({
   test: {
@@ -21,7 +21,7 @@ export default defineConfig({
             'tools/**/*.test.ts',
             'bench/**/*.test.ts',
           ],
-          maxWorkers: 3,
+          maxWorkers: 4,
           testTimeout: 30_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 0 },
