@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 // oxlint-disable-next-line no-restricted-imports -- as above
 import { join } from 'node:path'
-import { build, type Rolldown } from 'vite'
+import { build, parseAst, type ESTree, type Rolldown } from 'vite'
 import { beforeAll, expect, test } from 'vitest'
 
 const SIGN_IN_BYTES_MAX = 160_000
@@ -58,6 +58,31 @@ function start(): Set<string> {
   for (const [, name = ''] of html.matchAll(/\.\/(assets\/[^"]+)/g)) loadedWith(name, found)
   return found
 }
+
+/** Statements of a file that do more than say what there is: import, export, declare. */
+const runAtOnce = (code: string): string[] =>
+  parseAst(code)
+    .body.filter((statement) => {
+      if (statement.type !== 'VariableDeclaration') return !DECLARES.has(statement.type)
+      return statement.declarations.some(({ init }) => init !== null && !isHeldBack(init))
+    })
+    .map((statement) => code.slice(statement.start, statement.end))
+
+const DECLARES = new Set(['ImportDeclaration', 'ExportNamedDeclaration', 'FunctionDeclaration'])
+
+/** A function, or one that is run when somebody needs its module. */
+const isHeldBack = (init: ESTree.Expression): boolean =>
+  init.type === 'ArrowFunctionExpression' ||
+  (init.type === 'CallExpression' && init.arguments[0]?.type === 'ArrowFunctionExpression')
+
+// Widgets in one would be made from those in the other before these are there: a blank page.
+test('of files that wait for one another none makes anything before all are there', () => {
+  const chunks = [...files.values()].filter((file) => file.type === 'chunk')
+  const waiting = chunks.filter(({ fileName, imports }) =>
+    imports.some((imported) => loadedWith(imported).has(fileName)),
+  )
+  expect(waiting.flatMap(({ code }) => runAtOnce(code))).toEqual([])
+})
 
 test('the sign-in page is light before it can be used', () => {
   const loaded = loadedWith(chunkOf('/login-page.tsx'), start())
