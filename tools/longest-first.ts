@@ -1,13 +1,34 @@
 import { basename } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Test files that take longest, longest first, whatever their size. */
+/**
+ * Test files that take longest, longest first, whatever their size: the small ones among them would
+ * run alone at the end.
+ */
 const LONGEST = [
-  'pages.e2e.ts',
+  'command-line.test.ts',
+  'adopt.test.ts',
+  'crash.test.ts',
+  'fuzz.test.ts',
+  'faults.test.ts',
+  'cut-streams.test.ts',
+  'move.test.ts',
+  'recordings.test.ts',
+  'postgres-cluster.test.ts',
+  'hostile-input.test.ts',
+  'channel-hostile.test.ts',
+  'http-hostile.test.ts',
+  'fresh-clone.e2e.ts',
   'channel-form.e2e.ts',
+  'pages.e2e.ts',
   'content.e2e.ts',
+  'user.e2e.ts',
+  'channel-list.e2e.ts',
+  'register.e2e.ts',
   'one-api.e2e.ts',
+  'oauth.e2e.ts',
   'setting-other.e2e.ts',
+  'main-path.e2e.ts',
 ]
 
 const rank = ({ moduleId }: TestSpecification): number => {
