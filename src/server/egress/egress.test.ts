@@ -1,8 +1,10 @@
+import http from 'node:http'
 import net from 'node:net'
 import type { AddressInfo } from 'node:net'
-import http from 'node:http'
+import tls from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callUpstream } from '../relay/transport/upstream-call.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../test/test-certificate.ts'
 import { createEgress, EgressRefused, type Egress } from './egress.ts'
 
 /** What happens on the wire is what counts: a server here counts the connections it gets. */
@@ -44,7 +46,7 @@ function egressOf(settings: Parameters<typeof createEgress>[0]): Egress {
 }
 
 /** The status, or why there is none. */
-function call(egress: Egress, url: string): Promise<string> {
+function call(egress: Egress, url: string, proxy?: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let status = 0
   let text = ''
@@ -57,6 +59,7 @@ function call(egress: Egress, url: string): Promise<string> {
       body: null,
       firstByteTimeoutMs: 2000,
       idleTimeoutMs: 2000,
+      ...(proxy === undefined ? {} : { proxy }),
     },
     {
       onHead: (answered) => {
@@ -200,12 +203,12 @@ test('thousands of origins do not pile up', async () => {
 
 describe('through a proxy', () => {
   /** A proxy that tunnels to wherever it is asked. */
-  async function startProxy() {
+  async function startProxy(target = port) {
     const asked: string[] = []
     const proxy = http.createServer()
     proxy.on('connect', (request, socket) => {
       asked.push(request.url ?? '')
-      const onward = net.connect(port, '127.0.0.1', () => {
+      const onward = net.connect(target, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n')
         onward.pipe(socket).pipe(onward)
       })
@@ -233,5 +236,38 @@ describe('through a proxy', () => {
     expect(await call(egress, 'http://169.254.169.254/latest')).toBe('refused')
     expect(proxy.asked).toEqual([])
     proxy.close()
+  })
+
+  // A broken connection would break every call to its host.
+  test.each([
+    ['directly', 'no'],
+    ['through the server’s proxy', 'server'],
+    ['through a channel’s proxy', 'channel'],
+  ])('HTTP/2 is not offered to a server that has it, %s', async (_how, by) => {
+    const offered: string[][] = []
+    const secure = tls.createServer({
+      cert: TEST_CERTIFICATE,
+      key: TEST_CERTIFICATE_KEY,
+      ALPNCallback: ({ protocols }) => {
+        offered.push(protocols)
+        return protocols.find((protocol) => protocol === 'h2') ?? protocols[0]
+      },
+    })
+    secure.on('tlsClientError', () => {})
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve))
+    // A server listening on TCP has an address object.
+    const securePort = (secure.address() as AddressInfo).port
+    const proxy = await startProxy(securePort)
+    const egress = egressOf({
+      allowPrivate: true,
+      proxy: by === 'server' ? proxy.url : undefined,
+    })
+    const url = `https://127.0.0.1:${securePort}/x`
+    // The certificate is nobody's; what is offered is said before it is looked at.
+    expect(await call(egress, url, by === 'channel' ? proxy.url : undefined)).toBe('unreachable')
+    expect(offered).toEqual([['http/1.1']])
+    expect(proxy.asked).toHaveLength(by === 'no' ? 0 : 1)
+    proxy.close()
+    secure.close()
   })
 })

@@ -11,9 +11,9 @@ import { addressClass } from './address-class.ts'
 export interface Egress {
   /**
    * Where to dispatch calls for an origin (`https://host:port`; `wss:` and `ws:` for the calls that
-   * become WebSockets, which only HTTP/1.1 does). Throws `EgressRefused` for a literal address that
-   * is not allowed. `proxy`: address of an HTTP proxy to take instead of the
-   * usual way; it resolves names itself, its own name is resolved and classified here.
+   * become WebSockets). Throws `EgressRefused` for a literal address that is not allowed. `proxy`:
+   * address of an HTTP proxy to take instead of the usual way; it resolves names itself, its own
+   * name is resolved and classified here.
    */
   dispatcher(origin: string, proxy?: string): Dispatcher
   /**
@@ -33,6 +33,12 @@ export interface EgressSettings {
   proxy?: string | undefined
 }
 
+/**
+ * A connection carries one call at a time. HTTP/2, which undici offers by itself, would put all
+ * calls to a host on one: when that breaks all their streams break with it, and while it is
+ * silently dead every new call waits for its deadline.
+ */
+const HTTP1 = { allowH2: false }
 const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 30_000
 /** Proxies of channels whose connections are kept. */
@@ -43,7 +49,9 @@ const POOLS_MAX = 2000
 export function createEgress(settings: EgressSettings): Egress {
   const pools = new Map<string, Dispatcher>()
   const proxy =
-    settings.proxy === undefined ? null : new ProxyAgent({ uri: settings.proxy, proxyTunnel: true })
+    settings.proxy === undefined
+      ? null
+      : new ProxyAgent({ uri: settings.proxy, proxyTunnel: true, proxyTls: HTTP1, ...HTTP1 })
 
   const allowed = (address: string): boolean => {
     const kind = addressClass(address)
@@ -79,7 +87,8 @@ export function createEgress(settings: EgressSettings): Egress {
     const made = new ProxyAgent({
       uri,
       proxyTunnel: true,
-      proxyTls: { lookup, timeout: CONNECT_TIMEOUT_MS },
+      proxyTls: { lookup, timeout: CONNECT_TIMEOUT_MS, ...HTTP1 },
+      ...HTTP1,
     })
     if (proxies.size >= PROXIES_MAX) dropOldest(proxies)
     proxies.set(uri, made)
@@ -100,7 +109,7 @@ export function createEgress(settings: EgressSettings): Egress {
         connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
         keepAliveTimeout: KEEP_ALIVE_MS,
         pipelining: 1,
-        ...(origin.startsWith('ws') ? { allowH2: false } : {}),
+        ...HTTP1,
       })
       if (pools.size >= POOLS_MAX) dropOldest(pools)
       pools.set(origin, pool)

@@ -2,7 +2,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
@@ -46,14 +46,21 @@ const isApiPath = (url: string, basePath: string): boolean =>
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const
 
 /**
- * Whether a program is looking for the API: with a key, or a JSON object whatever its type is said
- * to be. No person and no console of the family asks for a page so.
+ * Whether a program is looking for the API: it sends a key, or a JSON object whatever its type is
+ * said to be. No person and no console of the family asks for a page so.
  */
-const isMisledCall = ({ method, headers, body }: FastifyRequest): boolean =>
-  method === 'POST' &&
-  (KEY_HEADERS.some((name) => headers[name] !== undefined) ||
-    (Buffer.isBuffer(body) &&
-      body.toString('utf8', 0, BEGINNING_BYTES).trimStart().startsWith('{')))
+function isMisledCall({ method, headers, body }: FastifyRequest): boolean {
+  const hasKey = KEY_HEADERS.some((name) => headers[name] !== undefined)
+  if (method === 'GET') return hasKey && !wantsPage(headers)
+  if (method !== 'POST') return false
+  return (
+    hasKey ||
+    (Buffer.isBuffer(body) && body.toString('utf8', 0, BEGINNING_BYTES).trimStart().startsWith('{'))
+  )
+}
+
+/** Proxies that sign people in put a header of their own on everything that a browser asks for. */
+const wantsPage = ({ accept = '' }: IncomingHttpHeaders): boolean => accept.includes('text/html')
 
 /** Bytes of a body that are looked at. */
 const BEGINNING_BYTES = 100
@@ -91,11 +98,11 @@ export async function serveConsole(
       return reply.code(404).send(unknownPath(request))
     }
     if (request.method === 'TRACE') return reply.code(405).header('Allow', PAGE_METHODS).send('')
-    if (isMisledCall(request)) {
+    const file = fileOf(folder, url)
+    if (file === null && isMisledCall(request)) {
       reply.headers(ANY_ORIGIN).header('Cache-Control', 'no-store')
       return reply.code(404).send(unknownPath(request, `${ownAddress(app, request)}/v1`))
     }
-    const file = fileOf(folder, url)
     // One look at a page takes thirty of them, from an office of one address all at once.
     if (file?.startsWith(ASSETS) === true) return sendFile(reply, file)
     if (!(await app.rateLimits.web.take(addressKey(app.addressOf(request.raw))))) {

@@ -158,6 +158,19 @@ forEachDatabase('routing', (open) => {
       }
     })
 
+    test('so is a GET with a key; a browser gets the page, whatever its proxy adds', async () => {
+      const authorization = 'Bearer sk-secret'
+      for (const path of ['/models', '/chat/completions/models']) {
+        expectUnknown(await server.call('GET', path, { headers: { authorization } }))
+      }
+      const browser = { authorization, accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+      for (const headers of [{}, browser]) {
+        const answer = await server.call('GET', '/token', { headers })
+        expect(answer.status).toBe(200)
+        expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+      }
+    })
+
     test.each(['/api/user/self', '/chat/completions', '/token'])(
       'a browser that asks for leave at %s gets it, and no cookie with it',
       async (path) => {

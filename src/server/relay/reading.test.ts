@@ -348,6 +348,32 @@ describe('other addresses', () => {
     expect((await post(setup, client, chatBody(model), { path })).status).toBe(200)
   })
 
+  test.each([
+    'embeddings',
+    'images/generations',
+    'images/edits',
+    'audio/speech',
+    'rerank',
+    'moderations',
+  ])('nor in the address of another surface: %s', async (surface) => {
+    const { key } = await aClient(setup)
+    const input = { headers: { authorization: `Bearer ${key}` }, body: { model: 'no-such-model' } }
+    const once = await setup.call('POST', `/v1/${surface}`, input)
+    expect(once.status).toBe(503)
+    for (const twice of [`/v1/${surface}/${surface}`, `/v1/${surface}/v1/${surface}`]) {
+      expect((await setup.call('POST', twice, input)).status).toBe(503)
+    }
+  })
+
+  test.each(['/v1/chat/completions/models', '/v1/responses/v1/models'])(
+    'models are listed behind the address of a surface: %s',
+    async (path) => {
+      const { key } = await aClient(setup)
+      const headers = { authorization: `Bearer ${key}` }
+      expect((await setup.call('GET', path, { headers })).json).toMatchObject({ object: 'list' })
+    },
+  )
+
   test.each(['/v1', '/v1beta', '/v1alpha'])('nor does %s before Gemini’s own', async (before) => {
     const client = await aClient(setup)
     const model = await aServedModel(setup)
@@ -389,6 +415,6 @@ describe('a page of another origin', () => {
     const exposed = String(headers['access-control-expose-headers'])
     expect(exposed).toContain('X-Oneapi-Request-Id')
     expect(exposed).toContain('X-Gatehouse-Quota')
-    expect(exposed).toContain('Retry-After, X-Should-Retry')
+    expect(exposed).toContain('X-Request-Id, Retry-After, X-Should-Retry')
   })
 })

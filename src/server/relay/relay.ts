@@ -17,6 +17,7 @@ import { createCaptures } from '../log/body/capture.ts'
 import { createTraces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
 import { Slots, untilEmpty } from '../slots.ts'
+import type { DialectName } from './canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { BodyRoom } from './transport/body-room.ts'
 import { sendSubscription, sendUsage } from './dashboard-billing.ts'
@@ -78,13 +79,19 @@ const COMMON_HEADERS = [
   'Access-Control-Expose-Headers',
   [
     'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
-    'Request-Id, Retry-After, X-Should-Retry',
+    'X-Gatehouse-Channel, Request-Id, X-Request-Id, Retry-After, X-Should-Retry',
   ].join(', '),
   'Content-Security-Policy',
   RELAY_POLICY,
   'X-Content-Type-Options',
   'nosniff',
 ]
+/** Where the clients of a dialect look for the id of their call. */
+const ID_HEADERS: Record<DialectName, string | null> = {
+  openai: 'X-Request-Id',
+  anthropic: 'Request-Id',
+  gemini: null,
+}
 const RANDOM_UNIT = 2 ** 47
 const HTTP_REFUSED = 400
 /** What broken-off calls get to settle. */
@@ -182,13 +189,14 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
   const path = plainPath(unescapedPath(query < 0 ? url : url.slice(0, query)))
   const requestId = newRequestId(app.clock.nowMs())
   const dialect = dialectOfPath(path)
-  // Anthropic's clients tell it their users, from the header that they know.
-  const named = dialect === 'anthropic' ? ['Request-Id', requestId] : []
+  // The vendors' own clients tell it their users, each from the header that it knows.
+  const named = ID_HEADERS[dialect]
+  const ids = named === null ? [] : [named, requestId]
   const call: RelayCall = {
     request,
     response,
     requestId,
-    headers: [REQUEST_ID_HEADER, requestId, ...named, ...COMMON_HEADERS],
+    headers: [REQUEST_ID_HEADER, requestId, ...ids, ...COMMON_HEADERS],
     language: languageOf(request.headers['accept-language']),
     path,
     query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),
@@ -223,7 +231,9 @@ const GEMINI_OPENAI = '/v1beta/openai/'
 
 /** What people type behind the host, and their client again. */
 const VERSION_TWICE = /^\/v1(?:alpha|beta)?\/(v1(?:alpha|beta)?\/)/
-const SURFACE_TWICE = /^\/v1\/(chat\/completions|messages|responses)\/(?:v1\/)?\1$/
+const SURFACE_TWICE = /^\/v1\/([a-z]+(?:\/[a-z]+)?)\/(?:v1\/)?\1$/
+/** The list of models, by who took the address of a surface for the beginning of all. */
+const MODELS_OF_SURFACE = /^\/v1\/(?:chat\/completions|messages|responses)\/(?:v1\/)?models$/
 
 /**
  * Without the slashes that people put in twice or at the end, without the version, or the whole
@@ -233,7 +243,8 @@ function plainPath(path: string): string {
   const single = path.replace(/\/{2,}/g, '/').replace(VERSION_TWICE, '/$1')
   const plain = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
   if (plain.startsWith(GEMINI_OPENAI)) return `/v1/${plain.slice(GEMINI_OPENAI.length)}`
-  return plain.replace(SURFACE_TWICE, '/v1/$1')
+  const once = plain.replace(SURFACE_TWICE, '/v1/$1')
+  return MODELS_OF_SURFACE.test(once) ? '/v1/models' : once
 }
 
 /** The limit of a whole call, when the operator has set one. */

@@ -94,7 +94,7 @@ forEachDatabase('a stream', (open) => {
   test('has the headers of an event stream and none of the upstream’s', async () => {
     const { answer } = await streamed('')
     expect(answer.headers).toMatchObject({
-      'content-type': 'text/event-stream',
+      'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
       'access-control-allow-origin': '*',
@@ -113,6 +113,7 @@ forEachDatabase('a stream', (open) => {
       'x-gatehouse-overhead-ms',
       'x-gatehouse-quota',
       'x-oneapi-request-id',
+      'x-request-id',
     ])
   })
 
@@ -293,7 +294,7 @@ forEachDatabase('a stream', (open) => {
   describe('from an upstream that', () => {
     test('answers with one JSON text instead is made from it', async () => {
       const { answer, figures } = await streamed('json-when-stream')
-      expect(answer.headers['content-type']).toBe('text/event-stream')
+      expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8')
       const events = eventsOf(answer.text())
       expect(events).toHaveLength(2)
       expect(JSON.parse(events[0] ?? '')).toEqual({

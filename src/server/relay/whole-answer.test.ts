@@ -87,10 +87,12 @@ forEachDatabase('a whole answer', (open) => {
       'x-gatehouse-quota',
       'x-gatehouse-quota-remaining',
       'x-oneapi-request-id',
+      'x-request-id',
     ])
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
     expect(headers['access-control-allow-origin']).toBe('*')
     expect(headers['x-oneapi-request-id']).not.toBe('theirs')
+    expect(headers['x-request-id']).toBe(headers['x-oneapi-request-id'])
     // A form on another site can open it as a page of ours.
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'.*; sandbox$/)
     expect(headers['x-content-type-options']).toBe('nosniff')

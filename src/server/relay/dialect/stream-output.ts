@@ -36,6 +36,12 @@ export interface StreamOutput {
   error(error: RelayError, requestId: string): Buffer
 }
 
+/**
+ * Events are UTF-8 by their definition. Clients that know HTTP only, such as Python's `requests`,
+ * take a text without a charset for Latin-1 and break Chinese letters.
+ */
+export const EVENT_STREAM = 'text/event-stream; charset=utf-8'
+
 /** How events are laid out: as server-sent ones, or, by Gemini, as elements of one JSON array. */
 export type Framing = 'events' | 'array'
 
@@ -49,7 +55,7 @@ interface Layout {
 function layoutOf(framing: Framing): Layout {
   if (framing === 'events') {
     return {
-      contentType: 'text/event-stream',
+      contentType: EVENT_STREAM,
       piece: ({ name, data }) =>
         name === undefined ? `data: ${data}\n\n` : `event: ${name}\ndata: ${data}\n\n`,
       comment: (text) => `: ${text}\n\n`,

@@ -193,7 +193,7 @@ describe('a conversation that is too long', () => {
   test('fails a stream of responses by an event', async () => {
     const answer = await refusedBy(14, anthropic, '/v1/responses', { stream: true })
     expect(answer.status).toBe(200)
-    expect(answer.headers['content-type']).toBe('text/event-stream')
+    expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8')
     const events = answer.text
       .split('\n\n')
       .filter((told) => told !== '')

@@ -3,6 +3,7 @@ import type { AttemptOutcome } from '../attempt.ts'
 import type { SurfaceCall } from '../surfaces.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { EVENT_STREAM } from '../dialect/stream-output.ts'
 import { sendError, streamHeaders, writeHead } from '../send-answer.ts'
 import type { RelayCall } from '../relay-call.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
@@ -55,7 +56,7 @@ export function sendRefusal(
     error: toldError(client.errorBody(error, call.requestId)),
   }
   const events = client.wholeAsEvents(response, true)
-  writeHead(call, 200, streamHeaders('text/event-stream'))
+  writeHead(call, 200, streamHeaders(EVENT_STREAM))
   call.response.end(events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join(''))
 }
 
