@@ -81,6 +81,11 @@ test.each([
   ['an IPv4 block for an IPv6 caller', '0.0.0.0/0', '2001:db8::1', false],
   ['a caller without an address', '10.0.0.0/8', '', false],
   ['a block that an adopted row spells wrong', '10.0.0.0/99', '10.0.0.1', false],
+  ['an IPv4 block written as an IPv6 one', '::ffff:10.0.0.0/104', '10.1.2.3', true],
+  ['the same, for a caller so written', '::ffff:10.0.0.0/104', '::ffff:10.1.2.3', true],
+  ['another network than that', '::ffff:10.0.0.0/104', '11.1.2.3', false],
+  ['all callers of IPv4 so written are no callers of IPv6', '::ffff:0:0/96', '2001:db8::1', false],
+  ['more than IPv4 so written is IPv6', '::/0', '10.1.2.3', false],
 ])('allowsAddress: %s', (_what, subnet, address, expected) => {
   expect(allowsAddress(token({ subnet }), address)).toBe(expected)
 })

@@ -59,10 +59,21 @@ export function allowsAddress(token: UsableToken, address: string): boolean {
   const caller = ipaddr.process(address)
   return subnets.some((subnet) => {
     if (!isSubnet(subnet)) return false
-    const [block, bits] = ipaddr.parseCIDR(subnet)
+    const [block, bits] = plainBlock(ipaddr.parseCIDR(subnet))
     return block.kind() === caller.kind() && caller.match(block, bits)
   })
 }
+
+type Block = ReturnType<typeof ipaddr.parseCIDR>
+
+/** Bits of an IPv6 address before the IPv4 address that it carries (`::ffff:10.0.0.0`). */
+const MAPPED_PREFIX_BITS = 96
+
+/** Of IPv4 addresses written as IPv6 ones: the block of those that are meant, as callers are read. */
+const plainBlock = ([block, bits]: Block): Block =>
+  block instanceof ipaddr.IPv6 && block.isIPv4MappedAddress() && bits >= MAPPED_PREFIX_BITS
+    ? [block.toIPv4Address(), bits - MAPPED_PREFIX_BITS]
+    : [block, bits]
 
 /** As people write it: other readers take octal, hexadecimal and short forms for other networks. */
 const isSubnet = (text: string): boolean =>

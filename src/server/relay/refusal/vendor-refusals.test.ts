@@ -35,6 +35,11 @@ const coded = (code: unknown, type?: string, message = 'No.') => ({
 })
 const TOO_LOW =
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.'
+const NO_DEPLOYMENT = coded(
+  'DeploymentNotFound',
+  undefined,
+  'The API deployment for this resource does not exist.',
+)
 const TOO_LARGE = 'This request requires more credits, or fewer max_tokens.'
 const XAI_INVALID = 'Client specified an invalid argument'
 const XAI_DENIED = 'The caller does not have permission to execute the specified operation'
@@ -155,6 +160,13 @@ test.each<[string, Refused, Fate]>([
   ],
   // A model that is not there.
   ['Zhipu', { type: 16, status: 400, body: coded('1211', '', '模型不存在') }, 'another is asked'],
+  ['Azure', { type: 3, status: 404, body: NO_DEPLOYMENT }, 'another is asked'],
+  [
+    'Azure by its address',
+    { type: 50, status: 404, body: NO_DEPLOYMENT, baseUrl: 'https://a.openai.azure.com/openai/v1' },
+    'another is asked',
+  ],
+  ['somebody else’s', { type: 1, status: 404, body: NO_DEPLOYMENT }, 'to the client'],
   [
     'SiliconFlow',
     { type: 44, status: 400, body: { code: 20_012, message: 'Model does not exist.' } },

@@ -79,6 +79,7 @@ type Vendor =
   | 'alibaba'
   | 'anthropic'
   | 'ark'
+  | 'azure'
   | 'bedrock'
   | 'deepl'
   | 'moonshot'
@@ -90,6 +91,7 @@ type Vendor =
   | 'zhipu'
 
 const OF_TYPE: ReadonlyMap<number, Vendor> = new Map([
+  [ChannelTypeNumber.azure, 'azure'],
   [ChannelTypeNumber.anthropic, 'anthropic'],
   [ChannelTypeNumber.zhipu, 'zhipu'],
   [ChannelTypeNumber.dashscope, 'alibaba'],
@@ -115,6 +117,7 @@ const OF_HOST: readonly [host: RegExp, vendor: Vendor][] = [
   [/(?:^|\.)siliconflow\.(?:cn|com)$/, 'siliconflow'],
   [/(?:^|\.)x\.ai$/, 'xai'],
   [/(?:^|\.)openrouter\.ai$/, 'openrouter'],
+  [/(?:^|\.)azure\.com$/, 'azure'],
   [/(?:^|\.)together\.(?:xyz|ai)$/, 'together'],
 ]
 
@@ -152,6 +155,11 @@ const VENDORS: Readonly<Record<Vendor, Understand>> = {
 
   // Source: Volcano Ark, "Error codes": an overdue balance is one of its 403.
   ark: byCode({ AccountOverdueError: 402 }),
+
+  // A model that is not there: its models are deployments, and its sentence names nothing else.
+  // Source: Azure OpenAI, "Troubleshooting".
+  azure: ({ code }) =>
+    code === 'DeploymentNotFound' ? { status: 404, word: 'model_not_found' } : undefined,
 
   // The code is the name in its header. Source: Amazon Bedrock, "Common errors" and
   // "Troubleshooting".
