@@ -5,8 +5,20 @@ import { createMetrics } from './metrics.ts'
 const linesOf = async (metrics: ReturnType<typeof createMetrics>, name: string) =>
   (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith(name))
 
+const SOURCES = {
+  version: '1.2.3',
+  ledgerPending: () => 3,
+  channelsByStatus: () =>
+    Promise.resolve(
+      new Map([
+        [1, 5],
+        [3, 2],
+      ]),
+    ),
+}
+
 test('counts calls by how they ended and by channel, however often it is read', async () => {
-  const metrics = createMetrics(() => 3)
+  const metrics = createMetrics(SOURCES)
   const call = { outcome: 'answered', channelId: 7, elapsedMs: 80, quota: 12 }
   metrics.relayed(call)
   metrics.relayed(call)
@@ -25,13 +37,35 @@ test('counts calls by how they ended and by channel, however often it is read', 
   expect(await linesOf(metrics, 'gatehouse_relay_seconds_count')).toEqual([
     'gatehouse_relay_seconds_count 4',
   ])
+  expect(await linesOf(metrics, 'gatehouse_channel_seconds_total')).toEqual([
+    'gatehouse_channel_seconds_total{channel="7"} 0.24',
+    'gatehouse_channel_seconds_total{channel="8"} 0.08',
+  ])
+  expect(await linesOf(metrics, 'gatehouse_ledger_pending')).toEqual(['gatehouse_ledger_pending 3'])
+})
+
+test('tells channels by status while the database answers, and the version', async () => {
+  let isAway = false
+  const channelsByStatus = (): Promise<Map<number, number>> =>
+    isAway ? Promise.reject(new Error('no database')) : SOURCES.channelsByStatus()
+  const metrics = createMetrics({ ...SOURCES, channelsByStatus })
+  expect(await linesOf(metrics, 'gatehouse_channels')).toEqual([
+    'gatehouse_channels{status="enabled"} 5',
+    'gatehouse_channels{status="disabled"} 0',
+    'gatehouse_channels{status="auto_disabled"} 2',
+  ])
+  expect(await linesOf(metrics, 'gatehouse_build_info')).toEqual([
+    'gatehouse_build_info{version="1.2.3"} 1',
+  ])
+  isAway = true
+  expect(await linesOf(metrics, 'gatehouse_channels')).toEqual([])
   expect(await linesOf(metrics, 'gatehouse_ledger_pending')).toEqual(['gatehouse_ledger_pending 3'])
 })
 
 test('the event loop of a server with nothing to do has no delay, and one that was held up has', async () => {
-  const metrics = createMetrics(() => 0)
+  const metrics = createMetrics(SOURCES)
   const lag = async (figure: string) => {
-    const [line = ''] = await linesOf(metrics, `gatehouse_nodejs_eventloop_lag_${figure}_seconds `)
+    const [line = ''] = await linesOf(metrics, `nodejs_eventloop_lag_${figure}_seconds `)
     return Number(line.split(' ')[1])
   }
   await sleep(1000)

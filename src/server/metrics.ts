@@ -7,7 +7,19 @@ export interface Metrics {
   relayed(call: { outcome: string; channelId: number; elapsedMs: number; quota: number }): void
   /** A channel was asked for nothing; another may have answered the call. */
   attemptFailed(cause: string, channelId: number): void
+  /** One call of the management API was answered with this status. */
+  managed(status: number): void
 }
+
+/** What is asked when somebody reads the figures. */
+export interface MetricSources {
+  version: string
+  ledgerPending(): number
+  /** Channels of each status. Rejects while the database does not answer. */
+  channelsByStatus(): Promise<ReadonlyMap<number, number>>
+}
+
+const STATUS_LABELS = { 1: 'enabled', 2: 'disabled', 3: 'auto_disabled' } as const
 
 const SECONDS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
@@ -21,7 +33,7 @@ const LAG_FIGURES = ['min', 'max', 'mean', 'p50', 'p90', 'p99'] as const
 
 /** What Node measures is the time from look to look: without delay, that between two of them. */
 function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]): void {
-  const gauge = registry.getSingleMetric(`gatehouse_nodejs_eventloop_lag_${figure}_seconds`)
+  const gauge = registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`)
   if (!(gauge instanceof Gauge)) throw new Error(`there is no figure ${figure} of the event loop`)
   const set = gauge.set.bind(gauge)
   gauge.set = (labels: object | number, seconds?: number) => {
@@ -30,17 +42,48 @@ function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]
   }
 }
 
-export function createMetrics(ledgerPending: () => number): Metrics {
-  const registry = new Registry()
-  collectDefaultMetrics({
-    register: registry,
-    prefix: 'gatehouse_',
-    eventLoopMonitoringPrecision: LAG_SAMPLE_MS,
+/** What the ledger, the channels and the server itself look like when they are asked. */
+function addGauges(registry: Registry, sources: MetricSources): void {
+  const pending = new Gauge({
+    name: 'gatehouse_ledger_pending',
+    help: 'Ledger operations not yet committed',
+    registers: [],
+    collect() {
+      this.set(sources.ledgerPending())
+    },
   })
+  const channels = new Gauge({
+    name: 'gatehouse_channels',
+    help: 'Channels by status; absent while the database does not answer',
+    labelNames: ['status'],
+    registers: [],
+    async collect() {
+      const counts = await sources.channelsByStatus().catch(() => null)
+      this.reset()
+      if (counts === null) return
+      for (const [status, label] of Object.entries(STATUS_LABELS)) {
+        this.set({ status: label }, counts.get(Number(status)) ?? 0)
+      }
+    },
+  })
+  const build = new Gauge({
+    name: 'gatehouse_build_info',
+    help: 'Always 1; the version is its label',
+    labelNames: ['version'],
+    registers: [],
+  })
+  build.set({ version: sources.version }, 1)
+  for (const gauge of [pending, channels, build]) registry.registerMetric(gauge)
+}
+
+export function createMetrics(sources: MetricSources): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
   for (const figure of LAG_FIGURES) subtractSample(registry, figure)
   // Counted here and handed over when they are asked for: finding a counter by its labels takes
   // more than a microsecond, in every call.
   const ended = new Map<string, Map<number, number>>()
+  const millisecondsByChannel = new Map<number, number>()
   const calls = new Counter({
     name: 'gatehouse_relay_calls_total',
     help: 'Relayed calls by how they ended',
@@ -65,30 +108,44 @@ export function createMetrics(ledgerPending: () => number): Metrics {
     buckets: SECONDS_BUCKETS,
     registers: [registry],
   })
+  const channelSeconds = new Counter({
+    name: 'gatehouse_channel_seconds_total',
+    help: 'How long calls took in all, by the channel that was asked last',
+    labelNames: ['channel'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [channel, ms] of millisecondsByChannel) this.inc({ channel }, ms / 1000)
+    },
+  })
+  const managed = new Counter({
+    name: 'gatehouse_api_calls_total',
+    help: 'Calls of the management API by the status of their answer',
+    labelNames: ['status'],
+    registers: [registry],
+  })
   const quota = new Counter({
     name: 'gatehouse_relay_quota_total',
     help: 'Quota points charged',
     registers: [registry],
   })
-  const pending = new Gauge({
-    name: 'gatehouse_ledger_pending',
-    help: 'Ledger operations not yet committed',
-    registers: [],
-    collect() {
-      this.set(ledgerPending())
-    },
-  })
   registry.registerMetric(calls)
-  registry.registerMetric(pending)
+  registry.registerMetric(channelSeconds)
+  addGauges(registry, sources)
   return {
     registry,
     relayed(call) {
       let byChannel = ended.get(call.outcome)
       if (byChannel === undefined) ended.set(call.outcome, (byChannel = new Map()))
       byChannel.set(call.channelId, (byChannel.get(call.channelId) ?? 0) + 1)
-      if (call.channelId !== 0) seconds.observe(call.elapsedMs / 1000)
+      if (call.channelId !== 0) {
+        seconds.observe(call.elapsedMs / 1000)
+        const earlierMs = millisecondsByChannel.get(call.channelId) ?? 0
+        millisecondsByChannel.set(call.channelId, earlierMs + call.elapsedMs)
+      }
       if (call.quota > 0) quota.inc(call.quota)
     },
     attemptFailed: (cause, channelId) => failedAttempts.inc({ cause, channel: channelId }),
+    managed: (status) => managed.inc({ status }),
   }
 }

@@ -21,6 +21,7 @@ import {
   type NewRoot,
 } from './bootstrap.ts'
 import { channelRoutes } from './channel/channel-routes.ts'
+import { countByStatus } from './channel/channel-store.ts'
 import { startStatusDigest } from './channel/status-digest.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -46,6 +47,7 @@ import { disownsHeaders, hasTwoHosts, plainTarget, takePathOnly } from './http/r
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
+import { inTime } from './in-time.ts'
 import { limitRoutes } from './limit/limit-routes.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
@@ -136,7 +138,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
-  const metrics = createMetrics(() => ledger.pending)
+  const metrics = createMetrics({
+    version: packageVersion(),
+    ledgerPending: () => ledger.pending,
+    channelsByStatus: () => inTime(countByStatus(database.read)),
+  })
   const relay = await createRelay(app, metrics)
   const stopper = new AbortController()
   /** Answers of the web face that are not finished. */
@@ -163,7 +169,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     },
   })
   await prepare(web, app)
-  mountApi(web, app, allRoutes(app, { relay, cleanup, stopping: stopper.signal }))
+  mountApi(web, {
+    app,
+    routes: allRoutes(app, { relay, cleanup, stopping: stopper.signal }),
+    answered: metrics.managed,
+  })
   mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
   const newRoot = await replacing

@@ -84,6 +84,16 @@ export const enabledAbilities = (
     .orderBy('channel_id')
     .execute()
 
+/** How many channels there are of each status. */
+export async function countByStatus(db: Queries): Promise<Map<number, number>> {
+  const rows = await db
+    .selectFrom('channels')
+    .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
+    .groupBy('status')
+    .execute()
+  return new Map(rows.map(({ status, count }) => [status, Number(count)]))
+}
+
 /** Ids of all channels, or of those that are disabled, oldest first. */
 export async function channelIdsIn(db: Queries, scope: 'all' | 'disabled'): Promise<number[]> {
   const rows = await db
@@ -180,7 +190,7 @@ export async function lockChannels(trx: Queries, ids: readonly number[]): Promis
 }
 
 /** Where a channel calls, and as whom. */
-const ACCOUNT = ['type', 'key', 'base_url', 'other', 'config'] as const
+export const ACCOUNT = ['type', 'key', 'base_url', 'other', 'config'] as const
 
 /**
  * Writes the given columns and no other, and the abilities that follow from the row. Answers the

@@ -10,10 +10,19 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Reads the settings; what a command names counts before them. */
 type ReadSettings = (overrides?: Record<string, string>) => Config
 
+const HELP = `
+Settings are environment variables, or lines of the file .env in the folder it is started in; README.md
+lists them. Exit codes: 0, 1 for a failure (of reconcile: a difference).
+
+Examples:
+  gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
+  DATA_DIR=/var/lib/gatehouse gatehouse    its database and secrets elsewhere
+  gatehouse reconcile                      compare every balance with the ledger`
+
 function addServe(program: Command, settings: ReadSettings, environment: Environment): void {
   program
     .command('serve', { isDefault: true })
-    .description('start the server')
+    .description('start the server; what happens where no command is named')
     .option('--port <port>', 'port to listen on (PORT)')
     .option('--host <host>', 'address to listen on (HOST)')
     .option('--log-dir <folder>', 'no effect: what the program says goes to its output')
@@ -77,6 +86,7 @@ export async function runCommandLine(
   const program = new Command('gatehouse')
     .description('A self-hosted gateway for AI-model APIs with a web console')
     .version(packageVersion())
+    .addHelpText('after', HELP)
   addServe(program, settings, environment)
   program
     .command('reconcile')

@@ -8,6 +8,7 @@ import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { addressKey } from './client-address.ts'
 import { ownAddress } from './console-origins.ts'
+import { retryAfter } from './rate-limit.ts'
 import { API_POLICY, consolePolicy, PREFLIGHT_HEADERS } from './security-headers.ts'
 
 const ASSETS = 'assets/'
@@ -105,7 +106,9 @@ export async function serveConsole(
     }
     // One look at a page takes thirty of them, from an office of one address all at once.
     if (file?.startsWith(ASSETS) === true) return sendFile(reply, file)
-    if (!(await app.rateLimits.web.take(addressKey(app.addressOf(request.raw))))) {
+    const visitor = addressKey(app.addressOf(request.raw))
+    if (!(await app.rateLimits.web.take(visitor))) {
+      reply.header('Retry-After', await retryAfter(app.rateLimits.web, visitor))
       return refuseVisitor(request, reply)
     }
     const index = page.text()

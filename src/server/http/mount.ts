@@ -16,14 +16,22 @@ import { cookieScope } from './console-origins.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { parseInput, queryOf } from './input/parse-input.ts'
+import { retryAfter } from './rate-limit.ts'
 import { SESSION_COOKIE } from './sessions.ts'
+
+export interface Mounting {
+  app: App
+  routes: readonly Route[]
+  /** Hears the status of each answer. */
+  answered(status: number): void
+}
 
 /**
  * Mounts the management API from the contract's table, and only from it. For each call, in this
  * order: rate, who calls, cross-site gate, role, input, handler, and the answer through the
  * endpoint's own shape, so that a member nobody declared cannot leave.
  */
-export function mountApi(server: FastifyInstance, app: App, routes: readonly Route[]): void {
+export function mountApi(server: FastifyInstance, { app, routes, answered }: Mounting): void {
   const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
   for (const endpoint of allEndpoints) {
     if (!byEndpoint.has(endpoint)) {
@@ -55,6 +63,9 @@ export function mountApi(server: FastifyInstance, app: App, routes: readonly Rou
         const context = await admit(app, route.endpoint, request, reply)
         if (context === null) return reply
         admitted.set(request, { route, context })
+      },
+      async onResponse(_request, reply) {
+        answered(reply.statusCode)
       },
       async handler(request, reply) {
         const call = admitted.get(request)
@@ -90,11 +101,13 @@ async function admit(
   reply.header('Cache-Control', 'no-store')
   const address = app.addressOf(request.raw)
   const key = addressKey(address)
-  const allowed =
-    (await app.rateLimits.api.take(key)) &&
-    (endpoint.options.rate !== 'critical' || (await app.rateLimits.critical.take(key)))
-  if (!allowed) {
-    reply.code(429).send('')
+  const { api, critical } = app.rateLimits
+  for (const limit of endpoint.options.rate === 'critical' ? [api, critical] : [api]) {
+    if (await limit.take(key)) continue
+    reply
+      .code(429)
+      .header('Retry-After', await retryAfter(limit, key))
+      .send('')
     return null
   }
   const actor = (): Promise<Actor | null> => actorOf(app, endpoint, { request, reply })

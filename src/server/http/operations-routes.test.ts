@@ -35,9 +35,36 @@ forEachDatabase('for those who run the server', (open) => {
     )
     expect(answers.map(({ status }) => status)).toEqual([503, 503])
     expect(performance.now() - begunMs).toBeLessThan(5000)
+    // The figures that need no database are there all the same.
+    const { status, text } = await server.call('GET', '/metrics')
+    expect(status).toBe(200)
+    expect(text).toContain('gatehouse_ledger_pending 0')
+    expect(text).not.toContain('gatehouse_channels{')
     for (const client of held) client.release()
     expect((await server.call('GET', '/readyz')).status).toBe(200)
     expect(server.faults.splice(0).join()).toContain('the database does not answer')
+  })
+
+  test('metrics count calls of the management API by status, and channels', async () => {
+    const callsWith = async (status: number): Promise<number> => {
+      const { text } = await server.call('GET', '/metrics')
+      const name = `gatehouse_api_calls_total{status="${status}"} `
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(name))
+          ?.slice(name.length) ?? 0,
+      )
+    }
+    const before = [await callsWith(200), await callsWith(401)]
+    for (let count = 0; count < 2; count += 1) await server.call('GET', '/api/status')
+    await server.call('GET', '/api/user/self')
+    expect([await callsWith(200), await callsWith(401)]).toEqual([
+      (before[0] ?? 0) + 2,
+      (before[1] ?? 0) + 1,
+    ])
+    const { text } = await server.call('GET', '/metrics')
+    expect(text).toContain('gatehouse_channels{status="enabled"} 0')
   })
 
   test('metrics are for this machine, not for whomever a proxy on it speaks', async () => {

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { ping } from '../db/setting-store.ts'
+import { inTime } from '../in-time.ts'
 import { sameText } from '../secrets.ts'
 
 const LOOPBACK = /^(127\.|::1$)/
@@ -45,16 +46,3 @@ const PASSED_ON = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-proto', '
 /** Whether a proxy says that it speaks for somebody else; it may stand on this machine itself. */
 const isPassedOn = (headers: IncomingHttpHeaders): boolean =>
   PASSED_ON.some((name) => headers[name] !== undefined)
-
-/** Sooner than those who ask give up themselves. */
-const READY_TIMEOUT_MS = 3000
-
-/** A database that hangs says nothing, not even that it fails. */
-function inTime(asked: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new Error(`nothing within ${READY_TIMEOUT_MS} ms`)),
-    READY_TIMEOUT_MS,
-  )
-  return Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
-}

@@ -12,6 +12,10 @@ export interface RateLimit {
   giveBack(key: string): Promise<void>
 }
 
+/** What `Retry-After` says to a call that was refused: a second where the window ends just now. */
+export const retryAfter = async (limit: RateLimit, key: string): Promise<string> =>
+  String(Math.max(1, await limit.waitSeconds(key)))
+
 export interface RateLimitRule {
   name: string
   /** 0: no limit. */

@@ -276,12 +276,19 @@ forEachDatabase('rate limits', (open) => {
     const body = { username: 'somebody', password: 'wrong-one' }
     const login = () => server.call('POST', '/api/user/login', { body })
     for (let count = 0; count < 3; count += 1) expect((await login()).status).toBe(200)
-    expect(await login()).toMatchObject({ status: 429, text: '' })
+    const refused = await login()
+    expect(refused).toMatchObject({ status: 429, text: '' })
+    // The bucket is emptied all at once, twenty minutes after its first call.
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(1100)
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(1200)
     // The others go on until the large bucket, in which all were counted, is full.
     for (let count = 0; count < 6; count += 1) {
       expect((await server.call('GET', '/api/status')).status).toBe(200)
     }
-    expect(await server.call('GET', '/api/status')).toMatchObject({ status: 429, text: '' })
+    const status = await server.call('GET', '/api/status')
+    expect(status).toMatchObject({ status: 429, text: '' })
+    expect(Number(status.headers['retry-after'])).toBeGreaterThan(100)
+    expect(Number(status.headers['retry-after'])).toBeLessThanOrEqual(180)
     await server.close()
   })
 
@@ -302,6 +309,7 @@ forEachDatabase('rate limits', (open) => {
     const read = await page({ accept: 'text/html,*/*', 'accept-language': 'en' })
     expect(read).toMatchObject({ status: 429, text: expect.stringContaining('few minutes') })
     expect(read.headers['content-type']).toBe('text/plain; charset=utf-8')
+    expect(Number(read.headers['retry-after'])).toBeGreaterThan(100)
     await server.close()
   })
 
