@@ -72,7 +72,12 @@ export async function runFaults(options: {
   const gatehouse = await createGatehouse({
     database,
     core,
-    env: { RELAY_FIRST_BYTE_TIMEOUT: silence, RELAY_IDLE_TIMEOUT: silence, LOG_LEVEL: 'error' },
+    env: {
+      RELAY_FIRST_BYTE_TIMEOUT: silence,
+      RELAY_WHOLE_ANSWER_TIMEOUT: silence,
+      RELAY_IDLE_TIMEOUT: silence,
+      LOG_LEVEL: 'error',
+    },
   })
   const server = await gatehouse.start()
   try {

@@ -50,8 +50,7 @@ describe('default ratios', () => {
     ['deepseek-ai/DeepSeek-R1', '0.8', '1'],
     ['gpt-3.5-turbo-0613', '0.75', '1.33333333333333'],
     ['whisper-1', '3', '0'],
-    // $119.047 for a million tokens, of which a minute is 600.
-    ['glm-asr-2512', '35.714', '1'],
+    ['glm-asr-2512', '4.28571', '0'],
     ['dall-e-3', '20', '1'],
     ['dall-e-2', '8', '1'],
   ])('%s costs %s, completions %s times that', (model, ratio, completion) => {

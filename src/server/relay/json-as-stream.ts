@@ -1,14 +1,14 @@
 import type { AttemptOutcome } from './attempt.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
-import { writeHead } from './send-answer.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
-import { costHeaders, streamHeaders } from './send-answer.ts'
+import { beginStream, costHeaders } from './send-answer.ts'
 import { measureAnswer, settleWhole, type Answer, type Prompt } from './whole-answer.ts'
 
 /**
- * Some upstreams ignore `stream: true` and answer with one JSON text. A client that asked for a
- * stream gets one: the whole answer as its first event, then the end.
+ * Some upstreams ignore `stream: true` and answer with one JSON text, or with what their reading
+ * puts into one. A client that asked for a stream gets one: the whole answer as its first event,
+ * then the end.
  */
 export async function relayJsonAsStream(
   parts: RelayParts,
@@ -29,10 +29,7 @@ export async function relayJsonAsStream(
   else call.capture?.addTexts(plan.attempt.upstream.textsOf(answer))
   if (call.isGone) return { kind: 'abandoned' }
   const output = plan.attempt.output()
-  writeHead(call, 200, [
-    ...streamHeaders(output.contentType),
-    ...costHeaders(parts, call, charge, { quota: charged, remaining }),
-  ])
+  beginStream(call, output, costHeaders(parts, call, charge, { quota: charged, remaining }))
   const whole = output.whole(answer)
   const cost = plan.wantsCost ? [output.cost(charged)] : []
   call.response.end(Buffer.concat([whole, ...cost, output.end(used)]))

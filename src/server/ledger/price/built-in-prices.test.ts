@@ -233,6 +233,18 @@ test.each(chinese)('type %i: %s costs what its maker asks', (type, model, ...yua
   expect(Number(modelRatio) * Number(completionRatio) * 14).toBeCloseTo(completion, 4)
 })
 
+/**
+ * Zhipu's pages, "GLM-ASR" and "API 定价": ¥0.06 for a minute that is heard, ¥2 for ten thousand
+ * characters that are read aloud.
+ */
+test('what Zhipu hears and reads aloud costs what it asks', () => {
+  const yuan = (points: number): number => (points / 500_000) * 7
+  const transcript = { ...NOTHING, extras: { seconds: 3000 } }
+  expect(yuan(costOf(priceOf('glm-asr-2512', 16), transcript))).toBeCloseTo(50 * 0.06, 4)
+  const spoken = { ...NOTHING, promptTokens: 10_000 }
+  expect(yuan(costOf(priceOf('glm-tts', 16), spoken))).toBeCloseTo(2, 4)
+})
+
 test.each(['kimi-k3', 'kimi-k3.1-pro', 'kimi-k3.1-pro-highspeed'])(
   'what %s writes to its cache costs as much as a prompt, and for an hour twice that',
   (model) => {

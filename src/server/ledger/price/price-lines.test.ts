@@ -82,6 +82,11 @@ describe('a call is sold', () => {
     expect(costOf(price, used(15, 100, { ...extras, pictures }))).toBe(5 * 2 + 10 * 4 + 100 * 16)
     // Nobody counted: by the piece.
     expect(costOf(price, used(0, 0, { pictures }))).toBe(2000)
+    // What is read for a piece, and shown of it before it is done, is paid for beside it.
+    const read = { imagePromptTokens: 10, pictures: { ...pictures, partialTokens: 300 } }
+    expect(costOf(price, used(15, 0, read))).toBe(5 * 2 + 10 * 4 + 2000 + 300 * 16)
+    // In the price of pieces that are sold alone there is all of it.
+    expect(costOf(priceOf({ model }), used(15, 0, read))).toBe(2000)
   })
 
   test('by the second, a minute being a thousand tokens', () => {

@@ -15,7 +15,7 @@ export interface UsedExtras {
   imagePromptTokens?: number
   imageCompletionTokens?: number
   /** Pictures that are sold by the piece. */
-  pictures?: { count: number; size: string; quality: string }
+  pictures?: SoldPictures
   /** Recorded speech, begun seconds counted as whole ones. */
   seconds?: number
   /** Of a model that is sold by the call, how many it was; 1 when absent. */
@@ -24,6 +24,14 @@ export interface UsedExtras {
   tools?: Readonly<Record<string, number>>
   /** One of them as its model's tokens, which are paid for instead where that model has a price. */
   toolTokens?: ToolTokens
+}
+
+interface SoldPictures {
+  count: number
+  size: string
+  quality: string
+  /** Of what is shown of them before they are done, where the vendor counts tokens. */
+  partialTokens?: number
 }
 
 interface ToolTokens {
@@ -105,7 +113,8 @@ function modelLines(price: Price, { model, used }: ToolTokens): PriceLine[] {
 /** Parts of the prompt and of the completion; what vendors report too much of is cut down. */
 function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   const { promptTokens, cachedTokens, completionTokens, extras = {} } = used
-  if (isByPiece(price, used)) return []
+  // Of what is sold by the piece alone, the prompt is in the price.
+  if (extras.pictures !== undefined && price.imageCompletionRatio === null) return []
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
   let fresh = promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens
   const audio = Math.min(extras.audioPromptTokens ?? 0, fresh)
@@ -150,6 +159,11 @@ function pieceLines(price: Price, used: UsedTokens): PriceLine[] {
     const name = [quality, size].filter((part) => part !== '').join(' ')
     const ratios = [price.modelRatio, TOKENS_APIECE, factor]
     lines.push({ kind: 'picture', ...(name === '' ? {} : { name }), count, ratios, per: 1 })
+    if (price.imageCompletionRatio !== null) {
+      const ofPartial = [price.modelRatio, price.imageCompletionRatio]
+      const tokens = pictures.partialTokens ?? 0
+      lines.push({ kind: 'image_completion', count: tokens, ratios: ofPartial, per: 1 })
+    }
   }
   if (seconds !== undefined) {
     const ratios = [price.modelRatio, TOKENS_APIECE]

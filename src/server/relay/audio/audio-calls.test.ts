@@ -222,6 +222,28 @@ forEachDatabase('speech', (open) => {
         expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(10)
       },
     )
+
+    test.each(['{"status":"queued","id":"x"}', '\n {"error":{"message":"Went wrong"}}'])(
+      'words in its place lead to another channel, for nothing: %j',
+      async (words) => {
+        const upstream = await startScriptedUpstream((_request, response) => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          response.end(words)
+        })
+        const own = await aClient(setup)
+        const model = aModel()
+        await aRoute(setup, model, { base_url: upstream.url, priority: 9 })
+        const refused = await speak(own, model)
+        expect(refused.status).toBeGreaterThanOrEqual(400)
+        await refused.ended
+        await expectNothingCharged(setup, own)
+        await aRoute(setup, model)
+        const answer = await speak(own, model)
+        expect(await answer.ended).toBe('complete')
+        expect(answer.bytes().length).toBe(256)
+        await upstream.close()
+      },
+    )
   })
 
   test('of models that count tokens is estimated from the text, or counted in a stream', async () => {
@@ -243,6 +265,24 @@ forEachDatabase('speech', (open) => {
       usage_source: 'upstream',
       prompt_tokens: 9,
       completion_tokens: 40,
+    })
+  })
+
+  test('how it is to be read is text that such models read too', async () => {
+    await aRoute(setup, 'gpt-4o-mini-tts')
+    const body = { model: 'gpt-4o-mini-tts', input: 'hello, you there', voice: 'a' }
+    const promptOf = async (instructions: unknown) => {
+      const answer = await post(setup, client, { ...body, instructions }, { path: SPEECH })
+      return (await bookedCall(setup, requestIdOf(answer))).detail['prompt_tokens']
+    }
+    expect(await promptOf(null)).toBe(6)
+    expect(await promptOf('Speak slowly. '.repeat(200))).toBe(1070)
+    const wrong = await post(setup, client, { ...body, instructions: ['x'] }, { path: SPEECH })
+    expectRefusal(wrong, {
+      code: 'spoken_field_invalid',
+      wireCode: 'invalid_json',
+      status: 400,
+      params: { field: 'instructions' },
     })
   })
 
@@ -425,17 +465,36 @@ forEachDatabase('speech', (open) => {
     expect(second?.bytes.toString('latin1')).toBe(sent)
   })
 
-  test('without a recording, or as JSON, is refused', async () => {
+  test.each([
+    ['as JSON', null, { code: 'form_required', params: {} }],
+    ['without a recording', 'x', { code: 'relay_field_required', params: { field: 'file' } }],
+    ['as a text', 'file', { code: 'form_file_unnamed', params: { field: 'file' } }],
+    ['by its address', 'url', { code: 'recording_by_address', params: { field: 'url' } }],
+    ['and Mistral’s', 'file_url', { code: 'recording_by_address', params: { field: 'file_url' } }],
+  ] as const)('a recording %s is refused with what to do', async (_, name, { code, params }) => {
     const model = await aServedModel(setup)
-    const asJson = await post(setup, client, { model }, { path: TRANSCRIPTIONS })
-    expect(asJson.status).toBe(400)
-    const bytes = Buffer.from(
-      `--b\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--b--`,
-    )
+    const part = (field: string, value: string) =>
+      `--b\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`
+    const form = Buffer.from(`${part('model', model)}${part(name ?? '', 'a.mp3')}--b--`)
     const headers = { 'content-type': 'multipart/form-data; boundary=b' }
-    const empty = await post(setup, client, bytes, { path: TRANSCRIPTIONS, headers })
-    expect(empty.status).toBe(400)
-    expect(empty.text).toContain('file')
+    const answer =
+      name === null
+        ? await post(setup, client, { model, file: 'x' }, { path: TRANSCRIPTIONS })
+        : await post(setup, client, form, { path: TRANSCRIPTIONS, headers })
+    const wireCode = code === 'relay_field_required' ? 'invalid_text_request' : code
+    expectRefusal(answer, { code, wireCode, status: 400, params })
+  })
+
+  test('a form is refused where JSON is taken', async () => {
+    const { body, type } = formOf({ model: 'dall-e-3', prompt: 'x' })
+    const path = '/v1/images/generations'
+    const answer = await post(setup, client, body, { path, headers: { 'content-type': type } })
+    expectRefusal(answer, {
+      code: 'form_unexpected',
+      wireCode: 'form_unexpected',
+      status: 400,
+      params: {},
+    })
   })
 
   test('a token may use its models and no others, also in a form', async () => {

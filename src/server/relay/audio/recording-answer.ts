@@ -1,12 +1,16 @@
 import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
-import { failedAttempt, type AttemptFailure, type AttemptOutcome } from '../attempt.ts'
+import {
+  failedAttempt,
+  type AttemptFailure,
+  type AttemptOutcome,
+  type BrokenBy,
+} from '../attempt.ts'
 import type { AttemptPlan } from '../attempt-plan.ts'
 import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../charging/ending.ts'
 import { checkpointCall, settleCall } from '../charging/settle.ts'
 import { endCall, type Charge, type RelayCall, type RelayParts } from '../relay-call.ts'
-import { writeHead } from '../send-answer.ts'
-import { costHeaders } from '../send-answer.ts'
+import { costHeaders, writeHead } from '../send-answer.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
 import {
   ANSWER_BYTES_MAX,
@@ -28,6 +32,8 @@ export interface RecordingPlan {
   prompt: Prompt
   /** Points held back for this call. */
   reserved: number
+  /** Hears that the channel has begun to answer. */
+  onBegin(): void
 }
 
 export function relayRecording(
@@ -115,6 +121,7 @@ class RecordingRelay {
     if (this.hasBegun) return
     this.hasBegun = true
     const { parts, call, charge, recording } = this
+    recording.onBegin()
     checkpointCall(parts, call, charge, this.used)
     if (call.isGone) return
     const length = this.headers['content-length']
@@ -158,8 +165,10 @@ class RecordingRelay {
     if (this.words !== null && !isGood(this.status)) {
       // Its status says what went wrong, even if its words did not all arrive.
       this.conclude(this.finishWords(this.words))
-    } else if (isLeft || this.hasBegun) this.conclude(this.finish(isLeft ? 'left' : 'broken'))
-    else this.fail(this.flow.brokenOff ?? failure)
+    } else if (isLeft || this.hasBegun) {
+      const by = failure === 'timeout' ? 'timeout' : 'network'
+      this.conclude(this.finish(isLeft ? 'left' : 'broken', by))
+    } else this.fail(this.flow.brokenOff ?? failure)
   }
 
   private conclude(finishing: Promise<AttemptOutcome>): void {
@@ -181,7 +190,7 @@ class RecordingRelay {
     return relayAnswer(parts, call, charge, { ...recording, answer })
   }
 
-  private async finish(ending: Ending): Promise<AttemptOutcome> {
+  private async finish(ending: Ending, by: BrokenBy | null = null): Promise<AttemptOutcome> {
     const { parts, call, charge } = this
     const measured = { used: this.used, source: 'estimated' as const, ending }
     const settled = await settleCall(parts, call, charge, measured)
@@ -196,7 +205,7 @@ class RecordingRelay {
     if (ending === 'whole') call.response.end(this.lastByte)
     // Nobody is to take it for complete.
     else call.response.destroy()
-    return { kind: 'answered', isBroken: ending !== 'whole' && this.flow.brokenOff === null }
+    return { kind: 'answered', broken: this.flow.brokenOff === null ? by : null }
   }
 }
 

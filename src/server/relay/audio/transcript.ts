@@ -1,3 +1,4 @@
+import { AppError } from '../../app-error.ts'
 import {
   countedUsage,
   NO_USAGE,
@@ -8,7 +9,7 @@ import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { memberValue } from '../json/body-scan.ts'
+import { memberRange, memberValue } from '../json/body-scan.ts'
 import { flagMember, invalid, missing } from '../media/fields.ts'
 import type { Form } from '../media/form.ts'
 import { TypedStream } from '../media/typed-stream.ts'
@@ -30,8 +31,9 @@ const WRITTEN_TOKENS_PER_SECOND = 5
 const SECONDS_MAX = 86_400
 
 export function transcriptFigures(form: Form | null): RequestFigures | FieldProblem {
-  const file = form?.files.find(({ name }) => name === 'file')
-  if (form === null || file === undefined) return missing('file')
+  if (form === null) throw new AppError('form_required')
+  const file = form.files.find(({ name }) => name === 'file')
+  if (file === undefined) return withoutFile(form)
   if (form.files.length > 1 || file.bytes.length === 0) return invalid('file')
   const isStream = flagMember(form.fields, 'stream')
   if (isStream === null) return invalid('stream')
@@ -41,8 +43,20 @@ export function transcriptFigures(form: Form | null): RequestFigures | FieldProb
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering: (pricedAs) => meteringOf({ isByToken: countsTokens(pricedAs), seconds, mayBeBlank }),
+    metering: (pricedAs) =>
+      meteringOf({ isByToken: countsTokens(pricedAs), seconds, mayBeBlank, isStream }),
   }
+}
+
+/** What Groq and Mistral take in the place of a file. */
+const ADDRESSES = ['url', 'file_url']
+
+function withoutFile({ fields }: Form): FieldProblem {
+  const isText = memberRange(fields, 'file') !== null
+  if (isText) throw new AppError('form_file_unnamed', { field: 'file' })
+  const address = ADDRESSES.find((name) => memberRange(fields, name) !== null)
+  if (address !== undefined) throw new AppError('recording_by_address', { field: address })
+  return missing('file')
 }
 
 /** In which silence is a blank line. */
@@ -55,6 +69,7 @@ interface Heard {
   seconds: number
   /** An answer without a word may be one. */
   mayBeBlank: boolean
+  isStream: boolean
 }
 
 const meteringOf = (heard: Heard): Metering => ({
@@ -94,13 +109,19 @@ function heardUsage({ isByToken }: Heard, seconds: number): TokenUsage {
   }
 }
 
-/** JSON, plain text or subtitles, as the client asked for. */
+/**
+ * JSON, plain text or subtitles, as the client asked for. Where a stream was asked for, which
+ * `whisper-1` does not make, texts are put into an object, from which its event is made.
+ */
 function look(bytes: Buffer, heard: Heard, tokensMax: number): AnswerReading {
   const text = bytes.toString('utf8')
   const isNothing = text.trim() === '' && !(heard.mayBeBlank && text !== '')
   if (isNothing || /^\s*<(?:!doctype|html)/i.test(text)) return { kind: 'malformed' }
   const value = /^\s*\{/.test(text) ? parseJson(text) : null
-  if (!isRecord(value)) return { kind: 'ok', usage: usageOf({}, heard, tokensMax) }
+  if (!isRecord(value)) {
+    const body = heard.isStream ? Buffer.from(JSON.stringify({ text })) : bytes
+    return { kind: 'ok', usage: usageOf({}, heard, tokensMax), body }
+  }
   const error = errorOf(value)
   if (error !== undefined) return { kind: 'error', error }
   return typeof value.text === 'string'

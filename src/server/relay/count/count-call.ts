@@ -6,7 +6,7 @@ import { sendJson, sendText } from '../send-answer.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { providerOf } from '../providers/providers.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
-import { readTextCall, type TextCall } from '../text-call.ts'
+import { readTextCall, type ReadCall } from '../text-call.ts'
 import { fetchWhole } from '../whole-answer.ts'
 
 /**
@@ -43,11 +43,12 @@ export async function countTokens(
 async function askProvider(
   parts: RelayParts,
   call: RelayCall,
-  text: Omit<TextCall, 'figures'>,
+  text: ReadCall,
 ): Promise<string | null> {
   const { surface } = text.asked
   const speaks = (channel: RoutableChannel): boolean =>
-    providerOf(channel.type, sentModel(channel, text.model))?.dialect === surface.dialect
+    providerOf(channel.type, sentModel(channel, text.model), surface.task)?.dialect ===
+    surface.dialect
   const found = text.route.tiers.flat().find(speaks)
   if (found === undefined) return null
   const channel = parts.keys.next(found, []) ?? found
@@ -56,7 +57,7 @@ async function askProvider(
   const plan = planAttempt(
     parts,
     call,
-    { ...text, figures },
+    { ...text, figures, referred: null },
     {
       channel,
       modelName,

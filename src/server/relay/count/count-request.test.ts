@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { scanBody } from '../json/body-scan.ts'
 import { countRequestTokens } from './count-request.ts'
 import type { CountSurface } from './count-request.ts'
-import { approximateTokens, estimatePromptTokens } from './estimate.ts'
+import { approximateTokens, estimatePromptTokens, withoutPictureData } from './estimate.ts'
 import { Tokenizer } from './tokenizer.ts'
 import { buildVocabulary, encodingOf } from './vocabulary.ts'
 
@@ -233,5 +233,36 @@ describe('estimatePromptTokens', () => {
     const part = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     expect(estimate({ messages: [{ content: [part] }] })).toBeGreaterThan(765)
     expect(estimate({ messages: [{ content: 'say "image_url": x' }] })).toBeLessThan(60)
+  })
+})
+
+describe('withoutPictureData', () => {
+  const head = 'data:image/png;base64,'
+  const long = 'iVBORw0K/+'.repeat(30_000)
+  const shortened = (json: string): string => withoutPictureData(Buffer.from(json)).toString()
+
+  test('keeps what tells the size of each picture, and everything else', () => {
+    const sent = { images: [`${head}${long}==`, { url: `${head}AAAA` }, `${head}${long}`], n: 1 }
+    const json = shortened(JSON.stringify(sent))
+    expect(json.length).toBeLessThan(2 * 180_000)
+    const kept = long.slice(0, Math.ceil((128 * 1024) / 3) * 4)
+    expect(JSON.parse(json)).toEqual({
+      images: [`${head}${kept}`, { url: `${head}AAAA` }, `${head}${kept}`],
+      n: 1,
+    })
+    expect(shortened('{"n":1}')).toBe('{"n":1}')
+  })
+
+  test('stays JSON, however it is escaped', () => {
+    const piece = fc.constantFrom('\\/', '\\\\', 'A'.repeat(999), 'BC')
+    const data = fc.array(piece, { minLength: 150, maxLength: 400 }).map((parts) => parts.join(''))
+    const end = fc.constantFrom('', '\\"', '\\\\', '\\n')
+    fc.assert(
+      fc.property(data, end, (run, tail) => {
+        const json = `["${head}${run}${tail}","last"]`
+        expect(JSON.parse(shortened(json))).toMatchObject({ 1: 'last', length: 2 })
+      }),
+      { numRuns: 200 },
+    )
   })
 })

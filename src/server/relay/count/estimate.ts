@@ -1,6 +1,7 @@
 import { memberRange } from '../json/body-scan.ts'
 import type { ByteRange, ScannedBody } from '../json/body-scan.ts'
 import { skipSpace } from '../json/json-scan.ts'
+import { HEADER_BYTES_MAX } from './image-size.ts'
 import { imageTokens } from './image-tokens.ts'
 
 /**
@@ -72,6 +73,27 @@ function countImageKeys(bytes: Buffer): number {
     if (bytes[skipSpace(bytes, at + IMAGE_KEY.length)] === COLON) count++
   }
   return count
+}
+
+/** What is kept of the data of a picture: as much as may stand before its size. */
+const DATA_LENGTH_MAX = Math.ceil(HEADER_BYTES_MAX / 3) * 4
+const BACKSLASH = 0x5c
+
+/** The same JSON, with no more of the pictures inside it than tells their sizes. */
+export function withoutPictureData(json: Buffer): Buffer {
+  const pieces: Buffer[] = []
+  let from = 0
+  for (const { start, end } of base64Runs(json)) {
+    // No escape is cut through: one that begins or ends here stays whole.
+    let gap = start + DATA_LENGTH_MAX
+    while (gap > start && json[gap - 1] === BACKSLASH) gap--
+    let rest = end
+    while (rest > gap && json[rest - 1] === BACKSLASH) rest--
+    if (rest <= gap) continue
+    pieces.push(json.subarray(from, gap))
+    from = rest
+  }
+  return pieces.length === 0 ? json : Buffer.concat([...pieces, json.subarray(from)])
 }
 
 /** The base64 after each mark. Some encoders escape every slash, hence the backslash. */

@@ -9,7 +9,7 @@ export interface ImageSize {
 }
 
 /** A JPEG may carry this much (a preview, a colour profile) before it says its size. */
-const HEADER_BYTES_MAX = 128 * 1024
+export const HEADER_BYTES_MAX = 128 * 1024
 /** No format below can say more; PNG could, and no model takes it. */
 const SIDE_MAX = 65_535
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { imageSize, imageSizeOfDataUrl } from './image-size.ts'
 import type { ImageSize } from './image-size.ts'
-import { imageTokens } from './image-tokens.ts'
+import { editedImageTokens, imageTokens } from './image-tokens.ts'
 
 function png({ width, height }: ImageSize): Buffer {
   const bytes = Buffer.alloc(33)
@@ -158,5 +158,36 @@ describe('imageTokens', () => {
         expect(tokens).toBeLessThanOrEqual(3_779)
       }),
     )
+  })
+})
+
+describe('editedImageTokens', () => {
+  const square = { width: 1024, height: 1024 }
+  const tall = { width: 1024, height: 1536 }
+  test.each([
+    // A short side of 512: one tile, two, and at most four.
+    ['gpt-image-1', square, false, 65 + 129],
+    ['gpt-image-1', tall, false, 65 + 2 * 129],
+    ['gpt-image-1', { width: 8192, height: 2048 }, false, 65 + 4 * 129],
+    ['gpt-image-1', square, true, 65 + 129 + 4160],
+    ['openai/gpt-image-1.5', tall, true, 65 + 2 * 129 + 6240],
+    ['chatgpt-image-latest', square, false, 65 + 129],
+    ['gpt-image-1', null, true, 65 + 2 * 129 + 6240],
+    // Close to the picture in any case: squares of 32 pixels.
+    ['gpt-image-2', square, false, 32 * 32],
+    ['gpt-image-2', square, true, 32 * 32],
+    ['gpt-image-2', tall, false, 1536],
+    ['gpt-image-2', { width: 4000, height: 3000 }, false, 1536],
+    ['gpt-image-2', null, false, 1536],
+    // Enlarged, to twice at most.
+    ['gpt-image-2', { width: 800, height: 800 }, false, 32 * 32],
+    ['gpt-image-2', { width: 256, height: 256 }, false, 16 * 16],
+    // As if it were a third as wide as it is long.
+    ['gpt-image-2', { width: 16, height: 960 }, false, 11 * 32],
+    ['whatever', square, true, 765],
+    ['whatever', null, false, 765],
+    ['gemini-2.5-flash-image', square, false, 4 * 258],
+  ])('%s, %#', (model, size, isFaithful, tokens) => {
+    expect(editedImageTokens(model, size, isFaithful)).toBe(tokens)
   })
 })

@@ -12,6 +12,9 @@ export type ImageDetail = 'low' | 'high'
 
 const UNKNOWN_SIZE: ImageSize = { width: 1024, height: 1024 }
 
+/** Of a picture to be changed: no shape in which pictures are drawn counts more. */
+const UNKNOWN_EDITED_SIZE: ImageSize = { width: 1024, height: 1536 }
+
 /** How a family of models counts. Sizes are in pixels. */
 type ImageRule = (size: ImageSize, detail: ImageDetail) => number
 
@@ -22,15 +25,30 @@ export function imageTokens(model: string, url: unknown, detail: unknown): numbe
 }
 
 /**
- * Squares of 512 pixels after fitting into 2048 × 2048 and then a short side of 768. Never
- * enlarged.
+ * What a picture counts that a model is given to change, or to draw by. `size`: null where nobody
+ * knows it. `isFaithful`: the request asks to keep close to it. Models that no maker has published
+ * a rule for count it as they would in a prompt.
+ */
+export function editedImageTokens(
+  model: string,
+  size: ImageSize | null,
+  isFaithful: boolean,
+): number {
+  const rule = ruleIn(EDIT_RULES, model)
+  if (rule === undefined) return imageRule(model)(size ?? UNKNOWN_SIZE, 'high')
+  return rule(size ?? UNKNOWN_EDITED_SIZE, isFaithful ? 'high' : 'low')
+}
+
+/**
+ * Squares of 512 pixels after fitting into 2048 × 2048 and then a short side of 768, or another.
+ * Never enlarged.
  */
 const tiles =
-  (base: number, perTile: number): ImageRule =>
+  (base: number, perTile: number, shortSide = 768): ImageRule =>
   (size, detail) => {
     if (detail === 'low') return base
     const fitted = shrink(size, 2048 / Math.max(size.width, size.height))
-    const scaled = shrink(fitted, 768 / Math.min(fitted.width, fitted.height))
+    const scaled = shrink(fitted, shortSide / Math.min(fitted.width, fitted.height))
     return base + perTile * squares(scaled, 512)
   }
 
@@ -72,9 +90,40 @@ const RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [
 /** GPT-4o, 4.1 and 4.5, and whoever has published nothing else. */
 const DEFAULT_RULE = tiles(85, 170)
 
-function imageRule(model: string): ImageRule {
+const imageRule = (model: string): ImageRule => ruleIn(RULES, model) ?? DEFAULT_RULE
+
+/** As GPT Image 1 and 1.5 count: kept close to, a picture counts by its shape as well. */
+const editedTiles: ImageRule = (size, detail) => {
+  const byShape = size.width === size.height ? 4160 : 6240
+  return tiles(65, 129, 512)(size, 'high') + (detail === 'high' ? byShape : 0)
+}
+
+/**
+ * As GPT Image 2 counts, always close to the picture: small ones are enlarged up to twice, to a
+ * long side of 1024, and none is narrower than a third.
+ */
+const editedPatches: ImageRule = (size) => {
+  const long = Math.max(size.width, size.height)
+  const factor = Math.min(2, Math.max(1, 1024 / long))
+  const sideMin = long / 3
+  const width = Math.max(size.width, sideMin) * factor
+  const height = Math.max(size.height, sideMin) * factor
+  return patches(1)({ width, height }, 'high')
+}
+
+/**
+ * Source: OpenAI's guide "Images and vision", GPT Image 1. For GPT Image 2 nothing is published;
+ * developers have measured it (OpenAI's developer forum, "Image Input Pricing").
+ */
+const EDIT_RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [
+  ['gpt-image-2', editedPatches],
+  ['gpt-image-', editedTiles],
+  ['chatgpt-image-', editedTiles],
+]
+
+function ruleIn(rules: typeof RULES, model: string): ImageRule | undefined {
   const name = model.slice(model.lastIndexOf('/') + 1)
-  return RULES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_RULE
+  return rules.find(([prefix]) => name.startsWith(prefix))?.[1]
 }
 
 const shrink = (size: ImageSize, factor: number): ImageSize =>

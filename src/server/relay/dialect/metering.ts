@@ -12,10 +12,17 @@ export type PassedOn = Pick<
 >
 
 /**
- * How a call is measured that is sold under a name. What is read from a name, such as whether a
- * model is sold by the token, is read from the one that has the price.
+ * How a call is measured. `pricedAs` is the name that has the price, the requested or the mapped
+ * one: what a name tells, such as whether the model is sold by the token, is read from it.
  */
-export type MeteringAs = (pricedAs: string) => Metering
+export type MeteringAs = (pricedAs: string, sold: Sold) => Metering
+
+/** What else of a channel and its price decides how a call is measured. */
+export interface Sold {
+  channelType: number
+  /** Pictures have a price by the token, and so has what is read to draw them. */
+  byPictureToken: boolean
+}
 
 /**
  * How a call is measured whose price is not simply its text: pictures, speech, rankings. Made for

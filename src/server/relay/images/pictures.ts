@@ -2,14 +2,15 @@ import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
   countedUsage,
-  NO_USAGE,
+  type TokenUsage,
   type UsageReading,
 } from '../canonical/token-usage.ts'
+import { estimatePromptTokens } from '../count/estimate.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import type { SurfaceRequest } from '../surfaces.ts'
-import { memberBytes, memberValue, scanAnswer } from '../json/body-scan.ts'
+import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 import { countMember, flagMember, invalid, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
@@ -17,6 +18,8 @@ import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
 import { shown } from '../dialect/relay-error.ts'
+import { ANY_COUNT, groupOf, ownPictureCount } from './picture-count.ts'
+import { sentPictureTokens } from './sent-pictures.ts'
 
 /**
  * Pictures made from words, and pictures changed by words. Models that count tokens are charged by
@@ -24,21 +27,28 @@ import { shown } from '../dialect/relay-error.ts'
  * many came, of which size and quality. Source: OpenAI's API reference, "Images".
  */
 interface Wish {
+  /** As OpenAI's word for it says: so many last events end a stream. */
   count: number
+  /** What can come at most. */
+  countMax: number
   size: string
   quality: string
 }
 
 const PICTURES_MAX = 10
 
+/** What OpenAI charges for a picture that is shown before it is done. */
+const PARTIAL_PICTURE_TOKENS = 100
+
 /** The last event of each picture: of one that is made, and of one that is changed. */
 type Completed = 'image_generation.completed' | 'image_edit.completed'
 
 /** What a request for pictures asks for, or what is wrong with it. */
 export function pictureFigures(
-  { body, form, model }: SurfaceRequest,
+  request: SurfaceRequest,
   completed: Completed = 'image_generation.completed',
 ): RequestFigures | FieldProblem {
+  const { body, form, model } = request
   const prompt = textMember(body, 'prompt')
   if (prompt === null) return invalid('prompt')
   if (prompt === '') throw new AppError('picture_prompt_missing')
@@ -56,25 +66,61 @@ export function pictureFigures(
   if (size === null) return invalid('size')
   if (quality === null) return invalid('quality')
   if (isStream === null) return invalid('stream')
+  const partials = countMember(body, 'partial_images', ANY_COUNT)
+  if (partials === null) return invalid('partial_images')
+  const ownCount = ownPictureCount(body)
+  if (typeof ownCount === 'object') return ownCount
   return {
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering(pricedAs) {
-      const drawn = size === 'auto' ? '' : size || sizeOf(pricedAs)
-      const wish: Wish = { count, size: drawn, quality }
-      return { estimate: usageOf(wish, count), reading: readingOf(wish, completed) }
+    metering(pricedAs, { channelType, byPictureToken }) {
+      const countMax = Math.max(count, ownCount, groupOf(body, channelType))
+      const wish: Wish = { count, countMax, size: drawnSize(body, size, pricedAs), quality }
+      const pieces = { count: countMax, size: wish.size, quality }
+      const estimate = byPictureToken
+        ? tokensOf(request, pieces, { pricedAs, partials: isStream ? partials : 0 })
+        : { ...countedUsage(0, 0), extras: { pictures: pieces } }
+      return { estimate, reading: readingOf(wish, completed) }
     },
   }
 }
 
-/** What is drawn when nobody names a size. */
-const sizeOf = (model: string): string => (model.startsWith('dall-e') ? '1024x1024' : '')
+const XAI_MODEL = /(?:^|\/)grok-imagine-image/
+/** xAI's words for a size. */
+const RESOLUTIONS: ReadonlyMap<string, string> = new Map([
+  ['', '1024x1024'],
+  ['1k', '1024x1024'],
+  ['2k', '2048x2048'],
+])
 
-const usageOf = ({ size, quality }: Wish, count: number) => ({
-  ...countedUsage(0, 0),
-  extras: { pictures: { count, size, quality } },
-})
+/** The size that has the price; '': nobody knows. xAI draws by `resolution`, and knows no `size`. */
+function drawnSize(body: ScannedBody, size: string, pricedAs: string): string {
+  if (XAI_MODEL.test(pricedAs)) {
+    const resolution = textMember(body, 'resolution')?.toLowerCase() ?? 'unknown'
+    return RESOLUTIONS.get(resolution) ?? resolution
+  }
+  if (size === 'auto') return ''
+  return size || (pricedAs.startsWith('dall-e') ? '1024x1024' : '')
+}
+
+/**
+ * Pieces with what is read to draw them, by models that sell that by the token: each of several is
+ * drawn from the prompt anew.
+ */
+function tokensOf(
+  { body, form }: SurfaceRequest,
+  pieces: { count: number; size: string; quality: string },
+  { pricedAs, partials }: { pricedAs: string; partials: number },
+): TokenUsage {
+  const textTokens = estimatePromptTokens(body, pricedAs) * pieces.count
+  const imagePromptTokens = sentPictureTokens({ body, form }, pricedAs) * pieces.count
+  const partialTokens = PARTIAL_PICTURE_TOKENS * partials * pieces.count
+  return {
+    ...countedUsage(textTokens + imagePromptTokens, 0),
+    extras: { imagePromptTokens, pictures: { ...pieces, partialTokens } },
+  }
+}
 
 function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
   return {
@@ -82,14 +128,21 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
     look: (bytes, tokensMax) => look(bytes, wish, tokensMax),
     textsOf: () => [],
     follow(tokensMax) {
-      let pictures = 0
+      let came = 0
+      let completions = 0
       return new TypedStream({
         isLast: (type) => /^image_(?:generation|edit)\.completed$/.test(type),
         lastEvents: wish.count,
         usageOf(event) {
-          if (!wordOf(event.type).endsWith('.completed')) return null
-          pictures += 1
-          return withPictures(readUsage(event.usage, tokensMax), event.usage, { ...wish, pictures })
+          const type = wordOf(event.type)
+          if (type === ARK_PICTURE) came += 1
+          else if (!type.endsWith('.completed')) return null
+          else {
+            completions += 1
+            came = Math.max(came, toldPictures(event.usage, wish) ?? completions)
+          }
+          const usage = readUsage(event.usage, tokensMax)
+          return withPictures(usage, event.usage, { ...wish, pictures: came })
         },
         textsOf: () => [],
       })
@@ -101,6 +154,16 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
       }),
     end: null,
   }
+}
+
+/** A picture of several; with them, what ends a picture elsewhere ends the call. */
+const ARK_PICTURE = 'image_generation.partial_succeeded'
+
+/** How many an upstream says that it has made; null: it does not, or more than it was asked for. */
+function toldPictures(usage: unknown, { countMax }: Wish): number | null {
+  const told = recordOr(usage).generated_images
+  const isCount = typeof told === 'number' && Number.isInteger(told) && told >= 0
+  return isCount && told <= countMax ? told : null
 }
 
 function look(bytes: Buffer, wish: Wish, tokensMax: number): AnswerReading {
@@ -172,10 +235,8 @@ function withPictures(
 ): UsageReading {
   const ofPictures = { pictures: { count: pictures, size, quality } }
   if (reading.usage === null) {
-    // What came is known: an upstream that keeps no count of tokens leaves nothing to guess.
-    return reading.fault === NO_USAGE.fault || reading.fault === 'empty'
-      ? { usage: { ...countedUsage(0, 0), extras: ofPictures }, fault: null, notes: [] }
-      : reading
+    // What came is known: an upstream whose figures say nothing leaves nothing to guess.
+    return { usage: { ...countedUsage(0, 0), extras: ofPictures }, fault: null, notes: [] }
   }
   const { usage } = reading
   const texts = checkedFigures(

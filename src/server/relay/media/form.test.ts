@@ -163,6 +163,18 @@ describe('a form that two readers could understand differently is refused:', () 
     expect(codeOf(bytes)).toBe('relay_body_invalid')
   })
 
+  test.each(['file', 'image', 'image[]', 'image[0]', 'mask'])(
+    'a file without a file name, which is said: %s',
+    (name) => {
+      const bytes = Buffer.concat([
+        Buffer.from(field(name, '').slice(0, -2)),
+        Buffer.alloc(9 * 2 ** 20, 0xff),
+        Buffer.from('\r\n--xyz--'),
+      ])
+      expect(codeOf(bytes)).toBe('form_file_unnamed')
+    },
+  )
+
   test.each([
     'multipart/form-data',
     'multipart/form-data; boundary=',

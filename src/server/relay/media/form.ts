@@ -42,16 +42,18 @@ const refuse = (detail: string, offset: number): AppError =>
 export const isForm = (contentType: string | undefined): boolean =>
   /^multipart\/form-data\b/i.test(contentType ?? '')
 
-/** Throws `relay_body_invalid` for what is no such form. */
+/** Throws `relay_body_invalid` or `form_file_unnamed` for what is no such form. */
 export function readForm(sent: Buffer, contentType: string): Form {
   const boundary = boundaryOf(contentType)
   const { bytes, parts } = partsOf(sent, boundary)
   const texts = new Map<string, string>()
   for (const { name, fileName, start, end } of parts) {
     if (fileName !== null) continue
-    if (end - start > TEXT_BYTES_MAX) throw refuse(`field ${name}: too long`, start)
     const text = bytes.subarray(start, end)
-    if (!isUtf8(text)) throw refuse(`field ${name}: not UTF-8`, start)
+    const isText = isUtf8(text)
+    if (!isText && FILES.test(name)) throw new AppError('form_file_unnamed', { field: name })
+    if (text.length > TEXT_BYTES_MAX) throw refuse(`field ${name}: too long`, start)
+    if (!isText) throw refuse(`field ${name}: not UTF-8`, start)
     // `include[]` and its like are lists; everything else is said once.
     if (texts.has(name) && !name.endsWith('[]')) throw refuse(`field ${name}: twice`, start)
     texts.set(name, text.toString('utf8'))
@@ -83,6 +85,9 @@ export function readForm(sent: Buffer, contentType: string): Form {
     },
   }
 }
+
+/** What is sent as a file, and only by its file name told from a text. */
+const FILES = /^(?:file|image(?:\[\d*\])?|mask)$/
 
 const GUARDED: ReadonlySet<string> = new Set([
   'model',
@@ -159,7 +164,7 @@ function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
     /^content-disposition:\s*form-data((?:\s*;\s*[a-z*]+=(?:"(?:[^"\\]|\\.)*"|[^\s;"\\]*))*)\s*;?$/i.exec(
       disposition,
     )
-  // Who does not know escapes takes the quote for the end, and what follows for parameters.
+  // A parser without escapes would end the name at the quote and take the rest for parameters.
   const escaped = disposition.indexOf('\\"')
   const isAmbiguous = escaped >= 0 && disposition.includes(';', escaped)
   if (match === null || isAmbiguous) throw refuse('a head of a part', offset)

@@ -15,7 +15,7 @@ export interface ReadRequest {
 
 const FORM_TASKS: ReadonlySet<Task> = new Set(['imageEdits', 'transcriptions', 'translations'])
 
-/** Throws `relay_body_invalid` for what is neither, and `body_too_large`. */
+/** Throws `relay_body_invalid` and its like for what is neither, and `body_too_large`. */
 export async function readRequest(
   { bodyRoom }: RelayParts,
   call: RelayCall,
@@ -23,12 +23,14 @@ export async function readRequest(
 ): Promise<ReadRequest> {
   const bytes = await readBody(call, bodyRoom)
   const contentType = call.request.headers['content-type'] ?? ''
-  if (FORM_TASKS.has(task) && isForm(contentType)) {
+  const isSentAsForm = isForm(contentType)
+  if (FORM_TASKS.has(task) && isSentAsForm) {
     const form = readForm(bytes, contentType)
     return { body: form.fields, form }
   }
   const scanned = scanBody(bytes)
   if (scanned.ok) return { body: scanned, form: null }
+  if (isSentAsForm) throw new AppError('form_unexpected')
   const detail = scanned.key === '' ? scanned.reason : `${scanned.reason} “${shown(scanned.key)}”`
   throw new AppError('relay_body_invalid', { detail, offset: scanned.offset })
 }

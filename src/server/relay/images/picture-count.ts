@@ -1,0 +1,72 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { countMember, flagMember, invalid } from '../media/fields.ts'
+import type { FieldProblem } from '../openai/surfaces.ts'
+
+/**
+ * How many pictures a call can bring. Vendors have words of their own beside OpenAI's `n`, which
+ * reach them as the client said them, at times through another server; so the most that any of them
+ * asks for is held back, whoever is asked.
+ */
+const COUNT_WORDS = [
+  // DashScope, among its parameters.
+  'n',
+  // SiliconFlow
+  'batch_size',
+  // Imagen
+  'sampleCount',
+  // Models of Replicate; the last of DashScope, too.
+  'num_outputs',
+  'num_images',
+  'number_of_images',
+  'max_images',
+] as const
+/** Where vendors take them, beside the request itself. */
+const PLACES = ['parameters', 'input'] as const
+
+/** More than any vendor draws in a call, or shows of a picture. */
+export const ANY_COUNT = { min: 0, max: 100, otherwise: 0 }
+
+/** What a request says in vendors' own words; 0: nothing. Or what of it is no number. */
+export function ownPictureCount(body: ScannedBody): number | FieldProblem {
+  let most = 0
+  for (const place of placesIn(body)) {
+    for (const word of COUNT_WORDS) {
+      // OpenAI's own has its own rules.
+      if (place === body && word === 'n') continue
+      const count = countMember(place, word, ANY_COUNT)
+      if (count === null) return invalid(word)
+      most = Math.max(most, count)
+    }
+    // A text and its pictures, by Wan.
+    const isInterleaved = flagMember(place, 'enable_interleave') !== false
+    const isSaid = (memberValue(place, 'max_images') ?? null) !== null
+    if (isInterleaved && !isSaid) most = Math.max(most, INTERLEAVED_MAX)
+    if (flagMember(place, 'layer_decomposition') !== false) most = Math.max(most, LAYERS_MAX)
+  }
+  return most
+}
+
+/**
+ * Most that comes where the model decides, unless told fewer. Sources: Alibaba Cloud Model Studio,
+ * "Wan image generation"; ModelArk, "Image generation API".
+ */
+const INTERLEAVED_MAX = 5
+const GROUP_MAX = 15
+/** A picture that Seedream takes apart, and what it finds in it. */
+const LAYERS_MAX = 17
+
+/** How many pictures of one prompt Seedream may draw; 0: no group is asked for. */
+export function groupOf(body: ScannedBody, channelType: number): number {
+  if ((memberValue(body, 'sequential_image_generation') ?? 'disabled') === 'disabled') return 0
+  // Has the number among the others, and draws one where it is not said.
+  if (channelType === ChannelTypeNumber.replicate) return 0
+  const options = memberObject(body, 'sequential_image_generation_options')
+  const said = options && countMember(options, 'max_images', { ...ANY_COUNT, otherwise: GROUP_MAX })
+  return said ?? GROUP_MAX
+}
+
+const placesIn = (body: ScannedBody): ScannedBody[] => [
+  body,
+  ...PLACES.flatMap((name) => memberObject(body, name) ?? []),
+]

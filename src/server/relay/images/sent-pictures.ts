@@ -1,0 +1,41 @@
+import { withoutPictureData } from '../count/estimate.ts'
+import { imageSize, imageSizeOfDataUrl, type ImageSize } from '../count/image-size.ts'
+import { editedImageTokens } from '../count/image-tokens.ts'
+import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { parseJson, recordOr, textOr } from '../json/json-value.ts'
+import type { Form } from '../media/form.ts'
+
+/** Pictures that come with a request, to be changed or to be drawn by. */
+
+/** Their tokens, where the model counts any. */
+export function sentPictureTokens(
+  { body, form }: { body: ScannedBody; form: Form | null },
+  model: string,
+): number {
+  const isFaithful = memberValue(body, 'input_fidelity') === 'high'
+  return [...filesIn(form), ...namedIn(body)].reduce(
+    (tokens, size) => tokens + editedImageTokens(model, size, isFaithful),
+    0,
+  )
+}
+
+/** A mask says where to draw, and is none. */
+const filesIn = (form: Form | null): (ImageSize | null)[] =>
+  (form?.files ?? []).filter(({ name }) => name !== 'mask').map(({ bytes }) => imageSize(bytes))
+
+/** By their addresses, which may hold them. */
+const namedIn = (body: ScannedBody): (ImageSize | null)[] =>
+  ['image', 'images'].flatMap((name) => {
+    const bytes = memberBytes(body, name)
+    if (bytes === null) return []
+    const value = parseJson(withoutPictureData(bytes).toString('utf8')) ?? null
+    const pictures: unknown[] = Array.isArray(value) ? value : value === null ? [] : [value]
+    return pictures.map((picture) => imageSizeOfDataUrl(addressOf(picture)))
+  })
+
+/** A text; or an object that OpenAI and xAI spell differently; '': it lies elsewhere. */
+function addressOf(picture: unknown): string {
+  if (typeof picture === 'string') return picture
+  const { image_url: address, url } = recordOr(picture)
+  return textOr(address) || textOr(recordOr(address).url) || textOr(url)
+}
