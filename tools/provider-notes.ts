@@ -23,6 +23,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     notes: [
       'A version of `v1` names the model in the body; others in the address, where dots are left out ' +
         'unless `deployment_dots` is `keep`, as the form makes it for new channels.',
+      'An address that ends in `/openai/v1`, as Microsoft’s pages give it, is called by version `v1` ' +
+        'whatever else is said; `/openai` and `/openai/deployments/…` at its end count for nothing.',
       'Versions before `2024-09-01` refuse `stream_options`: it is left out, what a stream used is ' +
         'counted here, and the stream has no figures, also for a client that asks for them.',
       'Models from gpt-5.4 on are asked by the Responses API for clients of Anthropic and Gemini that ' +
@@ -52,7 +54,10 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       thinking: 'budgets or levels, by model; seals are kept',
       usage: 'always; thoughts apart',
     },
-    notes: [],
+    notes: [
+      'More than 100 texts to embed go in several calls, of clients of OpenAI.',
+      'What vectors are for can be said by `task_type` or Cohere’s `input_type`.',
+    ],
   },
   zhipu: {
     source:
@@ -117,7 +122,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       usage: '`billed_units`, or `tokens` where they are missing',
     },
     notes: [
-      'Embeddings are made to be searched (`search_document`): clients cannot say otherwise.',
+      'Embeddings are made to be searched (`search_document`) unless a client says otherwise, by ' +
+        '`input_type` or Gemini’s `task_type`.',
       'More than 96 texts to embed go in several calls.',
       'Models named `rerank-…` rank; documents are texts, or objects with one, and are not given back.',
       'Searching the web went with the first version: names that end in `-internet` are refused.',
@@ -143,25 +149,32 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     chat: {
       pictures: 'as data; documents likewise',
       tools: 'yes',
-      json: 'of Claude only: by a schema, without one asked for in words',
+      json: 'by a schema, of models that Bedrock holds to one; of Claude also without one',
       thinking: 'of Claude as Anthropic has it; of gpt-oss by effort',
       usage: 'always; cache reads and writes apart',
     },
     notes: [
       'Claude is invoked in Anthropic’s own words, all other models by Converse. Of the betas that ' +
         'clients name those go along that Amazon knows and the request makes use of.',
-      'A model is an id of Bedrock’s, an inference profile, or an ARN. Claude’s public names are ' +
-        'understood too and reached by the profile of the region’s continent, from 4.5 on by that of ' +
-        'the United States (and Canada), Europe, Japan or Australia, else by the global one.',
+      'A model is an id of Bedrock’s, an inference profile, or an ARN. Claude’s public names and ' +
+        'those of the models that a channel is offered are understood too. They are reached by the ' +
+        'profile of the region’s continent where they have one; Claude from 4.5 on by that of the ' +
+        'United States (and Canada), Europe, Japan or Australia, else by the global one.',
       'The checksums of every message of a stream are verified.',
-      'Titan embeds one text a call: several are asked for one after the other, 256 at most.',
-      'Temporary keys and Bedrock’s own API keys are not taken.',
+      'Titan embeds one text a call: several are asked for one after the other, 256 at most. ' +
+        'More than 96 for Cohere go in several calls.',
+      'A document without a name, or with that of another, gets a number.',
+      'Where no tool may be called, but calls stand in the conversation, they are told as text: ' +
+        'Converse has no word for it.',
+      'An API key of Bedrock takes the place of the access key ID, without a secret access key; ' +
+        'what is stored is then `api_key|region`. Temporary keys of AWS, which need a session token ' +
+        'and end within hours, are not taken.',
     ],
   },
   vertex: {
     source:
-      'Google, Vertex AI REST reference: publishers.models; Claude models; MaaS for open models; ' +
-      'OAuth 2.0 for server to server applications',
+      'Google, Vertex AI REST reference: publishers.models; Claude models; Mistral AI models; MaaS for ' +
+      'open models; OAuth 2.0 for server to server applications',
     chat: {
       pictures: 'as Gemini, Anthropic or OpenAI has them',
       tools: 'yes',
@@ -170,8 +183,9 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       usage: 'always',
     },
     notes: [
-      '`claude-…` goes to Anthropic’s models, `maker/model` to open ones, the rest to Gemini. Of ' +
-        'Anthropic’s betas those go along that Google knows and the request makes use of.',
+      '`claude-…` goes to Anthropic’s models, `mistral-…`, `codestral-…` and `mistralai/…` to ' +
+        'Mistral’s, `maker/model` to open ones, the rest to Gemini. Of Anthropic’s betas those go ' +
+        'along that Google knows and the request makes use of.',
       'Credentials are those of a service account, or of a user with a refresh token. Access ' +
         'tokens are kept until five minutes before they end; `token_uri` is called by the rules ' +
         'for outgoing calls.',
@@ -196,6 +210,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'Requests are signed by TC3-HMAC-SHA256, in the name of `hunyuan.tencentcloudapi.com` also ' +
         'behind a reverse proxy. The first part of the key is not used.',
       'A limit on the answer’s length has no word there and is left behind.',
+      'More than 50 texts to embed go in several calls.',
       'With a plain key of Hunyuan’s OpenAI-compatible address ' +
         '(`https://api.hunyuan.cloud.tencent.com/v1`) choose the type OpenAI compatible.',
     ],
@@ -219,10 +234,13 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         '`frequency_penalty` from 1 to 2 is `penalty_score`.',
       'Models named `Embedding-…`, `bge-…` and `tao-8k` embed, `bce-reranker…` rank; a model not ' +
         'known here is called by its name in small letters.',
+      'More than 16 texts to embed, of `tao-8k` more than one, go in several calls; by Qianfan V2 too.',
     ],
   },
   xunfei: {
-    source: 'iFlytek Open Platform, Spark: Web API, General URL authentication; RFC 6455',
+    source:
+      'iFlytek Open Platform, Spark: Web API, Deep reasoning by WebSocket, General URL authentication; ' +
+      'RFC 6455',
     chat: {
       pictures: 'no',
       tools: 'one call a turn; that one must be called cannot be said',
@@ -235,7 +253,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'channel’s own address: by the rules for outgoing calls, through the channel’s proxy, ' +
         'with the same deadlines as all calls.',
       'The version in the channel’s form decides which model answers. Without one the model’s ' +
-        'name does: those of iFlytek’s list, else what follows the first dash (`SparkDesk-v3.5`).',
+        'name does: those of iFlytek’s list, else what follows the first dash (`SparkDesk-v3.5`). ' +
+        '`x1.5` and `x2`, or `Spark-X1.5` and `Spark-X2`, are the models that think.',
       'The protocol has no word for what a tool gave back: calls and results are told as what ' +
         'was said. Models before Max know no system prompt: it begins the first question.',
       '`top_p`, stop texts, seeds and penalties cannot be said; `temperature` is held between ' +
@@ -272,6 +291,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     notes: [
       'A model is `owner/name`, or `owner/name:version` for other people’s models.',
       'A conversation is written down as one prompt, as these models take one.',
+      'Instructions, the limit and pictures go by the names of the model’s owner. Claude’s models ' +
+        'take no limit below 1024: smaller ones become that.',
       'A prediction that is not over in time is asked about, for ten minutes at most, and cancelled ' +
         'when nobody waits for it.',
       'Streams are followed, and pictures fetched for clients that want bytes, at Replicate’s own ' +

@@ -6,6 +6,9 @@ import type { ChannelType, ChannelTypeField } from './channel-type-row.ts'
 const regionField = (placeholder: string): ChannelTypeField =>
   field('region', { zh: '区域（Region）', en: 'Region' }, { required: true, placeholder })
 
+/** A key of Bedrock's own, lasting or of hours. Sources: AWS's IAM; its `bedrock-token-generator`. */
+const BEDROCK_API_KEY = /^(?:ABSK|bedrock-api-key-)/
+
 export const nativeRows: readonly ChannelType[] = [
   row({
     type: ChannelTypeNumber.azure,
@@ -179,13 +182,13 @@ export const nativeRows: readonly ChannelType[] = [
     label: { zh: 'AWS', en: 'AWS Bedrock' },
     color: 'black',
     protocol: 'bedrock',
-    key: composedKey('ak', 'sk', 'region'),
+    key: { ...composedKey('ak', 'sk', 'region'), standsAlone: BEDROCK_API_KEY },
     baseUrlField: { mode: 'hidden' },
     fields: [
       regionField('us-west-2'),
       field(
         'ak',
-        { zh: '访问密钥 ID（AK）', en: 'Access key ID (AK)' },
+        { zh: '访问密钥 ID（AK）或 Bedrock API 密钥', en: 'Access key ID (AK) or Bedrock API key' },
         { required: true, secret: true, placeholder: 'AKIA…' },
       ),
       field(
@@ -196,8 +199,8 @@ export const nativeRows: readonly ChannelType[] = [
     ],
     hiddenFields: ['key', 'batch'],
     notice: {
-      zh: '模型名可以是 Bedrock 的模型 ID、推理配置文件或 ARN，也可以是 Claude 的公开名称',
-      en: 'A model is an id, an inference profile or an ARN of Bedrock, or a public name of Claude',
+      zh: '模型名可以是模型 ID、推理配置文件、ARN 或 Claude 的公开名称；使用 Bedrock API 密钥时 SK 留空',
+      en: 'A model is an id, profile or ARN, or a public name of Claude; a Bedrock API key has no SK',
     },
   }),
   row({
@@ -316,7 +319,6 @@ export const nativeRows: readonly ChannelType[] = [
     protocol: 'anthropic',
     baseUrlField: {
       mode: 'required',
-      label: words('Base URL'),
       placeholder: 'https://llm.example.com/anthropic',
     },
     notice: {

@@ -1,6 +1,6 @@
 /** Channel types whose upstream speaks the OpenAI protocol, by number; some at their own paths. */
 import { ChannelTypeNumber } from './channel-type-number.ts'
-import { keyOf, row, words } from './channel-type-row.ts'
+import { keyOf, row } from './channel-type-row.ts'
 import type { ChannelType, Words } from './channel-type-row.ts'
 
 const reseller = (name: string): Words => ({ zh: `代理：${name}`, en: `Proxy: ${name}` })
@@ -228,8 +228,8 @@ export const openaiRows: readonly ChannelType[] = [
     baseUrl: 'https://spark-api-open.xf-yun.com',
     key: keyOf('', 'APIPassword'),
     notice: {
-      zh: '使用 HTTP 接口，密钥是控制台里的 APIPassword',
-      en: 'Speaks HTTP; the key is the APIPassword shown in the console of iFlytek',
+      zh: '使用 HTTP 接口，密钥是控制台里的 APIPassword；X2 另有地址：https://spark-api-open.xf-yun.com/x2',
+      en: 'Speaks HTTP with an APIPassword; X2 is at https://spark-api-open.xf-yun.com/x2',
     },
   }),
   row({
@@ -254,7 +254,6 @@ export const openaiRows: readonly ChannelType[] = [
     pathPrefix: '',
     baseUrlField: {
       mode: 'required',
-      label: words('Base URL'),
       placeholder: 'https://llm.example.com/v1',
     },
     notice: {

@@ -10,7 +10,10 @@ export interface Words {
   readonly en: string
 }
 
-/** Which provider adapter speaks for the type. `openai` needs no adapter but a path rule. */
+/**
+ * Which row of `relay/providers/providers.ts` speaks for the type. What vendors of `openai` want
+ * otherwise is in `peculiar`, in `relay/providers/openai-family.ts`.
+ */
 export type Protocol =
   | 'openai'
   | 'azure'
@@ -105,6 +108,8 @@ export interface ChannelTypeKey {
   readonly isOpenEnded: boolean
   /** Config members the key is composed of, instead of being typed; empty for all but 33 and 42. */
   readonly composedOf: readonly ConfigMember[]
+  /** A first part like this needs no second one, which is then left out; absent: all need it. */
+  readonly standsAlone?: RegExp
   /** The parts go to the upstream as one secret: nothing may split them. */
   readonly sentWhole: boolean
 }

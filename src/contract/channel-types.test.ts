@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { nativeRows } from './channel-type-native-rows.ts'
+import { ChannelTypeNumber } from './channel-type-number.ts'
+import { openaiRows } from './channel-type-openai-rows.ts'
 import {
   bearerOf,
   balanceText,
@@ -13,7 +16,7 @@ import {
 } from './channel-types.ts'
 
 const CHAT = '/v1/chat/completions'
-const allTypes = Array.from({ length: 52 }, (_, index) => index + 1)
+const allTypes = Object.values(ChannelTypeNumber).toSorted((a, b) => a - b)
 
 /** What One API's console shows for each type. */
 const labels: Record<number, [zh: string, color: string]> = {
@@ -73,7 +76,9 @@ const labels: Record<number, [zh: string, color: string]> = {
 }
 
 describe('rows', () => {
-  test('there is one for each type from 1 to 52, and the list offers each once', () => {
+  test('there is one for each type, and the list offers each once', () => {
+    const rows = [...openaiRows, ...nativeRows].map((row) => row.type)
+    expect(rows.toSorted((a, b) => a - b)).toEqual(allTypes)
     const listed = channelTypesInListOrder.map((row) => row.type)
     expect(listed.toSorted((a, b) => a - b)).toEqual(allTypes)
     expect(listed.slice(0, 6)).toEqual([1, 50, 14, 52, 33, 3])
@@ -86,7 +91,7 @@ describe('rows', () => {
   })
 
   test('an unknown type is grey, keeps its number and may still be called', () => {
-    for (const type of [0, 53, 9999, -1]) {
+    for (const type of [0, 9998, 9999, -1]) {
       expect(channelType(type)).toMatchObject({ type, color: 'grey', label: { zh: '未知' } })
     }
     expect(upstreamUrl(9999, 'https://a.example', CHAT)).toBe(`https://a.example${CHAT}`)
@@ -218,6 +223,9 @@ describe('upstreamUrl', () => {
       'https://q.example/v2/tokenplan/team/',
       'https://q.example/v2/tokenplan/team/chat/completions',
     ],
+    [48, 'https://s.example/x2/', 'https://s.example/x2/chat/completions'],
+    [48, 'https://s.example/x', 'https://s.example/x/v2/chat/completions'],
+    [1, 'https://s.example/x2', 'https://s.example/x2/v1/chat/completions'],
     [47, 'https://q.example/coding', 'https://q.example/coding/v2/chat/completions'],
     [
       49,
@@ -231,7 +239,7 @@ describe('upstreamUrl', () => {
     [1, 'https://a.example/vault', 'https://a.example/vault/v1/chat/completions'],
     [1, 'https://a.example/v', 'https://a.example/v/v1/chat/completions'],
   ])('type %i at %s', (type, base, url) => {
-    expect(upstreamUrl(type, base, CHAT)).toBe(url)
+    expect(upstreamUrl(type, base, CHAT, type === 48 ? 'spark-x' : '')).toBe(url)
   })
 
   test('the address of a part of an API leads to all of it', () => {
@@ -327,6 +335,9 @@ describe('keys', () => {
     [22, 'fastgpt-abc-def', ['fastgpt-abc-def']],
     [23, '1|2|3', ['1', '2', '3']],
     [33, 'AK|s/k+=|us-west-2', ['AK', 's/k+=', 'us-west-2']],
+    [33, 'AK|us-west-2', null],
+    [33, 'ABSKx=|us-west-2', ['ABSKx=', 'us-west-2']],
+    [33, 'ABSKx=|SK|us-west-2', null],
     [42, 'us|project|{"a":"x|y"}', ['us', 'project', '{"a":"x|y"}']],
     [42, 'us|project', null],
     [1, '  ', null],
@@ -339,6 +350,13 @@ describe('keys', () => {
     expect(
       composeKey(42, { region: 'r', vertex_ai_project_id: 'p', vertex_ai_adc: '{"a":1}' }),
     ).toBe('r|p|{"a":1}')
+  })
+
+  test('composeKey leaves the second part out where the first is a key of its own', () => {
+    const config = { region: 'us-west-2', ak: ' bedrock-api-key-x ' }
+    expect(composeKey(33, config)).toBe('bedrock-api-key-x|us-west-2')
+    expect(composeKey(33, { ...config, sk: 'an earlier one' })).toBe('bedrock-api-key-x|us-west-2')
+    expect(composeKey(33, { ak: 'ABSKx' })).toBe('')
   })
 
   test('composeKey composes nothing from fields left empty', () => {

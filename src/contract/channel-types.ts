@@ -110,8 +110,16 @@ export function trimBaseUrl(baseUrl: string): string {
 const DASHSCOPE_PART =
   /^(https?:\/\/[^/]+\.aliyuncs\.com|.+(?=\/compatible-mode$))\/(?:compatible-mode|api(?:\/v\d+)?)$/i
 
+/**
+ * Version `v1` and the deployments of the dated ones lie side by side. Anybody's own path may be
+ * called `/openai`: by itself it is a part at Azure's hosts only.
+ */
+const AZURE_PART =
+  /^(https?:\/\/[^/]+\.azure\.(?:com|us|cn)(?:\/.+)?|.+(?=\/openai\/))\/openai(?:\/v1|\/deployments(?:\/[^/]+)?)?$/i
+
 /** What vendors' pages give as the address of one part of an API, up to where all of it begins. */
 const PARTS: Readonly<Partial<Record<number, RegExp>>> = {
+  [ChannelTypeNumber.azure]: AZURE_PART,
   [ChannelTypeNumber.dashscope]: DASHSCOPE_PART,
   [ChannelTypeNumber.bailian]: DASHSCOPE_PART,
   // Beside it is `/beta`, where texts are completed.
@@ -143,7 +151,7 @@ function namesVersion(base: string): boolean {
   return slash >= host && /^v\d[a-z0-9]*$/i.test(base.slice(slash + 1))
 }
 
-const isCloudflareGateway = (base: string): boolean =>
+export const isCloudflareGateway = (base: string): boolean =>
   /^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)
 
 /** `/v1/chat/completions?x=1` → the part after `/v1` and the query; `null` without a `/v1`. */
@@ -185,18 +193,20 @@ export function upstreamUrl(
   // Cloudflare's gateway wants OpenAI's paths without their version.
   if (namesVersion(base) || (type === ChannelTypeNumber.openai && isCloudflareGateway(base)))
     return base + task + query
-  if (type === ChannelTypeNumber.qianfanV2 && QIANFAN_PLAN.test(base)) return base + task + query
+  if (WHOLE[type]?.test(base) === true) return base + task + query
 
   const elsewhere = Object.hasOwn(row.paths, plain) ? row.paths[plain] : undefined
   const isThinking = type === ChannelTypeNumber.sparkV2 && SPARK_THINKS.test(model)
   return base + (elsewhere ?? (isThinking ? '/v2' : row.pathPrefix) + task) + query
 }
 
-/**
- * Qianfan's plans have their version in the middle of their address. Source: Qianfan's manual,
- * "Coding Plan", "Token Plan".
- */
-const QIANFAN_PLAN = /\/v2\/(?:coding|tokenplan\/\w+)$/i
+/** Addresses that are whole, though they do not end in a version as others write it. */
+const WHOLE: Readonly<Partial<Record<number, RegExp>>> = {
+  // In the middle. Source: Qianfan's manual, "Coding Plan", "Token Plan".
+  [ChannelTypeNumber.qianfanV2]: /\/v2\/(?:coding|tokenplan\/\w+)$/i,
+  // After the model: `/x2`, where X1.5, of the same name, is at `/v2`.
+  [ChannelTypeNumber.sparkV2]: /\/x\d$/i,
+}
 
 /** Spark's models that think are a version further. */
 const SPARK_THINKS = /^(?:x\d|spark-x)/i
@@ -222,25 +232,42 @@ export function splitKey(type: number, key: string): string[] | null {
   if (parts.length === 1 || sentWhole) return [whole]
 
   const pieces = whole.split(separator)
-  const last = parts.length - 1
-  if (pieces.length > parts.length && !isOpenEnded) return null
+  const count = isKeyAlone(type, whole) ? parts.length - 1 : parts.length
+  const last = count - 1
+  if (pieces.length > count && !isOpenEnded) return null
   const split = [...pieces.slice(0, last), pieces.slice(last).join(separator)].map((part) =>
     part.trim(),
   )
-  return split.length === parts.length && !split.includes('') ? split : null
+  return split.length === count && !split.includes('') ? split : null
+}
+
+/** Whether a key, or its first part, begins so that the second part is left out. */
+const isKeyAlone = (type: number, start: string): boolean =>
+  channelType(type).key.standsAlone?.test(start) === true
+
+/** The field that the key of these leaves out, because its first part stands alone; null: none. */
+export function sparedField(
+  type: number,
+  config: Readonly<Partial<Record<ConfigMember, string>>>,
+): ConfigMember | null {
+  const [first, second = null] = channelType(type).key.composedOf
+  const start = first === undefined ? '' : (config[first]?.trim() ?? '')
+  return isKeyAlone(type, start) ? second : null
 }
 
 /**
- * The key of a type whose key is composed from its fields (33, 42), or `''` when a field is
- * missing, which in an update means "unchanged". The word "undefined" counts as missing: older
- * consoles send it for a field left empty.
+ * The key of a type whose key is composed from its fields (33, 42), or `''` when a field that it
+ * needs is missing, which in an update means "unchanged". The word "undefined" counts as missing:
+ * older consoles send it for a field left empty.
  */
 export function composeKey(
   type: number,
   config: Readonly<Partial<Record<ConfigMember, string>>>,
 ): string {
   const { composedOf, separator } = channelType(type).key
-  const values = composedOf.map((member) => config[member]?.trim() ?? '')
+  const spared = sparedField(type, config)
+  const members = composedOf.filter((member) => member !== spared)
+  const values = members.map((member) => config[member]?.trim() ?? '')
   const isComplete = values.every((value) => value !== '' && value !== 'undefined')
   return isComplete ? values.join(separator) : ''
 }

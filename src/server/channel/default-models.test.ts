@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { defaultRatios } from '../option/default-ratios.ts'
 import { defaultModels, defaultModelsByType } from './default-models.ts'
 
-const allTypes = Array.from({ length: 52 }, (_, index) => index + 1)
+const allTypes: readonly number[] = Object.values(ChannelTypeNumber)
 
 describe('defaultModels', () => {
   test('every type has models, but bots and the raw proxy', () => {
@@ -18,7 +19,7 @@ describe('defaultModels', () => {
   })
 
   test('an unknown type has none to offer', () => {
-    for (const type of [0, -1, 53, 1.5, NaN]) expect(defaultModels(type)).toBeNull()
+    for (const type of [0, -1, 9999, 1.5, NaN]) expect(defaultModels(type)).toBeNull()
   })
 
   test('what resells or imitates OpenAI offers what OpenAI does', () => {

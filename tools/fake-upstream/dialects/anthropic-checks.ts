@@ -80,11 +80,20 @@ function problemOf(json: Json, isCount: boolean, isBeta: boolean): string | null
   const change = changeProblem(sent, tools, isBeta)
   if (change !== null) return change
   if (sent[0]?.role !== 'user') return 'messages: first message must use the "user" role'
+  if (messages.at(-1)?.role === 'assistant' && NO_PREFILL.test(json.model)) {
+    return (
+      'This model does not support assistant message prefill. The conversation must end with a ' +
+      'user message.'
+    )
+  }
   return (
     messages.map((message, at) => messageProblem(message, messages[at - 1], at)).find(Boolean) ??
     null
   )
 }
+
+/** Claude since 4.6. */
+const NO_PREFILL = /claude-[a-z]+-(?:4-[6-9]|[5-9])(?!\d)/
 
 const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/
 

@@ -104,6 +104,15 @@ describe('Anthropic refuses', () => {
       400,
     ],
     [
+      'to go on with the assistant’s words',
+      {
+        model: 'claude-opus-4-7',
+        messages: [...hello.messages, { role: 'assistant', content: 'x' }],
+      },
+      ANTHROPIC,
+      400,
+    ],
+    [
       'a budget beyond the limit',
       { thinking: { type: 'enabled', budget_tokens: 2000 } },
       ANTHROPIC,
@@ -128,11 +137,45 @@ describe('Gemini refuses', () => {
       GEMINI,
       400,
     ],
+    [
+      'a picture of a type that there is not',
+      {
+        contents: [{ role: 'user', parts: [{ inlineData: { mimeType: 'image/jpg', data: '' } }] }],
+      },
+      GEMINI,
+      400,
+    ],
   ])('%s', async (_what, body, headers, status) => {
     const answer = await post(content, body, headers)
     expect(answer.status).toBe(status)
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: status } })
   })
+
+  test.each([
+    ['gemini-3.1-pro-preview', 200],
+    ['gemini-3.6-flash', 400],
+  ])('%s goes on with the model’s words: %i', async (model, status) => {
+    const begun = { contents: [...contents, { role: 'model', parts: [{ text: 'So' }] }] }
+    const answer = await post(`/v1beta/models/${model}:generateContent`, begun, GEMINI)
+    expect(answer.status).toBe(status)
+  })
+})
+
+test.each([
+  ['o4-mini', {}, 400],
+  ['gpt-5', { reasoning_effort: 'none' }, 400],
+  ['gpt-5.2', { reasoning_effort: 'high' }, 400],
+  ['gpt-5.2', {}, 200],
+  ['gpt-5.5', {}, 400],
+  ['gpt-5.5', { reasoning_effort: 'none' }, 200],
+  ['gpt-4o', {}, 200],
+])('OpenAI’s %s with %j takes figures for sampling: %i', async (model, over, status) => {
+  const path = '/v1/chat/completions'
+  const key = { authorization: 'Bearer k' }
+  for (const figures of [{ temperature: 0.3 }, { top_p: 1 }, { presence_penalty: 0 }]) {
+    const answer = await post(path, { ...hello, model, ...over, ...figures }, key)
+    expect(answer.status).toBe(status)
+  }
 })
 
 test('Azure wants its key and its version, and does not know stream_options of old', async () => {

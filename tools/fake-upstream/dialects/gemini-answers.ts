@@ -52,6 +52,8 @@ export function geminiCountAnswer(call: Call): Answer {
   )
 }
 
+const BATCH_MAX = 100
+
 /** `POST …:embedContent` and `…:batchEmbedContents`. */
 export function geminiEmbeddingAnswer(call: Call): Answer {
   const problem = keyProblem(call)
@@ -62,9 +64,14 @@ export function geminiEmbeddingAnswer(call: Call): Answer {
   }
   if (call.path.endsWith(':embedContent')) return jsonAnswer({ embedding: embed(call.json) })
   const requests = listOf(call.json.requests).map(objectOf)
+  if (requests.length > BATCH_MAX) {
+    return geminiErrorAnswer(400, 'at most 100 requests can be in one batch')
+  }
   const other = requests.find(({ model }) => model !== `models/${call.model}`)
   if (other !== undefined) return geminiErrorAnswer(400, 'requests[].model must match the path')
-  return jsonAnswer({ embeddings: requests.map(embed) })
+  const { promptTokens } = call.directives
+  const usage = promptTokens === null ? {} : { usageMetadata: { promptTokenCount: promptTokens } }
+  return jsonAnswer({ embeddings: requests.map(embed), ...usage })
 }
 
 function keyProblem(call: Call): Answer | null {
@@ -78,6 +85,8 @@ const MEMBERS = new Set(
     'generationConfig generation_config cachedContent model labels'
   ).split(' '),
 )
+
+const NO_PREFILL = /gemini-(?:3\.[6-9]|3\.5-flash-lite)/
 
 /** What Gemini refuses, as far as a gateway's mistakes would show. */
 function problemOf(call: Call): Answer | null {
@@ -96,7 +105,12 @@ function problemOf(call: Call): Answer | null {
     if (listOf(parts).length === 0) return refuse('contents.parts must not be empty.')
     for (const part of listOf(parts).map(objectOf)) {
       if (Object.keys(part).length === 0) return refuse('required oneof field data must be set')
+      const { mimeType } = objectOf(part.inlineData ?? part.inline_data)
+      if (mimeType === 'image/jpg') return refuse('Unsupported MIME type: image/jpg')
     }
+  }
+  if (contents.at(-1)?.role === 'model' && NO_PREFILL.test(call.model)) {
+    return refuse('Requests ending with a model turn are not supported.')
   }
   return turnProblem(contents, call.model)
 }

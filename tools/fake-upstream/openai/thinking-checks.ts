@@ -10,22 +10,54 @@ export const OPENAI_SEAL = 'gAAAAAc2VhbC1vZi1vcGVuYWk='
 const refused = (message: string, param: string, code: string | null = null): Answer =>
   jsonAnswer({ error: { message, type: 'invalid_request_error', param, code } }, 400)
 
-/** This one does not think unless it is told to; later ones do unless told not to. */
-const THINKS_WHEN_TOLD = /^gpt-5\.4/
+/** These cannot be told not to think. */
+const ALWAYS_THINKS = /^(?:o\d|gpt-5(?![.\d]))/
+/** These do not think unless they are told to; later ones do unless told not to. */
+const THINKS_WHEN_TOLD = /^gpt-5\.[1-4](?!\d)/
 
-const isThinking = (model: string, effort: unknown): boolean =>
-  effort === undefined ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
+function isThinking(model: string, effort: unknown): boolean {
+  if (ALWAYS_THINKS.test(model)) return true
+  return effort === undefined ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
+}
 
 /** Models that have no chat at all. */
 const NO_CHAT = /^gpt-5[\d.]*-(?:codex|pro)/
 
+/** Models that think at all: while they do, they take no figures for sampling. */
+const THINKS = /^(?:o\d|gpt-(?:5(?!-chat)|[6-9]))/
+const FIGURES = ['top_p', 'presence_penalty', 'frequency_penalty']
+
+function samplingProblem({ model, json }: Call): Answer | null {
+  if (!THINKS.test(model) || !isThinking(model, json.reasoning_effort ?? undefined)) return null
+  if ((json.temperature ?? 1) !== 1) {
+    const value = JSON.stringify(json.temperature)
+    return refused(
+      `Unsupported value: 'temperature' does not support ${value} with this model. Only the ` +
+        'default (1) value is supported.',
+      'temperature',
+      'unsupported_value',
+    )
+  }
+  const figure = FIGURES.find((name) => name in json)
+  return figure === undefined
+    ? null
+    : refused(
+        `Unsupported parameter: '${figure}' is not supported with this model.`,
+        figure,
+        'unsupported_parameter',
+      )
+}
+
 /** By chat they call functions only where they do not think. */
-export function chatProblem({ model, json }: Call): Answer | null {
+export function chatProblem(call: Call): Answer | null {
+  const { model, json } = call
   if (NO_CHAT.test(model)) {
     const message = 'This model is only supported in v1/responses and not in v1/chat/completions.'
     const error = { message, type: 'invalid_request_error', param: 'model', code: null }
     return jsonAnswer({ error }, 404)
   }
+  const sampling = samplingProblem(call)
+  if (sampling !== null) return sampling
   const hasTools = listOf(json.tools).length > 0
   if (!MODELS.test(model) || !hasTools || !isThinking(model, json.reasoning_effort)) return null
   const message =

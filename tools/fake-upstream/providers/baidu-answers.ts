@@ -177,6 +177,8 @@ export function baiduEmbeddingAnswer(call: Call): Answer {
   if (texts.length === 0 || Object.keys(call.json).some((name) => name !== 'input')) {
     return coded(336_003, 'input must be a list of texts, and nothing else is known')
   }
+  const most = call.path.endsWith('/tao_8k') ? 1 : 16
+  if (texts.length > most) return coded(336_003, `the length of input must not exceed ${most}`)
   const data = texts
     .map((_, index) => ({ object: 'embedding', embedding: [0.5, -0.25, index], index }))
     .toReversed()

@@ -209,6 +209,7 @@ function wishesOf(json: Json) {
 function embeddingAnswer({ json, directives }: Call): Answer {
   const texts = textsOf(json.InputList)
   if (texts.length === 0) return coded('MissingParameter', 'InputList is missing.')
+  if (texts.length > 50) return coded('InvalidParameterValue', 'InputList is too long.')
   const PromptTokens = directives.promptTokens ?? texts.length * 2
   // In no order: each says where it belongs.
   const Data = texts

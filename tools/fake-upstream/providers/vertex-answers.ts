@@ -107,9 +107,29 @@ export function vertexClaudeAnswer(call: Call): Answer {
 }
 
 /** `…/endpoints/openapi/chat/completions`: models of other makers. */
-export function vertexSharedAnswer(call: Call): Answer {
-  if (accessProblem(call) === null) return chatAnswer(call)
-  return errorAnswer(401, { message: 'not authenticated', type: 'unauthenticated', code: null })
+export const vertexSharedAnswer = (call: Call): Answer =>
+  accessProblem(call) === null ? chatAnswer(call) : strangerAnswer()
+
+const strangerAnswer = (): Answer =>
+  errorAnswer(401, { message: 'not authenticated', type: 'unauthenticated', code: null })
+
+/** `…/publishers/mistralai/models/{m}:rawPredict` and `:streamRawPredict`: usage comes unasked. */
+export function vertexMistralAnswer(call: Call): Answer {
+  if (accessProblem(call) !== null) return strangerAnswer()
+  const { directives, json, path } = call
+  const isStream = path.endsWith(':streamRawPredict')
+  const isNamed = path.includes(`/models/${String(json.model)}`)
+  if (!isNamed || (json.stream === true) !== isStream || 'stream_options' in json) {
+    return errorAnswer(422, { message: 'extra_forbidden', type: 'invalid_request', code: null })
+  }
+  const usage = directives.usage === 'when-asked' ? 'always' : directives.usage
+  // Its own word for what OpenAI calls required.
+  const chosen = json.tool_choice === 'any' ? { tool_choice: 'required' } : {}
+  return chatAnswer({
+    ...call,
+    json: { ...json, ...chosen },
+    directives: { ...directives, usage },
+  })
 }
 
 const TOKENS_PER_TEXT = 3

@@ -85,11 +85,17 @@ const REFUSALS = {
 
 /** What the upstream said of its refusal, without what it must not tell: keys and addresses. */
 function upstreamWords(members: Record<string, unknown> | null, channel: AskedChannel): string {
-  const { error, message, msg } = members ?? {}
-  const nested = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
-  const said = [nested, message, msg].find((words) => typeof words === 'string' && words !== '')
+  const { error, errors, message, msg } = members ?? {}
+  // Cloudflare lists what is wrong.
+  const [listed]: unknown[] = Array.isArray(errors) ? errors : []
+  const said = [messageIn(error), messageIn(listed), message, msg].find(
+    (words) => typeof words === 'string' && words !== '',
+  )
   return withoutChannelSecrets(typeof said === 'string' ? said : '', channel).slice(0, DETAIL_MAX)
 }
+
+const messageIn = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
 
 /** Where the channel's calls go, without a slash at the end; throws when nobody has said it. */
 export function baseUrlOf(channel: AskedChannel): string {

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aChannel, anAdmin, aUser, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
+import type { AskUpstream, UpstreamQuestion } from './channel-upstream.ts'
+import { readUpstreamModels } from './upstream-models.ts'
 
 const KEY = 'sk-models-0123456789'
 
@@ -158,6 +160,25 @@ const DIALECTS: {
   },
 ]
 
+test.each([
+  ['', 'field'],
+  ['https://gateway.ai.cloudflare.com/v1/ours/gate', 'ours'],
+  ['https://gateway.ai.cloudflare.com/v1/ours/gate/workers-ai/v1/', 'ours'],
+])('Cloudflare itself is asked, and not its gateway: %j', async (base_url, account) => {
+  const questions: UpstreamQuestion[] = []
+  const channel = { type: 37, key: KEY, base_url, config: '{"user_id":"field"}' }
+  const ask: AskUpstream = (question) => {
+    questions.push(question)
+    return Promise.resolve({ result: [{ name: '@cf/a' }] })
+  }
+  const models = await readUpstreamModels(channel, ask, { GEMINI_VERSION: 'v1beta' })
+  expect(models).toEqual(['@cf/a'])
+  const path = `/client/v4/accounts/${account}/ai/models/search?per_page=1000`
+  expect(questions).toEqual([
+    { url: `https://api.cloudflare.com${path}`, headers: { authorization: `Bearer ${KEY}` } },
+  ])
+})
+
 forEachDatabase('models of an upstream', (open) => {
   let server: TestServer
   let admin: TestUser
@@ -220,6 +241,12 @@ forEachDatabase('models of an upstream', (open) => {
       { error: { message: `bad key ${KEY} at http://10.1.2.3/x` } },
       401,
       '401：bad key ***',
+    ],
+    [
+      'a list of what is wrong',
+      { success: false, errors: [{ code: 10_000, message: 'Authentication error' }], result: null },
+      403,
+      '403：Authentication error',
     ],
     ['a fault without words', '', 503, '503'],
     ['a redirect', '', 302, '302'],

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { bearerOf, channelType, type Protocol } from '../../../contract/channel-types.ts'
+import {
+  bearerOf,
+  channelType,
+  isCloudflareGateway,
+  type Protocol,
+} from '../../../contract/channel-types.ts'
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { AppError } from '../../app-error.ts'
 import type { Config } from '../../config.ts'
@@ -122,15 +127,26 @@ const listings: Partial<Record<Protocol, Listing>> = {
   },
   cloudflare: {
     question: (channel) => {
-      const account = encodeURIComponent(channelConfig(channel).user_id ?? '')
+      const base = baseUrlOf(channel)
+      const account = cloudflareAccount(channel, base)
       const path = `/client/v4/accounts/${account}/ai/models/search?per_page=1000`
-      return { url: beside(baseUrlOf(channel), path), headers: bearer(channel) }
+      // The gateway passes calls on and has no list; whose key it is can ask Cloudflare itself.
+      const asked = isCloudflareGateway(base) ? channelType(channel.type).baseUrl : base
+      return { url: beside(asked, path), headers: bearer(channel) }
     },
     shape: namesIn('result', 'name'),
   },
 }
 
 const GEMINI_PAGE_SIZE = 1000
+
+const GATEWAY_ACCOUNT = /^https?:\/\/[^/]+\/v1\/([^/]+)/i
+
+/** A gateway has the account in its own address, and its calls need no field for it. */
+function cloudflareAccount(channel: AskedChannel, base: string): string {
+  const [, account] = isCloudflareGateway(base) ? (GATEWAY_ACCOUNT.exec(base) ?? []) : []
+  return encodeURIComponent(account ?? channelConfig(channel).user_id ?? '')
+}
 
 /** An address that names a version is whole. */
 function versioned(channel: AskedChannel, path: string): string {

@@ -1,4 +1,5 @@
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { inPlace } from './embedding-vectors.ts'
 import { fetchEach, jsonAnswer, recordIn, unusable } from '../transport/json-steps.ts'
 import type { StepAnswer, Walk } from '../transport/upstream-steps.ts'
 
@@ -19,26 +20,39 @@ export function sumOfCounts(counts: readonly unknown[]): number | null {
   return sum
 }
 
-/** The calls of an upstream of OpenAI's dialect. `size`: how many texts it takes at once. */
-export const embeddedInParts =
-  (size: (model: string) => number): Walk =>
+/** How an upstream takes texts, and how its answers become one. */
+interface Parting {
+  /** The member of a request that holds the texts. */
+  member: string
+  /** How many it takes at once. */
+  most: (request: JsonRecord) => number
+  join: (answers: JsonRecord[], count: number) => StepAnswer
+}
+
+export const textsInParts =
+  ({ member, most, join }: Parting): Walk =>
   async (steps, request) => {
     const body = recordIn(request)
-    const texts = arrayOr(body.input)
-    const most = size(String(body.model))
+    const texts = arrayOr(body[member])
+    const size = most(body)
     // A list of numbers is one text, said in a model's own tokens.
-    if (texts.length <= most || texts.some((text) => typeof text !== 'string')) {
-      return steps.fetch(request)
-    }
-    const bodies = inParts(texts, most).map((input) => ({ ...body, input }))
+    if (texts.length <= size || typeof texts[0] === 'number') return steps.fetch(request)
+    const bodies = inParts(texts, size).map((part) => ({ ...body, [member]: part }))
     const fetched = await fetchEach(steps, request, bodies)
-    return 'refused' in fetched ? fetched.refused : joined(fetched.answers, texts.length)
+    return 'refused' in fetched ? fetched.refused : join(fetched.answers, texts.length)
   }
 
+/** The calls of an upstream of OpenAI's dialect. `size`: how many texts it takes at once. */
+export const embeddedInParts = (size: (model: string) => number): Walk =>
+  textsInParts({ member: 'input', most: ({ model }) => size(String(model)), join: joined })
+
 function joined(answers: JsonRecord[], count: number): StepAnswer {
+  // Some refuse with a good status.
+  const refusal = answers.find(({ data }) => !Array.isArray(data))
+  if (refusal !== undefined) return jsonAnswer(refusal)
   const data = answers
-    .flatMap((answer) => arrayOr(answer.data))
-    .map((item, index) => ({ ...recordOr(item), index }))
+    .flatMap((answer) => inPlace(arrayOr(answer.data), 'index'))
+    .map((item, index) => ({ ...item, index }))
   if (data.length !== count) return unusable('a text has no vector')
   const tokens = sumOfCounts(answers.map(({ usage }) => recordOr(usage).total_tokens))
   const usage = tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } }

@@ -3,22 +3,29 @@ import { invalidField, Members, missingField } from '../canonical/reading.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { textOfTokens } from '../count/token-text.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
+import { purposeIn } from './embedding-purpose.ts'
 
 /** What is asked of an embedding upstream, in OpenAI's words. */
 export interface EmbeddingRequest {
   texts: string[]
   dimensions: number | null
+  /** What the vectors are for, as `purposeIn` says it; null: nobody says it, or asks for it. */
+  purpose: string | null
 }
 
-/** Token numbers mean nothing to other providers, and stand for a text that does. */
-export function readEmbeddingRequest(body: JsonRecord): EmbeddingRequest {
+/**
+ * Token numbers mean nothing to other providers, and stand for a text that does. `knowsPurpose`:
+ * the upstream makes vectors of several kinds; to another it cannot be said which is wanted.
+ */
+export function readEmbeddingRequest(body: JsonRecord, knowsPurpose: boolean): EmbeddingRequest {
   const request = new Members(body)
   const texts = textsOf(request)
   if (texts.length === 0) throw missingField('input')
   const dimensions = request.count('dimensions')
+  const purpose = knowsPurpose ? purposeIn(request) : null
   request.ignore('model', 'user', 'encoding_format')
   request.done()
-  return { texts, dimensions }
+  return { texts, dimensions, purpose }
 }
 
 function textsOf(request: Members): string[] {

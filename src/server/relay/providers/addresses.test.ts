@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { channelType, channelTypesInListOrder } from '../../../contract/channel-types.ts'
+import { defaultModels } from '../../channel/default-models.ts'
 import { providerOf } from './providers.ts'
-import type { ProviderCall, ProviderChannel } from '../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../dialect/provider.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
 /** Addresses, byte for byte, as the providers' references give them. */
@@ -202,6 +204,54 @@ describe.each<[string, Row[]]>([
         { model: 'claude-sonnet-4-20250514' },
         'https://bedrock-runtime.ap-southeast-1.amazonaws.com/model/apac.anthropic.claude-sonnet-4-20250514-v1%3A0/invoke',
       ],
+      ...(
+        [
+          // Names without a date, and those that point to another model.
+          ['us-east-1', 'claude-haiku-4-5', 'us.anthropic.claude-haiku-4-5-20251001-v1:0'],
+          ['us-east-1', 'claude-opus-4-1', 'us.anthropic.claude-opus-4-1-20250805-v1:0'],
+          ['eu-west-1', 'claude-sonnet-4-0', 'eu.anthropic.claude-sonnet-4-20250514-v1:0'],
+          ['eu-west-1', 'claude-3-7-sonnet-latest', 'eu.anthropic.claude-3-7-sonnet-20250219-v1:0'],
+          ['us-east-1', 'claude-3-5-sonnet-latest', 'anthropic.claude-3-5-sonnet-20241022-v2:0'],
+          [
+            'ap-south-1',
+            'claude-3-5-sonnet-latest',
+            'apac.anthropic.claude-3-5-sonnet-20241022-v2:0',
+          ],
+          ['eu-west-1', 'claude-opus-4-6', 'eu.anthropic.claude-opus-4-6-v1'],
+          // Countries whose profiles do not have the model.
+          ['eu-west-1', 'claude-fable-5', 'global.anthropic.claude-fable-5'],
+          ['ap-northeast-1', 'claude-sonnet-5', 'global.anthropic.claude-sonnet-5'],
+          ['ap-northeast-1', 'claude-opus-4-8', 'jp.anthropic.claude-opus-4-8'],
+          ['ap-southeast-2', 'claude-opus-4-5', 'global.anthropic.claude-opus-4-5-20251101-v1:0'],
+          ['ap-southeast-2', 'claude-sonnet-5', 'au.anthropic.claude-sonnet-5'],
+          // Other makers, in profiles and out of them.
+          ['us-east-1', 'amazon-nova-lite', 'us.amazon.nova-lite-v1:0'],
+          ['ap-south-1', 'amazon-nova-pro', 'apac.amazon.nova-pro-v1:0'],
+          ['eu-west-2', 'amazon-nova-lite', 'amazon.nova-lite-v1:0'],
+          ['us-gov-west-1', 'amazon-nova-lite', 'amazon.nova-lite-v1:0'],
+          ['eu-west-2', 'amazon-nova-2-lite', 'global.amazon.nova-2-lite-v1:0'],
+          ['us-east-1', 'llama3-3-70b-128k', 'us.meta.llama3-3-70b-instruct-v1:0'],
+          ['eu-west-1', 'mistral-pixtral-large-2502', 'eu.mistral.pixtral-large-2502-v1:0'],
+          ['eu-west-1', 'gpt-oss-120b', 'openai.gpt-oss-120b-1:0'],
+          // Ids, and names that nobody here knows.
+          ['us-east-1', 'amazon.nova-lite-v1:0', 'amazon.nova-lite-v1:0'],
+          ['us-east-1', 'constructor', 'constructor'],
+        ] as const
+      ).map(([region, model, id]): Row => [
+        33,
+        { key: `AK|SK|${region}` },
+        { model },
+        `https://bedrock-runtime.${region}.amazonaws.com/model/${encodeURIComponent(id)}/${id.includes('claude') ? 'invoke' : 'converse'}`,
+      ]),
+      [
+        33,
+        AWS,
+        { model: 'amazon-titan-embed-text', task: 'embeddings' },
+        `${AWS_HOST}/model/amazon.titan-embed-text-v1/invoke`,
+      ],
+      [33, { key: 'ABSKx|eu-west-1' }, {}, `${AWS_HOST}/model/m/converse`],
+      [33, { key: 'bedrock-api-key-x|eu-west-1' }, {}, `${AWS_HOST}/model/m/converse`],
+      [33, { key: 'ABSKx' }, {}, null],
       // A region is no way to another host.
       [33, { key: 'AK|SK|evil.example/x' }, {}, null],
       [33, { key: 'AK|SK' }, {}, null],
@@ -244,6 +294,19 @@ describe.each<[string, Row[]]>([
       [
         42,
         GOOGLE,
+        { model: 'codestral-2' },
+        GOOGLE_HOST + google('mistralai', 'codestral-2:rawPredict'),
+      ],
+      [
+        42,
+        GOOGLE,
+        { model: 'mistralai/mistral-large@2407', isStream: true },
+        GOOGLE_HOST + google('mistralai', 'mistral-large%402407:streamRawPredict'),
+      ],
+      [42, GOOGLE, { task: 'embeddings', model: 'mistral-embed' }, null],
+      [
+        42,
+        GOOGLE,
         { task: 'embeddings', model: 'text-embedding-005' },
         GOOGLE_HOST + google('google', 'text-embedding-005:predict'),
       ],
@@ -271,3 +334,49 @@ describe.each<[string, Row[]]>([
     expect(urlOf(type, channel, call)).toBe(url)
   })
 })
+
+test.each(['us-east-1', 'eu-west-2', 'ap-northeast-1', 'ca-central-1'])(
+  'Bedrock knows all that its form offers by a maker’s id: %s',
+  (region) => {
+    const key = { key: `AK|SK|${region}` }
+    const unknown = (defaultModels(33) ?? []).filter((model) => {
+      const task = model.includes('embed') ? 'embeddings' : 'chat'
+      const [, id = ''] = /\/model\/([^/]+)\//.exec(urlOf(33, key, { model, task }) ?? '') ?? []
+      return !/^(?:[a-z]+\.)?[a-z\d]+\.[a-z\d]/.test(decodeURIComponent(id))
+    })
+    expect(unknown).toEqual([])
+  },
+)
+
+/** What models are for that do not chat, by their names; null: nothing that can be asked for here. */
+const PURPOSES: readonly [name: RegExp, task: Task | null][] = [
+  [/realtime|-live-|native-audio|^sora-|cogvideo|imagine-video|async|^aqa$|^glm-ocr$/, null],
+  [/image-edit|davinci-edit|tts-clone|embedding-vision|resnet|distilbert|m2m100|indictrans/, null],
+  [/^gemini-/, 'chat'],
+  [/rerank/, 'rerank'],
+  [/whisper|transcribe|-asr|nova-3|smart-turn/, 'transcriptions'],
+  [/tts|\/aura-/, 'speech'],
+  [
+    /flux|gpt-image|imagen-|seedream|dall-e|diffusion|cogview-|wanx|qwen-image|lucid|phoenix/,
+    'images',
+  ],
+]
+
+test.each(channelTypesInListOrder.filter((row) => !row.retired).map((row) => [row.type, row]))(
+  'type %i has an address for whatever its form offers',
+  (type, { key, protocol }) => {
+    const special = { bedrock: AWS.key, vertex: GOOGLE.key }[String(protocol)]
+    const channel = {
+      ...ACCOUNT,
+      key: special ?? key.parts.join(key.separator),
+      baseUrl: channelType(type).baseUrl || 'https://a.example',
+    }
+    const unreachable = (defaultModels(type) ?? []).filter((model) => {
+      const purpose = PURPOSES.find(([name]) => name.test(model))
+      if (purpose === undefined) return false
+      const [, task] = purpose
+      return task === null || urlOf(type, channel, { model, task }) === null
+    })
+    expect(unreachable).toEqual([])
+  },
+)

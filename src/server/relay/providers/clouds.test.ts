@@ -226,6 +226,35 @@ test.each([
   expect((await post(setup, client, sized, { path })).status).toBe(400)
 })
 
+test.each([
+  ['Tencent', 'hunyuan-embedding', 60, [50, 10]],
+  ['Baidu', 'bge-large-zh', 20, [16, 4]],
+  ['Baidu', 'tao-8k', 3, [1, 1, 1]],
+])('%s takes so many texts at once for %s: more go in several calls', async (...row) => {
+  const [label, name, count, parts] = row
+  const model = await anExact(label, name)
+  const input = Array.from({ length: count }, (_, index) => `text ${index}`)
+  const answer = await post(setup, client, { model, input }, { path: '/v1/embeddings' })
+  const asked = setup.upstream.seen().flatMap(({ body }) => {
+    const { input: texts, InputList } = body as Record<string, string[] | undefined>
+    return texts ?? InputList ?? []
+  })
+  expect(asked).toEqual(input)
+  const sizes = parts.flatMap((size) => Array.from({ length: size }, (_, index) => index))
+  const data = sizes.map((place, index) => ({ index, embedding: [0.5, -0.25, place] }))
+  expect(answer.json).toMatchObject({ data, usage: { prompt_tokens: count * 2 } })
+})
+
+test('the second Qianfan takes as many texts as the first', async () => {
+  const model = 'one-text'
+  const model_mapping = JSON.stringify({ [model]: 'tao-8k' })
+  await aRoute(setup, model, { type: 47, key: 'bce-v3/ALTAK-x/y', model_mapping })
+  const body = { model, input: ['one', 'two'] }
+  const answer = await post(setup, client, body, { path: '/v1/embeddings' })
+  expect(answer.json).toMatchObject({ data: [{ index: 0 }, { index: 1 }] })
+  expect(setup.upstream.seen().map(({ url }) => url)).toEqual(Array(2).fill('/v2/embeddings'))
+})
+
 test('Baidu ranks, in the shape that all others took over', async () => {
   const model = await anExact('Baidu', 'bce-reranker-base')
   const documents = ['a', { text: 'b' }]

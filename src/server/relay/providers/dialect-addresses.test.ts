@@ -11,9 +11,12 @@ function urlOf(
   over: Partial<ProviderCall> & { version?: string } = {},
 ) {
   const { version = '', ...call } = over
+  const to = aProviderCall(call)
   return (
-    providerOf(type)?.url({ type, key: 'k', baseUrl, apiVersion: version }, aProviderCall(call)) ??
-    null
+    providerOf(type, to.model, to.task)?.url(
+      { type, key: 'k', baseUrl, apiVersion: version },
+      to,
+    ) ?? null
   )
 }
 
@@ -46,7 +49,7 @@ describe('what speaks as Anthropic does', () => {
   test('finds its key where it may look for it; Anthropic itself where it does', () => {
     const headersOf = (type: number) => {
       const channel = { type, key: 'k', baseUrl: '', apiVersion: '' }
-      return providerOf(type)?.headers(channel, aProviderCall())
+      return providerOf(type, 'm', 'chat')?.headers(channel, aProviderCall())
     }
     expect(headersOf(52)).toMatchObject({ 'x-api-key': 'k', authorization: 'Bearer k' })
     expect(headersOf(14)).toMatchObject({ 'x-api-key': 'k' })
@@ -77,7 +80,8 @@ describe('Gemini', () => {
 
 describe('Azure', () => {
   const host = 'https://my.openai.azure.com'
-  test.each<[string, Partial<ProviderCall> & { version?: string }, string | null]>([
+  type AzureRow = [string, Partial<ProviderCall> & { version?: string }, string | null]
+  test.each<AzureRow>([
     [host, {}, `${host}/openai/deployments/m/chat/completions?api-version=2024-03-01-preview`],
     [
       host,
@@ -85,6 +89,34 @@ describe('Azure', () => {
       `${host}/openai/deployments/gpt-35-turbo/chat/completions?api-version=2025-04-01-preview`,
     ],
     [host, { version: 'v1' }, `${host}/openai/v1/chat/completions`],
+    // Addresses of parts. That of the first version says which version is called.
+    ...['2025-04-01-preview', 'v1', ''].map((version): AzureRow => [
+      `${host}/openai/v1`,
+      { version },
+      `${host}/openai/v1/chat/completions`,
+    ]),
+    [
+      `${host}/openai/v1`,
+      { clientQuery: new URLSearchParams({ 'api-version': '2025-04-01-preview' }) },
+      `${host}/openai/v1/chat/completions`,
+    ],
+    [
+      'https://my.services.ai.azure.com/api/projects/p/openai/v1',
+      { task: 'responses' },
+      'https://my.services.ai.azure.com/api/projects/p/openai/v1/responses',
+    ],
+    ['https://proxy.example/a/openai/v1', {}, 'https://proxy.example/a/openai/v1/chat/completions'],
+    ...['/openai', '/openai/deployments', '/openai/deployments/other'].map((path): AzureRow => [
+      host + path,
+      {},
+      `${host}/openai/deployments/m/chat/completions?api-version=2024-03-01-preview`,
+    ]),
+    // Anybody's own path may be called so.
+    [
+      'https://proxy.example/openai',
+      {},
+      'https://proxy.example/openai/openai/deployments/m/chat/completions?api-version=2024-03-01-preview',
+    ],
     [
       'https://gateway.ai.cloudflare.com/v1/a/b/azure-openai/res',
       { version: '2025-04-01-preview' },
@@ -102,7 +134,9 @@ describe('Azure', () => {
   ])('deployments of a channel that says %s of dots: %s', (deploymentDots, deployment) => {
     const config = { deployment_dots: deploymentDots }
     const channel = { type: 3, key: 'k', baseUrl: host, apiVersion: '', config }
-    expect(providerOf(3)?.url(channel, aProviderCall({ model: 'gpt-4.1' }))).toBe(
+    expect(
+      providerOf(3, 'gpt-4.1', 'chat')?.url(channel, aProviderCall({ model: 'gpt-4.1' })),
+    ).toBe(
       `${host}/openai/deployments/${deployment}/chat/completions?api-version=2024-03-01-preview`,
     )
   })
@@ -113,5 +147,5 @@ test.each<Task>(['countTokens'])('OpenAI has no %s', (task) => {
 })
 
 test('services that have ended, and what is passed on as it is, have no provider', () => {
-  for (const type of [11, 21, 43]) expect(providerOf(type)).toBeNull()
+  for (const type of [11, 21, 43]) expect(providerOf(type, 'm', 'chat')).toBeNull()
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { aNativeModel } from '../../test/native-channels.ts'
 import {
   aModel,
@@ -116,6 +116,18 @@ test('Cohere on Bedrock says nothing of tokens, which are counted here', async (
   expect(detail['usage_source']).toBe('counted')
 })
 
+test('Cohere on Bedrock takes as many texts as elsewhere: more go in several calls', async () => {
+  const model = await aServed(33, 'us.cohere.embed-v4:0')
+  const input = Array.from({ length: 100 }, (_, index) => `text ${index}`)
+  const answer = await post(setup, client, { model, input }, PATH)
+  const asked = setup.upstream.seen().map(({ body }) => (body as { texts: string[] }).texts)
+  expect(asked).toEqual([input.slice(0, 96), input.slice(96)])
+  // What an embedding answer looks like.
+  const { data } = answer.json as unknown as { data: { index: number; embedding: unknown }[] }
+  expect(data).toHaveLength(100)
+  expect(data[97]).toMatchObject({ index: 97, embedding: [0.5, -0.25, 1] })
+})
+
 test('Vertex: several texts at once, or one after the other where a model takes one', async () => {
   const input = ['one', 'three']
   const vectors = [{ embedding: [0.5, -0.25, 3] }, { embedding: [0.5, -0.25, 5] }]
@@ -178,6 +190,29 @@ test.each([
   },
 )
 
+test.each([24, 51])('Gemini takes a hundred texts in a batch, by type %i too', async (type) => {
+  const model = aModel('embed+prompt-7')
+  await aRoute(setup, model, { type })
+  const input = Array.from({ length: 150 }, (_, index) => `text ${index}`)
+  const answer = await post(setup, client, { model, input }, PATH)
+  const asked = setup.upstream.seen().map(({ body }) => body as Record<string, string[]>)
+  expect(asked.map((body) => (body['input'] ?? body['requests'])?.length)).toEqual([100, 50])
+  // What an embedding answer looks like.
+  const { data, usage } = answer.json as unknown as { data: { index: number }[]; usage: unknown }
+  expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index))
+  expect(usage).toMatchObject({ prompt_tokens: 14 })
+  expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(14)
+})
+
+test('a list of token lists goes in several calls, one list of tokens in one', async () => {
+  const model = await aServed(16, 'embedding-3')
+  const lists = Array.from({ length: 70 }, () => [1, 2])
+  expect((await post(setup, client, { model, input: lists }, PATH)).status).toBe(200)
+  expect(setup.upstream.seen()).toHaveLength(2)
+  expect((await post(setup, client, { model, input: lists.flat() }, PATH)).status).toBe(200)
+  expect(setup.upstream.seen()).toHaveLength(1)
+})
+
 test('Bailian takes as many as DashScope', async () => {
   const model = 'text-embedding-v4-twelve'
   await aRoute(setup, model, { type: 49 })
@@ -206,4 +241,94 @@ test('what a provider does not do is said, for nothing', async () => {
   const answer = await post(setup, client, { model, input: 'one' }, PATH)
   expect(answer.status).toBeGreaterThanOrEqual(400)
   await expectNothingCharged(setup, client)
+})
+
+describe('what the vectors are for', () => {
+  const COHERE = 35
+  const BEDROCK = 33
+  const VERTEX = 42
+  const GEMINI = 24
+  const OLLAMA = 30
+  const models: Record<number, string> = {
+    [COHERE]: 'embed-v4.0',
+    [BEDROCK]: 'us.cohere.embed-v4:0',
+    [VERTEX]: 'text-embedding-005',
+    [OLLAMA]: 'nomic-embed',
+  }
+  async function served(type: number): Promise<string> {
+    const base = models[type]
+    if (base !== undefined) return aServed(type, base)
+    const model = aModel('embed')
+    await aRoute(setup, model, { type })
+    return model
+  }
+
+  test.each([
+    [COHERE, { input_type: 'search_query' }, { input_type: 'search_query' }],
+    [COHERE, { task_type: 'RETRIEVAL_QUERY' }, { input_type: 'search_query' }],
+    [COHERE, { task_type: 'QUESTION_ANSWERING' }, { input_type: 'search_query' }],
+    [COHERE, { input_type: null }, { input_type: 'search_document' }],
+    [COHERE, { task_type: 'TASK_TYPE_UNSPECIFIED' }, { input_type: 'search_document' }],
+    [BEDROCK, { input_type: 'clustering' }, { input_type: 'clustering' }],
+    [VERTEX, { input_type: 'search_query' }, { instances: [{ task_type: 'RETRIEVAL_QUERY' }] }],
+    [GEMINI, { input_type: 'search_query' }, { requests: [{ taskType: 'RETRIEVAL_QUERY' }] }],
+    [GEMINI, { task_type: 'CLUSTERING' }, { requests: [{ taskType: 'CLUSTERING' }] }],
+  ])('type %i is told %j in its own words', async (type, asked, sent) => {
+    const model = await served(type)
+    expect((await post(setup, client, { model, input: ['one'], ...asked }, PATH)).status).toBe(200)
+    expect(lastBody()).toMatchObject(sent)
+  })
+
+  test.each([
+    [COHERE, { input_type: 'question' }, 'input_type'],
+    [COHERE, { input_type: 'search_query', task_type: 'CLUSTERING' }, 'task_type'],
+    [COHERE, { task_type: 'SOMETHING_ELSE' }, 'task_type'],
+    [OLLAMA, { input_type: 'search_query' }, 'input_type'],
+  ])('by type %i, %j is refused', async (type, asked, field) => {
+    const model = await served(type)
+    const answer = await post(setup, client, { model, input: ['one'], ...asked }, PATH)
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain(field)
+    await expectNothingCharged(setup, client)
+  })
+
+  const content = { parts: [{ text: 'one' }] }
+  const taskType = 'RETRIEVAL_QUERY'
+  test.each([
+    [COHERE, { input_type: 'search_query' }],
+    [VERTEX, { instances: [{ task_type: taskType }] }],
+  ])('by clients of Gemini too, type %i is told %j', async (type, sent) => {
+    const model = await served(type)
+    const path = `/v1beta/models/${encodeURIComponent(model)}:embedContent`
+    expect((await post(setup, client, { content, taskType }, { path })).status).toBe(200)
+    expect(lastBody()).toMatchObject(sent)
+  })
+
+  test('Vertex’ later models are told it beside the text', async () => {
+    const model = await aServed(VERTEX, 'gemini-embedding-2')
+    const body = { model, input: 'one', input_type: 'search_query' }
+    expect((await post(setup, client, body, PATH)).status).toBe(200)
+    expect(lastBody()).toEqual({ content: { parts: [{ text: 'one' }] }, taskType })
+  })
+
+  test('by clients of Gemini, OpenAI is told nothing, which would refuse it', async () => {
+    const model = await served(1)
+    const path = `/v1beta/models/${encodeURIComponent(model)}:embedContent`
+    expect((await post(setup, client, { content, taskType }, { path })).status).toBe(200)
+    expect(lastBody()).toEqual({ model, input: 'one' })
+  })
+
+  test('one batch is for one purpose, where that is told', async () => {
+    const requests = [
+      { content, taskType },
+      { content, taskType: 'CLUSTERING' },
+    ]
+    const statuses: number[] = []
+    for (const type of [COHERE, 1]) {
+      const model = encodeURIComponent(await served(type))
+      const path = `/v1beta/models/${model}:batchEmbedContents`
+      statuses.push((await post(setup, client, { requests }, { path })).status)
+    }
+    expect(statuses).toEqual([400, 200])
+  })
 })

@@ -10,6 +10,8 @@ import { tencentEmbedding } from './tencent/embedding.ts'
 /** How an upstream with words of its own embeds: texts in, a vector for each out, in their order. */
 export interface NativeEmbedding {
   request(request: EmbeddingRequest, model: string): JsonRecord
+  /** Whether the model makes vectors of several kinds, and is told which; absent: of one. */
+  knowsPurpose?(model: string): boolean
   vectors(answer: JsonRecord): readonly unknown[]
 }
 

@@ -1,7 +1,12 @@
 import type { Protocol } from '../../../contract/channel-types.ts'
 import type { Provider, ProviderChannel, ProviderRow, Task } from '../dialect/provider.ts'
-import { baiduRankingEdits, baiduSeal, baiduUrl, isBaiduRanking } from './baidu/address.ts'
-import { withFreshToken } from './baidu/fresh-token.ts'
+import {
+  baiduRankingEdits,
+  baiduSeal,
+  baiduUrl,
+  baiduVia,
+  isBaiduRanking,
+} from './baidu/address.ts'
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './bedrock/address.ts'
 import { claudeWire, converseWire } from './bedrock/wires.ts'
 import { cloudflareUrl } from './cloudflare/address.ts'
@@ -24,13 +29,15 @@ import { replicateVia } from './replicate/prediction.ts'
 import { sparkSeal, sparkUrl } from './spark/address.ts'
 import { sparkVia } from './spark/frames-call.ts'
 import { sparkEdits } from './spark/write-request.ts'
-import { tencentHeaders, tencentSeal, tencentUrl } from './tencent/address.ts'
+import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from './tencent/address.ts'
 import {
   isEmbedding,
   isShared,
   isVertexClaude,
+  isVertexMistral,
   vertexClaudeEdits,
   vertexClaudeHeaders,
+  vertexMistralEdits,
   vertexSeal,
   vertexUrl,
   vertexVia,
@@ -50,7 +57,7 @@ const baidu: Provider = {
   headers: () => ({}),
   asksForUsage: () => false,
   seal: baiduSeal,
-  via: withFreshToken,
+  via: baiduVia,
 }
 
 const baiduRanking: Provider = { ...baidu, dialect: 'openai', edits: baiduRankingEdits }
@@ -154,6 +161,9 @@ const vertexClaude: Provider = {
   edits: vertexClaudeEdits,
 }
 
+/** Refuses whatever it does not know, and tells the usage of every stream unasked. */
+const vertexMistral: Provider = { ...vertexGemini, dialect: 'openai', edits: vertexMistralEdits }
+
 /** Models of other makers, under names like `meta/llama-3.3-70b-instruct-maas`. */
 const vertexShared: Provider = { ...vertexGemini, dialect: 'openai', asksForUsage: () => true }
 
@@ -171,6 +181,7 @@ function vertex(model: string, task: Task): Provider {
   if (task === 'images') return vertexPictures
   if (isEmbedding(task)) return vertexEmbedding
   if (isVertexClaude(model)) return vertexClaude
+  if (isVertexMistral(model)) return vertexMistral
   return isShared(model) ? vertexShared : vertexGemini
 }
 
@@ -190,6 +201,7 @@ const tencent: Provider = {
   headers: tencentHeaders,
   asksForUsage: () => false,
   seal: tencentSeal,
+  via: tencentVia,
 }
 
 const zhipu: Provider = {

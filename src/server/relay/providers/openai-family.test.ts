@@ -11,7 +11,7 @@ const CHANNEL = { key: 'k', baseUrl: '', apiVersion: '' }
 /** The body that goes out, of a request that is otherwise passed on. */
 function sent(type: number, model: string, request: object, over: { isStream?: boolean } = {}) {
   const to = aProviderCall({ model, ...over })
-  const provider = providerOf(type, model)
+  const provider = providerOf(type, model, 'chat')
   if (provider === null) throw new Error(`no provider for ${type}`)
   const bytes = Buffer.from(JSON.stringify({ model, ...request }))
   const { model: _model, ...rest } = JSON.parse(
@@ -22,7 +22,10 @@ function sent(type: number, model: string, request: object, over: { isStream?: b
 
 test('xAI is told the conversation, by its own name or that of Claude Code', () => {
   const headers = (clientHeaders: Record<string, string>, over: object = {}) =>
-    providerOf(45)?.headers({ ...CHANNEL, type: 45 }, aProviderCall({ clientHeaders, ...over }))
+    providerOf(45, 'grok-4', 'chat')?.headers(
+      { ...CHANNEL, type: 45 },
+      aProviderCall({ clientHeaders, ...over }),
+    )
   const authorization = 'Bearer k'
   const claude = { 'x-claude-code-session-id': 's-1' }
   expect(headers({})).toEqual({ authorization })
@@ -34,16 +37,39 @@ test('xAI is told the conversation, by its own name or that of Claude Code', () 
 
 type Row = [number, string, object, object]
 
+const FIGURES = { temperature: 0.3, top_p: 1, presence_penalty: 1, frequency_penalty: 1 }
+const told = (effort: string | null) => ({ reasoning_effort: effort })
+
 describe.each<[string, Row[]]>([
   [
     'OpenAI',
     [
       [1, 'gpt-4o', { max_tokens: 9 }, { max_tokens: 9 }],
       [1, 'gpt-5-mini', { max_tokens: 9 }, { max_completion_tokens: 9 }],
-      [1, 'o3', { max_tokens: null, temperature: 0 }, { temperature: 0 }],
+      [1, 'o3', { max_tokens: null, temperature: 0 }, {}],
       [1, 'o4-mini', { max_tokens: 9, max_completion_tokens: 8 }, { max_completion_tokens: 8 }],
       [3, 'gpt-5', { max_tokens: 9 }, { max_completion_tokens: 9 }],
       [50, 'gpt-5', { max_tokens: 9 }, { max_tokens: 9 }],
+    ],
+  ],
+  [
+    'Figures that OpenAI refuses while it thinks',
+    [
+      [1, 'o4-mini', { ...FIGURES, seed: 7 }, { seed: 7 }],
+      [1, 'gpt-5', { ...FIGURES, ...told('none') }, told('none')],
+      [1, 'gpt-5.2', { ...FIGURES, ...told('high') }, told('high')],
+      [1, 'gpt-5.2', { ...FIGURES, ...told('none') }, { ...FIGURES, ...told('none') }],
+      // It thinks when it is told to, and later ones unless they are told not to.
+      [1, 'gpt-5.2', FIGURES, FIGURES],
+      [1, 'gpt-5.2', { ...FIGURES, ...told(null) }, { ...FIGURES, ...told(null) }],
+      [1, 'gpt-5.5', FIGURES, {}],
+      [1, 'gpt-5.5', { ...FIGURES, ...told('none') }, { ...FIGURES, ...told('none') }],
+      [1, 'gpt-5-chat-latest', FIGURES, FIGURES],
+      [1, 'gpt-4o', FIGURES, FIGURES],
+      [3, 'gpt-5-mini', FIGURES, {}],
+      [50, 'gpt-5', FIGURES, FIGURES],
+      // These ask for something that the answer would lack.
+      [1, 'gpt-5', { logprobs: true, top_logprobs: 2 }, { logprobs: true, top_logprobs: 2 }],
     ],
   ],
   [
@@ -80,6 +106,17 @@ describe.each<[string, Row[]]>([
   test.each(rows)('%i, %s: %j goes out as %j', (type, model, request, expected) => {
     expect(sent(type, model, request)).toEqual(expected)
   })
+})
+
+test('a body without such figures goes out byte for byte, and one with them without these alone', () => {
+  const to = aProviderCall({ model: 'gpt-5' })
+  const provider = providerOf(1, 'gpt-5', 'chat')
+  if (provider === null) throw new Error('no provider for OpenAI')
+  const passed = (text: string): string =>
+    finished(provider, { channel: { ...CHANNEL, type: 1 }, to }, Buffer.from(text)).toString()
+  const rest = '{ "model":"gpt-5",  "n":1.0, "seed":7e0 }'
+  expect(passed(rest)).toBe(rest)
+  expect(passed(rest.replace('1.0', '1.0,"top_p":1, "temperature": 0.30'))).toBe(rest)
 })
 
 const DEVELOPER = { role: 'developer', content: 'Be brief.' }
@@ -141,6 +178,20 @@ test('open models may think in a stream, which is asked for where thought is', (
   }
 })
 
+test.each([
+  ['mistralai/mistral-large@2407', 'mistral-large'],
+  ['mistral-medium-3', 'mistral-medium-3'],
+])('%s is spoken with on Vertex as at Mistral, as %s', (model, name) => {
+  const provider = providerOf(42, model, 'chat')
+  if (provider === null) throw new Error('no provider')
+  const to = aProviderCall({ model })
+  const bytes = Buffer.from(JSON.stringify({ model, user: 'u', max_completion_tokens: 9 }))
+  const body = finished(provider, { channel: { ...CHANNEL, type: 42 }, to }, bytes)
+  expect(JSON.parse(body.toString())).toEqual({ model: name, max_tokens: 9 })
+  expect(provider).toMatchObject({ dialect: 'openai' })
+  expect(provider.asksForUsage({ ...CHANNEL, type: 42 }, to)).toBe(false)
+})
+
 test('Mistral gets ids of nine letters, the same for a call and its result', () => {
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
   const talk = (first: string, second: string) => ({
@@ -167,7 +218,7 @@ test.each([
   [44, true],
 ])('whether type %i is asked for the usage of a stream: %s', (type, asks) => {
   const call = aProviderCall({ isStream: true })
-  expect(providerOf(type, 'm')?.asksForUsage({ ...CHANNEL, type }, call)).toBe(asks)
+  expect(providerOf(type, 'm', 'chat')?.asksForUsage({ ...CHANNEL, type }, call)).toBe(asks)
 })
 
 test.each([
@@ -184,7 +235,10 @@ test.each([
   [28, 'm', null],
 ])('type %i, model %s, has responses at %s', (type, model, path) => {
   const channel = { ...CHANNEL, type, baseUrl: type === 50 ? 'https://llm.example.com' : '' }
-  const url = providerOf(type, model)?.url(channel, aProviderCall({ task: 'responses', model }))
+  const url = providerOf(type, model, 'responses')?.url(
+    channel,
+    aProviderCall({ task: 'responses', model }),
+  )
   expect(url === null ? null : new URL(String(url)).pathname).toBe(path)
 })
 

@@ -1,15 +1,27 @@
-import { createHash } from 'node:crypto'
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { upstreamUrl } from '../../../contract/channel-types.ts'
 import type { Provider, ProviderCall, ProviderRow, Task } from '../dialect/provider.ts'
-import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../json/body-splice.ts'
-import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { recordOr, type JsonRecord } from '../json/json-value.ts'
 import { openaiHeaders } from '../openai/address.ts'
+import { embeddedInParts } from '../embedding/embedding-parts.ts'
+import { BATCH_MAX } from '../embedding/gemini-batch.ts'
+import { textsAtOnce } from './baidu/embedding.ts'
 import { bailianEdits, bailianVia } from './bailian/chat.ts'
-import { messageEdits, roleEdits, systemRole, type MessageChange } from '../openai/message-edits.ts'
+import {
+  messageEdits,
+  roleEdits,
+  systemRole,
+  THOUGHTS,
+  withoutMembers,
+} from '../openai/message-edits.ts'
+import { samplingEdits } from '../openai/thinking/sampling.ts'
 import { minimaxWire } from './minimax/wire.ts'
+import { mistralEdits } from './mistral/chat.ts'
+import { speechEdits, speechWalk, speechWire } from './mistral/speech.ts'
 import { dashscope } from './native-providers.ts'
+import { inSteps } from '../transport/upstream-steps.ts'
 
 /**
  * Upstreams that speak OpenAI's dialect. What some of them want otherwise is a change of a few
@@ -85,6 +97,13 @@ const minimax: Provider = { ...plain, wire: minimaxWire, edits: roleEdits }
 /** Refuses whatever it does not know, and tells the usage of every stream unasked. */
 const mistral: Provider = { ...plain, asksForUsage: () => false, edits: mistralEdits }
 
+const mistralSpeech: Provider = {
+  ...plain,
+  edits: speechEdits,
+  wire: speechWire,
+  via: (_channel, { isStream }) => (isStream ? null : inSteps(speechWalk)),
+}
+
 /** Wants its thoughts back once a tool was called. */
 const deepseek: Provider = { ...plain, edits: deepseekEdits }
 
@@ -114,8 +133,18 @@ const siliconflow: Provider = { ...plain, edits: siliconflowEdits }
  */
 const systemOnly: Provider = { ...plain, edits: roleEdits }
 
-/** OpenAI's models that think take their limit under another name, and refuse the former one. */
-const thinking: Provider = { ...plain, edits: limitEdits }
+/** Embeds so many texts at once: more go in several calls. */
+const embeddingVia = (textsMax: (model: string) => number): NonNullable<Provider['via']> => {
+  const walk = embeddedInParts(textsMax)
+  return (_channel, { task }) => (PATHS[task] === PATHS.embeddings ? inSteps(walk) : null)
+}
+
+const qianfan: Provider = { ...systemOnly, via: embeddingVia(textsAtOnce) }
+
+const geminiOpenai: Provider = { ...plain, via: embeddingVia(() => BATCH_MAX) }
+
+/** OpenAI's models that think refuse the limit's former name, and figures for sampling. */
+const thinking: Provider = { ...plain, edits: thinkingEdits }
 
 export const takesOtherLimit = (model: string): boolean => /^(?:o\d|gpt-[5-9])/.test(model)
 
@@ -132,84 +161,23 @@ const peculiar: ReadonlyMap<number, Provider> = new Map([
   [ChannelTypeNumber.together, systemOnly],
   [ChannelTypeNumber.volcengineArk, systemOnly],
   [ChannelTypeNumber.siliconflow, siliconflow],
-  [ChannelTypeNumber.qianfanV2, systemOnly],
+  [ChannelTypeNumber.qianfanV2, qianfan],
   [ChannelTypeNumber.sparkV2, systemOnly],
   [ChannelTypeNumber.bailian, bailian],
+  [ChannelTypeNumber.geminiOpenai, geminiOpenai],
 ])
 
 export const openaiFamily: ProviderRow = (model, task, type) => {
   if (type === ChannelTypeNumber.openai && takesOtherLimit(model)) return thinking
   if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope
+  if (type === ChannelTypeNumber.mistral && task === 'speech') return mistralSpeech
   return peculiar.get(type) ?? plain
 }
 
 /** Source: OpenAI's API reference, "Create chat completion", `max_completion_tokens`. */
-export function limitEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
-  return task === 'chat' ? renamed(body, 'max_tokens', 'max_completion_tokens') : []
-}
-
-/** Members that name the user or keep the answer: they change nothing about it. */
-const UNKNOWN_TO_MISTRAL = ['user', 'safety_identifier', 'store'] as const
-
-/** Source: Mistral's API reference, "Chat Completion". */
-function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
+export function thinkingEdits(body: ScannedBody, { task, model }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []
-  const isDemanding = memberValue(body, 'tool_choice') === 'required'
-  return [
-    ...UNKNOWN_TO_MISTRAL.filter((name) => memberRange(body, name) !== null).map((name) => ({
-      remove: name,
-    })),
-    ...renamed(body, 'max_completion_tokens', 'max_tokens'),
-    ...renamed(body, 'seed', 'random_seed'),
-    ...(isDemanding ? [{ set: 'tool_choice', json: '"any"' }] : []),
-    ...messageEdits(body, [
-      ...systemRole(body),
-      ...withoutMembers(body, [...THOUGHTS, 'reasoning']),
-      withFittingIds,
-    ]),
-  ]
-}
-
-/** Nine letters or digits, and nothing else. */
-const MISTRAL_ID = /^[A-Za-z0-9]{9}$/
-
-const fits = (id: unknown): boolean => typeof id !== 'string' || MISTRAL_ID.test(id)
-
-/** An id of a call that another provider has made, in the only shape that Mistral takes. */
-const fitted = (id: unknown): unknown =>
-  fits(id) ? id : createHash('sha256').update(String(id)).digest('hex').slice(0, 9)
-
-function withFittingIds(message: JsonRecord): JsonRecord {
-  const { tool_calls: calls, tool_call_id: id } = message
-  const called = arrayOr(calls).filter(isRecord)
-  if (fits(id) && called.every((call) => fits(call.id))) return message
-  return {
-    ...message,
-    ...(Array.isArray(calls)
-      ? {
-          tool_calls: calls.map((call) =>
-            isRecord(call) ? { ...call, id: fitted(call.id) } : call,
-          ),
-        }
-      : {}),
-    ...(id === undefined ? {} : { tool_call_id: fitted(id) }),
-  }
-}
-
-const THOUGHT = 'reasoning_content'
-/** What others tell of their thoughts, and clients send back. */
-const THOUGHTS = [THOUGHT, 'reasoning_details']
-
-/** Takes these members out of all messages. */
-function withoutMembers(body: ScannedBody, names: readonly string[]): MessageChange[] {
-  const present = names.filter((name) => body.bytes.includes(`"${name}"`))
-  if (present.length === 0) return []
-  return [
-    (message) =>
-      present.some((name) => Object.hasOwn(message, name))
-        ? Object.fromEntries(Object.entries(message).filter(([name]) => !present.includes(name)))
-        : message,
-  ]
+  return [...renamed(body, 'max_tokens', 'max_completion_tokens'), ...samplingEdits(body, model)]
 }
 
 /**
@@ -236,6 +204,8 @@ function deepseekEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] 
     ...messageEdits(body, [...systemRole(body), ...(isThinking && hasCalled ? [withThought] : [])]),
   ]
 }
+
+const THOUGHT = 'reasoning_content'
 
 const withThought = (message: JsonRecord): JsonRecord =>
   message.role === 'assistant' && typeof message[THOUGHT] !== 'string'

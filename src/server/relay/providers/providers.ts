@@ -4,9 +4,9 @@ import { anthropicHeaders, anthropicUrl } from '../anthropic/address.ts'
 import { anthropicItself } from '../anthropic/refusals.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from './azure/address.ts'
 import type { Provider, ProviderRow, Task } from '../dialect/provider.ts'
-import { geminiHeaders, geminiUrl } from '../gemini/address.ts'
+import { geminiHeaders, geminiUrl, geminiVia } from '../gemini/address.ts'
 import { nativeProviders } from './native-providers.ts'
-import { limitEdits, openaiFamily, takesOtherLimit } from './openai-family.ts'
+import { openaiFamily, takesOtherLimit, thinkingEdits } from './openai-family.ts'
 
 const azure: Provider = {
   dialect: 'openai',
@@ -15,7 +15,7 @@ const azure: Provider = {
   asksForUsage: azureAsksForUsage,
 }
 
-const thinkingAzure: Provider = { ...azure, edits: limitEdits }
+const thinkingAzure: Provider = { ...azure, edits: thinkingEdits }
 
 const anthropicLike: Provider = {
   dialect: 'anthropic',
@@ -38,11 +38,12 @@ const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
     url: geminiUrl,
     headers: geminiHeaders,
     asksForUsage: () => false,
+    via: geminiVia,
   },
 }
 
 /** Null: nobody here speaks with channels of this type yet. */
-export function providerOf(type: number, model = '', task: Task = 'chat'): Provider | null {
+export function providerOf(type: number, model: string, task: Task): Provider | null {
   const row = providers[channelType(type).protocol]
   return typeof row === 'function' ? row(model, task, type) : (row ?? null)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { channelType } from '../../../contract/channel-types.ts'
 import { errorText } from '../../../contract/errors.ts'
+import { BEDROCK_ACCOUNT } from '../../../../tools/fake-upstream/providers/bedrock/bedrock-checks.ts'
 import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import {
   aRoute,
@@ -124,6 +125,24 @@ test('Converse: blocks, turns, and figures in their own object', async () => {
       toolChoice: { tool: { name: 'f' } },
     },
   })
+})
+
+test.each([{}, { tools: [TOOL], tool_choice: 'none' }])(
+  'Converse takes calls of the past where none may be called now: %j',
+  async (over) => {
+    const { sent, answer } = await send('Bedrock by Converse', { messages: TALK, ...over })
+    expect(answer.status).toBe(200)
+    expect(sent).toMatchObject({ messages: [{}, { content: [{ text: 'f({"city":"x"})' }] }, {}] })
+    expect(sent).not.toHaveProperty('toolConfig')
+  },
+)
+
+test('Cohere: an answer that broke off before its first word is left out', async () => {
+  const user = (content: string) => ({ role: 'user', content })
+  const messages = [user('a'), { role: 'assistant', content: '' }, user('b')]
+  const { sent } = await send('Cohere', { messages })
+  const content = ['a', 'b'].map((text) => ({ type: 'text', text }))
+  expect(sent).toMatchObject({ messages: [{ role: 'user', content }] })
 })
 
 test('Converse: instructions without a question are the question', async () => {
@@ -317,7 +336,7 @@ describe('what a provider has no word for is refused by its name, for nothing', 
     ['Bedrock by Converse', { presence_penalty: 1 }, 'presence_penalty'],
     ['Bedrock by Converse', { reasoning_effort: 'high' }, 'reasoning_effort'],
     ['Bedrock by Converse', { messages: seen }, 'messages[0].content[0]'],
-    ['Bedrock by Converse', { messages: TALK, tools: [TOOL], tool_choice: 'none' }, 'tool_choice'],
+    ['Bedrock by Converse', { response_format: { type: 'json_object' } }, 'response_format'],
   ])('%s: %j', async (label, over, field) => {
     const { answer, sent } = await send(label, over)
     expect({ status: answer.status, sent }).toEqual({ status: 400, sent: undefined })
@@ -347,6 +366,19 @@ test('Cohere ranks, in the shape that all others took over', async () => {
   const [seen] = setup.upstream.seen()
   expect(seen?.url).toBe('/v2/rerank')
   expect(seen?.body).toEqual({ model, query: 'q', documents: ['a', 'b'], top_n: 1 })
+})
+
+test('an API key of Bedrock’s own goes along as it is, whole and streamed', async () => {
+  const { apiKey, region } = BEDROCK_ACCOUNT
+  for (const model of ['amazon.nova-2-lite-v1:0', 'anthropic.claude-sonnet-4-6']) {
+    await aRoute(setup, model, { type: 33, key: `${apiKey}|${region}` })
+    for (const stream of [false, true]) {
+      const answer = await post(setup, client, { model, messages: TALK.slice(0, 2), stream })
+      expect(answer.status).toBe(200)
+    }
+  }
+  const [seen] = setup.upstream.seen()
+  expect(seen?.headers['authorization']).toBe(`Bearer ${apiKey}`)
 })
 
 describe('credentials that are refused', () => {

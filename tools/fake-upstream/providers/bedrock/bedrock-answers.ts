@@ -10,7 +10,7 @@ const PROMPT_TOKENS = 11
 const MEMBERS = new Set(
   (
     'messages system inferenceConfig toolConfig additionalModelRequestFields guardrailConfig ' +
-    'performanceConfig requestMetadata'
+    'outputConfig performanceConfig requestMetadata'
   ).split(' '),
 )
 const CONFIG = new Set('maxTokens temperature topP stopSequences'.split(' '))
@@ -69,9 +69,12 @@ export function invokeAnswer(call: Call): Answer {
   return answer.kind === 'stream' ? { ...answer, layout: claudeLayout } : answer
 }
 
+const COHERE_TEXTS_MAX = 96
+
 /** Counted in a header only. */
 function cohereVectors({ texts, input_type: use }: Json): Answer {
   if (use === undefined) return invalid('#: required key [input_type] not found')
+  if (listOf(texts).length > COHERE_TEXTS_MAX) return invalid('#/texts: expected maximum of 96')
   const embeddings = listOf(texts).map((_text, index) => [0.5, -0.25, index])
   const head = { id: 'fixed', response_type: 'embeddings_floats', texts }
   return jsonAnswer({ ...head, embeddings })
@@ -91,8 +94,47 @@ function problemOf(json: Json): string | null {
     if (blocks.some(({ text }) => text === '')) return 'The text field is blank'
     const hasTools = blocks.some(({ toolUse, toolResult }) => toolUse ?? toolResult)
     if (hasTools && json.toolConfig === undefined) return 'The toolConfig field must be defined'
+    const hasText = blocks.some(({ text }) => text !== undefined)
+    if (!hasText && documentsIn(blocks).length > 0) {
+      return 'A text block must be included when using documents.'
+    }
   }
-  return null
+  return documentProblem(json) ?? outputProblem(json)
+}
+
+const documentsIn = (blocks: readonly Json[]): Json[] =>
+  blocks.flatMap(({ document }) => (document === undefined ? [] : [objectOf(document)]))
+
+/** Results of tools hold some, too. */
+function documentProblem({ messages }: Json): string | null {
+  const blocks = listOf(messages).flatMap((message) =>
+    listOf(objectOf(message).content).map(objectOf),
+  )
+  const inResults = blocks.flatMap(({ toolResult }) =>
+    listOf(objectOf(toolResult).content).map(objectOf),
+  )
+  const names = documentsIn([...blocks, ...inResults]).map(({ name }) => textOf(name) ?? '')
+  const wrong = names.find((name) => !/^(?! )(?:[\w()[\]-]| (?! )){1,200}(?<! )$/.test(name))
+  if (wrong !== undefined) return `the document name ${wrong} is not allowed`
+  const isTwice = new Set(names).size < names.length
+  return isTwice ? "Messages can't contain duplicate document names." : null
+}
+
+/** The schema of the answer as it is asked for: a text within. */
+function schemaIn({ outputConfig }: Json): string | null {
+  const { structure } = objectOf(objectOf(outputConfig).textFormat)
+  return textOf(objectOf(objectOf(structure).jsonSchema).schema) ?? null
+}
+
+function outputProblem(json: Json): string | null {
+  if (json.outputConfig === undefined) return null
+  const { type } = objectOf(objectOf(json.outputConfig).textFormat)
+  const schema = schemaIn(json)
+  if (type !== 'json_schema' || schema === null) return 'outputConfig.textFormat is not valid'
+  const { type: kind, additionalProperties } = objectOf(parsed(schema))
+  return kind === 'object' && additionalProperties !== false
+    ? "For 'object' type, 'additionalProperties' must be explicitly set to false"
+    : null
 }
 
 function wishesOf(json: Json) {
@@ -100,6 +142,7 @@ function wishesOf(json: Json) {
   const choice = objectOf(config.toolChoice)
   const last = objectOf(listOf(json.messages).at(-1))
   const inference = objectOf(json.inferenceConfig)
+  const schema = schemaIn(json)
   const said = listOf(last.content).map((block) => textOf(objectOf(block).text) ?? '')
   return {
     tools: listOf(config.tools).flatMap((tool) => {
@@ -108,7 +151,7 @@ function wishesOf(json: Json) {
     }),
     choice: textOf(objectOf(choice.tool).name) ?? (choice.any === undefined ? null : 'required'),
     lastWords: last.role === 'user' ? said.join(' ') : '',
-    schema: null,
+    schema: schema === null ? null : objectOf(parsed(schema)),
     wantsJson: false,
     maxTokens: inference.maxTokens,
     stops: textsOf(inference.stopSequences),

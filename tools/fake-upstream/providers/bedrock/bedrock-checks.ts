@@ -7,6 +7,7 @@ export const BEDROCK_ACCOUNT = {
   accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
   secretKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
   region: 'us-east-1',
+  apiKey: 'ABSKQmVkcm9ja0FQSUtleS1vZi10ZXN0cw==',
 }
 /** Seconds that a request may be early or late. */
 const SKEW_SECONDS = 300
@@ -26,6 +27,7 @@ export function signatureProblem(call: Call): Answer | null {
 }
 
 function problemOf(call: Call): string | null {
+  if (call.authorization.startsWith('Bearer ')) return bearerProblem(call)
   const [, id, day = '', region, names = '', signature] =
     AUTHORIZATION.exec(call.authorization) ?? []
   if (signature === undefined) return 'Authorization header is malformed'
@@ -50,6 +52,12 @@ function problemOf(call: Call): string | null {
   const expected = createHmac('sha256', derivedKey(day)).update(text).digest('hex')
   if (expected === signature) return null
   return 'The request signature we calculated does not match the signature you provided.'
+}
+
+/** A key of Bedrock's own goes along as it is, and nothing is signed. */
+function bearerProblem({ authorization, headers }: Call): string | null {
+  if (authorization !== `Bearer ${BEDROCK_ACCOUNT.apiKey}`) return 'Authentication failed: API key'
+  return headers['x-amz-date'] === undefined ? null : 'x-amz-date belongs to a signature'
 }
 
 /** Tests run at a time of their own: only the shape is checked unless it is near the real one. */

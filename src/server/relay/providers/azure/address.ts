@@ -1,3 +1,4 @@
+import { isCloudflareGateway, rootUrl } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 
 /**
@@ -24,13 +25,18 @@ const VERSION_ONE = /^(?:v1|preview|latest)$/
 /** Since then streams can be asked for their usage; earlier versions refuse the question. */
 const USAGE_SINCE = '2024-09-01'
 
+/** The address that Microsoft's pages give for it: nothing else is there. */
+const VERSION_ONE_ADDRESS = /\/openai\/v1$/i
+
 /** A client that names one was written for it. */
-const versionOf = ({ apiVersion }: ProviderChannel, { clientQuery }: ProviderCall): string =>
-  clientQuery.get('api-version') ?? (apiVersion || DEFAULT_VERSION)
+function versionOf(channel: ProviderChannel, { clientQuery }: ProviderCall): string {
+  if (VERSION_ONE_ADDRESS.test(channel.baseUrl)) return 'v1'
+  return clientQuery.get('api-version') ?? (channel.apiVersion || DEFAULT_VERSION)
+}
 
 export function azureUrl(channel: ProviderChannel, call: ProviderCall): string | null {
   const path = PATHS[call.task]
-  const base = channel.baseUrl
+  const base = rootUrl(channel.type, channel.baseUrl)
   if (path === undefined || base === '') return null
   const version = versionOf(channel, call)
   if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
@@ -38,7 +44,7 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   if (path.startsWith('responses')) return `${base}/openai/v1/${path}?api-version=preview`
   const query = `?api-version=${encodeURIComponent(version)}`
   // Cloudflare's gateway has the deployment in its own address.
-  if (/^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)) {
+  if (isCloudflareGateway(base)) {
     return `${base}/${deploymentOf(channel, call.model)}/${path}${query}`
   }
   const deployment = path.startsWith('images/')

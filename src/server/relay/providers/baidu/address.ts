@@ -2,9 +2,13 @@ import { channelType, splitKey } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
+import { embeddedInParts } from '../../embedding/embedding-parts.ts'
 import { documentEdits } from '../../rerank/documents.ts'
-import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
 import { baiduToken } from './access-token.ts'
+import { textsAtOnce } from './embedding.ts'
+import { withFreshToken } from './fresh-token.ts'
 
 /**
  * The first Qianfan has an address for every model. Source: Baidu AI Cloud, Qianfan ModelBuilder,
@@ -71,6 +75,14 @@ export const baiduRankingEdits = (body: ScannedBody): MemberEdit[] => [
   { remove: 'model' },
   { remove: 'return_documents' },
 ]
+
+/** Texts to embed go in several calls where there are many, each with a token that holds. */
+export function baiduVia(channel: ProviderChannel, { model }: ProviderCall): Via {
+  const via = withFreshToken(channel)
+  if (!EMBEDS.test(model.toLowerCase())) return via
+  const walk = embeddedInParts(() => textsAtOnce(model))
+  return inSteps((steps, request) => walk(steps, { ...request, via }))
+}
 
 /** A token in the address stands for the two keys. */
 export function baiduSeal(

@@ -3,6 +3,9 @@ import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
 import { inPlace } from '../../embedding/embedding-vectors.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 
+/** Source: Qianfan's API reference, "向量": 16 texts at once, of this model one. */
+export const textsAtOnce = (model: string): number => (/^tao-8k/i.test(model) ? 1 : 16)
+
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "Embedding-V1". */
 export const baiduEmbedding: NativeEmbedding = {
   request({ texts, dimensions }): JsonRecord {

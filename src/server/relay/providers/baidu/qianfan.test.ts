@@ -101,6 +101,18 @@ describe('a request', () => {
     })
   })
 
+  test('leaves out an answer without words, and begins and ends with the user', () => {
+    const user = (content: string) => ({ role: 'user', content })
+    const silent = { role: 'assistant', content: ' ' }
+    const answer = { role: 'assistant', content: 'Hello' }
+    expect(written({ messages: [user('a'), silent, user('b')] })).toMatchObject({
+      messages: [user('a\n\nb')],
+    })
+    expect(written({ messages: [answer, user('b'), answer] })).toMatchObject({
+      messages: [user('.'), answer, user('b'), answer, user('Continue.')],
+    })
+  })
+
   test.each<[JsonRecord, JsonRecord]>([
     [{ temperature: 0 }, { temperature: 0.01 }],
     [{ response_format: { type: 'json_object' } }, { response_format: 'json_object' }],

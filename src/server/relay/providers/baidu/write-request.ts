@@ -7,7 +7,7 @@ import {
   type UserPart,
 } from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { resultsApart, turnsOf } from '../../canonical/turns.ts'
+import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
@@ -28,7 +28,7 @@ export function writeBaiduRequest(request: ChatRequest, to: Target): JsonRecord 
   const system = request.system.map(({ text }) => text).join('\n\n')
   const { temperature, maxCompletionTokens, stop, output } = request
   return {
-    messages: messagesOf(request.messages),
+    messages: messagesOf(request.messages, to.model),
     stream: to.isStream,
     ...toolsOf(request),
     ...present({
@@ -80,8 +80,8 @@ function toolsOf(request: ChatRequest): JsonRecord {
  * Each call and its result are turns of their own: users and functions ask, the model answers. So
  * results are told with their calls.
  */
-function messagesOf(messages: readonly Message[]): JsonRecord[] {
-  const turns = turnsOf(messages)
+function messagesOf(messages: readonly Message[], model: string): JsonRecord[] {
+  const turns = dialogueOf(messages, model)
   return turns.flatMap((turn, index) => {
     if (turn.role === 'user') return writeUser(turn.parts, callIdsOf(turns[index - 1]))
     return writeAssistant(turn.parts, resultsOf(turns[index + 1]))

@@ -81,7 +81,7 @@ class Gathered {
     if ('choice' in event) this.choice(event.choice).add(event)
   }
 
-  /** What there are no events for. */
+  /** Members of a chunk that canonical events cannot carry: sound, log probabilities. */
   addBeside(chunk: JsonRecord): void {
     for (const choice of arrayOr(chunk.choices).map(recordOr)) {
       this.choice(choiceIndex(choice)).addBeside(choice)

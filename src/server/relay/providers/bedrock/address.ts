@@ -6,27 +6,30 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { isTitan, titanWalk } from './embedding.ts'
+import { cohereWalk, isTitan, titanWalk } from './embedding.ts'
+import { modelId } from './model-ids.ts'
 import { signedHeaders } from './sigv4.ts'
 
 /**
- * Where models of Bedrock are. Source: Amazon Bedrock API reference, "Converse", "InvokeModel";
- * user guide, "Supported foundation models" and "Inference profiles".
+ * Where models of Bedrock are, and who calls them. Source: Amazon Bedrock API reference,
+ * "Converse", "InvokeModel"; user guide, "API keys".
  */
 
 /** A region is a part of a host's name: nothing else may come out of it. */
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/
 
+/** Calls are signed with the secret key; null: the first part is a key that goes along as it is. */
 interface BedrockKey {
-  accessKeyId: string
-  secretKey: string
+  id: string
+  secretKey: string | null
   region: string
 }
 
 function keyOf({ type, key }: ProviderChannel): BedrockKey | null {
-  const [accessKeyId, secretKey, region] = splitKey(type, key) ?? []
-  if (accessKeyId === undefined || secretKey === undefined || region === undefined) return null
-  return REGION.test(region) ? { accessKeyId, secretKey, region } : null
+  const parts = splitKey(type, key) ?? []
+  const [id, secretKey, region] = parts.length === 2 ? [parts[0], null, parts[1]] : parts
+  if (id === undefined || secretKey === undefined || region === undefined) return null
+  return REGION.test(region) ? { id, secretKey, region } : null
 }
 
 /** Claude answers in its maker's words; everything else in Converse's. */
@@ -34,7 +37,7 @@ export const isClaude = (model: string): boolean =>
   /(?:^|\.|\/|:)(?:anthropic\.)?claude-/.test(model)
 
 /** Models that embed are invoked: Converse only talks. */
-const EMBEDS = /(?:^|\.)(?:amazon\.titan-embed|cohere\.embed)/
+const EMBEDS = /(?:^|\.)(?:amazon[.-]titan-embed|cohere\.embed)/
 
 export function bedrockUrl(channel: ProviderChannel, call: ProviderCall): string | null {
   const key = keyOf(channel)
@@ -53,58 +56,6 @@ function actionOf({ task, model, isStream }: ProviderCall): string | null {
   if (task !== 'chat' || EMBEDS.test(model)) return null
   if (isClaude(model)) return isStream ? 'invoke-with-response-stream' : 'invoke'
   return isStream ? 'converse-stream' : 'converse'
-}
-
-/** Names under which these models are known outside Bedrock, and to other gateways. */
-const IDS: Readonly<Record<string, string>> = {
-  'claude-instant-1.2': 'anthropic.claude-instant-v1',
-  'claude-2.0': 'anthropic.claude-v2',
-  'claude-2.1': 'anthropic.claude-v2:1',
-  'claude-3-5-sonnet-20241022': 'anthropic.claude-3-5-sonnet-20241022-v2:0',
-  'llama3-8b-8192': 'meta.llama3-8b-instruct-v1:0',
-  'llama3-70b-8192': 'meta.llama3-70b-instruct-v1:0',
-}
-
-/** Undated names end as they are, but for this one. */
-const FIRST_VERSIONS: ReadonlySet<string> = new Set(['claude-opus-4-6'])
-const DATED_CLAUDE = /^claude-(?:.+)-\d{8}$/
-/** Those that can be called directly; later ones only through a profile of several regions. */
-const CALLED_DIRECTLY = /^claude-(?:instant|2|3-(?:haiku|sonnet|opus|5))/
-
-type Profiles = readonly (readonly [region: RegExp, prefix: string])[]
-
-const AMERICA_AND_EUROPE: Profiles = [
-  [/^us-gov-/, 'us-gov'],
-  [/^us-/, 'us'],
-  [/^eu-/, 'eu'],
-]
-const PROFILES: Profiles = [...AMERICA_AND_EUROPE, [/^ap-/, 'apac']]
-
-/**
- * Since then profiles are those of the United States, where Canada is answered too, of the European
- * Union, of Japan and of Australia; every other region of the world has the global one alone.
- * Source: Amazon Bedrock user guide, "Regional availability".
- */
-const BY_COUNTRY = /^claude-[a-z]+-(?:4-[5-9]|[5-9])/
-const COUNTRIES: Profiles = [
-  ...AMERICA_AND_EUROPE,
-  [/^ca-/, 'us'],
-  [/^ap-northeast-[13]$/, 'jp'],
-  [/^ap-southeast-[24]$/, 'au'],
-  [/^(?!cn-)/, 'global'],
-]
-
-/** An id of Bedrock's own, a profile or an ARN passes as it is. */
-function modelId(model: string, region: string): string {
-  const known = IDS[model]
-  if (known !== undefined) return known
-  if (!model.startsWith('claude-')) return model
-  const ending = DATED_CLAUDE.test(model) ? '-v1:0' : FIRST_VERSIONS.has(model) ? '-v1' : ''
-  const id = `anthropic.${model}${ending}`
-  if (CALLED_DIRECTLY.test(model)) return id
-  const profiles = BY_COUNTRY.test(model) ? COUNTRIES : PROFILES
-  const profile = profiles.find(([pattern]) => pattern.test(region))
-  return profile === undefined ? id : `${profile[1]}.${id}`
 }
 
 const CLAUDE_VERSION = 'bedrock-2023-05-31'
@@ -134,18 +85,24 @@ export function bedrockSeal(
     const key = keyOf(channel)
     // `bedrockUrl` has found it whole.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }
+    const { id, secretKey, region } = key
+    if (secretKey === null) {
+      return { kind: 'sealed', headers: { authorization: `Bearer ${id}` } }
+    }
     const contentType = headers['content-type'] ?? 'application/json'
     const signed = signedHeaders(
       { method, url, contentType, body: body ?? NOTHING },
-      { ...key, sessionToken: null, service: 'bedrock' },
+      { accessKeyId: id, secretKey, region, sessionToken: null, service: 'bedrock' },
       nowSeconds(),
     )
     return { kind: 'sealed', headers: signed }
   }
 }
 
-/** Titan is asked for one text after the other. */
-export const bedrockVia = (_channel: ProviderChannel, { model }: ProviderCall): Via | null =>
-  isTitan(model) ? inSteps(titanWalk) : null
+/** Titan is asked for one text after the other, Cohere for as many as it takes. */
+export function bedrockVia(_channel: ProviderChannel, { model }: ProviderCall): Via | null {
+  if (isTitan(model)) return inSteps(titanWalk)
+  return EMBEDS.test(model) ? inSteps(cohereWalk) : null
+}
 
 const NOTHING = Buffer.alloc(0)

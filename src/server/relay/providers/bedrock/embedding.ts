@@ -4,6 +4,8 @@ import type { Walk } from '../../transport/upstream-steps.ts'
 import type { NativeEmbedding } from '../native-embedding.ts'
 import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
 import { sumOfCounts } from '../../embedding/embedding-parts.ts'
+import { cohereInParts } from '../cohere/embedding.ts'
+import { inputTypeOf } from '../../embedding/embedding-purpose.ts'
 import { takenOut } from '../rewritten-body.ts'
 
 /**
@@ -11,22 +13,28 @@ import { takenOut } from '../rewritten-body.ts'
  * one text at a time.
  */
 export const bedrockEmbedding: NativeEmbedding = {
-  request({ texts, dimensions }, model): JsonRecord {
+  request({ texts, dimensions, purpose }, model): JsonRecord {
     if (!isTitan(model)) {
-      return { texts, input_type: 'search_document', ...present({ output_dimension: dimensions }) }
+      const inputType = inputTypeOf(purpose)
+      return { texts, input_type: inputType, ...present({ output_dimension: dimensions }) }
     }
     if (texts.length > TEXTS_MAX) throw unsupportedField('input')
     const [inputText] = texts
     const input = texts.length === 1 ? { inputText } : { [TEXTS]: texts }
     return { ...input, ...present({ dimensions }) }
   },
+  knowsPurpose: (model) => !isTitan(model),
   vectors({ embedding, embeddings }) {
     if (Array.isArray(embedding)) return [embedding]
     return arrayOr(isRecord(embeddings) ? embeddings.float : embeddings)
   },
 }
 
-export const isTitan = (model: string): boolean => /(?:^|\.)amazon\.titan-embed/.test(model)
+export const isTitan = (model: string): boolean => /(?:^|\.)amazon[.-]titan-embed/.test(model)
+
+export const cohereWalk = cohereInParts((answers) => ({
+  embeddings: answers.flatMap(bedrockEmbedding.vectors),
+}))
 
 /** Several texts for Titan: for the walk, and not sent. */
 const TEXTS = 'inputTexts'

@@ -117,6 +117,12 @@ describe('exceptions in a stream', () => {
     })
   })
 
+  test('have their words in small letters or in large', () => {
+    const data = '{"Message":"not you"}'
+    const [event] = converseWire.reader().push(converseLayout.bytes({ ...exception, data }))
+    expect(JSON.parse(String(event?.data))).toMatchObject({ error: { message: 'not you' } })
+  })
+
   test('of Claude are told as Anthropic tells them', () => {
     const [event] = claudeWire.reader().push(claudeLayout.bytes(exception))
     expect(event?.name).toBe('error')

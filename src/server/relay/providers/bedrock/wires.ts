@@ -1,5 +1,6 @@
 import { eventOf, type Wire } from '../../transport/wire.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { messageOf } from '../../refusal/said-words.ts'
 import type { SseEvent } from '../../transport/sse.ts'
 import { EventStreamReader, type EventMessage } from './event-stream.ts'
 
@@ -18,8 +19,8 @@ function exceptionOf({ headers, payload }: EventMessage): { name: string; words:
   const kind = headers.get(':message-type')
   if (kind === 'event') return null
   const name = headers.get(':exception-type') ?? headers.get(':error-code') ?? 'unknown'
-  const { message } = recordOr(parseJson(payload.toString('utf8')))
-  return { name, words: textOr(message) || (headers.get(':error-message') ?? name) }
+  const said = messageOf(parseJson(payload.toString('utf8')), null)
+  return { name, words: said || (headers.get(':error-message') ?? name) }
 }
 
 const jsonEvent = (value: JsonRecord, name = ''): SseEvent =>

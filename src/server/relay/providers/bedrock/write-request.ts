@@ -1,3 +1,4 @@
+import { answerSchema } from '../../anthropic/schema.ts'
 import {
   isThoughtOptional,
   type AssistantPart,
@@ -9,12 +10,14 @@ import {
   type UserPart,
 } from '../../canonical/chat-request.ts'
 import { mediaFamily } from '../../canonical/media.ts'
+import { callText, resultLine } from '../../canonical/part-text.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { turnsOf, withQuestion } from '../../canonical/turns.ts'
+import { dialogueOf, mediaOf, toolNames, withQuestion } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { argumentsOf } from '../../canonical/arguments-text.ts'
+import { DocumentNames } from './document-names.ts'
 
 const TEMPERATURE_MAX = 1
 const STOPS_MAX = 4
@@ -45,10 +48,11 @@ export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord 
   })
   const system = request.system.filter(hasText).flatMap(writeText)
   return {
-    messages: messagesOf(request.messages),
+    messages: messagesOf(request, to),
     ...(system.length === 0 ? {} : { system }),
     ...(Object.keys(config).length === 0 ? {} : { inferenceConfig: config }),
     ...toolsOf(request),
+    ...outputOf(request),
     ...effortOf(request, to),
   }
 }
@@ -56,6 +60,22 @@ export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord 
 function effortOf({ thinking }: ChatRequest, { model }: Target): JsonRecord {
   if (thinking?.kind !== 'effort' || !THINKS_BY_WORD.test(model)) return {}
   return { additionalModelRequestFields: { reasoning_effort: thinking.effort } }
+}
+
+/**
+ * Which models cannot be held to a schema is Bedrock's to say. All others want their objects
+ * closed, as Claude does. Source: Amazon Bedrock user guide, "Get validated JSON results from
+ * models".
+ */
+function outputOf(request: ChatRequest): JsonRecord {
+  const { output } = request
+  if (output?.kind !== 'schema') return {}
+  const closed = answerSchema(request, output)
+  if (closed === null) throw cannotSay(request, 'output')
+  const { name, description } = output
+  const schema = JSON.stringify(closed.schema)
+  const jsonSchema = { schema, ...present({ name: name || null, description }) }
+  return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema } } } }
 }
 
 /** What Converse has no word for. Zero is how clients spell "no penalty". */
@@ -66,7 +86,7 @@ function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
   if (request.seed !== null) throw cannotSay(request, 'seed')
   if (request.topK !== null) throw cannotSay(request, 'topK')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.output !== null) throw cannotSay(request, 'output')
+  if (request.output?.kind === 'json') throw cannotSay(request, 'output')
   if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
   if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
   if (!THINKS_BY_WORD.test(model) && !isThoughtOptional(request)) {
@@ -84,15 +104,12 @@ const cacheOf = (cache: CacheMark | null): JsonRecord[] =>
 
 const writeText = ({ text, cache }: TextPart): JsonRecord[] => [{ text }, ...cacheOf(cache)]
 
-/** Calls in the conversation need their tools: those that must not be called cannot be left out. */
+const mayCall = ({ tools, toolChoice }: ChatRequest): boolean =>
+  tools.length > 0 && toolChoice?.kind !== 'none'
+
 function toolsOf(request: ChatRequest): JsonRecord {
-  const { tools, toolChoice, messages } = request
-  if (tools.length === 0) return {}
-  if (toolChoice?.kind === 'none') {
-    const hasCalls = messages.some(({ parts }) => parts.some(({ kind }) => kind === 'toolCall'))
-    if (hasCalls) throw cannotSay(request, 'toolChoice')
-    return {}
-  }
+  if (!mayCall(request)) return {}
+  const { tools, toolChoice } = request
   const written = tools.flatMap(({ name, description, schema, cache }) => [
     {
       toolSpec: {
@@ -112,34 +129,66 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
   return choice?.kind === 'required' ? { any: {} } : null
 }
 
-/** What stands first when the conversation does not begin with the user. */
-const OPENING = { role: 'user', content: [{ text: '.' }] }
+/** Beside a document, and as a result, something must be said. */
+const NOTHING_SAID = { text: '.' }
 
-function messagesOf(messages: readonly Message[]): JsonRecord[] {
-  const written = turnsOf(messages)
-    .map((turn) => ({
-      role: turn.role,
-      content:
-        turn.role === 'user' ? turn.parts.flatMap(writeUser) : turn.parts.flatMap(writeAssistant),
-    }))
-    .filter(({ content }) => content.length > 0)
-  return written[0]?.role === 'assistant' ? [OPENING, ...written] : written
+function messagesOf(request: ChatRequest, { model }: Target): JsonRecord[] {
+  const turns = dialogueOf(request.messages, model)
+  const names = new DocumentNames()
+  return (mayCall(request) ? turns : withCallsTold(turns)).map(({ role, parts }) => ({
+    role,
+    content:
+      role === 'user'
+        ? withWords(parts.flatMap((part) => writeUser(part, names)))
+        : parts.flatMap(writeAssistant),
+  }))
 }
 
-function writeUser(part: UserPart): JsonRecord[] {
+/**
+ * Converse wants the tools of the calls that it is shown, and has no word for "call none". Where
+ * none may be called, calls and results are told as what was said.
+ */
+function withCallsTold(turns: readonly Message[]): Message[] {
+  const names = toolNames(turns)
+  return turns.map(({ role, parts }) =>
+    role === 'user'
+      ? { role, parts: parts.flatMap((part) => toldResult(part, names)) }
+      : { role, parts: parts.map(toldCall) },
+  )
+}
+
+const toldCall = (part: AssistantPart): AssistantPart =>
+  part.kind === 'toolCall' ? { kind: 'text', text: callText(part), cache: part.cache } : part
+
+function toldResult(part: UserPart, names: ReadonlyMap<string, string>): UserPart[] {
+  if (part.kind !== 'toolResult') return [part]
+  const text = resultLine(part, names)
+  return [{ kind: 'text', text, cache: part.cache }, ...mediaOf(part.parts)]
+}
+
+function withWords(blocks: readonly JsonRecord[]): readonly JsonRecord[] {
+  const hasDocument = blocks.some(({ document }) => document !== undefined)
+  const hasWords = blocks.some(({ text }) => text !== undefined)
+  return hasDocument && !hasWords ? [...blocks, NOTHING_SAID] : blocks
+}
+
+function writeUser(part: UserPart, names: DocumentNames): JsonRecord[] {
   switch (part.kind) {
     case 'text':
       return hasText(part) ? writeText(part) : []
     case 'media':
-      return [writeMedia(part), ...cacheOf(part.cache)]
+      return [writeMedia(part, names), ...cacheOf(part.cache)]
     case 'toolResult': {
       const content = part.parts.flatMap((inner) =>
-        inner.kind === 'media' ? [writeMedia(inner)] : hasText(inner) ? [{ text: inner.text }] : [],
+        inner.kind === 'media'
+          ? [writeMedia(inner, names)]
+          : hasText(inner)
+            ? [{ text: inner.text }]
+            : [],
       )
       const result = {
         toolUseId: part.callId,
-        // Something must be there.
-        content: content.length === 0 ? [{ text: '.' }] : content,
+        content: content.length === 0 ? [NOTHING_SAID] : content,
         ...(part.isError ? { status: 'error' } : {}),
       }
       return [{ toolResult: result }, ...cacheOf(part.cache)]
@@ -169,28 +218,19 @@ function writeAssistant(part: AssistantPart): JsonRecord[] {
 }
 
 /** As bytes only: Bedrock fetches nothing, and neither do we. */
-function writeMedia({ at, source, title }: MediaPart): JsonRecord {
+function writeMedia({ at, source, title }: MediaPart, names: DocumentNames): JsonRecord {
   if (source.from === 'text') {
     const bytes = Buffer.from(source.text).toString('base64')
-    return documentOf('txt', bytes, title)
+    return { document: { format: 'txt', name: names.nameOf(title), source: { bytes } } }
   }
   if (source.from === 'url') throw unsupportedField(at)
-  const { mimeType, data } = source
+  const { mimeType, data: bytes } = source
   if (mediaFamily(source) === 'image') {
-    const format = mimeType === 'image/jpg' ? 'jpeg' : mimeType.replace('image/', '')
+    const format = mimeType.replace('image/', '')
     if (!PICTURE_FORMATS.includes(format)) throw unsupportedField(at)
-    return { image: { format, source: { bytes: data } } }
+    return { image: { format, source: { bytes } } }
   }
   const format = DOCUMENT_FORMATS[mimeType]
   if (format === undefined) throw unsupportedField(at)
-  return documentOf(format, data, title)
-}
-
-/** Names may hold letters, digits, single blanks, hyphens and brackets. */
-function documentOf(format: string, bytes: string, title: string | null): JsonRecord {
-  const clean = (title ?? '')
-    .replace(/[^A-Za-z0-9()[\]-]+/g, ' ')
-    .trim()
-    .slice(0, 200)
-  return { document: { format, name: clean === '' ? 'document' : clean, source: { bytes } } }
+  return { document: { format, name: names.nameOf(title), source: { bytes } } }
 }

@@ -1,4 +1,4 @@
-import { channelType, rootUrl } from '../../../../contract/channel-types.ts'
+import { channelType, isCloudflareGateway, rootUrl } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import { textOr } from '../../json/json-value.ts'
 
@@ -13,14 +13,12 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   batchEmbedContents: '/v1/embeddings',
 }
 
-const IS_GATEWAY = /^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i
-
 export function cloudflareUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
   const path = PATHS[task]
   const base = rootUrl(channel.type, channel.baseUrl) || channelType(channel.type).baseUrl
   if (path === undefined || base === '') return null
   // The gateway has the account in its own address.
-  if (IS_GATEWAY.test(base))
+  if (isCloudflareGateway(base))
     return `${base.replace(/\/workers-ai(?:\/v1)?$/, '')}/workers-ai${path}`
   const account = textOr(channel.config?.user_id)
   if (account === '') return null

@@ -7,7 +7,7 @@ import type {
 } from '../../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { resultsApart, turnsOf } from '../../canonical/turns.ts'
+import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
@@ -33,7 +33,7 @@ export function writeCohereRequest(request: ChatRequest, to: Target): JsonRecord
   return {
     model: to.model,
     stream: to.isStream,
-    messages: messagesOf(request),
+    messages: messagesOf(request, to.model),
     ...toolsOf(request),
     ...present({
       max_tokens: request.maxCompletionTokens,
@@ -102,11 +102,11 @@ function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
   }
 }
 
-function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
+function messagesOf({ system, messages }: ChatRequest, model: string): JsonRecord[] {
   const first = system.map(({ text }) => text).join('\n\n')
   return [
     ...(first === '' ? [] : [{ role: 'system', content: first }]),
-    ...turnsOf(messages).flatMap(writeTurn),
+    ...dialogueOf(messages, model).flatMap(writeTurn),
   ]
 }
 

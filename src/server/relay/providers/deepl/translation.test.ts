@@ -27,9 +27,13 @@ test.each([
   ['https://proxy.example/v2', 'k', 'https://proxy.example/v2/translate'],
 ])('the address of a channel at %j with the key %s', (baseUrl, key, url) => {
   const call = aProviderCall({ model: 'deepl-zh' })
-  expect(providerOf(38)?.url({ type: 38, key, baseUrl, apiVersion: '' }, call)).toBe(url)
+  expect(
+    providerOf(38, 'deepl-zh', 'chat')?.url({ type: 38, key, baseUrl, apiVersion: '' }, call),
+  ).toBe(url)
   const embedding = { ...call, task: 'embeddings' as const }
-  expect(providerOf(38)?.url({ type: 38, key, baseUrl, apiVersion: '' }, embedding)).toBeNull()
+  expect(
+    providerOf(38, 'deepl-zh', 'chat')?.url({ type: 38, key, baseUrl, apiVersion: '' }, embedding),
+  ).toBeNull()
 })
 
 describe('answers', () => {

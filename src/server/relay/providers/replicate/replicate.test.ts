@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { upstreamDialects } from '../../conversion/dialects.ts'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../providers.ts'
 import type { Task } from '../../dialect/provider.ts'
 import { scanBody } from '../../json/body-scan.ts'
@@ -94,6 +94,42 @@ describe('what follows a prediction', () => {
     const file = asking && fileOf(asking, 'https://replicate.delivery/pbxt/x/out.png')
     expect(file?.headers).not.toHaveProperty('authorization')
     expect(asking && fileOf(asking, 'https://elsewhere.example/out.png')).toBeNull()
+  })
+})
+
+describe('a language model is asked', () => {
+  function inputOf(model: string, over: object = {}) {
+    const messages = [
+      { role: 'system', content: 'Answer in French.' },
+      { role: 'user', content: 'Hi' },
+    ]
+    const request = dialects.openai.readRequest({ messages, ...over })
+    return replicate.writeRequest(request, { model, isStream: false, asksForUsage: false }).input
+  }
+  const system_prompt = 'Answer in French.'
+
+  test.each<[string, object]>([
+    ['meta/meta-llama-3-70b-instruct', { prompt: 'Hi', system_prompt, max_tokens: 16 }],
+    ['openai/gpt-5', { prompt: 'Hi', system_prompt, max_completion_tokens: 16 }],
+    [
+      'google/gemini-2.5-flash',
+      { prompt: 'Hi', system_instruction: system_prompt, max_output_tokens: 16 },
+    ],
+    // It refuses smaller limits.
+    ['anthropic/claude-4.5-sonnet', { prompt: 'Hi', system_prompt, max_tokens: 1024 }],
+    [`anthropic/claude-4.5-haiku:${VERSION}`, { prompt: 'Hi', system_prompt, max_tokens: 1024 }],
+    // It has no place for instructions.
+    ['moonshotai/kimi-k2.5', { prompt: 'Answer in French.\n\nHi', max_tokens: 16 }],
+    ['moonshotai/kimi-k2.6', { prompt: 'Hi', system_prompt, max_tokens: 16 }],
+    ['constructor/model', { prompt: 'Hi', system_prompt, max_tokens: 16 }],
+  ])('by the names of its own: %s', (model, input) => {
+    expect(inputOf(model, { max_tokens: 16 })).toEqual(input)
+  })
+
+  test('for as much as the client wants', () => {
+    const model = 'anthropic/claude-4.5-sonnet'
+    expect(inputOf(model, { max_tokens: 4000 })).toMatchObject({ max_tokens: 4000 })
+    expect(inputOf(model)).not.toHaveProperty('max_tokens')
   })
 })
 

@@ -15,20 +15,51 @@ import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText } from '../../canonical/part-text.ts'
 import { versionOf } from './address.ts'
 
-/** What models call the limit of their answer, and pictures that they are shown. */
+/** What models call their instructions, the limit of their answer, and pictures they are shown. */
 interface InputNames {
+  /** Null: they have no place for any, and read them at the beginning of the prompt. */
+  system: string | null
   limit: string
+  /** Smaller limits are refused. */
+  limitMin: number
   pictures: string
   /** Whether they take several. */
   isList: boolean
 }
 
-/** By the owner of the model: each copies the names of its own API. */
-const NAMES: Readonly<Record<string, InputNames>> = {
-  openai: { limit: 'max_completion_tokens', pictures: 'image_input', isList: true },
-  google: { limit: 'max_output_tokens', pictures: 'images', isList: true },
+const USUAL_NAMES: InputNames = {
+  system: 'system_prompt',
+  limit: 'max_tokens',
+  limitMin: 1,
+  pictures: 'image',
+  isList: false,
 }
-const USUAL_NAMES: InputNames = { limit: 'max_tokens', pictures: 'image', isList: false }
+
+/** By the owner of the model, as each copies the names of its own API, or by the model itself. */
+const NAMES: ReadonlyMap<string, InputNames> = new Map([
+  [
+    'openai',
+    { ...USUAL_NAMES, limit: 'max_completion_tokens', pictures: 'image_input', isList: true },
+  ],
+  [
+    'google',
+    {
+      ...USUAL_NAMES,
+      system: 'system_instruction',
+      limit: 'max_output_tokens',
+      pictures: 'images',
+      isList: true,
+    },
+  ],
+  ['anthropic', { ...USUAL_NAMES, limitMin: 1024 }],
+  ['moonshotai/kimi-k2.5', { ...USUAL_NAMES, system: null }],
+])
+
+function namesOf(model: string): InputNames {
+  const [name = ''] = model.split(':')
+  const [owner = ''] = name.split('/')
+  return NAMES.get(name) ?? NAMES.get(owner) ?? USUAL_NAMES
+}
 
 /**
  * A chat as the input of a prediction. Sources: Replicate's HTTP API reference, "Create a
@@ -37,17 +68,16 @@ const USUAL_NAMES: InputNames = { limit: 'max_tokens', pictures: 'image', isList
  */
 export function writeReplicateRequest(request: ChatRequest, to: Target): JsonRecord {
   refuseTheUnsayable(request)
-  const names = NAMES[to.model.split('/')[0] ?? ''] ?? USUAL_NAMES
+  const names = namesOf(to.model)
   const version = versionOf(to.model)
-  const system = request.system.map(({ text }) => text).join('\n\n')
+  const limit = request.maxCompletionTokens
   return {
     ...(version === null ? {} : { version }),
     input: {
-      prompt: promptOf(request),
-      ...(system === '' ? {} : { system_prompt: system }),
+      ...textsOf(request, names),
       ...picturesOf(request, names),
       ...present({
-        [names.limit]: request.maxCompletionTokens,
+        [names.limit]: limit === null ? null : Math.max(limit, names.limitMin),
         temperature: request.temperature,
         top_p: request.topP,
         top_k: request.topK,
@@ -71,6 +101,14 @@ function refuseTheUnsayable(request: ChatRequest): void {
   }
   // They are one text, separated by commas.
   if (request.stop.some((stop) => stop.includes(','))) throw cannotSay(request, 'stop')
+}
+
+function textsOf(request: ChatRequest, names: InputNames): JsonRecord {
+  const system = request.system.map(({ text }) => text).join('\n\n')
+  const prompt = promptOf(request)
+  if (system === '') return { prompt }
+  if (names.system === null) return { prompt: `${system}\n\n${prompt}` }
+  return { prompt, [names.system]: system }
 }
 
 /** One question as it is; a conversation as a transcript that ends where the model goes on. */

@@ -4,8 +4,8 @@ import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**
- * Where Spark's models are, and how a call for one is signed. Source: iFlytek Open Platform, Spark
- * "Web API" and "General URL authentication".
+ * Where Spark's models are, and how a call for one is signed. Sources: iFlytek Open Platform, Spark
+ * "Web API", "Deep reasoning by WebSocket" and "General URL authentication".
  */
 const BASE = 'wss://spark-api.xf-yun.com'
 
@@ -14,24 +14,32 @@ interface Version {
   domain: string
 }
 
-/** Versions whose path or domain is not made of their own name. */
+const X1: Version = { path: '/v1/x1', domain: 'spark-x' }
+const X2: Version = { path: '/x2', domain: 'spark-x' }
+
+/** Versions whose path or domain is not made of their own name; in small letters. */
 const VERSIONS: Readonly<Record<string, Version>> = {
   'v1.1': { path: '/v1.1/chat', domain: 'lite' },
   'v2.1': { path: '/v2.1/chat', domain: 'generalv2' },
   'v3.1': { path: '/v3.1/chat', domain: 'generalv3' },
   'v3.5': { path: '/v3.5/chat', domain: 'generalv3.5' },
   'v4.0': { path: '/v4.0/chat', domain: '4.0Ultra' },
-  'v3.1-128K': { path: '/chat/pro-128k', domain: 'pro-128k' },
-  'v3.5-32K': { path: '/chat/max-32k', domain: 'max-32k' },
+  'v3.1-128k': { path: '/chat/pro-128k', domain: 'pro-128k' },
+  'v3.5-32k': { path: '/chat/max-32k', domain: 'max-32k' },
+  x1: X1,
+  'x1.5': X1,
+  'v1/x1': X1,
+  x2: X2,
 }
 
 const MODELS: Readonly<Record<string, string>> = {
   'spark-lite': 'v1.1',
   'spark-pro': 'v3.1',
-  'spark-pro-128k': 'v3.1-128K',
+  'spark-pro-128k': 'v3.1-128k',
   'spark-max': 'v3.5',
-  'spark-max-32k': 'v3.5-32K',
+  'spark-max-32k': 'v3.5-32k',
   'spark-4.0-ultra': 'v4.0',
+  'spark-x': 'x1',
 }
 
 const OLDEST = 'v1.1'
@@ -47,7 +55,8 @@ function versionNameOf(apiVersion: string, model: string): string {
 
 export function sparkVersion(apiVersion: string, model: string): Version {
   const name = versionNameOf(apiVersion, model)
-  const known = Object.hasOwn(VERSIONS, name) ? VERSIONS[name] : undefined
+  const small = name.toLowerCase()
+  const known = Object.hasOwn(VERSIONS, small) ? VERSIONS[small] : undefined
   return known ?? { path: `/${encodeURIComponent(name)}/chat`, domain: `general${name}` }
 }
 

@@ -47,7 +47,7 @@ function requestFor({ model = 'Spark-Max', base, isStream = true, request }: Ove
     apiVersion: '',
   }
   const to = aProviderCall({ model, isStream })
-  const provider = providerOf(18, model)
+  const provider = providerOf(18, model, 'chat')
   const url = provider?.url(channel, to) ?? null
   if (provider === null || url === null) throw new Error('no such provider')
   const asked = dialects.openai.readRequest({ messages: [{ role: 'user', content: 'Hi' }] })

@@ -26,6 +26,13 @@ test.each<[model: string, version: string, path: string | null, domain: string]>
   ['Spark-Max', '', '/v3.5/chat', 'generalv3.5'],
   ['Spark-Max-32K', '', '/chat/max-32k', 'max-32k'],
   ['Spark-4.0-Ultra', '', '/v4.0/chat', '4.0Ultra'],
+  ['Spark-X', '', '/v1/x1', 'spark-x'],
+  ['Spark-X1', '', '/v1/x1', 'spark-x'],
+  ['Spark-X1.5', '', '/v1/x1', 'spark-x'],
+  ['Spark-X2', '', '/x2', 'spark-x'],
+  ['Spark-Lite', 'v1/x1', '/v1/x1', 'spark-x'],
+  ['Spark-Lite', 'X2', '/x2', 'spark-x'],
+  ['Spark-Lite', 'v3.1-128K', '/chat/pro-128k', 'pro-128k'],
   ['SparkDesk-v2.1', '', '/v2.1/chat', 'generalv2'],
   ['SparkDesk', '', '/v1.1/chat', 'lite'],
   ['SparkDesk', 'v3.1', '/v3.1/chat', 'generalv3'],
@@ -33,7 +40,7 @@ test.each<[model: string, version: string, path: string | null, domain: string]>
   ['x-a/../b', '', '/a%2F..%2Fb/chat', 'generala/../b'],
   ['x-..', '', null, ''],
 ])('%s, version %j: %s, %s', (model, apiVersion, path, domain) => {
-  const provider = providerOf(18, model)
+  const provider = providerOf(18, model, 'chat')
   const channel = { ...CHANNEL, apiVersion }
   const to = { ...CALL, model }
   const url = path === null ? null : `wss://spark-api.xf-yun.com${path}`
@@ -47,7 +54,7 @@ test.each<[model: string, version: string, path: string | null, domain: string]>
 })
 
 test('an address of one’s own is called by WebSocket too; a key must have three parts', () => {
-  const provider = providerOf(18)
+  const provider = providerOf(18, 'SparkDesk', 'chat')
   const urlOf = (over: Partial<ProviderChannel>) => provider?.url({ ...CHANNEL, ...over }, CALL)
   expect(urlOf({ baseUrl: 'https://proxy.example' })).toBe('wss://proxy.example/v3.5/chat')
   expect(urlOf({ baseUrl: 'http://proxy.example' })).toBe('ws://proxy.example/v3.5/chat')
@@ -110,8 +117,18 @@ describe('a request', () => {
     })
   })
 
+  test('leaves out an answer without words', () => {
+    const messages = ['a', '', 'b'].map((content, index) => ({
+      role: index === 1 ? 'assistant' : 'user',
+      content,
+    }))
+    expect(written({ messages })).toMatchObject({
+      payload: { message: { text: [{ role: 'user', content: 'a\nb' }] } },
+    })
+  })
+
   test('to a model without a system says it at the beginning', () => {
-    const provider = providerOf(18)
+    const provider = providerOf(18, 'SparkDesk', 'chat')
     if (provider === null) throw new Error('no provider')
     const messages = [
       { role: 'system', content: 'Be brief.' },

@@ -6,14 +6,14 @@ import {
   type UserPart,
 } from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { mediaOf, toolNames, turnsOf } from '../../canonical/turns.ts'
+import { dialogueOf, mediaOf, toolNames } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, resultText } from '../../canonical/part-text.ts'
+import { callText, joinedText, resultLine } from '../../canonical/part-text.ts'
 import { functionOf, shownTools } from '../one-call.ts'
 import { sparkKey, sparkVersion } from './address.ts'
 
@@ -47,7 +47,7 @@ export function writeSparkRequest(request: ChatRequest, to: Target): JsonRecord 
       message: {
         text: [
           ...(system === '' ? [] : [{ role: 'system', content: system }]),
-          ...messagesOf(request.messages),
+          ...messagesOf(request.messages, to.model),
         ],
       },
       ...(functions.length === 0 ? {} : { functions: { text: functions } }),
@@ -72,9 +72,9 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.tools.length > 0 && isDemanded) throw cannotSay(request, 'toolChoice')
 }
 
-function messagesOf(messages: readonly Message[]): JsonRecord[] {
+function messagesOf(messages: readonly Message[], model: string): JsonRecord[] {
   const names = toolNames(messages)
-  return turnsOf(messages).map((turn) =>
+  return dialogueOf(messages, model).map((turn) =>
     turn.role === 'assistant'
       ? { role: 'assistant', content: assistantText(turn.parts) }
       : { role: 'user', content: userText(turn.parts, names) },
@@ -85,9 +85,7 @@ function assistantText(parts: readonly AssistantPart[]): string {
   const media = parts.find((part) => part.kind === 'media')
   if (media !== undefined) throw unsupportedField(media.at)
   const text = joinedText(parts)
-  const calls = parts.flatMap((part) =>
-    part.kind === 'toolCall' ? [`${part.name}(${part.argumentsJson})`] : [],
-  )
+  const calls = parts.flatMap((part) => (part.kind === 'toolCall' ? [callText(part)] : []))
   return [...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 
@@ -95,8 +93,7 @@ function userText(parts: readonly UserPart[], names: ReadonlyMap<string, string>
   const lines = parts.flatMap((part) => {
     if (part.kind === 'text') return [part.text]
     if (part.kind === 'media') return [mediaText(part)]
-    const name = names.get(part.callId) ?? part.name ?? ''
-    return [`${name}: ${resultText(part)}`, ...mediaOf(part.parts).map(mediaText)]
+    return [resultLine(part, names), ...mediaOf(part.parts).map(mediaText)]
   })
   return lines.join('\n')
 }

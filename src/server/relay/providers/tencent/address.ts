@@ -1,6 +1,8 @@
 import { channelType, splitKey } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
-import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
+import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { embeddingWalk } from './embedding.ts'
 import { tc3Authorization, type Tc3Key } from './tc3.ts'
 
 /**
@@ -39,6 +41,9 @@ export const tencentHeaders = (
   'x-tc-version': VERSION,
 })
 
+export const tencentVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
+  ACTIONS[task] === ACTIONS.embeddings ? inSteps(embeddingWalk) : null
+
 /** Behind a reverse proxy Tencent is still called by its own name, and only that can be signed. */
 function signedHost(url: string): string {
   const { host } = new URL(url)
@@ -47,10 +52,10 @@ function signedHost(url: string): string {
 
 export function tencentSeal(
   channel: ProviderChannel,
-  { url, headers, body }: UpstreamRequest,
+  _request: UpstreamRequest,
   nowSeconds: () => number,
 ): Seal {
-  return () => {
+  return (_egress, { url, headers, body }) => {
     const key = keyOf(channel)
     // `tencentUrl` has found it whole.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }

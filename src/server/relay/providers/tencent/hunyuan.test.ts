@@ -20,7 +20,7 @@ const CHANNEL: ProviderChannel = { type: 23, key: 'app|id|secret', baseUrl: '', 
 const CALL = aProviderCall({ model: 'hunyuan-turbo' })
 
 test('one address for everything there is, and none for the rest', () => {
-  const provider = providerOf(23)
+  const provider = providerOf(23, 'hunyuan-turbo', 'chat')
   const url = (over: Partial<ProviderCall>, channel: Partial<ProviderChannel> = {}) =>
     provider?.url({ ...CHANNEL, ...channel }, { ...CALL, ...over })
   expect(url({})).toBe('https://hunyuan.tencentcloudapi.com/')
@@ -39,7 +39,7 @@ test.each([
   ['https://proxy.example/hunyuan/', true],
   ['https://hunyuan.ap-guangzhou.tencentcloudapi.com/', false],
 ])('%s is signed by the name that Tencent sees', async (url, isUsual) => {
-  const provider = providerOf(23)
+  const provider = providerOf(23, 'hunyuan-turbo', 'chat')
   if (provider === null) throw new Error('no provider')
   const request = {
     url,
@@ -85,6 +85,14 @@ const written = (body: JsonRecord): JsonRecord =>
   )
 
 describe('a request', () => {
+  test('leaves out an answer without words: users and assistants take turns', () => {
+    const messages = ['a', '', 'b'].map((content, index) => ({
+      role: index === 1 ? 'assistant' : 'user',
+      content,
+    }))
+    expect(written({ messages })).toMatchObject({ Messages: [{ Role: 'user', Content: 'a\n\nb' }] })
+  })
+
   test('is written with capitals, schemas as texts', () => {
     const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     const messages = [

@@ -8,7 +8,7 @@ import type {
 } from '../../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { resultsApart, turnsOf } from '../../canonical/turns.ts'
+import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
@@ -25,7 +25,7 @@ export function writeTencentRequest(request: ChatRequest, to: Target): JsonRecor
   refuseTheUnsayable(request)
   return {
     Model: to.model,
-    Messages: messagesOf(request),
+    Messages: messagesOf(request, to.model),
     Stream: to.isStream,
     ...toolsOf(request),
     ...present({
@@ -84,11 +84,11 @@ const writeTool = ({ name, description, schema }: Tool): JsonRecord => ({
   },
 })
 
-function messagesOf({ system, messages }: ChatRequest): JsonRecord[] {
+function messagesOf({ system, messages }: ChatRequest, model: string): JsonRecord[] {
   const first = system.map(({ text }) => text).join('\n\n')
   return [
     ...(first === '' ? [] : [{ Role: 'system', Content: first }]),
-    ...turnsOf(messages).flatMap(writeTurn),
+    ...dialogueOf(messages, model).flatMap(writeTurn),
   ]
 }
 
@@ -106,7 +106,8 @@ function writeTurn(turn: Message): JsonRecord[] {
 }
 
 function contentOf(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
-  if (parts.every((part) => part.kind === 'text')) return { Content: joinedText(parts) }
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+  if (texts.length === parts.length) return { Content: texts.join('\n\n') }
   return {
     Contents: parts.map((part) =>
       part.kind === 'text' ? { Type: 'text', Text: part.text } : writeMedia(part),

@@ -6,13 +6,15 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
+import { mistralEdits } from '../mistral/chat.ts'
 import { accessToken } from './access-token.ts'
 import { embeddingAction, vertexEmbeddingWalk } from './embedding.ts'
 import { imagenWalk, isImagen } from './pictures.ts'
 
 /**
  * Where models of Vertex AI are, and in whose words they answer. Sources: Vertex AI REST reference,
- * "publishers.models"; "Use Anthropic's Claude models"; "Call MaaS APIs for open models".
+ * "publishers.models"; "Use Anthropic's Claude models"; "Mistral AI models"; "Call MaaS APIs for
+ * open models".
  */
 
 /** Regions and projects are parts of hosts' names and paths: nothing else may come out of them. */
@@ -33,9 +35,12 @@ function keyOf({ type, key }: ProviderChannel): VertexKey | null {
 
 export const isVertexClaude = (model: string): boolean => /^(?:anthropic\/)?claude-/.test(model)
 
+export const isVertexMistral = (model: string): boolean =>
+  /^(?:mistralai\/|(?:mistral|ministral|magistral|codestral|devstral|pixtral)-)/.test(model)
+
 /** Models of other makers are named after them. */
 export const isShared = (model: string): boolean =>
-  model.includes('/') && !/^(?:models|google|anthropic)\//.test(model)
+  model.includes('/') && !/^(?:models|google|anthropic|mistralai)\//.test(model)
 
 export function vertexUrl(channel: ProviderChannel, call: ProviderCall): string | null {
   const key = keyOf(channel)
@@ -45,10 +50,14 @@ export function vertexUrl(channel: ProviderChannel, call: ProviderCall): string 
   const base = channel.baseUrl || `https://${hostOf(region)}`
   const place = `projects/${project}/locations/${region}`
   if (isShared(call.model)) return `${base}/v1beta1/${place}/endpoints/openapi/chat/completions`
-  const publisher = isVertexClaude(call.model) ? 'anthropic' : 'google'
   const model = encodeURIComponent(bareName(call.model))
   if (model === '' || model === '.' || model === '..') return null
-  return `${base}/v1/${place}/publishers/${publisher}/models/${model}:${action}`
+  return `${base}/v1/${place}/publishers/${publisherOf(call.model)}/models/${model}:${action}`
+}
+
+function publisherOf(model: string): string {
+  if (isVertexClaude(model)) return 'anthropic'
+  return isVertexMistral(model) ? 'mistralai' : 'google'
 }
 
 /** Some places are no region, and have hosts of their own. */
@@ -62,12 +71,15 @@ function hostOf(region: string): string {
 function actionOf({ task, model, isStream }: ProviderCall): string | null {
   if (task === 'images') return isImagen(model) ? 'predict' : null
   if (isEmbedding(task)) {
-    return isVertexClaude(model) || isShared(model) ? null : embeddingAction(model)
+    return isRaw(model) || isShared(model) ? null : embeddingAction(model)
   }
   if (task !== 'chat') return null
-  if (isVertexClaude(model)) return isStream ? 'streamRawPredict' : 'rawPredict'
+  if (isRaw(model)) return isStream ? 'streamRawPredict' : 'rawPredict'
   return isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
 }
+
+/** Whether its maker's own words are passed on as they are. */
+const isRaw = (model: string): boolean => isVertexClaude(model) || isVertexMistral(model)
 
 export const isEmbedding = (task: Task): boolean =>
   task === 'embeddings' || task === 'embedContent' || task === 'batchEmbedContents'
@@ -82,7 +94,7 @@ const SECOND_VERSION = 'claude-3-5-sonnet-20241022'
 
 /** Vertex parts a model's name and its date by an at sign. */
 function bareName(model: string): string {
-  const name = model.replace(/^(?:models|google|anthropic)\//, '')
+  const name = model.replace(/^(?:models|google|anthropic|mistralai)\//, '')
   if (name === SECOND_VERSION) return 'claude-3-5-sonnet-v2@20241022'
   return name.replace(DATED_CLAUDE, '$1@$2')
 }
@@ -94,6 +106,12 @@ export const vertexClaudeEdits = (body: ScannedBody, { model }: ProviderCall): M
   { remove: 'model' },
   { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
   ...cloudEdits(body, { cloud: 'google', model }),
+]
+
+/** The address names the model and its version, the body the model alone. */
+export const vertexMistralEdits = (body: ScannedBody, call: ProviderCall): MemberEdit[] => [
+  ...mistralEdits(body, call),
+  { set: 'model', json: JSON.stringify(bareName(call.model).replace(/@.*$/, '')) },
 ]
 
 /**

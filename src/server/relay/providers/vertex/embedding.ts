@@ -2,7 +2,7 @@ import { countedUsage } from '../../canonical/token-usage.ts'
 import type { ProviderCall } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import { readEmbeddingRequest, writeEmbeddingAnswer } from '../../embedding/embedding-vectors.ts'
 import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
@@ -31,9 +31,9 @@ const instancesMax = (model: string): number =>
 
 export function vertexEmbeddingEdits(body: ScannedBody): MemberEdit[] {
   const asked = membersOf(body)
-  const { texts, dimensions } = readEmbeddingRequest(asked)
+  const { texts, dimensions, purpose } = readEmbeddingRequest(asked, true)
   return rewritten(asked, {
-    instances: texts.map((content) => ({ content })),
+    instances: texts.map((content) => ({ content, ...present({ task_type: purpose }) })),
     ...(dimensions === null ? {} : { parameters: { outputDimensionality: dimensions } }),
     ...(asked[FORMAT] === undefined ? {} : { [FORMAT]: asked[FORMAT] }),
   })
@@ -63,9 +63,10 @@ export const vertexEmbeddingWalk =
   }
 
 function asContent({ instances, parameters }: JsonRecord): JsonRecord {
-  const [first] = arrayOr(instances)
+  const { content: text, task_type: taskType } = recordOr(arrayOr(instances)[0])
   return {
-    content: { parts: [{ text: recordOr(first).content }] },
+    content: { parts: [{ text }] },
+    ...present({ taskType }),
     ...recordOr(parameters),
   }
 }

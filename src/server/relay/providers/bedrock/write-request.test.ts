@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest'
+import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
+
+/** What Converse wants of a conversation, by the words in which Bedrock refuses others. */
+const { converse } = upstreamDialects
+
+const written = (body: JsonRecord, by: 'openai' | 'anthropic' = 'openai'): JsonRecord =>
+  converse.writeRequest(
+    dialects[by].readRequest({ messages: [{ role: 'user', content: 'Hi' }], ...body }),
+    { model: 'amazon.nova-lite-v1:0', isStream: false, asksForUsage: false },
+  )
+
+const user = (content: unknown): JsonRecord => ({ role: 'user', content })
+const assistant = (content: unknown): JsonRecord => ({ role: 'assistant', content })
+
+describe('documents', () => {
+  const PDF = Buffer.from('%PDF-1.7').toString('base64')
+  const file = (filename?: string): JsonRecord => ({
+    type: 'file',
+    file: { filename, file_data: `data:application/pdf;base64,${PDF}` },
+  })
+  const namesOf = (sent: JsonRecord): unknown[] =>
+    arrayOr(sent.messages).flatMap((message) =>
+      arrayOr(recordOr(message).content).flatMap((block) => {
+        const { document } = recordOr(block)
+        return document === undefined ? [] : [recordOr(document).name]
+      }),
+    )
+
+  test.each([
+    [
+      ['a.pdf', 'a.pdf', 'A.pdf'],
+      ['a pdf', 'a pdf 2', 'A pdf 3'],
+    ],
+    [
+      ['季报.pdf', '年报.pdf'],
+      ['pdf', 'pdf 2'],
+    ],
+    [
+      [undefined, undefined],
+      ['document', 'document 2'],
+    ],
+    [
+      ['a', 'a 2', 'a'],
+      ['a', 'a 2', 'a 3'],
+    ],
+    [
+      ['x'.repeat(300), 'x'.repeat(300)],
+      ['x'.repeat(200), `${'x'.repeat(198)} 2`],
+    ],
+  ])('%j have names of their own, over all turns', (titles, names) => {
+    const messages = titles.flatMap((title) => [user([file(title)]), assistant('Read.')])
+    expect(namesOf(written({ messages: [...messages, user('And?')] }))).toEqual(names)
+  })
+
+  test('within results of tools they count, too', () => {
+    const source = { type: 'base64', media_type: 'application/pdf', data: PDF }
+    const document = { type: 'document', source, title: 'a' }
+    const messages = [
+      user([document, { type: 'text', text: 'Compare.' }]),
+      assistant([{ type: 'tool_use', id: 'c1', name: 'f', input: {} }]),
+      user([{ type: 'tool_result', tool_use_id: 'c1', content: [document] }]),
+    ]
+    const tools = [{ name: 'f', input_schema: { type: 'object' } }]
+    expect(written({ messages, tools, max_tokens: 9 }, 'anthropic')).toMatchObject({
+      messages: [
+        { content: [{ document: { name: 'a' } }, { text: 'Compare.' }] },
+        {},
+        { content: [{ toolResult: { content: [{ document: { name: 'a 2' } }] } }] },
+      ],
+    })
+  })
+
+  test('have words beside them', () => {
+    expect(written({ messages: [user([file('a')])] })).toMatchObject({
+      messages: [{ role: 'user', content: [{ document: { name: 'a' } }, { text: '.' }] }],
+    })
+  })
+})
+
+describe('turns', () => {
+  const BOTH = [{ role: 'user', content: [{ text: 'a' }, { text: 'b' }] }]
+
+  test.each(['', ' \n', null, []])('of an assistant that said %j are none', (content) => {
+    expect(written({ messages: [user('a'), assistant(content), user('b')] })).toEqual({
+      messages: BOTH,
+    })
+  })
+
+  test('of an assistant that only thought are none', () => {
+    const thought = [{ type: 'thinking', thinking: 'Hm.', signature: 's' }]
+    const messages = [user('a'), assistant(thought), user('b')]
+    expect(written({ messages, max_tokens: 9 }, 'anthropic')).toMatchObject({ messages: BOTH })
+  })
+
+  test('of a user that says nothing still ask', () => {
+    expect(written({ messages: [user('a'), assistant('b'), user('')] })).toMatchObject({
+      messages: [{}, {}, { role: 'user', content: [{ text: '.' }] }],
+    })
+  })
+})
+
+describe('calls where none may be called', () => {
+  const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
+  const TOOL = { type: 'function', function: { name: 'f', parameters: SCHEMA } }
+  const CALL = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"city":"x"}' } }
+  const messages = [
+    user('Use it'),
+    { role: 'assistant', content: 'So.', tool_calls: [CALL] },
+    { role: 'tool', tool_call_id: 'c1', content: 'sunny' },
+    user('Sum up'),
+  ]
+
+  test.each([{}, { tools: [TOOL], tool_choice: 'none' }])('are told as text: %j', (over) => {
+    expect(written({ messages, ...over })).toEqual({
+      messages: [
+        { role: 'user', content: [{ text: 'Use it' }] },
+        { role: 'assistant', content: [{ text: 'So.' }, { text: 'f({"city":"x"})' }] },
+        { role: 'user', content: [{ text: 'f: sunny' }, { text: 'Sum up' }] },
+      ],
+    })
+  })
+
+  test('not where one may', () => {
+    expect(written({ messages, tools: [TOOL] })).toMatchObject({
+      messages: [
+        {},
+        { content: [{ text: 'So.' }, { toolUse: { name: 'f' } }] },
+        { content: [{ toolResult: { toolUseId: 'c1' } }, { text: 'Sum up' }] },
+      ],
+    })
+  })
+})
+
+describe('the shape of an answer', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+  const formatOf = (over: JsonRecord): JsonRecord => ({
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema, ...over } },
+  })
+
+  test('is a schema, as a text in which objects are closed', () => {
+    const { outputConfig } = written(formatOf({ description: 'd', strict: true }))
+    const closed = JSON.stringify({ ...schema, additionalProperties: false })
+    expect(outputConfig).toMatchObject({
+      textFormat: {
+        type: 'json_schema',
+        structure: { jsonSchema: { name: 'n', description: 'd' } },
+      },
+    })
+    const { structure } = recordOr(recordOr(outputConfig).textFormat)
+    const { schema: text } = recordOr(recordOr(structure).jsonSchema)
+    expect(JSON.parse(String(text))).toEqual(JSON.parse(closed))
+  })
+
+  test.each([
+    { response_format: { type: 'json_object' } },
+    formatOf({ schema: { type: 'object' } }),
+    formatOf({ schema: { type: 'object' }, strict: true }),
+  ])('that Converse cannot be told is refused: %j', (over) => {
+    expect(() => written(over)).toThrow(
+      expect.objectContaining({ code: 'relay_field_unsupported' }),
+    )
+  })
+})

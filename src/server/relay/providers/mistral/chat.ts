@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import type { ProviderCall } from '../../dialect/provider.ts'
+import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import { type MemberEdit, renamed } from '../../json/body-splice.ts'
+import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
+import { messageEdits, systemRole, THOUGHTS, withoutMembers } from '../../openai/message-edits.ts'
+
+/** Members that name the user or keep the answer: they change nothing about it. */
+const UNKNOWN_TO_MISTRAL = ['user', 'safety_identifier', 'store'] as const
+
+/** Source: Mistral's API reference, "Chat Completion". */
+export function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
+  if (task !== 'chat') return []
+  const isDemanding = memberValue(body, 'tool_choice') === 'required'
+  return [
+    ...UNKNOWN_TO_MISTRAL.filter((name) => memberRange(body, name) !== null).map((name) => ({
+      remove: name,
+    })),
+    ...renamed(body, 'max_completion_tokens', 'max_tokens'),
+    ...renamed(body, 'seed', 'random_seed'),
+    ...(isDemanding ? [{ set: 'tool_choice', json: '"any"' }] : []),
+    ...messageEdits(body, [
+      ...systemRole(body),
+      ...withoutMembers(body, [...THOUGHTS, 'reasoning']),
+      withFittingIds,
+    ]),
+  ]
+}
+
+/** Nine letters or digits, and nothing else. */
+const MISTRAL_ID = /^[A-Za-z0-9]{9}$/
+
+const fits = (id: unknown): boolean => typeof id !== 'string' || MISTRAL_ID.test(id)
+
+/** An id of a call that another provider has made, in the only shape that Mistral takes. */
+const fitted = (id: unknown): unknown =>
+  fits(id) ? id : createHash('sha256').update(String(id)).digest('hex').slice(0, 9)
+
+function withFittingIds(message: JsonRecord): JsonRecord {
+  const { tool_calls: calls, tool_call_id: id } = message
+  const called = arrayOr(calls).filter(isRecord)
+  if (fits(id) && called.every((call) => fits(call.id))) return message
+  return {
+    ...message,
+    ...(Array.isArray(calls)
+      ? {
+          tool_calls: calls.map((call) =>
+            isRecord(call) ? { ...call, id: fitted(call.id) } : call,
+          ),
+        }
+      : {}),
+    ...(id === undefined ? {} : { tool_call_id: fitted(id) }),
+  }
+}
