@@ -6,8 +6,8 @@ import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
- * variables win). Nothing else reads `process.env`. The README's table is generated from
- * `settings`.
+ * variables win). `gatehouse.js` reads the environment and passes it in. The README's table is
+ * generated from `settings`.
  */
 
 const wholeNumber = (min: number, max: number) =>
@@ -151,6 +151,11 @@ export const settings = {
     wholeNumber(1, 86_400),
     'seconds until an upstream must begin to answer',
     '120',
+  ),
+  RELAY_WHOLE_ANSWER_TIMEOUT: setting(
+    wholeNumber(1, 86_400),
+    'the same for answers that are no streams, of which nothing comes before all is made ' +
+      '(default: five times `RELAY_FIRST_BYTE_TIMEOUT`)',
   ),
   RELAY_IDLE_TIMEOUT: setting(
     wholeNumber(1, 86_400),

@@ -3,6 +3,7 @@ import { ChannelStatus } from '../../contract/channel.ts'
 import { trimBaseUrl } from '../../contract/channel-types.ts'
 import type { Refusal } from '../../contract/errors.ts'
 import { addressClass } from '../egress/address-class.ts'
+import { fieldPlaces } from '../../contract/field-title.ts'
 import { commaList, isReadable, length } from '../../contract/text.ts'
 import { GROUP_NAME_LENGTH_MAX } from '../../contract/user.ts'
 import { parseConfigObject } from './channel-config.ts'
@@ -45,12 +46,12 @@ function textRefusal(input: Partial<ChannelInput>): Refusal | null {
   if (length(input.name ?? '') > NAME_LENGTH_MAX) return tooLong('name', NAME_LENGTH_MAX)
   const texts = ['name', 'group', 'models', 'test_model', 'base_url', 'other'] as const
   const field = texts.find((member) => !isReadable((input[member] ?? '').trim()))
-  return field === undefined ? null : { code: 'text_unreadable', params: { field } }
+  return field === undefined ? null : { code: 'text_unreadable', params: fieldPlaces(field) }
 }
 
 /** Why this key, which is one line, cannot be one. */
 export const keyRefusal = (key: string): Refusal | null =>
-  UNREADABLE_IN_KEY.test(key) ? { code: 'text_unreadable', params: { field: 'key' } } : null
+  UNREADABLE_IN_KEY.test(key) ? { code: 'text_unreadable', params: fieldPlaces('key') } : null
 
 /** Characters of a wrong address that its refusal repeats. */
 const SHOWN_ADDRESS_MAX = 200
@@ -103,7 +104,7 @@ function listRefusal(input: Partial<ChannelInput>): Refusal | null {
 const tooLong = (field: string, max: number): Refusal => ({
   code: 'invalid_field',
   params: {
-    field,
+    ...fieldPlaces(field),
     problemZh: `每项最多 ${max} 个字符`,
     problemEn: `each has at most ${max} characters`,
   },
@@ -111,5 +112,9 @@ const tooLong = (field: string, max: number): Refusal => ({
 
 export const tooMany = (field: string, max: number): Refusal => ({
   code: 'invalid_field',
-  params: { field, problemZh: `一次最多 ${max} 项`, problemEn: `at most ${max} at once` },
+  params: {
+    ...fieldPlaces(field),
+    problemZh: `一次最多 ${max} 项`,
+    problemEn: `at most ${max} at once`,
+  },
 })

@@ -12,13 +12,18 @@ import { newHexSecret } from '../secrets.ts'
 export type ChannelPause = Selectable<Schema['channel_pauses']>
 export type ChannelNotice = Selectable<Schema['channel_notices']>
 
-/** Begins a pause; one that is left from before is begun anew. */
+/**
+ * Begins a pause; one that is left from before is begun anew. Calls find out whether an account is
+ * still refused. Of one that is slow, or has no balance, they would be served all the same, which
+ * is not what was asked: no call tries it.
+ */
 export async function beginPause(
   trx: Queries,
   { channelId, cause, nowSeconds }: { channelId: number; cause: string; nowSeconds: number },
 ): Promise<void> {
   const pause = { cause, paused_at: nowSeconds, trials: 0 }
-  const next_trial_at = nowSeconds + trialDelaySeconds(0)
+  const next_trial_at =
+    cause === 'refused' ? nowSeconds + trialDelaySeconds(0) : NEVER_TRIED_SECONDS
   await trx
     .insertInto('channel_pauses')
     .values({ channel_id: channelId, ...pause, next_trial_at })
@@ -37,6 +42,18 @@ export async function tryAtOnce(trx: Queries, channelId: number): Promise<void> 
     .execute()
 }
 
+/** Why the program has disabled the channel; null: it has not, or nothing is known of it. */
+export async function pauseCauseOf(db: Queries, channelId: number): Promise<string | null> {
+  const pause = await db
+    .selectFrom('channel_pauses')
+    .innerJoin('channels', 'channels.id', 'channel_pauses.channel_id')
+    .select('cause')
+    .where('channel_id', '=', channelId)
+    .where('channels.status', '=', ChannelStatus.autoDisabled)
+    .executeTakeFirst()
+  return pause?.cause ?? null
+}
+
 export async function endPause(trx: Queries, channelId: number): Promise<void> {
   await trx.deleteFrom('channel_pauses').where('channel_id', '=', channelId).execute()
 }
@@ -48,7 +65,7 @@ const TRIAL_DELAY_SECONDS_MAX = 6 * 3600
 export const trialDelaySeconds = (trials: number): number =>
   Math.min(TRIAL_DELAY_SECONDS * 2 ** trials, TRIAL_DELAY_SECONDS_MAX)
 
-/** The trial of what somebody has switched off, which is theirs to switch on: the year 9999. */
+/** The trial of what no call is to try, as what somebody has switched off: the year 9999. */
 export const NEVER_TRIED_SECONDS = 253_402_300_799
 
 /**

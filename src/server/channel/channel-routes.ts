@@ -9,6 +9,7 @@ import { createChannelBalances } from './upstream/channel-balances.ts'
 import { channelRefusal, keyRefusal } from './channel-input.ts'
 import { batchRoutes } from './batch/batch-routes.ts'
 import { channelDeletion, channelUpdate } from './channel-audit.ts'
+import { announceGoodNews, isEnabledNow } from './notice/channel-news.ts'
 import { answeredChannel, channelChanges, newChannels } from './channel.ts'
 import {
   channelPage,
@@ -110,15 +111,16 @@ function changingRoutes({ database, clock }: App): Route[] {
     }),
     serve(channelApi.update, async (call) => {
       const { body } = call
-      const channel = await database.write.transaction().execute(async (trx) => {
-        const stored = await lockChannel(trx, body.id)
-        if (stored === null) throw new AppError('not_found')
-        const changed = await updateChannel(trx, stored, granted(channelChanges(stored, body)))
-        await recordAudit(trx, call, channelUpdate(stored, changed, clock.nowSeconds()))
-        return changed
+      const { stored, changed } = await database.write.transaction().execute(async (trx) => {
+        const before = await lockChannel(trx, body.id)
+        if (before === null) throw new AppError('not_found')
+        const after = await updateChannel(trx, before, granted(channelChanges(before, body)))
+        await recordAudit(trx, call, channelUpdate(before, after, clock.nowSeconds()))
+        return { stored: before, changed: after }
       })
       await database.announce('channels')
-      return { data: await answered(database.write, channel) }
+      if (isEnabledNow(stored, changed)) await announceGoodNews(database, { ids: [changed.id] })
+      return { data: await answered(database.write, changed) }
     }),
     serve(channelApi.removeDisabled, async (call) => {
       const nowSeconds = clock.nowSeconds()
@@ -174,8 +176,8 @@ function balanceRoutes(app: App, { egress, stopping }: ChannelTools): Route[] {
     serve(channelApi.balanceStatus, async ({ language }) => ({
       data: await balances.state(language),
     })),
-    serve(channelApi.updateBalance, async ({ params }) => ({
-      balance: await balances.updateOne(params.id),
+    serve(channelApi.updateBalance, async ({ params, requestId }) => ({
+      balance: await balances.updateOne(params.id, requestId),
     })),
   ]
 }

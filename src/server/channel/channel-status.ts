@@ -3,12 +3,13 @@ import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import type { App } from '../app.ts'
 import { insertLog } from '../log/log-store.ts'
+import { announceGoodNews } from './notice/channel-news.ts'
 import { withoutChannelSecrets, withoutKeys } from './secrets.ts'
 import { beginPause, endPause, insertNotice } from './channel-pause-store.ts'
 import { moveChannelStatus, type StoredChannel } from './channel-store.ts'
 
 /** Why the program changes a status, as a letter names it. */
-export type StatusCause = 'refused' | 'slow' | 'balance' | 'tested' | 'answered'
+export type StatusCause = 'refused' | 'slow' | 'balance' | 'tested' | 'answered' | 'filled'
 
 interface StatusChange {
   channel: StoredChannel
@@ -52,5 +53,6 @@ export async function changeStatusByProgram(
     return true
   })
   if (moved) await database.announce('channels')
+  if (moved && to === ChannelStatus.enabled) await announceGoodNews(database, { ids: [id] })
   return moved
 }

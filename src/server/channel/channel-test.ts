@@ -18,6 +18,7 @@ import {
   statusAfterTest,
   type UpstreamVerdict,
 } from './channel.ts'
+import { announceGoodNews } from './notice/channel-news.ts'
 import { withoutChannelSecrets } from './secrets.ts'
 import { createChannelRun, visitFailure, type VisitFailure } from './run/channel-run.ts'
 import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.ts'
@@ -102,6 +103,7 @@ export function createChannelTests(
     // A test that the stopping server broke off says nothing of the channel.
     if (!outcome.ok && stopping?.aborted === true) return { outcome, model, othersLeft: false }
     const othersLeft = keyId !== '' && (await followKey(channel, outcome, keyId))
+    const sent = mappedModel(channel.model_mapping, model)
     const elapsedMs = Math.max(0, Math.round(outcome.elapsedMs))
     const nowSeconds = clock.nowSeconds()
     await database.write.transaction().execute(async (trx) => {
@@ -121,10 +123,11 @@ export function createChannelTests(
         requestId,
         channelId: channel.id,
         // As in the rows of calls.
-        modelName: mappedModel(channel.model_mapping, model),
+        modelName: sent,
         elapsedMs,
       })
     })
+    if (outcome.ok) await announceGoodNews(database, { ids: [channel.id], keyId, model: sent })
     return { outcome, model, othersLeft }
   }
 

@@ -358,6 +358,16 @@ describe('channelChanges', () => {
     expect(changes({ config: '{"ak":"A2","sk":"S2"}' }, row)).toMatchObject({ key: 'A2|S2|r' })
   })
 
+  test('an API key of Bedrock takes the place of both parts, and is given up for both', () => {
+    const row = { ...stored, type: 33, key: 'A|S|r', config: '{"ak":"A","sk":"S","region":"r"}' }
+    const alone = { key: 'ABSKx|r', config: '{"ak":"ABSKx","region":"r"}' }
+    expect(changes({ config: '{"ak":"ABSKx","sk":""}' }, row)).toEqual(alone)
+    const now = { ...row, ...alone }
+    expect(changes({ config: '{"region":"r2"}' }, now)).toMatchObject({ key: 'ABSKx|r2' })
+    expect(changes({ config: '{"ak":"A"}' }, now)).toBe('channel_key_missing')
+    expect(changes({ config: '{"ak":"A","sk":"S"}' }, now)).toMatchObject({ key: 'A|S|r' })
+  })
+
   describe('configuration', () => {
     const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r","other":"x"}' }
 

@@ -9,6 +9,7 @@ import {
   composeKey,
   defaultBaseUrl,
   rootUrl,
+  sparedField,
   trimBaseUrl,
 } from '../../contract/channel-types.ts'
 import { DEFAULT_GROUP } from '../../contract/user.ts'
@@ -77,7 +78,7 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
   const refusal = channelRefusal(input)
   if (refusal !== null) return refused(refusal)
   const type = input.type ?? 0
-  const config = mergedConfig({}, parseConfigObject(input.config ?? '') ?? {})
+  const config = withoutSpared(type, mergedConfig({}, parseConfigObject(input.config ?? '') ?? {}))
   const lines = channelKeys(type, input.key ?? '', config)
   if (lines.length === 0) return refused({ code: 'channel_key_missing' })
   const isComposed = channelType(type).key.composedOf.length > 0
@@ -197,7 +198,7 @@ function withCredentials(
   const used = isOtherType ? [] : secretsUsed(type)
   // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
   const kept = moves ? withoutSecretMembers(storedConfig, [...used, 'proxy']) : storedConfig
-  const config = mergedConfig(kept, given)
+  const config = withoutSpared(type, mergedConfig(kept, given))
   const key = changedKey(type, stored, input)
   if (moves) {
     const entered = secretsSet(given)
@@ -240,6 +241,12 @@ const addressOf = (
   type: number,
   { base_url, key }: Pick<ChannelState, 'base_url' | 'key'>,
 ): string => rootUrl(type, trimBaseUrl(base_url ?? '')) || defaultBaseUrl(type, key)
+
+/** A part that the key leaves out is forgotten: nobody could use it, or would enter it again. */
+function withoutSpared(type: number, config: ConfigObject): ConfigObject {
+  const spared = sparedField(type, configTexts(config))
+  return Object.fromEntries(Object.entries(config).filter(([member]) => member !== spared))
+}
 
 /** Secret members of the configuration that a channel of this type uses where it stands. */
 const secretsUsed = (type: number): string[] => [

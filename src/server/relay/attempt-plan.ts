@@ -23,6 +23,7 @@ import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
 import { withToolsAsAsked } from './dialect/tool-calls.ts'
+import { silenceLimits } from './transport/silence-limits.ts'
 import { serverSentEvents, type Wire } from './transport/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice } from './json/body-splice.ts'
@@ -77,8 +78,8 @@ export interface PlannedCall {
   form: Form | null
   /** A response is to be had by chat: the server has no such call. */
   isChat?: boolean
-  /** Of the Responses API: items that its request names instead of saying them. */
-  referred?: ReferredItems
+  /** Items that a request of the Responses API names instead of saying them; null: another API. */
+  referred: ReferredItems | null
   /** Thoughts of earlier turns stay behind: another account has sealed them. */
   isForgetful?: boolean
 }
@@ -130,8 +131,7 @@ export function planAttempt(
         body: answering.sent,
       }),
       body: planned.form === null ? finished(provider, sent, answering.sent) : answering.sent,
-      firstByteTimeoutMs: parts.app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
-      idleTimeoutMs: parts.app.config.RELAY_IDLE_TIMEOUT * 1000,
+      ...silenceLimits(parts.app.config, { isWhole: !isStream && to.task !== 'countTokens' }),
     }
     return {
       task: to.task,
@@ -154,7 +154,7 @@ export function planAttempt(
 const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
   isSpliced ? upstream : { ...upstream, ...upstream.converted }
 
-/** Why a channel cannot be asked. */
+/** The refusal for a channel that has no address for such a call. */
 function nowhere(
   { language }: RelayCall,
   provider: Provider | null,
@@ -177,7 +177,7 @@ const speaksAsAsked = ({ dialect }: Provider, { task }: ProviderCall, surface: S
 /** Texts of OpenAI's dialect, whose upstreams may search the web. */
 const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
 
-/** Whoever asks, and in whatever words: by OpenAI's chat some models search the web. */
+/** Some models search the web by OpenAI's chat, whichever dialect the client speaks: measured so. */
 function searchOf(
   { price, modelName }: Sending,
   { task }: ProviderCall,
@@ -187,7 +187,7 @@ function searchOf(
   return searchedByName(price.pricedAs, modelName)
 }
 
-/** What passes as it came must not have another's items read in. */
+/** A spliced body may name stored items, which the upstream reads in: not those of other users. */
 function refuseForeignItems({ referred }: PlannedCall, type: number): void {
   const id = referred?.foreign ?? (isOfOpenai(type) ? referred?.foreignBare : null) ?? null
   if (id !== null) throw new AppError('response_item_unknown', { id: shown(id) })
@@ -220,7 +220,8 @@ interface UpstreamPlace {
 }
 
 /**
- * Where the channel is asked, and for what: a response can be had of whoever chats. Null: nowhere.
+ * The address, and for what it is asked: a provider without the Responses API is asked for chat.
+ * Null: it has no address for either.
  */
 export function placeOf(
   provider: Provider | null,
@@ -292,7 +293,10 @@ interface ToConvert {
   asksForUsage: boolean
 }
 
-/** They do not: the request is said in the upstream's dialect, and the answer in the client's. */
+/**
+ * Client and upstream speak different dialects: the request is written in the upstream's, the
+ * answer in the client's.
+ */
 function converting(
   parts: RelayParts,
   call: RelayCall,
@@ -338,7 +342,7 @@ function converting(
       output: () => output(answering),
     }
   }
-  const embedding = embeddingConversion(surface.task, dialect, value)
+  const embedding = embeddingConversion(surface.task, dialect, value, charge.channel.type)
   if (embedding === null) {
     const label = channelType(charge.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })

@@ -1,24 +1,35 @@
 import type { ErrorCode, Language } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
 import type { BreakReason } from './relay-call.ts'
+import type { Task } from './dialect/provider.ts'
 import { ownError, type RelayError } from './dialect/relay-error.ts'
 import type { UpstreamFailure } from './transport/upstream-call.ts'
 
 /** How trying one channel ended. */
 export type AttemptOutcome =
   /**
-   * The client has its answer (or as much of it as there was: `isBroken`), and the call is settled.
-   * `said`: the upstream's own error, if it broke off with one.
+   * The client has its answer (or as much of it as there was: `broken` says by what), and the call
+   * is settled. `said`: the upstream's own error, if it broke off with one.
    */
-  | { kind: 'answered'; isBroken?: boolean; said?: RelayError | null }
-  /** Nothing has reached the client; another channel may be asked if `mayRetry`. */
-  | { kind: 'failed'; error: RelayError; mayRetry: boolean; cause: FailureCause }
+  | { kind: 'answered'; broken?: BrokenBy | null; said?: RelayError | null }
+  | FailedAttempt
   /** The client went away while the upstream was at work; the call is settled. */
   | { kind: 'abandoned' }
 
+/** Nothing has reached the client; another channel may be asked if `mayRetry`. */
+export interface FailedAttempt {
+  kind: 'failed'
+  error: RelayError
+  mayRetry: boolean
+  cause: FailureCause
+}
+
+/** What an answer broke off by in the middle. */
+export type BrokenBy = Extract<FailureCause, 'network' | 'timeout'>
+
 /** Answered to the end. */
 export const isWell = (outcome: AttemptOutcome): boolean =>
-  outcome.kind === 'answered' && outcome.isBroken !== true
+  outcome.kind === 'answered' && (outcome.broken ?? null) === null
 
 /** Typed causes; a channel's health is judged by these and never by an upstream's words. */
 export type FailureCause =
@@ -34,6 +45,7 @@ export type AttemptFailure = UpstreamFailure | 'unreadable' | BreakReason
 
 const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }> = {
   unreachable: { code: 'upstream_unreachable', cause: 'network' },
+  unsealed: { code: 'upstream_timeout', cause: 'network' },
   timeout: { code: 'upstream_timeout', cause: 'timeout' },
   cut: { code: 'upstream_cut', cause: 'network' },
   unreadable: { code: 'upstream_answer_invalid', cause: 'answer' },
@@ -47,7 +59,7 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
 }
 
 /** A failure before anything has reached the client. */
-export function failedAttempt(language: Language, failure: AttemptFailure): AttemptOutcome {
+export function failedAttempt(language: Language, failure: AttemptFailure): FailedAttempt {
   const { code, cause } = FAILURES[failure]
   const error = ownError(new AppError(code), language)
   return { kind: 'failed', error, mayRetry: cause !== 'ended', cause }
@@ -60,6 +72,21 @@ export function mayRetry(error: RelayError): boolean {
   if (status === 401 || status === 402 || status === 403 || status === 429) return true
   return status >= 500 || saysModelMissing(error)
 }
+
+/**
+ * What did not come in time may have been made all the same: of these every one that is made costs
+ * as much as the first, and nobody asks for another.
+ */
+export const mayBeMade = (task: Task, { cause }: { cause: FailureCause }): boolean =>
+  cause === 'timeout' && PAID_BY_THE_PIECE.has(task)
+
+const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
+  'images',
+  'imageEdits',
+  'speech',
+  'transcriptions',
+  'translations',
+])
 
 /** A 404 that is about the model and not about the path. */
 export const saysModelMissing = (error: RelayError): boolean =>

@@ -10,6 +10,7 @@ import {
   aRoute,
   aServedModel,
   bookedCall,
+  channelStatusOf,
   chatBody,
   eventually,
   expectNothingCharged,
@@ -19,6 +20,7 @@ import {
   post,
   quotaOf,
   requestIdOf,
+  startScriptedUpstream,
   stream,
   type RelaySetup,
 } from '../test/relay-setup.ts'
@@ -246,22 +248,32 @@ forEachDatabase('money is safe', (open) => {
   })
 
   test('B24, B25: a channel is not judged by its users’ quota, nor by words in what it says', async () => {
-    await setup.app.options.set('AutomaticDisableChannelEnabled', 'true')
-    const model = aModel()
-    const id = await aRoute(setup, model, { words: 'echo+fail-400' })
+    const told: string[] = []
+    let refusal = { status: 400, message: '' }
+    const upstream = await startScriptedUpstream((_request, response) => {
+      const { status, message } = refusal
+      told.push(`${status} ${message}`)
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: { message } }))
+    })
     const poor = await aClient(setup, { quota: 0 })
-    expectRefusal(await ask(poor.key, model), insufficient)
-    const client = await aClient(setup)
-    for (const text of ['credit', 'balance', 'permission denied', '已欠费']) {
-      await ask(client.key, model, { messages: [{ role: 'user', content: text }] })
+    // Enough users for a suspicion to be confirmed.
+    const clients = [await aClient(setup), await aClient(setup)]
+    await setup.app.options.set('AutomaticDisableChannelEnabled', 'true')
+    for (const status of [400, 403, 429]) {
+      const model = aModel()
+      const id = await aRoute(setup, model, { base_url: upstream.url })
+      expectRefusal(await ask(poor.key, model), insufficient)
+      for (const message of ['no credit', 'balance is low', 'Permission denied', '账户已欠费']) {
+        refusal = { status, message }
+        for (const { key } of clients) await ask(key, model)
+        expect(told).toContain(`${status} ${message}`)
+        expect(await channelStatusOf(setup, id)).toBe(ChannelStatus.enabled)
+      }
     }
     await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
-    const row = await setup.database.read
-      .selectFrom('channels')
-      .select('status')
-      .where('id', '=', id)
-      .executeTakeFirstOrThrow()
-    expect(row.status).toBe(ChannelStatus.enabled)
+    await upstream.close()
   })
 
   test('B30: a client that leaves does not take its settlement along', async () => {

@@ -353,6 +353,11 @@ forEachDatabase('a call is charged', (open) => {
   })
 
   describe('no more than there is', () => {
+    const owedInAll = async (): Promise<number> => {
+      const { text } = await setup.call('GET', '/metrics')
+      return Number(/^gatehouse_relay_debt_quota_total (\d+)$/m.exec(text)?.[1])
+    }
+
     test.each([false, true])(
       'when the answer outgrows what was held (stream: %j): the rest is debt',
       async (isStream) => {
@@ -360,12 +365,14 @@ forEachDatabase('a call is charged', (open) => {
         const client = await aClient(setup, { quota })
         const model = await aServedModel(setup, 'tokens-900')
         const body = chatBody(model, { max_tokens: 5 })
+        const owedBefore = await owedInAll()
         const answer = isStream
           ? await stream(setup, client, body)
           : await post(setup, client, body)
         const { ledger, log } = await bookedCall(setup, requestIdOf(answer))
         expect(ledger).toMatchObject({ user_amount: -quota, debt: 911 - quota })
         expect(log.quota).toBe(quota)
+        expect(await owedInAll()).toBe(owedBefore + 911 - quota)
         expect(await quotaOf(setup, client.userId)).toBe(0)
         const { status } = await post(setup, client, chatBody(model))
         expect(status).toBe(403)

@@ -62,7 +62,7 @@ export class ClientFlow {
     this.upstream?.resume()
   }
 
-  /** Nothing more comes: nobody waits for the client. */
+  /** The answer is over: a client that takes nothing is no longer given up after a while. */
   letGo(): void {
     if (this.stuck !== null) clearTimeout(this.stuck)
     this.stuck = null

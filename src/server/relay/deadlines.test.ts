@@ -1,5 +1,8 @@
 import http from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
+import { Role } from '../../contract/user.ts'
+import { aChannel } from '../test/factories.ts'
 import {
   aClient,
   aModel,
@@ -38,7 +41,11 @@ async function expectHalfRecording(setup: RelaySetup): Promise<void> {
 describe.concurrent('an upstream that is silent for longer than it may be', () => {
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started), {
-    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_IDLE_TIMEOUT: '1' },
+    settings: {
+      RELAY_FIRST_BYTE_TIMEOUT: '1',
+      RELAY_WHOLE_ANSWER_TIMEOUT: '1',
+      RELAY_IDLE_TIMEOUT: '1',
+    },
   })
 
   test.for([
@@ -82,10 +89,89 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
     expect(textOf(answer.text())).toBe('The answer is forty-two.')
   })
 
+  test.for([
+    ['/v1/chat/completions', chatBody('')],
+    ['/v1/embeddings', { input: 'hi' }],
+  ] as const)('is passed over for another by whole answers: %s', async ([path, body]) => {
+    const model = aModel()
+    await aRoute(setup, model, { words: 'hang', priority: 1 })
+    await aRoute(setup, model)
+    const answer = await post(setup, await aClient(setup), { ...body, model }, { path })
+    expect(answer.status).toBe(200)
+  })
+
+  const form = '--x\r\nContent-Disposition: form-data; name='
+  const formOf = (model: string, file: string): string =>
+    `${form}"model"\r\n\r\n${model}\r\n${form}"prompt"\r\n\r\na cat\r\n` +
+    `${form}"${file}"; filename="a.wav"\r\n\r\nRIFF\r\n--x--\r\n`
+
+  test.for([
+    ['/v1/images/generations', (model: string) => ({ model, prompt: 'a cat' })],
+    ['/v1/images/generations', (model: string) => ({ model, prompt: 'a cat', stream: true })],
+    ['/v1/images/edits', (model: string) => formOf(model, 'image')],
+    ['/v1/audio/speech', (model: string) => ({ model, input: 'hello', voice: 'a' })],
+    ['/v1/audio/transcriptions', (model: string) => formOf(model, 'file')],
+    ['/v1/audio/translations', (model: string) => formOf(model, 'file')],
+  ] as const)(
+    'is not asked for twice what each time costs: %s',
+    async ([path, bodyOf], context) => {
+      const model = aModel(`gpt-image-${context.task.id}`)
+      await aRoute(setup, model, { words: 'hang', priority: 1 })
+      const second = await aRoute(setup, model, { words: 'second' })
+      const client = await aClient(setup)
+      const body = bodyOf(model)
+      const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+      const input = { path, ...(typeof body === 'string' ? { headers } : {}) }
+      const answer = await post(setup, client, body, input)
+      expectRefusal(answer, TIMED_OUT)
+      // The clients' own programs ask again by themselves otherwise.
+      expect(answer.headers['x-should-retry']).toBe('false')
+      await expectNothingCharged(setup, client)
+      const { text } = await setup.call('GET', '/metrics')
+      expect(text).not.toContain(`channel="${second}"`)
+    },
+  )
+
   test('is not one that speaks slowly but steadily', async () => {
     const model = await aServedModel(setup, 'slow-chunk-300')
     const answer = await stream(setup, await aClient(setup), chatBody(model))
     expect(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
+  })
+})
+
+describe.concurrent('of an answer in one piece nothing comes before all of it is made', () => {
+  let setup: RelaySetup
+  useRelaySetup((started) => (setup = started), { settings: { RELAY_FIRST_BYTE_TIMEOUT: '1' } })
+
+  test.for([
+    ['an answer gets five times as long as a stream', '/v1/chat/completions', false, 200],
+    ['a stream does not', '/v1/chat/completions', true, 504],
+    ['a recording does', '/v1/audio/speech', false, 200],
+  ] as const)('%s', async ([, path, isStream, status]) => {
+    const model = await aServedModel(setup, 'slow-2000')
+    const body = { ...chatBody(model, { stream: isStream }), input: 'hello', voice: 'a' }
+    const answer = await post(setup, await aClient(setup), body, { path })
+    expect(answer.status).toBe(status)
+  })
+
+  test('a raw call does, of which nobody knows what it is', async () => {
+    const channel = await aChannel(setup, {
+      type: ChannelTypeNumber.proxy,
+      base_url: `${setup.upstream.url}/~slow-2000`,
+      models: '',
+    })
+    const admin = await aClient(setup, { role: Role.admin })
+    const path = `/v1/oneapi/proxy/${channel}/v1/chat/completions`
+    expect((await post(setup, admin, chatBody('m'), { path })).status).toBe(200)
+  })
+
+  test('a count of tokens does not: it is made here instead', async () => {
+    const model = aModel()
+    await aRoute(setup, model, { type: 14, words: 'hang' })
+    const began = performance.now()
+    const path = '/v1/messages/count_tokens'
+    expect((await post(setup, await aClient(setup), chatBody(model), { path })).status).toBe(200)
+    expect(performance.now() - began).toBeLessThan(4000)
   })
 })
 

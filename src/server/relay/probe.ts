@@ -59,7 +59,7 @@ export function createProbe(parts: RelayParts): Probe {
     const channel = routableOf(row)
     const mapped = sentModel(channel, model)
     const to = providerCallOf(app, { task: 'chat', model: mapped, isStream: false }, null)
-    const provider = providerOf(channel.type, mapped)
+    const provider = providerOf(channel.type, to.model, to.task)
     const url = provider?.url(channel, to) ?? null
     if (provider === null || url === null) return unasked(channel.type, provider)
     const sent = { channel, to }
@@ -166,6 +166,7 @@ function ask(
 
 const FAILURES = {
   unreachable: 'upstream_unreachable',
+  unsealed: 'upstream_timeout',
   timeout: 'upstream_timeout',
   cut: 'upstream_cut',
   unsent: 'channel_test_ended',

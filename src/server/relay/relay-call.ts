@@ -7,7 +7,7 @@ import type { Price } from '../ledger/price.ts'
 import type { CallCapture, Captures } from '../log/body/capture.ts'
 import type { Traces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Affinity } from './routing/affinity.ts'
+import type { Affinity } from './routing/conversation/affinity.ts'
 import type { Caller, Callers } from './routing/caller.ts'
 import type { LiveChannelMap } from './routing/channel-map.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
@@ -19,6 +19,7 @@ import type { TokenCounter } from './count/count-tokens.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import type { Metering } from './dialect/metering.ts'
 import type { RelayError } from './dialect/relay-error.ts'
+import type { StreamOutput } from './dialect/stream-output.ts'
 import type { ChatOnly } from './responses/chat-only.ts'
 import type { BodyRoom } from './transport/body-room.ts'
 
@@ -53,23 +54,28 @@ export interface RelayCall {
   language: Language
   path: string
   query: URLSearchParams
-  /** In which errors are told. */
+  /**
+   * The client's: errors are told in it, and `credentialOf` looks for the key where its clients put
+   * it. Lists of models take theirs from the headers, before they authenticate.
+   */
   dialect: DialectName
   startedMs: number
   /** Milliseconds spent waiting for the upstream; the rest of the time is ours. */
   upstreamMs: number
-  /** The client has gone away before its answer was complete, or has been told that none will come. */
+  /** Nobody waits for an answer any more: the client has left, or has been sent a refusal. */
   isGone: boolean
   /** What is kept of the call's texts; null for tokens that keep nothing. */
   capture: CallCapture | null
   /** Whose call it is; null: nobody's yet. */
   caller: Caller | null
-  /** The same and how far it came, should it come to nothing. */
+  /** Owner, token, channel and model for the list of failed calls, as they become known. */
   attempted: FailedCall | null
   /** What happened to it on its way to a channel; null: nothing worth telling. */
   trail: Trail | null
-  /** What it comes to, as far as is known; null: it is of no kind that is counted. */
+  /** Its outcome for the metrics so far; null: calls of this kind are not counted. */
   end: CallEnd | null
+  /** The stream that its client has the head of while there is no answer; null: it has none. */
+  opened: StreamOutput | null
   /** It was refused, although its status is good. */
   isRefusedInStream: boolean
   /** What its client was told instead of an answer. */
@@ -149,6 +155,9 @@ export interface Charge {
   isStream: boolean
   /** The channel's system prompt is put into the call. */
   resetsSystemPrompt: boolean
-  /** Stores what else must be there before the client has the last byte; never throws. */
+  /**
+   * Runs beside the settlement, and is over before the client has the last byte: remembers a stored
+   * response. Never throws.
+   */
   beforeEnd: (() => Promise<void>) | null
 }

@@ -4,6 +4,7 @@ import { languageOf, type ErrorCode } from '../../contract/errors.ts'
 import { RELAY_PREFIXES } from '../../contract/relay-paths.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
+import { goodNewsIn } from '../channel/notice/channel-news.ts'
 import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
 import { isOutage } from '../db/outage.ts'
 import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
@@ -21,7 +22,7 @@ import type { DialectName } from './canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { BodyRoom } from './transport/body-room.ts'
 import { sendSubscription, sendUsage } from './dashboard-billing.ts'
-import { createAffinity } from './routing/affinity.ts'
+import { createAffinity } from './routing/conversation/affinity.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/channel-map.ts'
 import { breakOffRevoked } from './routing/revoked-calls.ts'
@@ -72,7 +73,10 @@ const isPlainRelayPath = (url: string): boolean =>
 const isPathEnd = (next: string | undefined): boolean =>
   next === undefined || next === '/' || next === '?'
 
-/** Of every answer. A form on any site can open one as a page, and its bytes are an upstream's. */
+/**
+ * Headers of every answer. Its body is an upstream's, and a form on a foreign site can post here
+ * and have it shown as a page of our origin: hence the content policy.
+ */
 const COMMON_HEADERS = [
   'Access-Control-Allow-Origin',
   '*',
@@ -119,6 +123,10 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     bodyRoom: new BodyRoom(app.config.MAX_BODY_MB * 1024 * 1024),
     abortLater: createAbortQueue(),
   }
+  app.database.onAnnouncement((message) => {
+    const news = goodNewsIn(message)
+    if (news !== null) parts.health.forget(news)
+  })
   const failures = createFailureCounts(app)
   const running = new Slots<RelayCall>()
   breakOffRevoked(app, running)
@@ -209,6 +217,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
     attempted: null,
     trail: null,
     end: null,
+    opened: null,
     isRefusedInStream: false,
     refusal: null,
     onGone: () => {},
@@ -229,7 +238,7 @@ const NO_QUERY = new URLSearchParams()
 /** Gemini's own surface in OpenAI's dialect. */
 const GEMINI_OPENAI = '/v1beta/openai/'
 
-/** What people type behind the host, and their client again. */
+/** People put `/v1`, or a whole path, into their client's base URL, and it appends that again. */
 const VERSION_TWICE = /^\/v1(?:alpha|beta)?\/(v1(?:alpha|beta)?\/)/
 const SURFACE_TWICE = /^\/v1\/([a-z]+(?:\/[a-z]+)?)\/(?:v1\/)?\1$/
 /** The list of models, by who took the address of a surface for the beginning of all. */
@@ -283,7 +292,7 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
   sendUnknownPath(call)
 }
 
-/** Whoever asks for the head alone is answered like others, and Node leaves the body out. */
+/** HEAD is handled as GET; Node leaves the body out. */
 const plainMethod = ({ method = 'GET' }: IncomingMessage): string =>
   method === 'HEAD' ? 'GET' : method
 

@@ -2,10 +2,11 @@ import { isAdmin } from '../../contract/user.ts'
 import { dialects } from './conversion/dialects.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import type { RelayError } from './dialect/relay-error.ts'
+import type { StreamOutput } from './dialect/stream-output.ts'
 import { dropRest } from './transport/request-body.ts'
 
 /** Of every answer that is a stream, also through proxies that like to collect. */
-export const streamHeaders = (contentType: string): string[] => [
+const streamHeaders = (contentType: string): string[] => [
   'Content-Type',
   contentType,
   'Cache-Control',
@@ -13,6 +14,26 @@ export const streamHeaders = (contentType: string): string[] => [
   'X-Accel-Buffering',
   'no',
 ]
+
+/**
+ * Shows a client that something will come, before there is an answer, and before it is known who
+ * gives it and what it costs. What becomes of the call is told in the stream from here on.
+ */
+export function openStream(call: RelayCall, output: StreamOutput): void {
+  if (!call.response.headersSent) writeHead(call, 200, streamHeaders(output.contentType))
+  call.opened = output
+}
+
+/** Begins an answer that is a stream; who has waited for long has its head already. */
+export function beginStream(
+  call: RelayCall,
+  { contentType }: Pick<StreamOutput, 'contentType'>,
+  headers: readonly string[] = [],
+): void {
+  call.opened = null
+  if (call.response.headersSent) return
+  writeHead(call, 200, [...streamHeaders(contentType), ...headers])
+}
 
 /** Up to here copying the body is cheaper than writing it apart. */
 const TEXT_BYTES_MAX = 16 * 1024
@@ -60,12 +81,17 @@ export function sendAnswer(
 }
 
 /**
- * Answers with an error, or, if the answer has begun, breaks it off so that nobody takes it for
- * complete.
+ * Answers with an error, in the stream if there is nothing else in it; or, if the answer has begun,
+ * breaks it off so that nobody takes it for complete.
  */
 export function sendError(call: RelayCall, error: RelayError): void {
-  const { response } = call
+  const { response, opened } = call
   call.refusal = error
+  if (opened !== null) {
+    call.isRefusedInStream = true
+    response.end(opened.error(error, call.requestId))
+    return
+  }
   if (response.headersSent) {
     response.destroy()
     return

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
+import { Role } from '../../contract/user.ts'
 import type { LedgerOperation } from '../ledger/operations.ts'
+import { aChannel } from '../test/factories.ts'
 import {
   aClient,
   aServedModel,
@@ -7,6 +10,7 @@ import {
   chatBody,
   eventsOf,
   expectNothingCharged,
+  expectRefusal,
   expectRefused,
   post,
   requestIdOf,
@@ -43,6 +47,18 @@ test('nothing can be reserved: 503, the upstream is not asked, and nothing stays
   failures.left = 0
   await expectNothingCharged(setup, client)
   expect((await post(setup, client, chatBody(model))).status).toBe(200)
+})
+
+test('nor does a raw call go out that cannot be reserved', async () => {
+  const client = await aClient(setup, { role: Role.admin })
+  const base_url = setup.upstream.url
+  const channel = await aChannel(setup, { type: ChannelTypeNumber.proxy, base_url, models: '' })
+  failures = { kinds: ['reserve'], left: Number.POSITIVE_INFINITY }
+  const path = `/v1/oneapi/proxy/${channel}/x`
+  const refusal = { code: 'busy', status: 503, wireCode: 'overloaded' } as const
+  expectRefusal(await post(setup, client, 'body', { path }), refusal)
+  expect(setup.upstream.seen()).toEqual([])
+  expect(setup.faults.join()).toContain('disk full')
 })
 
 test('a moment of trouble is not noticed', async () => {

@@ -15,7 +15,7 @@ import {
   type RelayCall,
   type RelayParts,
 } from './relay-call.ts'
-import { costHeaders, streamHeaders, writeHead } from './send-answer.ts'
+import { beginStream, costHeaders, openStream } from './send-answer.ts'
 import type { EventReader, SseEvent } from './transport/wire.ts'
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './charging/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
@@ -34,7 +34,7 @@ import {
  * looked at is only copied out of them. Three things are held back:
  *
  * - everything before the first event that is an answer, because until then another channel may be
- *   asked;
+ *   asked; a client that waits for long hears signs of life of our own;
  * - the usage chunk, when the client did not ask for it and we did;
  * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
  *
@@ -55,6 +55,8 @@ export interface StreamPlan {
   wantsCost: boolean
   /** Points held back for this call. */
   reserved: number
+  /** Hears that the channel has begun to answer. */
+  onBegin(): void
 }
 
 export function relayStream(
@@ -90,6 +92,8 @@ class StreamRelay {
   private said: RelayError | null = null
   /** Runs while the client hears nothing. */
   private silence: NodeJS.Timeout | null = null
+  /** It has run out, and there was nothing yet that a client could be told of. */
+  private isOverdue = false
   private sentMs = 0
   private checkpointMs = 0
   private bytesSinceCheckpoint = 0
@@ -115,6 +119,8 @@ class StreamRelay {
       onEnd: () => this.onEnd('end'),
       onFailure: (failure) => this.onFailure(failure),
     }
+    const silenceMs = parts.app.config.RELAY_KEEP_ALIVE * 1000
+    if (silenceMs > 0) this.silence = setTimeout(() => this.keepAlive(), silenceMs)
     const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
     this.flow.start(parts, plan.attempt.request, listener, { finishes })
     return this.outcome.promise
@@ -126,6 +132,8 @@ class StreamRelay {
     this.status = status
     this.headers = headers
     this.isEventStream = this.plan.attempt.wire.isStream(String(headers['content-type'] ?? ''))
+    // What has come together with the head is looked at first: it may be an error.
+    if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
     if (status === 200 && this.isEventStream && !isPacked) return
     this.plainBody = []
@@ -205,7 +213,7 @@ class StreamRelay {
   private bytesOf(event: SseEvent, chunk: StreamChunk): Buffer | null {
     if (chunk.kind === 'malformed') return null
     if (chunk.kind !== 'error') return this.output.take(event, chunk)
-    this.said = cleanError(chunk.error, this.plan.attempt.upstream.name, this.call, this.charge)
+    this.said = cleanError(chunk.error, this.plan.attempt, this.call, this.charge)
     return this.output.error(this.said, this.call.requestId)
   }
 
@@ -214,7 +222,7 @@ class StreamRelay {
     if (chunk.kind !== 'error' && chunk.kind !== 'malformed') return false
     this.flow.abort()
     if (chunk.kind === 'error') {
-      this.isEnding = true
+      this.stop()
       const body = Buffer.from(JSON.stringify({ error: chunk.error }))
       const status = hiddenStatus(chunk.error, this.plan.attempt.upstream.name)
       this.outcome.resolve(refused(this.call, this.charge, { status, headers: this.headers, body }))
@@ -224,20 +232,15 @@ class StreamRelay {
     return true
   }
 
-  /** Commits to this channel: the head goes out, and with it the right to try another. */
+  /** Commits to this channel: the head goes out, and the right to try another is gone. */
   private begin(): void {
     if (this.hasBegun) return
     this.hasBegun = true
-    if (this.call.isGone) return
     const { parts, call, charge, plan } = this
-    const silenceMs = parts.app.config.RELAY_KEEP_ALIVE * 1000
-    if (silenceMs > 0 && !this.isEnding) {
-      this.silence = setTimeout(() => this.keepAlive(), silenceMs)
-    }
-    writeHead(call, 200, [
-      ...streamHeaders(this.output.contentType),
-      ...costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null }),
-    ])
+    plan.onBegin()
+    if (call.isGone) return
+    const costs = costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null })
+    beginStream(call, this.output, costs)
   }
 
   private write(pieces: readonly Buffer[]): void {
@@ -248,11 +251,24 @@ class StreamRelay {
     this.flow.write(bytes)
   }
 
-  /** Proxies on the way cut what is silent for a minute, and models may think for longer. */
+  /**
+   * Proxies on the way cut what is silent for a minute, and models may think for longer. Before an
+   * answer has begun this costs a later refusal its status, so that it waits for an upstream that
+   * has taken the call, unless an earlier one had.
+   */
   private keepAlive(): void {
-    const ping = this.output.ping()
-    if (ping !== null && !this.flow.isStuck) this.write([ping])
-    else this.silence?.refresh()
+    const { call, output } = this
+    if (this.isEnding || call.isGone) return
+    const isTaken = this.status === 200 && this.isEventStream
+    this.isOverdue = !isTaken && !call.response.headersSent
+    if (this.isOverdue) return
+    const ping = output.ping()
+    if (ping === null || this.flow.isStuck) {
+      this.silence?.refresh()
+      return
+    }
+    if (!this.hasBegun) openStream(call, output)
+    this.write([ping])
   }
 
   private checkpointIfDue(): void {
@@ -270,9 +286,7 @@ class StreamRelay {
 
   private onEnd(ending: StreamEnding): void {
     if (this.isEnding) return
-    this.isEnding = true
-    this.flow.letGo()
-    if (this.silence !== null) clearTimeout(this.silence)
+    this.stop()
     this.finish(ending).then(
       (outcome) => this.outcome.resolve(outcome),
       (error: unknown) => this.outcome.reject(error),
@@ -289,9 +303,16 @@ class StreamRelay {
     else this.fail(this.flow.brokenOff ?? failure)
   }
 
-  /** Before anything has reached the client. */
-  private fail(failure: AttemptFailure): void {
+  /** Nothing more is read, and nobody waits for the client. */
+  private stop(): void {
     this.isEnding = true
+    this.flow.letGo()
+    if (this.silence !== null) clearTimeout(this.silence)
+  }
+
+  /** Before anything of an answer has reached the client. */
+  private fail(failure: AttemptFailure): void {
+    this.stop()
     this.outcome.resolve(failedAttempt(this.call.language, failure))
   }
 
@@ -318,7 +339,8 @@ class StreamRelay {
     this.begin()
     this.sendEnd(result, measured.used, settled?.charged ?? null)
     const isBroken = !isWhole(result) && this.flow.brokenOff === null
-    return { kind: 'answered', isBroken, said: this.said }
+    const broken = isBroken ? (result === 'stalled' ? 'timeout' : 'network') : null
+    return { kind: 'answered', broken, said: this.said }
   }
 
   /** What the stream ended in without its blank line: readers drop it, but its figures count. */

@@ -3,7 +3,7 @@ import type { FailedCall } from '../dashboard/failures.ts'
 import { findPrice } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import { asMeant } from './agent/agent-chat.ts'
-import { isWell, type AttemptOutcome } from './attempt.ts'
+import { mayBeMade, isWell, type AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
 import type { Task } from './dialect/provider.ts'
 import { takesSystemPrompt } from './conversion/splice.ts'
@@ -11,7 +11,7 @@ import type { SurfaceCall } from './surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
 import { hold } from './charging/hold.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
-import { conversationOf } from './routing/affinity.ts'
+import { conversationOf } from './routing/conversation/affinity.ts'
 import { refusePin, type Caller, type KeyOwner } from './routing/caller.ts'
 import { sentModel, type RoutableChannel } from './routing/choose-channel.ts'
 import { mayUseOtherKey } from './routing/key-turns.ts'
@@ -31,7 +31,7 @@ import { refuseUnpriced } from './routing/unpriced.ts'
 import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
 import { credentialOf } from './routing/credential.ts'
-import { endCall, refuseCall, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
+import { refuseCall, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 import { fieldRefusal } from './media/fields.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
 import { ownError, shown, type RelayError } from './dialect/relay-error.ts'
@@ -43,12 +43,14 @@ import { earlierResponse, rememberResponse } from './responses/stored-responses.
 import { relayStream } from './stream-answer.ts'
 import { readFigures, type FieldProblem, type RequestFigures } from './openai/surfaces.ts'
 import { keepTrace, noteNoChannel } from './trace/keep-trace.ts'
+import { noteAnswer, noteAttempt, noteFailure } from './trace/note-attempt.ts'
 import { trailOf } from './trace/trail.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
 
 /**
- * A metered call that carries text: authenticate → read → refuse or not → route → price → reserve →
- * for each attempt: choose a channel, send → answer and settle, or release.
+ * A call that is metered and charged, whatever it carries: authenticate → read → refuse or not →
+ * route → price → reserve → for each attempt: choose a channel, send → answer and settle, or
+ * release.
  */
 export async function relayText(
   parts: RelayParts,
@@ -59,27 +61,31 @@ export async function relayText(
   const figures = figuresOf(read)
   if ('field' in figures) throw fieldRefusal(figures, asked.surface)
   refuseUnpriced(read)
-  const text: TextCall = { ...read, figures }
-  if (asked.surface.count === 'responses') await followResponse(parts, call, text)
-  text.conversation = conversationOf(text)
+  const followed = { ...read, ...(await followResponse(parts, call, read)) }
+  const text: TextCall = { ...followed, figures, conversation: conversationOf(followed) }
   await runAttempts(parts, call, text)
 }
 
 /** What goes on from a stored response goes where it is stored, and reads all that came before. */
-async function followResponse(parts: RelayParts, call: RelayCall, text: TextCall): Promise<void> {
-  const { body, caller, model, route } = text
+async function followResponse(
+  parts: RelayParts,
+  call: RelayCall,
+  read: ReadCall,
+): Promise<Pick<TextCall, 'route' | 'referred' | 'earlierTokens'>> {
+  const { asked, body, caller, model, route } = read
+  if (asked.surface.count !== 'responses') return { route, referred: null, earlierTokens: 0 }
   const isKept = (): boolean =>
     route.tiers.length === 0 ||
     route.tiers.flat().some((channel) => keepsResponses(parts, call, channel, model))
   const earlier = await earlierResponse(parts, caller, { body, isKept })
-  text.referred = await referredItems(parts, caller, body)
-  if (earlier === null) {
-    const { last } = text.referred
-    if (last !== null) text.route = (await routeAt(parts, text, last)) ?? route
-    return
+  const referred = await referredItems(parts, caller, body)
+  if (earlier !== null) {
+    const earlierTokens = earlier.total_tokens
+    return { route: await routeTo(parts, read, earlier), referred, earlierTokens }
   }
-  text.route = await routeTo(parts, text, earlier)
-  text.earlierTokens = earlier.total_tokens
+  const { last } = referred
+  const place = last === null ? null : await routeAt(parts, read, last)
+  return { route: place ?? route, referred, earlierTokens: 0 }
 }
 
 /** Who asks for what, and where it may go. Throws the first refusal. */
@@ -87,7 +93,7 @@ export async function readTextCall(
   parts: RelayParts,
   call: RelayCall,
   asked: SurfaceCall,
-): Promise<Omit<TextCall, 'figures'>> {
+): Promise<ReadCall> {
   const { app } = parts
   const address = (): string => app.addressOf(call.request)
   const note = (owner: KeyOwner): void => {
@@ -123,7 +129,7 @@ const attemptedBy = ({ user, token }: KeyOwner): FailedCall => ({
   modelName: '',
 })
 
-function figuresOf(read: Omit<TextCall, 'figures'>): RequestFigures | FieldProblem {
+function figuresOf(read: ReadCall): RequestFigures | FieldProblem {
   const { body, model } = read
   const { surface, isStream } = read.asked
   if (surface.figures !== undefined) return surface.figures(read)
@@ -132,18 +138,23 @@ function figuresOf(read: Omit<TextCall, 'figures'>): RequestFigures | FieldProbl
   return 'field' in figures ? figures : { ...figures, isStream: isStream ?? false }
 }
 
-export interface TextCall extends ReadRequest {
+/** What the request says, and where it may go. */
+export interface ReadCall extends ReadRequest {
   caller: Caller
   asked: SurfaceCall
   /** As the client named it. */
   model: string
   route: Route
+}
+
+export interface TextCall extends ReadCall {
   figures: RequestFigures
-  referred?: ReferredItems
+  /** Items that a request of the Responses API names; null: another API. */
+  referred: ReferredItems | null
   /** What the upstream reads again from a stored response. */
-  earlierTokens?: number
-  /** See `Affinity`. */
-  conversation?: string | null
+  earlierTokens: number
+  /** See `Affinity`; null: nothing tells one from another. */
+  conversation: string | null
 }
 
 /** The model as the client named it; '': it did not. */
@@ -200,13 +211,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       if (call.isGone) break
       // A trial is our wish and not the client's: it takes none of its attempts.
       if (!isTrial) attempts += 1
-      const beganMs = app.clock.monotonicMs()
-      const tell = parts.health.begin(channel, prepared.charge.modelName, beganMs)
-      const outcome = await attempt(parts, call, text, { ...prepared, reserved })
-      tell(resultOf(outcome))
-      if (isTrial || call.trail !== null || outcome.kind === 'failed') {
-        noteAttempt(parts, call, text, { channel, outcome, isTrial, beganMs })
-      }
+      const outcome = await watchedAttempt(parts, call, text, { ...prepared, reserved, isTrial })
       if (outcome.kind !== 'failed') {
         reserved = null
         if (isWell(outcome)) noteAnswer(parts, call, { channel, text, isTrial })
@@ -215,6 +220,10 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
       if (!outcome.mayRetry) break
+      if (mayBeMade(text.asked.surface.task, outcome)) {
+        call.headers.push('X-Should-Retry', 'false')
+        break
+      }
       if (mayUseOtherKey(channel, outcome, { tiers, tried, used: call.trail?.usedKeys })) {
         tried.delete(channel.id)
       }
@@ -236,38 +245,6 @@ function refusalOf(call: RelayCall, refusal: AppError): RelayError {
   return ownError(refusal, call.language)
 }
 
-interface EndedAttempt {
-  channel: RoutableChannel
-  outcome: AttemptOutcome
-  isTrial: boolean
-  beganMs: number
-}
-
-function noteAttempt(
-  { app, affinity }: RelayParts,
-  call: RelayCall,
-  { conversation = null }: TextCall,
-  { beganMs, ...ended }: EndedAttempt,
-): void {
-  const stays = affinity.placeOf(conversation)?.channelId === ended.channel.id
-  const elapsedMs = app.clock.monotonicMs() - beganMs
-  trailOf(call).attempt({ ...ended, stays, elapsedMs })
-}
-
-function noteAnswer(
-  { liveStatus, affinity }: RelayParts,
-  call: RelayCall,
-  { channel, text, isTrial }: { channel: RoutableChannel; text: TextCall; isTrial: boolean },
-): void {
-  liveStatus.answered(channel, { ...byOf(call, text), isTrial })
-  affinity.remember(text.conversation ?? null, channel)
-}
-
-const byOf = ({ requestId }: RelayCall, { caller }: TextCall) => ({
-  requestId,
-  userId: caller.user.id,
-})
-
 interface Prepared {
   charge: Charge
   plan: AttemptPlan
@@ -286,35 +263,6 @@ function prepare(
   return plan instanceof AppError ? plan : { charge, plan }
 }
 
-interface FailedAttempt {
-  channel: RoutableChannel
-  text: TextCall
-  outcome: Extract<AttemptOutcome, { kind: 'failed' }>
-}
-
-function noteFailure(
-  parts: RelayParts,
-  call: RelayCall,
-  { channel, text, outcome }: FailedAttempt,
-): void {
-  endCall(call, { outcome: outcome.cause, channelId: channel.id, quota: 0 })
-  if (outcome.cause === 'ended') return
-  if (outcome.cause === 'status') {
-    parts.liveStatus.refused(channel, outcome.error, byOf(call, text))
-  }
-  parts.app.trace.warn(
-    {
-      requestId: call.requestId,
-      channelId: channel.id,
-      cause: outcome.cause,
-      status: outcome.error.status,
-      code: outcome.error.code,
-    },
-    'a channel failed',
-  )
-  parts.metrics.attemptFailed(outcome.cause, channel.id)
-}
-
 /** Null when the model has no price on this channel. */
 function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): Charge | null {
   const modelName = sentModel(channel, text.model)
@@ -326,7 +274,9 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
   })
   if (price === null) return null
   const { metering: ofCall, searched } = text.figures
-  const metering = ofCall?.(price.pricedAs) ?? searched?.(price.pricedAs, modelName)
+  const byPictureToken = price.imageCompletionRatio !== null && price.perCall === null
+  const sold = { channelType: channel.type, byPictureToken }
+  const metering = ofCall?.(price.pricedAs, sold) ?? searched?.(price.pricedAs, modelName)
   return {
     caller: text.caller,
     channel,
@@ -341,15 +291,39 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
   }
 }
 
+interface Attempt extends Prepared {
+  /** Points held back for the call. */
+  reserved: number
+}
+
+/** Asks a channel, and lets those know who watch how channels fare. */
+async function watchedAttempt(
+  parts: RelayParts,
+  call: RelayCall,
+  text: TextCall,
+  { isTrial, ...prepared }: Attempt & { isTrial: boolean },
+): Promise<AttemptOutcome> {
+  const { channel, modelName } = prepared.charge
+  const beganMs = parts.app.clock.monotonicMs()
+  const tell = parts.health.begin(channel, modelName, beganMs)
+  const onBegin = (): void => tell({ kind: 'well' })
+  const outcome = await attempt(parts, call, text, { ...prepared, onBegin })
+  tell(resultOf(outcome))
+  if (isTrial || call.trail !== null || outcome.kind === 'failed') {
+    noteAttempt(parts, call, text, { channel, outcome, isTrial, beganMs })
+  }
+  return outcome
+}
+
 function attempt(
   parts: RelayParts,
   call: RelayCall,
   text: TextCall,
-  { charge, plan, reserved }: Prepared & { reserved: number },
+  { charge, plan, reserved, onBegin }: Attempt & { onBegin: () => void },
 ): Promise<AttemptOutcome> {
   const prompt = promptOf(parts, text, { charge, plan })
   if (text.figures.isRecording === true) {
-    return relayRecording(parts, call, charge, { plan, prompt, reserved })
+    return relayRecording(parts, call, charge, { plan, prompt, reserved, onBegin })
   }
   const send = async (sent: AttemptPlan): Promise<AttemptOutcome> => {
     const outcome = text.figures.isStream
@@ -359,6 +333,7 @@ function attempt(
           promptEstimate: estimatePromptTokens(text.body, charge.modelName),
           wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
           reserved,
+          onBegin,
         })
       : relayWhole(parts, call, charge, { plan: sent, prompt })
     return clientsOutcome(text.asked, sent, await outcome)
@@ -368,7 +343,7 @@ function attempt(
 
 function promptOf(
   { app, counter }: RelayParts,
-  { asked, body, earlierTokens = 0 }: TextCall,
+  { asked, body, earlierTokens }: TextCall,
   { charge, plan: { estimate } }: Prepared,
 ): Prompt {
   return {

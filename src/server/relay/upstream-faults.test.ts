@@ -226,7 +226,11 @@ forEachDatabase('an upstream that', (open) => {
   }
 
   beforeAll(async () => {
-    setup = await startRelay(open, { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_IDLE_TIMEOUT: '1' })
+    setup = await startRelay(open, {
+      RELAY_FIRST_BYTE_TIMEOUT: '1',
+      RELAY_WHOLE_ANSWER_TIMEOUT: '1',
+      RELAY_IDLE_TIMEOUT: '1',
+    })
     await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
     const identity = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
     await aPlace('UNTRUSTED', createServer(identity), 'https')

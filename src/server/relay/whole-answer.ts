@@ -1,7 +1,13 @@
 import { costOf } from '../ledger/price.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
-import { failedAttempt, mayRetry, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
+import {
+  failedAttempt,
+  mayRetry,
+  type AttemptFailure,
+  type AttemptOutcome,
+  type FailedAttempt,
+} from './attempt.ts'
 import { inflate } from '../http/input/inflate.ts'
 import {
   completionOf,
@@ -30,7 +36,10 @@ import { upstreamError } from './refusal/upstream-error.ts'
 import { retryAfterOf } from './routing/retry-after.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
-/** A call whose answer comes in one piece. */
+/**
+ * What every kind of answer needs: fetching one whole, reading its errors, measuring what it used,
+ * settling it. And the calls whose answer comes in one piece.
+ */
 
 /** Bytes of an answer that are taken; embeddings of a large batch are tens of megabytes. */
 export const ANSWER_BYTES_MAX = 128 * 1024 * 1024
@@ -222,7 +231,7 @@ export async function refusedAnswer(
   call: RelayCall,
   charge: Pick<Charge, 'channel'>,
   answer: Answer,
-): Promise<AttemptOutcome> {
+): Promise<FailedAttempt> {
   return refused(call, charge, { ...answer, body: (await decodedBody(answer)) ?? NOTHING })
 }
 
@@ -232,7 +241,7 @@ export function refused(
   call: RelayCall,
   { channel }: Pick<Charge, 'channel'>,
   answer: Answer,
-): AttemptOutcome {
+): FailedAttempt {
   const { body, headers } = answer
   const retryAfter = retryAfterOf(headers)
   const amazonsName = amazonsNameIn(headers)

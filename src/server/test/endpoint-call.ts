@@ -45,6 +45,9 @@ export function membersOf(shape: z.ZodType | undefined): string[] {
 
 export type JsonSchema = Record<string, unknown>
 
+/** What is parsed, without the names and limits that the API description alone has. */
 export const schemaOf = (shape: z.ZodType, io: 'input' | 'output'): JsonSchema => ({
-  ...z.toJSONSchema(shape, { io, unrepresentable: 'any' }),
+  ...z.toJSONSchema(shape, { io, unrepresentable: 'any', metadata: UNDESCRIBED }),
 })
+
+const UNDESCRIBED = z.registry<Record<string, unknown>>()

@@ -12,8 +12,6 @@ export interface NativeChannel {
   model: string
   /** It can be told that a tool must be called. */
   demandsTools: boolean
-  /** It can be told what its answer must look like. */
-  obeysSchemas: boolean
 }
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef'
@@ -29,7 +27,6 @@ const channel = (
   config: '',
   model: 'some-model',
   demandsTools: true,
-  obeysSchemas: true,
   ...over,
 })
 
@@ -50,7 +47,6 @@ export const nativeChannels: readonly NativeChannel[] = [
   channel('Bedrock by Converse', 33, {
     model: 'us.amazon.nova-pro-v1:0',
     key: bedrockKey,
-    obeysSchemas: false,
   }),
   channel('Claude on Bedrock', 33, {
     model: 'anthropic.claude-sonnet-4-5-20250929-v1:0',
@@ -58,6 +54,7 @@ export const nativeChannels: readonly NativeChannel[] = [
   }),
   channel('Gemini on Vertex', 42, { model: 'gemini-2.0-flash', key: vertexKey }),
   channel('Claude on Vertex', 42, { model: 'claude-sonnet-4-5', key: vertexKey }),
+  channel('Mistral on Vertex', 42, { model: 'mistralai/mistral-medium-3', key: vertexKey }),
   channel('Llama on Vertex', 42, { model: 'meta/llama-3.3-70b-instruct-maas', key: vertexKey }),
 ]
 

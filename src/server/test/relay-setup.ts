@@ -16,6 +16,8 @@ import { startTestServer, type TestAnswer, type TestServer } from './test-app.ts
 /** A gateway with an upstream behind it that misbehaves on demand. */
 export interface RelaySetup extends TestServer {
   upstream: FakeUpstream
+  /** By the first part of an address, `~at-1`: how the upstream misbehaves there for now. */
+  troubles: Map<string, string>
 }
 
 /** A user with a token, as a program that calls the relay has it. */
@@ -44,7 +46,10 @@ export async function startRelay(
 ): Promise<RelaySetup> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gatehouse-relay-'))
   const ownFile = path.join(folder, 'gatehouse.db')
-  const upstream = await startFakeUpstream()
+  const troubles = new Map<string, string>()
+  const upstream = await startFakeUpstream({
+    wordsFor: (url) => troubles.get(url.split('/')[1] ?? '') ?? '',
+  })
   const server = await startTestServer(
     open ?? (() => Promise.resolve({ engine: 'sqlite', path: ownFile })),
     settings,
@@ -53,6 +58,7 @@ export async function startRelay(
   return {
     ...server,
     upstream,
+    troubles,
     async close() {
       await server.close()
       await upstream.close()

@@ -1,4 +1,4 @@
-import { channelApi, type CopyReport } from '../../../contract/channel-api.ts'
+import { channelBatchApi, type CopyReport } from '../../../contract/channel-batch-api.ts'
 import type { CopyField } from '../../../contract/channel-copy.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { AppError, granted } from '../../app-error.ts'
@@ -7,6 +7,7 @@ import { recordAudits, type AuditedAct } from '../../audit/audit-store.ts'
 import type { Queries } from '../../db/database.ts'
 import { serve, type Route } from '../../http/handler.ts'
 import { channelDeletion, channelUpdate } from '../channel-audit.ts'
+import { announceGoodNews } from '../notice/channel-news.ts'
 import {
   deleteChannels,
   findChannels,
@@ -23,7 +24,7 @@ type BatchAction = 'enable' | 'disable' | 'delete'
 /** What is done to named channels at once: all of it in one transaction. */
 export const batchRoutes = (app: App, tests: Pick<ChannelTests, 'startChosen'>): Route[] => [
   batchRoute(app),
-  serve(channelApi.batchTest, ({ body, requestId }) => tests.startChosen(body.ids, requestId)),
+  serve(channelBatchApi.test, ({ body, requestId }) => tests.startChosen(body.ids, requestId)),
   copyRoute(app),
 ]
 
@@ -33,17 +34,20 @@ function missingFrom(ids: readonly number[], found: readonly StoredChannel[]): n
 }
 
 function batchRoute({ database, clock }: App): Route {
-  return serve(channelApi.batch, async (call) => {
+  return serve(channelBatchApi.change, async (call) => {
     const { ids, action } = call.body
     const nowSeconds = clock.nowSeconds()
-    const report = await database.write.transaction().execute(async (trx) => {
+    const { acts, missing } = await database.write.transaction().execute(async (trx) => {
       const found = await lockChannels(trx, ids)
-      const acts = await acted(trx, { channels: found, action, nowSeconds })
-      await recordAudits(trx, call, acts)
-      return { changed: acts.length, missing: missingFrom(ids, found) }
+      const done = await acted(trx, { channels: found, action, nowSeconds })
+      await recordAudits(trx, call, done)
+      return { acts: done, missing: missingFrom(ids, found) }
     })
     await database.announce('channels')
-    return { data: report }
+    if (action === 'enable') {
+      await announceGoodNews(database, { ids: acts.map(({ target }) => target.id) })
+    }
+    return { data: { changed: acts.length, missing } }
   })
 }
 
@@ -92,7 +96,7 @@ function answeredCopy(
 }
 
 function copyRoute({ database, clock }: App): Route {
-  return serve(channelApi.copy, async (call) => {
+  return serve(channelBatchApi.copy, async (call) => {
     const { dry_run: isDryRun = false, ...question } = call.body
     const named = [question.source_id, ...question.ids]
     if (isDryRun) {

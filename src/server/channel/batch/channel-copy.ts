@@ -1,4 +1,4 @@
-import type { CopyReport, LeftOut } from '../../../contract/channel-api.ts'
+import type { CopyReport, LeftOut } from '../../../contract/channel-batch-api.ts'
 import {
   COPIED_LISTS,
   isSharedField,

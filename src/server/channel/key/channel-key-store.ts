@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
-import { ChannelStatus } from '../../../contract/channel.ts'
 import type { Queries } from '../../db/database.ts'
 import type { Schema } from '../../db/schema.ts'
+import { isEnabledNow } from '../notice/channel-news.ts'
 import { NEVER_TRIED_SECONDS, trialDelaySeconds } from '../channel-pause-store.ts'
 import { heldKeys } from './channel-key.ts'
 
@@ -131,9 +131,7 @@ export async function followChannel(
   before: KeyHolder,
   after: KeyHolder,
 ): Promise<void> {
-  const isEnabledNow =
-    before.status !== ChannelStatus.enabled && after.status === ChannelStatus.enabled
-  if (isEnabledNow) return forgetRefusals(trx, after)
+  if (isEnabledNow(before, after)) return forgetRefusals(trx, after)
   if (before.key === after.key && before.type === after.type) return
   const ids = heldKeys(after).map(({ id }) => id)
   const held = ids.length > 1 ? ids : ['']

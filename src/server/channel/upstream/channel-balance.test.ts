@@ -258,7 +258,7 @@ forEachDatabase('balances', (open) => {
       const dead = await aCase(4, { base_url: 'http://127.0.0.1:9' })
       expect((await refresh(dead)).message).toBe('无法连接上游')
       const nowhere = await aCase(8, { base_url: '' })
-      expect((await refresh(nowhere)).message).toBe('请先填写渠道地址')
+      expect((await refresh(nowhere)).message).toBe('请先填写接口地址')
     })
   })
 
@@ -320,6 +320,33 @@ forEachDatabase('balances', (open) => {
       expect(data).toMatchObject([{ content: `渠道「spent」（#${id}）已被自动禁用：上游余额不足` }])
     })
 
+    test.each(['all', 'one'])('enables it when it is filled again, asked by %s', async (by) => {
+      const { options } = server.app
+      upstream.answer({ '/dashboard/billing/credit_grants': { total_available: 0 } })
+      const id = await aCase(4, { name: 'filled' })
+      const run = async () => {
+        await get('/api/channel/update_balance')
+        await finished()
+      }
+      const ask = by === 'all' ? run : () => get(`/api/channel/update_balance/${id}`)
+      await options.set('AutomaticDisableChannelEnabled', 'true')
+      await run()
+      await run()
+      await options.set('AutomaticEnableChannelEnabled', 'true')
+      await ask()
+      expect((await stored(id)).status).toBe(ChannelStatus.autoDisabled)
+      upstream.answer({ '/dashboard/billing/credit_grants': { total_available: 3 } })
+      await ask()
+      await options.set('AutomaticEnableChannelEnabled', 'false')
+      await options.set('AutomaticDisableChannelEnabled', 'false')
+      expect((await stored(id)).status).toBe(ChannelStatus.enabled)
+      const { data } = await get(`/api/log/?type=4&channel=${id}`)
+      expect(data).toMatchObject([
+        { content: `渠道「filled」（#${id}）已被自动启用：上游余额已恢复` },
+        {},
+      ])
+    })
+
     // Local servers answer any path with 200; taken for a balance of nothing, they were disabled.
     test.each<[string, unknown]>([
       ['a complaint', { error: 'Unexpected endpoint or method. Returning 200 anyway' }],
@@ -347,7 +374,9 @@ forEachDatabase('balances', (open) => {
 
 describe('statusAfterBalance', () => {
   const { enabled, disabled, autoDisabled } = ChannelStatus
-  const empty = { type: 4, status: enabled, balance: 0, askedSeconds: 100 }
+  const empty = { type: 4, status: enabled, balance: 0, askedSeconds: 100, pausedFor: null }
+  const spent = { ...empty, status: autoDisabled, pausedFor: 'balance' }
+  const rules = (disables: boolean, enables: boolean) => ({ disables, enables })
 
   test.each([
     ['empty twice', empty, 0, autoDisabled],
@@ -359,8 +388,19 @@ describe('statusAfterBalance', () => {
     // Its maker no longer tells, and others answer 0 for "unlimited".
     ['type 1', { ...empty, type: 1 }, 0, null],
   ])('%s', (_what, before, balance, expected) => {
-    expect(statusAfterBalance(before, balance, true)).toBe(expected)
-    expect(statusAfterBalance(before, balance, false)).toBe(null)
+    expect(statusAfterBalance(before, balance, rules(true, true))).toBe(expected)
+    expect(statusAfterBalance(before, balance, rules(false, true))).toBe(null)
+  })
+
+  test.each([
+    ['filled again', spent, 0.5, enabled],
+    ['still empty', spent, 0, null],
+    ['refused', { ...spent, pausedFor: 'refused' }, 9, null],
+    ['disabled by another program', { ...spent, pausedFor: null }, 9, null],
+    ['disabled by a person since', { ...spent, status: disabled }, 9, null],
+  ])('of one that the program has disabled: %s', (_what, before, balance, expected) => {
+    expect(statusAfterBalance(before, balance, rules(true, true))).toBe(expected)
+    expect(statusAfterBalance(before, balance, rules(true, false))).toBe(null)
   })
 })
 

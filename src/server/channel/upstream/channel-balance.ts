@@ -194,16 +194,31 @@ export async function readBalance(question: Question): Promise<number> {
   return Math.round((await reader(question)) * PRECISION) / PRECISION
 }
 
+/** A channel and its balance as they were before it was asked. */
+export interface BeforeBalance {
+  type: number
+  status: number
+  balance: number | null
+  askedSeconds: number | null
+  /** Why the program has disabled it; null: it has not, or nobody knows. */
+  pausedFor: string | null
+}
+
 /**
- * The status that a balance found by the program gives a channel, or null: it keeps its own.
- * Nothing left must have been found twice in a row. Never for type 1: its maker no longer tells
- * keys what is left, and those who still answer there may say 0 whatever it is.
+ * The status that a balance gives a channel, or null: it keeps its own. What was disabled because
+ * none was left is enabled when there is one. Nothing left must have been found twice in a row.
+ * Never for type 1: its maker no longer tells keys what is left, and those who still answer there
+ * may say 0 whatever it is.
  */
 export function statusAfterBalance(
-  before: { type: number; status: number; balance: number | null; askedSeconds: number | null },
+  before: BeforeBalance,
   balance: number,
-  disables: boolean,
+  { disables, enables }: { disables: boolean; enables: boolean },
 ): number | null {
+  const isFilled = balance > 0 && before.pausedFor === 'balance'
+  if (enables && isFilled && before.status === ChannelStatus.autoDisabled) {
+    return ChannelStatus.enabled
+  }
   const wasEmpty = (before.askedSeconds ?? 0) > 0 && (before.balance ?? 0) <= 0
   const isSpent = balance <= 0 && wasEmpty && before.type !== ChannelTypeNumber.openai
   return disables && isSpent && before.status === ChannelStatus.enabled

@@ -8,6 +8,7 @@ import type { App } from '../../app.ts'
 import type { Egress } from '../../egress/egress.ts'
 import { readBalance, statusAfterBalance, typesWithBalance } from './channel-balance.ts'
 import { createChannelRun, visitFailure, type VisitFailure } from '../run/channel-run.ts'
+import { pauseCauseOf } from '../channel-pause-store.ts'
 import { changeStatusByProgram } from '../channel-status.ts'
 import { withoutChannelSecrets } from '../secrets.ts'
 import {
@@ -23,9 +24,10 @@ import { createAskUpstream } from './channel-upstream.ts'
 export interface ChannelBalances {
   /**
    * Asks, stores and answers the balance. Throws the refusal that says why it is not known; what
-   * was stored stays then. Changes no status: a person looks at the result.
+   * was stored stays then. Disables nothing: a person looks at the result; but what the program has
+   * disabled for want of a balance may come back by it.
    */
-  updateOne(id: number): Promise<number>
+  updateOne(id: number, requestId: string): Promise<number>
   /** Asks for all channels that can be asked, in the background, unless that is going on already. */
   startAll(requestId: string): Promise<void>
   state(language: Language): Promise<RunState>
@@ -62,27 +64,43 @@ export function createChannelBalances(
     if (balance instanceof AppError) {
       return visitFailure(channel, balance, (text) => withoutChannelSecrets(text, channel))
     }
-    const { type, status, balance: before, balance_updated_time: askedSeconds } = channel
-    const to = statusAfterBalance(
-      { type, status, balance: before, askedSeconds },
-      balance,
-      options.flag('AutomaticDisableChannelEnabled'),
-    )
+    const to = await statusAfter(channel, balance)
     // Of several keys one account is empty: its own refusals set that key aside.
-    const isOnly = keysOf(type, channel.key).length === 1
+    const isOnly = keysOf(channel.type, channel.key).length === 1
     if (to === ChannelStatus.autoDisabled && isOnly) {
       const reason = logText(logReasons.balance_used_up, {})
       await changeStatusByProgram(app, { channel, to, cause: 'balance', reason, requestId })
     }
+    if (to === ChannelStatus.enabled) await enableAgain(channel, requestId)
     return null
+  }
+
+  /** `channel`: as it was before. Null: it keeps its status. */
+  async function statusAfter(channel: StoredChannel, balance: number): Promise<number | null> {
+    const { id, type, status, balance: before, balance_updated_time: askedSeconds } = channel
+    const pausedFor = await pauseCauseOf(database.read, id)
+    return statusAfterBalance({ type, status, balance: before, askedSeconds, pausedFor }, balance, {
+      disables: options.flag('AutomaticDisableChannelEnabled'),
+      enables: options.flag('AutomaticEnableChannelEnabled'),
+    })
+  }
+
+  async function enableAgain(channel: StoredChannel, requestId: string): Promise<void> {
+    const reason = logText(logReasons.balance_filled, {})
+    const to = ChannelStatus.enabled
+    await changeStatusByProgram(app, { channel, to, cause: 'filled', reason, requestId })
   }
 
   return {
     state: (language) => run.state(language),
-    async updateOne(id) {
+    async updateOne(id, requestId) {
       const channel = await findChannel(database.read, id)
       if (channel === null) throw new AppError('not_found')
-      return update(channel)
+      const balance = await update(channel)
+      if ((await statusAfter(channel, balance)) === ChannelStatus.enabled) {
+        await enableAgain(channel, requestId)
+      }
+      return balance
     },
     async startAll(requestId) {
       await run.start({

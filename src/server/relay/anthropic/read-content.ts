@@ -6,6 +6,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
+import { mediaType } from '../canonical/media.ts'
 import {
   invalidField,
   readCacheMark,
@@ -135,7 +136,7 @@ function readSource(source: Members, family: 'image' | 'document'): MediaSource 
     case 'base64':
       return {
         from: 'data',
-        mimeType: source.textOrThrow('media_type'),
+        mimeType: mediaType(source.textOrThrow('media_type')),
         data: source.textOrThrow('data'),
       }
     case 'url':

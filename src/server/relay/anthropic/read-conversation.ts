@@ -1,7 +1,7 @@
 import {
   EFFORTS,
+  type ChatRequest,
   type Effort,
-  type Message,
   type TextPart,
   type Tool,
 } from '../canonical/chat-request.ts'
@@ -12,6 +12,7 @@ import {
   unsupportedField,
   type Members,
 } from '../canonical/reading.ts'
+import { conversationOf, type Said } from '../canonical/turns.ts'
 import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
 
 /**
@@ -19,9 +20,7 @@ import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
  * effort. Source: Anthropic's documentation, "Mid-conversation system messages and tool changes"
  * and "Per-message effort". Claude Code tells by them of tools that connect late.
  */
-export interface Conversation {
-  system: TextPart[]
-  messages: Message[]
+export interface Conversation extends Pick<ChatRequest, 'system' | 'messages'> {
   /** What the model may call by now. */
   tools: readonly Tool[]
   /** As the last message has it that says one. */
@@ -30,8 +29,7 @@ export interface Conversation {
 
 export function readConversation(request: Members): Conversation {
   const tools = new Tools(request.objects('tools').map(readTool))
-  const system: TextPart[] = []
-  const messages: Message[] = []
+  const said: Said[] = []
   let effort: Effort | null = null
   const sent = request.objects('messages')
   const lastUser = sent.findLastIndex((message) => message.any('role') === 'user')
@@ -39,16 +37,16 @@ export function readConversation(request: Members): Conversation {
     const role = message.textOrThrow('role')
     if (role === 'system') {
       const texts = readSystem(message, tools)
-      if (!isClearedByUser(message) || index > lastUser) system.push(...texts)
+      if (!isClearedByUser(message) || index > lastUser) said.push({ role, parts: texts })
       const config = message.object('output_config')
       effort = readEffort(config) ?? effort
       config?.done()
-    } else if (role === 'user') messages.push({ role, parts: readUser(message) })
-    else if (role === 'assistant') messages.push({ role, parts: readAssistant(message) })
+    } else if (role === 'user') said.push({ role, parts: readUser(message) })
+    else if (role === 'assistant') said.push({ role, parts: readAssistant(message) })
     else throw invalidField(message.place('role'))
     message.done()
   }
-  return { system, messages, tools: tools.offered(), effort }
+  return { ...conversationOf(said), tools: tools.offered(), effort }
 }
 
 /** The effort that an `output_config` asks for. */

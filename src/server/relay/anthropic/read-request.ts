@@ -49,7 +49,7 @@ export function readAnthropicRequest(body: JsonRecord): ChatRequest {
   return read
 }
 
-/** No answer at all is wanted where only Anthropic's cache is to be filled. */
+/** With `max_tokens: 0` Anthropic fills its cache and answers nothing; others cannot do that. */
 function readLimit(request: Members): number | null {
   const limit = request.count('max_tokens')
   if (limit === 0) throw unsupportedField('max_tokens')
@@ -59,7 +59,7 @@ function readLimit(request: Members): number | null {
 /** What changes nothing about the answer: hints about keeping, routing and diagnosing. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'cache_control', 'diagnostics', 'user_profile_id')
-  // Says what may be forgotten of a long conversation; who forgets nothing obeys.
+  // Allows parts of a long conversation to be dropped; dropping nothing complies with it.
   request.ignore('context_management', 'betas')
   const ordinary: Record<string, readonly unknown[]> = {
     service_tier: ['auto', 'standard_only'],

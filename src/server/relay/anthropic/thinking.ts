@@ -72,7 +72,8 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
 
 /**
  * What an answer may be long, thoughts included, when the client does not say, and must. One that
- * comes whole must be there before the upstream is given up (`RELAY_FIRST_BYTE_TIMEOUT`). A stream
+ * comes whole must be there before its client gives up, or we do (`RELAY_WHOLE_ANSWER_TIMEOUT`). A
+ * stream
  * may take its time: all models since 4.5 write as much and, before that, the limit had to fit into
  * the window beside the prompt; to names nobody knows Claude Code itself says so much. Sources:
  * Anthropic's documentation, "Models overview" and "Context windows"; Claude Code's, "Environment

@@ -14,7 +14,7 @@ import { mediaFamily } from '../canonical/media.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
-import { turnsOf, withQuestion } from '../canonical/turns.ts'
+import { dialogueOf, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
@@ -26,8 +26,8 @@ const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 
 /**
  * The request as Anthropic takes it. Source: Anthropic's API reference, "Create a message". What
- * its rules add: turns alternate and begin with the user, texts are not empty, names and ids are
- * plain, `max_tokens` is there.
+ * its rules add: turns alternate, begin with the user and, with later models, end so, texts are not
+ * empty, names and ids are plain, `max_tokens` is there.
  */
 export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withQuestion(sent)
@@ -43,7 +43,7 @@ export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord
     model: to.model,
     max_tokens: maxTokens,
     ...(blocks.length === 0 ? {} : { system: blocks }),
-    messages: messagesOf(request.messages),
+    messages: messagesOf(request.messages, to.model),
     ...toolsOf(request, strictSchemas(request.tools, answer)),
     ...samplingWords(
       { ...request, temperature: cappedTemperature(request) },
@@ -125,24 +125,11 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
   return { type: choice.kind === 'required' ? 'any' : choice.kind }
 }
 
-/** What the user says who says nothing, or who should have begun the conversation. */
-const NOTHING_SAID: readonly JsonRecord[] = [{ type: 'text', text: '.' }]
-
-function messagesOf(messages: readonly Message[]): JsonRecord[] {
-  const turns = turnsOf(messages.map(withoutNothing).filter(isTurn))
-  const written = turns.map((turn) => ({
-    role: turn.role,
-    content: turn.role === 'user' ? userContent(turn.parts) : turn.parts.map(writeAssistant),
+const messagesOf = (messages: readonly Message[], model: string): JsonRecord[] =>
+  dialogueOf(messages.map(withoutNothing), model).map(({ role, parts }) => ({
+    role,
+    content: role === 'user' ? parts.map(writeUser) : parts.map(writeAssistant),
   }))
-  const isBegun = turns[0]?.role !== 'assistant'
-  return isBegun ? written : [{ role: 'user', content: NOTHING_SAID }, ...written]
-}
-
-/** A user who says nothing still asks for an answer; without the turn the assistant's would go on. */
-const isTurn = ({ role, parts }: Message): boolean => role === 'user' || parts.length > 0
-
-const userContent = (parts: readonly UserPart[]): readonly JsonRecord[] =>
-  parts.length === 0 ? NOTHING_SAID : parts.map(writeUser)
 
 /** Without empty texts, and thoughts that are not Anthropic's own and so mean nothing to it. */
 function withoutNothing(message: Message): Message {
@@ -227,9 +214,9 @@ function urlSource(url: string, at: string): JsonRecord {
 function pictureSource({ source, at }: MediaPart): JsonRecord {
   if (source.from === 'url') return urlSource(source.url, at)
   if (source.from === 'text') throw unsupportedField(at)
-  const mimeType = source.mimeType === 'image/jpg' ? 'image/jpeg' : source.mimeType
+  const { mimeType, data } = source
   if (!PICTURE_FORMATS.includes(mimeType)) throw unsupportedField(at)
-  return { type: 'base64', media_type: mimeType, data: source.data }
+  return { type: 'base64', media_type: mimeType, data }
 }
 
 /** Code and data are text, whatever clients call them. */

@@ -1,4 +1,4 @@
-import type { ToolResultPart } from './chat-request.ts'
+import type { ToolCallPart, ToolResultPart } from './chat-request.ts'
 
 /** The words of a message's parts, for providers that take one text. */
 export const joinedText = (parts: readonly { kind: string; text?: string }[]): string =>
@@ -7,3 +7,11 @@ export const joinedText = (parts: readonly { kind: string; text?: string }[]): s
 /** The words of a tool's result; an error says that it is one. */
 export const resultText = ({ parts, isError }: ToolResultPart): string =>
   (isError ? 'Error: ' : '') + joinedText(parts)
+
+/** A call told as what was said, for providers that have no other word for it. */
+export const callText = ({ name, argumentsJson }: ToolCallPart): string =>
+  `${name}(${argumentsJson})`
+
+/** Its result likewise. `names`: of the tools, by the ids of their calls. */
+export const resultLine = (result: ToolResultPart, names: ReadonlyMap<string, string>): string =>
+  `${names.get(result.callId) ?? result.name ?? ''}: ${resultText(result)}`

@@ -51,7 +51,7 @@ export type UsageNote =
   | 'completion-from-total'
   /** More reasoning than completion was reported, and cut down to it. */
   | 'reasoning-clamped'
-  /** Something was produced from a prompt of nothing. */
+  /** No prompt tokens were reported beside some completion. */
   | 'prompt-zero'
   /** The total is all that was told, and was taken for the prompt. */
   | 'prompt-from-total'

@@ -7,10 +7,33 @@ import type {
   ToolResultPart,
   UserPart,
 } from './chat-request.ts'
+import { takesPrefill } from './prefill.ts'
+
+/** What is said in a conversation, as it comes: in some dialects instructions stand anywhere. */
+export type Said = Message | { role: 'system'; parts: readonly TextPart[] }
 
 /**
- * The request with a question in it. OpenAI answers to nothing but instructions, as forms begin
- * with that have one field; to those who want a conversation they are what the user says.
+ * A conversation, and its instructions apart. Those behind the assistant's last words are what is
+ * asked now, as programs ask that have a conversation summarised: in front of it nothing would be
+ * asked, and the assistant's words would be gone on with.
+ */
+export function conversationOf(said: readonly Said[]): Pick<ChatRequest, 'system' | 'messages'> {
+  const last = said.findLastIndex(({ role }) => role !== 'system')
+  const isAnswered = said[last]?.role === 'assistant'
+  const system: TextPart[] = []
+  const messages: Message[] = []
+  for (const [index, { role, parts }] of said.entries()) {
+    if (role === 'user') messages.push({ role, parts })
+    else if (role === 'assistant') messages.push({ role, parts })
+    else if (!isAnswered || index < last) system.push(...parts)
+    else if (parts.length > 0) messages.push({ role: 'user', parts })
+  }
+  return { system, messages }
+}
+
+/**
+ * The request with a user's turn. OpenAI accepts instructions alone, as forms with one field send
+ * them; providers that demand a user's turn get the instructions as the user's words.
  */
 export const withQuestion = (request: ChatRequest): ChatRequest =>
   request.messages.length > 0
@@ -35,6 +58,43 @@ export function turnsOf(messages: readonly Message[]): Message[] {
       : { role, parts: parts.filter(isAssistantPart) },
   )
 }
+
+const words = (text: string): TextPart => ({ kind: 'text', text, cache: null })
+
+/** What the user says who says nothing, or who should have begun the conversation. */
+const NOTHING_SAID = words('.')
+/** What the user says where the assistant has spoken last, and its words cannot be gone on with. */
+const GO_ON = words('Continue.')
+
+/**
+ * The conversation for models that must have a question. It begins with the user, and ends so where
+ * the model takes no beginning of its answer. Where the assistant says nothing its turn is left
+ * out. The user's is not: who says nothing still asks for an answer, and without the turn the
+ * assistant's last one would go on.
+ */
+export function dialogueOf(messages: readonly Message[], model: string): Message[] {
+  const heard = turnsOf(messages).filter(
+    ({ role, parts }) => role === 'user' || saysAnything(parts),
+  )
+  const turns = turnsOf(heard).map((turn) =>
+    saysAnything(turn.parts) ? turn : fromUser(NOTHING_SAID),
+  )
+  const last = turns.at(-1)
+  const isOpen = last?.role === 'assistant' && !callsTool(last) && !takesPrefill(model)
+  return [
+    ...(turns[0]?.role === 'assistant' ? [fromUser(NOTHING_SAID)] : []),
+    ...turns,
+    ...(isOpen ? [fromUser(GO_ON)] : []),
+  ]
+}
+
+/** What a tool is to answer, no word of the user's can. */
+const callsTool = ({ parts }: Message): boolean => parts.some(({ kind }) => kind === 'toolCall')
+
+const fromUser = (part: UserPart): Message => ({ role: 'user', parts: [part] })
+
+const saysAnything = (parts: readonly (UserPart | AssistantPart)[]): boolean =>
+  parts.some((part) => (part.kind === 'text' ? part.text.trim() !== '' : part.kind !== 'thinking'))
 
 const isUserPart = (part: UserPart | AssistantPart): part is UserPart =>
   part.kind !== 'thinking' && part.kind !== 'toolCall'

@@ -15,7 +15,10 @@ export type Ending =
 
 type Policy = Pick<Config, 'RELAY_BROKEN_ANSWER' | 'RELAY_MISSING_USAGE'>
 
-/** Whether the operator gives such an answer away. Never what a client has left: that can be played. */
+/**
+ * Whether the operator does not charge such an answer. One whose client has left is always charged:
+ * else people would read for nothing by leaving before the end.
+ */
 export function isGivenAway(
   policy: Policy,
   { source, ending }: { source: UsageSource; ending: Ending },

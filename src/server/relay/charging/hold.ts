@@ -17,7 +17,7 @@ interface HeldCall {
   body: ScannedBody
   figures: RequestFigures
   /** What the upstream reads again from a stored response. */
-  earlierTokens?: number
+  earlierTokens: number
 }
 
 interface Asked {
@@ -42,7 +42,10 @@ export async function hold(
   asked: Asked,
 ): Promise<number | null> {
   const most = mostOf(parts, text, asked)
-  if (asked.held === null) return reserve(parts, call, text, most)
+  if (asked.held === null) {
+    const tokens = most.promptTokens + most.completionTokens
+    return reserve(parts, call, text.caller, { amount: most.amount, tokens })
+  }
   if (most.amount <= asked.held) return asked.held
   const used = countedUsage(most.promptTokens, most.completionTokens)
   const settlement = settlementOf(parts, call, asked.charge, { used, source: 'estimated' })
@@ -63,8 +66,7 @@ function mostOf({ app }: RelayParts, text: HeldCall, { charge, estimate, ...aske
   const extras = asked.extras ?? text.figures.extras
   const preConsumedTokens = app.options.number('PreConsumedQuota')
   const promptTokens =
-    estimate?.promptTokens ??
-    estimatePromptTokens(text.body, charge.modelName) + (text.earlierTokens ?? 0)
+    estimate?.promptTokens ?? estimatePromptTokens(text.body, charge.modelName) + text.earlierTokens
   const completionTokens =
     estimate?.completionTokens ??
     Math.min(maxCompletionTokens ?? preConsumedTokens, COMPLETION_TOKENS_MAX)
@@ -80,14 +82,14 @@ function mostOf({ app }: RelayParts, text: HeldCall, { charge, estimate, ...aske
   return { amount, promptTokens, completionTokens }
 }
 
-async function reserve(
+/** Holds back `amount` points, and `tokens` of a limit by the minute; throws the refusal. */
+export async function reserve(
   parts: RelayParts,
   call: RelayCall,
-  { caller }: HeldCall,
-  { amount, promptTokens, completionTokens }: Most,
+  caller: Caller,
+  { amount, tokens }: { amount: number; tokens: number },
 ): Promise<number> {
   const { app, callers } = parts
-  const tokens = promptTokens + completionTokens
   const nowSeconds = app.clock.nowSeconds()
   const operation = {
     requestId: call.requestId,

@@ -1,18 +1,19 @@
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
-import type { UpstreamName } from '../canonical/chat-request.ts'
+import type { AttemptPlan } from '../attempt-plan.ts'
 import type { CompletionCounter } from '../count/count-completion.ts'
 import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
 import type { Ending } from './ending.ts'
 import type { BreakReason, Charge, RelayCall, UsageSource } from '../relay-call.ts'
+import { withCodeAsText } from '../refusal/code-text.ts'
 import { hiddenStatus } from '../refusal/hidden-status.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { upstreamError } from '../refusal/upstream-error.ts'
 import type { Prompt } from '../whole-answer.ts'
 import { measureTold } from './told-usage.ts'
 
-/** What a client of a stream is told when it goes wrong in the middle. */
+/** How the end of a stream becomes an error for its client, and usage to be charged. */
 
 /** How a stream that is not whole ended; null: the upstream's own error has told it already. */
 export function endingError(
@@ -30,13 +31,14 @@ export const isWhole = (result: StreamOutcome): boolean =>
 /** An error inside an upstream's stream as the client may see it. */
 export function cleanError(
   error: unknown,
-  upstream: UpstreamName,
+  { upstream, convert }: Pick<AttemptPlan, 'upstream' | 'convert'>,
   { language }: RelayCall,
   { channel }: Charge,
 ): RelayError {
   const body = Buffer.from(JSON.stringify({ error }))
-  const status = hiddenStatus(error, upstream)
-  return upstreamError({ status, body }, language, channel)
+  const status = hiddenStatus(error, upstream.name)
+  const said = upstreamError({ status, body }, language, channel)
+  return convert === null ? said : withCodeAsText(said)
 }
 
 export function endingOf(result: StreamOutcome, isGone: boolean): Ending {

@@ -10,10 +10,10 @@ export type ToldUsage = Extract<UsageReading, { fault: null }>
 const OWN_WORDS_MAX = 16
 
 /**
- * What a whole answer has used whose upstream tells it. Nothing written beside more than a few
- * words of text is not believed, nor is what the first word took where the last never told: the
- * prompt stays as it was told, and the completion is counted. `completion` holds the answer's text,
- * and is asked for only then.
+ * The usage that an upstream told, checked against the answer's text. Where it claims that nothing
+ * was written and there are more than `OWN_WORDS_MAX` tokens of text, or where only the first event
+ * of a stream told a completion, the prompt stays as it was told and the completion is counted
+ * here. `completion` holds the answer's text, and is asked for only then.
  */
 export async function measureTold(
   { usage, notes }: ToldUsage,

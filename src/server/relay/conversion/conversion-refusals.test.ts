@@ -120,6 +120,18 @@ describe('a client of OpenAI', () => {
   ])('%j cannot be understood', (members, field) => {
     expect(refused('openai', 'anthropic', { ...openai, ...members })).toEqual(['invalid', field])
   })
+
+  test.each([
+    [{ type: 'text', text: null }, 'text'],
+    [{ type: 'text' }, 'text'],
+    [{ type: 'refusal' }, 'refusal'],
+  ])('must write what %j says', (part, member) => {
+    const messages = [{ role: 'assistant', content: [part] }]
+    expect(refused('openai', 'gemini', { ...openai, messages })).toEqual([
+      'required',
+      `messages[0].content[0].${member}`,
+    ])
+  })
 })
 
 describe('a client of Anthropic', () => {

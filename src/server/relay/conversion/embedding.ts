@@ -1,3 +1,4 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
@@ -28,15 +29,17 @@ export function embeddingConversion(
   task: Task,
   upstream: UpstreamName,
   body: JsonRecord,
+  type: number,
 ): EmbeddingConversion | null {
   const client = asOpenai(task)
-  const embedding = embeddingOf(upstream)
+  const embedding = embeddingOf(upstream, type)
   if (client === null || embedding === null) return null
   const isPacked = body.encoding_format === 'base64'
   let asked: EmbeddingRequest | null = null
   return {
     request(model) {
-      asked = readEmbeddingRequest(client.request(body, model))
+      const knowsPurpose = embedding.knowsPurpose?.(model) ?? false
+      asked = readEmbeddingRequest(client.request(body, model, knowsPurpose), knowsPurpose)
       return embedding.request(asked, model)
     },
     answer(answer, used, model) {
@@ -51,8 +54,8 @@ export function embeddingConversion(
 
 const isVector = (vector: unknown): boolean => arrayOr(vector).length > 0
 
-function embeddingOf(upstream: UpstreamName): NativeEmbedding | null {
-  if (upstream === 'openai') return OPENAI
+function embeddingOf(upstream: UpstreamName, type: number): NativeEmbedding | null {
+  if (upstream === 'openai') return type === ChannelTypeNumber.vertex ? VERTEX : OPENAI
   return upstream === 'gemini' ? GEMINI : nativeEmbedding(upstream)
 }
 
@@ -65,18 +68,29 @@ const OPENAI: NativeEmbedding = {
   vectors: ({ data }) => inPlace(arrayOr(data), 'index').map(({ embedding }) => embedding),
 }
 
+/** Vertex is asked in OpenAI's dialect, with a member that its provider puts into its own words. */
+const VERTEX: NativeEmbedding = {
+  ...OPENAI,
+  request: (request, model) => ({
+    ...OPENAI.request(request, model),
+    ...present({ task_type: request.purpose }),
+  }),
+  knowsPurpose: () => true,
+}
+
 const GEMINI: NativeEmbedding = {
-  request({ texts, dimensions }, model) {
-    const size = present({ outputDimensionality: dimensions })
-    const requests = texts.map((text) => ({ content: { parts: [{ text }] }, ...size }))
+  request({ texts, dimensions, purpose }, model) {
+    const wish = present({ outputDimensionality: dimensions, taskType: purpose })
+    const requests = texts.map((text) => ({ content: { parts: [{ text }] }, ...wish }))
     return { requests: batchFor(requests, model) }
   },
+  knowsPurpose: () => true,
   vectors: ({ embeddings }) => arrayOr(embeddings).map((embedding) => recordOr(embedding).values),
 }
 
 /** How a client of another dialect asks in OpenAI's, and gets its answer. */
 interface InOpenai {
-  request(body: JsonRecord, model: string): JsonRecord
+  request(body: JsonRecord, model: string, knowsPurpose: boolean): JsonRecord
   answer(answer: JsonRecord): JsonRecord
 }
 
@@ -89,8 +103,13 @@ function asOpenai(task: Task): InOpenai | null {
   return task === 'batchEmbedContents' ? { request: fromBatch, answer: toBatch } : null
 }
 
-/** One request of Gemini's: its text and the size that is wanted. */
-function contentOf(request: Members): { text: string; dimensions: number | null } {
+/** One request of Gemini's: its text, and what vector is wanted. */
+interface Content {
+  text: string
+  wish: { dimensions: number | null; task_type: string | null }
+}
+
+function contentOf(request: Members, knowsPurpose: boolean): Content {
   const content = geminiObject(request, 'content')
   if (content === null) throw missingField(request.place('content'))
   const parts = geminiObjects(content, 'parts').map((part) => {
@@ -99,27 +118,33 @@ function contentOf(request: Members): { text: string; dimensions: number | null 
     return text
   })
   const dimensions = request.count('outputDimensionality')
-  // What the vector is for: other models make one kind for every use.
+  // What the vector is for changes nothing where a model makes one kind for every use.
+  const task = knowsPurpose ? request.text('taskType') : null
   request.ignore('model', 'taskType', 'title', 'content')
   request.done()
-  return { text: parts.join(''), dimensions }
+  return { text: parts.join(''), wish: { dimensions, task_type: task } }
 }
 
-function fromOne(body: JsonRecord, model: string): JsonRecord {
-  const { text, dimensions } = contentOf(geminiMembers(body))
-  return { model, input: text, ...(dimensions === null ? {} : { dimensions }) }
+function fromOne(body: JsonRecord, model: string, knowsPurpose: boolean): JsonRecord {
+  const { text, wish } = contentOf(geminiMembers(body), knowsPurpose)
+  return { model, input: text, ...present(wish) }
 }
 
-function fromBatch(body: JsonRecord, model: string): JsonRecord {
-  const requests = geminiObjects(geminiMembers(body), 'requests').map(contentOf)
+function fromBatch(body: JsonRecord, model: string, knowsPurpose: boolean): JsonRecord {
+  const requests = geminiObjects(geminiMembers(body), 'requests').map((request) =>
+    contentOf(request, knowsPurpose),
+  )
   const [first] = requests
   if (first === undefined) throw missingField('requests')
-  // One size for all: a single call to the other dialect cannot say more.
-  if (requests.some(({ dimensions }) => dimensions !== first.dimensions)) {
+  const { wish } = first
+  // One size and use for all: a single call to the other dialect cannot say more.
+  if (requests.some((request) => request.wish.dimensions !== wish.dimensions)) {
     throw invalidField('requests[].outputDimensionality')
   }
-  const size = first.dimensions === null ? {} : { dimensions: first.dimensions }
-  return { model, input: requests.map(({ text }) => text), ...size }
+  if (requests.some((request) => request.wish.task_type !== wish.task_type)) {
+    throw invalidField('requests[].taskType')
+  }
+  return { model, input: requests.map(({ text }) => text), ...present(wish) }
 }
 
 const valuesOf = (item: unknown): JsonRecord => ({ values: recordOr(item).embedding })

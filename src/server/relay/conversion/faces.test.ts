@@ -337,9 +337,9 @@ describe('thoughts and their seals come back to who made them', () => {
   }
 
   test.each([
-    ['says more at the top', { role: 'developer', content: 'Read only.' }, 1],
-    ['only goes on', { role: 'user', content: 'And?' }, 0],
-  ])('Claude’s latest model and a client that %s', async (_what, last, refused) => {
+    ['says more at the top', [{ role: 'developer', content: 'Read only.' }], 1],
+    ['only goes on', [], 0],
+  ])('Claude’s latest model and a client that %s', async (_what, more, refused) => {
     const model = `claude-opus-5-5-${aModel()}`
     await aRoute(setup, model, { type: 14 })
     const messages: unknown[] = [{ role: 'user', content: 'What is the answer?' }]
@@ -349,7 +349,8 @@ describe('thoughts and their seals come back to who made them', () => {
     expect(choices[0]?.message).toHaveProperty('reasoning_details')
     setup.upstream.seen()
     for (const isStream of [false, true]) {
-      const body = { ...asked, messages: [...messages, choices[0]?.message, last] }
+      const next = { role: 'user', content: 'And?' }
+      const body = { ...asked, messages: [...messages, choices[0]?.message, ...more, next] }
       const answer = await post(setup, client, { ...body, stream: isStream })
       expect(answer.status).toBe(200)
       const sent = setup.upstream.seen().map((seen) => JSON.stringify(seen.body))

@@ -196,6 +196,29 @@ test('OpenAI to Gemini', () => {
   })
 })
 
+test.each(['image/jpg', 'image/pjpeg', 'IMAGE/JPG'])('%s is the JPEG that all know', (type) => {
+  const url = `data:${type};base64,${PICTURE_DATA}`
+  const content = [{ type: 'image_url', image_url: { url } }]
+  const messages = [{ role: 'user', content }]
+  const source = { type: 'base64', media_type: type, data: PICTURE_DATA }
+  const shown = {
+    max_tokens: 9,
+    messages: [{ role: 'user', content: [{ type: 'image', source }] }],
+  }
+  const inlineData = { mimeType: type, data: PICTURE_DATA }
+  const native = { contents: [{ role: 'user', parts: [{ inlineData }] }] }
+  for (const written of [
+    convert('openai', 'gemini', { messages }),
+    convert('anthropic', 'gemini', shown),
+    convert('openai', 'anthropic', { messages }),
+    convert('gemini', 'anthropic', native),
+    convert('gemini', 'openai', native),
+  ]) {
+    expect(JSON.stringify(written)).toContain('image/jpeg')
+    expect(JSON.stringify(written)).not.toContain(type)
+  }
+})
+
 test('OpenAI to Gemini: answers are held back from where the operator says', () => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
   expect(convert('openai', 'gemini', body)).not.toHaveProperty('safetySettings')

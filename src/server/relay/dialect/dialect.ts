@@ -42,7 +42,7 @@ export interface UpstreamDialect {
   streamReader(): StreamReader
   /** The status that an error in a good answer would have had by itself, as far as it tells. */
   statusOf?(error: JsonRecord): number | undefined
-  /** How answers are looked at that get converted, where that differs. */
+  /** Used instead of `look` and `follow` for answers that will be converted; absent: those are. */
   converted?: Pick<UpstreamDialect, 'look' | 'follow'>
 }
 

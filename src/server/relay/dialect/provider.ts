@@ -9,8 +9,7 @@ import type { Wire } from '../transport/wire.ts'
 
 /**
  * How upstreams of one protocol are called: which dialect they speak, where each task is, and what
- * goes into the head. A new provider is a row in `providers/providers.ts`; a new task is a name in
- * `Task` and an address in the rows of those that have it.
+ * goes into the head. Where a new one goes, and a new task: docs/dialects.md, "Where things are".
  */
 export interface Provider {
   dialect: UpstreamName

@@ -142,7 +142,8 @@ export function convertedOutput(
   const reader: StreamReader = upstream.streamReader()
   const writer: StreamWriter = client.streamWriter(head)
   const textOf = (pieces: readonly StreamPiece[]): string => pieces.map(layout.piece).join('')
-  // Some upstreams name an end with every event, and no client reads on behind one.
+  // Some upstreams put a finish reason into every event, and clients stop reading at the first: it
+  // is held until the stream is over.
   const finishes = new Map<number, ChatEvent>()
   const piecesOf = (events: readonly ChatEvent[]): StreamPiece[] =>
     events.flatMap((event) => {

@@ -1,5 +1,8 @@
 import { channelType } from '../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../dialect/provider.ts'
+import type { Via } from '../transport/upstream-call.ts'
+import { inSteps } from '../transport/upstream-steps.ts'
+import { batchWalk } from '../embedding/gemini-batch.ts'
 
 /** Source: Gemini API reference, "All methods". */
 const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
@@ -37,6 +40,10 @@ function modelPath(model: string): string | null {
     ? null
     : parts.map(encodeURIComponent).join('/')
 }
+
+/** Gemini's own clients know how much it takes. */
+export const geminiVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
+  task === 'embeddings' ? inSteps(batchWalk) : null
 
 /** In the head, because addresses end up in log files. */
 export const geminiHeaders = (channel: ProviderChannel): Record<string, string> => ({

@@ -12,7 +12,7 @@ const FAILED: ReadonlySet<unknown> = new Set([
   'UNEXPECTED_TOOL_CALL',
 ])
 
-/** Ends that leave nothing wrong with what came before them. */
+/** Finish reasons that leave a usable answer, if something was said before. */
 const CUT_SHORT: ReadonlySet<unknown> = new Set(['IMAGE_OTHER', 'NO_IMAGE', 'OTHER'])
 
 const BAD_GATEWAY = 502

@@ -12,6 +12,7 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { familyOf } from '../canonical/chat-request.ts'
+import { mediaType } from '../canonical/media.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
@@ -253,7 +254,7 @@ function readPlain(part: Members): TextPart | MediaPart {
   part.done()
   const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache: null }
   if (inline !== null) {
-    const mimeType = inline.textOrThrow('mimeType').toLowerCase()
+    const mimeType = mediaType(inline.textOrThrow('mimeType'))
     const data = inline.textOrThrow('data')
     if (!/^text\/plain(?:;|$)/.test(mimeType)) {
       return { ...base, source: { from: 'data', mimeType, data } }

@@ -81,10 +81,11 @@ export class Searches {
   }
 
   /**
-   * What tools gave the model to read is no part of the prompt that is paid for: it came of a
-   * search alone. Sources: Gemini API and Vertex AI, "Pricing", "Retrieved context (text or images)
-   * provided by Grounding with Google Search is not charged as input tokens"; of the map Vertex
-   * says so from Gemini 3 on. Of a mixture nobody tells the parts.
+   * Whether the pages that tools gave the model to read are left out of the prompt that is paid
+   * for: those of a search are. If other tools gave some too, the answer does not tell how much
+   * each took, and all is paid for. Sources: Gemini API and Vertex AI, "Pricing", "Retrieved
+   * context (text or images) provided by Grounding with Google Search is not charged as input
+   * tokens"; of the map Vertex says so from Gemini 3 on.
    */
   get isReadingFree(): boolean {
     const { queries, hasPlaces, hasDocuments, hasOther, model } = this

@@ -10,7 +10,7 @@ import type {
 } from '../canonical/chat-request.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
-import { toolNames, turnsOf, withQuestion } from '../canonical/turns.ts'
+import { dialogueOf, toolNames, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
@@ -96,9 +96,6 @@ function callingOf(choice: NonNullable<ChatRequest['toolChoice']>): JsonRecord {
   return { mode: MODES[choice.kind] }
 }
 
-/** What stands first when the conversation does not begin with the user. */
-const OPENING = { role: 'user', parts: [{ text: '.' }] }
-
 /**
  * The conversation in turns. Ids join calls and results from Gemini 3 on; Vertex refuses them for
  * older models, where the order must do. Source: Gemini API documentation, "Function calling";
@@ -108,15 +105,12 @@ function contentsOf(messages: readonly Message[], model: string): JsonRecord[] {
   const hasIds = thinksByLevel(model)
   // Of the turns so far: whoever numbers the calls of each anew gives an id to several.
   const names = new Map<string, string>()
-  const contents = turnsOf(messages)
-    .map((turn) => {
-      for (const [id, name] of toolNames([turn])) names.set(id, name)
-      return turn.role === 'user'
-        ? { role: 'user', parts: turn.parts.flatMap((part) => writeUser(part, names, hasIds)) }
-        : { role: 'model', parts: writeModel(turn.parts, model) }
-    })
-    .filter(({ parts }) => parts.length > 0)
-  return contents[0]?.role === 'model' ? [OPENING, ...contents] : contents
+  return dialogueOf(messages, model).map((turn) => {
+    for (const [id, name] of toolNames([turn])) names.set(id, name)
+    return turn.role === 'user'
+      ? { role: 'user', parts: turn.parts.flatMap((part) => writeUser(part, names, hasIds)) }
+      : { role: 'model', parts: writeModel(turn.parts, model) }
+  })
 }
 
 const writePlain = (part: TextPart | MediaPart): JsonRecord[] => {

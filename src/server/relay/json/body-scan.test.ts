@@ -208,6 +208,17 @@ describe('a member that is read by name', () => {
     'context_management',
     'generation_config',
     'generationConfig',
+    'image',
+    'images',
+    'parameters',
+    'batch_size',
+    'sampleCount',
+    'max_images',
+    'num_images',
+    'num_outputs',
+    'number_of_images',
+    'enable_interleave',
+    'layer_decomposition',
   ]
   /** Of bodies that are written here, or decided upon by nobody. */
   const HARMLESS = new Set(['header', 'parameter', 'payload', 'temperature', 'top_p'])

@@ -65,6 +65,22 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'user',
   'size',
   'quality',
+  'resolution',
+  'image',
+  'images',
+  'input_fidelity',
+  'partial_images',
+  'parameters',
+  'batch_size',
+  'max_images',
+  'num_images',
+  'num_outputs',
+  'number_of_images',
+  'samplecount',
+  'sequential_image_generation',
+  'sequential_image_generation_options',
+  'enable_interleave',
+  'layer_decomposition',
   'output_format',
   'service_tier',
   'servicetier',
@@ -97,8 +113,12 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'prompt_cache_key',
   'metadata',
 ])
-/** Guarded members as Gemini spells them. */
-const SECOND_SPELLINGS: ReadonlySet<string> = new Set(['serviceTier', 'generationConfig'])
+/** Guarded members as Google spells them. */
+const SECOND_SPELLINGS: ReadonlySet<string> = new Set([
+  'serviceTier',
+  'generationConfig',
+  'sampleCount',
+])
 const GUARDED_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage'])
 
 export type BodyFaultCode = JsonFaultCode | 'empty' | 'bom' | 'encoding'
@@ -119,6 +139,8 @@ export interface ScannedBody {
   bytes: Buffer
   /** Four offsets per top-level member; see `json-scan.ts`. Use the functions below. */
   members: number[]
+  /** Where elements of lists begin; see there and `itemsOf`. */
+  itemStarts: number[]
 }
 
 export interface ByteRange {
@@ -135,7 +157,8 @@ export function scanBody(bytes: Buffer): ScannedBody | BodyFault {
   if (!isUtf8(bytes)) return refusal('encoding', firstInvalidUtf8(bytes), 'not UTF-8')
   const scanned = scanJsonObject(bytes, REQUEST_RULES)
   if ('code' in scanned) return fromJsonFault(bytes, scanned)
-  const body: ScannedBody = { ok: true, bytes, members: scanned.members }
+  const { members, itemStarts } = scanned
+  const body: ScannedBody = { ok: true, bytes, members, itemStarts }
   return (
     disguisedKey(bytes, scanned.oddKeys, GUARDED_MEMBERS) ?? disguisedStreamOption(body) ?? body
   )
@@ -147,7 +170,9 @@ export function scanBody(bytes: Buffer): ScannedBody | BodyFault {
  */
 export function scanAnswer(bytes: Buffer): ScannedBody | null {
   const scanned = scanJsonObject(bytes, ANSWER_RULES)
-  return 'code' in scanned ? null : { ok: true, bytes, members: scanned.members }
+  if ('code' in scanned) return null
+  const { members, itemStarts } = scanned
+  return { ok: true, bytes, members, itemStarts }
 }
 
 /** Where the value of a top-level member lies, or null. Names are ASCII. */
@@ -167,6 +192,11 @@ export function memberBytes(body: ScannedBody, name: string): Buffer | null {
 export function memberValue(body: ScannedBody, name: string): unknown {
   const range = memberRange(body, name)
   return range ? JSON.parse(body.bytes.toString('utf8', range.start, range.end)) : undefined
+}
+
+/** Where the first elements of a top-level list begin. None where it is empty or no list. */
+export function itemsOf(body: ScannedBody, { start, end }: ByteRange): number[] {
+  return body.itemStarts.filter((at) => at > start && at < end)
 }
 
 /** Offset into `members` of the last member of that name, or -1. */

@@ -60,7 +60,12 @@ export interface ScannedObject {
    * end, …
    */
   oddKeys: number[]
+  /** Where the first elements of each list begin that is a top-level member, `ITEMS_NOTED` each. */
+  itemStarts: number[]
 }
+
+/** Enough to see how a conversation begins. */
+const ITEMS_NOTED = 16
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -172,6 +177,7 @@ class Scanner {
   readonly rules: ScanRules
   readonly members: number[] = []
   readonly oddKeys: number[] = []
+  readonly itemStarts: number[] = []
   fault: JsonFault | null = null
   private items = 0
   /** Of the key last read. */
@@ -246,7 +252,12 @@ class Scanner {
     if (depth > this.rules.depthMax) return this.fail('depth', at, 'nested too deeply')
     let here = skipSpace(bytes, at + 1)
     if (byteAt(bytes, here) === ARRAY_CLOSE) return here + 1
+    let toNote = depth === 2 ? ITEMS_NOTED : 0
     for (;;) {
+      if (toNote > 0) {
+        toNote -= 1
+        this.itemStarts.push(here)
+      }
       const isText = byteAt(bytes, here) === QUOTE
       if (isText && ++this.items > this.rules.itemsMax) return this.failAtItem(here)
       here = this.value(here, depth)
@@ -381,5 +392,6 @@ export function scanJsonObject(bytes: Buffer, rules: ScanRules): ScannedObject |
     if (rest < bytes.length) scanner.fail('trailing', rest, 'something follows the JSON value')
     else if (!isObject) scanner.fail('not-object', start, 'an object expected')
   }
-  return scanner.fault ?? { members: scanner.members, oddKeys: scanner.oddKeys }
+  const { fault, members, oddKeys, itemStarts } = scanner
+  return fault ?? { members, oddKeys, itemStarts }
 }

@@ -31,3 +31,18 @@ export const systemRole = (body: ScannedBody): MessageChange[] =>
 /** For those who want nothing else otherwise. */
 export const roleEdits = (body: ScannedBody, { task }: ProviderCall): MemberEdit[] =>
   task === 'chat' ? messageEdits(body, systemRole(body)) : []
+
+/** What others tell of their thoughts, and clients send back. */
+export const THOUGHTS: readonly string[] = ['reasoning_content', 'reasoning_details']
+
+/** Takes these members out of all messages. */
+export function withoutMembers(body: ScannedBody, names: readonly string[]): MessageChange[] {
+  const present = names.filter((name) => body.bytes.includes(`"${name}"`))
+  if (present.length === 0) return []
+  return [
+    (message) =>
+      present.some((name) => Object.hasOwn(message, name))
+        ? Object.fromEntries(Object.entries(message).filter(([name]) => !present.includes(name)))
+        : message,
+  ]
+}

@@ -3,7 +3,6 @@ import type {
   CacheMark,
   ChatRequest,
   MediaPart,
-  Message,
   OutputFormat,
   TextPart,
   Thinking,
@@ -19,6 +18,7 @@ import {
   unsupportedField,
 } from '../canonical/reading.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
+import { conversationOf, type Said } from '../canonical/turns.ts'
 import { geminiObject } from '../gemini/names.ts'
 import { readThinkingConfig } from '../gemini/read-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
@@ -39,11 +39,9 @@ import {
  */
 export function readOpenaiRequest(body: JsonRecord): ChatRequest {
   const request = new Members(withTools(body))
-  const { system, messages } = readMessages(request)
   const read: ChatRequest = {
     spokenIn: 'openai',
-    system,
-    messages,
+    ...conversationOf(request.objects('messages').map(readMessage)),
     ...readToolChoice(request, request.objects('tools').map(readTool), namedFunction),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
@@ -183,33 +181,29 @@ function readTool(tool: Members): Tool {
 const namedFunction = (choice: Members): Members | null =>
   choice.object('function') ?? (choice.text('type') === 'function' ? choice : null)
 
-function readMessages(request: Members): { system: TextPart[]; messages: Message[] } {
-  const system: TextPart[] = []
-  const messages: Message[] = []
-  for (const message of request.objects('messages')) {
-    const role = message.textOrThrow('role')
-    // Who of several speaks: a hint that no other dialect has a place for. Of a tool it is read.
-    if (role !== 'tool') message.ignore('name')
-    switch (role) {
-      case 'system':
-      case 'developer':
-        system.push(...readContent(message).map(instruction))
-        break
-      case 'user':
-        messages.push({ role, parts: readContent(message) })
-        break
-      case 'assistant':
-        messages.push({ role, parts: readAssistant(message) })
-        break
-      case 'tool':
-        messages.push({ role: 'user', parts: [readToolResult(message)] })
-        break
-      default:
-        throw unsupportedField(message.place('role'))
-    }
-    message.done()
+function readMessage(message: Members): Said {
+  const role = message.textOrThrow('role')
+  // Who of several speaks: a hint that no other dialect has a place for. Of a tool it is read.
+  if (role !== 'tool') message.ignore('name')
+  const said = readSaid(message, role)
+  message.done()
+  return said
+}
+
+function readSaid(message: Members, role: string): Said {
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', parts: readContent(message).map(instruction) }
+    case 'user':
+      return { role, parts: readContent(message) }
+    case 'assistant':
+      return { role, parts: readAssistant(message) }
+    case 'tool':
+      return { role: 'user', parts: [readToolResult(message)] }
+    default:
+      throw unsupportedField(message.place('role'))
   }
-  return { system, messages }
 }
 
 function readToolResult(message: Members) {
@@ -271,13 +265,13 @@ function readPart(part: Members): TextPart | MediaPart {
   const cache = readCacheMark(part)
   part.ignore('prompt_cache_breakpoint')
   const read =
-    type === 'text' || type === 'refusal' ? readText(part, cache) : readMedia(part, cache)
+    type === 'text' || type === 'refusal' ? readText(part, type, cache) : readMedia(part, cache)
   part.done()
   return read
 }
 
-function readText(part: Members, cache: CacheMark | null): TextPart {
-  return { kind: 'text', text: part.text('text') ?? part.textOrThrow('refusal'), cache }
+function readText(part: Members, type: 'text' | 'refusal', cache: CacheMark | null): TextPart {
+  return { kind: 'text', text: part.textOrThrow(type), cache }
 }
 
 function readMedia(part: Members, cache: CacheMark | null): MediaPart {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { dialects } from '../conversion/dialects.ts'
 import {
+  aModel,
   aRoute,
   bookedCall,
+  chatBody,
   post,
   requestIdOf,
   startScriptedUpstream,
@@ -123,5 +125,17 @@ describe('through the relay', () => {
     })
     const { quota } = await bookedCall(setup, requestIdOf(answer))
     expect(quota).toBe(400 + 1000 + 1600 * 1.25 + 3 * 10)
+  })
+
+  test('figures that OpenAI’s models refuse while they think are sent by nobody', async () => {
+    const model = `gpt-5.2-${aModel()}`
+    await aRoute(setup, model, { type: 1 })
+    const figures = { temperature: 0.3, top_p: 1 }
+    const penalties = { presence_penalty: 1, frequency_penalty: 1 }
+    const body = { ...chatBody(model), ...figures, ...penalties, reasoning_effort: 'high' }
+    expect((await post(setup, client, body)).status).toBe(200)
+    const thinking = { type: 'enabled', budget_tokens: 6000 }
+    const asked = { ...CODING, model, max_tokens: 9000, tools: [], ...figures, thinking }
+    expect((await post(setup, client, asked, { path: '/v1/messages' })).status).toBe(200)
   })
 })

@@ -102,7 +102,10 @@ function keepsMarked({ type, model }: Target): boolean {
   }
 }
 
-/** For minutes always: OpenRouter does not tell what it wrote for an hour, which costs more. */
+/**
+ * Always the mark for five minutes: OpenRouter does not report what was written for an hour, which
+ * costs more.
+ */
 const MARK: JsonRecord = { cache_control: { type: 'ephemeral' } }
 
 /** Anthropic refuses a mark on a text of nothing, and OpenRouter takes none but on texts. */

@@ -153,6 +153,28 @@ forEachDatabase('a raw proxy channel', (open) => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(70)
   })
 
+  test('a process that has not heard yet of a disabled token or owner names the true reason', async () => {
+    const { write } = setup.database
+    const refused = [
+      {
+        change: ({ tokenId }: RelayClient) =>
+          write.updateTable('tokens').set({ status: 2 }).where('id', '=', tokenId),
+        refusal: { code: 'token_disabled', status: 401 },
+      },
+      {
+        change: ({ userId }: RelayClient) =>
+          write.updateTable('users').set({ status: 2 }).where('id', '=', userId),
+        refusal: { code: 'token_owner_disabled', status: 403 },
+      },
+    ] as const
+    for (const { change, refusal } of refused) {
+      const own = await aClient(setup, { role: Role.admin })
+      expect((await proxy('/x', own)).status).toBe(200)
+      await change(own).execute()
+      expectRefusal(await proxy('/x', own), refusal)
+    }
+  })
+
   test('what cannot be reached or paid for costs nothing', async () => {
     const own = await aClient(setup, { role: Role.admin, quota: 69 })
     expect((await proxy('/x', own)).status).toBe(403)

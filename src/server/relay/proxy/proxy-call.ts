@@ -3,9 +3,9 @@ import { logRows, logText } from '../../../contract/log-sentences.ts'
 import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Settlement } from '../../ledger/operations.ts'
-import { obeyLimits } from '../../limit/limit-answer.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
+import { reserve } from '../charging/hold.ts'
 import { ClientFlow } from '../client-flow.ts'
 import { credentialOf } from '../routing/credential.ts'
 import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
@@ -14,6 +14,7 @@ import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { overridden } from '../transport/override-request.ts'
 import { readBody } from '../transport/request-body.ts'
+import { silenceLimits } from '../transport/silence-limits.ts'
 import type { UpstreamFailure, UpstreamRequest } from '../transport/upstream-call.ts'
 import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy-place.ts'
 
@@ -43,7 +44,7 @@ export async function relayProxy(
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
   const body = await readBody(call, parts.bodyRoom)
-  await reserve(parts, call, caller)
+  await reserve(parts, call, caller, { amount: app.options.number('ProxyCallQuota'), tokens: 0 })
   await new ProxyRelay(parts, call, { caller, channel }).run(
     requestOf(parts, call, { url, method, body, channel }),
   )
@@ -76,37 +77,12 @@ function requestOf(
     method: to.method,
     headers: proxyHeaders(call.request.headers, to.channel.key),
     body: to.body.length === 0 ? null : to.body,
-    firstByteTimeoutMs: app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
-    idleTimeoutMs: app.config.RELAY_IDLE_TIMEOUT * 1000,
+    // What comes back is not known here, and is asked for once.
+    ...silenceLimits(app.config, { isWhole: true }),
   }
   // What a raw call says in its body is its own affair.
   const { overrides, key } = to.channel
   return overridden(request, { key, overrides: { ...overrides, params: {} } })
-}
-
-/** Holds back what a call costs. */
-async function reserve(
-  { app }: RelayParts,
-  call: RelayCall,
-  { user, token }: Caller,
-): Promise<void> {
-  const quota = app.options.number('ProxyCallQuota')
-  const nowSeconds = app.clock.nowSeconds()
-  const refusal = await app.ledger.reserve({
-    requestId: call.requestId,
-    userId: user.id,
-    tokenId: token.id,
-    amount: quota,
-    nowSeconds,
-    node: app.node,
-  })
-  if (refusal === null) return
-  if (typeof refusal === 'object') {
-    const zone = app.options.text('LimitTimeZone')
-    return obeyLimits(call, refusal, { ask: { tokens: 0, quota }, nowSeconds, zone })
-  }
-  const isUser = refusal === 'user_quota' || refusal === 'user_unavailable'
-  throw new AppError(isUser ? 'user_quota_insufficient' : 'token_quota_insufficient')
 }
 
 interface Proxied {
@@ -190,10 +166,9 @@ class ProxyRelay {
       return
     }
     const failed = failedAttempt(call.language, this.flow.brokenOff ?? failure)
-    // Once the head is out this breaks the answer off, so that nobody takes it for complete.
-    if (failed.kind !== 'failed') return
     const outcome = this.settling === null ? failed.cause : 'broken'
     endCall(call, { outcome, channelId: this.proxied.channel.id, quota: call.end?.quota ?? 0 })
+    // Once the head is out this breaks the answer off, so that nobody takes it for complete.
     sendError(call, failed.error)
   }
 

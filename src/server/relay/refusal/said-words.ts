@@ -39,8 +39,20 @@ export function messageOf(answered: unknown, error: Record<string, unknown> | nu
   return inError || wordsIn(recordOr(answered))
 }
 
-/** Names of words, `status_msg` of MiniMax's `base_resp` among them. */
-const WORDS = ['message', 'msg', 'error', 'err', 'error_msg', 'detail', 'status_msg'] as const
+/**
+ * Names of words. Amazon writes one with a large letter where its door refuses before the service
+ * is reached; `status_msg` stands in MiniMax's `base_resp`.
+ */
+const WORDS = [
+  'message',
+  'Message',
+  'msg',
+  'error',
+  'err',
+  'error_msg',
+  'detail',
+  'status_msg',
+] as const
 
 function wordsIn(said: Record<string, unknown>): string {
   const { errors: listed, detail, header, response, base_resp: base, Response: tencent } = said

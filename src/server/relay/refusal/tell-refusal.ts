@@ -4,25 +4,28 @@ import type { SurfaceCall } from '../surfaces.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { EVENT_STREAM } from '../dialect/stream-output.ts'
-import { sendError, streamHeaders, writeHead } from '../send-answer.ts'
+import { beginStream, sendError } from '../send-answer.ts'
 import type { RelayCall } from '../relay-call.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { responsesClient } from '../responses/client.ts'
+import { withCodeAsText } from './code-text.ts'
 import { inWordsOf } from './too-long.ts'
 
 /**
- * How trying a channel ended, in words that the client knows. Who speaks as its upstream does hears
- * that as it is.
+ * The outcome, with the refusal of a conversation that is too long in the words by which the
+ * client's program knows it. Unchanged where client and upstream speak one dialect.
  */
 export function clientsOutcome(
   { surface }: SurfaceCall,
   { convert }: Pick<AttemptPlan, 'convert'>,
   outcome: AttemptOutcome,
 ): AttemptOutcome {
-  if (outcome.kind !== 'failed' || outcome.error.tooLong === undefined) return outcome
+  if (outcome.kind !== 'failed') return outcome
   const { error } = outcome
   const told =
-    convert === null ? { ...error, tooLong: undefined } : inWordsOf(surface.dialect, error)
+    convert === null
+      ? { ...error, tooLong: undefined }
+      : inWordsOf(surface.dialect, withCodeAsText(error))
   return { ...outcome, error: told }
 }
 
@@ -41,13 +44,14 @@ export function sendRefusal(
   { error, nowSeconds }: { error: RelayError; nowSeconds: number },
 ): void {
   const isResponse = asked.surface.task === 'responses' && figures.isStream
-  if (!isResponse || error.tooLong === undefined) {
+  if (!isResponse || (error.tooLong === undefined && call.opened === null)) {
     sendError(call, error)
     return
   }
   call.refusal = error
   call.isRefusedInStream = true
-  // Codex shortens a conversation only if the stream itself says that it is too long.
+  // Codex reads of a stream no other event that tells an error, and shortens a conversation only if
+  // the stream itself says that it is too long.
   const client = responsesClient(recordOr(parseJson(body.bytes.toString('utf8'))))
   const head = { id: `resp_${call.requestId}`, model, nowSeconds }
   const response: JsonRecord = {
@@ -56,7 +60,7 @@ export function sendRefusal(
     error: toldError(client.errorBody(error, call.requestId)),
   }
   const events = client.wholeAsEvents(response, true)
-  writeHead(call, 200, streamHeaders(EVENT_STREAM))
+  beginStream(call, { contentType: EVENT_STREAM })
   call.response.end(events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join(''))
 }
 

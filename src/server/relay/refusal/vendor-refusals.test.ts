@@ -40,6 +40,9 @@ const NO_DEPLOYMENT = coded(
   undefined,
   'The API deployment for this resource does not exist.',
 )
+const NOT_ALLOWED =
+  'User: arn:aws:iam::123456789012:user/x is not authorized to perform: bedrock:InvokeModel on ' +
+  'resource: arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0'
 const TOO_LARGE = 'This request requires more credits, or fewer max_tokens.'
 const XAI_INVALID = 'Client specified an invalid argument'
 const XAI_DENIED = 'The caller does not have permission to execute the specified operation'
@@ -118,6 +121,11 @@ test.each<[string, Refused, Fate]>([
     'suspected',
   ],
   // Not the account, or not all of it.
+  [
+    'Bedrock, a user without the right',
+    { type: 33, status: 403, body: { Message: NOT_ALLOWED }, amazonsName: 'AccessDeniedException' },
+    'another is asked',
+  ],
   [
     'Bedrock, one model denied',
     { type: 33, status: 403, amazonsName: 'AccessDeniedException' },
@@ -356,4 +364,11 @@ test('words that somebody else has written do not make a request too long', () =
   const error = refusal({ type: 14, status: 400, body: coded('', 'invalid_request_error', said) })
   expect(inWordsOf('openai', error)).toBe(error)
   expect(error.tooLong).toBeUndefined()
+})
+
+test('Amazon’s door says what a user may not, and nobody is told who it is', () => {
+  const refused = { type: 33, status: 403, body: { Message: NOT_ALLOWED } }
+  expect(refusal(refused).message).toBe(
+    'User: *** is not authorized to perform: bedrock:InvokeModel on resource: ***',
+  )
 })

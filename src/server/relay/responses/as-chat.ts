@@ -12,10 +12,10 @@ interface Sent {
 }
 
 /**
- * Sends a call as it is planned, and once more where the server has no address for a response, as
- * chat, or where it does not take a thought that came back converted, without that: who speaks
- * another dialect cannot know of its bounds. What cannot be said so (stored state among it, which
- * may be what was not found) is left as it is.
+ * Sends the plan. If the server has no Responses API, the call is sent once more as chat; if it
+ * refuses a converted thought (another account has sealed it, or its conversation has changed,
+ * which a client of another dialect cannot know), once more without thoughts. Where the second form
+ * cannot say what is asked (stored state among it), the first refusal stands.
  */
 export async function sendOrAsChat(
   parts: RelayParts,

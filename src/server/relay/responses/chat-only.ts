@@ -3,9 +3,9 @@ import type { RelayError } from '../dialect/relay-error.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 
 /**
- * Servers that imitate OpenAI and have turned out to have no Responses API, by channel and model:
- * behind some stand others again. What they are asked is converted to chat, and after a while they
- * are asked anew, should they have learnt it.
+ * Servers that imitate OpenAI and have turned out to have no Responses API: by channel and model,
+ * since one address may forward different models to different servers. Their calls are converted to
+ * chat, and after a while they are asked anew, should they have learnt it.
  */
 export interface ChatOnly {
   /** `model`: as the client named it. */

@@ -225,6 +225,14 @@ test.each<[object, string]>([
   expect(refusal).toMatchObject({ code: 'relay_field_unsupported', params: { field } })
 })
 
+test.each(['input_text', 'output_text', 'refusal'])('a part %s must say something', (type) => {
+  const part = { type, text: null, refusal: null }
+  const field = `input[0].content[0].${type === 'refusal' ? type : 'text'}`
+  expect(() => asked({ input: [{ role: 'user', content: [part] }] })).toThrow(
+    expect.objectContaining({ code: 'relay_field_required', params: { field } }),
+  )
+})
+
 test('what an upstream has no word for is refused by the name that this API knows', () => {
   const request = asked({ reasoning: { effort: 'high' } })
   const toOld = { ...to, model: 'claude-3-5-haiku-latest' }
@@ -363,6 +371,7 @@ describe('the seal of a thought comes back to its maker', () => {
           { type: 'text', text: 'Yes.' },
         ],
       },
+      { role: 'user' },
     ])
     for (const name of ['openai', 'gemini'] as const) {
       expect(JSON.stringify(dialects[name].writeRequest(request, to))).not.toContain('seal')

@@ -62,7 +62,7 @@ export function responseFigures(body: ScannedBody): RequestFigures | FieldProble
   return isAbsent(body, 'input') ? missing('input') : figuresOf(body)
 }
 
-/** Nothing is kept of it that could be gone on from by its id. */
+/** A compaction is not stored: no later request can go on from it by its id. */
 export function compactionFigures(body: ScannedBody): RequestFigures | FieldProblem {
   refuseElsewhere(body)
   if (isAbsent(body, 'input') && isAbsent(body, 'previous_response_id')) return missing('input')
@@ -203,7 +203,7 @@ function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
   const value = parseJson(bytes.toString('utf8'))
   if (!isRecord(value)) return { kind: 'malformed' }
   const hasUsage = isRecord(value.usage)
-  // One that failed after it had read and thought is charged, and its client told what happened.
+  // A failed response that reports usage is charged; its client hears the error that is in it.
   const error = errorOf(value)
   if (error !== undefined && !(value.object === 'response' && hasUsage)) {
     return { kind: 'error', error }

@@ -15,14 +15,17 @@ import { STORED_ID } from './stored-responses.ts'
 export interface ReferredItems {
   /** The first reference that is not the caller's. */
   foreign: string | null
-  /** The first item without content that is not, or that ran in such a container: see `isBare`. */
+  /** The first bare item (`isBare`) that is another's, or that ran in another's container. */
   foreignBare: string | null
   /** Where the caller's last one lies. */
   last: KnownItem | null
 }
 
 const NONE: ReferredItems = { foreign: null, foreignBare: null, last: null }
-/** How the members begin that every reference has one of. Names with escapes are refused. */
+/**
+ * Every reference has one of these member names: a body without their bytes holds none, and is not
+ * parsed. Names with escapes are refused.
+ */
 const CONTAINER_SIGN = '"container'
 const ITEM_SIGNS = ['"id"', CONTAINER_SIGN]
 

@@ -11,6 +11,7 @@ import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { withKey } from '../routing/route.ts'
 import { failedAttempt } from '../attempt.ts'
 import { decodedBody, fetchWhole, isGood, refusedAnswer } from '../whole-answer.ts'
+import { silenceLimits } from '../transport/silence-limits.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import { deleteResponse } from './response-store.ts'
 import { knownResponse } from './stored-responses.ts'
@@ -63,13 +64,11 @@ export async function relayStoredResponse(
   const answer = await fetchWhole(parts, call, requestFor(parts, call, asked, home))
   if (call.isGone) return
   if (typeof answer === 'string') {
-    const failed = failedAttempt(call.language, answer)
-    if (failed.kind === 'failed') sendError(call, failed.error)
+    sendError(call, failedAttempt(call.language, answer).error)
     return
   }
   if (!isGood(answer.status)) {
-    const refused = await refusedAnswer(call, home, answer)
-    if (refused.kind === 'failed') sendError(call, refused.error)
+    sendError(call, (await refusedAnswer(call, home, answer)).error)
     return
   }
   const body = await decodedBody(answer)
@@ -112,9 +111,9 @@ function homeOf(
   channel: RoutableChannel,
   model: string,
 ): Home | null {
-  const provider = providerOf(channel.type)
   const asked = { task: 'responses', model: sentModel(channel, model), isStream: false } as const
   const to = providerCallOf(app, asked, call)
+  const provider = providerOf(channel.type, to.model, to.task)
   const url = provider?.url(channel, to) ?? null
   return provider === null || url === null ? null : { channel, provider, to, url }
 }
@@ -135,8 +134,8 @@ function requestFor(
       ...provider.headers(channel, to),
     },
     body: null,
-    firstByteTimeoutMs: app.config.RELAY_FIRST_BYTE_TIMEOUT * 1000,
-    idleTimeoutMs: app.config.RELAY_IDLE_TIMEOUT * 1000,
+    // The response has been made.
+    ...silenceLimits(app.config, { isWhole: false }),
   }
   return readyToSend(provider, { channel, to }, request, app.clock)
 }

@@ -53,7 +53,7 @@ export async function earlierResponse(
 ): Promise<KnownResponse | null> {
   const id = memberValue(body, 'previous_response_id') ?? null
   if (id === null) return null
-  // Of channels that keep nothing the client is to hear that, not that its response is unknown.
+  // Where no channel of the route keeps responses, the member is unsupported, not the id unknown.
   if (!isKept()) throw unsupportedField('previous_response_id')
   if (typeof id !== 'string')
     throw new AppError('relay_field_invalid', { field: 'previous_response_id' })

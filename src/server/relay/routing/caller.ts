@@ -47,8 +47,8 @@ interface Rows {
 
 /**
  * Who calls, by the token's key. Rows are kept in memory for moments only, and money never depends
- * on them: the reservation checks status and balance again where they are stored. What they say
- * against a call is looked up afresh before it is believed.
+ * on them: the reservation checks status and balance again where they are stored. No call is
+ * refused from memory: the rows are read again first.
  */
 export interface Callers {
   /**

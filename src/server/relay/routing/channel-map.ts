@@ -10,9 +10,10 @@ import {
   pausedAbilities,
   type ChannelPause,
 } from '../../channel/channel-pause-store.ts'
-import { allChannels, enabledAbilities } from '../../channel/channel-store.ts'
+import { ACCOUNT, allChannels, enabledAbilities } from '../../channel/channel-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
 import { allKeyPauses, type KeyPause } from '../../channel/key/channel-key-store.ts'
+import { sha256 } from '../../secrets.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { isKeyOff, tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
@@ -187,6 +188,8 @@ function routablesOf(
     const [first] = keys
     if (first !== undefined) channel.key = first.key
     if (keys.length < 2) return channel
+    // One key more or less says nothing of the others.
+    channel.account = accountOf({ ...row, key: '' })
     channel.keyed = keys.map(({ id, key }) => {
       const nextTrialSeconds = pauses.get(nameOf(row.id, id))
       const pause = nextTrialSeconds === undefined ? null : { nextTrialSeconds }
@@ -205,6 +208,7 @@ export function routableOf(row: ChannelRow): RoutableChannel {
     type: row.type,
     key: row.key,
     keyId: '',
+    account: accountOf(row),
     keyed: [],
     pause: null,
     name: row.name ?? '',
@@ -222,6 +226,9 @@ export function routableOf(row: ChannelRow): RoutableChannel {
     row,
   }
 }
+
+const accountOf = (row: ChannelRow): string =>
+  sha256(JSON.stringify(ACCOUNT.map((member) => row[member])))
 
 /**
  * What a channel's `config` holds. Older servers keep one member in `other`, where its type says

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
+import { sha256 } from '../../secrets.ts'
 import { chooseChannel, tiersOf, type RoutableChannel } from './choose-channel.ts'
 
 function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChannel {
@@ -9,6 +10,7 @@ function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChann
     type: 1,
     key: 'sk-key',
     keyId: '',
+    account: '',
     keyed: [],
     pause: null,
     name: `channel ${id}`,
@@ -142,6 +144,29 @@ describe('the choice', () => {
     expect(chosen(4)).toBe(first)
     expect(chosen(2, { tried: [2] })).toBe(first)
     expect(chosen(2, { admits: () => false })).toBeNull()
+  })
+
+  test('of a conversation is by its name and the weights, whoever draws', () => {
+    const channels = [
+      channel(1, { weight: 30 }),
+      channel(2, { weight: 10 }),
+      channel(3),
+      channel(4, { weight: 99, priority: -1 }),
+    ]
+    const NAMES = Array.from({ length: 4000 }, (_, index) => sha256(String(index)))
+    const chosen = (conversation: string, wish = {}) =>
+      chooseChannel(tiersOf(channels), noneTried, seeded(1), { conversation, ...wish })?.id
+    const drawn = NAMES.map((name) => chosen(name))
+    expect(NAMES.map((name) => chosen(name))).toEqual(drawn)
+    const share = (id: number) => drawn.filter((one) => one === id).length / NAMES.length
+    expect([share(3), share(4)]).toEqual([0, 0])
+    expect(share(1)).toBeGreaterThan(0.72)
+    expect(share(1)).toBeLessThan(0.78)
+    // Where it was served last comes first, and what may not be asked is nobody's home.
+    for (const name of NAMES.slice(0, 20)) {
+      expect([chosen(name, { preferred: 1 }), chosen(name, { preferred: 2 })]).toEqual([1, 2])
+      expect(chosen(name, { admits: ({ id }: RoutableChannel) => id !== 1 })).toBe(2)
+    }
   })
 
   test('is null when every channel has been tried, or there is none', () => {

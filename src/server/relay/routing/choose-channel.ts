@@ -2,6 +2,7 @@ import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
 import type { Overrides } from '../../channel/overrides.ts'
 import type { ChannelRow } from '../../db/schema.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { homeOf } from './conversation/home.ts'
 
 /**
  * Which channel gets a call: among those that serve the model to the group, of the highest priority
@@ -9,7 +10,8 @@ import type { JsonRecord } from '../json/json-value.ts'
  * again; a lower priority is asked when the higher one has none left.
  *
  * Weights are shares: 30 gets three times the calls of 10. Where all are 0 the shares are equal;
- * where only some are, those get none until the others have failed.
+ * where only some are, those get none until the others have failed. A call of no conversation is
+ * drawn by chance, one of a conversation by that: see `homeOf`.
  */
 
 export interface RoutableChannel {
@@ -19,6 +21,8 @@ export interface RoutableChannel {
   key: string
   /** Names the key among several; '': the channel has one, or none has been chosen yet. */
   keyId: string
+  /** Stands for where it calls and as whom, however many keys it has. Another one: news to all. */
+  account: string
   /** The channel once with each of its keys, if it has several. */
   keyed: readonly RoutableChannel[]
   /** Set while this key is set aside; null: it is in use. */
@@ -70,6 +74,8 @@ interface Wish {
   admits?: (channel: RoutableChannel) => boolean
   /** It is taken wherever it could be drawn. */
   preferred?: number | undefined
+  /** Whose call it is; null: it is of no conversation. */
+  conversation?: string | null
 }
 
 /**
@@ -80,13 +86,13 @@ export function chooseChannel(
   tiers: Tiers,
   tried: ReadonlySet<number>,
   random: () => number,
-  { admits, preferred }: Wish = {},
+  { admits, ...wish }: Wish = {},
 ): RoutableChannel | null {
   for (const tier of tiers) {
     // Nearly every call is a first attempt, and nearly every tier has one channel.
     const untried = tried.size === 0 ? tier : tier.filter(({ id }) => !tried.has(id))
     const open = admits === undefined ? untried : untried.filter(admits)
-    if (open.length > 0) return byWeight(open, random, preferred)
+    if (open.length > 0) return byWeight(open, random, wish)
   }
   return null
 }
@@ -94,15 +100,16 @@ export function chooseChannel(
 function byWeight(
   channels: readonly RoutableChannel[],
   random: () => number,
-  preferred: number | undefined,
+  { preferred, conversation = null }: Wish,
 ): RoutableChannel | null {
   if (channels.length === 1) return channels[0] ?? null
-  const total = channels.reduce((sum, { weight }) => sum + weight, 0)
-  const share = ({ weight }: RoutableChannel): number => (total === 0 ? 1 : weight)
+  const total = totalWeight(channels)
+  const share = shareIn(total)
   if (preferred !== undefined) {
     const found = channels.find(({ id }) => id === preferred)
     if (found !== undefined && share(found) > 0) return found
   }
+  if (conversation !== null) return homeAmong(channels, conversation)
   let left = random() * (total === 0 ? channels.length : total)
   for (const channel of channels) {
     left -= share(channel)
@@ -110,3 +117,21 @@ function byWeight(
   }
   return channels.at(-1) ?? null
 }
+
+const totalWeight = (channels: readonly RoutableChannel[]): number =>
+  channels.reduce((sum, { weight }) => sum + weight, 0)
+
+const shareIn =
+  (total: number) =>
+  ({ weight }: RoutableChannel): number =>
+    total === 0 ? 1 : weight
+
+/** The channel that a conversation goes to which has not been served by any. */
+export const homeAmong = (
+  channels: readonly RoutableChannel[],
+  conversation: string,
+): RoutableChannel | null =>
+  homeOf(conversation, channels, {
+    numberOf: ({ id }) => id,
+    shareOf: shareIn(totalWeight(channels)),
+  })

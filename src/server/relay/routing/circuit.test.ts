@@ -72,6 +72,29 @@ describe('a circuit breaker', () => {
     expect(failed(FAILURES_TO_OPEN - 1).admits(0)).toBe(true)
   })
 
+  test('a probe that breaks off after it went well opens it again, for twice as long', () => {
+    const circuit = failed(FAILURES_TO_OPEN)
+    circuit.begin(OPEN_MS)
+    circuit.succeed(OPEN_MS)
+    expect(circuit.admits(OPEN_MS)).toBe(true)
+    circuit.begin(OPEN_MS + 1)
+    circuit.succeed(OPEN_MS + 1)
+    const brokenMs = OPEN_MS + WINDOW_MS / 2
+    circuit.fail(OPEN_MS, brokenMs, { wasWell: true })
+    expect(circuit.admits(brokenMs + 2 * OPEN_MS - 1)).toBe(false)
+    expect(circuit.admits(brokenMs + 2 * OPEN_MS)).toBe(true)
+  })
+
+  test('a call that breaks off after it went well is a failure and nothing else', () => {
+    const circuit = failed(1)
+    for (let call = 1; call <= 9; call += 1) circuit.succeed(call)
+    for (let call = 1; call <= 3; call += 1) circuit.fail(call, 10, { wasWell: true })
+    expect(circuit.admits(10)).toBe(true)
+    // Five of ten have failed.
+    circuit.fail(4, 10, { wasWell: true })
+    expect(circuit.admits(11)).toBe(false)
+  })
+
   test('probes that keep failing open it for the longest time and no longer', () => {
     const circuit = failed(FAILURES_TO_OPEN)
     let nowMs = 0
@@ -97,15 +120,16 @@ describe('a circuit breaker', () => {
       kind: fc.constantFrom('begin', 'fail', 'succeed', 'giveBack'),
       afterMs: fc.nat({ max: 2 * OPEN_MS }),
       tookMs: fc.nat({ max: WINDOW_MS }),
+      wasWell: fc.boolean(),
     })
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {
         const circuit = new Circuit()
         let nowMs = WINDOW_MS
-        for (const { kind, afterMs, tookMs } of events) {
+        for (const { kind, afterMs, tookMs, wasWell } of events) {
           nowMs += afterMs
           if (kind === 'begin') circuit.begin(nowMs)
-          else if (kind === 'fail') circuit.fail(nowMs - tookMs, nowMs)
+          else if (kind === 'fail') circuit.fail(nowMs - tookMs, nowMs, { wasWell })
           else if (kind === 'succeed') circuit.succeed(nowMs - tookMs)
           else circuit.giveBack()
         }
@@ -145,6 +169,49 @@ describe('trouble with a channel', () => {
     health.begin(channel, 'm', clock.ms)({ ...failure, error })
     health.begin(channel, 'm', clock.ms)(result)
     expect(health.isSuspect(channel, 'm')).toBe(!isOver)
+  })
+
+  test('a call that goes well lets others through before it ends', () => {
+    const { health, clock } = healthAt(WINDOW_MS)
+    for (let time = 0; time < FAILURES_TO_OPEN; time += 1) {
+      health.begin(channel, 'm', clock.ms)({ ...failure, error })
+    }
+    clock.ms += OPEN_MS
+    const tell = health.begin(channel, 'm', clock.ms)
+    expect(health.admits(channel, 'm')).toBe(false)
+    tell({ kind: 'well' })
+    expect(health.admits(channel, 'm')).toBe(true)
+    expect(health.isSuspect(channel, 'm')).toBe(false)
+  })
+
+  test.each<[string, AttemptResult, string, boolean]>([
+    ['its end', { kind: 'well' }, 'm', true],
+    ['a cut connection', { kind: 'broken', by: 'network' }, 'other', false],
+    ['silence', { kind: 'broken', by: 'timeout' }, 'm', false],
+    ['silence, of another model', { kind: 'broken', by: 'timeout' }, 'other', true],
+    ['an error', { ...failure, error }, 'm', false],
+    ['an error, of another model', { ...failure, error }, 'other', true],
+  ])('calls that began well count by what came then: %s', (_what, result, model, admits) => {
+    const { health, clock } = healthAt(WINDOW_MS)
+    const calls = Array.from({ length: 2 * FAILURES_TO_OPEN }, (_, index) =>
+      health.begin(channel, 'm', clock.ms + index),
+    )
+    for (const tell of calls) tell({ kind: 'well' })
+    // Half of them end well, and that makes no second success of them.
+    for (const [index, tell] of calls.entries()) tell(index % 2 === 0 ? { kind: 'well' } : result)
+    expect(health.admits(channel, model)).toBe(admits)
+  })
+
+  test.each([
+    ['timeout', 'm', false],
+    ['timeout', 'other', true],
+    ['network', 'other', false],
+  ] as const)('%s is about channel or model: calls for %s may go: %s', (cause, model, admits) => {
+    const { health, clock } = healthAt(WINDOW_MS)
+    for (let time = 0; time < FAILURES_TO_OPEN; time += 1) {
+      health.begin(channel, 'm', clock.ms)({ ...failure, cause, error })
+    }
+    expect(health.admits(channel, model)).toBe(admits)
   })
 
   test('an open circuit is forgotten long after it would have let a call through', () => {

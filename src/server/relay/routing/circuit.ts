@@ -3,6 +3,9 @@
  * the calls since the first of them, it opens and calls go elsewhere. When its time is over it lets
  * one real call through: that one's success closes it, its failure opens it for twice as long.
  *
+ * A call goes well as soon as it begins to be answered. One that breaks off afterwards is a failure
+ * in place of that; if it was the one that closed the circuit, its failure opens it again.
+ *
  * Times are milliseconds of a clock that never jumps. A call counts by when it began: the late news
  * of calls from before an opening neither closes nor prolongs it.
  */
@@ -15,6 +18,8 @@ export class Circuit {
   private openForMs = OPEN_MS
   private probeUntilMs = 0
   private hasFailedLast = false
+  /** When the call began that closed it. */
+  private closedByMs: number | null = null
 
   /** Open, or the last that was heard is a failure: a call that has a choice goes elsewhere. */
   get isSuspect(): boolean {
@@ -34,15 +39,16 @@ export class Circuit {
 
   succeed(beganMs: number): void {
     if (this.openedMs !== null) {
-      if (beganMs >= this.openedMs) this.reset()
+      if (beganMs >= this.openedMs) this.close(beganMs)
       return
     }
     this.successes += 1
     this.hasFailedLast = false
   }
 
-  fail(beganMs: number, nowMs: number): void {
-    if (this.openedMs !== null) {
+  /** `wasWell`: that it goes well has been told. */
+  fail(beganMs: number, nowMs: number, { wasWell = false } = {}): void {
+    if (this.openedMs !== null || beganMs === this.closedByMs) {
       if (beganMs < this.untilMs) return
       this.openForMs = Math.min(this.openForMs * 2, OPEN_MS_MAX)
       this.open(nowMs)
@@ -52,12 +58,13 @@ export class Circuit {
       this.reset()
       this.windowMs = nowMs
     }
+    if (wasWell && this.successes > 0) this.successes -= 1
     this.failures += 1
     this.hasFailedLast = true
     if (this.failures >= FAILURES_TO_OPEN && this.failures >= this.successes) this.open(nowMs)
   }
 
-  /** A probe came to nothing that says anything: another may be sent. */
+  /** The one call that was let through said nothing of the channel (its client left): the next may. */
   giveBack(): void {
     this.probeUntilMs = 0
   }
@@ -72,6 +79,15 @@ export class Circuit {
     this.openedMs = nowMs
     this.untilMs = nowMs + this.openForMs
     this.probeUntilMs = 0
+    this.closedByMs = null
+  }
+
+  private close(beganMs: number): void {
+    const { openForMs } = this
+    this.reset()
+    this.windowMs = beganMs
+    this.openForMs = openForMs
+    this.closedByMs = beganMs
   }
 
   private reset(): void {
@@ -81,6 +97,7 @@ export class Circuit {
     this.openedMs = null
     this.openForMs = OPEN_MS
     this.probeUntilMs = 0
+    this.closedByMs = null
   }
 }
 

@@ -1,42 +1,61 @@
-import { expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import { anAdmin, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
   aRoute,
+  bookedCall,
   chatBody,
   expectRefusal,
+  openCall,
   post,
+  requestIdOf,
   stream,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import type { TestAnswer } from '../../test/test-app.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
-import { FAILURES_TO_OPEN } from './circuit.ts'
+import { FAILURES_TO_OPEN, OPEN_MS } from './circuit.ts'
 
 forEachDatabase('calls keep away from channels in trouble', (open) => {
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started), {
     open,
-    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1' },
+    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_WHOLE_ANSWER_TIMEOUT: '1' },
   })
+
+  const places = new Map<number, string>()
+  /** A channel that fails in this way until it is turned. */
+  async function aFailing(model: string, words: string, priority = 0): Promise<number> {
+    const place = `at-${model}`
+    const id = await aRoute(setup, model, { words: place, priority })
+    places.set(id, `~${place}`)
+    turn(id, words)
+    return id
+  }
+  /** What is found there changes, the address does not. */
+  function turn(id: number, words: string): void {
+    setup.troubles.set(places.get(id) ?? '', words)
+  }
 
   /** A channel that fails in this way stands before one that works. */
   async function failingFirst(words: string) {
     const model = aModel()
-    const id = await aRoute(setup, model, { words, priority: 9 })
+    const id = await aFailing(model, words, 9)
     await aRoute(setup, model)
     const client = await aClient(setup)
     setup.upstream.seen()
     return { id, model, client, ask: () => post(setup, client, chatBody(model)) }
   }
-  const addressesSeen = () => setup.upstream.seen().map(({ url }) => url.split('/')[1])
-  async function move(id: number, words: string): Promise<void> {
-    const { database, upstream } = setup
-    const base_url = words === '' ? upstream.url : `${upstream.url}/~${words}`
-    await database.write.updateTable('channels').set({ base_url }).where('id', '=', id).execute()
-    await database.announce('channels')
-  }
+  /** How the upstream behaved where it was asked. */
+  const addressesSeen = () =>
+    setup.upstream.seen().map(({ url, words }) => {
+      const [, place = ''] = url.split('/')
+      if (!place.startsWith('~at-')) return place
+      return words === '' ? 'v1' : `~${words}`
+    })
 
   test('nobody is asked before the time that it has named', async () => {
     const { model, client, ask } = await failingFirst('fail-429-retry-60')
@@ -139,33 +158,144 @@ forEachDatabase('calls keep away from channels in trouble', (open) => {
     const { id, client, ask } = await failingFirst('fail-500')
     const other = await alsoServing(id)
     for (let call = 0; call < FAILURES_TO_OPEN; call += 1) await ask()
-    await move(id, '')
+    turn(id, '')
     setup.upstream.seen()
     expect((await post(setup, client, chatBody(other))).status).toBe(200)
     expect(addressesSeen()).toEqual(['v1'])
   })
 
-  test.each(['fail-cut', 'hang'])(
-    'no connection, or none that speaks, keeps calls for every model away: %s',
-    async (words) => {
-      const { id, client, ask } = await failingFirst(words)
-      const other = await alsoServing(id)
-      await Promise.all(Array.from({ length: FAILURES_TO_OPEN }, ask))
-      await move(id, '')
-      setup.upstream.seen()
-      expect((await post(setup, client, chatBody(other))).status).toBe(200)
-      expect(addressesSeen()).toEqual(['~stamp'])
-    },
-  )
+  // Who is silent may be thinking: models take their time, connections do not.
+  test.each([
+    ['no connection keeps calls for every model away', 'fail-cut', '~stamp'],
+    ['silence keeps calls for its model away, and no others', 'hang', 'v1'],
+  ])('%s: %s', async (_what, words, place) => {
+    const { id, client, ask } = await failingFirst(words)
+    const other = await alsoServing(id)
+    await Promise.all(Array.from({ length: FAILURES_TO_OPEN }, ask))
+    turn(id, '')
+    setup.upstream.seen()
+    expect((await ask()).status).toBe(200)
+    expect(addressesSeen()).toEqual(['v1'])
+    const { log } = await bookedCall(setup, requestIdOf(await ask()))
+    expect(log.channel_id).not.toBe(id)
+    setup.upstream.seen()
+    expect((await post(setup, client, chatBody(other))).status).toBe(200)
+    expect(addressesSeen()).toEqual([place])
+  })
+
+  test('one that was in trouble is well again when it begins to answer', async () => {
+    const { id, model, client, ask } = await failingFirst('fail-500')
+    for (let call = 0; call < FAILURES_TO_OPEN; call += 1) await ask()
+    turn(id, 'hang-mid-stream')
+    setup.clock.lapseSeconds(OPEN_MS / 1000)
+    const trial = await openCall(setup, client, chatBody(model, { stream: true }))
+    expect(trial.status).toBe(200)
+    turn(id, '')
+    expect((await bookedCall(setup, requestIdOf(await ask()))).log.channel_id).toBe(id)
+    trial.leave()
+  })
+
+  test('recordings that have begun count as well', async () => {
+    const { id, model, client } = await failingFirst('fail-500')
+    const say = { path: '/v1/audio/speech' }
+    const body = { model, input: 'hello', voice: 'a' }
+    for (let call = 0; call < FAILURES_TO_OPEN; call += 1) await post(setup, client, body, say)
+    turn(id, 'hang-mid-stream')
+    setup.clock.lapseSeconds(OPEN_MS / 1000)
+    const trial = await openCall(setup, client, body, say)
+    turn(id, '')
+    const answer = await post(setup, client, body, say)
+    expect((await bookedCall(setup, requestIdOf(answer))).log.channel_id).toBe(id)
+    trial.leave()
+  })
+
+  describe('until a person or a test says that it is well', () => {
+    const TROUBLES = [
+      ['fail-429-retry-600', 1],
+      ['fail-cut', FAILURES_TO_OPEN],
+      ['fail-500', FAILURES_TO_OPEN],
+    ] as const
+    let admin: TestUser
+    beforeAll(async () => {
+      admin = await anAdmin(setup)
+    })
+    async function change(body: object, path = '/api/channel/', method = 'PUT'): Promise<void> {
+      const answer = await setup.call(method, path, { as: admin, body })
+      expect(answer.json).toMatchObject({ success: true })
+    }
+    const switched = async (id: number, ...statuses: number[]): Promise<void> => {
+      for (const status of statuses) await change({ id, status })
+    }
+    const { enabled, disabled } = ChannelStatus
+
+    /** A channel that was in trouble, and is well again without anybody knowing. */
+    async function kept(words: string, calls: number) {
+      const { id, model, ask } = await failingFirst(words)
+      for (let call = 0; call < calls; call += 1) await ask()
+      turn(id, '')
+      const isServing = async () =>
+        (await bookedCall(setup, requestIdOf(await ask()))).log.channel_id === id
+      expect(await isServing()).toBe(false)
+      return { id, model, isServing }
+    }
+
+    const ENDS: [string, (id: number) => Promise<unknown>][] = [
+      ['a new key', (id) => change({ id, key: 'sk-new' })],
+      ['a new address', (id) => change({ id, base_url: setup.upstream.url, key: 'sk-upstream' })],
+      ['another proxy or header', (id) => change({ id, config: '{"headers":{"x-a":"b"}}' })],
+      [
+        'a test that it passes',
+        (id) => setup.call('GET', `/api/channel/test/${id}`, { as: admin }),
+      ],
+      ['being enabled', (id) => switched(id, disabled, enabled)],
+      [
+        'being enabled with others',
+        async (id) => {
+          for (const action of ['disable', 'enable']) {
+            await change({ ids: [id], action }, '/api/channel/batch', 'POST')
+          }
+        },
+      ],
+    ]
+    test.each(ENDS.flatMap(([what, end]) => TROUBLES.map((of) => [what, ...of, end] as const)))(
+      'by %s, after %s',
+      async (_what, words, calls, end) => {
+        const { id, isServing } = await kept(words, calls)
+        await end(id)
+        expect(await isServing()).toBe(true)
+      },
+    )
+
+    test.each([
+      ['a new weight', (id: number) => change({ id, weight: 5 })],
+      ['being enabled when it is', (id: number) => switched(id, enabled)],
+      [
+        'a test of another model',
+        (id: number) => setup.call('GET', `/api/channel/test/${id}?model=other`, { as: admin }),
+      ],
+      [
+        'a test that fails',
+        async (id: number) => {
+          turn(id, 'fail-503')
+          await setup.call('GET', `/api/channel/test/${id}`, { as: admin })
+          turn(id, '')
+        },
+      ],
+    ])('not by %s', async (_what, act) => {
+      const { id, isServing } = await kept('fail-429-retry-600', 1)
+      await act(id)
+      expect(await isServing()).toBe(false)
+    })
+  })
 
   test('the only channel is asked all the same, and one good answer brings it back', async () => {
     const model = aModel()
-    const id = await aRoute(setup, model, { words: 'fail-500' })
+    const id = await aFailing(model, 'fail-500')
     const client = await aClient(setup)
     for (let call = 0; call < FAILURES_TO_OPEN + 1; call += 1) {
       expect((await post(setup, client, chatBody(model))).status).toBe(500)
     }
-    await move(id, '')
+    turn(id, '')
     expect((await post(setup, client, chatBody(model))).status).toBe(200)
     await aRoute(setup, model, { words: 'stamp', priority: -1 })
     setup.upstream.seen()

@@ -1,10 +1,11 @@
 import {
-  isWell,
   liesElsewhere,
   mayRetry,
   type AttemptOutcome,
+  type BrokenBy,
   type FailureCause,
 } from '../attempt.ts'
+import type { GoodNews } from '../../channel/notice/channel-news.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { Circuit } from './circuit.ts'
 import type { RoutableChannel } from './choose-channel.ts'
@@ -15,9 +16,11 @@ import { retryAfterSeconds } from './retry-after.ts'
  * words. Per process: every process makes its own experience within a few calls.
  *
  * - What an upstream asked for by `Retry-After` is kept for channel and model: nobody asks before.
- * - Of a channel with several keys this is so for each of them: they may be of different accounts.
- * - Unreachable, silent and cut connections speak of the whole channel; bad statuses, errors in the
- *   middle of an answer and unreadable answers speak of the channel with this model. Each has its
+ * - Where a channel has several keys, `Retry-After` is kept for each: they may belong to different
+ *   accounts.
+ * - A channel that is sent elsewhere, or given another key, is another one.
+ * - Unreachable and cut connections speak of the whole channel; bad statuses, silence, unreadable
+ *   answers and errors in the middle of one speak of the channel with this model. Each has its
  *   circuit breaker.
  * - A request that the upstream finds fault with, even amid an answer, shows that the channel is
  *   well.
@@ -29,17 +32,22 @@ export interface ChannelHealth {
   isSuspect(channel: RoutableChannel, model: string): boolean
   /** Seconds until the upstream wants to be asked again; 0: now. */
   waitSeconds(channel: RoutableChannel, model: string): number
-  /** A call goes there, now on the clock that never jumps. Answers how to tell what became of it. */
+  /**
+   * A call goes there, now on the clock that never jumps. Answers how to tell what became of it:
+   * that it goes well as soon as it is answered, and how it ended.
+   */
   begin(channel: RoutableChannel, model: string, beganMs: number): (result: AttemptResult) => void
   /** No channel has had any trouble of late, so that nobody needs to be asked. */
   isCalm(): boolean
+  /** Somebody knows better than the calls that came before: their troubles are over. */
+  forget(news: GoodNews): void
 }
 
 export type AttemptResult =
   | { kind: 'well' }
   | { kind: 'failed'; cause: FailureCause; error: RelayError; mayRetry: boolean }
   /** It began well and broke off in the middle without a word. */
-  | { kind: 'broken' }
+  | { kind: 'broken'; by: BrokenBy }
   /** Nothing was learnt: the client left, or we ended it. */
   | { kind: 'unknown' }
 
@@ -47,14 +55,20 @@ export type AttemptResult =
 export function resultOf(outcome: AttemptOutcome): AttemptResult {
   if (outcome.kind === 'failed') return outcome
   if (outcome.kind === 'abandoned') return { kind: 'unknown' }
-  if (isWell(outcome)) return { kind: 'well' }
-  const { said: error = null } = outcome
-  if (error === null) return { kind: 'broken' }
+  const { broken: by = null, said: error = null } = outcome
+  if (by === null) return { kind: 'well' }
+  if (error === null) return { kind: 'broken', by }
   // In the middle an error says the same as at the beginning: it may be about what was asked.
   return { kind: 'failed', cause: 'status', error, mayRetry: mayRetry(error) }
 }
 
 type Failure = Extract<AttemptResult, { kind: 'failed' }>
+
+interface ToldCall {
+  beganMs: number
+  /** That it goes well has been told. */
+  wasWell: boolean
+}
 
 /** Troubles that are kept; the oldest go first. */
 const TROUBLES_MAX = 10_000
@@ -72,9 +86,9 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
   const throttled = new Map<string, number>()
   let forgotMs = clock.monotonicMs()
 
+  const channelKey = ({ id, account }: RoutableChannel): string => `${id} ${account}`
   const modelKey = (channel: RoutableChannel, model: string): string =>
-    `${channel.id}${channel.keyId} ${model}`
-  const channelKey = (channel: RoutableChannel): string => `${channel.id}`
+    `${channelKey(channel)} ${channel.keyId} ${model}`
 
   function waitMs(channel: RoutableChannel, model: string): number {
     if (throttled.size === 0) return 0
@@ -104,7 +118,7 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
 
   function noteFailure(
     [whole, ofModel]: readonly [string, string],
-    beganMs: number,
+    { beganMs, wasWell }: ToldCall,
     { cause, error }: Failure,
   ): void {
     const nowMs = clock.monotonicMs()
@@ -112,15 +126,17 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
     if (seconds > 0 && THROTTLING.has(error.status)) {
       if (throttled.size >= TROUBLES_MAX) dropOldest(throttled)
       throttled.set(ofModel, nowMs + seconds * 1000)
-      circuits.get(whole)?.succeed(beganMs)
+      if (!wasWell) circuits.get(whole)?.succeed(beganMs)
       // It has said when it will be well: there is nothing left to find out.
       circuits.get(ofModel)?.giveBack()
       return
     }
-    const isOfChannel = cause === 'network' || cause === 'timeout'
-    circuitOf(isOfChannel ? whole : ofModel).fail(beganMs, nowMs)
+    const isOfChannel = cause === 'network'
+    circuitOf(isOfChannel ? whole : ofModel).fail(beganMs, nowMs, { wasWell })
     if (isOfChannel) circuits.get(ofModel)?.giveBack()
-    else circuits.get(whole)?.succeed(beganMs)
+    // Who takes a call and is silent may be at work on it, or be gone.
+    else if (cause === 'timeout') circuits.get(whole)?.giveBack()
+    else if (!wasWell) circuits.get(whole)?.succeed(beganMs)
   }
 
   return {
@@ -129,6 +145,11 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
       if (clock.monotonicMs() - forgotMs < FORGET_EVERY_MS) return false
       forgetOld()
       return circuits.size === 0 && throttled.size === 0
+    },
+    forget(news) {
+      for (const troubles of [circuits, throttled]) {
+        for (const key of troubles.keys()) if (isAbout(key, news)) troubles.delete(key)
+      }
     },
     admits(channel, model) {
       if (waitMs(channel, model) > 0) return false
@@ -149,17 +170,21 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
     begin(channel, model, beganMs) {
       const keys = [channelKey(channel), modelKey(channel, model)] as const
       if (circuits.size > 0) for (const key of keys) circuits.get(key)?.begin(beganMs)
+      let wasWell = false
       return (result) => {
         if (result.kind === 'failed' && isTrouble(result)) {
-          noteFailure(keys, beganMs, result)
+          noteFailure(keys, { beganMs, wasWell }, result)
           return
         }
         if (result.kind === 'broken') {
-          circuitOf(keys[0]).fail(beganMs, clock.monotonicMs())
+          const key = keys[result.by === 'network' ? 0 : 1]
+          circuitOf(key).fail(beganMs, clock.monotonicMs(), { wasWell })
           return
         }
+        if (wasWell) return
+        wasWell = result.kind === 'well'
         if (circuits.size === 0) return
-        const isGood = result.kind === 'well' || (result.kind === 'failed' && !isEnded(result))
+        const isGood = wasWell || (result.kind === 'failed' && !isEnded(result))
         for (const key of keys) {
           if (isGood) circuits.get(key)?.succeed(beganMs)
           else circuits.get(key)?.giveBack()
@@ -167,6 +192,20 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
       }
     },
   }
+}
+
+/**
+ * What is known of the whole channel is about each of its keys and models. The only key has no
+ * name.
+ */
+function isAbout(key: string, { ids, keyId, model }: GoodNews): boolean {
+  const [id, , itsKey, ...itsModel] = key.split(' ')
+  if (!ids.includes(Number(id))) return false
+  if (itsKey === undefined) return true
+  return (
+    (keyId === undefined || itsKey === '' || keyId === itsKey) &&
+    (model === undefined || model === itsModel.join(' '))
+  )
 }
 
 const isTrouble = (failure: Failure): boolean =>

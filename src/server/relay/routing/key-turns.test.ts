@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { KeyPause, RoutableChannel } from './choose-channel.ts'
-import { createKeyTurns, mayUseOtherKey } from './key-turns.ts'
+import { all, createKeyTurns, mayUseOtherKey } from './key-turns.ts'
 import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
+import { sha256 } from '../../secrets.ts'
 
 const NOW = 1_800_000_000
 const TRIAL_DELAY = 300
@@ -76,13 +77,64 @@ test('one that is preferred has its turn, unless it is used, not admitted or set
   const { turns, trials } = turnsAt(NOW)
   const made = channel([null, null, null, out(NOW)])
   const next = (keyId: string, used: RoutableChannel[] = [], channelId = made.id) =>
-    nameOf(turns.next(made, used, (one) => one.keyId !== 'k2', { channelId, keyId }))
+    nameOf(
+      turns.next(made, used, (one) => one.keyId !== 'k2', {
+        place: { channelId, keyId },
+        conversation: null,
+      }),
+    )
   expect([next('k1'), next('k1'), next('k0')]).toEqual(['k1', 'k1', 'k0'])
   expect(trials).toEqual([])
   expect(next('k1', made.keyed.slice(1, 2))).toBe('k0')
   expect(next('k0', [], made.id + 1)).toBe('k1')
   expect(next('k2')).toBe('k3')
   expect(next('k3')).toBe('k0')
+})
+
+describe('a conversation', () => {
+  const NAMES = Array.from({ length: 50 }, (_, index) => sha256(String(index)))
+  function keyed(pauses: (KeyPause | null)[]): RoutableChannel {
+    const made = channel(pauses)
+    made.keyed = made.keyed.map((one) => ({ ...one, keyId: sha256(one.keyId).slice(0, 16) }))
+    return made
+  }
+  const homesIn = (made: RoutableChannel, used: RoutableChannel[] = []) => {
+    const { turns } = turnsAt(NOW)
+    const next = (conversation: string) =>
+      nameOf(turns.next(made, used, undefined, { place: null, conversation }))
+    return NAMES.map((name) => [next(name), next(name)] as const)
+  }
+
+  test('has one key in every process, and all of them are used', () => {
+    const made = keyed([null, null, null])
+    const homes = homesIn(made)
+    expect(homesIn(made)).toEqual(homes)
+    for (const [first, second] of homes) expect(second).toBe(first)
+    expect(new Set(homes.flat()).size).toBe(3)
+  })
+
+  test('goes on with another where its own is used or set aside, and only then', () => {
+    const made = keyed([null, null, null])
+    const homes = homesIn(made)
+    const [gone] = made.keyed
+    const elsewhere = homesIn(made, made.keyed.slice(0, 1))
+    if (gone !== undefined) gone.pause = out(NOW + 9)
+    expect(homesIn(made)).toEqual(elsewhere)
+    for (const [index, [home]] of homes.entries()) {
+      if (home === gone?.keyId) expect(elsewhere[index]).not.toContain(home)
+      else expect(elsewhere[index]).toEqual([home, home])
+    }
+  })
+
+  test('leaves the others their turns, and tries a key whose time has come', () => {
+    const made = keyed([out(NOW), null, null])
+    const [due, ...rest] = made.keyed.map(({ keyId }) => keyId)
+    const { turns, trials } = turnsAt(NOW)
+    for (const conversation of NAMES) turns.next(made, [], all, { place: null, conversation })
+    expect(trials).toEqual([`${due} ${NOW}`])
+    const next = () => nameOf(turns.next(made, []))
+    expect([next(), next(), next()]).toEqual([rest[0], rest[1], rest[0]])
+  })
 })
 
 test('where all are set aside they are used, once in a call', () => {

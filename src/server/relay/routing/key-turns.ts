@@ -1,17 +1,26 @@
 import { isTrialDue } from '../../channel/channel-pause-store.ts'
 import { liesElsewhere } from '../attempt.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
-import type { Place } from './affinity.ts'
+import type { Place } from './conversation/affinity.ts'
 import { isKeyOff, type RoutableChannel, type Tiers } from './choose-channel.ts'
+import { homeOf } from './conversation/home.ts'
 
 /** Whether a channel with this key may be asked now. */
 export type Admits = (keyed: RoutableChannel) => boolean
 
+/** Whose call a key is for, where it goes on from others. */
+export interface Staying {
+  /** Where the conversation was served last; null: nowhere that is known. */
+  place: Place | null
+  /** Null: the call is of none. */
+  conversation: string | null
+}
+
 /**
- * Which of a channel's keys is next: in turn those that are in use. A key that is set aside gets
- * one real call when its time has come. If all are set aside and the channel serves nevertheless,
- * they are used as if they were not: nothing is gained by refusing. Those that a person has paused
- * never are.
+ * Chooses which key of a channel a call is sent with: the keys in use take turns, and a
+ * conversation always has the same one. A key that was set aside gets one real call when its trial
+ * is due. If all keys are set aside and the channel is still enabled, they are used all the same:
+ * nothing is gained by refusing. Keys that a person has paused are never used.
  */
 export interface KeyTurns {
   /**
@@ -23,13 +32,13 @@ export interface KeyTurns {
   hasLast(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
   /**
    * The channel with the key to use, or null: there is none. A channel with one key is that. The
-   * key of `preferred` is taken if it could be its turn.
+   * key of `staying` is taken if it could be its turn.
    */
   next(
     channel: RoutableChannel,
     used: readonly RoutableChannel[],
     admits?: Admits,
-    preferred?: Place | null,
+    staying?: Staying,
   ): RoutableChannel | null
 }
 
@@ -45,7 +54,14 @@ export function createKeyTurns(
   /** Where in the list the next call begins, by channel. Never loses an entry. */
   const turns = new Map<number, number>()
 
-  /** Place of the next key in the list, one that is in use or due; -1: none. */
+  /** In use, or due, and not tried yet. */
+  function isNext(one: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean {
+    if (isUsed(used, one)) return false
+    const { pause } = one
+    return pause === null ? admits(one) : isTrialDue(pause.nextTrialSeconds, nowSeconds())
+  }
+
+  /** Place of the next key in the list; -1: none. */
   function find(
     { id, keyed }: RoutableChannel,
     used: readonly RoutableChannel[],
@@ -55,12 +71,7 @@ export function createKeyTurns(
     for (let step = 0; step < keyed.length; step += 1) {
       const index = (start + step) % keyed.length
       const one = keyed[index]
-      if (one === undefined) continue
-      if (isUsed(used, one)) continue
-      const { pause } = one
-      if (pause === null ? admits(one) : isTrialDue(pause.nextTrialSeconds, nowSeconds())) {
-        return index
-      }
+      if (one !== undefined && isNext(one, used, admits)) return index
     }
     return -1
   }
@@ -80,32 +91,65 @@ export function createKeyTurns(
     return places.find((place) => keyed[place] !== undefined && !isKeyOff(keyed[place])) ?? -1
   }
 
+  /** The next in turn, which ends its turn. */
+  function takeTurn(
+    channel: RoutableChannel,
+    used: readonly RoutableChannel[],
+    admits: Admits,
+  ): RoutableChannel | null {
+    const { id, keyed } = channel
+    const index = findLast(channel, used, admits)
+    const one = keyed[index] ?? null
+    if (one !== null) turns.set(id, (index + 1) % keyed.length)
+    return one
+  }
+
+  /** A key that is set aside is given to a call, if its time has come. */
+  function noteTrial(one: RoutableChannel): void {
+    const { pause } = one
+    const now = nowSeconds()
+    if (pause === null || !isTrialDue(pause.nextTrialSeconds, now)) return
+    const dueAt = pause.nextTrialSeconds
+    // Moved on first, so that no other call of this process is given it meanwhile.
+    pause.nextTrialSeconds = now + trialDelaySeconds
+    onTrial(one, dueAt)
+  }
+
   return {
     hasNext: (channel, used, admits) =>
       channel.keyed.length === 0 ? admits(channel) : find(channel, used, admits) >= 0,
     hasLast: (channel, used, admits) =>
       channel.keyed.length === 0 ? admits(channel) : findLast(channel, used, admits) >= 0,
-    next(channel, used, admits = all, preferred = null) {
-      const { id, keyed } = channel
+    next(channel, used, admits = all, { place, conversation } = OF_NONE) {
+      const { keyed } = channel
       if (keyed.length === 0) return channel
-      const kept = preferred === null ? undefined : keyed.find((one) => isAt(one, preferred))
+      const kept = place === null ? undefined : keyed.find((one) => isAt(one, place))
       if (kept?.pause === null && !isUsed(used, kept) && admits(kept)) return kept
-      const index = findLast(channel, used, admits)
-      const one = keyed[index]
-      if (one === undefined) return null
-      turns.set(id, (index + 1) % keyed.length)
-      const { pause } = one
-      const now = nowSeconds()
-      if (pause !== null && isTrialDue(pause.nextTrialSeconds, now)) {
-        const dueAt = pause.nextTrialSeconds
-        // Moved on first, so that no other call of this process is given it meanwhile.
-        pause.nextTrialSeconds = now + trialDelaySeconds
-        onTrial(one, dueAt)
-      }
+      const home =
+        conversation === null
+          ? null
+          : homeAmong(
+              keyed.filter((one) => isNext(one, used, admits)),
+              conversation,
+            )
+      const one = home ?? takeTurn(channel, used, admits)
+      if (one !== null) noteTrial(one)
       return one
     },
   }
 }
+
+const OF_NONE: Staying = { place: null, conversation: null }
+
+/** Names of keys are beginnings of their hashes; all have the same share. */
+const homeAmong = (
+  keyed: readonly RoutableChannel[],
+  conversation: string,
+): RoutableChannel | null =>
+  homeOf(conversation, keyed, {
+    numberOf: ({ keyId }) => parseInt(keyId.slice(0, 8), 16),
+    shareOf: () => 1,
+  })
 
 const isAt = ({ id, keyId }: RoutableChannel, place: Place): boolean =>
   id === place.channelId && keyId === place.keyId

@@ -143,7 +143,7 @@ forEachDatabase('a channel with several keys', (open) => {
       .where('type', '=', 4)
       .execute()
     expect(rows).toHaveLength(1)
-    expect(rows[0]?.content).toMatch(/密钥 …ey-0 已停用：上游拒绝（401 invalid_api_key）/)
+    expect(rows[0]?.content).toMatch(/密钥 …ey-0 已自动暂停：被上游拒绝（401 invalid_api_key）/)
   })
 
   test('tries a refused key again with one real call, and takes it back when it answers', async () => {
@@ -183,12 +183,28 @@ forEachDatabase('a channel with several keys', (open) => {
     ])
     opinions.set(free, { status: 429, retryAfter: '10' })
     await ask()
+    opinions.clear()
     used = []
     const refused = await post(setup, client, chatBody(model))
     expect(refused.status).toBe(429)
     expect(refused.headers['retry-after']).toBe('10')
     expect(used).toEqual([])
     expect(await statusOf(id)).toBe(ChannelStatus.enabled)
+    // Unless a person wants it used again.
+    const [first] = await healthOf(id)
+    const resumed = await manage('PUT', '/api/channel/key/', {
+      id,
+      key_id: first?.id,
+      action: 'resume',
+    })
+    expect(resumed.data).toMatchObject([{ state: 'in_use' }, { state: 'throttled' }])
+    expect(await ask()).toBe(200)
+    expect(used).toEqual([busy])
+    // Another key more changes nothing for those that are there.
+    await manage('PUT', '/api/channel/', { id, key: `sk-one-more-${id}`, key_mode: 'add' })
+    expect(await healthOf(id)).toMatchObject([{}, { state: 'throttled' }, { state: 'in_use' }])
+    await manage('PUT', '/api/channel/key/', { id, action: 'resume_all' })
+    expect(await states(id)).toEqual(['in_use', 'in_use', 'in_use'])
   })
 
   test('goes when its last key is refused, and comes back with the key that answers', async () => {
@@ -245,13 +261,40 @@ forEachDatabase('a channel with several keys', (open) => {
       const { status } = await post(setup, client, chatBody(model, { prompt_cache_key }))
       expect(status).toBe(200)
     }
-    for (const name of ['a', 'b', 'a', 'a', 'b']) await ask(name)
-    const [first = '', second = '', third = ''] = keys
-    expect(used).toEqual([first, second, first, first, second])
-    opinions.set(first, REVOKED)
+    for (let name = 0; name < 30; name += 1) await ask(`conversation ${name}`)
+    expect(new Set(used)).toEqual(new Set(keys))
     used = []
-    for (const name of ['a', 'a', 'b']) await ask(name)
-    expect(used).toEqual([first, third, third, second])
+    for (const name of ['a', 'b', 'a', 'a', 'b']) await ask(name)
+    const [home = '', other = ''] = used
+    expect(used).toEqual([home, other, home, home, other])
+    opinions.set(home, REVOKED)
+    used = []
+    for (const name of ['a', 'a']) await ask(name)
+    const [, then = ''] = used
+    expect(used).toEqual([home, then, then])
+    expect(then).not.toBe(home)
+  })
+
+  test('stays with a conversation without a name; single questions take their turns', async () => {
+    const { model, keys } = await aKeyedChannel(4)
+    const ask = async (text: string, { turns = 0, mark = {} } = {}) => {
+      const said = [
+        { role: 'user', content: [{ type: 'text', text, ...mark }] },
+        ...Array.from({ length: turns }, () => [
+          { role: 'assistant', content: 'So.' },
+          { role: 'user', content: [{ type: 'text', text: 'And?', ...mark }] },
+        ]).flat(),
+      ]
+      const body = { model, max_tokens: 9, messages: said }
+      expect((await post(setup, client, body, { path: '/v1/messages' })).status).toBe(200)
+    }
+    const mark = { cache_control: { type: 'ephemeral' } }
+    for (let turns = 0; turns < 6; turns += 1) await ask('a', { turns, mark })
+    expect(used).toHaveLength(6)
+    expect(new Set(used).size).toBe(1)
+    used = []
+    for (let times = 0; times < 4; times += 1) await ask('b')
+    expect(used.toSorted()).toEqual(keys)
   })
 
   test('whatever is not about a key is not met twice', async () => {

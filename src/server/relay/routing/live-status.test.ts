@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
-import { sendStatusDigest, startStatusDigest } from '../../channel/status-digest.ts'
+import { changeStatusByProgram } from '../../channel/channel-status.ts'
+import { findChannel } from '../../channel/channel-store.ts'
+import { sendStatusDigest, startStatusDigest } from '../../channel/notice/status-digest.ts'
+import { anAdmin } from '../../test/factories.ts'
 import { forEachDatabase, type DatabaseLocation } from '../../test/for-each-database.ts'
 import { startHeldUpstream } from '../../test/held-upstream.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../../test/mailbox.ts'
@@ -196,7 +199,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect((await ask()).status).toBe(200)
       expect(seenAt('stamp')).toBe(1)
       expect(await statusOf(failing)).toBe(enabled)
-      expect((await systemRows(failing))[1]?.content).toContain('已被自动启用：恢复应答')
+      expect((await systemRows(failing))[1]?.content).toContain('已被自动启用：恢复响应')
       expect((await ask()).status).toBe(200)
       expect(seenAt('stamp')).toBe(1)
     })
@@ -271,6 +274,41 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(failing)).toBe(disabled)
     })
 
+    describe.each(['slow', 'balance'] as const)('not when the cause was another: %s', (cause) => {
+      /** One that serves calls well, and was disabled for another reason. */
+      async function disabledFor() {
+        const made = await failingFirst('stamp')
+        const channel = await findChannel(setup.database.read, made.failing)
+        if (channel === null) throw new Error('no channel')
+        const pause = { channel, to: autoDisabled, cause, reason: '', requestId: '' }
+        expect(await changeStatusByProgram(setup.app, pause)).toBe(true)
+        setup.upstream.seen()
+        return made
+      }
+
+      test('by no call, however long ago that was', async () => {
+        const { failing, ask } = await disabledFor()
+        for (const seconds of [FIRST_TRIAL_SECONDS, 3600, 30 * 86_400]) {
+          setup.clock.advanceSeconds(seconds)
+          expect((await ask()).status).toBe(200)
+          setup.clock.advanceSeconds(-seconds)
+        }
+        expect(seenAt('stamp')).toBe(0)
+        expect(await statusOf(failing)).toBe(autoDisabled)
+      })
+
+      test('but by the next one where a person has entered another key', async () => {
+        const { failing, ask } = await disabledFor()
+        const answer = await setup.call('PUT', '/api/channel/', {
+          as: await anAdmin(setup),
+          body: { id: failing, key: 'sk-new' },
+        })
+        expect(answer.json).toMatchObject({ success: true })
+        expect((await ask()).status).toBe(200)
+        expect(await statusOf(failing)).toBe(enabled)
+      })
+    })
+
     test('a key that was entered since is not blamed for the old one', async () => {
       const { app, database } = setup
       const { failing, ask } = await failingFirst('fail-key')
@@ -326,7 +364,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await sendStatusDigest(setup.app)).toBe(true)
       expect(mailbox.mails).toHaveLength(1)
       const { subject, text } = mailbox.mails[0]?.parsed ?? {}
-      expect(subject).toBe('渠道状态变更提醒（2） / Channels changed: 2')
+      expect(subject).toBe('Gatehouse 渠道状态变更提醒（2） / Gatehouse: channels changed (2)')
       for (const id of ids) {
         expect(text).toContain(`（#${id}）已被自动禁用：上游拒绝了密钥或账户`)
         expect(text).toContain(`(#${id}) was disabled: the upstream refuses its key or account`)

@@ -15,9 +15,9 @@ interface CallOf {
 }
 
 /**
- * Breaks off the calls of tokens that were disabled or deleted, and those of users who were, in
- * every process: what a leaked key has begun ends with it. A token that has expired or is used up
- * meanwhile lets its calls finish.
+ * Breaks off running calls, in every process, when their token or its user is disabled or deleted:
+ * what a leaked key has begun ends with it. A token that expires or is used up meanwhile lets its
+ * calls finish.
  */
 export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>): void {
   database.onAnnouncement((message) => {

@@ -13,7 +13,7 @@ import {
   type RoutableChannel,
   type Tiers,
 } from './choose-channel.ts'
-import { all, type Admits } from './key-turns.ts'
+import { all, type Admits, type Staying } from './key-turns.ts'
 import { trailOf } from '../trace/trail.ts'
 
 /** Where a call may go, and where it goes next. */
@@ -87,9 +87,10 @@ export const noChannel = ({ groups }: Caller, model: string): AppError =>
   new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
 
 /**
- * The channel to ask next, with the key to use, or null: none is left. Where every circuit breaker
- * is open a call is tried rather than refused, once; but nobody is asked before the time that it
- * has named itself. A conversation stays where it is if that is one of those to draw from.
+ * The channel to ask next, with the key to use, or null: none is left. If every circuit breaker is
+ * open, one channel is asked once all the same, but none before the time that its upstream named by
+ * `Retry-After`. A conversation keeps its channel if that could be drawn, and one that is not known
+ * is drawn by its name.
  */
 export function nextChannel(
   { health, keys, random, affinity }: RelayParts,
@@ -100,15 +101,16 @@ export function nextChannel(
   const used = call.trail?.usedKeys ?? NONE
   // Later attempts are about being served at all.
   const place = isFirst ? affinity.placeOf(conversation) : null
-  const preferred = place?.channelId
+  const wish = { preferred: place?.channelId, conversation }
+  const staying: Staying = { place, conversation }
   if (isPinned || health.isCalm()) {
-    const channel = chooseChannel(tiers, tried, random, { preferred })
+    const channel = chooseChannel(tiers, tried, random, wish)
     if (channel === null) return null
     // Where all of its keys are set aside, others are looked for.
-    if (isPinned || keys.hasNext(channel, used, all)) return keys.next(channel, used, all, place)
+    if (isPinned || keys.hasNext(channel, used, all)) return keys.next(channel, used, all, staying)
   }
   const isWell: Admits = (one) => health.admits(one, sentModel(one, model))
-  // What is known of its connections is known of all its keys.
+  // Broken connections are counted for the channel and not for the key, so both are asked.
   const isOpen: Admits = (one) => isWell(one) && keys.hasNext(one, used, isWell)
   const isOpenOrTold: Admits = (one) => {
     if (isOpen(one)) return true
@@ -116,21 +118,22 @@ export function nextChannel(
     return false
   }
   const isSure: Admits = (one) => isOpen(one) && !health.isSuspect(one, sentModel(one, model))
-  // First attempts find out who is well again; the few that follow are not for that.
+  // A first attempt may go to a suspect channel, to find out whether it is well again. A retry
+  // takes one whose last call went well, if the priority has one.
   const channel = isFirst
-    ? chooseChannel(tiers, tried, random, { admits: isOpenOrTold, preferred })
+    ? chooseChannel(tiers, tried, random, { admits: isOpenOrTold, ...wish })
     : firstOf(
         tiers,
         (tier) =>
-          chooseChannel([tier], tried, random, { admits: isSure }) ??
-          chooseChannel([tier], tried, random, { admits: isOpenOrTold }),
+          chooseChannel([tier], tried, random, { admits: isSure, ...wish }) ??
+          chooseChannel([tier], tried, random, { admits: isOpenOrTold, ...wish }),
       )
-  if (channel !== null) return keys.next(channel, used, isWell, place)
+  if (channel !== null) return keys.next(channel, used, isWell, staying)
   if (!isFirst) return null
   const isWilling: Admits = (one) => health.waitSeconds(one, sentModel(one, model)) === 0
   const admits: Admits = (one) => keys.hasLast(one, used, isWilling)
-  const last = chooseChannel(tiers, tried, random, { admits, preferred })
-  return last === null ? null : keys.next(last, used, isWilling, place)
+  const last = chooseChannel(tiers, tried, random, { admits, ...wish })
+  return last === null ? null : keys.next(last, used, isWilling, staying)
 }
 
 function firstOf<T, R>(values: readonly T[], look: (value: T) => R | null): R | null {

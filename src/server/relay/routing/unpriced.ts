@@ -9,7 +9,8 @@ import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 /**
  * Refuses what would make a call cost something that its price does not cover: a second model,
  * which the token was not asked about and nobody has priced, other tiers of the same model, and
- * conversations that the provider holds. Converted calls could not say it either.
+ * conversations that are kept at the provider. (Converters refuse the same members by themselves:
+ * no other dialect has them.)
  */
 export function refuseUnpriced({ asked, body, model }: AskedCall): void {
   const { task, dialect } = asked.surface

@@ -8,9 +8,14 @@ import { providerOf } from '../providers/providers.ts'
 import { surfaceOf, type SurfaceCall } from '../surfaces.ts'
 import type { RelayParts } from '../relay-call.ts'
 import { shown } from '../dialect/relay-error.ts'
-import { conversationNamed } from '../routing/affinity.ts'
+import { conversationNamed } from '../routing/conversation/affinity.ts'
 import type { ChannelMap } from '../routing/channel-map.ts'
-import { sentModel, type RoutableChannel, type Tiers } from '../routing/choose-channel.ts'
+import {
+  homeAmong,
+  sentModel,
+  type RoutableChannel,
+  type Tiers,
+} from '../routing/choose-channel.ts'
 import { waitOf } from '../routing/route.ts'
 import { disabledChannels } from './keep-trace.ts'
 import { candidate, candidatesOf } from './trace.ts'
@@ -32,8 +37,9 @@ export async function forecastOf(
   const tiers = group === undefined ? [] : map.tiers(group, model)
   const look = lookAt(parts, { asked, model, group: group ?? '' })
   const states = statesOf(tiers, look)
-  const preferred = preferredBy(parts, asker, { question, group: group ?? '', model })
-  const shares = sharesOf(tiers, states, preferred)
+  const conversation = conversationIn(asker, { question, group: group ?? '', model })
+  const preferred = parts.affinity.placeOf(conversation)?.channelId
+  const shares = sharesOf(tiers, states, { preferred, conversation })
   const listed = [
     ...candidatesOf({ tiers, disabled: disabledChannels(map, asker.groups, model) }, (channel) =>
       stated(parts, states.get(channel.id) ?? 'open', waitOf(parts.health, channel, model)),
@@ -118,7 +124,7 @@ function hasAddress(
   model: string,
 ): boolean {
   const to = providerCallOf(app, { task, model, isStream: false }, null)
-  return placeOf(providerOf(channel.type, model), channel, to) !== null
+  return placeOf(providerOf(channel.type, model, task), channel, to) !== null
 }
 
 type States = Map<number, RouteState>
@@ -140,22 +146,20 @@ function statesOf(tiers: Tiers, look: (channel: RoutableChannel) => Looked): Sta
 /** A call is tried with these rather than refused. */
 const TRIED_AT_LAST: readonly string[] = ['circuit', 'keys']
 
-/** The channel that served the conversation last. */
-function preferredBy(
-  { affinity }: RelayParts,
+/** The conversation that is asked about; null: none. */
+function conversationIn(
   { user }: Asker,
   { question, group, model }: { question: RouteQuestion; group: string; model: string },
-): number | undefined {
+): string | null {
   const name = question.conversation?.trim()
-  if (user === null) return undefined
-  return affinity.placeOf(conversationNamed(name, { userId: user.id, group, model }))?.channelId
+  return user === null ? null : conversationNamed(name, { userId: user.id, group, model })
 }
 
 /** How often each is the first. */
 function sharesOf(
   tiers: Tiers,
   states: States,
-  preferred: number | undefined,
+  { preferred, conversation }: { preferred: number | undefined; conversation: string | null },
 ): Map<number, number> {
   for (const wanted of [['open'], TRIED_AT_LAST]) {
     const able = tiers.map((tier) => tier.filter(({ id }) => wanted.includes(states.get(id) ?? '')))
@@ -166,7 +170,9 @@ function sharesOf(
       first.map(({ id, weight }) => [id, total === 0 ? 1 / first.length : weight / total]),
     )
     const stays = preferred !== undefined && (shares.get(preferred) ?? 0) > 0
-    return stays ? new Map([[preferred, 1]]) : shares
+    if (stays) return new Map([[preferred, 1]])
+    const home = conversation === null ? null : homeAmong(first, conversation)
+    return home === null ? shares : new Map([[home.id, 1]])
   }
   return new Map()
 }

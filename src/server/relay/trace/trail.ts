@@ -1,12 +1,12 @@
 import type { RouteAttempt, RouteState, RouteTrace } from '../../../contract/route-api.ts'
 import { keyTail } from '../../../contract/channel-keys.ts'
-import type { AttemptOutcome } from '../attempt.ts'
+import { isWell, type AttemptOutcome, type FailedAttempt } from '../attempt.ts'
 import type { RelayCall } from '../relay-call.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 
 /**
- * What happens to a call on its way to a channel, noted only when something other than "the first
- * choice answered" happens: most calls have none. Nothing of what was asked or answered is in it.
+ * What happened to a call on its way to a channel. Made only once something other than an answer of
+ * the first choice happens: most calls have none. Nothing of what was asked or answered is in it.
  */
 export class Trail {
   /** Keys that the call has used, of channels that have several. */
@@ -63,13 +63,13 @@ function stateOf({ keyed }: RoutableChannel, waitSeconds: number): RouteState {
   return waitSeconds > 0 ? 'throttled' : 'circuit'
 }
 
-const resultOf = (outcome: Exclude<AttemptOutcome, { kind: 'failed' }>) =>
-  outcome.kind === 'abandoned' ? 'abandoned' : outcome.isBroken === true ? 'broken' : 'answered'
+const resultOf = (outcome: Exclude<AttemptOutcome, FailedAttempt>) =>
+  outcome.kind === 'abandoned' ? 'abandoned' : isWell(outcome) ? 'answered' : 'broken'
 
 /** Characters of an upstream's word that are kept. */
 const CODE_MAX = 100
 
-const codeOf = ({ error }: Extract<AttemptOutcome, { kind: 'failed' }>): string =>
+const codeOf = ({ error }: FailedAttempt): string =>
   (String(error.code) || error.type).slice(0, CODE_MAX)
 
 /** The call's trail; begun if there is none. */

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { inflate, type InflateFault } from '../../http/input/inflate.ts'
 
 /**
- * How many times its packed size a body may have for nothing: what calls say packs to a third or a
- * tenth of it. Whoever sends that much might as well have sent it unpacked.
+ * A body may unpack to this many times its packed size without taking from the shared room: calls
+ * pack to a third or a tenth, and whoever sends that much might as well have sent it unpacked.
  */
 const FREE_RATIO = 10
 /** Bytes that any body may have: a connection takes as much. */

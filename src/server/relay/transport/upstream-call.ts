@@ -37,10 +37,11 @@ export type Sealed =
   | { kind: 'failed'; reason: 'unreachable' | 'timeout' }
 
 /**
- * Why there is no (whole) answer. `unsent`: given up before the upstream got the request;
- * `aborted`: given up afterwards.
+ * Why there is no (whole) answer. `unsealed`: the credential did not come in time, so that the
+ * upstream did not get the request; `unsent`: given up before it got it; `aborted`: given up
+ * afterwards.
  */
-export type UpstreamFailure = 'unreachable' | 'timeout' | 'cut' | 'unsent' | 'aborted'
+export type UpstreamFailure = 'unreachable' | 'unsealed' | 'timeout' | 'cut' | 'unsent' | 'aborted'
 
 export interface UpstreamListener {
   onHead(status: number, headers: Record<string, string | string[] | undefined>): void
@@ -84,9 +85,7 @@ const throughProxy = (egress: Egress, proxy: string | undefined): Egress =>
     : { ...egress, dispatcher: (origin) => egress.dispatcher(origin, proxy) }
 
 const ABORTED = new Error('the call was given up')
-const TIMED_OUT = Object.assign(new Error('no credential in time'), {
-  code: 'UND_ERR_HEADERS_TIMEOUT',
-})
+const UNSEALED = new Error('no credential in time')
 
 /** Starts a call. Exactly one of `onEnd` and `onFailure` is called in the end, never synchronously. */
 export function callUpstream(
@@ -147,7 +146,7 @@ function callOnce(
           listener.onEnd()
         },
         onResponseError(_controller, error) {
-          // Aborting calls this on the spot, in the middle of whatever the caller is doing.
+          // undici reports an abort inside `abort()`, in the middle of whatever its caller does.
           if (isAborted) queueMicrotask(() => fail(error))
           else fail(error)
         },
@@ -176,7 +175,7 @@ function callOnce(
       const query = sealed.query === undefined ? '' : `?${sealed.query}`
       dispatch({ ...request.headers, ...sealed.headers }, query)
     } else if (sealed.kind === 'refused') answerInstead(sealed.status, sealed.body)
-    else fail(sealed.reason === 'timeout' ? TIMED_OUT : new Error('no credential can be had'))
+    else fail(sealed.reason === 'timeout' ? UNSEALED : new Error('no credential can be had'))
   }
 
   try {
@@ -205,6 +204,7 @@ function failureOf(
   { isAborted, isSent, hasHead }: { isAborted: boolean; isSent: boolean; hasHead: boolean },
 ): UpstreamFailure {
   if (isAborted) return isSent ? 'aborted' : 'unsent'
+  if (error === UNSEALED) return 'unsealed'
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
   return hasHead ? 'cut' : 'unreachable'

@@ -1,4 +1,6 @@
 import type { ChatRequest } from '../../canonical/chat-request.ts'
+import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 
 /** OpenAI's own models, which refuse what their API does not name; those it gave away run anywhere. */
@@ -44,4 +46,16 @@ export function openaiSampling(
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
   })
+}
+
+const FIGURES = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const
+
+/** Programs send figures with every model; those that OpenAI's would refuse here are left out. */
+export function samplingEdits(body: ScannedBody, model: string): MemberEdit[] {
+  const sent = FIGURES.filter((name) => memberRange(body, name) !== null)
+  if (sent.length === 0) return []
+  const effort = memberValue(body, 'reasoning_effort')
+  return isThinking(model, typeof effort === 'string' ? effort : null)
+    ? sent.map((name) => ({ remove: name }))
+    : []
 }

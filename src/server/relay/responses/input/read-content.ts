@@ -16,16 +16,16 @@ export function readContent(item: Members, name: string): (TextPart | MediaPart)
 function readPart(part: Members): TextPart | MediaPart {
   const type = part.textOrThrow('type')
   part.ignore('prompt_cache_breakpoint')
-  const read = TEXTS.has(type) ? readText(part) : readMedia(part, type)
+  const read = TEXTS.has(type) ? readText(part, type) : readMedia(part, type)
   part.done()
   return read
 }
 
 const TEXTS: ReadonlySet<string> = new Set(['input_text', 'output_text', 'text', 'refusal'])
 
-function readText(part: Members): TextPart {
+function readText(part: Members, type: string): TextPart {
   part.ignore('annotations', 'logprobs')
-  return textPart(part.text('text') ?? part.textOrThrow('refusal'))
+  return textPart(part.textOrThrow(type === 'refusal' ? type : 'text'))
 }
 
 function readMedia(part: Members, type: string): MediaPart {

@@ -1,8 +1,8 @@
 import { AppError } from '../../../app-error.ts'
 import type {
   AssistantPart,
+  ChatRequest,
   Message,
-  TextPart,
   ThinkingPart,
   Tool,
   ToolResultPart,
@@ -10,6 +10,7 @@ import type {
 } from '../../canonical/chat-request.ts'
 import { instruction, unsupportedField, type Members } from '../../canonical/reading.ts'
 import { hiddenThought, unwrapSignature } from '../../canonical/signature.ts'
+import { conversationOf, type Said } from '../../canonical/turns.ts'
 import { isRecord, parseJson } from '../../json/json-value.ts'
 import { asArguments } from '../tools/custom-tools.ts'
 import { readTools } from '../tools/read-tools.ts'
@@ -18,53 +19,53 @@ import { OF_CODEX } from '../upstream/of-codex.ts'
 import { readContent, textPart } from './read-content.ts'
 
 /** What a conversation consists of: what was said, thought and called, and tools that came late. */
-interface ReadInput {
-  system: TextPart[]
-  messages: Message[]
+interface ReadInput extends Pick<ChatRequest, 'system' | 'messages'> {
+  tools: Tool[]
+}
+
+/** What an item says, and which tools come with it. */
+interface ReadItem {
+  said: Said[]
   tools: Tool[]
 }
 
 /** Source: OpenAI's API reference, "Create a model response", `input`. */
 export function readInput(request: Members, names: ToolNames): ReadInput {
   const input = request.any('input')
-  if (typeof input === 'string') return read({ messages: [fromUser(textPart(input))] })
+  if (typeof input === 'string') {
+    return { system: [], messages: [fromUser(textPart(input))], tools: [] }
+  }
   const items = request.objects('input').map((item) => {
     // Who calls: the model, or a program that it wrote elsewhere and that has run.
     item.ignore('id', 'status', 'phase', 'caller', OF_CODEX.memberOfItems)
-    const said = readItem(item, names)
+    const read = readItem(item, names)
     item.done()
-    return said
+    return read
   })
   return {
-    system: items.flatMap(({ system }) => system),
-    messages: items.flatMap(({ messages }) => messages),
+    ...conversationOf(items.flatMap(({ said }) => said)),
     tools: items.flatMap(({ tools }) => tools),
   }
 }
 
-const read = (said: Partial<ReadInput>): ReadInput => ({
-  system: [],
-  messages: [],
-  tools: [],
-  ...said,
-})
+const read = (item: Partial<ReadItem>): ReadItem => ({ said: [], tools: [], ...item })
 
 const fromUser = (...parts: UserPart[]): Message => ({ role: 'user', parts })
 const fromModel = (...parts: AssistantPart[]): Message => ({ role: 'assistant', parts })
 
-function readItem(item: Members, names: ToolNames): ReadInput {
+function readItem(item: Members, names: ToolNames): ReadItem {
   const type = item.text('type') ?? 'message'
   switch (type) {
     case 'message':
       return readMessage(item)
     case 'reasoning':
-      return read({ messages: [fromModel(readReasoning(item))] })
+      return read({ said: [fromModel(readReasoning(item))] })
     case 'function_call':
     case 'custom_tool_call':
-      return read({ messages: [fromModel(readCall(item, type, names))] })
+      return read({ said: [fromModel(readCall(item, type, names))] })
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return read({ messages: [fromUser(readResult(item, type, names))] })
+      return read({ said: [fromUser(readResult(item, type, names))] })
     case 'tool_search_call':
       return readSearch(item, names)
     case 'tool_search_output':
@@ -85,25 +86,25 @@ function readItem(item: Members, names: ToolNames): ReadInput {
   }
 }
 
-function readMessage(item: Members): ReadInput {
+function readMessage(item: Members): ReadItem {
   const role = item.textOrThrow('role')
   const parts = readContent(item, 'content')
   switch (role) {
     case 'system':
     case 'developer':
-      return read({ system: parts.map(instruction) })
+      return read({ said: [{ role: 'system', parts: parts.map(instruction) }] })
     case 'user':
     case 'assistant':
-      return read({ messages: [{ role, parts }] })
+      return read({ said: [{ role, parts }] })
     default:
       throw unsupportedField(item.place('role'))
   }
 }
 
 /** What one agent of Codex has told another; who they are stands in the text as well. */
-function readAgentMessage(item: Members): ReadInput {
+function readAgentMessage(item: Members): ReadItem {
   item.ignore('author', 'recipient')
-  return read({ messages: [fromUser(...readContent(item, 'content'))] })
+  return read({ said: [fromUser(...readContent(item, 'content'))] })
 }
 
 function toolNamed(item: Members, type: ClientTool['type']): ClientTool {
@@ -151,17 +152,17 @@ const resultPart = (
 ): ToolResultPart => ({ kind: 'toolResult', callId, name, parts, isError: false, cache: null })
 
 /** A search that OpenAI ran has no id, and was nobody's to answer. */
-function readSearch(item: Members, names: ToolNames): ReadInput {
+function readSearch(item: Members, names: ToolNames): ReadItem {
   const id = item.text('call_id')
   const given = item.any('arguments')
   item.ignore('execution')
   if (id === null) return read({})
   const argumentsJson = typeof given === 'string' ? given : JSON.stringify(given ?? {})
-  return read({ messages: [fromModel(callPart(id, names.functionOf(SEARCH), argumentsJson))] })
+  return read({ said: [fromModel(callPart(id, names.functionOf(SEARCH), argumentsJson))] })
 }
 
 /** Tools that were found are declared from then on. */
-function readFound(item: Members, names: ToolNames): ReadInput {
+function readFound(item: Members, names: ToolNames): ReadItem {
   const tools = readTools(item, names)
   const callId = item.text('call_id')
   item.ignore('execution')
@@ -169,7 +170,7 @@ function readFound(item: Members, names: ToolNames): ReadInput {
   const list = tools.map(({ name }) => name).join(', ')
   const text = list === '' ? 'No tools were found.' : `Tools to call now: ${list}`
   const result = resultPart(callId, names.functionOf(SEARCH), [textPart(text)])
-  return read({ messages: [fromUser(result)], tools })
+  return read({ said: [fromUser(result)], tools })
 }
 
 /** A thought comes back as `summary`, with its maker's seal in `encrypted_content`. */

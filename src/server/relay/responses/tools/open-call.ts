@@ -75,7 +75,8 @@ export class OpenCall {
   item(id: string, status: string): JsonRecord {
     const { name, namespace, isSealed = false } = this.tool
     const named = { name, ...(namespace === null ? {} : { namespace }) }
-    // Else Codex takes them for sealed, and hands them on as that.
+    // An empty list tells Codex that the arguments are plain text; without it, it hands them on as
+    // sealed.
     const unsealed = isSealed ? { encrypted_function_args: [] } : {}
     const common = { id, status, call_id: this.callId }
     switch (this.tool.type) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ChannelStatus } from '../../../contract/channel.ts'
-import type { RouteForecast, RouteTrace } from '../../../contract/route-api.ts'
-import { Role } from '../../../contract/user.ts'
-import { anAdmin } from '../../test/factories.ts'
+import { ChannelStatus } from '../../../../contract/channel.ts'
+import type { RouteForecast, RouteTrace } from '../../../../contract/route-api.ts'
+import { Role } from '../../../../contract/user.ts'
+import { anAdmin } from '../../../test/factories.ts'
 import {
   aClient,
   aModel,
@@ -13,9 +13,9 @@ import {
   requestIdOf,
   type RelayClient,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { useRelay } from '../../test/use-relay.ts'
-import { scanBody } from '../json/body-scan.ts'
+} from '../../../test/relay-setup.ts'
+import { useRelay } from '../../../test/use-relay.ts'
+import { scanBody } from '../../json/body-scan.ts'
 import {
   CONVERSATIONS_MAX,
   conversationOf,
@@ -23,7 +23,7 @@ import {
   KEPT_MS,
   type Affinity,
 } from './affinity.ts'
-import type { RoutableChannel } from './choose-channel.ts'
+import type { RoutableChannel } from '../choose-channel.ts'
 
 /** So many calls do not all go one way by chance. */
 const MANY = 20
@@ -158,18 +158,56 @@ describe('a conversation', () => {
     }
     expect(await forecast('k')).toContainEqual([id, 1, true])
     expect(await forecast('k')).toContainEqual([expect.not.toBeOneOf([id]), 0, false])
-    expect(await forecast('another')).toContainEqual([id, 0.5, false])
+    expect(await forecast('')).toContainEqual([id, 0.5, false])
+    // One that is not known goes where its name leads it.
+    const told = await forecast('another')
+    expect(told.map(([, probability, stays]) => [probability, stays]).toSorted()).toEqual([
+      [0, false],
+      [1, false],
+    ])
+    await ask(model, 'another')
+    expect(told).toContainEqual([idOf(keysSeen()[0]), 1, false])
   })
 
-  test('is forgotten after an hour without it', async () => {
-    const { model } = await twoChannels()
-    const used: string[] = []
-    for (let index = 0; index < MANY; index += 1) {
-      await ask(model, 'k')
-      used.push(...keysSeen())
-      setup.clock.lapseSeconds(KEPT_MS / 1000)
+  test('that has moved is at home again after an hour without it', async () => {
+    const { model, idOf } = await twoChannels()
+    const [home] = await askMany(model, () => 'k')
+    await change({ id: idOf(home), status: ChannelStatus.disabled })
+    const [after] = await askMany(model, () => 'k')
+    await change({ id: idOf(home), status: ChannelStatus.enabled })
+    setup.clock.lapseSeconds(KEPT_MS / 1000 - 1)
+    expect(await askMany(model, () => 'k')).toEqual([after])
+    setup.clock.lapseSeconds(KEPT_MS / 1000)
+    expect(await askMany(model, () => 'k')).toEqual([home])
+  })
+
+  /** So many turns of one conversation that its client does not name. */
+  const turnsOf = (question: string, count: number): object[][] =>
+    Array.from({ length: count }, (_, turn) => [
+      { role: 'user', content: question },
+      ...Array.from({ length: turn + 1 }, () => [
+        { role: 'assistant', content: 'So.' },
+        { role: 'user', content: 'And?' },
+      ]).flat(),
+    ])
+
+  test.each([
+    ['/v1/chat/completions', 1, (messages: object[]) => ({ messages })],
+    ['/v1/responses', 1, (input: object[]) => ({ input, messages: undefined })],
+    ['/v1/messages', 14, (messages: object[]) => ({ max_tokens: 9, messages })],
+  ])('without a name stays as well: %s of type %i', async (path, type, members) => {
+    const { model } = await twoChannels({ type })
+    const used: Set<string>[] = []
+    for (const question of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n']) {
+      for (const turn of turnsOf(question, 3)) {
+        const answer = await post(setup, client, chatBody(model, members(turn)), { path })
+        expect(answer.status).toBe(200)
+      }
+      used.push(new Set(keysSeen()))
     }
-    expect(new Set(used).size).toBe(2)
+    expect(used.map(({ size }) => size)).toEqual(used.map(() => 1))
+    // Conversations are spread.
+    expect(new Set(used.flatMap((keys) => [...keys])).size).toBe(2)
   })
 })
 
@@ -240,9 +278,20 @@ describe('the name of a conversation', () => {
     const body = { prompt_cache_key: 'secret' }
     expect(named(body)).toMatch(/^[0-9a-f]{64}$/)
     expect(named(body)).toBe(named({ model: 'm', ...body }))
+    const messages = ['user', 'assistant'].map((role) => ({ role, content: 'x' }))
     for (const other of [{ id: 2 }, { group: 'vip' }, { model: 'n' }]) {
       expect(named(body, other)).not.toBe(named(body))
+      expect(named({ messages }, other)).not.toBe(named({ messages }))
     }
+  })
+
+  test('is its beginning only where its client gives it none', () => {
+    const messages = ['user', 'assistant'].map((role) => ({ role, content: 'x' }))
+    const body = { prompt_cache_key: 'k' }
+    expect(named({ ...body, messages })).toBe(named(body))
+    expect(named({ messages })).toMatch(/^[0-9a-f]{64}$/)
+    expect(named({ messages })).not.toBe(named(body))
+    expect(named({ messages }, { isPinned: true })).toBeNull()
   })
 
   test.each([

@@ -1,21 +1,23 @@
-import { sha256 } from '../../secrets.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
+import { sha256 } from '../../../secrets.ts'
+import type { DialectName } from '../../canonical/chat-request.ts'
 import {
   memberObject,
   memberRange,
   memberValue,
   type ByteRange,
   type ScannedBody,
-} from '../json/body-scan.ts'
-import type { RoutableChannel } from './choose-channel.ts'
+} from '../../json/body-scan.ts'
+import { beginningOf } from './beginning.ts'
+import type { RoutableChannel } from '../choose-channel.ts'
 
 /**
  * Where conversations were served last. Upstreams keep the beginnings of prompts by account: who
  * goes on with another channel or key pays for all that was said once more. Per process, and never
- * more than a wish: see `chooseChannel`.
+ * more than a wish: see `chooseChannel`. Of a conversation that is not known, its name decides
+ * (`homeOf`), so that all processes begin it at the same place.
  */
 export interface Affinity {
-  /** Null: nowhere that is known, or too long ago. `conversation` null: the call names none. */
+  /** Null: nowhere that is known, or too long ago. `conversation` null: the call is of none. */
   placeOf(conversation: string | null): Place | null
   /** The channel, with the key that was used, has served the conversation. */
   remember(conversation: string | null, channel: RoutableChannel): void
@@ -59,7 +61,10 @@ export function createAffinity(nowMs: () => number): Affinity {
   }
 }
 
-/** How the conversation is known here that such a call says it belongs to; null: to none. */
+/**
+ * How the conversation is known here that such a call belongs to, by the name that its client gave
+ * it or else by its beginning; null: to none.
+ */
 export function conversationOf({
   asked,
   body,
@@ -69,8 +74,12 @@ export function conversationOf({
 }: ConversingCall): string | null {
   // Where the channel is given, nothing is to be chosen or learnt.
   if (route.isPinned) return null
-  const name = nameIn(asked.surface.dialect, body)
-  return conversationNamed(name, { userId: caller.user.id, group: route.group, model })
+  const { dialect } = asked.surface
+  const owner: Owner = { userId: caller.user.id, group: route.group, model }
+  const named = conversationNamed(nameIn(dialect, body), owner)
+  if (named !== null) return named
+  const beginning = beginningOf(dialect, body)
+  return beginning === null ? null : sha256(`${ownerText(owner)}${beginning}`)
 }
 
 interface ConversingCall {
@@ -81,14 +90,21 @@ interface ConversingCall {
   route: { group: string; isPinned: boolean }
 }
 
-/** The same by its client's own name. Nobody steers another's, and caches are by model. */
-export function conversationNamed(
-  name: unknown,
-  { userId, group, model }: { userId: number; group: string; model: string },
-): string | null {
-  if (typeof name !== 'string' || name === '') return null
-  return sha256(JSON.stringify([userId, group, model, name]))
+/** Nobody steers another's conversations, and caches are by model. */
+interface Owner {
+  userId: number
+  group: string
+  model: string
 }
+
+/** The same by its client's own name. */
+export function conversationNamed(name: unknown, owner: Owner): string | null {
+  if (typeof name !== 'string' || name === '') return null
+  return sha256(`${ownerText(owner)}${JSON.stringify({ name })}`)
+}
+
+const ownerText = ({ userId, group, model }: Owner): string =>
+  JSON.stringify([userId, group, model])
 
 /** Names are far shorter; what is longer is not read. */
 const NAME_BYTES_MAX = 4096

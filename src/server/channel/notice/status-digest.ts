@@ -1,13 +1,13 @@
-import { ChannelStatus } from '../../contract/channel.ts'
-import { consoleAddress } from '../account/console-address.ts'
-import { AppError } from '../app-error.ts'
-import type { App } from '../app.ts'
-import { moveSetting, readOrCreateSetting } from '../db/setting-store.ts'
-import { channelStatusLetter, type ChannelChange } from '../mail/letter.ts'
-import { systemName } from '../mail/mailer.ts'
-import { notifyRoot } from '../mail/notice.ts'
-import type { StatusCause } from './channel-status.ts'
-import { deleteNotices, openNotices, type ChannelNotice } from './channel-pause-store.ts'
+import { ChannelStatus } from '../../../contract/channel.ts'
+import { consoleAddress } from '../../account/console-address.ts'
+import { AppError } from '../../app-error.ts'
+import type { App } from '../../app.ts'
+import { moveSetting, readOrCreateSetting } from '../../db/setting-store.ts'
+import { channelStatusLetter, type ChannelChange } from '../../mail/letter.ts'
+import { systemName } from '../../mail/mailer.ts'
+import { notifyRoot } from '../../mail/notice.ts'
+import type { StatusCause } from '../channel-status.ts'
+import { deleteNotices, openNotices, type ChannelNotice } from '../channel-pause-store.ts'
 
 /**
  * One letter to root about everything that the program did to channels, however many went down at
@@ -95,6 +95,7 @@ const CAUSES_EN: Record<StatusCause, string> = {
   balance: 'its balance is used up',
   tested: 'a test succeeded',
   answered: 'it has answered a call again',
+  filled: 'it has a balance again',
 }
 
 const changeOf = (notice: ChannelNotice): ChannelChange => ({
