@@ -20,7 +20,7 @@ export const accountErrors = {
   },
   old_password_wrong: {
     status: 403,
-    zh: '原密码错误',
+    zh: '当前密码不正确',
     en: 'The current password is wrong',
   },
   username_too_long: {
@@ -45,13 +45,13 @@ export const accountErrors = {
   },
   password_too_short: {
     status: 400,
-    zh: '密码至少 {min} 个字符',
+    zh: '密码至少 {min} 位',
     en: 'A password has at least {min} characters',
   },
   password_too_long: {
     status: 400,
-    zh: '密码最多 {max} 个字节',
-    en: 'A password has at most {max} bytes',
+    zh: '密码过长，请缩短（最多 {max} 字节，一个汉字占 3 字节）',
+    en: 'The password is too long; it has at most {max} bytes',
   },
   user_not_found: { status: 404, zh: '用户不存在', en: 'No such user' },
   cannot_create_peer: {

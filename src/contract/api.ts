@@ -1,6 +1,7 @@
 import { accountApi } from './account-api.ts'
 import { auditApi } from './audit-api.ts'
 import { channelApi } from './channel-api.ts'
+import { channelBatchApi } from './channel-batch-api.ts'
 import { dashboardApi } from './dashboard-api.ts'
 import type { Endpoint } from './endpoint.ts'
 import { limitApi } from './limit-api.ts'
@@ -16,13 +17,14 @@ import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
 
 /** Every endpoint of the management API. What is not here does not exist. */
-const api = {
+export const api = {
   status: statusApi,
   user: userApi,
   account: accountApi,
   token: tokenApi,
   limit: limitApi,
   channel: channelApi,
+  channelBatch: channelBatchApi,
   route: routeApi,
   redemption: redemptionApi,
   log: logApi,

@@ -1,57 +1,73 @@
 import { z } from 'zod'
 import { get } from './endpoint.ts'
-import { EpochSeconds, LenientNumber } from './wire.ts'
+import { EpochSeconds, LenientNumber, Page } from './wire.ts'
 
 /** Members by name; those that are secret hold a mark instead of their value. */
 const Members = z.record(z.string(), z.unknown())
 
-const AuditEntry = z.object({
-  id: z.int(),
-  created_at: EpochSeconds,
-  actor_id: z.int(),
-  /** As it was when the row was written. */
-  actor_name: z.string(),
-  /** Where the actor called from. */
-  address: z.string(),
-  /** Of the call that made the change. */
-  request_id: z.string(),
-  /** `noun.verb`. */
-  action: z.string(),
-  /** Id of the target; 0 when it has none (a setting, log rows). */
-  target_id: z.int(),
-  /** As it was before the change. */
-  target_name: z.string(),
-  /** The members that changed, as they were; null: there was nothing. */
-  before: Members.nullable(),
-  /** The same members as they are since; null: there is nothing any more. */
-  after: Members.nullable(),
-})
+const AuditEntry = z
+  .object({
+    id: z.int().describe('Id of the entry.'),
+    created_at: EpochSeconds.describe('When it was done, in seconds.'),
+    actor_id: z.int().describe('Who did it.'),
+    actor_name: z.string().meta({
+      description: 'The actor’s name as it was when the entry was written.',
+      example: 'root',
+    }),
+    address: z.string().meta({
+      description: 'Where the actor called from.',
+      example: '192.0.2.10',
+    }),
+    request_id: z.string().describe('Of the call that made the change.'),
+    action: z.string().meta({ description: '`noun.verb`.', example: 'user.update' }),
+    target_id: z.int().describe('Id of the target; 0 when it has none (a setting, log rows).'),
+    target_name: z
+      .string()
+      .meta({ description: 'The target’s name before the change.', example: 'li.ming' }),
+    before: Members.nullable().meta({
+      description:
+        'The members that changed, as they were; secret ones masked. Null: there was nothing.',
+      example: { quota: 450_000 },
+    }),
+    after: Members.nullable().meta({
+      description: 'The same members as they are since. Null: there is nothing any more.',
+      example: { quota: 500_000 },
+    }),
+  })
+  .meta({ id: 'AuditEntry', description: 'Something that an administrator did.' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 const Word = z.string().max(256).default('')
 
 /** Filters are joined by "and"; empty or 0 means no filter. */
 const AuditQuery = z.object({
-  /** Name or id of who did it, exact. */
-  actor: Word,
-  /** Name or id of what was changed, exact. */
-  target: Word,
-  /** A whole action (`user.delete`) or its noun (`user`). */
-  action: Word,
-  /** Seconds, inclusive. */
-  start_timestamp: LenientNumber,
-  /** Seconds, inclusive. */
-  end_timestamp: LenientNumber,
-  p: LenientNumber,
-  /** `<created_at>-<id>` of the last row seen: the page after it; beats `p`. */
-  before: z.string().max(40).default(''),
+  actor: Word.meta({
+    description: 'Name or id of who did it, exact; empty: all.',
+    example: 'root',
+  }),
+  target: Word.meta({
+    description: 'Name or id of what was changed, exact; empty: all.',
+    example: 'li.ming',
+  }),
+  action: Word.meta({
+    description: 'A whole action (`user.delete`) or its noun (`user`); empty: all.',
+    example: 'user.update',
+  }),
+  start_timestamp: LenientNumber.describe('Seconds, inclusive; 0: from the first on.'),
+  end_timestamp: LenientNumber.describe('Seconds, inclusive; 0: up to the last.'),
+  p: Page,
+  before: z.string().max(40).default('').meta({
+    description: '`<created_at>-<id>` of the last row seen: the page after it; beats `p`.',
+    example: '1790003600-4711',
+  }),
 })
 
 export const auditApi = {
   list: get('/api/audit/', {
+    name: 'listAudit',
+    summary: 'What admins changed, newest first.',
     access: 'root',
     query: AuditQuery,
     data: z.array(AuditEntry),
-    summary: 'What admins changed, newest first.',
   }),
 }

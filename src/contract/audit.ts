@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'log.read_body',
   'log.search_body',
   'log.export',
+  'usage.export',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -44,13 +44,13 @@ export const callErrors = {
   invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
   invalid_field: {
     status: 400,
-    zh: '参数 {field} 无效：{problemZh}',
-    en: 'Invalid value for {field}: {problemEn}',
+    zh: '参数{fieldZh}无效：{problemZh}',
+    en: 'Invalid value for {fieldEn}: {problemEn}',
   },
   text_unreadable: {
     status: 400,
-    zh: '{field} 含有不可见的控制字符，请删除后重试',
-    en: '{field} holds invisible control characters; remove them and try again',
+    zh: '{fieldZh}含有不可见的控制字符，请删除后重试',
+    en: '{fieldEn} holds invisible control characters; remove them and try again',
   },
   body_not_json: {
     status: 400,

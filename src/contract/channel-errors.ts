@@ -39,13 +39,13 @@ export const channelErrors = {
   },
   route_protocol: {
     status: 400,
-    zh: '能用的渠道都不支持这种调用，或没有填写地址',
+    zh: '能用的渠道都不支持这种调用，或没有填写接口地址',
     en: 'No channel that could be used has such a call, or says where its upstream is',
   },
   channel_base_url_invalid: {
     status: 400,
-    zh: '渠道地址「{url}」无效：须以 http:// 或 https:// 开头，不能带账号、? 或 #',
-    en: 'The address “{url}” is not valid: it starts with http:// or https:// and has no account, ? or #',
+    zh: '接口地址「{url}」无效：须以 http:// 或 https:// 开头，不能含有用户名、密码、? 或 #',
+    en: 'The base URL “{url}” is not valid: it starts with http:// or https:// and has no user, ? or #',
   },
   channel_mapping_invalid: {
     status: 400,
@@ -104,8 +104,8 @@ export const channelErrors = {
   },
   channel_address_forbidden: {
     status: 400,
-    zh: '渠道地址「{url}」不能使用：它指向云主机元数据或无法路由的地址',
-    en: 'The address “{url}” cannot be used: it leads to a metadata service or to nowhere',
+    zh: '接口地址「{url}」不能使用：它指向云主机元数据或无法路由的地址',
+    en: 'The base URL “{url}” cannot be used: it leads to a metadata service or to nowhere',
   },
   channel_balance_unsupported: {
     status: 501,
@@ -114,7 +114,7 @@ export const channelErrors = {
   },
   channel_balance_unreadable: {
     status: 502,
-    zh: '上游的回答里没有可识别的余额',
+    zh: '上游的响应中没有可识别的余额',
     en: 'The upstream’s answer holds no balance that can be read',
   },
   channel_balance_currency: {
@@ -129,13 +129,13 @@ export const channelErrors = {
   },
   channel_models_unreadable: {
     status: 502,
-    zh: '上游的回答里没有可识别的模型列表',
+    zh: '上游的响应中没有可识别的模型列表',
     en: 'The upstream’s answer holds no list of models that can be read',
   },
   channel_address_missing: {
     status: 400,
-    zh: '请先填写渠道地址',
-    en: 'Enter the address of the channel first',
+    zh: '请先填写接口地址',
+    en: 'Enter the base URL of the channel first',
   },
   channel_upstream_said: {
     status: 502,
@@ -149,7 +149,7 @@ export const channelErrors = {
   },
   channel_test_ended: {
     status: 502,
-    zh: '测试被中止，或上游的回应过大',
+    zh: '测试被中止，或上游的响应过大',
     en: 'The test was ended, or the answer is too large',
   },
 } as const satisfies Record<string, ErrorSpec>

@@ -7,6 +7,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** What an endpoint declares about itself. What is not in `data` or `extra` cannot leave the server. */
 export interface EndpointOptions {
+  /** Names the operation in the API description; clients made from that have it as a function. */
+  name: string
+  /** One line for the API description. */
+  summary: string
   access: Access
   /** The setting of the process that may raise the least role above `access`. */
   raisedBy?: 'OPTIONS_MIN_ROLE'
@@ -19,9 +23,11 @@ export interface EndpointOptions {
   extra?: z.ZodType
   /**
    * `envelope` (default): `{success, message, data}`. `raw`: the shape in `data` is the whole
-   * answer. `stream`: the handler writes the answer itself.
+   * answer. `stream`: the handler writes the answer itself, a file of rows of this shape.
    */
   answer?: 'envelope' | 'raw' | 'stream'
+  /** A `stream` that comes as CSV alone, with a column for each member of its rows. */
+  isTable?: true
   /** `critical` calls also count in the small bucket that guards sign-in, mail and codes. */
   rate?: 'critical'
   /** A GET that changes state: the CSRF gate treats it as a write. */
@@ -35,8 +41,10 @@ export interface EndpointOptions {
   duringPasswordChange?: boolean
   /** Names the refusal of a body that does not fit, where the wire has one of its own. */
   misfit?: ErrorCode
-  /** One line for the API description. */
-  summary?: string
+  /** Refusals with a true status that the description tells of, beside those every call may meet. */
+  refusals?: readonly ErrorCode[]
+  /** `X-Total-Count` says how many rows the whole list has. */
+  counted?: true
 }
 
 export interface Endpoint<

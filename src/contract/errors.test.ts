@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ErrorSpec } from './error-spec.ts'
 import { errors, errorText, languageOf, type ErrorCode } from './errors.ts'
+import { fieldPlaces } from './field-title.ts'
 
 // Object.keys of a constant yields its own keys.
 const codes = Object.keys(errors) as ErrorCode[]
@@ -60,6 +61,17 @@ test('a name with blanks about it has none at the ends of a sentence, and one el
   expect(errorText('external_taken', 'en', params)).toBe(
     'This OIDC account is bound to a user already',
   )
+})
+
+test('a member of the wire is named as its field in the console; one without a field alone', () => {
+  expect(errorText('text_unreadable', 'zh', fieldPlaces('name'))).toMatch(/^「名称」（name）含有/)
+  expect(errorText('text_unreadable', 'en', fieldPlaces('name'))).toMatch(/^“Name” \(name\) holds/)
+  expect(errorText('text_unreadable', 'zh', fieldPlaces('other'))).toMatch(/^other 含有/)
+  const problem = { problemZh: '最大 9', problemEn: 'it is at most 9' }
+  const wrong = (field: string) =>
+    errorText('invalid_field', 'zh', { ...fieldPlaces(field), ...problem })
+  expect(wrong('quota')).toBe('参数「额度」（quota）无效：最大 9')
+  expect(wrong('ids')).toBe('参数 ids 无效：最大 9')
 })
 
 test.each([

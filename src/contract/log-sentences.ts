@@ -27,7 +27,7 @@ export const logRows = {
     en: 'Channel “{name}” (#{id}) was enabled automatically: {reason}',
   },
   key_paused: {
-    zh: '渠道「{name}」（#{id}）的密钥 {tail} 已停用：上游拒绝（{cause}）',
+    zh: '渠道「{name}」（#{id}）的密钥 {tail} 已自动暂停：被上游拒绝（{cause}）',
     en: 'Key {tail} of channel “{name}” (#{id}) is out of use: the upstream refused it ({cause})',
   },
   key_resumed: {
@@ -46,10 +46,11 @@ export const logRows = {
 
 /** What stands as a `{reason}`, where it is neither a refusal's sentence nor an upstream's words. */
 export const logReasons = {
-  answered: { zh: '恢复应答', en: 'it answered a call again' },
+  answered: { zh: '恢复响应', en: 'it answered a call again' },
   test_passed: { zh: '测试通过', en: 'it passed a test' },
   test_failed: { zh: '测试失败：{reason}', en: 'the test failed: {reason}' },
   balance_used_up: { zh: '上游余额不足', en: 'its balance is used up' },
+  balance_filled: { zh: '上游余额已恢复', en: 'it has a balance again' },
   too_slow: {
     zh: '响应用时 {seconds} 秒，超过最长响应时间',
     en: 'it took {seconds} s, longer than the maximum response time',
@@ -67,10 +68,14 @@ export const logAmounts = {
 } as const satisfies Record<string, Words>
 
 /**
- * Rows that One API has written and we do not. Sources: its `controller/channel-test.go` and, for
- * prices, `relay/controller/helper.go` up to 0.6.9.
+ * Rows in wordings that we do not write any more, or never did: One API's. Sources of those: its
+ * `controller/channel-test.go` and, for prices, `relay/controller/helper.go` up to 0.6.9.
  */
 export const formerRows = {
+  key_paused: {
+    zh: '渠道「{name}」（#{id}）的密钥 {tail} 已停用：上游拒绝（{cause}）',
+    en: 'Key {tail} of channel “{name}” (#{id}) is out of use: the upstream refused it ({cause})',
+  },
   test_passed: {
     zh: '渠道 {name} 测试成功，响应：{reply}',
     en: 'Channel “{name}” passed its test and replied: {reply}',
@@ -89,8 +94,13 @@ export const formerRows = {
   },
 } as const satisfies Record<string, Words>
 
-/** Reasons that our first versions wrote in both languages at once. */
+/** Reasons in former wordings. Our first versions wrote some in both languages at once. */
 export const formerReasons: readonly Words[] = [
+  { zh: '恢复应答', en: 'it answered a call again' },
+  { zh: '上游在时限内没有回应', en: 'the upstream did not answer in time' },
+  { zh: '上游的回应无法解析', en: 'the answer of the upstream cannot be read' },
+  { zh: '上游中断了回应', en: 'the upstream broke off its answer' },
+  { zh: '测试被中止，或上游的回应过大', en: 'the test was ended, or the answer is too large' },
   bilingual('无法连接上游', 'the upstream cannot be reached'),
   bilingual('上游没有及时回应', 'the upstream did not answer in time'),
   bilingual('上游中断了回应', 'the upstream broke off its answer'),

@@ -18,13 +18,24 @@ const unlessEmpty = <T extends z.ZodType<string>>(shape: T) =>
     .optional()
     .transform((value) => value || undefined)
 
+const STATE = 'Zk3v0TqYl2xw'
+
+const Code = optionalText.meta({ description: 'Code of the provider.', example: '8f14e4' })
+
 const Callback = z.object({
-  code: optionalText,
-  state: optionalText,
-  /** What the provider says instead of a code, such as `access_denied`. */
-  error: optionalText,
-  /** RFC 9207: who answered, where the provider says so. */
-  iss: optionalText,
+  code: Code,
+  state: optionalText.meta({
+    description: 'What `GET /api/oauth/state` answered.',
+    example: STATE,
+  }),
+  error: optionalText.meta({
+    description: 'What the provider says instead of a code.',
+    example: 'access_denied',
+  }),
+  iss: optionalText.meta({
+    description: 'RFC 9207: who answered, where the provider says so. Gatehouse only.',
+    example: 'https://login.example.com',
+  }),
 })
 
 /** Absent when the account was bound. */
@@ -36,45 +47,75 @@ const callback = {
   changesState: true,
   query: Callback,
   data: SignedInUnlessBound,
+  refusals: ['oauth_state_invalid'],
 } as const
+
+const comesBack = (provider: string): string =>
+  `Where ${provider} sends people back to: signs in, or binds, and then has the message \`bind\`.`
 
 export const oauthApi = {
   state: get('/api/oauth/state', {
+    name: 'createSignInState',
+    summary: 'A state for one trip to a provider; lives ten minutes and serves once.',
     access: 'anyone',
     rate: 'critical',
     query: z.object({
-      /** Fixes who may answer; absent: the first callback does. */
-      provider: unlessEmpty(z.enum(REDIRECTING_PROVIDERS)),
-      /** Absent: being signed in at the callback means `bind`. */
-      intent: unlessEmpty(z.enum(SIGN_IN_INTENTS)),
+      provider: unlessEmpty(z.enum(REDIRECTING_PROVIDERS)).describe(
+        'Fixes who may answer; absent: the first callback does. Gatehouse only.',
+      ),
+      intent: unlessEmpty(z.enum(SIGN_IN_INTENTS)).describe(
+        'What for; absent: being signed in at the callback means `bind`. Gatehouse only.',
+      ),
     }),
-    data: z.string(),
+    data: z.string().meta({ example: STATE }),
     extra: z.object({
-      /** Where to send the person. Only when `provider` was named. */
-      authorize_url: z.string().optional(),
+      authorize_url: z
+        .string()
+        .optional()
+        .meta({
+          description: 'Where to send the person. Only when `provider` was named. Gatehouse only.',
+          example: `https://github.com/login/oauth/authorize?state=${STATE}`,
+        }),
     }),
-    summary: 'A state for one trip to a provider; lives ten minutes and serves once.',
   }),
-  github: get('/api/oauth/github', callback),
-  lark: get('/api/oauth/lark', callback),
-  oidc: get('/api/oauth/oidc', callback),
+  github: get('/api/oauth/github', {
+    name: 'finishGithubSignIn',
+    summary: comesBack('GitHub'),
+    ...callback,
+  }),
+  lark: get('/api/oauth/lark', {
+    name: 'finishLarkSignIn',
+    summary: comesBack('Lark'),
+    ...callback,
+  }),
+  oidc: get('/api/oauth/oidc', {
+    name: 'finishOidcSignIn',
+    summary: comesBack('the OpenID Connect provider'),
+    ...callback,
+  }),
   wechat: get('/api/oauth/wechat', {
+    name: 'signInWithWechat',
+    summary: 'Signs in with the code that the public account sent.',
     access: 'anyone',
     rate: 'critical',
     changesState: true,
-    query: z.object({ code: optionalText }),
+    query: z.object({ code: Code.describe('Code that the public account sent.') }),
     data: SignedIn,
-    summary: 'Signs in with the code that the public account sent.',
   }),
   wechatBind: get('/api/oauth/wechat/bind', {
+    name: 'bindWechat',
+    summary: 'Binds the WeChat account that the code was sent to.',
     access: 'user',
     rate: 'critical',
     changesState: true,
-    query: z.object({ code: optionalText }),
+    query: z.object({ code: Code.describe('Code that the public account sent.') }),
   }),
   unbind: del('/api/oauth/:provider', {
-    access: 'user',
-    params: z.object({ provider: z.enum(EXTERNAL_PROVIDERS) }),
+    name: 'removeBinding',
     summary: 'Removes a binding, unless nothing else is left to sign in with.',
+    access: 'user',
+    params: z.object({
+      provider: z.enum(EXTERNAL_PROVIDERS).describe('Whose account is no longer bound.'),
+    }),
   }),
 }

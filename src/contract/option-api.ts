@@ -1,25 +1,42 @@
 import { z } from 'zod'
 import { get, put } from './endpoint.ts'
-import { optional } from './wire.ts'
+import { needed, optional } from './wire.ts'
 
-const OptionRow = z.object({
-  key: z.string().meta({ examples: ['SystemName'] }),
-  value: z.string().meta({ examples: ['Gatehouse'] }),
+const Key = z.string().meta({ description: 'Name of the setting.', example: 'SystemName' })
+const Value = z.string().meta({
+  description: 'Its value as a text, also that of a number, a switch or a JSON object.',
+  example: 'Gatehouse',
 })
+
+const OptionRow = z
+  .object({ key: Key, value: Value })
+  .meta({ id: 'Option', description: 'A setting of the installation.' })
 
 export const optionApi = {
   list: get('/api/option/', {
+    name: 'listOptions',
+    summary: 'All settings but those that are secret.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     data: z.array(OptionRow),
-    /** Secret options that hold a value; the values are never sent. */
-    extra: z.object({ secrets_set: z.array(z.string()).meta({ examples: [['SMTPToken']] }) }),
+    extra: z.object({
+      secrets_set: z.array(z.string()).meta({
+        description: 'Secret settings that hold a value; the values are never sent.',
+        example: ['SMTPToken'],
+      }),
+    }),
   }),
-  /** A member that is missing counts as empty. */
   update: put('/api/option/', {
+    name: 'setOption',
+    summary: 'Changes a setting; a value that does not fit is refused, and nothing changes.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
-    body: z.object({ key: optional(OptionRow.shape.key), value: optional(OptionRow.shape.value) }),
+    body: z
+      .object({
+        key: needed(Key),
+        value: optional(Value).describe('Its value as a text; absent: empty.'),
+      })
+      .meta({ id: 'OptionChange', description: 'A setting and what it is to be.' }),
     misfit: 'option_undecodable',
   }),
 }

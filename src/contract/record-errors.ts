@@ -116,12 +116,12 @@ export const recordErrors = {
   },
   option_needs: {
     status: 409,
-    zh: '启用「{titleZh}」（{key}）前，请先填写{missingZh}',
+    zh: '打开「{titleZh}」（{key}）前，请先填写{missingZh}',
     en: 'Before turning on “{titleEn}” ({key}), fill in {missingEn}',
   },
   option_in_use: {
     status: 409,
-    zh: '「{userZh}」已启用，需要用到「{titleZh}」（{key}），请先将其关闭再清空',
+    zh: '「{userZh}」已打开，需要用到「{titleZh}」（{key}），请先将其关闭再清空',
     en: '“{userEn}” is on and needs “{titleEn}” ({key}); turn it off before emptying this',
   },
   published_prices_failed: {

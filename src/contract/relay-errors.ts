@@ -3,13 +3,21 @@ import type { ErrorSpec } from './error-spec.ts'
 /** What callers of models are told. */
 export const relayErrors = {
   token_missing: { status: 401, zh: '请求没有携带令牌', en: 'The call carries no token' },
-  token_unknown: { status: 401, zh: '令牌无效', en: 'The token is not valid' },
+  token_unknown: {
+    status: 401,
+    zh: '令牌无效，请检查密钥是否完整',
+    en: 'The token is not valid; check that its key is complete',
+  },
   token_exhausted: {
     status: 401,
-    zh: '令牌的额度已用尽',
-    en: 'The token has no quota left',
+    zh: '令牌的额度已用尽，请在控制台增加额度',
+    en: 'The token has no quota left; add quota to it in the console',
   },
-  token_expired: { status: 401, zh: '令牌已过期', en: 'The token has expired' },
+  token_expired: {
+    status: 401,
+    zh: '令牌已过期，请在控制台修改过期时间',
+    en: 'The token has expired; change its expiry in the console',
+  },
   token_disabled: { status: 401, zh: '令牌已被禁用', en: 'The token is disabled' },
   token_address_not_allowed: {
     status: 403,
@@ -56,6 +64,26 @@ export const relayErrors = {
     status: 400,
     zh: '请求体无法解析：{detail}（第 {offset} 字节）',
     en: 'The request body cannot be read: {detail} (byte {offset})',
+  },
+  form_unexpected: {
+    status: 400,
+    zh: '此地址接收 JSON，收到的却是表单（multipart/form-data），请以 JSON 发送请求体',
+    en: 'This address takes JSON, but a form (multipart/form-data) was sent; send the body as JSON',
+  },
+  form_required: {
+    status: 400,
+    zh: '此地址接收表单（multipart/form-data），请将录音作为其中名为 file 的文件发送',
+    en: 'This address takes a form (multipart/form-data); send the recording as its file named file',
+  },
+  form_file_unnamed: {
+    status: 400,
+    zh: '表单中的 {field} 没有文件名，请写明 filename，将其作为文件发送',
+    en: 'The part {field} of the form has no filename; name one, so that it is sent as a file',
+  },
+  recording_by_address: {
+    status: 400,
+    zh: '录音不能以地址提供（{field}），请将其作为名为 file 的文件发送',
+    en: 'A recording cannot be given by its address ({field}); send it as a file named file',
   },
   relay_field_required: {
     status: 400,
@@ -179,14 +207,14 @@ export const relayErrors = {
   user_quota_insufficient: {
     status: 403,
     code: 'insufficient_user_quota',
-    zh: '账户余额不足',
-    en: 'Your account has not enough quota',
+    zh: '账户余额不足，请充值后重试',
+    en: 'Your account has not enough quota; top up and try again',
   },
   token_quota_insufficient: {
     status: 403,
     code: 'pre_consume_token_quota_failed',
-    zh: '令牌额度不足',
-    en: 'The token has not enough quota',
+    zh: '令牌额度不足，请在控制台增加额度',
+    en: 'The token has not enough quota; add quota to it in the console',
   },
   channel_incomplete: {
     status: 503,
@@ -230,13 +258,13 @@ export const relayErrors = {
   upstream_timeout: {
     status: 504,
     code: 'upstream_timeout',
-    zh: '上游在时限内没有回应',
+    zh: '上游未及时响应',
     en: 'The upstream did not answer in time',
   },
   upstream_answer_invalid: {
     status: 500,
     code: 'unmarshal_response_body_failed',
-    zh: '上游的回应无法解析',
+    zh: '上游的响应无法解析',
     en: 'The answer of the upstream cannot be read',
   },
   upstream_status: {
@@ -248,7 +276,7 @@ export const relayErrors = {
   upstream_cut: {
     status: 502,
     code: 'upstream_cut',
-    zh: '上游中断了回应',
+    zh: '上游中断了响应',
     en: 'The upstream broke off its answer',
   },
 } as const satisfies Record<string, ErrorSpec>

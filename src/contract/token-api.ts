@@ -2,121 +2,238 @@ import { z } from 'zod'
 import { del, get, post, put } from './endpoint.ts'
 import { LimitInput, LimitStanding } from './limit-api.ts'
 import { CAPTURE_MODES } from './log.ts'
-import { TOKEN_ORDERS } from './token.ts'
+import { QUOTA_MAX } from './quota.ts'
+import { NEVER_EXPIRES, TOKEN_KEY_LENGTH, TOKEN_NAME_LENGTH_MAX, TOKEN_ORDERS } from './token.ts'
 import {
-  ById,
+  byId,
   EpochSeconds,
-  Keyword,
-  LenientNumber,
+  keyword,
+  NEEDED,
+  needed,
   NullableText,
   optional,
+  Page,
   Quota,
   Text,
   WholeNumber,
 } from './wire.ts'
 
-export const Token = z.object({
-  id: z.int(),
-  user_id: z.int(),
-  /** 48 letters and digits, shown to the owner only. Clients put `sk-` in front. */
-  key: z.string(),
-  /** 1 enabled, 2 disabled, 3 expired, 4 exhausted. */
-  status: z.int(),
-  name: NullableText,
-  created_time: EpochSeconds,
-  /** When quota last moved. */
-  accessed_time: EpochSeconds,
-  /** -1 never. */
-  expired_time: EpochSeconds,
-  /** Points left; without meaning when `unlimited_quota`. */
-  remain_quota: Quota,
-  unlimited_quota: z.boolean(),
-  used_quota: Quota,
-  /** Comma list of models the token may use; empty: all. */
-  models: NullableText,
-  /** Comma list of CIDR blocks it may be used from; empty: everywhere. */
-  subnet: NullableText,
-  /** What is kept of its calls' requests and answers; absent in lists. Ours. */
-  capture: z.enum(CAPTURE_MODES).optional(),
-  /** Its limits and what is used of them; absent in lists. Ours. */
-  limits: LimitStanding.optional(),
-  /** The group that its calls belong to; empty: the groups of its owner. Ours. */
-  group: z.string().optional(),
-})
+const TOKEN_NAME = 'Name, for people alone.'
+const MODELS = 'Comma list of models the token may use; empty: all.'
+const SUBNET = 'Comma list of CIDR blocks it may be used from; empty: everywhere.'
+const TOKEN_STATUS = '1 enabled, 2 disabled, 3 expired, 4 exhausted.'
+
+const TokenId = z.int().describe('Id of the token.')
+
+export const Token = z
+  .object({
+    id: TokenId,
+    user_id: z.int().describe('Whose it is.'),
+    key: z.string().meta({
+      description: `${TOKEN_KEY_LENGTH} letters and digits, shown to the owner only. Clients put \`sk-\` in front.`,
+      example: 'yLz0pVq3TtWc8RkXn5uHb2aGdM9eJs7fQ1wZ6iKoCxYvBrNl',
+    }),
+    status: z.int().describe(TOKEN_STATUS),
+    name: NullableText.describe(TOKEN_NAME),
+    created_time: EpochSeconds.describe('When it was made, in seconds.'),
+    accessed_time: EpochSeconds.describe('When its quota last moved, in seconds.'),
+    expired_time: EpochSeconds.describe('Until when it is valid, in seconds; -1: for ever.'),
+    remain_quota: Quota.describe('Points left; without meaning when `unlimited_quota`.'),
+    unlimited_quota: z.boolean().describe('Only the balance of its owner limits it.'),
+    used_quota: Quota.describe('Points consumed.'),
+    models: NullableText.describe(MODELS),
+    subnet: NullableText.describe(SUBNET),
+    capture: z
+      .enum(CAPTURE_MODES)
+      .optional()
+      .describe(
+        'What is kept of the requests and answers of its calls; absent in lists. Gatehouse only.',
+      ),
+    limits: LimitStanding.optional().describe(
+      'Its limits and what is used of them; absent in lists. Gatehouse only.',
+    ),
+    group: z.string().optional().meta({
+      description:
+        'The group that its calls belong to; empty: those of its owner; absent in lists. Gatehouse only.',
+      example: '',
+    }),
+  })
+  .meta({ id: 'Token', description: 'A credential for calling models, made by a user.' })
 export type Token = z.infer<typeof Token>
 
-export const TokenInput = z.object({
-  name: optional(Text),
-  /** Absent or 0 on creation: never. */
-  expired_time: optional(EpochSeconds),
-  remain_quota: optional(Quota),
-  unlimited_quota: optional(z.boolean()),
-  models: optional(Text),
-  subnet: optional(Text),
-  /** Absent: as it is, on creation `off`. Ours. */
-  capture: optional(z.enum(CAPTURE_MODES)),
-  /** Replaces all of them; absent: as they are. Ours. */
-  limits: optional(LimitInput),
-  /** One of `/api/user/self/groups`; absent: as it is, on creation the owner's. Ours. */
-  group: optional(Text),
-})
+export const TokenInput = z
+  .object({
+    name: optional(Text).meta({ description: TOKEN_NAME, maxLength: TOKEN_NAME_LENGTH_MAX }),
+    expired_time: optional(EpochSeconds).meta({
+      description:
+        'Until when it is valid, in seconds; -1: for ever. On creation 0 and nothing mean the same.',
+      minimum: NEVER_EXPIRES,
+    }),
+    remain_quota: optional(Quota).meta({
+      description: 'Points that it may still consume; -1 is taken from unlimited tokens.',
+      minimum: -1,
+      maximum: QUOTA_MAX,
+    }),
+    unlimited_quota: optional(z.boolean()).describe('Only the balance of its owner limits it.'),
+    models: optional(Text).describe(MODELS),
+    subnet: optional(Text).describe(SUBNET),
+    capture: optional(z.enum(CAPTURE_MODES)).describe(
+      'What is kept of its calls beside their log rows: nothing, settings and sizes, the words without what looks like a secret, or all. Absent: as it is, on creation `off`. Gatehouse only.',
+    ),
+    limits: optional(LimitInput).describe(
+      'Replaces all of its limits; absent: as they are. Gatehouse only.',
+    ),
+    group: optional(Text).describe(
+      'One of `/api/user/self/groups`, or empty; absent: as it is, on creation the owner’s groups. Gatehouse only.',
+    ),
+  })
+  .meta({
+    id: 'TokenInput',
+    description: 'What a new token is to be.',
+    example: { name: '编辑器插件', remain_quota: 500_000, models: 'gpt-4o-mini,gpt-4o' },
+  })
 export type TokenInput = z.infer<typeof TokenInput>
 
-const TokenUpdate = TokenInput.extend({
-  id: WholeNumber,
-  /**
-   * Only read to refuse enabling a token that cannot work; a full update leaves the status as it
-   * is.
-   */
-  status: optional(WholeNumber),
-  /**
-   * The remaining quota the caller saw; with it the difference is booked, so that spending in
-   * between survives.
-   */
-  remain_quota_was: optional(Quota),
-})
+/** What a full update writes even when the body does not name it: as zero, or empty. */
+const { expired_time, unlimited_quota, models, subnet } = TokenInput.shape
+
+const TokenUpdate = z
+  .object({
+    id: WholeNumber.describe('Id of the token.'),
+    ...TokenInput.shape,
+    name: needed(Text).describe(
+      `${TOKEN_NAME} At most ${TOKEN_NAME_LENGTH_MAX} characters, unless it is what there is.`,
+    ),
+    expired_time: expired_time.meta({
+      [NEEDED]: true,
+      description: 'Until when it is valid, in seconds; -1: for ever; 0: it has expired.',
+    }),
+    remain_quota: needed(Quota).describe(
+      `Points that it may still consume, 0 to ${QUOTA_MAX}, unless it is what there is.`,
+    ),
+    unlimited_quota: unlimited_quota.meta({ [NEEDED]: true }),
+    models: models.meta({ [NEEDED]: true }),
+    subnet: subnet.meta({ [NEEDED]: true }),
+    status: optional(WholeNumber).describe(
+      'Not written. 1 is refused where the token, as it is stored, could not work.',
+    ),
+    remain_quota_was: optional(Quota).describe(
+      'The `remain_quota` that the caller saw; with it the difference is booked, so that what was spent since stays spent. Gatehouse only.',
+    ),
+  })
+  .meta({
+    id: 'TokenUpdate',
+    description:
+      'What a token is to be. Name, expiry, quota, models and subnet are all written: one that is left out as zero or empty. The status stays.',
+    example: {
+      id: 7,
+      name: '编辑器插件',
+      expired_time: NEVER_EXPIRES,
+      remain_quota: 500_000,
+      unlimited_quota: false,
+      models: 'gpt-4o-mini,gpt-4o',
+      subnet: '',
+      remain_quota_was: 450_000,
+    },
+  })
 export type TokenUpdate = z.infer<typeof TokenUpdate>
 
-const ChoosableGroup = z.object({
-  /** What its calls cost, times the models' prices. */
-  ratio: z.number(),
-  /** What the administrators say of it, or empty. */
-  desc: z.string(),
-  /** One of the groups that the user is in. */
-  own: z.boolean(),
-})
+const TokenStatusChange = z
+  .object({
+    id: TokenId,
+    status: WholeNumber.describe('1 enables the token, any other stops it.'),
+    name: optional(Text).describe('Refused where a full update refuses it; otherwise not read.'),
+    subnet: optional(Text).describe('Refused where a full update refuses it; otherwise not read.'),
+  })
+  .meta({
+    id: 'TokenStatusChange',
+    description: 'Which status a token is to have; nothing else is written.',
+    example: { id: 7, status: 2 },
+  })
+
+const ChoosableGroup = z
+  .object({
+    ratio: z
+      .number()
+      .meta({ description: 'What its calls cost, times the models’ prices.', example: 0.8 }),
+    desc: z.string().describe('What the administrators say of it, or empty.'),
+    own: z.boolean().describe('One of the groups that the user is in.'),
+  })
+  .meta({ id: 'ChoosableGroup', description: 'A group that a token may be given.' })
 export type ChoosableGroup = z.infer<typeof ChoosableGroup>
 
 const TokenPage = z.object({
-  p: LenientNumber,
-  order: z.enum(TOKEN_ORDERS).catch(''),
+  p: Page,
+  order: z
+    .enum(TOKEN_ORDERS)
+    .catch('')
+    .describe('Most first; empty and anything else: newest first.'),
 })
 
+const ById = byId('Id of the token.')
+
 export const tokenApi = {
-  list: get('/api/token/', { access: 'user', query: TokenPage, data: z.array(Token) }),
-  search: get('/api/token/search', { access: 'user', query: Keyword, data: z.array(Token) }),
-  find: get('/api/token/:id', { access: 'user', params: ById, data: Token }),
-  create: post('/api/token/', { access: 'user', body: TokenInput, data: Token }),
-  setStatus: put('/api/token/', {
+  list: get('/api/token/', {
+    name: 'listTokens',
+    summary: 'Own tokens, a page at a time.',
     access: 'user',
-    whenQuery: 'status_only',
-    query: z.object({ status_only: z.string() }),
-    body: z.object({
-      id: WholeNumber,
-      /** Any but 1 stops the token. */
-      status: WholeNumber,
-      /** Refused where a full update refuses it; otherwise not read. */
-      name: optional(Text),
-      /** Like `name`. */
-      subnet: optional(Text),
-    }),
+    query: TokenPage,
+    data: z.array(Token),
+    counted: true,
+  }),
+  search: get('/api/token/search', {
+    name: 'searchTokens',
+    summary: 'Own tokens whose names begin so, newest first.',
+    access: 'user',
+    query: keyword('What the name begins with; empty: all.'),
+    data: z.array(Token),
+    counted: true,
+  }),
+  find: get('/api/token/:id', {
+    name: 'getToken',
+    summary: 'One of the own tokens, with its limits.',
+    access: 'user',
+    params: ById,
     data: Token,
   }),
-  update: put('/api/token/', { access: 'user', body: TokenUpdate, data: Token }),
-  remove: del('/api/token/:id', { access: 'user', params: ById }),
-  groups: get('/api/user/self/groups', {
+  create: post('/api/token/', {
+    name: 'createToken',
+    summary: 'Makes a token; answers it with its key.',
     access: 'user',
-    data: z.record(z.string(), ChoosableGroup),
+    body: TokenInput,
+    data: Token,
+  }),
+  setStatus: put('/api/token/', {
+    name: 'setTokenStatus',
+    summary: 'Enables or disables a token.',
+    access: 'user',
+    whenQuery: 'status_only',
+    query: z.object({
+      status_only: z.string().meta({
+        description: 'Anything but empty, even `false`: only the status is written.',
+        example: 'true',
+      }),
+    }),
+    body: TokenStatusChange,
+    data: Token,
+  }),
+  update: put('/api/token/', {
+    name: 'updateToken',
+    summary: 'Writes a token anew, all but its status.',
+    access: 'user',
+    body: TokenUpdate,
+    data: Token,
+  }),
+  remove: del('/api/token/:id', {
+    name: 'deleteToken',
+    summary: 'Deletes a token for good.',
+    access: 'user',
+    params: ById,
+  }),
+  groups: get('/api/user/self/groups', {
+    name: 'listTokenGroups',
     summary: 'The groups that the user may give to tokens, by name.',
+    access: 'user',
+    data: z.record(z.string().meta({ example: 'vip' }), ChoosableGroup),
   }),
 }

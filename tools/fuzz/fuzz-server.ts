@@ -44,7 +44,7 @@ export async function fuzzServer(
   }
   const result = await runFuzz({
     url: server.url,
-    document: openApiDocument('v0.0.0'),
+    document: openApiDocument({ version: 'v0.0.0', basePath: '/' }),
     calls,
     seed,
     parallel: PARALLEL,

@@ -27,11 +27,12 @@ const METHODS = ['get', 'post', 'put', 'delete']
 
 /** The operations of an OpenAPI document. */
 export function operationsOf(document: Schema): Operation[] {
-  const ajv = new Ajv2020({ strict: false })
+  const ajv = new Ajv2020({ strict: false, formats: { int64: true, double: true } })
+  const named: Schema = Object(Object(document['components'])['schemas'])
   return Object.entries(Object(document['paths'])).flatMap(([path, item]) =>
     METHODS.filter((method) => method in Object(item)).map((method) => {
       const operation: Schema = Object(Object(item)[method])
-      const answer = jsonSchemaOf(Object(Object(operation['responses'])['200']))
+      const answer = jsonSchemaOf(Object(Object(operation['responses'])['200']), named)
       return {
         name: String(operation['operationId']),
         method: method.toUpperCase(),
@@ -43,18 +44,28 @@ export function operationsOf(document: Schema): Operation[] {
           .map((parameter) => ({
             name: String(parameter.name),
             place: String(parameter.in),
-            schema: Object(parameter.schema),
+            schema: Object(written(parameter.schema, named)),
           })),
-        body: jsonSchemaOf(Object(operation['requestBody'])),
-        accepts: answer?.['type'] === 'object' ? ajv.compile(answer) : null,
+        body: jsonSchemaOf(Object(operation['requestBody']), named),
+        accepts: answer === null || answer['type'] === 'array' ? null : ajv.compile(answer),
       }
     }),
   )
 }
 
-function jsonSchemaOf(place: Schema): Schema | null {
+function jsonSchemaOf(place: Schema, named: Schema): Schema | null {
   const schema: unknown = Object(Object(place['content'])['application/json'])['schema']
-  return typeof schema === 'object' && schema !== null ? { ...schema } : null
+  return typeof schema === 'object' && schema !== null ? Object(written(schema, named)) : null
+}
+
+/** A schema with what it refers to written out. */
+function written(value: unknown, named: Schema): unknown {
+  if (Array.isArray(value)) return value.map((item) => written(item, named))
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref, ...rest }: Schema = { ...value }
+  const found = typeof $ref === 'string' ? Object(named[$ref.split('/').at(-1) ?? '']) : {}
+  const whole = Object.entries({ ...found, ...rest })
+  return Object.fromEntries(whole.map(([name, member]) => [name, written(member, named)]))
 }
 
 /** A random call of an operation. */

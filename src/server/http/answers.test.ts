@@ -9,6 +9,7 @@ import { heldKeys } from '../channel/key/channel-key.ts'
 import { insertTraces, type StoredTrace } from '../log/trace/trace-store.ts'
 import { isOptionKey, isSecretOption, options } from '../option/option.ts'
 import { randomText } from '../secrets.ts'
+import { undescribed } from '../test/described-answer.ts'
 import {
   needsState,
   addressOf,
@@ -173,6 +174,9 @@ function inputOf({
     'PUT /api/prices/': { body: { rows: [] } },
     'DELETE /api/log/': { query: 'target_timestamp=1' },
     'GET /api/dashboard': { query: 'start_timestamp=1800000000&end_timestamp=1800003600' },
+    'GET /api/dashboard/export': {
+      query: 'start_timestamp=1800000000&end_timestamp=1800003600',
+    },
   }
 }
 
@@ -273,6 +277,7 @@ forEachDatabase('answers', (open) => {
       expect(answer.status).toBe(needsState(endpoint) ? 403 : 200)
       const { data, extra, answer: kind = 'envelope' } = endpoint.options
       if (kind === 'stream') return
+      expect(undescribed(endpoint, answer)).toEqual([])
       if (kind === 'raw') {
         expect(data).toBeDefined()
         if (data !== undefined) expect(strangers(schemaOf(data, 'output'), answer.json)).toEqual([])

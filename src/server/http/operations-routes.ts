@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { ping } from '../db/setting-store.ts'
-import { inTime } from '../in-time.ts'
+import { inTime } from '../db/outage.ts'
 import { sameText } from '../secrets.ts'
 
 const LOOPBACK = /^(127\.|::1$)/

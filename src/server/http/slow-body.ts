@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { AppError } from '../app-error.ts'
 
 /** Milliseconds that a management call may take to send its body. */
-const BODY_TIMEOUT_MS = 30_000
+export const BODY_TIMEOUT_MS = 30_000
 /** Milliseconds that the refusal gets to leave. */
 const REFUSAL_TIMEOUT_MS = 2000
 

@@ -5,7 +5,8 @@ import type { z } from 'zod'
  * no object.
  */
 export interface InputProblem extends Record<string, string> {
-  field: string
+  fieldZh: string
+  fieldEn: string
   problemZh: string
   problemEn: string
 }
@@ -30,7 +31,9 @@ export function inputProblem(error: z.ZodError): InputProblem | null {
   const issue = error.issues[0]
   if (issue === undefined || issue.path.length === 0) return null
   const { zh, en } = words(issue)
-  return { field: issue.path.join('.'), problemZh: zh, problemEn: en }
+  const path = issue.path.join('.')
+  // A form sends the right shape: who reads this wrote a program, and knows the wire's names.
+  return { fieldZh: ` ${path} `, fieldEn: path, problemZh: zh, problemEn: en }
 }
 
 function words(issue: z.core.$ZodIssue): { zh: string; en: string } {

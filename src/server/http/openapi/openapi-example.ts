@@ -94,17 +94,6 @@ const VALUES: Record<string, readonly unknown[]> = {
   scope: ['all'],
   success: [true],
   message: [''],
-  // Answers that are one value go by the last word of their path
-  available_models: ['gpt-4o-mini'],
-  aff: ['x7Kq'],
-  notice: ['今晚 23:00 维护十分钟', false],
-  about: ['# 关于本站'],
-  home_page_content: ['# 欢迎'],
-  topup: [500_000],
-  reset: ['hT9vQ2mXcR4k'],
-  redemption: ['9c1b6a4e0f7d4c58a2e3b1d0c9f8e7a6'],
-  upstream_models: ['gpt-4o-mini'],
-  disabled: [3],
   // Of lists and actions
   p: [0],
   page: [0],
@@ -116,47 +105,76 @@ const VALUES: Record<string, readonly unknown[]> = {
   state: ['Zk3v0TqYl2xw'],
 }
 
-/** An example that fits the schema. `name` is the member it stands for. */
-export function exampleOf(schema: JsonSchema, name = ''): unknown {
-  if (Array.isArray(schema['examples'])) return schema['examples'][0]
-  const known = VALUES[name]?.find((value) => fits(value, schema))
-  if (known !== undefined) return known
-  if (Array.isArray(schema['enum'])) return schema['enum'][0]
-  if ('const' in schema) return schema['const']
-  const branch = branchesOf(schema).find(({ type }) => type !== 'null')
-  if (branch !== undefined) return exampleOf(branch, name)
-  switch (typesOf(schema)[0]) {
-    case 'object':
-      return exampleObject(schema)
-    case 'array':
-      return [exampleOf(schemaAt(schema, 'items'), name)]
-    case 'integer':
-    case 'number':
-      return Math.max(0, Number(schema['minimum'] ?? 0))
-    case 'boolean':
-      return false
-    case 'string':
-      return ''
-    default:
-      return null
+/** Writes examples that fit schemas, following their references. */
+export function createExamples(named: Readonly<Record<string, JsonSchema>>) {
+  function resolved(schema: JsonSchema): JsonSchema {
+    const { $ref, ...rest } = schema
+    if (typeof $ref !== 'string') return schema
+    return { ...resolved(named[$ref.split('/').at(-1) ?? ''] ?? {}), ...rest }
   }
+
+  const branchesOf = (schema: JsonSchema): JsonSchema[] =>
+    [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map((branch) => resolved(recordOf(branch)))
+
+  /** Whether a plain value may stand where the schema does. */
+  function fits(value: unknown, schema: JsonSchema): boolean {
+    const branches = branchesOf(schema)
+    return branches.length === 0
+      ? fitsPlain(value, schema)
+      : branches.some((branch) => fits(value, branch))
+  }
+
+  /** `name` is the member that the example stands for; of an `item`, a list has many. */
+  function exampleOf(given: JsonSchema, name = '', place: 'alone' | 'item' = 'alone'): unknown {
+    const schema = resolved(given)
+    const branches = branchesOf(schema)
+    const own = [schema, ...branches].find(({ examples }) => Array.isArray(examples))
+    if (own !== undefined) return [own['examples']].flat()[0]
+    const known = VALUES[name]?.find((value) => fits(value, schema))
+    if (known !== undefined) return known
+    if (Array.isArray(schema['enum'])) return schema['enum'][0]
+    if ('const' in schema) return schema['const']
+    const branch = branches.find(({ type }) => type !== 'null')
+    if (branch !== undefined) return exampleOf(branch, name, place)
+    switch (typesOf(schema)[0]) {
+      case 'object':
+        return exampleObject(schema, place)
+      case 'array':
+        return [exampleOf(schemaAt(schema, 'items'), name, 'item')]
+      case 'integer':
+      case 'number':
+        return Math.max(0, Number(schema['minimum'] ?? 0))
+      case 'boolean':
+        return false
+      case 'string':
+        return ''
+      default:
+        return null
+    }
+  }
+
+  function exampleObject(schema: JsonSchema, place: 'alone' | 'item'): JsonSchema {
+    const properties = Object.entries(schemaAt(schema, 'properties'))
+    const required = [schema['required'] ?? []].flat()
+    // Lists tell less of each thing, and a flag that may be left out is not set.
+    const isShown = (member: string, value: JsonSchema): boolean =>
+      required.includes(member) || (place === 'alone' && typesOf(resolved(value))[0] !== 'boolean')
+    if (properties.length > 0) {
+      return Object.fromEntries(
+        properties
+          .filter(([member, value]) => isShown(member, recordOf(value)))
+          .map(([member, value]) => [member, exampleOf(recordOf(value), member)]),
+      )
+    }
+    const members = schemaAt(schema, 'additionalProperties')
+    const key = exampleOf({ type: 'string', ...schemaAt(schema, 'propertyNames') })
+    return Object.keys(members).length === 0 ? {} : { [String(key)]: exampleOf(members) }
+  }
+
+  return exampleOf
 }
 
-function exampleObject(schema: JsonSchema): JsonSchema {
-  const properties = Object.entries(schemaAt(schema, 'properties'))
-  if (properties.length > 0) {
-    return Object.fromEntries(
-      properties.map(([name, member]) => [name, exampleOf(recordOf(member), name)]),
-    )
-  }
-  const members = schemaAt(schema, 'additionalProperties')
-  return Object.keys(members).length === 0 ? {} : { '1': exampleOf(members) }
-}
-
-/** Whether a plain value may stand where the schema does. */
-function fits(value: unknown, schema: JsonSchema): boolean {
-  const branches = branchesOf(schema)
-  if (branches.length > 0) return branches.some((branch) => fits(value, branch))
+function fitsPlain(value: unknown, schema: JsonSchema): boolean {
   if (Array.isArray(schema['enum'])) return schema['enum'].includes(value)
   const types = typesOf(schema)
   if (typeof value === 'number') {
@@ -172,9 +190,6 @@ function fits(value: unknown, schema: JsonSchema): boolean {
 
 const hasPattern = (text: string, { pattern }: JsonSchema): boolean =>
   typeof pattern !== 'string' || new RegExp(pattern).test(text)
-
-const branchesOf = (schema: JsonSchema): JsonSchema[] =>
-  [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map(recordOf)
 
 const typesOf = (schema: JsonSchema): unknown[] =>
   [schema['type'] ?? []].flat().filter((type) => type !== 'null')

@@ -1,187 +1,157 @@
-import { z } from 'zod'
-import { allEndpoints } from '../../../contract/api.ts'
+import { api } from '../../../contract/api.ts'
 import type { Access, Endpoint } from '../../../contract/endpoint.ts'
-import { errorText } from '../../../contract/errors.ts'
-import { BODY_BYTES_MAX, bodyLimit } from '../body-limit.ts'
-import { exampleOf } from './openapi-example.ts'
+import { createExamples, type JsonSchema } from './openapi-example.ts'
+import { createResponses, HEADERS, type Responses } from './openapi-responses.ts'
+import { createSchemas, type Schemas } from './openapi-schema.ts'
 
-type Json = Record<string, unknown>
+const DESCRIPTION = `Answers carry \`success\`, \`message\` and, where there is something to say, \`data\`. A refusal is HTTP 200 with \`success: false\` and says why in \`message\`, Chinese unless \`Accept-Language\` names another language first; real statuses are left for those that each operation lists.
 
-let built: Json | undefined
+Bodies are JSON objects. Types are strict, \`null\` is as good as absent, members nobody knows are ignored. Quota is in whole points, of which \`quota_per_unit\` of \`GET /api/status\` make a dollar; times are seconds since 1970, unless they say otherwise. Lengths count characters.
 
-/** The management API as OpenAPI 3.1, generated from the contract; made once. */
-export function openApiDocument(version: string): Json {
-  built ??= {
-    openapi: '3.1.0',
-    info: {
-      title: 'Gatehouse management API',
-      version,
-      description:
-        'Answers carry `success`, `message` and, where there is something to say, `data`. A refusal is HTTP 200 with `success: false` unless stated otherwise.',
-    },
-    components: {
-      securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: 'session' },
-        accessToken: { type: 'http', scheme: 'bearer', description: 'System access token' },
-      },
-    },
-    paths: paths(),
-  }
-  return built
+Whoever reads answers must be content with further members: a later version may send more.`
+
+interface About {
+  version: string
+  /** Where the server's paths begin: `/`, or `/gateway/` behind a proxy. */
+  basePath: string
 }
 
-function paths(): Json {
-  const byPath: Record<string, Json> = {}
-  for (const endpoint of allEndpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, '{$1}')
-    const operations = (byPath[path] ??= {})
-    const method = endpoint.method.toLowerCase()
-    // Two endpoints of one path and method differ by a query member; the plain one describes them.
-    if (endpoint.options.whenQuery !== undefined && method in operations) continue
-    operations[method] = operation(endpoint)
+/** The management API as OpenAPI 3.1, generated from the contract. */
+export function openApiDocument({ version, basePath }: About): JsonSchema {
+  const schemas = createSchemas()
+  const responses = createResponses(schemas)
+  const paths = pathItems(schemas, responses)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Gatehouse management API', version, description: DESCRIPTION },
+    servers: [{ url: basePath.replace(/(.)\/$/, '$1') }],
+    tags: Object.keys(api).map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: sorted(schemas.named),
+      responses: sorted(responses.shared),
+      headers: HEADERS,
+      securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'session',
+          description: 'Given by signing in. It goes before the header.',
+        },
+        accessToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'System access token of a user, with that user’s role. `Authorization: <token>` works as well, without `Bearer`.',
+        },
+      },
+    },
+  }
+}
+
+const sorted = <T>(members: Record<string, T>): Record<string, T> =>
+  Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+
+function pathItems(schemas: Schemas, responses: Responses): JsonSchema {
+  const tagged = Object.entries(api).flatMap(([tag, noun]) =>
+    Object.values(noun).map((endpoint: Endpoint) => ({ tag, endpoint })),
+  )
+  const byPath: Record<string, JsonSchema> = {}
+  for (const { tag, endpoint } of tagged) {
+    const { method, path, options } = endpoint
+    if (options.whenQuery !== undefined) continue
+    const variants = tagged
+      .map((other) => other.endpoint)
+      .filter((other) => other !== endpoint && other.method === method && other.path === path)
+    const item = (byPath[path.replace(/:(\w+)/g, '{$1}')] ??= {})
+    item[method.toLowerCase()] = {
+      tags: [tag],
+      ...operation(schemas, endpoint, variants),
+      responses: responses.of(endpoint),
+    }
   }
   return byPath
 }
 
-function operation({ method, path, options }: Endpoint): Json {
+/**
+ * What one path and method does. `variants` are what it does instead when a query member of theirs
+ * is there: the document has no way to tell two operations apart by that.
+ */
+function operation(
+  schemas: Schemas,
+  endpoint: Endpoint,
+  variants: readonly Endpoint[],
+): JsonSchema {
+  const { options } = endpoint
   const parameters = [
-    ...parametersOf(options.params, 'path'),
-    ...parametersOf(options.query, 'query'),
+    ...parametersOf(schemas, endpoint, 'path'),
+    ...[endpoint, ...variants].flatMap((one) => parametersOf(schemas, one, 'query')),
   ]
+  const bodies = [endpoint, ...variants].filter((one) => one.options.body !== undefined)
   return {
-    operationId: operationId(method, path),
-    tags: [path.split('/')[2] ?? ''],
-    ...(options.summary === undefined ? {} : { summary: options.summary }),
+    operationId: options.name,
+    summary: options.summary,
+    description: [whoMayCall(options), ...variants.map(insteadOf)].join(' '),
     'x-access': options.access,
+    ...(options.raisedBy === undefined ? {} : { 'x-access-raised-by': options.raisedBy }),
     ...(options.access === 'anyone' ? {} : { security: [{ session: [] }, { accessToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(options.body === undefined
-      ? {}
-      : { requestBody: { required: true, content: jsonContent(schemaOf(options.body, 'input')) } }),
-    responses: responsesOf(path, options),
+    ...(bodies.length === 0 ? {} : { requestBody: requestBody(schemas, bodies) }),
   }
 }
 
-/** `PUT /api/user/self` is `putUserSelf`, `GET /api/log/:id` is `getLogById`. */
-function operationId(method: string, path: string): string {
-  const words = path
-    .replace(/^\/api\//, '')
-    .replace(/:(\w+)/g, 'by_$1')
-    .split(/[^a-zA-Z0-9]+/)
-    .filter((word) => word !== '')
-  const isList = path.endsWith('/')
-  return (
-    method.toLowerCase() +
-    words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('') +
-    (isList ? 'List' : '')
-  )
+const WHO: Record<Access, string> = {
+  anyone: 'For everybody.',
+  user: 'For users.',
+  admin: 'For administrators (role 10 and above).',
+  root: 'For root (role 100).',
 }
 
-const REFUSAL = {
-  type: 'object',
-  required: ['success', 'message'],
-  properties: { success: { type: 'boolean', const: false }, message: { type: 'string' } },
-}
+const whoMayCall = ({ access, raisedBy }: Endpoint['options']): string =>
+  raisedBy === undefined ? WHO[access] : `${WHO[access]} \`${raisedBy}\` may leave it to root.`
 
-/** What comes as a file, in the format that was asked for; what cannot come has a true status. */
-const FILE = {
-  'application/json': { schema: { type: 'array', items: { type: 'object' } }, example: [] },
-  'application/x-ndjson': { schema: { type: 'string' }, example: '{"id":7}\n' },
-  'text/csv': { schema: { type: 'string' }, example: '"id"\r\n"7"\r\n' },
-}
+const insteadOf = ({ options: { whenQuery, summary } }: Endpoint): string =>
+  `With \`${whenQuery}\` instead: ${summary}`
 
-/** Statuses that are not the answer itself: everything else is refused with 200. */
-function responsesOf(path: string, options: Endpoint['options']): Json {
-  const { access, body } = options
-  const refused = (description: string, message: string): Json => ({
-    description,
-    content: { 'application/json': { schema: REFUSAL, example: { success: false, message } } },
+/** Of several bodies each has an example by the name of what it does. */
+function requestBody(schemas: Schemas, endpoints: readonly Endpoint[]): JsonSchema {
+  const exampleOf = createExamples(schemas.named)
+  const bodies = endpoints.flatMap(({ options: { name, summary, body } }) => {
+    if (body === undefined) return []
+    const schema = schemas.of(body, 'input')
+    return [{ name, summary, schema, value: exampleOf(schema) }]
   })
-  return {
-    200: {
-      description: 'The answer, or a refusal with `success: false`',
-      content:
-        options.answer === 'stream'
-          ? FILE
-          : {
-              'application/json': {
-                schema: answerSchema(options),
-                example: exampleAnswer(path, options),
-              },
-            },
-    },
-    ...(access === 'anyone'
-      ? {}
-      : { 401: refused('Nobody is signed in', errorText('not_signed_in', 'zh')) }),
-    ...(body === undefined ? {} : { 413: refused('The body is too large', tooLarge(access)) }),
-    ...(options.answer === 'stream' ? fileRefusals(refused) : TOO_MANY),
-  }
+  const [only] = bodies
+  const content =
+    bodies.length === 1
+      ? { schema: only?.schema, example: only?.value }
+      : {
+          schema: { anyOf: bodies.map(({ schema }) => schema) },
+          examples: Object.fromEntries(
+            bodies.map(({ name, summary, value }) => [name, { summary, value }]),
+          ),
+        }
+  return { required: true, content: { 'application/json': content } }
 }
 
-const tooLarge = (access: Access): string =>
-  errorText('body_too_large', 'zh', bodyLimit(BODY_BYTES_MAX[access]))
-
-const TOO_MANY = { 429: { description: 'Too many requests; the body is empty' } }
-
-/** Whoever wanted a file is told by the status that there is none. */
-const fileRefusals = (refused: (description: string, message: string) => Json): Json => ({
-  400: refused('A parameter does not fit', errorText('invalid_parameter', 'zh')),
-  429: refused(
-    'An export of this user is under way; with too many requests the body is empty',
-    errorText('log_export_running', 'zh'),
-  ),
-  503: refused('Too many exports are under way', errorText('log_export_busy', 'zh')),
-})
-
-const jsonContent = (schema: Json): Json => ({
-  'application/json': { schema, example: exampleOf(schema) },
-})
-
-/** An answer that is one value takes its example by the last word of the path. */
-function exampleAnswer(path: string, { data, extra, answer }: Endpoint['options']): unknown {
-  const word = path.split('/').findLast((part) => /^[a-z]/.test(part)) ?? ''
-  const example = data === undefined ? undefined : exampleOf(schemaOf(data, 'output'), word)
-  if (answer === 'raw') return example
-  return {
-    success: true,
-    message: '',
-    ...(example === undefined ? {} : { data: example }),
-    ...(extra === undefined ? {} : Object(exampleOf(schemaOf(extra, 'output')))),
-  }
-}
-
-function answerSchema({ data, extra, answer }: Endpoint['options']): Json {
-  if (answer === 'raw') return data === undefined ? {} : schemaOf(data, 'output')
-  const extraSchema = extra === undefined ? {} : schemaOf(extra, 'output')
-  return {
-    type: 'object',
-    required: ['success', 'message'],
-    properties: {
-      success: { type: 'boolean' },
-      message: { type: 'string' },
-      ...(data === undefined ? {} : { data: schemaOf(data, 'output') }),
-      ...propertiesOf(extraSchema),
-    },
-  }
-}
-
-function parametersOf(shape: z.ZodType | undefined, place: 'path' | 'query'): Json[] {
+function parametersOf(
+  schemas: Schemas,
+  { options }: Endpoint,
+  place: 'path' | 'query',
+): JsonSchema[] {
+  const shape = place === 'path' ? options.params : options.query
   if (shape === undefined) return []
-  return Object.entries(propertiesOf(schemaOf(shape, 'input'))).map(([name, schema]) => ({
-    name,
-    in: place,
-    required: place === 'path',
-    schema,
-    example: exampleOf(Object(schema), name),
-  }))
-}
-
-const propertiesOf = (schema: Json): Json => {
-  const properties = schema['properties']
-  return typeof properties === 'object' && properties !== null ? { ...properties } : {}
-}
-
-function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' })
-  return schema
+  const exampleOf = createExamples(schemas.named)
+  const members = Object.entries(Object(schemas.of(shape, 'input')['properties']))
+  return members.map(([name, member]) => {
+    const { description, ...schema }: JsonSchema = Object(member)
+    return {
+      name,
+      in: place,
+      description,
+      required: place === 'path',
+      schema,
+      example: exampleOf(schema, name),
+    }
+  })
 }

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { COPY_FIELDS } from './channel-copy.ts'
+import { BATCH_IDS_MAX } from './channel.ts'
+import { post } from './endpoint.ts'
+import { optional, WholeNumber } from './wire.ts'
+
+/** What is done to many channels by one call. */
+
+const BatchIds = z
+  .array(WholeNumber)
+  .min(1)
+  .max(BATCH_IDS_MAX)
+  .meta({ description: 'Ids of the channels.', example: [4, 5] })
+
+const batchReport = {
+  changed: z.int().meta({ description: 'How many were otherwise before.', example: 2 }),
+  missing: z.array(z.int()).meta({
+    description: 'Those that are not there any more; nothing hinders the others.',
+    example: [],
+  }),
+}
+const BatchReport = z
+  .object(batchReport)
+  .meta({ id: 'BatchReport', description: 'What became of several channels.' })
+
+const LeftOut = z.enum(['type', 'empty', 'place']).meta({
+  id: 'LeftOut',
+  description:
+    'Why a field is not copied: the types do not share it, it is empty, or it is secret elsewhere.',
+})
+export type LeftOut = z.infer<typeof LeftOut>
+
+const CopyFieldName = z
+  .enum(COPY_FIELDS)
+  .meta({ id: 'CopyField', description: 'A field that can be copied.' })
+
+const CopyTarget = z
+  .object({
+    id: z.int().meta({ description: 'Id of the channel.', example: 4 }),
+    name: z.string().meta({ description: 'Its name.', example: '主渠道' }),
+    type: z.int().meta({ description: 'Number of its channel type.', example: 1 }),
+    changes: z
+      .array(
+        z
+          .object({ field: CopyFieldName, before: z.string().describe('What it was, as text.') })
+          .meta({ id: 'CopiedField', description: 'A field that is changed.' }),
+      )
+      .describe('What is otherwise there.'),
+    left_out: z
+      .array(
+        z
+          .object({ field: CopyFieldName, why: LeftOut })
+          .meta({ id: 'FieldLeftOut', description: 'A field that is not copied.' }),
+      )
+      .describe('What is not copied.'),
+  })
+  .meta({ id: 'CopyTarget', description: 'What is copied to one channel.' })
+export type CopyTarget = z.infer<typeof CopyTarget>
+
+const CopyReport = z
+  .object({
+    ...batchReport,
+    values: z
+      .array(
+        z
+          .object({
+            field: CopyFieldName,
+            value: z.string().meta({ description: 'Its value.', example: 'gpt-4o-mini' }),
+          })
+          .meta({ id: 'FieldValue', description: 'A field and its value.' }),
+      )
+      .describe('What the fields are at the source, as texts; secret ones masked.'),
+    targets: z.array(CopyTarget).describe('One for each channel.'),
+  })
+  .meta({ id: 'CopyReport', description: 'What was copied, or would be.' })
+export type CopyReport = z.infer<typeof CopyReport>
+
+export const channelBatchApi = {
+  change: post('/api/channel/batch', {
+    name: 'changeChannels',
+    summary: 'Enables, disables or deletes the named channels, all at once.',
+    access: 'admin',
+    body: z
+      .object({
+        ids: BatchIds,
+        action: z.enum(['enable', 'disable', 'delete']).describe('What to do with them.'),
+      })
+      .meta({ id: 'ChannelBatch', description: 'What to do with which channels.' }),
+    data: BatchReport,
+  }),
+  test: post('/api/channel/batch/test', {
+    name: 'testChannels',
+    summary: 'Begins a test run over the named channels; see GET /api/channel/test/status.',
+    access: 'admin',
+    body: z.object({ ids: BatchIds }).meta({ id: 'ChannelIds', description: 'Which channels.' }),
+  }),
+  copy: post('/api/channel/batch/copy', {
+    name: 'copyChannelFields',
+    summary: 'Copies fields of one channel to others: all of them, or none where one is refused.',
+    access: 'admin',
+    body: z
+      .object({
+        source_id: WholeNumber.meta({
+          description: 'Id of the channel that is copied from.',
+          example: 3,
+        }),
+        ids: BatchIds,
+        fields: z
+          .array(CopyFieldName)
+          .min(1)
+          .meta({ description: 'What is copied.', example: ['models', 'priority'] }),
+        dry_run: optional(z.boolean()).describe('True: only says what would change.'),
+      })
+      .meta({ id: 'ChannelCopy', description: 'What to copy from where to where.' }),
+    data: CopyReport,
+  }),
+}

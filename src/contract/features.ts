@@ -1,0 +1,22 @@
+/**
+ * What a console may use that a One API server does not have, as `GET /api/status` announces it.
+ * Servers of other versions may announce more or fewer.
+ */
+export const FEATURES = [
+  'prices',
+  'published-prices',
+  'log-detail',
+  'log-export',
+  'log-bodies',
+  'log-cleanup',
+  'dashboard',
+  'usage-export',
+  'token-capture',
+  'token-groups',
+  'channel-keys',
+  'channel-routes',
+  'channel-batch',
+  'limits',
+] as const
+
+export type Feature = (typeof FEATURES)[number]

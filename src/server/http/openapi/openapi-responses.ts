@@ -1,0 +1,251 @@
+import { z } from 'zod'
+import type { Access, Endpoint, EndpointOptions } from '../../../contract/endpoint.ts'
+import { errors, errorText, type ErrorCode, type ErrorParams } from '../../../contract/errors.ts'
+import { LOG_FILE_COLUMNS, LOG_FILE_PRICE_COLUMNS } from '../../../contract/log-file.ts'
+import { BODY_BYTES_MAX, bodyLimit } from '../body-limit.ts'
+import { BODY_TIMEOUT_MS } from '../slow-body.ts'
+import { createExamples, type JsonSchema } from './openapi-example.ts'
+import type { Schemas } from './openapi-schema.ts'
+
+/** What calls answer: the answer itself, and refusals, most of which have status 200 as well. */
+
+/** Headers that answers have. */
+export const HEADERS = {
+  RequestId: {
+    description: 'Id of the answer; log rows, the audit and the server’s output name the same one.',
+    schema: { type: 'string' },
+    example: '2026092208132412345678987654321',
+  },
+  TotalCount: {
+    description: 'How many rows the whole list has.',
+    schema: { type: 'integer', format: 'int64' },
+    example: 42,
+  },
+  RetryAfter: {
+    description: 'Seconds until calls are answered again.',
+    schema: { type: 'integer', format: 'int64' },
+    example: 120,
+  },
+}
+
+const header = (name: keyof typeof HEADERS) => ({ $ref: `#/components/headers/${name}` })
+
+const REQUEST_ID = { 'X-Oneapi-Request-Id': header('RequestId') }
+
+/** What answers have around their data. */
+const ENVELOPE = {
+  type: 'object',
+  required: ['success', 'message'],
+  properties: {
+    success: { type: 'boolean', const: true, description: 'What was asked for was done.' },
+    message: {
+      type: 'string',
+      description: 'Empty, but where something is to be said of a success.',
+    },
+  },
+}
+
+const REFUSAL = {
+  type: 'object',
+  description: 'Why what was asked for was not done.',
+  required: ['success', 'message'],
+  properties: {
+    success: { type: 'boolean', const: false, description: 'What was asked for was not done.' },
+    message: {
+      type: 'string',
+      description: 'Why, in a sentence for people. Its words may change.',
+    },
+  },
+}
+
+const TOO_MANY = 429
+const TOO_MANY_CALLS = 'Too many calls came from the address, and the body is empty'
+
+/** Whoever wanted a file is told by the status that there is none. */
+const FILE_REFUSALS = [
+  'invalid_parameter',
+  'access_token_invalid',
+  'role_too_low',
+  'user_disabled',
+  'password_change_required',
+] as const
+
+/** Writes the responses of operations, what several have in common once. */
+export interface Responses {
+  of(endpoint: Endpoint): JsonSchema
+  /** Those that operations refer to. */
+  shared: Record<string, JsonSchema>
+}
+
+export function createResponses(schemas: Schemas): Responses {
+  const shared: Record<string, JsonSchema> = {}
+  const refusal = schemas.name('Refusal', REFUSAL)
+  const done = schemas.name('Success', { ...ENVELOPE, description: 'It was done.' })
+
+  /** Refers to the refusals of a status. */
+  function refused(status: number, codes: readonly ErrorCode[], { access }: EndpointOptions) {
+    const limits = errorParams(access)
+    const name =
+      codes.length === 0
+        ? 'TooManyCalls'
+        : codes.map((code) => responseName(code, access)).join('Or')
+    const [first] = codes
+    const sentences = codes.map((code) => errorText(code, 'en', limits[code]))
+    shared[name] ??= {
+      description: [...sentences, ...(status === TOO_MANY ? [TOO_MANY_CALLS] : [])].join('. '),
+      headers: {
+        ...REQUEST_ID,
+        ...(status === TOO_MANY ? { 'Retry-After': header('RetryAfter') } : {}),
+      },
+      ...(first === undefined
+        ? {}
+        : {
+            content: {
+              'application/json': {
+                schema: refusal,
+                example: { success: false, message: errorText(first, 'zh', limits[first]) },
+              },
+            },
+          }),
+    }
+    return { $ref: `#/components/responses/${name}` }
+  }
+
+  return {
+    shared,
+    of(endpoint) {
+      const { options } = endpoint
+      return {
+        200: {
+          description: mayBeRefused(options)
+            ? 'The answer, or a refusal with `success: false`.'
+            : 'The answer.',
+          headers: {
+            ...REQUEST_ID,
+            ...(options.counted === true ? { 'X-Total-Count': header('TotalCount') } : {}),
+          },
+          content:
+            options.answer === 'stream'
+              ? fileContent(schemas, options)
+              : answerContent(answerSchema(options), options),
+        },
+        ...Object.fromEntries(
+          trueRefusals(endpoint).map(([status, codes]) => [
+            status,
+            refused(status, codes, options),
+          ]),
+        ),
+      }
+    },
+  }
+
+  function answerContent(schema: JsonSchema, options: EndpointOptions): JsonSchema {
+    return {
+      'application/json': {
+        schema: mayBeRefused(options) ? { oneOf: [schema, refusal] } : schema,
+        example: createExamples(schemas.named)(schema),
+      },
+    }
+  }
+
+  function answerSchema({ name, summary, data, extra, answer }: EndpointOptions): JsonSchema {
+    if (answer === 'raw') return data === undefined ? {} : schemas.of(data, 'output')
+    if (data === undefined && extra === undefined) return done
+    const parts = [
+      ...(data === undefined ? [] : [schemas.of(z.object({ data }), 'output')]),
+      ...(extra === undefined ? [] : [schemas.of(extra, 'output')]),
+    ]
+    return schemas.name(`${capitalized(name)}Answer`, {
+      ...ENVELOPE,
+      description: summary,
+      required: [...ENVELOPE.required, ...parts.flatMap(({ required }) => required ?? [])],
+      properties: Object.assign(
+        {},
+        ENVELOPE.properties,
+        ...parts.map(({ properties }) => properties),
+      ),
+    })
+  }
+}
+
+/** A file of rows, in the format that was asked for. */
+function fileContent(schemas: Schemas, options: EndpointOptions): JsonSchema {
+  const { data = z.unknown(), isTable } = options
+  if (isTable === true) return tableContent(schemas, data)
+  const rows = schemas.of(z.array(data), 'output')
+  const columns = [...LOG_FILE_COLUMNS, ...LOG_FILE_PRICE_COLUMNS].join(', ')
+  return {
+    'application/json': { schema: rows, example: createExamples(schemas.named)(rows) },
+    'application/x-ndjson': {
+      schema: { type: 'string', description: 'The same rows, one a line.' },
+      example: '{"id":7}\n',
+    },
+    'text/csv': {
+      schema: {
+        type: 'string',
+        description: `Columns: ${columns}; with \`bodies=true\` also request, response.`,
+      },
+      example: '"id"\r\n"7"\r\n',
+    },
+  }
+}
+
+function tableContent(schemas: Schemas, row: z.ZodType): JsonSchema {
+  const columns: [string, z.ZodType][] = row instanceof z.ZodObject ? Object.entries(row.shape) : []
+  const described = columns.map(([name, { description }]) => `- \`${name}\`: ${description}`)
+  const exampleOf = createExamples(schemas.named)
+  const lines = [
+    columns.map(([name]) => name),
+    columns.map(([, column]) => exampleOf(schemas.of(column, 'output'))),
+  ]
+  return {
+    'text/csv': {
+      schema: { type: 'string', description: ['Columns:', ...described].join('\n') },
+      example: lines.map((line) => `${line.map((cell) => `"${cell}"`).join(',')}\r\n`).join(''),
+    },
+  }
+}
+
+/** A call that nobody is kept from and that brings nothing has nothing to be refused for. */
+const mayBeRefused = ({ access, params, query, body }: EndpointOptions): boolean =>
+  access !== 'anyone' || Boolean(params ?? query ?? body)
+
+/** Refusals that have a status of their own, by that status. */
+function trueRefusals(endpoint: Endpoint): [number, ErrorCode[]][] {
+  const codes = [...commonRefusals(endpoint), ...(endpoint.options.refusals ?? [])]
+  const byStatus = Map.groupBy(codes, (code): number => errors[code].status)
+  // Whoever calls too often is told by the status alone.
+  if (!byStatus.has(TOO_MANY)) byStatus.set(TOO_MANY, [])
+  return [...byStatus].toSorted(([a], [b]) => a - b)
+}
+
+function commonRefusals({ method, options }: Endpoint): ErrorCode[] {
+  const { access, body, misfit, answer, changesState } = options
+  return [
+    ...(access === 'anyone' ? [] : (['not_signed_in'] as const)),
+    ...(method === 'GET' && changesState !== true ? [] : (['cross_site'] as const)),
+    ...(body === undefined ? [] : (['body_slow', 'body_too_large'] as const)),
+    ...(misfit === undefined ? [] : [misfit]),
+    ...(answer === 'stream' ? FILE_REFUSALS : []),
+    'internal',
+    'database_unavailable',
+    'busy',
+  ]
+}
+
+const MS_PER_SECOND = 1000
+
+/** What fills the sentences, as far as it is known before a call. */
+const errorParams = (access: Access): Partial<Record<ErrorCode, ErrorParams>> => ({
+  body_too_large: bodyLimit(BODY_BYTES_MAX[access]),
+  body_slow: { limit: BODY_TIMEOUT_MS / MS_PER_SECOND },
+  log_time_zone_unknown: { zone: 'Asia/Atlantis' },
+})
+
+/** `NotSignedIn`; of bodies there are two limits. */
+function responseName(code: ErrorCode, access: Access): string {
+  const words = code.split('_').map(capitalized).join('')
+  return code === 'body_too_large' ? `${words}${bodyLimit(BODY_BYTES_MAX[access]).limit}MB` : words
+}
+
+const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
