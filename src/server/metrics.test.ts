@@ -44,6 +44,14 @@ test('counts calls by how they ended and by channel, however often it is read', 
   expect(await linesOf(metrics, 'gatehouse_ledger_pending')).toEqual(['gatehouse_ledger_pending 3'])
 })
 
+test('counts what balances could not cover', async () => {
+  const metrics = createMetrics(SOURCES)
+  const debt = () => linesOf(metrics, 'gatehouse_relay_debt_quota_total')
+  expect(await debt()).toEqual(['gatehouse_relay_debt_quota_total 0'])
+  for (const points of [30, 0, 12]) metrics.unpaid(points)
+  expect(await debt()).toEqual(['gatehouse_relay_debt_quota_total 42'])
+})
+
 test('tells channels by status while the database answers, and the version', async () => {
   let isAway = false
   const channelsByStatus = (): Promise<Map<number, number>> =>

@@ -1,3 +1,4 @@
+import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** What the server counts about itself, in Prometheus's terms. */
@@ -5,6 +6,8 @@ export interface Metrics {
   registry: Registry
   /** One relayed call has ended. `channelId`: 0 where none was asked. */
   relayed(call: { outcome: string; channelId: number; elapsedMs: number; quota: number }): void
+  /** A call was settled, and so many points of its cost were more than the balance had. */
+  unpaid(quota: number): void
   /** A channel was asked for nothing; another may have answered the call. */
   attemptFailed(cause: string, channelId: number): void
   /** One call of the management API was answered with this status. */
@@ -19,7 +22,11 @@ export interface MetricSources {
   channelsByStatus(): Promise<ReadonlyMap<number, number>>
 }
 
-const STATUS_LABELS = { 1: 'enabled', 2: 'disabled', 3: 'auto_disabled' } as const
+const STATUS_LABELS: readonly [status: number, label: string][] = [
+  [ChannelStatus.enabled, 'enabled'],
+  [ChannelStatus.disabled, 'disabled'],
+  [ChannelStatus.autoDisabled, 'auto_disabled'],
+]
 
 const SECONDS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
@@ -61,8 +68,8 @@ function addGauges(registry: Registry, sources: MetricSources): void {
       const counts = await sources.channelsByStatus().catch(() => null)
       this.reset()
       if (counts === null) return
-      for (const [status, label] of Object.entries(STATUS_LABELS)) {
-        this.set({ status: label }, counts.get(Number(status)) ?? 0)
+      for (const [status, label] of STATUS_LABELS) {
+        this.set({ status: label }, counts.get(status) ?? 0)
       }
     },
   })
@@ -129,6 +136,11 @@ export function createMetrics(sources: MetricSources): Metrics {
     help: 'Quota points charged',
     registers: [registry],
   })
+  const debt = new Counter({
+    name: 'gatehouse_relay_debt_quota_total',
+    help: 'Quota points that calls cost and that balances could not cover',
+    registers: [registry],
+  })
   registry.registerMetric(calls)
   registry.registerMetric(channelSeconds)
   addGauges(registry, sources)
@@ -145,6 +157,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       }
       if (call.quota > 0) quota.inc(call.quota)
     },
+    unpaid: (points) => debt.inc(points),
     attemptFailed: (cause, channelId) => failedAttempts.inc({ cause, channel: channelId }),
     managed: (status) => managed.inc({ status }),
   }

@@ -29,6 +29,7 @@ import {
 import { noFailureFilters } from './failure-filters.tsx'
 import { FailureList } from './failure-list.tsx'
 import { Ranking } from './ranking.tsx'
+import { UsageExport } from './usage-export.tsx'
 import { quotaDecimals, UsagePanel } from './usage-panel.tsx'
 import styles from './dashboard.module.css'
 
@@ -40,12 +41,14 @@ const ONE_API_DIMENSIONS: readonly DashboardDimension[] = ['model']
 function useChoices() {
   const { get, set } = useListState()
   const user = useSessionUser()
-  const isKnown = useHasFeature()('dashboard')
+  const hasFeature = useHasFeature()
+  const isKnown = hasFeature('dashboard')
   const isOfAll = user !== null && isAdmin(user.role) && isKnown
   const offered = isOfAll ? ADMIN_DIMENSIONS : isKnown ? OWN_DIMENSIONS : ONE_API_DIMENSIONS
   return {
     isKnown,
     isOfAll,
+    hasExport: isOfAll && hasFeature('usage-export'),
     offered,
     range: (ranges.find(({ name }) => name === get('range')) ?? ranges[1]).name,
     metric: (metrics.find(({ name }) => name === get('metric')) ?? metrics[0]).name,
@@ -184,7 +187,15 @@ export function DashboardPage() {
     <Page
       title={t('概览')}
       facts={isOfAll ? t('全部用户') : t('我的用量')}
-      actions={isKnown && <RangeButtons range={range} onRange={choices.setRange} />}
+      actions={
+        isKnown && (
+          <>
+            <RangeButtons range={range} onRange={choices.setRange} />
+            {/* Anew with the range: its days are those to begin with. */}
+            {choices.hasExport && <UsageExport key={range} range={range} />}
+          </>
+        )
+      }
     >
       <div className={styles['parts']} aria-busy={isPlaceholderData}>
         <Totals overview={data} isShown={choices.showsFailures} onShow={choices.showFailures} />

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import type { ListState } from '../app/list/list-state.ts'
 import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
+import { leaveFocusBehind } from '../ui/table/focus-after.ts'
 
 /** The filters of the failed calls, as the address names them. */
 const NAMES = ['username', 'token_name', 'model_name', 'request_id'] as const
@@ -42,7 +43,7 @@ export function FailureFilterBar({ state, isOfAll }: { state: ListState; isOfAll
         />
       ))}
       {isFiltered(filters) && (
-        <Button variant="subtle" onClick={() => state.set(noFailureFilters)}>
+        <Button ref={leaveFocusBehind} variant="subtle" onClick={() => state.set(noFailureFilters)}>
           {t('清除筛选')}
         </Button>
       )}

@@ -1,13 +1,16 @@
 import { dashboardApi } from '../../contract/dashboard-api.ts'
-import { DASHBOARD_DAYS_MAX } from '../../contract/dashboard.ts'
+import { DASHBOARD_DAYS_MAX, USAGE_FILE_DAYS_MAX } from '../../contract/dashboard.ts'
 import { isAdmin } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
+import { recordAudit } from '../audit/audit-store.ts'
 import { SECONDS_PER_DAY } from '../clock.ts'
 import { serve, type Route } from '../http/handler.ts'
+import type { FileSender } from '../log/export/send-file.ts'
 import { zoneClock } from '../time-zone.ts'
-import { bucketStarts, hourRange } from './dashboard.ts'
+import { adjoiningRange, bucketStarts, hourRange } from './dashboard.ts'
 import { ownDays, presentNames } from './dashboard-store.ts'
+import { beginUsageFile } from './export/usage-export.ts'
 import { failedCallPage } from './failure-store.ts'
 import { overviewOf } from './overview.ts'
 
@@ -15,7 +18,12 @@ const WEEK_DAYS = 7
 const MINUTE_SECONDS = 60
 const MS = 1000
 
-export const dashboardRoutes = ({ database, clock }: App): Route[] => [
+export const dashboardRoutes = (app: App, sendFile: FileSender): Route[] => [
+  ...overviewRoutes(app),
+  exportRoute(app, sendFile),
+]
+
+const overviewRoutes = ({ database, clock }: App): Route[] => [
   serve(dashboardApi.week, async ({ actor }) => {
     const from = clock.nowSeconds() - (WEEK_DAYS - 1) * SECONDS_PER_DAY
     const days = await ownDays(database.heavy, actor.id, from)
@@ -64,3 +72,22 @@ export const dashboardRoutes = ({ database, clock }: App): Route[] => [
     }
   }),
 ]
+
+const exportRoute = (app: App, sendFile: FileSender): Route =>
+  serve(dashboardApi.export, (call) =>
+    sendFile(call, async () => {
+      const range = adjoiningRange(call.query.start_timestamp, call.query.end_timestamp)
+      if (range === null) {
+        throw new AppError('dashboard_range_invalid', { days: USAGE_FILE_DAYS_MAX })
+      }
+      const file = await beginUsageFile(app, range)
+      await recordAudit(app.database.write, call, {
+        nowSeconds: app.clock.nowSeconds(),
+        action: 'usage.export',
+        target: { id: 0, name: '' },
+        before: null,
+        after: call.query,
+      })
+      return file
+    }),
+  )

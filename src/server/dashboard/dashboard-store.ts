@@ -15,7 +15,7 @@ export interface NamedHourFigures extends HourFigures {
 }
 export type NamedSums = Figures & { name: string }
 
-const FIGURES = sql`
+export const FIGURES = sql`
   CAST(coalesce(sum(requests), 0) AS bigint) AS requests,
   CAST(coalesce(sum(quota), 0) AS bigint) AS quota,
   CAST(coalesce(sum(prompt_tokens), 0) AS bigint) AS prompt_tokens,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { zoneClock, type ZoneClock } from '../time-zone.ts'
 import {
+  adjoiningRange,
   bucketOf,
   bucketStarts,
+  daysAndHours,
   hourRange,
   type HourRange,
   NAMES_MAX,
@@ -30,6 +32,98 @@ describe('hourRange', () => {
   })
   test('the range before is as long', () => {
     expect(rangeBefore({ from: T, until: T + DAY })).toEqual({ from: T - DAY, until: T })
+  })
+})
+
+describe('adjoiningRange', () => {
+  test('an hour that a border cuts through is of the range that begins there', () => {
+    const border = T + DAY + 1800
+    expect(adjoiningRange(T, border)).toEqual({ from: T, until: T + DAY })
+    expect(adjoiningRange(border, T + 2 * DAY)).toEqual({ from: T + DAY, until: T + 2 * DAY })
+  })
+  test('goes as far as a year, with an hour more where clocks are changed', () => {
+    const until = T + 366 * DAY + HOUR
+    expect(adjoiningRange(T, until)).toEqual({ from: T, until })
+  })
+  test.each([
+    [T, T],
+    [T + DAY, T],
+    [T, T + 367 * DAY],
+    [0, T],
+  ])('%i to %i is no range', (start, end) => {
+    expect(adjoiningRange(start, end)).toBeNull()
+  })
+})
+
+describe('daysAndHours', () => {
+  /** Days and hours after T. */
+  const at = (days: number, hours = 0): number => T + days * DAY + hours * HOUR
+  const none: HourRange[] = []
+
+  test.each<[string, number, number, number[] | null, HourRange[]]>([
+    ['whole days', at(0), at(3), [at(0), at(3)], none],
+    [
+      'days with hours around them',
+      at(0, 16),
+      at(3, 16),
+      [at(1), at(3)],
+      [
+        { from: at(0, 16), until: at(1) },
+        { from: at(3), until: at(3, 16) },
+      ],
+    ],
+    ['hours of a day', at(0, 5), at(0, 7), null, [{ from: at(0, 5), until: at(0, 7) }]],
+    ['the first hours of a day', at(0), at(0, 7), null, [{ from: at(0), until: at(0, 7) }]],
+    [
+      'hours of two days',
+      at(0, 20),
+      at(1, 4),
+      null,
+      [
+        { from: at(0, 20), until: at(1) },
+        { from: at(1), until: at(1, 4) },
+      ],
+    ],
+  ])('%s', (_what, ...[from, until, days, hours]) => {
+    const parts = daysAndHours({ from, until }, 0)
+    if (days === null) expect(parts.days.from).toBe(parts.days.until)
+    else expect(Object.values(parts.days)).toEqual(days)
+    expect(parts.hours).toEqual(hours)
+  })
+
+  // Midnight of Shanghai, and of New York.
+  test.each([-8, 5])('without hours, days are those whose noon is there (%i h)', (hours) => {
+    expect(daysAndHours({ from: at(0, hours), until: at(3, hours) }, at(9))).toEqual({
+      days: { from: at(0), until: at(3) },
+      hours: [],
+    })
+  })
+
+  test('the hours that are left cut the last day', () => {
+    expect(daysAndHours({ from: at(0, 5), until: at(3, 5) }, at(3))).toEqual({
+      days: { from: at(0), until: at(3) },
+      hours: [{ from: at(3), until: at(3, 5) }],
+    })
+  })
+
+  // Whatever is deleted, no call is in two months' files or in none.
+  test.each([-8, 5, 12, 13])('ranges that adjoin share all days out (%i h)', (hours) => {
+    for (const hoursFrom of [0, at(1), at(2), at(3), at(9)]) {
+      const borders = [at(0), at(1, hours), at(2, hours), at(2, hours + 2), at(4)]
+      const parts = borders.slice(1).map((until, index) => {
+        const { days, hours: around } = daysAndHours(
+          { from: borders[index] ?? 0, until },
+          hoursFrom,
+        )
+        return [days, ...around].filter((part) => part.from < part.until)
+      })
+      const inOrder = parts.flat().toSorted((one, other) => one.from - other.from)
+      expect(inOrder.map(({ from }) => from)).toEqual([
+        at(0),
+        ...inOrder.slice(0, -1).map(({ until }) => until),
+      ])
+      expect(inOrder.at(-1)?.until).toBe(at(4))
+    }
   })
 })
 

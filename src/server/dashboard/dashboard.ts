@@ -1,5 +1,9 @@
-import { DASHBOARD_DAYS_MAX, type DashboardUnit } from '../../contract/dashboard.ts'
-import { hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
+import {
+  DASHBOARD_DAYS_MAX,
+  USAGE_FILE_DAYS_MAX,
+  type DashboardUnit,
+} from '../../contract/dashboard.ts'
+import { dayAtOrAfter, dayOf, hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import { secondsShown, type ZoneClock } from '../time-zone.ts'
 
 /** Ranges, buckets and rankings of a dashboard. Pure; seconds everywhere. */
@@ -38,6 +42,40 @@ export function hourRange(start: number, end: number): HourRange | null {
   return end > start && until - from <= DASHBOARD_DAYS_MAX * SECONDS_PER_DAY
     ? { from, until }
     : null
+}
+
+/**
+ * The whole hours of a range of which others begin where it ends, or null when it is backwards or
+ * too long: an hour that a border cuts through is of the range in which it ends. A year of days may
+ * have an hour more, as clocks are changed.
+ */
+export function adjoiningRange(start: number, end: number): HourRange | null {
+  const isTooLong = end - start >= (USAGE_FILE_DAYS_MAX + 1) * SECONDS_PER_DAY
+  return end > start && !isTooLong ? { from: hourOf(start), until: hourOf(end) } : null
+}
+
+/** Days in UTC whose sums are read whole, and the hours around them. */
+export interface DaysAndHours {
+  days: HourRange
+  hours: HourRange[]
+}
+
+const NOON = SECONDS_PER_DAY / 2
+
+/**
+ * What a range consists of. Hours go with the log rows that are deleted, and of the days before
+ * `hoursFrom` only the sum is left: such a day is whole, and in the range that its noon is in.
+ */
+export function daysAndHours({ from, until }: HourRange, hoursFrom: number): DaysAndHours {
+  const nearestDay = (border: number): number => dayAtOrAfter(border - NOON)
+  const isKept = (border: number): boolean => dayOf(border) >= hoursFrom
+  const first = isKept(from) ? dayAtOrAfter(from) : nearestDay(from)
+  const last = isKept(until) ? dayOf(until) : nearestDay(until)
+  const days = { from: first, until: Math.max(first, last) }
+  const before = { from, until: Math.min(first, until) }
+  const after = { from: Math.max(last, before.until), until }
+  const hours = [...(isKept(from) ? [before] : []), ...(isKept(until) ? [after] : [])]
+  return { days, hours: hours.filter((part) => part.from < part.until) }
 }
 
 export const rangeBefore = ({ from, until }: HourRange): HourRange => ({

@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-import { setTimeout } from 'node:timers/promises'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
 import { SECONDS_PER_DAY } from '../../clock.ts'
@@ -17,6 +15,7 @@ import {
   type ZoneOffset,
 } from './export.ts'
 import { logRange, readChunk, readRows, type RowSource, type RowWriting } from './export-store.ts'
+import { Pace } from './pace.ts'
 
 /**
  * A file of log rows, made while it is sent: piece by piece, as fast as it is taken. Nothing of it
@@ -162,26 +161,6 @@ async function* writtenPieces(
       next = await sources.next(last)
     }
     await pace.rest(clock.monotonicMs() - beganMs)
-  }
-}
-
-/** Share of its time that the event loop works, from which on somebody else is being served. */
-const BUSY_SHARE = 0.3
-/** How much longer than it took to make a piece the rest after it is, while others are served. */
-const REST_FACTOR = 9
-const REST_MS_MAX = 250
-
-/** Lets calls that are relayed go first: on a machine with few cores an export takes one of them. */
-class Pace {
-  isBusy = false
-  private before = performance.eventLoopUtilization()
-
-  async rest(workedMs: number): Promise<void> {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, this.before)
-    this.before = now
-    this.isBusy = utilization >= BUSY_SHARE
-    if (this.isBusy) await setTimeout(Math.min(REST_MS_MAX, workedMs * REST_FACTOR))
   }
 }
 
