@@ -108,12 +108,5 @@ export default defineConfig(({ command }) => {
         },
       },
     },
-    server: {
-      port: 5173,
-      proxy: {
-        '/api': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
-        '/v1': process.env['GATEHOUSE_URL'] ?? 'http://127.0.0.1:3000',
-      },
-    },
   }
 })

@@ -12,10 +12,11 @@ export function takenNames(tables: FoundTables, engine: Engine): string[] {
   const found = foundNames(tables, engine)
   const scripts = migrations(engine).map(({ script }) => script)
   const newTables = scripts.flatMap((script) =>
-    [...script.matchAll(/^CREATE\s+TABLE (\w+)/gm)].map(([, table = '']) => table),
+    // The first makes One API's own tables, if they are not there.
+    [...script.matchAll(/^CREATE\s+TABLE (?!IF\b)"?(\w+)/gm)].map(([, table = '']) => table),
   )
   const newColumns = scripts.flatMap((script) =>
-    [...script.matchAll(/^ALTER TABLE (\w+) ADD COLUMN (\w+)/gm)].map(
+    [...script.matchAll(/^ALTER TABLE "?(\w+)"? ADD COLUMN "?(\w+)/gm)].map(
       ([, table = '', column = '']) => `${table}.${column}`,
     ),
   )

@@ -3,9 +3,10 @@ import type { KyselyPlugin } from 'kysely'
 /**
  * Columns of One API's tables that our own writes always fill and others may have left NULL. One
  * API reads what is missing as zero; so do we, at the one place where rows come in, while the
- * database keeps what it has.
+ * database keeps what it has. A row does not tell its table: in tables of ours, columns of these
+ * names are never NULL.
  */
-const ZEROS: ReadonlyMap<string, string | number | boolean> = new Map<
+export const ZEROS: ReadonlyMap<string, string | number | boolean> = new Map<
   string,
   string | number | boolean
 >([

@@ -335,7 +335,7 @@ export interface Schema {
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 
-/** Columns that hold booleans; SQLite keeps them as 0 and 1. */
+/** Columns that hold booleans, in every table; SQLite keeps them as 0 and 1. */
 export const BOOLEAN_COLUMNS: ReadonlySet<string> = new Set([
   'unlimited_quota',
   'enabled',

@@ -258,7 +258,7 @@ class StatementReader {
       this.#options.onOtherTable(table)
     }
     if (!/^VALUES?$/.test(scanner.peekWord())) {
-      // `INSERT … SET`, `INSERT … SELECT`: skipped, such rows would be missed by nobody.
+      // `INSERT … SET`, `INSERT … SELECT` cannot be read: skipping them in silence would lose rows.
       if (isWanted) {
         throw new DumpError(
           `the dump has rows of ${table} in an INSERT without VALUES; write it with mysqldump`,

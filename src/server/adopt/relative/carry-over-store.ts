@@ -81,7 +81,7 @@ export async function retireDeleted(
   return counts
 }
 
-/** Lists of models and addresses become those of our tokens. Answers how many tokens have one. */
+/** Lists of models and addresses become those of our tokens. Answers how many lists. */
 export async function restrictTokens(trx: Queries, tables: FoundTables): Promise<number> {
   const has = (column: string): boolean => tables.get('tokens')?.has(column) === true
   let count = 0n
