@@ -22,7 +22,7 @@ import {
 } from './bootstrap.ts'
 import { channelRoutes } from './channel/channel-routes.ts'
 import { countByStatus } from './channel/channel-store.ts'
-import { startStatusDigest } from './channel/status-digest.ts'
+import { startStatusDigest } from './channel/notice/status-digest.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { dashboardRoutes } from './dashboard/dashboard-routes.ts'
@@ -47,14 +47,15 @@ import { disownsHeaders, hasTwoHosts, plainTarget, takePathOnly } from './http/r
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
-import { inTime } from './in-time.ts'
+import { inTime } from './db/outage.ts'
 import { limitRoutes } from './limit/limit-routes.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
+import { createFileSender } from './log/export/send-file.ts'
 import { logRoutes } from './log/log-routes.ts'
 import { startLogUpkeep } from './log/log-upkeep.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type MetricSources } from './metrics.ts'
 import { createLiveOptions } from './option/live-options.ts'
 import { optionRoutes } from './option/option-routes.ts'
 import { createRelay, isRelayPath, type Relay } from './relay/relay.ts'
@@ -138,11 +139,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
-  const metrics = createMetrics({
-    version: packageVersion(),
-    ledgerPending: () => ledger.pending,
-    channelsByStatus: () => inTime(countByStatus(database.read)),
-  })
+  const metrics = createMetrics(metricSources(app))
+  ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
   const relay = await createRelay(app, metrics)
   const stopper = new AbortController()
   /** Answers of the web face that are not finished. */
@@ -206,35 +204,44 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   }
 }
 
+const metricSources = ({ ledger, database }: App): MetricSources => ({
+  version: packageVersion(),
+  ledgerPending: () => ledger.pending,
+  channelsByStatus: () => inTime(countByStatus(database.read)),
+})
+
 /** What answers the management API. */
-const allRoutes = (
+function allRoutes(
   app: App,
   { relay, cleanup, stopping }: { relay: Relay; cleanup: LogCleanup; stopping: AbortSignal },
-): Route[] => [
-  ...statusRoutes(app),
-  ...signInRoutes(app),
-  ...oauthRoutes(app),
-  ...accountRoutes(app),
-  ...registrationRoutes(app),
-  ...passwordResetRoutes(app),
-  ...ownAccountRoutes(app),
-  ...userRoutes(app),
-  ...tokenRoutes(app),
-  ...limitRoutes(app),
-  ...channelRoutes(app, {
-    probe: relay.probe,
-    egress: relay.egress,
-    stopping,
-  }),
-  ...routeRoutes(app, relay.routing),
-  ...redemptionRoutes(app),
-  ...logRoutes(app, cleanup),
-  ...dashboardRoutes(app),
-  ...optionRoutes(app),
-  ...releaseRoutes(app),
-  ...publishedPricesRoutes(app),
-  ...auditRoutes(app),
-]
+): Route[] {
+  const sendFile = createFileSender()
+  return [
+    ...statusRoutes(app),
+    ...signInRoutes(app),
+    ...oauthRoutes(app),
+    ...accountRoutes(app),
+    ...registrationRoutes(app),
+    ...passwordResetRoutes(app),
+    ...ownAccountRoutes(app),
+    ...userRoutes(app),
+    ...tokenRoutes(app),
+    ...limitRoutes(app),
+    ...channelRoutes(app, {
+      probe: relay.probe,
+      egress: relay.egress,
+      stopping,
+    }),
+    ...routeRoutes(app, relay.routing),
+    ...redemptionRoutes(app),
+    ...logRoutes(app, { cleanup, sendFile }),
+    ...dashboardRoutes(app, sendFile),
+    ...optionRoutes(app),
+    ...releaseRoutes(app),
+    ...publishedPricesRoutes(app),
+    ...auditRoutes(app),
+  ]
+}
 
 /** What the last settlements get to reach the database. */
 const LEDGER_LIMIT_MS = 10_000

@@ -104,7 +104,7 @@ forEachDatabase('the own account', (open) => {
 
     test('a wrong old password is refused; who has none need not know it', async () => {
       const body = { password: 'password-2', old_password: 'wrong' }
-      expect((await call('PUT', '/api/user/self', body)).message).toContain('原密码错误')
+      expect((await call('PUT', '/api/user/self', body)).message).toContain('当前密码不正确')
       const { write } = server.database
       await write.updateTable('users').set({ password: '' }).where('id', '=', user.id).execute()
       expect((await call('PUT', '/api/user/self', body)).json['success']).toBe(true)

@@ -85,8 +85,8 @@ forEachDatabase('quota reminders', (open) => {
     expect(answer.json['success']).toBe(true)
     await promise
   }
-  const LOW = '额度提醒 / Your quota is running low'
-  const EXHAUSTED = '额度已用尽 / Your quota is used up'
+  const LOW = 'Gatehouse 额度提醒 / Gatehouse: your quota is running low'
+  const EXHAUSTED = 'Gatehouse 额度已用尽 / Gatehouse: your quota is used up'
 
   test('one mail when the balance falls below, one more when it is used up', async () => {
     await spend(400)

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { addressInUseLetter, codeLetter, quotaLetter, resetLetter, testLetter } from './letter.ts'
+import {
+  addressInUseLetter,
+  channelStatusLetter,
+  codeLetter,
+  quotaLetter,
+  resetLetter,
+  testLetter,
+} from './letter.ts'
 
 const NAME = 'Gate "<b>house</b>" & Co'
 const URL = 'https://gate.example/user/reset?email=a%40b.c&token=0123'
@@ -12,6 +19,10 @@ const letters = {
   reset: resetLetter(NAME, 'en', { url: URL, username: EVIL }),
   quota: quotaLetter(NAME, { username: EVIL, isExhausted: false, quota: '$0.0018', url: URL }),
   exhausted: quotaLetter(NAME, { username: EVIL, isExhausted: true, quota: '$0', url: URL }),
+  channels: channelStatusLetter(NAME, {
+    changes: [{ id: 7, name: EVIL, isEnabled: false, reason: { zh: '测试通过', en: 'why' } }],
+    url: URL,
+  }),
   test: testLetter(NAME, 'zh'),
 }
 
@@ -27,7 +38,7 @@ describe.each(Object.entries(letters))('the letter: %s', (_what, letter) => {
       .replaceAll('&amp;', '&')
     for (const line of letter.text.split('\n').filter((text) => text !== '' && text !== '-- ')) {
       // A link stands as a button and as an address below it.
-      for (const part of line.split(/: (?=https:)/)) expect(visible).toContain(part)
+      for (const part of line.split(/(?:: |：)(?=https:)/)) expect(visible).toContain(part)
     }
     expect(letter.text).toContain(NAME)
   })
@@ -37,8 +48,10 @@ describe.each(Object.entries(letters))('the letter: %s', (_what, letter) => {
     expect(letter.html).not.toMatch(/<(img|link|iframe|object)\b/)
   })
 
-  test('has a subject of one line', () => {
+  // Who has accounts on two gateways learns which one writes before opening it.
+  test('has a subject of one line, with the name of the system', () => {
     expect(letter.subject).toMatch(/^\S[^\r\n]*\S$/)
+    expect(letter.subject).toContain(NAME)
   })
 })
 
@@ -46,6 +59,11 @@ test('the reader’s language alone, both when it is not known', () => {
   expect(letters['code, English'].text).not.toMatch(/\p{Script=Han}/u)
   expect(letters.code.text).toContain('您好')
   expect(letters.quota.text).toMatch(/您好[^]*Hello/)
+})
+
+test('before the address stands the colon of the language', () => {
+  expect(letters.quota.text).toContain(`立即充值：${URL}`)
+  expect(letters.quota.text).toContain(`Top up: ${URL}`)
 })
 
 test('the link is one link, whatever is in it', () => {

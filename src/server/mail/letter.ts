@@ -131,7 +131,7 @@ export function quotaLetter(
     centre: { kind: 'link', url, label: { zh: '立即充值', en: 'Top up' } },
     words: {
       zh: {
-        subject: isExhausted ? '额度已用尽' : '额度提醒',
+        subject: `${systemName} ${isExhausted ? '额度已用尽' : '额度提醒'}`,
         lead: [
           isExhausted
             ? `您好，${username}！您的额度已用尽，充值之前的调用会被拒绝。`
@@ -140,7 +140,7 @@ export function quotaLetter(
         notes: [],
       },
       en: {
-        subject: isExhausted ? 'Your quota is used up' : 'Your quota is running low',
+        subject: `${systemName}: your quota is ${isExhausted ? 'used up' : 'running low'}`,
         lead: [
           isExhausted
             ? `Hello ${username}! Your quota is used up. Calls are refused until you top up.`
@@ -188,8 +188,16 @@ export function channelStatusLetter(
     languages: ['zh', 'en'],
     centre: { kind: 'link', url, label: { zh: '查看渠道', en: 'Show the channels' } },
     words: {
-      zh: { subject: `渠道状态变更提醒（${changes.length}）`, lead: lines('zh'), notes: [] },
-      en: { subject: `Channels changed: ${changes.length}`, lead: lines('en'), notes: [] },
+      zh: {
+        subject: `${systemName} 渠道状态变更提醒（${changes.length}）`,
+        lead: lines('zh'),
+        notes: [],
+      },
+      en: {
+        subject: `${systemName}: channels changed (${changes.length})`,
+        lead: lines('en'),
+        notes: [],
+      },
     },
   })
 }
@@ -201,12 +209,16 @@ export interface ChannelChange {
   reason: Record<Language, string>
 }
 
+const COLON: Record<Language, string> = { zh: '：', en: ': ' }
+
 function letter({ systemName, languages, words, centre }: LetterPlan): Letter {
   const parts = languages.map((language) => ({ language, ...words[language] }))
   const text = parts.map((part) => [
     ...part.lead,
     ...(centre.kind === 'code' ? [centre.code] : []),
-    ...(centre.kind === 'link' ? [`${centre.label[part.language]}: ${centre.url}`] : []),
+    ...(centre.kind === 'link'
+      ? [`${centre.label[part.language]}${COLON[part.language]}${centre.url}`]
+      : []),
     ...part.notes,
   ])
   return {

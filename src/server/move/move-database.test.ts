@@ -176,7 +176,8 @@ test('a server on the moved database goes on where the other has stopped', async
   const upstream = await startFakeUpstream()
   onTestFinished(upstream.close)
   const file = plainSqlite(path.join(newFolder(), 'gatehouse.db'))
-  const first = { ...(await startTestServer(async () => file.location)), upstream }
+  const behind = { upstream, troubles: new Map<string, string>() }
+  const first = { ...(await startTestServer(async () => file.location)), ...behind }
   await first.app.options.set('DefaultModelRatio', '1')
   const people = await useIt(first)
   const { client, user, model, highestId } = people
@@ -197,7 +198,7 @@ test('a server on the moved database goes on where the other has stopped', async
   expect(fs.readFileSync(fileOf(file)).equals(bytes)).toBe(true)
 
   // Its books must balance when it is closed.
-  const second = { ...(await startTestServer(async () => target.location)), upstream }
+  const second = { ...(await startTestServer(async () => target.location)), ...behind }
   expect(await target.rows('SELECT * FROM reservations')).toEqual([])
   expect(await shown(second, people)).toEqual(before)
   const body = { username: user.username, password: PASSWORD }

@@ -44,7 +44,7 @@ export async function askPriceList(
   }
   if (list === null) {
     throw failed(
-      '回答不是可识别的价格表（models.dev、OpenRouter、LiteLLM、New API 或 Gatehouse）',
+      '响应不是可识别的价格表（models.dev、OpenRouter、LiteLLM、New API 或 Gatehouse）',
       'the answer is no list of prices that is known here (models.dev, OpenRouter, LiteLLM, New API or Gatehouse)',
     )
   }
@@ -56,9 +56,9 @@ function failureOf(failure: HttpCallFailed): AppError {
     case 'refused':
       return failed('该地址不允许访问', 'the address is not allowed')
     case 'timeout':
-      return failed('对方没有及时回应', 'the other side did not answer in time')
+      return failed('对方未及时响应', 'the other side did not answer in time')
     case 'too_large':
-      return failed('对方的回答过大', 'the answer is too large')
+      return failed('对方的响应过大', 'the answer is too large')
     default:
       return failed('无法连接该地址', 'the address cannot be reached', failure)
   }

@@ -5,6 +5,7 @@ import {
   REDEMPTION_NAME_LENGTH_MAX,
   RedemptionStatus,
 } from '../../contract/redemption.ts'
+import { fieldPlaces } from '../../contract/field-title.ts'
 import { isReadable, length } from '../../contract/text.ts'
 
 /** The first field given that breaks a limit, or null. The order is the wire's. */
@@ -21,7 +22,7 @@ export function redemptionFieldRefusal({
   if (name !== undefined && (name.trim() === '' || length(name) > REDEMPTION_NAME_LENGTH_MAX)) {
     return { code: 'redemption_name_invalid', params: { max: REDEMPTION_NAME_LENGTH_MAX } }
   }
-  if (!isReadable(name ?? '')) return { code: 'text_unreadable', params: { field: 'name' } }
+  if (!isReadable(name ?? '')) return { code: 'text_unreadable', params: fieldPlaces('name') }
   if (count !== undefined && (count < 1 || count > REDEMPTION_COUNT_MAX)) {
     return { code: 'redemption_count_invalid', params: { max: REDEMPTION_COUNT_MAX } }
   }

@@ -1,3 +1,4 @@
+import { FEATURES } from '../../contract/features.ts'
 import { statusApi } from '../../contract/status-api.ts'
 import { groupNames, isAdmin } from '../../contract/user.ts'
 import type { App } from '../app.ts'
@@ -8,29 +9,13 @@ import { ratioMapJson } from '../option/default-ratios.ts'
 import { mayUseGroup } from '../token/token-group.ts'
 import { createPriceTexts } from './price-texts.ts'
 
-/** What a console may use that a One API server does not have. */
-const FEATURES = [
-  'prices',
-  'published-prices',
-  'log-detail',
-  'token-sums',
-  'log-export',
-  'log-bodies',
-  'log-cleanup',
-  'dashboard',
-  'token-capture',
-  'token-groups',
-  'channel-keys',
-  'channel-routes',
-  'channel-batch',
-  'limits',
-]
-
 /** What visitors and ordinary users may know of the installation. */
 export function statusRoutes({ options, config, version, startSeconds }: App): Route[] {
   // As on the wire: a chosen theme is that of the next start.
   const theme = options.text('Theme')
   const prices = createPriceTexts()
+  const about = { version, basePath: config.BASE_PATH }
+  let description: ReturnType<typeof openApiDocument> | undefined
   return [
     serve(statusApi.status, () => ({
       data: {
@@ -60,7 +45,7 @@ export function statusRoutes({ options, config, version, startSeconds }: App): R
         oidc_userinfo_endpoint: options.text('OidcUserinfoEndpoint'),
         gatehouse: {
           options_min_role: config.OPTIONS_MIN_ROLE,
-          features: FEATURES,
+          features: [...FEATURES],
           theme,
           turnstile_url: config.TURNSTILE_BASE_URL,
         },
@@ -69,7 +54,7 @@ export function statusRoutes({ options, config, version, startSeconds }: App): R
     serve(statusApi.notice, () => ({ data: options.text('Notice') })),
     serve(statusApi.about, () => ({ data: options.text('About') })),
     serve(statusApi.homePage, () => ({ data: options.text('HomePageContent') })),
-    serve(statusApi.openapi, () => ({ data: openApiDocument(version) })),
+    serve(statusApi.openapi, () => ({ data: (description ??= openApiDocument(about)) })),
     serve(statusApi.prices, ({ actor: { role, user } }) => {
       const ratios = options.ratios()
       const isSeen = (group: string): boolean =>

@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js'
 import type { ErrorCode, Refusal } from '../../contract/errors.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { NEVER_EXPIRES, TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contract/token.ts'
+import { fieldPlaces } from '../../contract/field-title.ts'
 import { commaList, isReadable, length } from '../../contract/text.ts'
 
 /** The members of a token that decide whether a call may use it. */
@@ -98,11 +99,11 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
   if (length(fields.name) > TOKEN_NAME_LENGTH_MAX) {
     return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
   }
-  if (!isReadable(fields.name)) return { code: 'text_unreadable', params: { field: 'name' } }
+  if (!isReadable(fields.name)) return { code: 'text_unreadable', params: fieldPlaces('name') }
   const subnets = commaList(fields.subnet)
   if (subnets.length > SUBNETS_MAX) {
     const params = {
-      field: 'subnet',
+      ...fieldPlaces('subnet'),
       problemZh: `最多 ${SUBNETS_MAX} 个网段`,
       problemEn: `it has at most ${SUBNETS_MAX} subnets`,
     }

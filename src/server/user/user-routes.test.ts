@@ -183,7 +183,7 @@ forEachDatabase('own account', (open) => {
 
     test('a wrong old password changes nothing', async () => {
       const body = { password: 'new-password', old_password: 'not-mine-at-all' }
-      expect((await call('PUT', '/api/user/self', body)).message).toBe('原密码错误')
+      expect((await call('PUT', '/api/user/self', body)).message).toBe('当前密码不正确')
       expect((await login(user.username)).json['success']).toBe(true)
     })
 

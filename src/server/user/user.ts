@@ -1,4 +1,5 @@
 import type { Refusal } from '../../contract/errors.ts'
+import { fieldPlaces } from '../../contract/field-title.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import {
   DISPLAY_NAME_LENGTH_MAX,
@@ -42,7 +43,7 @@ export function fieldRefusal(fields: UserFields): Refusal | null {
   }
   const unreadable = isReadable(username) ? 'display_name' : 'username'
   if (!isReadable(username) || !isReadable(display_name)) {
-    return { code: 'text_unreadable', params: { field: unreadable } }
+    return { code: 'text_unreadable', params: fieldPlaces(unreadable) }
   }
   if (password !== '' && length(password) < PASSWORD_LENGTH_MIN) {
     return { code: 'password_too_short', params: { min: PASSWORD_LENGTH_MIN } }
@@ -104,7 +105,7 @@ export function quotaRefusal(quota: number): Refusal | null {
   return {
     code: 'invalid_field',
     params: {
-      field: 'quota',
+      ...fieldPlaces('quota'),
       problemZh: `最大 ${QUOTA_MAX}`,
       problemEn: `it is at most ${QUOTA_MAX}`,
     },
