@@ -6,7 +6,7 @@ import {
   type ChannelType,
 } from '../src/contract/channel-types.ts'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
-import { clipboard } from './expect-page.ts'
+import { clipboard, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
@@ -175,6 +175,17 @@ describe('what has to be filled in', () => {
     await expectText('请填写渠道密钥')
   })
 
+  test('a key that is hidden is shown by the keyboard as well', async () => {
+    const key = form().getByLabel('密钥 *', { exact: true })
+    await key.fill('sk-typed')
+    await key.press('Tab')
+    const eye = page.getByRole('button', { name: '显示密钥', exact: true })
+    await expectSeen(eye.and(page.locator(':focus')))
+    await page.keyboard.press('Enter')
+    await expect.poll(() => key.getAttribute('type')).toBe('text')
+    await expect.poll(() => eye.getAttribute('aria-pressed')).toBe('true')
+  })
+
   test('at least one model', async () => {
     await field('名称').fill('x')
     await form().locator('input[type=password]').fill('k')
@@ -197,7 +208,7 @@ describe('what has to be filled in', () => {
     await addModel('m')
     await field('模型重定向').fill('{"a":')
     await button('创建').click()
-    await expectText('模型映射必须是合法的 JSON 格式')
+    await expectText('模型重定向必须是有效的 JSON')
     await field('模型重定向').fill('')
     await button('填入示例').click()
     await expect
@@ -334,6 +345,38 @@ describe('models', () => {
     await field('接口地址（Base URL）').fill('http://127.0.0.1:9')
     await button('从上游获取').click()
     await expectText('无法连接上游')
+  })
+
+  test('one among many is found and taken out by the keyboard, which says so', async () => {
+    await openForm()
+    const many = Array.from({ length: 70 }, (_, index) => `m${index + 1}`)
+    await addModel(many.join(','))
+    const models = field('模型')
+    const says = (text: string) => expectSeen(page.getByRole('status').getByText(text))
+    await models.focus()
+    await page.keyboard.press('ArrowLeft')
+    await says('m70，第 70 个，共 70 个，按 Delete 键移除')
+    await page.keyboard.press('ArrowLeft')
+    await says('m69，第 69 个，共 70 个，按 Delete 键移除')
+    await page.keyboard.press('Delete')
+    await says('已移除 m69，m70，第 69 个，共 69 个，按 Delete 键移除')
+    // The first ones are not drawn until somebody goes there.
+    await page.keyboard.press('Home')
+    await says('m1，第 1 个，共 69 个，按 Delete 键移除')
+    await expectSeen(page.locator('[data-marked]').getByText('m1', { exact: true }))
+    await page.keyboard.press('Backspace')
+    await says('已移除 m1，m2，第 1 个，共 68 个，按 Delete 键移除')
+    await page.keyboard.press('End')
+    await page.keyboard.press('ArrowRight')
+    expect(await page.locator('[data-marked]').count()).toBe(0)
+    await page.keyboard.press('Backspace')
+    await says('已移除 m70')
+    await expectText('已选 67 个')
+    // In a text the same keys move the cursor.
+    await models.fill('abc')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Delete')
+    await expect.poll(() => models.inputValue()).toBe('ab')
   })
 })
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
@@ -131,6 +132,32 @@ test('days are asked for by the reader’s time zone', async () => {
   await settled(page)
 })
 
+test('what everybody has used in some days is saved as a table', async () => {
+  await open('/dashboard?range=7d')
+  await page.getByRole('button', { name: '导出用量', exact: true }).click()
+  const field = (label: string) => page.getByRole('textbox', { name: label, exact: true })
+  const today = await field('结束日期').inputValue()
+  expect(await field('开始日期').inputValue()).not.toBe(today)
+  await field('开始日期').fill(today)
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: '下载文件', exact: true }).click()
+  const download = await saved
+  expect(download.suggestedFilename()).toBe(`usage_${today}_${today}.csv`)
+  const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
+  const figures = lines.slice(1, -1).map((line) => line.split(',').slice(1, 6).join(' '))
+  expect(figures.toSorted()).toEqual([
+    '"" "" "6" "66" "42"',
+    '"root" "gpt-4o" "3" "33" "21"',
+    '"root" "gpt-4o-mini" "3" "33" "21"',
+  ])
+  await page.getByRole('button', { name: '导出用量', exact: true }).click()
+  await field('结束日期').fill('2020-01-01')
+  await page.getByRole('button', { name: '下载文件', exact: true }).click()
+  await page.getByText('导出数据错误：时间范围无效：结束需要晚于开始，最长 366 天').waitFor()
+  // The browser itself notes the status.
+  opened.problems.length = 0
+})
+
 test.each([390, 768])('at %i px the ranking is not cut off', async (width) => {
   opened = await visit.open('/dashboard', visit.root, { width, language: 'en' })
   page = opened.page
@@ -146,6 +173,7 @@ test('an ordinary user has own figures only, and none of others to choose', asyn
   await page.getByRole('link', { name: '查看令牌', exact: true }).waitFor()
   await settled(page)
   expect(await page.getByText('gpt-4o-mini').count()).toBe(0)
+  expect(await page.getByRole('button', { name: '导出用量', exact: true }).count()).toBe(0)
 })
 
 test('what fails to load is told by a toast too', async () => {

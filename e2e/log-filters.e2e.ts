@@ -63,6 +63,20 @@ test('all types, everything so far, and an hour to come', async () => {
   expect(Math.abs(end - Date.now() - 3_600_000)).toBeLessThan(300_000)
 })
 
+test('the calendar names its days, months and years in the language of the page', async () => {
+  const end = new Date(await field('结束时间').inputValue())
+  const [year, month] = [end.getFullYear(), end.getMonth() + 1]
+  await page.getByRole('button', { name: '结束时间：打开日历' }).click()
+  await expectSeen(page.getByRole('button', { name: `${year} 年 ${month} 月 15 日`, exact: true }))
+  await page
+    .getByRole('button', { name: new RegExp(`^选择月份：\\s*${year} 年 ${month} 月$`) })
+    .click()
+  const chosenYear = page.getByRole('button', { name: new RegExp(`^选择年份：\\s*${year}$`) })
+  await expectSeen(chosenYear.and(page.locator(':focus')))
+  await page.keyboard.press('Escape')
+  await chosenYear.waitFor({ state: 'detached' })
+})
+
 test('by user, channel and type; the address keeps them', async () => {
   await field('用户名或 #ID').fill('amy')
   await field('渠道 ID').fill('1')
@@ -80,6 +94,17 @@ test('statistics are hidden again by another filter', async () => {
   await field('用户名或 #ID').fill('root')
   await field('用户名或 #ID').press('Enter')
   await expectSeen(page.getByText('点击查看统计'))
+})
+
+test('where nothing is found the filters are cleared, and the list keeps the keyboard', async () => {
+  const { page: other, context } = await visit.open('/log?username=nobody', visit.root)
+  const news = other.locator('section > output')
+  await expect.poll(() => news.innerText()).toBe('列表为空')
+  await other.locator('section').getByRole('button', { name: '清除筛选' }).press('Enter')
+  await expect.poll(() => loadedRows(other).count()).toBe(10)
+  await expect.poll(() => news.innerText()).toBe('已加载 10 行，第 1 页')
+  await expect.poll(() => news.evaluate((it) => it.closest('section:focus') !== null)).toBe(true)
+  await context.close()
 })
 
 test.each([

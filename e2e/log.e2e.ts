@@ -60,7 +60,7 @@ describe('an administrator', () => {
     const next = page.getByRole('button', { name: '下一页', exact: true })
     await next.press('Enter')
     // The system's own rows come before the first call.
-    await expect.poll(() => page.getByText('第 2 页').count()).toBe(1)
+    await expect.poll(() => page.getByText('第 2 页', { exact: true }).count()).toBe(1)
     await next.and(page.locator(':focus')).waitFor()
     await page.getByRole('button', { name: '上一页', exact: true }).click()
     await page.getByRole('button', { name: /点击查看统计/ }).press('Enter')

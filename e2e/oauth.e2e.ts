@@ -167,7 +167,7 @@ describe('binding', () => {
     const row = provider.getByRole('listitem').filter({ hasText: name })
     await expectSeen(row.getByText(bound, { exact: true }))
     await row.getByRole('button', { name: '解除绑定', exact: true }).click()
-    await expectSeen(provider.getByText('解除后，不能再用它登录这个账户，确定吗？'))
+    await expectSeen(provider.getByText('解除绑定后将不能再用它登录，确定解除吗？'))
     await provider.getByRole('button', { name: '解除', exact: true }).click()
     await expectSeen(provider.getByText('已解除绑定'))
     await expectSeen(row.getByText('未绑定'))

@@ -94,6 +94,22 @@ async function openWindow(screen: (typeof SCREENS)[number], isSignedIn: boolean)
   return { page, problems }
 }
 
+/** Hints and errors that describe no field: a screen reader reads them with none. */
+const unheard = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('[id$="-hint"], [id$="-error"]')]
+      .filter(({ id }) => document.querySelector(`[aria-describedby~="${id}"]`) === null)
+      .map(({ textContent }) => textContent),
+  )
+
+/** Fields with a star that do not say themselves that they are required. */
+const starred = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('label')]
+      .filter(({ textContent, control }) => textContent.includes('*') && !control?.ariaRequired)
+      .map(({ textContent }) => textContent),
+  )
+
 const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
@@ -121,6 +137,8 @@ describe.each(SCREENS)('$width px', (screen) => {
     await settled(page)
     expect({ [first]: await violations(page) }).toEqual({ [first]: [] })
     expect(await overflow(page)).toBe(0)
+    expect(await unheard(page)).toEqual([])
+    expect(await starred(page)).toEqual([])
 
     await page.emulateMedia({ colorScheme: second })
     await page.locator(`html[data-mantine-color-scheme=${second}]`).waitFor()
@@ -130,3 +148,26 @@ describe.each(SCREENS)('$width px', (screen) => {
     expect(problems).toEqual([])
   })
 })
+
+test.each(['/token/add', '/channel/add', '/user/add', '/redemption/add'])(
+  '%s sent empty: what is wrong is read with its field',
+  async (path) => {
+    const { page } = await openWindow(SCREENS[1], true)
+    await page.goto(`${gatehouse.url}${path}`)
+    await settled(page)
+    await page.getByRole('button', { name: '创建', exact: true }).click()
+    const wrong = page.locator('[aria-invalid=true]')
+    await wrong.first().waitFor()
+    const said = await wrong.evaluateAll((fields) =>
+      fields.map((field) =>
+        (field.getAttribute('aria-describedby') ?? '')
+          .split(' ')
+          .filter((id) => id.endsWith('-error'))
+          .map((id) => document.getElementById(id)?.textContent),
+      ),
+    )
+    expect(said.map((sentences) => sentences.length)).toEqual(said.map(() => 1))
+    expect(await unheard(page)).toEqual([])
+    await page.context().close()
+  },
+)

@@ -166,7 +166,7 @@ describe('binding', () => {
     await expectSeen(dialog.getByText('验证码错误或已过期'))
     await dialog.getByRole('textbox', { name: '验证码', exact: true }).fill(code)
     await dialog.getByRole('button', { name: '确认绑定', exact: true }).click()
-    await expectSeen(page.getByText('邮箱账户绑定成功！'))
+    await expectSeen(page.getByText('邮箱绑定成功！'))
     await expectSeen(page.getByText('personal@example.com'))
   })
 

@@ -127,8 +127,8 @@ test('ratios that cannot be read', async () => {
   )
   await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
   // In its place and as a toast.
-  await page.getByText('模型倍率 JSON 格式错误').nth(1).waitFor()
-  await expect.poll(() => page.getByText('模型倍率 JSON 格式错误').count()).toBe(2)
+  await page.getByText('模型倍率不是有效的 JSON').nth(1).waitFor()
+  await expect.poll(() => page.getByText('模型倍率不是有效的 JSON').count()).toBe(2)
   await context.close()
 })
 

@@ -59,7 +59,7 @@ describe('the rules', () => {
   test('the limits stand in the fields', async () => {
     const hint = (label: string) =>
       page.getByLabel(label, { exact: true }).getAttribute('placeholder')
-    await expect.poll(() => hint('用户名')).toContain('最长 12 位')
+    await expect.poll(() => hint('用户名')).toContain('最多 12 个字符')
     await expect.poll(() => hint('密码')).toContain('最短 8 位，最长 20 位')
   })
 
@@ -174,7 +174,7 @@ describe('the human check', () => {
   }
 
   const isHuman = () => page.getByRole('button', { name: 'I am human (site-key)', exact: true })
-  const NOT_YET = '请稍后几秒重试，人机验证正在检查浏览环境！'
+  const NOT_YET = '人机验证尚未完成，请过几秒再试'
   const turnOn = async () => {
     await visit.setOption('TurnstileSiteKey', check.siteKey)
     await visit.setOption('TurnstileSecretKey', check.secretKey)
@@ -227,7 +227,7 @@ describe('the human check', () => {
     const code = codeIn(await mailTo('asker@example.com', '获取验证码'))
     await page.getByRole('textbox', { name: '验证码', exact: true }).fill(code)
     await page.getByRole('button', { name: '确认绑定', exact: true }).click()
-    await expectSeen(page.getByText('邮箱账户绑定成功！'))
+    await expectSeen(page.getByText('邮箱绑定成功！'))
 
     await page.context().close()
     ;({ page } = await visit.open('/reset'))

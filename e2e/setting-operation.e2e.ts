@@ -95,6 +95,7 @@ describe('groups', () => {
       'example.com',
       '需要以 http:// 或 https:// 开头的地址，例如 https://example.com',
     ],
+    ['日志', '请求与响应保留天数', '0', '需要 1 到 36500 之间的整数'],
     ['监控', '最长响应时间', '-5', '需要 0 到 100000 之间的数'],
     ['额度', '请求预扣费额度', '', '需要 0 到 10000000 之间的整数'],
   ])('%s: %s is not %j', async (name, field, text, sentence) => {
@@ -181,9 +182,9 @@ describe('ratios', () => {
   }
 
   test.each([
-    ['模型倍率', '模型倍率不是合法的 JSON'],
-    ['补全倍率', '补全倍率不是合法的 JSON'],
-    ['分组倍率', '分组倍率不是合法的 JSON'],
+    ['模型倍率', '模型倍率不是有效的 JSON'],
+    ['补全倍率', '补全倍率不是有效的 JSON'],
+    ['分组倍率', '分组倍率不是有效的 JSON'],
   ])('%s that are no JSON are named', async (label, sentence) => {
     const area = group('倍率').getByRole('textbox', { name: label, exact: true })
     await area.fill('{"gpt-4o": 1,}')
@@ -196,10 +197,10 @@ describe('ratios', () => {
   test('a JSON that cannot be read takes the table away until it is mended', async () => {
     const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
     await area.fill('{"a": 1')
-    await page.getByText('JSON 格式不正确，改正之前表格不可用').waitFor()
+    await page.getByText('不是有效的 JSON，改正之前表格不可用').waitFor()
     await area.fill('{"a": 1}')
     await page.getByRole('region', { name: '模型价格' }).waitFor()
-    expect(await page.getByText('JSON 格式不正确').count()).toBe(0)
+    expect(await page.getByText('改正之前表格不可用').count()).toBe(0)
     await giveUp()
   })
 

@@ -1,4 +1,6 @@
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { violations } from './axe.ts'
 import { expectAt, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Person, type Visit } from './visit.ts'
@@ -18,6 +20,12 @@ afterAll(async () => visit.stop())
 
 const COMMON = ['首页', '概览']
 const AFTER = ['日志', '设置']
+
+/** The text of what has the focus; undefined: nothing has it. */
+async function expectFocus(page: Page, text: string | undefined) {
+  const focused = () => page.evaluate(() => document.querySelector(':focus')?.textContent)
+  await expect.poll(focused).toBe(text)
+}
 
 describe('the menu', () => {
   test.each([
@@ -343,4 +351,107 @@ describe('by keyboard', () => {
     await expectAt(page, '**/log')
     await context.close()
   })
+
+  test('another page is said, or its heading takes a focus that went with the last one', async () => {
+    const { page, context } = await visit.open('/token', user)
+    await settled(page)
+    const said = page.locator('header + output')
+    await expect.poll(() => said.innerText()).toBe('')
+    const menu = page.getByRole('navigation', { name: '主菜单' })
+    const entry = menu.getByRole('link', { name: '日志', exact: true })
+    await entry.press('Enter')
+    await expect.poll(() => said.innerText()).toBe('日志')
+    await expectFocus(page, '日志')
+    await menu.getByRole('link', { name: '令牌', exact: true }).press('Enter')
+    await expect.poll(() => said.innerText()).toBe('令牌')
+    const edit = page.getByRole('row', { name: 'default' }).getByRole('link', { name: '编辑' })
+    // What was in view stays there until the next page has come.
+    await page.route('**/assets/token-form-page-*.js', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      await route.continue()
+    })
+    await edit.press('Enter')
+    await expectFocus(page, '编辑令牌')
+    await page.getByRole('button', { name: '取消', exact: true }).press('Enter')
+    await expect.poll(() => edit.evaluate((link) => link === document.activeElement)).toBe(true)
+    await edit.press('Enter')
+    await page.getByLabel('名称', { exact: true }).fill('by keyboard')
+    await page.getByLabel('名称', { exact: true }).press('Enter')
+    const renamed = page.getByRole('row', { name: 'by keyboard' })
+    await expect
+      .poll(() => renamed.getByRole('link').evaluate((link) => link === document.activeElement))
+      .toBe(true)
+    // A field that is meant to be typed in first keeps the keyboard.
+    await page.getByRole('link', { name: '添加令牌', exact: true }).press('Enter')
+    await page.getByLabel('名称 *').and(page.locator(':focus')).waitFor()
+    await page.getByRole('button', { name: '取消', exact: true }).press('Enter')
+    await expectFocus(page, '令牌')
+    // A page that is loaded begins at its top.
+    await page.reload()
+    await settled(page)
+    await expectFocus(page, undefined)
+    await context.close()
+  })
+
+  test('the palette says where one is in it, and how much was found', async () => {
+    const { page, context } = await visit.open('/token', user)
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
+    await settled(page)
+    await page.keyboard.press('Control+K')
+    const field = page.getByRole('combobox', { name: '搜索或跳转' })
+    await field.waitFor()
+    const marked = () =>
+      field.evaluate((element) => {
+        const id = element.getAttribute('aria-activedescendant') ?? ''
+        return document.getElementById(id)?.textContent
+      })
+    const options = page.getByRole('listbox', { name: '搜索或跳转' }).getByRole('option')
+    const names = await options.allTextContents()
+    await field.press('ArrowDown')
+    await expect.poll(marked).toBe(names[0])
+    await field.press('ArrowDown')
+    await expect.poll(marked).toBe(names[1])
+    await expectSeen(page.getByRole('option', { name: names[1] ?? '', selected: true }))
+    await expectSeen(page.getByRole('group', { name: '操作' }).getByRole('option'))
+    expect(await violations(page)).toEqual([])
+    // By its address, which the entry does not show.
+    await field.fill('/log')
+    await expectSeen(page.getByRole('status').getByText('找到 1 项', { exact: true }))
+    await expect.poll(marked).toBe('日志')
+    await field.fill('nothing of the kind')
+    await expectSeen(page.getByRole('status').getByText('没有找到', { exact: true }))
+    await expect.poll(() => field.getAttribute('aria-expanded')).toBe('false')
+    await expect.poll(marked).toBe(undefined)
+    expect(await violations(page)).toEqual([])
+    await context.close()
+  })
+})
+
+test('where the reader’s own colours are forced, what is chosen and switched on shows', async () => {
+  const { page, context } = await visit.open('/token/add', user)
+  await page.emulateMedia({ forcedColors: 'active' })
+  await settled(page)
+  const looks = (part: Locator) =>
+    part.evaluate((element) => {
+      const { backgroundColor, borderTopWidth } = getComputedStyle(element)
+      return { backgroundColor, borderTopWidth }
+    })
+  const entry = (name: string) =>
+    page.getByRole('navigation', { name: '主菜单' }).getByRole('link', { name, exact: true })
+  expect(await looks(entry('令牌'))).not.toEqual(await looks(entry('日志')))
+  const toggle = page.getByRole('switch', { name: '无限额度，只受账户余额限制', exact: true })
+  const track = page.locator('.mantine-Switch-track')
+  const thumb = page.locator('.mantine-Switch-thumb')
+  const off = [await looks(track), await looks(thumb)]
+  expect(off[0]?.borderTopWidth).toBe('1px')
+  expect(off[0]?.backgroundColor).not.toBe(off[1]?.backgroundColor)
+  await toggle.press('Space')
+  const on = [await looks(track), await looks(thumb)]
+  expect(on[0]?.backgroundColor).not.toBe(on[1]?.backgroundColor)
+  expect(on[0]?.backgroundColor).not.toBe(off[0]?.backgroundColor)
+  await page.goto(`${visit.gatehouse.url}/log`)
+  const range = (name: string) => page.getByRole('button', { name, exact: true })
+  await range('全部').and(page.locator('[aria-pressed=true]')).waitFor()
+  expect(await looks(range('全部'))).not.toEqual(await looks(range('今天')))
+  await context.close()
 })

@@ -120,6 +120,15 @@ describe('editing a user', () => {
     await field('每月').fill('x')
     await submit('保存')
     await expectSeen(page.getByText('限制必须是不小于 0 的整数，例如 60，留空则不限制'))
+    // Each is one of a named group; what is wrong is said of the wrong one alone.
+    const budget = page.getByRole('group', { name: '预算', exact: true })
+    const described = (name: string) =>
+      budget.getByRole('textbox', { name, exact: true }).evaluate((element) => {
+        const ids = element.getAttribute('aria-describedby')?.split(' ') ?? []
+        return ids.map((part) => document.getElementById(part)?.textContent).join('')
+      })
+    expect(await described('每月')).toContain('限制必须是不小于 0 的整数')
+    expect(await described('每周')).not.toContain('限制必须是不小于 0 的整数')
     await field('每月').fill('1000000')
     await field('同时进行的调用').fill('4')
     await expectSeen(page.getByText('1 处未保存：限制与预算'))

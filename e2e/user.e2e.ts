@@ -155,10 +155,16 @@ describe('the list of users', () => {
 
   test('a head sorts the loaded rows, a second click turns them round', async () => {
     const head = page.getByRole('button', { name: '用户名', exact: true })
+    const news = page.locator('section > output')
     await head.click()
     await expect.poll(() => usernames(page)).toEqual(['amy', 'ben', 'cat', 'root'])
     await head.click()
     await expect.poll(() => usernames(page)).toEqual(['root', 'cat', 'ben', 'amy'])
+    await expect.poll(() => news.innerText()).toBe('共 4 行，按「用户名」降序')
+    await page.getByRole('button', { name: '取消排序', exact: true }).press('Enter')
+    await expect.poll(() => news.innerText()).toBe('共 4 行')
+    // The button went: the list it stood in has the keyboard.
+    await expect.poll(() => news.evaluate((it) => it.closest('section:focus') !== null)).toBe(true)
   })
 
   test('is searched with a trimmed word; an empty one brings the list back', async () => {
@@ -170,9 +176,13 @@ describe('the list of users', () => {
     await search.fill('')
     await expect.poll(async () => (await usernames(page)).length).toBe(4)
     await search.fill('nobody at all')
-    await page.getByRole('button', { name: '清除搜索', exact: true }).click()
+    const news = page.locator('section > output')
+    await expect.poll(() => news.innerText()).toBe('列表为空')
+    await page.getByRole('button', { name: '清除搜索', exact: true }).press('Enter')
     await expect.poll(async () => (await usernames(page)).length).toBe(4)
     await expect.poll(() => search.inputValue()).toBe('')
+    await expect.poll(() => news.innerText()).toBe('共 4 行')
+    await search.and(page.locator(':focus')).waitFor()
   })
 
   test('nothing can be done to root, and the buttons say why', async () => {
@@ -258,6 +268,20 @@ describe('in a page that is open elsewhere', () => {
     await page.getByRole('link', { name: '充值', exact: true }).click()
     await page.getByRole('link', { name: '用户', exact: true }).click()
     await row(page, 'eve').waitFor()
+    await context.close()
+  })
+
+  test('another person’s sign-in takes what was typed away', async () => {
+    const [ann, bob] = [await visit.person('ann'), await visit.person('bob')]
+    const { page, context } = await visit.open('/token/add', ann)
+    await page.getByLabel('名称 *').fill('of ann')
+    const [name = '', value = ''] = bob.cookie.split('=')
+    await context.addCookies([{ name, value, url: visit.gatehouse.url }])
+    const other = await context.newPage()
+    await other.goto(`${visit.gatehouse.url}/token`)
+    await other.evaluate((user) => localStorage.setItem('user', user), JSON.stringify(bob.user))
+    await expectSeen(page.getByText('已在另一个标签页登录账户「bob」'))
+    await expect.poll(() => page.getByLabel('名称 *').inputValue()).toBe('')
     await context.close()
   })
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { ROOT_PAGES, VISITOR_PAGES } from '../../e2e/page-list.ts'
 import { pageAt } from './app/routing/pages.ts'
+import { paths } from './paths.ts'
 import { pages } from './routes.tsx'
 
 describe('the page at an address', () => {
@@ -28,4 +30,14 @@ test('a page under a menu entry names one that exists', () => {
   const entries = pages.filter(({ inMenu }) => inMenu === true).map(({ path }) => path)
   const parents = pages.flatMap(({ under }) => (under === undefined ? [] : [under]))
   expect(parents.filter((path) => !entries.includes(path))).toEqual([])
+})
+
+test('every page is looked at in the browser tests that look at all of them', () => {
+  // They send their visitor on at once: oauth.e2e.ts.
+  const passing: string[] = [paths.oauthGithub, paths.oauthLark, paths.oauthOidc]
+  const seen = [...VISITOR_PAGES, ...ROOT_PAGES].map(
+    ({ path }) => pageAt(path.split('?')[0] ?? '', pages)?.path,
+  )
+  const unseen = pages.filter(({ path }) => !seen.includes(path)).map(({ path }) => path)
+  expect(unseen.filter((path) => !passing.includes(path))).toEqual([])
 })

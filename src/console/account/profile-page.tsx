@@ -91,6 +91,7 @@ function SecretRow({ form, name, label, hint, autoComplete, isFirst = false }: S
           autoComplete={autoComplete}
           ref={isFirst ? focusFirst : null}
           visibilityToggleButtonProps={{ 'aria-label': t('显示密码') }}
+          visibilityToggleFocusable
           {...form.getInputProps(name)}
           error={field.error}
         />

@@ -70,7 +70,7 @@ function RegisterFields() {
         label={t('用户名')}
         name="username"
         autoComplete="username"
-        placeholder={t('输入用户名，最长 12 位')}
+        placeholder={t('输入用户名，最多 12 个字符')}
         ref={focusFirst}
         value={form.username}
         error={problems.username}

@@ -12,7 +12,7 @@ function statusSentence(status: number): string {
   if (status === 405) return t('本站仅作演示之用，无服务端！')
   if (status === 429) return t('请求次数过多，请稍后再试！')
   if (status === 500) return t('服务器内部错误，请联系管理员！')
-  return t('服务器没有正常回答（HTTP {{status}}）', { status })
+  return t('服务器没有正常响应（HTTP {{status}}）', { status })
 }
 
 /** What a failed call says, by its status. */
@@ -44,7 +44,7 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   },
   sentences: {
     unreachable: () => t('无法连接服务器，请检查网络后重试'),
-    unreadable: () => t('服务器的回答无法识别'),
+    unreadable: () => t('服务器的响应无法识别'),
     ofStatus: statusSentence,
   },
 })

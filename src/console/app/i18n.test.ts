@@ -86,11 +86,16 @@ const secondNames = [
   /\be-mail/i,
   /\bRoot\b/,
   /super administrator/i,
-  /用户已?被?停用/,
-  /停用超级管理员/,
+  /停用/,
+  /应答|回答|回应/,
+  /合法|JSON 格式/,
+  /账号/,
+  /渠道地址/,
+  /模型映射/,
+  /子网/,
 ]
 
-test('people, addresses and states have one name, in the console and in refusals', () => {
+test('people, addresses, states and answers have one name, in the console and in refusals', () => {
   const sentences = [
     ...found.keys,
     ...Object.values(english),

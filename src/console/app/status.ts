@@ -1,4 +1,5 @@
 import { useCallback, useSyncExternalStore } from 'react'
+import type { Feature } from '../../contract/features.ts'
 import type { Status } from '../../contract/status-api.ts'
 import { DEFAULT_QUOTA_PER_UNIT, type QuotaDisplay, quotaText } from '../../contract/quota.ts'
 import { call } from './call.ts'
@@ -76,7 +77,7 @@ const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
 })
 
 /** What the server can do beyond One API, which says nothing of the kind. */
-export function useHasFeature(): (name: string) => boolean {
+export function useHasFeature(): (name: Feature) => boolean {
   const features = useStatus().gatehouse?.features
   return (name) => features?.includes(name) === true
 }

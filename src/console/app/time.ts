@@ -11,6 +11,9 @@ const TYPED =
 /** Seconds since 1970 in the reader's time zone, as every page shows them. */
 export const stampText = (seconds: number): string => dayjs.unix(seconds).format(STAMP)
 
+/** The day alone. */
+export const dateText = (seconds: number): string => dayjs.unix(seconds).format('YYYY-MM-DD')
+
 /** Seconds of a typed stamp, in the reader's time zone unless it names one; null when it is none. */
 export function parseStamp(text: string): number | null {
   const parts = TYPED.exec(text.trim())

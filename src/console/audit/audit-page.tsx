@@ -13,6 +13,7 @@ import { StampField } from '../ui/field/stamp-field.tsx'
 import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
+import { leaveFocusBehind } from '../ui/table/focus-after.ts'
 import { auditBlock, auditColumns, type AuditTexts } from './audit-columns.tsx'
 import { AuditDetail } from './audit-detail.tsx'
 import { nouns } from './audit-texts.ts'
@@ -90,7 +91,7 @@ function Filters({ state, filters }: FiltersProps) {
         />
       </div>
       {Object.values(filters).some((value) => value !== '') && (
-        <Button variant="subtle" onClick={() => state.set(emptied())}>
+        <Button ref={leaveFocusBehind} variant="subtle" onClick={() => state.set(emptied())}>
           {t('清除筛选')}
         </Button>
       )}

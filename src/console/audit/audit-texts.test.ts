@@ -1,7 +1,9 @@
 import type { TFunction } from 'i18next'
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '../../contract/audit-api.ts'
-import { actionName, memberChanges, summary } from './audit-texts.ts'
+import { fieldTitles } from '../../contract/field-title.ts'
+import english from '../app/en.json' with { type: 'json' }
+import { actionName, memberChanges, memberName, summary } from './audit-texts.ts'
 
 // Chinese is its own key.
 const t = ((text: string) => text) as TFunction // only ever called with a text here
@@ -71,3 +73,12 @@ test('an action that this console does not know is called by its name', () => {
   expect(actionName('user.delete')).toBe('删除用户')
   expect(actionName('robot.boil')).toBe('robot.boil')
 })
+
+test.each(Object.entries(fieldTitles))(
+  'a refusal calls the member %s as the console does, in both languages',
+  (member, { zh, en }) => {
+    const texts: Readonly<Record<string, string>> = english
+    expect([zh, member]).toContain(memberName(member, t))
+    expect(texts[zh]).toBe(en)
+  },
+)

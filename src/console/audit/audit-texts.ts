@@ -27,6 +27,7 @@ const actionNames: Record<AuditAction, string> = {
   'option.update': mark('修改设置'),
   'log.delete': mark('删除日志'),
   'log.export': mark('导出日志'),
+  'usage.export': mark('导出用量'),
   'log.read_body': mark('查看请求与响应'),
   'log.search_body': mark('搜索请求与响应'),
 }

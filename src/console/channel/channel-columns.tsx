@@ -38,7 +38,7 @@ function State({ channel, t }: { channel: Channel; t: TFunction }) {
   if (channel.status === ChannelStatus.enabled && paused > 0) {
     const left = count - paused
     return (
-      <span title={t('已启用，{{count}} 个密钥被上游拒绝，已停用', { count: paused })}>
+      <span title={t('已启用，{{count}} 个密钥被上游拒绝，已自动暂停', { count: paused })}>
         <StateDot tone={left > 0 ? 'warning' : 'bad'}>
           {t('密钥 {{left}}/{{total}}', { left, total: count })}
         </StateDot>

@@ -3,7 +3,14 @@ import { channelType, trimBaseUrl } from '../../contract/channel-types.ts'
 import type { FormError } from '../app/form/form-errors.ts'
 import { localText, mark } from '../app/i18n.ts'
 import { wholeNumber } from '../ui/field/whole-number.ts'
-import { type ChannelForm, hasField, keepsSecret, needsKey, needsKeyAgain } from './channel-form.ts'
+import {
+  type ChannelForm,
+  hasField,
+  isSpared,
+  keepsSecret,
+  needsKey,
+  needsKeyAgain,
+} from './channel-form.ts'
 import { isObjectText, isProxyAddress, isTextsText } from './override/channel-overrides.ts'
 
 /** Fields by their path in the form, `config.ak`. */
@@ -60,7 +67,8 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
   return channelType(form.type).fields.flatMap((field): Found => {
     const { config: member, label, required, placeholder } = field
     const isMissing = required && form.config[member].trim() === ''
-    if (!isMissing || (field.secret && keepsSecret(form, before, member))) return []
+    if (!isMissing || isSpared(form, before, member)) return []
+    if (field.secret && keepsSecret(form, before, member)) return []
     const values = { label: localText(label), example: placeholder }
     const text =
       placeholder === ''
@@ -86,10 +94,7 @@ function modelErrors({ type, models, mapping }: ChannelForm): Found {
     errors.push(['models', { text: mark('请至少选择一个模型') }])
   }
   if (hasField(type, 'model_mapping') && !isJson(mapping)) {
-    errors.push([
-      'mapping',
-      { text: mark('模型映射必须是合法的 JSON 格式，例如 {"gpt-4":"gpt-4o"}') },
-    ])
+    errors.push(['mapping', { text: mark('模型重定向必须是有效的 JSON，例如 {"gpt-4":"gpt-4o"}') }])
   }
   return errors
 }

@@ -307,6 +307,18 @@ describe('what has to be mended', () => {
     expect(wrongFields(toForm(before), before)).toEqual([])
   })
 
+  test('an API key of Bedrock needs no second part, typed or stored', () => {
+    const config = configOf({ ak: 'ABSKx', region: 'us-west-2' })
+    const form = aForm({ type: 33, config })
+    expect(wrongFields(form)).toEqual([])
+    expect(toInput(form).key).toBe('ABSKx|us-west-2')
+    const before = aChannel({ type: 33, config: '{"region":"a","ak":""}', config_set: ['ak'] })
+    expect(wrongFields(toForm(before), before)).toEqual([])
+    const typed = toForm(before)
+    typed.config.ak = 'AKIAx'
+    expect(wrongFields(typed, before)).toEqual(['config.sk'])
+  })
+
   test('a group, and whole numbers', () => {
     expect(wrongFields(aForm({ groups: [] }))).toEqual(['groups'])
     expect(wrongFields(aForm({ priority: '1.5', weight: 'x' }))).toEqual(['priority', 'weight'])

@@ -4,6 +4,7 @@ import {
   channelType,
   type ConfigMember,
   composeKey,
+  sparedField,
   splitKey,
   trimBaseUrl,
 } from '../../contract/channel-types.ts'
@@ -248,6 +249,17 @@ export function keepsSecret(
 ): boolean {
   const isSet = before?.config_set?.includes(member) === true
   return isSet && !needsKeyAgain(form, before)
+}
+
+/**
+ * Whether this part of a composed key may stay empty beside the first, typed or stored. What is
+ * stored is complete: where it has no such part, none is needed.
+ */
+export function isSpared(form: ChannelForm, before: Channel | null, member: ConfigMember): boolean {
+  const [first, second] = channelType(form.type).key.composedOf
+  if (first === undefined || member !== second) return false
+  if (form.config[first].trim() === '') return keepsSecret(form, before, first)
+  return sparedField(form.type, form.config) === member
 }
 
 /** Whether the key has to be typed before the form can be sent. */

@@ -4,9 +4,10 @@ import { channelType } from '../../contract/channel-types.ts'
 import { localText } from '../app/i18n.ts'
 import { useHasFeature } from '../app/status.ts'
 import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
+import type { RowField } from '../ui/field/row-field.tsx'
 import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
-import { FormRow, type RowField } from '../ui/form.tsx'
+import { FormRow } from '../ui/form.tsx'
 import { Toggle } from '../ui/toggle.tsx'
 import {
   batchKeys,

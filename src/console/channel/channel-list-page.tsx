@@ -224,7 +224,7 @@ export function ChannelListPage() {
             <Empty sentence={t('还没有渠道。渠道是到上游模型服务的连接')} action={add} />
           ) : (
             <NoMatch
-              state={state}
+              box={box}
               sentence={t('没有 ID、名称或密钥符合「{{keyword}}」的渠道', {
                 keyword: state.keyword,
               })}

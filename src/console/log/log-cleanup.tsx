@@ -1,10 +1,10 @@
 import '@mantine/core/styles/Button.layer.css'
 import '@mantine/core/styles/Loader.layer.css'
-import '@mantine/core/styles/Popover.layer.css'
-import { Button, Popover } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useLogCleanup } from '../app/cleanup/use-log-cleanup.tsx'
+import { TaskPopover } from '../ui/float/task-popover.tsx'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
 
@@ -29,26 +29,14 @@ export function CleanupButton({ list }: { list: LogList }) {
   }
 
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
-      <Popover.Target>
-        <Button
-          variant="default"
-          data-harm
-          className={styles['harm'] ?? ''}
-          aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
-        >
-          {t('清理历史日志')}
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown className={styles['task'] ?? ''} aria-label={t('清理历史日志')}>
-        <p>{t('删除所有用户在此时间之前的日志，无法恢复')}</p>
-        {field}
-        <p className={styles['quiet']}>{t('余额、额度与每日统计不受影响')}</p>
-        <div className={styles['answers']}>
-          <span className={styles['progress']} aria-live="polite">
-            {progress}
-          </span>
+    <TaskPopover
+      label={t('清理历史日志')}
+      isHarmful
+      isOpen={isOpen}
+      onOpen={setIsOpen}
+      progress={progress}
+      answers={
+        <>
           <Button size="xs" variant="default" onClick={() => setIsOpen(false)}>
             {t('取消')}
           </Button>
@@ -61,8 +49,12 @@ export function CleanupButton({ list }: { list: LogList }) {
           >
             {t('删除日志')}
           </Button>
-        </div>
-      </Popover.Dropdown>
-    </Popover>
+        </>
+      }
+    >
+      <p>{t('删除所有用户在此时间之前的日志，无法恢复')}</p>
+      {field}
+      <p className={styles['quiet']}>{t('余额、额度与每日统计不受影响')}</p>
+    </TaskPopover>
   )
 }

@@ -42,7 +42,7 @@ function useDetail(log: Log, isAdmin: boolean) {
 function manner(log: Log, t: TFunction): string {
   const elapsed = elapsedText(log, t)
   const way = log.is_stream === true ? t('流式') : t('非流式')
-  return elapsed === '' ? way : t('{{way}}，共 {{elapsed}}', { way, elapsed })
+  return elapsed === '' ? way : t('{{way}}，用时 {{elapsed}}', { way, elapsed })
 }
 
 interface FactTexts {
@@ -73,7 +73,7 @@ function factsOf(log: Log, { t, costText, isAdmin, isPriced }: FactTexts): Fact[
     ...(log.request_id
       ? [{ label: t('请求 ID'), value: <RequestId key={log.request_id} id={log.request_id} /> }]
       : []),
-    ...(isCall ? [{ label: t('方式'), value: manner(log, t) }] : []),
+    ...(isCall ? [{ label: t('调用方式'), value: manner(log, t) }] : []),
     ...(log.prompt_tokens + log.completion_tokens > 0
       ? [{ label: t('提示 / 补全'), value: tokensText(log) }]
       : []),

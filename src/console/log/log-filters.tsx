@@ -8,6 +8,7 @@ import { dayStart, nowSeconds, parseStamp, stampText } from '../app/time.ts'
 import { ChoiceButtons } from '../ui/field/choice-buttons.tsx'
 import { StampField } from '../ui/field/stamp-field.tsx'
 import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
+import { leaveFocusBehind } from '../ui/table/focus-after.ts'
 import { knownTypes, typeText } from './log-columns.tsx'
 import { countSet, type FilterName, numberOf } from './log-filter.ts'
 import type { LogList } from './log-list.ts'
@@ -152,7 +153,7 @@ export function LogFilterBar({ list }: { list: LogList }) {
           {t('查询')}
         </Button>
         {list.isFiltered && (
-          <Button variant="subtle" onClick={() => list.clearFilters()}>
+          <Button ref={leaveFocusBehind} variant="subtle" onClick={() => list.clearFilters()}>
             {t('清除筛选')}
           </Button>
         )}

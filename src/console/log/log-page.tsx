@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react'
+import { lazy, Suspense, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
@@ -14,12 +14,13 @@ import { Stepper } from '../ui/pager.tsx'
 import { Empty } from '../ui/states.tsx'
 import { logBlock, logColumns, type LogTexts } from './log-columns.tsx'
 import { CleanupButton } from './log-cleanup.tsx'
-import { LogDetail } from './log-detail.tsx'
 import { ExportButton } from './log-export.tsx'
 import { LogFilterBar } from './log-filters.tsx'
 import { type LogList, type LogRow, useLogList } from './log-list.ts'
 import { Statistics } from './log-statistics.tsx'
 import styles from './log.module.css'
+
+const LogDetail = lazy(async () => ({ default: (await import('./log-detail.tsx')).LogDetail }))
 
 /** A single call costs fractions of a cent. */
 const COST_DECIMALS = 6
@@ -145,9 +146,11 @@ export function LogPage() {
         empty={<NoRows list={list} />}
         footer={list.table.rows.length > 0 && <SearchedFrom list={list} />}
       />
-      {inView !== null && (
-        <LogDetail log={inView.log} isAdmin={isAdmin} onClose={() => setOpened(null)} />
-      )}
+      <Suspense>
+        {inView !== null && (
+          <LogDetail log={inView.log} isAdmin={isAdmin} onClose={() => setOpened(null)} />
+        )}
+      </Suspense>
     </Page>
   )
 }

@@ -68,7 +68,7 @@ export function PriceTable({ price, quota, costText }: PriceTableProps) {
         </tr>
         {isRounded && (
           <tr>
-            <th scope="row">{t('合计，向上取整')}</th>
+            <th scope="row">{t('合计（向上取整前）')}</th>
             <td>{exact}</td>
           </tr>
         )}

@@ -10,7 +10,7 @@ export function LogRoute({ route }: { route: RouteTrace | null }) {
   return (
     <PanelPart title={t('路由过程')}>
       {route === null ? (
-        <p className={styles['quiet']}>{t('首选的渠道直接应答，没有重试')}</p>
+        <p className={styles['quiet']}>{t('首选的渠道直接响应，没有重试')}</p>
       ) : (
         <TraceLists trace={route} />
       )}

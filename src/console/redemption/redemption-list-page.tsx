@@ -124,7 +124,7 @@ export function RedemptionListPage() {
             <Empty sentence={t('还没有兑换码。用户凭兑换码为自己充值')} action={add} />
           ) : (
             <NoMatch
-              state={state}
+              box={box}
               sentence={t('没有 ID 是「{{keyword}}」或名称以它开头的兑换码', {
                 keyword: state.keyword,
               })}

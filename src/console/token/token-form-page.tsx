@@ -208,7 +208,7 @@ function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
     ...(changed('isUnlimited') ? [{ label: t('无限额度') }] : []),
     ...(changed('group') ? [{ label: t('令牌分组') }] : []),
     ...(changed('models') ? [{ label: t('模型') }] : []),
-    ...(changed('subnet') ? [{ label: t('子网') }] : []),
+    ...(changed('subnet') ? [{ label: t('允许的网段') }] : []),
     ...(changed('capture') ? [{ label: t('记录请求与响应') }] : []),
     ...(areLimitsChanged(initial.limits, now.limits) ? [{ label: t('限制与预算') }] : []),
   ]
@@ -253,7 +253,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
         />
       )}
       <ModelsRow form={form} group={groupToAsk(choices, chosen)} />
-      <FormRow label={t('子网')} hint={t('留空不限制')} error={errorOf(form, 'subnet')}>
+      <FormRow label={t('允许的网段')} hint={t('留空不限制')} error={errorOf(form, 'subnet')}>
         {(field) => (
           <TextInput
             {...field}

@@ -165,7 +165,7 @@ export function TokenListPage() {
             <Empty sentence={t('还没有令牌。程序用令牌来调用模型')} action={add} />
           ) : (
             <NoMatch
-              state={state}
+              box={box}
               sentence={t('没有名称以「{{keyword}}」开头的令牌', { keyword: state.keyword })}
             />
           )

@@ -16,6 +16,8 @@ import {
   SelectionBar,
   useRowBoxes,
 } from './table/row-selection.tsx'
+import { leaveFocusBehind } from './table/focus-after.ts'
+import { ListNews } from './table/list-news.tsx'
 import { Blocks } from './table/row-blocks.tsx'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
@@ -242,7 +244,7 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
   if (column === undefined) return null
   const isPart = list.total !== null && list.total > list.rows.length
   return (
-    <span className={styles['note']}>
+    <span ref={leaveFocusBehind} className={styles['note']}>
       {isPart
         ? t('按「{{head}}」排序已加载的 {{count}} 行', {
             head: column.head,
@@ -301,6 +303,7 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
       data-refreshing={list.isRefreshing}
       data-first-load={list.isLoading}
     >
+      <ListNews list={list} columns={columns} shown={shown.length} />
       {isEmpty ? (
         empty
       ) : isBlocks ? (

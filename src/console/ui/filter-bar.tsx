@@ -1,7 +1,7 @@
 import '@mantine/core/styles/Input.layer.css'
 import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { asTyped } from './field/as-typed.ts'
 import { isComposing } from './field/composing.ts'
 import styles from './page.module.css'
@@ -28,8 +28,13 @@ export interface SearchBox {
   compose: (text: string) => void
   /** Searches at once. */
   submit: () => void
+  /** Ends the search, and leaves the keyboard where another one can be typed. */
+  clear: () => void
   /** Only shows a text: it is never searched for, and so never comes into the address. */
   fill: (text: string) => void
+  /** What was shown so; empty when something else was searched for since. */
+  filled: string
+  field: RefObject<HTMLInputElement | null>
 }
 
 /** The text of a search field: follows `keyword`, and calls `onKeyword` when typing pauses. */
@@ -38,6 +43,7 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
   const [seen, setSeen] = useState(keyword)
   const [sent, setSent] = useState(keyword)
   const [filled, setFilled] = useState('')
+  const field = useRef<HTMLInputElement>(null)
   if (keyword !== seen) {
     setSeen(keyword)
     // Our own search, coming back as the keyword, must not overwrite newer typing.
@@ -64,11 +70,19 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
       sendLater.cancel()
       send(text)
     },
+    clear: () => {
+      sendLater.cancel()
+      setText('')
+      send('')
+      field.current?.focus()
+    },
     fill: (next) => {
       sendLater.cancel()
       setFilled(next)
       setText(next)
     },
+    filled,
+    field,
   }
 }
 
@@ -78,20 +92,26 @@ const isTyping = (target: EventTarget | null) =>
 
 /** A search field; `/` anywhere on the page goes to it. */
 export function SearchField({ box, placeholder }: { box: SearchBox; placeholder: string }) {
-  const input = useRef<HTMLInputElement>(null)
+  const { filled, field } = box
+  useEffect(() => {
+    if (filled === '') return
+    // To be copied by hand.
+    field.current?.focus()
+    field.current?.select()
+  }, [filled, field])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== '/' || event.ctrlKey || event.metaKey || isTyping(event.target)) return
       event.preventDefault()
-      input.current?.focus()
-      input.current?.select()
+      field.current?.focus()
+      field.current?.select()
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [])
+  }, [field])
   return (
     <TextInput
-      ref={input}
+      ref={field}
       {...asTyped}
       type="search"
       className={styles['search'] ?? ''}

@@ -4,6 +4,7 @@ import { type FormEvent, Fragment, type MouseEvent, type ReactNode, useId } from
 import { useTranslation } from 'react-i18next'
 import { BusyButton } from './busy/busy-button.tsx'
 import { asTyped } from './field/as-typed.ts'
+import { type RowField, rowField } from './field/row-field.tsx'
 import styles from './form.module.css'
 
 interface FormProps {
@@ -31,13 +32,6 @@ export function Form({ onSubmit, children, label }: FormProps) {
   )
 }
 
-/** What a row hands to its field, so that both are one to a screen reader. */
-export interface RowField {
-  id: string
-  error: boolean
-  'aria-describedby': string | undefined
-}
-
 interface FormRowProps {
   label: string
   hint?: ReactNode
@@ -48,34 +42,61 @@ interface FormRowProps {
 }
 
 /** Label and hint at the left, the field at the right, its error under it. */
-export function FormRow({ label, hint, error = '', isRequired, children }: FormRowProps) {
+export function FormRow({ label, hint, error = '', isRequired = false, children }: FormRowProps) {
   const id = useId()
-  const described = [
-    ...(hint === undefined ? [] : [`${id}-hint`]),
-    ...(error === '' ? [] : [`${id}-error`]),
-  ]
+  const hasError = error !== ''
   return (
     <div className={styles['row']}>
       <div className={styles['label']}>
         <label htmlFor={id}>
           {breakable(label)}
-          {isRequired === true && <span aria-hidden="true">&nbsp;*</span>}
+          {isRequired && <span aria-hidden="true">&nbsp;*</span>}
         </label>
         {hint !== undefined && <p id={`${id}-hint`}>{hint}</p>}
       </div>
       <div className={styles['field']}>
-        {children({
-          id,
-          error: error !== '',
-          'aria-describedby': described.length === 0 ? undefined : described.join(' '),
-        })}
-        {error !== '' && (
+        {children(rowField({ id, hasHint: hint !== undefined, hasError, isRequired }))}
+        {hasError && (
           <p id={`${id}-error`} className={styles['error']}>
             {error}
           </p>
         )}
       </div>
     </div>
+  )
+}
+
+interface FormGroupRowProps {
+  label: string
+  hint: string
+  /** One sentence about the wrong ones of the fields; empty: all are fine. */
+  error: string
+  /** Called with the id of that sentence. */
+  children: (errorId: string) => ReactNode
+}
+
+/** A row of several fields with labels of their own: its label and hint are those of them all. */
+export function FormGroupRow({ label, hint, error, children }: FormGroupRowProps) {
+  const id = useId()
+  return (
+    <fieldset
+      className={styles['row']}
+      aria-labelledby={`${id}-label`}
+      aria-describedby={`${id}-hint`}
+    >
+      <div className={styles['label']}>
+        <span id={`${id}-label`}>{label}</span>
+        <p id={`${id}-hint`}>{hint}</p>
+      </div>
+      <div className={styles['field']}>
+        {children(`${id}-error`)}
+        {error !== '' && (
+          <p id={`${id}-error`} className={styles['error']}>
+            {error}
+          </p>
+        )}
+      </div>
+    </fieldset>
   )
 }
 

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useOnItsWay } from './on-its-way.ts'
+import { leaveFocusBehind } from './table/focus-after.ts'
 import styles from './states.module.css'
 
 /** Nothing here yet: one sentence, and the one action that ends the emptiness. */
@@ -9,7 +10,7 @@ export function Empty({ sentence, action }: { sentence: string; action?: ReactNo
   return (
     <div className={styles['empty']}>
       <p>{sentence}</p>
-      {action}
+      {action !== undefined && <div ref={leaveFocusBehind}>{action}</div>}
     </div>
   )
 }

@@ -57,7 +57,7 @@ function NameRows({ form, isNew }: { form: UserFormApi; isNew: boolean }) {
         label={t('用户名')}
         isNew={isNew}
         fieldRef={isNew ? focusFirst : null}
-        placeholder={t('最多 {{max}} 位', { max: USERNAME_LENGTH_MAX })}
+        placeholder={t('最多 {{max}} 个字符', { max: USERNAME_LENGTH_MAX })}
         input={form.getInputProps('username')}
       />
       <FormRow label={t('显示名称')} hint={isNew ? t('留空则与用户名相同') : undefined}>
@@ -83,6 +83,7 @@ function NameRows({ form, isNew }: { form: UserFormApi; isNew: boolean }) {
             className={styles['secret'] ?? ''}
             autoComplete="new-password"
             visibilityToggleButtonProps={{ 'aria-label': t('显示密码') }}
+            visibilityToggleFocusable
             {...form.getInputProps('password')}
             error={field.error}
           />

@@ -119,7 +119,7 @@ export function UserListPage() {
             <Empty sentence={t('还没有用户')} />
           ) : (
             <NoMatch
-              state={state}
+              box={box}
               sentence={t('没有找到与「{{keyword}}」相符的用户', { keyword: state.keyword })}
             />
           )

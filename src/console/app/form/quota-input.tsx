@@ -1,7 +1,7 @@
 import '@mantine/core/styles/Input.layer.css'
 import { TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import type { RowField } from '../../ui/form.tsx'
+import type { RowField } from '../../ui/field/row-field.tsx'
 import { useDollarText } from '../status.ts'
 import { pointsOf } from './points.ts'
 import styles from './quota-input.module.css'

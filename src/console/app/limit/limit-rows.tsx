@@ -3,7 +3,8 @@ import { TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import type { LimitStanding } from '../../../contract/limit-api.ts'
 import { isBudget, NO_LIMIT, type LimitName } from '../../../contract/limit.ts'
-import { FormRow } from '../../ui/form.tsx'
+import { describedBy } from '../../ui/field/row-field.tsx'
+import { FormGroupRow } from '../../ui/form.tsx'
 import { useDollarText, useQuotaText } from '../status.ts'
 import {
   budgets,
@@ -36,8 +37,8 @@ export function LimitRows(props: LimitRowsProps) {
         label={t('预算')}
         hint={
           zone === undefined || zone === 'UTC'
-            ? t('额度，留空不限制')
-            : t('额度，留空不限制；按 {{zone}} 的日期计算', { zone })
+            ? t('以额度点数填写，留空不限制')
+            : t('以额度点数填写，留空不限制；按 {{zone}} 的日期计算', { zone })
         }
         names={budgets}
       />
@@ -55,14 +56,13 @@ function LimitRow({ label, hint, names, value, onChange, standing, isChecked }: 
   const { t } = useTranslation()
   const isWrong = (name: LimitName) => isChecked && !isLimit(name, value[name])
   return (
-    <FormRow label={label} hint={hint} error={names.some(isWrong) ? t(limitProblem) : ''}>
-      {(field) => (
+    <FormGroupRow label={label} hint={hint} error={names.some(isWrong) ? t(limitProblem) : ''}>
+      {(errorId) => (
         <div className={styles['limits']}>
-          {names.map((name, index) => (
+          {names.map((name) => (
             <TextInput
               key={name}
-              // The row's own label leads to the first of its fields.
-              {...(index === 0 ? { id: field.id } : {})}
+              {...(isWrong(name) ? { inputContainer: describedBy(errorId) } : {})}
               classNames={{ label: styles['label'] ?? '', description: styles['used'] ?? '' }}
               label={t(limitLabels[name])}
               description={<Used name={name} text={value[name]} standing={standing} />}
@@ -78,7 +78,7 @@ function LimitRow({ label, hint, names, value, onChange, standing, isChecked }: 
           ))}
         </div>
       )}
-    </FormRow>
+    </FormGroupRow>
   )
 }
 

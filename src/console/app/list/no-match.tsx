@@ -1,16 +1,16 @@
 import { Button } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
+import type { SearchBox } from '../../ui/filter-bar.tsx'
 import { Empty } from '../../ui/states.tsx'
-import type { ListState } from './list-state.ts'
 
 /** Nothing was found: says so, and ends the search. */
-export function NoMatch({ sentence, state }: { sentence: string; state: ListState }) {
+export function NoMatch({ sentence, box }: { sentence: string; box: SearchBox }) {
   const { t } = useTranslation()
   return (
     <Empty
       sentence={sentence}
       action={
-        <Button variant="default" size="xs" onClick={() => state.set({ keyword: '' })}>
+        <Button variant="default" size="xs" onClick={box.clear}>
           {t('清除搜索')}
         </Button>
       }

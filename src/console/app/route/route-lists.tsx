@@ -71,7 +71,7 @@ function Attempts({ attempts }: { attempts: readonly RouteAttempt[] }) {
           <div className={styles['facts']}>
             <StateDot tone={resultTone(attempt)}>{resultText(attempt, t)}</StateDot>
             {attempt.key !== '' && <span>{t('密钥 {{key}}', { key: attempt.key })}</span>}
-            {attempt.is_trial && <span>{t('试用停用的渠道或密钥')}</span>}
+            {attempt.is_trial && <span>{t('试用此前暂停的渠道或密钥')}</span>}
             {attempt.stays === true && <span>{t('该会话沿用上次的渠道')}</span>}
           </div>
         </li>
@@ -81,8 +81,8 @@ function Attempts({ attempts }: { attempts: readonly RouteAttempt[] }) {
 }
 
 const outcomes: Record<RouteTrace['outcome'], string> = {
-  answered: mark('有渠道应答'),
-  failed: mark('没有渠道应答'),
+  answered: mark('有渠道响应'),
+  failed: mark('没有渠道响应'),
   no_channel: mark('没有可用的渠道'),
 }
 

@@ -40,13 +40,13 @@ export function rankText({ tier, priority, weight }: RouteCandidate, t: TFunctio
 }
 
 const results: Record<RouteAttempt['result'], Words> = {
-  answered: { tone: 'good', words: mark('已应答') },
-  broken: { tone: 'bad', words: mark('应答中途断开') },
+  answered: { tone: 'good', words: mark('已响应') },
+  broken: { tone: 'bad', words: mark('响应中断') },
   abandoned: { tone: 'off', words: mark('客户端已离开') },
   network: { tone: 'bad', words: mark('连接失败') },
-  timeout: { tone: 'bad', words: mark('没有及时应答') },
+  timeout: { tone: 'bad', words: mark('未及时响应') },
   status: { tone: 'bad', words: mark('拒绝') },
-  answer: { tone: 'bad', words: mark('应答无法识别') },
+  answer: { tone: 'bad', words: mark('响应无法解析') },
   ended: { tone: 'off', words: mark('由网关中止') },
 }
 

@@ -1,6 +1,8 @@
 import { useLocation, useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { Fragment, type ReactNode, useEffect, useRef } from 'react'
+import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
+import { toast } from '../toast.ts'
 import { mayOpen, type PageAccess, useSessionUser } from '../session.ts'
 import { goToSignIn } from '../routing/sign-in-again.ts'
 import { ForbiddenPage } from './error-pages.tsx'
@@ -12,6 +14,8 @@ export function Gate({ access, children }: { access: PageAccess; children: React
   const pathname = useLocation({ select: (location) => location.pathname })
   // Somebody who was signed in when this page opened and is not any more has lost the session.
   const wasSignedIn = useRef(false)
+  const lastUser = useRef(user)
+  const { t } = useTranslation()
   const isGuarded = access !== 'anyone'
   const needsSignIn = isGuarded && user === null
   const needsPassword =
@@ -22,6 +26,16 @@ export function Gate({ access, children }: { access: PageAccess; children: React
     if (needsPassword) void navigate({ to: paths.profile, replace: true })
   }, [user, needsSignIn, needsPassword, navigate])
 
+  useEffect(() => {
+    const isOther = user !== null && lastUser.current !== null && lastUser.current.id !== user.id
+    lastUser.current = user
+    if (isOther && isGuarded) {
+      toast.info(t('已在另一个标签页登录账户「{{name}}」，本页也随之切换', { name: user.username }))
+    }
+  }, [user, isGuarded, t])
+
   if (needsSignIn || needsPassword) return null
-  return mayOpen(access, user) ? children : <ForbiddenPage access={access} />
+  if (!mayOpen(access, user)) return <ForbiddenPage access={access} />
+  // What one person has typed must not be sent in the name of another.
+  return <Fragment key={isGuarded ? user?.id : undefined}>{children}</Fragment>
 }

@@ -1,6 +1,7 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { usePageNews } from '../routing/page-news.ts'
 import type { PageRoute } from '../routing/pages.ts'
 import { TitlePartContext } from '../routing/title-part.ts'
 import { systemName, useStatus } from '../status.ts'
@@ -16,10 +17,8 @@ function usePageInView(): PageRoute | null {
   return useMatches({ select: (matches) => matches.at(-1)?.staticData.page ?? null })
 }
 
-function useDocumentTitle(page: PageRoute | null, part: string) {
-  const { t } = useTranslation()
+function useDocumentTitle(title: string, part: string) {
   const name = systemName(useStatus())
-  const title = page === null ? t('页面不存在') : t(page.title)
   useEffect(() => {
     document.title = [part, title, name].filter((text) => text !== '').join(' · ')
   }, [part, title, name])
@@ -29,13 +28,16 @@ export function Layout() {
   const { t } = useTranslation()
   const page = usePageInView()
   const [part, setPart] = useState('')
-  useDocumentTitle(page, part)
+  const title = page === null ? t('页面不存在') : t(page.title)
+  useDocumentTitle(title, part)
+  const news = usePageNews(title)
   return (
     <div className={styles['frame']}>
       <a href="#content" className={styles['skip']} onClick={skipToContent}>
         {t('跳到内容')}
       </a>
       <TopBar page={page} />
+      <output className={styles['hidden']}>{news}</output>
       <main id="content" className={styles['main']} tabIndex={-1}>
         <Gate access={page?.access ?? 'anyone'}>
           <TitlePartContext value={setPart}>

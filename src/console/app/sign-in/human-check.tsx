@@ -19,7 +19,7 @@ declare global {
 }
 
 const PUBLIC_BASE = 'https://challenges.cloudflare.com'
-const NOT_YET = mark('请稍后几秒重试，人机验证正在检查浏览环境！')
+const NOT_YET = mark('人机验证尚未完成，请过几秒再试')
 const SCRIPT_PATH = '/turnstile/v0/api.js?render=explicit'
 
 let loading: Promise<Turnstile> | null = null

@@ -16,7 +16,7 @@ const states: Record<ChannelKey['state'], { tone: Tone; name: string }> = {
   in_use: { tone: 'good', name: mark('使用中') },
   throttled: { tone: 'warning', name: mark('上游限流') },
   circuit: { tone: 'warning', name: mark('近期失败过多，暂缓使用') },
-  paused: { tone: 'bad', name: mark('已停用') },
+  paused: { tone: 'bad', name: mark('已自动暂停') },
   off: { tone: 'off', name: mark('已手动暂停') },
 }
 
@@ -24,7 +24,7 @@ function reasonOf({ state, status, cause, since, until }: ChannelKey, t: TFuncti
   if (state === 'off') return t('{{stamp}} 起，直到恢复', { stamp: stampText(since) })
   if (state === 'paused') {
     const said = `${status} ${cause}`
-    return t('上游拒绝（{{said}}），{{stamp}} 再试', { said, stamp: stampText(until) })
+    return t('被上游拒绝（{{said}}），将于 {{stamp}} 重试', { said, stamp: stampText(until) })
   }
   return until > 0 ? t('{{until}} 后可用', { until: stampText(until) }) : ''
 }
@@ -37,9 +37,10 @@ function KeyActions({ of, all, change }: { of: ChannelKey; all: ChannelKey[]; ch
   const why = isLastOn ? { why: t('其余密钥均已手动暂停') } : {}
   return (
     <div className={styles['actions']}>
-      {of.state === 'paused' || of.state === 'off' ? (
+      {of.state !== 'in_use' && (
         <Action label={t('恢复')} onClick={() => change('resume', of.id)} />
-      ) : (
+      )}
+      {of.state !== 'paused' && of.state !== 'off' && (
         <Action label={t('暂停')} onClick={() => change('pause', of.id)} {...why} />
       )}
       {all.length > 1 && (

@@ -1,8 +1,9 @@
 import { Button, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { RowField } from '../../ui/field/row-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
-import { FormRow, type RowField } from '../../ui/form.tsx'
+import { FormRow } from '../../ui/form.tsx'
 import { errorOf, type RowsProps } from '../channel-form-rows.tsx'
 import styles from '../channel.module.css'
 

@@ -78,7 +78,7 @@ function Forecast({ told }: { told: RouteForecast }) {
     <div aria-live="polite">
       {refusal === null ? (
         <p className={styles['verdict']}>
-          {t('由分组 {{group}} 的渠道应答，最多尝试 {{count}} 次', { group, count })}
+          {t('由分组 {{group}} 的渠道处理，最多尝试 {{count}} 次', { group, count })}
         </p>
       ) : (
         <p className={styles['refusal']}>

@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CopyReport, CopyTarget, LeftOut } from '../../../contract/channel-api.ts'
+import type { CopyReport, CopyTarget, LeftOut } from '../../../contract/channel-batch-api.ts'
 import type { CopyField } from '../../../contract/channel-copy.ts'
 import { AUDIT_SECRET } from '../../../contract/audit.ts'
 import { mark } from '../../app/i18n.ts'

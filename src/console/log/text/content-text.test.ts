@@ -18,7 +18,7 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
     'Channel “主力” (#7) was disabled automatically: HTTP 401',
   ],
   [
-    '渠道「主力」（#7）已被自动启用：恢复应答',
+    '渠道「主力」（#7）已被自动启用：恢复响应',
     'Channel “主力” (#7) was enabled automatically: it answered a call again',
   ],
   [
@@ -34,7 +34,7 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
     'Channel “主力” (#7) was disabled automatically: the upstream refused its key or account (401 invalid_api_key): Incorrect API key',
   ],
   [
-    '渠道「主力」（#7）的密钥 x9Kq 已停用：上游拒绝（401 invalid_api_key）',
+    '渠道「主力」（#7）的密钥 x9Kq 已自动暂停：被上游拒绝（401 invalid_api_key）',
     'Key x9Kq of channel “主力” (#7) is out of use: the upstream refused it (401 invalid_api_key)',
   ],
   ['渠道「主力」（#7）的密钥 x9Kq 恢复使用', 'Key x9Kq of channel “主力” (#7) is in use again'],
@@ -45,7 +45,7 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
     'Channel “主力” failed its test: the upstream answered with status 500',
   ],
   [
-    '渠道「主力」测试失败：上游在时限内没有回应',
+    '渠道「主力」测试失败：上游未及时响应',
     'Channel “主力” failed its test: the upstream did not answer in time',
   ],
   ['代理：GET', 'Proxied: GET'],
@@ -58,6 +58,22 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
   [
     '模型倍率 15.00，分组倍率 1.00，补全倍率 2.00',
     'Ratio: model 15.00, group 1.00, completion 2.00',
+  ],
+  [
+    '渠道「主力」（#7）的密钥 x9Kq 已停用：上游拒绝（401 invalid_api_key）',
+    'Key x9Kq of channel “主力” (#7) is out of use: the upstream refused it (401 invalid_api_key)',
+  ],
+  [
+    '渠道「主力」（#7）已被自动启用：恢复应答',
+    'Channel “主力” (#7) was enabled automatically: it answered a call again',
+  ],
+  [
+    '渠道「主力」测试失败：上游在时限内没有回应',
+    'Channel “主力” failed its test: the upstream did not answer in time',
+  ],
+  [
+    '渠道「主力」测试失败：上游的回应无法解析',
+    'Channel “主力” failed its test: the answer of the upstream cannot be read',
   ],
   ['模型倍率 0.75，分组倍率 1.00', 'Ratio: model 0.75, group 1.00'],
   ['老板送的 500 点额度', '老板送的 500 点额度'],

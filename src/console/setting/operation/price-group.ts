@@ -10,7 +10,7 @@ const map = (key: string, label: string, hint: string): OptionField => ({
   isOurs: true,
   label,
   hint,
-  invalid: mark('不是合法的 JSON，例如 {"gpt-4o": 1.25}'),
+  invalid: mark('不是有效的 JSON，例如 {"gpt-4o": 1.25}'),
 })
 
 /** Prices of what is not simply text. */

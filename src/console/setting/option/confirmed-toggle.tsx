@@ -3,11 +3,12 @@ import '@mantine/core/styles/Popover.layer.css'
 import { Button, Popover } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { RowField } from '../../ui/field/row-field.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
 import styles from './option.module.css'
 
 interface ConfirmedToggleProps {
-  id: string
+  field: RowField
   isOn: boolean
   onChange: (isOn: boolean) => void
   /** What turning off does, and the word on the button that does it; both to be translated. */
@@ -15,7 +16,7 @@ interface ConfirmedToggleProps {
 }
 
 /** A switch that asks before it is turned off. */
-export function ConfirmedToggle({ id, isOn, onChange, confirm }: ConfirmedToggleProps) {
+export function ConfirmedToggle({ field, isOn, onChange, confirm }: ConfirmedToggleProps) {
   const { t } = useTranslation()
   const [isAsking, setIsAsking] = useState(false)
   return (
@@ -31,7 +32,7 @@ export function ConfirmedToggle({ id, isOn, onChange, confirm }: ConfirmedToggle
       <Popover.Target>
         <div className={styles['toggle']}>
           <Toggle
-            id={id}
+            field={field}
             isOn={isOn}
             onChange={(next) => (next ? onChange(true) : setIsAsking(true))}
           />

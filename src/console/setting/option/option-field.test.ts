@@ -38,7 +38,7 @@ test.each([
 
 test('ratios that are JSON are not called anything else', () => {
   const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)?.text
-  expect(problem('[1')).toBe('模型倍率不是合法的 JSON')
+  expect(problem('[1')).toBe('模型倍率不是有效的 JSON')
   for (const text of ['[1]', '1']) {
     expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
   }

@@ -82,7 +82,7 @@ function needProblem(
   isFilled: (key: string) => boolean,
 ): FieldProblem | null {
   const [, needed] = Object.entries(needs).find(([key]) => !isFilled(key)) ?? []
-  return needed === undefined ? null : { text: mark('启用前，请先填写「{{needed}}」'), needed }
+  return needed === undefined ? null : { text: mark('打开前，请先填写「{{needed}}」'), needed }
 }
 
 function ratioProblem(

@@ -34,7 +34,15 @@ test.each([
       ['用近似的方式估算 token 数', 'ApproximateTokenEnabled', 'toggle'],
     ],
   ],
-  ['log', [['记录消费日志', 'LogConsumeEnabled', 'toggle']]],
+  [
+    'log',
+    [
+      ['记录消费日志', 'LogConsumeEnabled', 'toggle'],
+      ['日志保留天数', 'LogRetentionDays', 'number'],
+      ['请求与响应保留天数', 'LogBodyRetentionDays', 'number'],
+      ['请求与响应记录上限', 'LogBodyKilobytesMax', 'number'],
+    ],
+  ],
   [
     'monitor',
     [

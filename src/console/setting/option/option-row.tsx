@@ -2,9 +2,10 @@ import '@mantine/core/styles/Input.layer.css'
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { useDollarText } from '../../app/status.ts'
+import type { RowField } from '../../ui/field/row-field.tsx'
 import { SecretField } from '../../ui/field/secret-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
-import { FormRow, type RowField } from '../../ui/form.tsx'
+import { FormRow } from '../../ui/form.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
 import { ConfirmedToggle } from './confirmed-toggle.tsx'
 import { DomainField } from './domain-field.tsx'
@@ -87,10 +88,10 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
       const set = (next: boolean) => change(String(next))
       return field.confirmOff === undefined ? (
         <div className={styles['toggle']}>
-          <Toggle id={row.id} isOn={isOn(value)} onChange={set} />
+          <Toggle field={row} isOn={isOn(value)} onChange={set} />
         </div>
       ) : (
-        <ConfirmedToggle id={row.id} isOn={isOn(value)} onChange={set} confirm={field.confirmOff} />
+        <ConfirmedToggle field={row} isOn={isOn(value)} onChange={set} confirm={field.confirmOff} />
       )
     }
     case 'choice':

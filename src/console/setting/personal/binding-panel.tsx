@@ -148,7 +148,7 @@ function BindingRow({ name, provider, bound, children }: BindingRowProps) {
       ) : (
         <ConfirmAction
           label={t('解除绑定')}
-          question={t('解除后，不能再用它登录这个账户，确定吗？')}
+          question={t('解除绑定后将不能再用它登录，确定解除吗？')}
           confirmLabel={t('解除')}
           onClick={unbind}
         />

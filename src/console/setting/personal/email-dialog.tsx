@@ -33,7 +33,7 @@ export function EmailDialog({ onClose, onBound }: EmailDialogProps) {
     setIsBusy(true)
     try {
       await call('GET /api/oauth/email/bind', { query: { email, code } })
-      toast.success(t('邮箱账户绑定成功！'))
+      toast.success(t('邮箱绑定成功！'))
       onClose()
       await onBound()
     } catch (error) {

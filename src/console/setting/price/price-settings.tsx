@@ -7,7 +7,7 @@ import { groupNames } from '../../../contract/user.ts'
 import { call } from '../../app/call.ts'
 import { availableModelsQuery } from '../../app/available-models.ts'
 import { selfQuery } from '../../app/self.ts'
-import { useStatus } from '../../app/status.ts'
+import { useHasFeature } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
 import { typeName } from '../../app/channel-type-name.ts'
 import { CheckBox } from '../../ui/field/check-box.tsx'
@@ -49,14 +49,14 @@ async function loadPrices(hasPrices: boolean, signal: AbortSignal): Promise<Pric
 
 function usePriceList() {
   const { t } = useTranslation()
-  const hasPrices = useStatus().gatehouse?.features.includes('prices') === true
+  const hasPrices = useHasFeature()('prices')
   const { data, error, refetch } = useQuery({
     queryKey: ['prices', 'list', hasPrices],
     queryFn: ({ signal }) => loadPrices(hasPrices, signal),
   })
   const list = useMemo(() => (data === undefined ? undefined : readPriceList(data)), [data])
   useEffect(() => {
-    if (list === null) toast.error(t('模型倍率 JSON 格式错误'))
+    if (list === null) toast.error(t('模型倍率不是有效的 JSON'))
   }, [list, t])
   return { list, error, retry: () => void refetch() }
 }
@@ -198,7 +198,7 @@ export function PriceSettings() {
   const { callable, isOnly, setIsOnly } = useCallable()
   if (error !== null) return <LoadError what={t('模型价格')} error={error} onRetry={retry} />
   if (list === undefined) return <Loading prompt={t('模型价格')} />
-  if (list === null) return <Empty sentence={t('模型倍率 JSON 格式错误')} />
+  if (list === null) return <Empty sentence={t('模型倍率不是有效的 JSON')} />
   const word = keyword.trim().toLowerCase()
   const shown = list.rows.filter(
     ({ name }) => (!isOnly || callable.has(name)) && name.toLowerCase().includes(word),

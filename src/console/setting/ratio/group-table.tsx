@@ -73,7 +73,7 @@ export function GroupTable({ text, onChange }: GroupTableProps) {
   const read = readRatioText(text)
   if (read === null) {
     return (
-      <output className={styles['unreadable']}>{t('JSON 格式不正确，改正之前表格不可用')}</output>
+      <output className={styles['unreadable']}>{t('不是有效的 JSON，改正之前表格不可用')}</output>
     )
   }
   function add() {

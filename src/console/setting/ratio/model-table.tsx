@@ -165,7 +165,7 @@ export function ModelTable(props: ModelTableProps) {
   const columns = useColumns(props)
   if (rows === null) {
     return (
-      <output className={styles['unreadable']}>{t('JSON 格式不正确，改正之前表格不可用')}</output>
+      <output className={styles['unreadable']}>{t('不是有效的 JSON，改正之前表格不可用')}</output>
     )
   }
   const word = keyword.trim().toLowerCase()

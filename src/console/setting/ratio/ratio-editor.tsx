@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../app/call.ts'
-import { useStatus } from '../../app/status.ts'
+import { useHasFeature } from '../../app/status.ts'
+import { rowField } from '../../ui/field/row-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
 import type { OptionField } from '../option/option-field.ts'
 import type { OptionForm } from '../option/option-form.ts'
@@ -16,7 +17,7 @@ import styles from './ratio.module.css'
 
 /** Completion ratios in force, those that follow from names included; empty where nobody says. */
 function useCompletionInForce(): ReadonlyMap<string, string> {
-  const hasPrices = useStatus().gatehouse?.features.includes('prices') === true
+  const hasPrices = useHasFeature()('prices')
   const { data } = useQuery({
     queryKey: ['prices'],
     queryFn: ({ signal }) => call('GET /api/prices', {}, { signal, background: true }),
@@ -59,11 +60,7 @@ function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
       <label htmlFor={id}>{t(field.label)}</label>
       {field.hint !== undefined && <p id={`${id}-hint`}>{t(field.hint)}</p>}
       <TextArea
-        field={{
-          id,
-          error: problem !== '',
-          'aria-describedby': problem !== '' ? `${id}-error` : field.hint && `${id}-hint`,
-        }}
+        field={rowField({ id, hasHint: field.hint !== undefined, hasError: problem !== '' })}
         value={form.text(field)}
         onChange={(text) => form.edit(field.key, text)}
         rows={field.kind === 'long' ? field.rows : field.key === 'ModelRatio' ? 12 : 7}
@@ -87,7 +84,7 @@ export function RatioEditor({ form }: { form: OptionForm }) {
   const { t } = useTranslation()
   const byName = useCompletionInForce()
   const [shown, setShown] = useState<'models' | 'groups'>('models')
-  const hasPublished = useStatus().gatehouse?.features.includes('published-prices') === true
+  const hasPublished = useHasFeature()('published-prices')
   const textOf = (key: string) => {
     const field = byKey(form, key)
     return field === undefined ? undefined : form.text(field)

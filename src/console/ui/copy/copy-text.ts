@@ -16,7 +16,8 @@ function copySelected(text: string): boolean {
   field.value = text
   field.className = styles['offscreen'] ?? ''
   // Beside what has the focus: a focus trap would take it back from anywhere else.
-  const place = document.activeElement?.parentElement ?? document.body
+  const focused = document.activeElement
+  const place = focused?.parentElement ?? document.body
   place.append(field)
   field.select()
   try {
@@ -25,5 +26,6 @@ function copySelected(text: string): boolean {
     return false
   } finally {
     field.remove()
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
   }
 }

@@ -4,7 +4,7 @@ import '@mantine/core/styles/PasswordInput.layer.css'
 import { PasswordInput } from '@mantine/core'
 import type { ClipboardEvent } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RowField } from '../form.tsx'
+import type { RowField } from './row-field.tsx'
 import styles from './secret-field.module.css'
 
 interface SecretFieldProps {
@@ -39,6 +39,7 @@ export function SecretField(props: SecretFieldProps) {
       // "off" is ignored for passwords: browsers would fill in the one of this site.
       autoComplete="new-password"
       visibilityToggleButtonProps={{ 'aria-label': t('显示密钥') }}
+      visibilityToggleFocusable
       placeholder={placeholder}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}

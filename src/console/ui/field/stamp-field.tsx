@@ -3,8 +3,9 @@ import '@mantine/core/styles/Popover.layer.css'
 import '@mantine/dates/styles.layer.css'
 import { Popover, TextInput } from '@mantine/core'
 import { DatePicker } from '@mantine/dates'
+import dayjs from 'dayjs'
 import zhCn from 'dayjs/locale/zh-cn.js'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import styles from './stamp-field.module.css'
 
@@ -87,6 +88,20 @@ interface CalendarProps {
 function Calendar({ label, day, onChoose }: CalendarProps) {
   const { t, i18n } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
+  const dropdown = useRef<HTMLDivElement>(null)
+  /** Where days, months and years give way to one another, the button that was pressed is gone. */
+  function keepFocus() {
+    requestAnimationFrame(() =>
+      dropdown.current?.querySelector<HTMLElement>(`.${styles['level']}`)?.focus(),
+    )
+  }
+  /** A month or a year on the button that leads to the choice of others, which its name says. */
+  const choiceOf = (what: string, format: string) => (shown: string) => (
+    <>
+      <span className={styles['hidden']}>{what}</span>
+      {dayjs(shown).format(format)}
+    </>
+  )
   return (
     <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
       <Popover.Target>
@@ -102,13 +117,17 @@ function Calendar({ label, day, onChoose }: CalendarProps) {
           </svg>
         </button>
       </Popover.Target>
-      <Popover.Dropdown aria-label={label} className={styles['calendar'] ?? ''}>
+      <Popover.Dropdown ref={dropdown} aria-label={label} className={styles['calendar'] ?? ''}>
         <DatePicker
           value={day}
           {...(day === null ? {} : { defaultDate: day })}
           locale={i18n.language === 'en' ? 'en' : zhCn.name}
           firstDayOfWeek={1}
-          monthLabelFormat={t('YYYY 年 M 月')}
+          monthLabelFormat={choiceOf(t('选择月份：'), t('YYYY 年 M 月'))}
+          yearLabelFormat={choiceOf(t('选择年份：'), 'YYYY')}
+          getDayAriaLabel={(shown) => dayjs(shown).format(t('YYYY 年 M 月 D 日'))}
+          onLevelChange={keepFocus}
+          classNames={{ calendarHeaderLevel: styles['level'] ?? '' }}
           hideOutsideDates
           // Red says that something is wrong.
           weekendDays={[]}

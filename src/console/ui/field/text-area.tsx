@@ -1,8 +1,8 @@
 import '@mantine/core/styles/Input.layer.css'
 import { Textarea } from '@mantine/core'
 import type { Ref } from 'react'
-import type { RowField } from '../form.tsx'
 import { asTyped } from './as-typed.ts'
+import type { RowField } from './row-field.tsx'
 import styles from './text-area.module.css'
 
 interface TextAreaProps {

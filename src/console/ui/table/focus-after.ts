@@ -6,12 +6,22 @@ export function focusOn(element: HTMLElement): void {
   element.focus({ preventScroll: true })
 }
 
-const isFocusLost = (): boolean =>
+/** Whether what had the focus is gone, or nothing has had it yet. */
+export const isFocusLost = (): boolean =>
   document.activeElement === null || document.activeElement === document.body
 
 /** As a `ref`: takes the place of a button that was pressed and is gone. */
 export function takeLostFocus(element: HTMLElement | null): void {
   if (element !== null && isFocusLost()) focusOn(element)
+}
+
+/** As a `ref` of what goes when it is pressed: the list or the filters it stood in go on with it. */
+export function leaveFocusBehind(element: HTMLElement | null): (() => void) | undefined {
+  const around = element?.closest<HTMLElement>('section, search')
+  if (element === null || around === null || around === undefined) return undefined
+  return () => {
+    if (element.contains(document.activeElement)) focusOn(around)
+  }
 }
 
 /**

@@ -1,0 +1,46 @@
+import { InputWrapperContext } from '@mantine/core'
+import { type ReactNode, use } from 'react'
+
+/** What a row hands to its field, so that both are one to a screen reader. */
+export interface RowField {
+  id: string
+  error: boolean
+  'aria-required': true | undefined
+  'aria-describedby': string | undefined
+  /** Tells Mantine's fields what describes them: an attribute of ours they would drop. */
+  inputContainer: (input: ReactNode) => ReactNode
+}
+
+interface RowParts {
+  /** Of the field; its hint and its error are `…-hint` and `…-error`. */
+  id: string
+  hasHint: boolean
+  hasError: boolean
+  isRequired?: boolean
+}
+
+export function rowField({ id, hasHint, hasError, isRequired = false }: RowParts): RowField {
+  const parts = [...(hasHint ? [`${id}-hint`] : []), ...(hasError ? [`${id}-error`] : [])]
+  const described = parts.length === 0 ? undefined : parts.join(' ')
+  return {
+    id,
+    error: hasError,
+    'aria-required': isRequired || undefined,
+    'aria-describedby': described,
+    inputContainer: describedBy(described),
+  }
+}
+
+/** `inputContainer` of a field that is described by elements outside of it; their ids. */
+export const describedBy = (ids: string | undefined) => (input: ReactNode) => (
+  <Described by={ids}>{input}</Described>
+)
+
+function Described({ by, children }: { by: string | undefined; children: ReactNode }) {
+  const field = use(InputWrapperContext)
+  const ids = [field.describedBy, by].filter((id) => id !== undefined)
+  const all = ids.length === 0 ? undefined : ids.join(' ')
+  return (
+    <InputWrapperContext value={{ ...field, describedBy: all }}>{children}</InputWrapperContext>
+  )
+}

@@ -1,0 +1,43 @@
+import { useTranslation } from 'react-i18next'
+import type { Column, TableList } from '../data-table.tsx'
+import styles from '../data-table.module.css'
+
+interface ListNewsProps<Row> {
+  list: TableList<Row>
+  columns: readonly Column<Row>[]
+  /** Rows in view. */
+  shown: number
+}
+
+/** Tells those who do not see it what a search, another page or another order has brought. */
+export function ListNews<Row>({ list, columns, shown }: ListNewsProps<Row>) {
+  const { t } = useTranslation()
+  const { rows, rowsArePage, pageCount, total, isLoading, isRefreshing, state } = list
+  const count = rowsArePage ? total : rows.length
+  const page = state.page + 1
+  const column = columns.find(({ id }) => id === state.sort?.column)
+  const isPart = total === null ? count === null : !rowsArePage && total > rows.length
+  const news = () => {
+    if (shown === 0) return t('列表为空')
+    const parts = [
+      isPart
+        ? t('已加载 {{count}} 行', { count: count ?? shown })
+        : t('共 {{count}} 行', { count: count ?? shown }),
+    ]
+    if (count === null) parts.push(t('第 {{page}} 页', { page }))
+    else if (pageCount > 1) {
+      parts.push(t('第 {{page}} 页，共 {{count}} 页', { page, count: pageCount }))
+    }
+    if (column !== undefined) {
+      const { head } = column
+      parts.push(
+        state.sort?.isDescending === true
+          ? t('按「{{head}}」降序', { head })
+          : t('按「{{head}}」升序', { head }),
+      )
+    }
+    return parts.join(t('，'))
+  }
+  // Empty while the answer is on its way, so that the same one is said again.
+  return <output className={styles['hidden']}>{isLoading || isRefreshing ? '' : news()}</output>
+}
