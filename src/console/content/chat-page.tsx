@@ -2,7 +2,6 @@ import { useTranslation } from 'react-i18next'
 import { useStatus } from '../app/status.ts'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
-import styles from './content.module.css'
 import { ForeignPage } from './content.tsx'
 import { frameAddress } from './frame-address.ts'
 
@@ -14,7 +13,7 @@ export function ChatPage() {
   if (address !== null) {
     return (
       <>
-        <h1 className={styles['hidden']}>{t('聊天')}</h1>
+        <h1 className="heard">{t('聊天')}</h1>
         <ForeignPage address={address} title={t('聊天')} />
       </>
     )

@@ -8,7 +8,7 @@ export function Content({ text, title }: { text: string; title: string }) {
   return (
     <>
       {/* What an operator writes need not begin with a heading; a page does. */}
-      <h1 className={styles['hidden']}>{title}</h1>
+      <h1 className="heard">{title}</h1>
       {address === null ? (
         <article className={styles['text']}>
           <RichText text={text} />

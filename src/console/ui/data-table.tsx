@@ -202,7 +202,7 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
             ))}
             {rowActions !== undefined && (
               <th scope="col">
-                <span className={styles['hidden']}>{t('操作')}</span>
+                <span className="heard">{t('操作')}</span>
               </th>
             )}
           </tr>

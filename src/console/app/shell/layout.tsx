@@ -37,7 +37,7 @@ export function Layout() {
         {t('跳到内容')}
       </a>
       <TopBar page={page} />
-      <output className={styles['hidden']}>{news}</output>
+      <output className="heard">{news}</output>
       <main id="content" className={styles['main']} tabIndex={-1}>
         <Gate access={page?.access ?? 'anyone'}>
           <TitlePartContext value={setPart}>

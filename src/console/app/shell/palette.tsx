@@ -129,7 +129,7 @@ function useMarked() {
 function Outcome({ query, count }: { query: string; count: number }) {
   const { t } = useTranslation()
   const said = count === 0 ? t('没有找到') : t('找到 {{count}} 项', { count })
-  return <output className={styles['hidden']}>{query.trim() === '' ? '' : said}</output>
+  return <output className="heard">{query.trim() === '' ? '' : said}</output>
 }
 
 function GroupOfEntries({ group, marked }: { group: Group; marked: string | undefined }) {

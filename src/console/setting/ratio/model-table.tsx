@@ -62,7 +62,7 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
     ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 92)]),
     {
       id: 'remove',
-      head: <span className={styles['hidden']}>{t('操作')}</span>,
+      head: <span className="heard">{t('操作')}</span>,
       width: 72,
       align: 'end',
       cell: ({ name }) => (
@@ -102,7 +102,7 @@ function Name({ row }: { row: ModelPrice }) {
       {said !== '' && (
         <span className={styles[kind]}>
           {mark}
-          <span className={styles['hidden']}>{said}</span>
+          <span className="heard">{said}</span>
         </span>
       )}
     </code>

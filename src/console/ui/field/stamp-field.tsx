@@ -98,7 +98,7 @@ function Calendar({ label, day, onChoose }: CalendarProps) {
   /** A month or a year on the button that leads to the choice of others, which its name says. */
   const choiceOf = (what: string, format: string) => (shown: string) => (
     <>
-      <span className={styles['hidden']}>{what}</span>
+      <span className="heard">{what}</span>
       {dayjs(shown).format(format)}
     </>
   )

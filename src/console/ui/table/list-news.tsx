@@ -1,6 +1,5 @@
 import { useTranslation } from 'react-i18next'
 import type { Column, TableList } from '../data-table.tsx'
-import styles from '../data-table.module.css'
 
 interface ListNewsProps<Row> {
   list: TableList<Row>
@@ -39,5 +38,5 @@ export function ListNews<Row>({ list, columns, shown }: ListNewsProps<Row>) {
     return parts.join(t('，'))
   }
   // Empty while the answer is on its way, so that the same one is said again.
-  return <output className={styles['hidden']}>{isLoading || isRefreshing ? '' : news()}</output>
+  return <output className="heard">{isLoading || isRefreshing ? '' : news()}</output>
 }
