@@ -16,6 +16,15 @@ const AS_OPENAI = {
   usage: 'asked for in streams; counted here when it does not come',
 } as const
 
+const GOOGLES_MEDIA = [
+  'For OpenAI’s clients `imagen-…` and Gemini’s picture models draw, and the latter change pictures, ' +
+    'sent as files or in JSON: sizes become the nearest shape (from Gemini 3 on 2K and 4K, too), ' +
+    'and pictures come as bytes, or as an address that holds them. Gemini draws one picture a ' +
+    'call, so several take as many calls.',
+  'Gemini’s voices read aloud into `wav` (unless it is said otherwise) or `pcm`, `instructions` ' +
+    'before the text. Other formats, and another `speed`, are refused.',
+] as const
+
 export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> = {
   azure: {
     source: 'Azure OpenAI, REST API reference; API version lifecycle',
@@ -46,7 +55,9 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     ],
   },
   gemini: {
-    source: 'Google, Gemini API reference: Generating content, Embeddings',
+    source:
+      'Google, Gemini API reference: Generating content, Embeddings; Image generation, Imagen, Speech ' +
+      'generation',
     chat: {
       pictures: 'as data; by address only files that Gemini reads where they lie',
       tools: 'yes',
@@ -57,6 +68,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     notes: [
       'More than 100 texts to embed go in several calls, of clients of OpenAI.',
       'What vectors are for can be said by `task_type` or Cohere’s `input_type`.',
+      ...GOOGLES_MEDIA,
     ],
   },
   zhipu: {
@@ -191,8 +203,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         'for outgoing calls.',
       'The region may be `global`, `us` or `eu`. Dated names of Claude get their `@` here.',
       'Texts are embedded by `predict`, those of `gemini-embedding-001` one after the other; later ' +
-        'models by `embedContent`. `imagen-…` draws: sizes become the nearest shape, and pictures ' +
-        'come as bytes, or as an address that holds them.',
+        'models by `embedContent`.',
+      ...GOOGLES_MEDIA,
     ],
   },
   tencent: {

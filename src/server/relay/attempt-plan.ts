@@ -92,20 +92,21 @@ export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel' | 
 export function planAttempt(
   parts: RelayParts,
   call: RelayCall,
-  planned: PlannedCall,
+  asking: PlannedCall,
   charge: Sending,
 ): AttemptPlan | AppError {
   const { channel, modelName } = charge
-  const { surface } = planned.asked
+  const { surface } = asking.asked
   const provider = providerOf(channel.type, modelName, surface.task)
-  const { isStream } = planned.figures
-  const task = taskOf(parts, planned, charge)
+  const { isStream } = asking.figures
+  const task = taskOf(parts, asking, charge)
   const wanted = providerCallOf(parts.app, { task, model: modelName, isStream }, call)
   const place = placeOf(provider, channel, wanted)
   if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
   try {
     const { to } = place
     const sent = { channel, to }
+    const planned = withoutForm(asking, provider)
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const isSpliced = speaksAsAsked(provider, to, surface)
@@ -149,6 +150,18 @@ export function planAttempt(
     if (error instanceof AppError) return error
     throw error
   }
+}
+
+/** The call as the provider takes it: JSON where it knows no forms. */
+function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
+  if (planned.form === null || ofForm === undefined) return planned
+  return { ...planned, form: null, body: scannedAgain(ofForm(planned.form)) }
+}
+
+function scannedAgain(bytes: Buffer): ScannedBody {
+  const body = scanBody(bytes)
+  if (!body.ok) throw new Error(`a written body is broken: ${body.reason}`)
+  return body
 }
 
 const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
@@ -243,9 +256,7 @@ function acceptOf({ isStream, metering }: RequestFigures, wire: Wire): string {
 function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): ScannedBody {
   const edits = systemPromptEdit(asked.surface, body, systemPrompt)
   if (edits.length === 0) return body
-  const changed = scanBody(splice(body, edits))
-  if (!changed.ok) throw new Error(`a spliced body is broken: ${changed.reason}`)
-  return changed
+  return scannedAgain(splice(body, edits))
 }
 
 type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {

@@ -1,6 +1,7 @@
 import { bytesAnswer, jsonAnswer, range, type Answer, type StreamEvent } from '../answer.ts'
 import { countOf, listOf, objectOf, type Call, type Json } from '../call.ts'
 import { vectorOf } from '../other-answers.ts'
+import { geminiMediaAnswer } from './gemini-media.ts'
 import { produceNative, textsOf, wordsOf, type NativeProduced } from './native-wishes.ts'
 
 const PROMPT_TOKENS = 11
@@ -28,6 +29,8 @@ export function geminiErrorAnswer(code: number, message: string, details?: Json[
 export function geminiAnswer(call: Call): Answer {
   const problem = problemOf(call)
   if (problem !== null) return problem
+  const media = geminiMediaAnswer(call, (message) => geminiErrorAnswer(400, message))
+  if (media !== null) return media
   const produced = produceNative(call, wishesOf(call.json))
   const isStream = /:stream/i.test(call.path) && call.directives.trouble !== 'json-when-stream'
   const events = responsesOf(call, produced, isStream)

@@ -36,6 +36,7 @@ import {
   replicateStreamAnswer,
 } from './replicate-answers.ts'
 import {
+  imagenAnswer,
   vertexClaudeAnswer,
   vertexContentAnswer,
   vertexGeminiAnswer,
@@ -55,6 +56,7 @@ export const providerEndpoints: [suffix: RegExp, answer: (call: Call) => Answer]
   [/\/publishers\/mistralai\/models\/[^/]+:(?:stream)?rawPredict$/i, vertexMistralAnswer],
   [/\/publishers\/google\/models\/[^/]+:predict$/, vertexPredictAnswer],
   [/\/publishers\/google\/models\/[^/]+:embedContent$/, vertexContentAnswer],
+  [/\/models\/imagen[^/]+:predict$/, imagenAnswer],
   [/\/endpoints\/openapi\/chat\/completions$/, vertexSharedAnswer],
   [/\/api\/chat$/, ollamaChatAnswer],
   [/\/api\/embed$/, ollamaEmbedAnswer],

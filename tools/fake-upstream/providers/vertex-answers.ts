@@ -139,9 +139,16 @@ const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 /** `…/publishers/google/models/{m}:predict`: vectors of texts, and Imagen's pictures. */
-export function vertexPredictAnswer(call: Call): Answer {
-  const problem = accessProblem(call)
-  if (problem !== null) return problem
+export const vertexPredictAnswer = (call: Call): Answer =>
+  accessProblem(call) ?? predictAnswer(call)
+
+/** `…/models/imagen-…:predict`, which the Gemini API has as well. */
+export const imagenAnswer = (call: Call): Answer =>
+  call.headers['x-goog-api-key'] === undefined
+    ? geminiErrorAnswer(403, 'Method does not allow unregistered callers')
+    : predictAnswer(call)
+
+function predictAnswer(call: Call): Answer {
   const { instances, parameters, ...others } = call.json
   const [stranger] = Object.keys(others)
   if (stranger !== undefined) {

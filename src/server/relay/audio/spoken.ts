@@ -1,11 +1,16 @@
 import { AppError } from '../../app-error.ts'
-import { countedUsage, NO_USAGE, type TokenUsage } from '../canonical/token-usage.ts'
+import {
+  countedUsage,
+  NO_USAGE,
+  type TokenUsage,
+  type UsageReading,
+} from '../canonical/token-usage.ts'
 import type { AnswerReading, StreamPiece } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import type { Metering } from '../dialect/metering.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
-import { isRecord, parseJson, textOr, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, parseJson, present, textOr, type JsonRecord } from '../json/json-value.ts'
 import { invalid, missing, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
@@ -18,10 +23,14 @@ import { readUsage } from '../openai/usage.ts'
  * OpenAI's API reference, "Create speech".
  */
 
-/** Newer models make about 21 tokens of speech a second, in which about 14 characters are read. */
-const SPEECH_TOKENS_PER_CHARACTER = 1.5
-/** One Han character takes as long to say as several letters. */
-const SPEECH_TOKENS_PER_WIDE_CHARACTER = 5
+/**
+ * Tokens of speech for a character: OpenAI's models make about 21 a second, Gemini's 25, and about
+ * 14 characters are read in one. A Han character takes as long to say as several letters.
+ */
+const PACES = {
+  openai: { perCharacter: 1.5, perWideCharacter: 5 },
+  gemini: { perCharacter: 1.8, perWideCharacter: 6 },
+}
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
 
 /** OpenAI's own limit, which One API holds every model to, and in bytes. */
@@ -45,7 +54,7 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
     isStream,
     isRecording: !isStream,
     wantsUsage: false,
-    metering: (pricedAs) => meteringOf({ input, instructions, isStream }, isTokenPriced(pricedAs)),
+    metering: (pricedAs) => meteringOf({ input, instructions, isStream }, paceOf(pricedAs)),
   }
 }
 
@@ -56,11 +65,14 @@ interface Asked {
   isStream: boolean
 }
 
-const meteringOf = (asked: Asked, isByToken: boolean): Metering => ({
-  estimate: isByToken ? tokensOf(asked) : charactersOf(asked),
+type Pace = (typeof PACES)[keyof typeof PACES]
+
+/** `pace`: null for what is sold by the character. */
+const meteringOf = (asked: Asked, pace: Pace | null): Metering => ({
+  estimate: pace === null ? charactersOf(asked) : tokensOf(asked, pace),
   reading: {
     ...dialects.openai,
-    look: (bytes) => look(bytes, asked),
+    look: (bytes, tokensMax) => look(bytes, asked, (sent) => spokenUsage(sent, pace, tokensMax)),
     textsOf: () => [],
     wholeAsEvents: soundAsEvents,
     end: null,
@@ -68,12 +80,7 @@ const meteringOf = (asked: Asked, isByToken: boolean): Metering => ({
       new TypedStream({
         isLast: (type) => type === DONE,
         lastEvents: 1,
-        usageOf(event) {
-          // Of a model that is sold by the character they are no measure of what was read.
-          if (!isByToken || event.usage === undefined) return null
-          const reading = readUsage(event.usage, tokensMax)
-          return reading.usage === null ? reading : { ...reading, usage: allSpoken(reading.usage) }
-        },
+        usageOf: ({ usage }) => (usage === undefined ? null : spokenUsage(usage, pace, tokensMax)),
         textsOf: () => [],
       }),
   },
@@ -82,17 +89,28 @@ const meteringOf = (asked: Asked, isByToken: boolean): Metering => ({
 const DELTA = 'speech.audio.delta'
 const DONE = 'speech.audio.done'
 
-/** All models that read aloud by OpenAI after `tts-1`. */
-const isTokenPriced = (model: string): boolean => /(?:^|\/)gpt-/.test(model)
+/** Sold by the token: Gemini's models that read aloud, and OpenAI's after `tts-1`. */
+function paceOf(model: string): Pace | null {
+  if (/(?:^|\/)gemini-/.test(model)) return PACES.gemini
+  return /(?:^|\/)gpt-/.test(model) ? PACES.openai : null
+}
+
+/** Null: of a model that is sold by the character they are no measure of what was read. */
+function spokenUsage(sent: unknown, pace: Pace | null, tokensMax: number): UsageReading | null {
+  if (pace === null) return null
+  const reading = readUsage(sent, tokensMax)
+  return reading.usage === null ? reading : { ...reading, usage: allSpoken(reading.usage) }
+}
 
 const charactersOf = ({ input }: Asked): TokenUsage => countedUsage([...input].length, 0)
 
-function tokensOf({ input, instructions }: Asked): TokenUsage {
+function tokensOf(
+  { input, instructions }: Asked,
+  { perCharacter, perWideCharacter }: Pace,
+): TokenUsage {
   const characters = [...input].length
   const wide = input.match(WIDE)?.length ?? 0
-  const spoken = Math.ceil(
-    wide * SPEECH_TOKENS_PER_WIDE_CHARACTER + (characters - wide) * SPEECH_TOKENS_PER_CHARACTER,
-  )
+  const spoken = Math.ceil(wide * perWideCharacter + (characters - wide) * perCharacter)
   const read = approximateTokens(Buffer.byteLength(input) + Buffer.byteLength(instructions))
   return allSpoken(countedUsage(read, spoken))
 }
@@ -103,31 +121,44 @@ const allSpoken = (usage: TokenUsage): TokenUsage => ({
   extras: { ...usage.extras, audioCompletionTokens: usage.completionTokens },
 })
 
+/** The member of an object that holds a whole recording, in base64. */
+export const SOUND = 'audio'
+
 /** Bytes at the beginning by which words are told from sound. */
 const HEAD_BYTES = 64
 
 /**
- * A recording, unless it is words or a page in its place. It never says what it used. Where a
- * stream was asked for, it is put into an object, from which its events are made.
+ * A recording, unless it is words or a page in its place. It never says what it used, but where a
+ * walk has put it into an object beside its usage. Where a stream was asked for, it is put into
+ * one, from which its events are made.
  */
-function look(bytes: Buffer, { isStream }: Asked): AnswerReading {
+function look(
+  bytes: Buffer,
+  { isStream }: Asked,
+  usageOf: (sent: unknown) => UsageReading | null,
+): AnswerReading {
   const head = bytes.toString('latin1', 0, HEAD_BYTES)
   if (bytes.length === 0 || /^\s*<(?:!doctype|html)/i.test(head)) return { kind: 'malformed' }
   const value = /^\s*\{/.test(head) ? parseJson(bytes.toString('utf8')) : null
   if (isRecord(value)) {
+    const sound = textOr(value[SOUND])
+    if (sound !== '') {
+      const usage = usageOf(value.usage) ?? NO_USAGE
+      return { kind: 'ok', usage, body: isStream ? bytes : Buffer.from(sound, 'base64') }
+    }
     const error = errorOf(value)
     return error === undefined ? { kind: 'malformed' } : { kind: 'error', error }
   }
-  const body = isStream ? Buffer.from(JSON.stringify({ audio: bytes.toString('base64') })) : bytes
+  const body = isStream ? Buffer.from(JSON.stringify({ [SOUND]: bytes.toString('base64') })) : bytes
   return { kind: 'ok', usage: NO_USAGE, body }
 }
 
 /** Base64 in whole groups of four, as one event holds it: many readers have a bound for a line. */
 const PIECES = /.{1,32768}/g
 
-function soundAsEvents({ audio }: JsonRecord): StreamPiece[] {
-  const deltas = (textOr(audio).match(PIECES) ?? []).map((piece) => ({ type: DELTA, audio: piece }))
-  return [...deltas, { type: DONE }].map((event) => ({
+function soundAsEvents({ [SOUND]: sound, usage }: JsonRecord): StreamPiece[] {
+  const deltas = (textOr(sound).match(PIECES) ?? []).map((piece) => ({ type: DELTA, audio: piece }))
+  return [...deltas, { type: DONE, ...present({ usage }) }].map((event) => ({
     name: event.type,
     data: JSON.stringify(event),
   }))

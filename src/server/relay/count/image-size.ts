@@ -30,6 +30,14 @@ export function imageSize(bytes: Buffer): ImageSize | null {
   return isPlausible ? size : null
 }
 
+/** The media type of a picture, by its first bytes; null: none that is known here. */
+export function imageType(bytes: Buffer): string | null {
+  if (pngSize(bytes) !== null) return 'image/png'
+  if (gifSize(bytes) !== null) return 'image/gif'
+  if (webpSize(bytes) !== null) return 'image/webp'
+  return bytes[0] === 0xff && bytes[1] === 0xd8 ? 'image/jpeg' : null
+}
+
 const hasText = (bytes: Buffer, at: number, text: string) =>
   bytes.toString('latin1', at, at + text.length) === text
 

@@ -25,10 +25,18 @@ export interface Provider {
   wire?: Wire
   /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
   edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
+  /** A form as JSON, for `edits` to change, where the upstream takes none; absent: it passes. */
+  ofForm?(form: SentForm): Buffer
   /** What must happen to a request before it goes out; absent: nothing. */
   seal?(channel: ProviderChannel, request: UpstreamRequest, nowSeconds: () => number): Seal
   /** How a call is made that takes more than one request; absent or null: as all others. */
   via?(channel: ProviderChannel, call: ProviderCall): Via | null
+}
+
+/** A multipart form, as far as it can be said in JSON. */
+export interface SentForm {
+  fields: ScannedBody
+  files: readonly { name: string; bytes: Buffer }[]
 }
 
 /** What the relay can ask of an upstream. */

@@ -3,6 +3,7 @@ import type { ProviderCall, ProviderChannel, Task } from '../dialect/provider.ts
 import type { Via } from '../transport/upstream-call.ts'
 import { inSteps } from '../transport/upstream-steps.ts'
 import { batchWalk } from '../embedding/gemini-batch.ts'
+import { googlesMedia, mediaAction } from '../providers/google/media.ts'
 
 /** Source: Gemini API reference, "All methods". */
 const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
@@ -17,16 +18,22 @@ const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
 const DEFAULT_VERSION = 'v1beta'
 
 export function geminiUrl(channel: ProviderChannel, call: ProviderCall): string | null {
-  const action = ACTIONS[call.task]
+  const action = actionOf(call)
   const base = channel.baseUrl || channelType(channel.type).baseUrl
-  if (action === undefined || base === '') return null
+  if (action === null || base === '') return null
   const root = /\/v\d[a-z0-9]*$/i.test(base)
     ? base
     : `${base}/${channel.apiVersion || (call.geminiVersion ?? DEFAULT_VERSION)}`
   const path = modelPath(call.model)
   if (path === null) return null
-  const place = `${root}/${path}:`
-  return call.isStream ? `${place}streamGenerateContent?alt=sse` : `${place}${action}`
+  return `${root}/${path}:${action}`
+}
+
+/** Null: there is no such call. */
+function actionOf({ task, model, isStream }: ProviderCall): string | null {
+  if (googlesMedia(model, task) !== null) return mediaAction(model, task)
+  const action = ACTIONS[task] ?? null
+  return action !== null && isStream ? 'streamGenerateContent?alt=sse' : action
 }
 
 /**

@@ -18,6 +18,7 @@ import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
 import { shown } from '../dialect/relay-error.ts'
+import { drawnTokens } from './drawn-tokens.ts'
 import { ANY_COUNT, groupOf, ownPictureCount } from './picture-count.ts'
 import { sentPictureTokens } from './sent-pictures.ts'
 
@@ -33,6 +34,8 @@ interface Wish {
   countMax: number
   size: string
   quality: string
+  /** Tokens of one, where the model sells them by these alone; 0: by the piece, if nobody counts. */
+  tokensApiece: number
 }
 
 const PICTURES_MAX = 10
@@ -76,11 +79,12 @@ export function pictureFigures(
     wantsUsage: false,
     metering(pricedAs, { channelType, byPictureToken }) {
       const countMax = Math.max(count, ownCount, groupOf(body, channelType))
-      const wish: Wish = { count, countMax, size: drawnSize(body, size, pricedAs), quality }
-      const pieces = { count: countMax, size: wish.size, quality }
+      const drawn = drawnSize(body, size, pricedAs)
+      const tokensApiece = byPictureToken ? (drawnTokens(pricedAs, drawn) ?? 0) : 0
+      const wish: Wish = { count, countMax, size: drawn, quality, tokensApiece }
       const estimate = byPictureToken
-        ? tokensOf(request, pieces, { pricedAs, partials: isStream ? partials : 0 })
-        : { ...countedUsage(0, 0), extras: { pictures: pieces } }
+        ? tokensOf(request, wish, { pricedAs, partials: isStream ? partials : 0 })
+        : piecesOf({ count: countMax, size: drawn, quality }, 0)
       return { estimate, reading: readingOf(wish, completed) }
     },
   }
@@ -110,16 +114,25 @@ function drawnSize(body: ScannedBody, size: string, pricedAs: string): string {
  */
 function tokensOf(
   { body, form }: SurfaceRequest,
-  pieces: { count: number; size: string; quality: string },
+  { countMax, size, quality, tokensApiece }: Wish,
   { pricedAs, partials }: { pricedAs: string; partials: number },
 ): TokenUsage {
-  const textTokens = estimatePromptTokens(body, pricedAs) * pieces.count
-  const imagePromptTokens = sentPictureTokens({ body, form }, pricedAs) * pieces.count
-  const partialTokens = PARTIAL_PICTURE_TOKENS * partials * pieces.count
-  return {
-    ...countedUsage(textTokens + imagePromptTokens, 0),
-    extras: { imagePromptTokens, pictures: { ...pieces, partialTokens } },
-  }
+  const textTokens = estimatePromptTokens(body, pricedAs) * countMax
+  const imagePromptTokens = sentPictureTokens({ body, form }, pricedAs) * countMax
+  const partialTokens = PARTIAL_PICTURE_TOKENS * partials * countMax
+  const pieces = piecesOf({ count: countMax, size, quality, partialTokens }, tokensApiece)
+  const promptTokens = textTokens + imagePromptTokens
+  return { ...pieces, promptTokens, extras: { ...pieces.extras, imagePromptTokens } }
+}
+
+/** Pictures that nobody has counted the tokens of. */
+function piecesOf(
+  pictures: { count: number; size: string; quality: string; partialTokens?: number },
+  tokensApiece: number,
+): TokenUsage {
+  const imageCompletionTokens = tokensApiece * pictures.count
+  const drawn = imageCompletionTokens === 0 ? {} : { imageCompletionTokens }
+  return { ...countedUsage(0, imageCompletionTokens), extras: { ...drawn, pictures } }
 }
 
 function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
@@ -231,12 +244,12 @@ function endOfText(list: Buffer, from: number): number {
 function withPictures(
   reading: UsageReading,
   sent: unknown,
-  { pictures, size, quality }: Wish & { pictures: number },
+  { pictures, size, quality, tokensApiece }: Wish & { pictures: number },
 ): UsageReading {
-  const ofPictures = { pictures: { count: pictures, size, quality } }
+  const came = { count: pictures, size, quality }
   if (reading.usage === null) {
     // What came is known: an upstream whose figures say nothing leaves nothing to guess.
-    return { usage: { ...countedUsage(0, 0), extras: ofPictures }, fault: null, notes: [] }
+    return { usage: piecesOf(came, tokensApiece), fault: null, notes: [] }
   }
   const { usage } = reading
   const texts = checkedFigures(
@@ -246,7 +259,7 @@ function withPictures(
   // A figure that cannot be is none.
   const textTokens = typeof texts === 'string' ? 0 : (texts.tokens ?? 0)
   const imageCompletionTokens = usage.completionTokens - textTokens
-  const extras = { ...usage.extras, imageCompletionTokens, ...ofPictures }
+  const extras = { ...usage.extras, imageCompletionTokens, pictures: came }
   return { ...reading, usage: { ...usage, extras } }
 }
 

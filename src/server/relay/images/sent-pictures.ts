@@ -34,7 +34,7 @@ const namedIn = (body: ScannedBody): (ImageSize | null)[] =>
   })
 
 /** A text; or an object that OpenAI and xAI spell differently; '': it lies elsewhere. */
-function addressOf(picture: unknown): string {
+export function addressOf(picture: unknown): string {
   if (typeof picture === 'string') return picture
   const { image_url: address, url } = recordOr(picture)
   return textOr(address) || textOr(recordOr(address).url) || textOr(url)

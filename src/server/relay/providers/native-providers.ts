@@ -19,6 +19,7 @@ import {
   dashscopeVia,
 } from './dashscope/address.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './deepl/address.ts'
+import { googlesMedia } from './google/media.ts'
 import { roleEdits } from '../openai/message-edits.ts'
 import { namedEvents } from './named-events.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
@@ -43,7 +44,6 @@ import {
   vertexVia,
 } from './vertex/address.ts'
 import { vertexEmbeddingEdits } from './vertex/embedding.ts'
-import { imagenEdits } from './vertex/pictures.ts'
 import { zhipuEdits, zhipuUrl, zhipuVia } from './zhipu/address.ts'
 import { zhipuWire } from './zhipu/finish.ts'
 
@@ -175,10 +175,9 @@ const vertexEmbedding: Provider = {
   via: vertexVia,
 }
 
-const vertexPictures: Provider = { ...vertexEmbedding, edits: imagenEdits }
-
 function vertex(model: string, task: Task): Provider {
-  if (task === 'images') return vertexPictures
+  const media = googlesMedia(model, task)
+  if (media !== null) return { ...vertexGemini, ...media }
   if (isEmbedding(task)) return vertexEmbedding
   if (isVertexClaude(model)) return vertexClaude
   if (isVertexMistral(model)) return vertexMistral

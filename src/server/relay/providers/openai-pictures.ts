@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../json/json-value.ts'
+import { textOr, type JsonRecord } from '../json/json-value.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import { StepFailed, type Steps } from '../transport/upstream-steps.ts'
 
@@ -11,7 +11,7 @@ export const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', 'vivi
 
 const DATA_URL = /^data:[^,]*;base64,/
 /** Of all of them together: no more than the relay takes of an answer. */
-const FILES_LENGTH_MAX = 120 * 1024 * 1024
+export const FILES_LENGTH_MAX = 120 * 1024 * 1024
 
 /**
  * Pictures that an answer names by their addresses, as the client wants them: so, or as their
@@ -34,6 +34,13 @@ export async function picturesAt(
     pictures.push({ b64_json: bytes })
   }
   return pictures
+}
+
+/** A picture that an answer holds, as the client wants it: its bytes, or an address with them. */
+export function pictureMember({ mimeType, data }: JsonRecord, wanted: unknown): JsonRecord {
+  return wanted === 'url'
+    ? { url: `data:${textOr(mimeType) || 'image/png'};base64,${textOr(data)}` }
+    : { b64_json: data }
 }
 
 /** In base64. */

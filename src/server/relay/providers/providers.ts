@@ -5,6 +5,7 @@ import { anthropicItself } from '../anthropic/refusals.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from './azure/address.ts'
 import type { Provider, ProviderRow, Task } from '../dialect/provider.ts'
 import { geminiHeaders, geminiUrl, geminiVia } from '../gemini/address.ts'
+import { googlesMedia } from './google/media.ts'
 import { nativeProviders } from './native-providers.ts'
 import { openaiFamily, takesOtherLimit, thinkingEdits } from './openai-family.ts'
 
@@ -26,6 +27,14 @@ const anthropicLike: Provider = {
 
 const anthropic: Provider = { ...anthropicLike, reading: anthropicItself }
 
+const gemini: Provider = {
+  dialect: 'gemini',
+  url: geminiUrl,
+  headers: geminiHeaders,
+  asksForUsage: () => false,
+  via: geminiVia,
+}
+
 /** Every protocol that upstreams are called by: one row each. */
 const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   ...nativeProviders,
@@ -33,12 +42,9 @@ const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   azure: (model) => (takesOtherLimit(model) ? thinkingAzure : azure),
   anthropic: (_model, _task, type) =>
     type === ChannelTypeNumber.anthropicCompatible ? anthropicLike : anthropic,
-  gemini: {
-    dialect: 'gemini',
-    url: geminiUrl,
-    headers: geminiHeaders,
-    asksForUsage: () => false,
-    via: geminiVia,
+  gemini: (model, task) => {
+    const media = googlesMedia(model, task)
+    return media === null ? gemini : { ...gemini, ...media }
   },
 }
 

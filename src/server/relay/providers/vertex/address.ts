@@ -6,10 +6,10 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
+import { googlesMedia, mediaAction } from '../google/media.ts'
 import { mistralEdits } from '../mistral/chat.ts'
 import { accessToken } from './access-token.ts'
 import { embeddingAction, vertexEmbeddingWalk } from './embedding.ts'
-import { imagenWalk, isImagen } from './pictures.ts'
 
 /**
  * Where models of Vertex AI are, and in whose words they answer. Sources: Vertex AI REST reference,
@@ -69,7 +69,9 @@ function hostOf(region: string): string {
 
 /** Null: this model has no such call. */
 function actionOf({ task, model, isStream }: ProviderCall): string | null {
-  if (task === 'images') return isImagen(model) ? 'predict' : null
+  if (googlesMedia(model, task) !== null) {
+    return isRaw(model) || isShared(model) ? null : mediaAction(model, task)
+  }
   if (isEmbedding(task)) {
     return isRaw(model) || isShared(model) ? null : embeddingAction(model)
   }
@@ -84,9 +86,9 @@ const isRaw = (model: string): boolean => isVertexClaude(model) || isVertexMistr
 export const isEmbedding = (task: Task): boolean =>
   task === 'embeddings' || task === 'embedContent' || task === 'batchEmbedContents'
 
-/** Vectors and pictures are asked for, and answered, in OpenAI's words. */
+/** Vectors are asked for, and answered, in OpenAI's words. */
 export const vertexVia = (_channel: ProviderChannel, call: ProviderCall): Via =>
-  inSteps(call.task === 'images' ? imagenWalk : vertexEmbeddingWalk(call))
+  inSteps(vertexEmbeddingWalk(call))
 
 const DATED_CLAUDE = /^(claude-.+)-(\d{8})$/
 /** Two versions of one name. */

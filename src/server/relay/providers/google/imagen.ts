@@ -1,15 +1,17 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, recordOr, wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { AS_USUAL, WANTED } from '../openai-pictures.ts'
+import { AS_USUAL, pictureMember, WANTED } from '../openai-pictures.ts'
 import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
 import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
+import { nearestShape, sidesOf } from './shapes.ts'
 
 /**
- * Pictures by Imagen, asked for as OpenAI's clients do. Source: Generative AI on Vertex AI,
- * "Imagen API" and "Set the aspect ratio".
+ * Pictures by Imagen, asked for as OpenAI's clients do, by Vertex AI and by the Gemini API alike.
+ * Sources: Generative AI on Vertex AI, "Imagen API" and "Set the aspect ratio"; Gemini API,
+ * "Imagen".
  */
 
 export const isImagen = (model: string): boolean =>
@@ -18,15 +20,7 @@ export const isImagen = (model: string): boolean =>
 /** Members that change nothing about a picture. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
 /** Shapes that Imagen draws. */
-const RATIOS: readonly [name: string, ratio: number][] = [
-  ['1:1', 1],
-  ['3:4', 3 / 4],
-  ['4:3', 4 / 3],
-  ['9:16', 9 / 16],
-  ['16:9', 16 / 9],
-]
-/** How far a shape may be from the one that was asked for, which others have no word for. */
-const RATIO_OFF_MAX = 0.15
+const SHAPES = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
 /** Members that OpenAI does not know go to the model as they are, among its parameters. */
 export function imagenEdits(body: ScannedBody): MemberEdit[] {
@@ -66,14 +60,8 @@ function parameterOf(name: string, value: unknown): JsonRecord {
 }
 
 function ratioOf(size: unknown): JsonRecord {
-  if (size === null || size === 'auto') return {}
-  const [, width, height] = /^(\d{2,5})x(\d{2,5})$/.exec(wordOf(size)) ?? []
-  if (width === undefined || height === undefined) throw unsupportedField('size')
-  const asked = Number(width) / Number(height)
-  const off = ([, ratio]: (typeof RATIOS)[number]): number => Math.abs(Math.log(asked / ratio))
-  const nearest = RATIOS.toSorted((one, other) => off(one) - off(other))[0]
-  if (nearest === undefined || off(nearest) > RATIO_OFF_MAX) throw unsupportedField('size')
-  return { aspectRatio: nearest[0] }
+  const sides = sidesOf(size)
+  return sides === null ? {} : { aspectRatio: nearestShape(sides, SHAPES) }
 }
 
 /** Pictures come as their bytes; who wants an address is given one that holds them. */
@@ -82,7 +70,7 @@ export const imagenWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(withBody(request, sent))
   if (answer.status !== 200) return answer
   const predictions = arrayOr(recordIn(answer).predictions).map(recordOr)
-  const data = predictions.flatMap((prediction) => pictureOf(prediction, wanted === 'url'))
+  const data = predictions.flatMap((prediction) => pictureOf(prediction, wanted))
   if (data.length > 0) return jsonAnswer({ created: sentSeconds(answer), data })
   const reason = predictions.map(({ raiFilteredReason }) => textOr(raiFilteredReason)).find(Boolean)
   const message = reason ?? 'no picture was made'
@@ -91,12 +79,10 @@ export const imagenWalk: Walk = async (steps, request) => {
 }
 
 function pictureOf(
-  { bytesBase64Encoded: bytes, mimeType, prompt }: JsonRecord,
-  isAddress: boolean,
+  { bytesBase64Encoded: data, mimeType, prompt }: JsonRecord,
+  wanted: unknown,
 ): JsonRecord[] {
-  if (typeof bytes !== 'string' || bytes === '') return []
-  const picture = isAddress
-    ? { url: `data:${textOr(mimeType) || 'image/png'};base64,${bytes}` }
-    : { b64_json: bytes }
+  if (typeof data !== 'string' || data === '') return []
+  const picture = pictureMember({ mimeType, data }, wanted)
   return [{ ...picture, ...(typeof prompt === 'string' ? { revised_prompt: prompt } : {}) }]
 }

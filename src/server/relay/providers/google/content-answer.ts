@@ -1,0 +1,60 @@
+import type { TokenUsage } from '../../canonical/token-usage.ts'
+import { readGeminiUsage } from '../../gemini/usage.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { jsonAnswer } from '../../transport/json-steps.ts'
+import type { StepAnswer } from '../../transport/upstream-steps.ts'
+
+/** Answers of `generateContent` that are asked for pictures or sound alone. */
+
+const partsOf = (answer: JsonRecord): JsonRecord[] => {
+  const [first] = arrayOr(answer.candidates).map(recordOr)
+  return arrayOr(recordOr(first?.content).parts).map(recordOr)
+}
+
+/** What the answer holds as bytes: `mimeType`, and `data` in base64. */
+export const inlinePartsOf = (answer: JsonRecord): JsonRecord[] =>
+  partsOf(answer)
+    .filter(({ thought }) => thought !== true)
+    .map(({ inlineData }) => recordOr(inlineData))
+    .filter(({ data }) => typeof data === 'string' && data !== '')
+
+/** An answer without bytes: what the model says of it, or by which word it stopped. */
+export function refusalIn(answer: JsonRecord, type: string): StepAnswer {
+  const [first = {}] = arrayOr(answer.candidates).map(recordOr)
+  const said = partsOf(answer)
+    .filter(({ thought }) => thought !== true)
+    .map(({ text }) => textOr(text))
+    .join('')
+  const feedback = recordOr(answer.promptFeedback)
+  const message =
+    textOr(first.finishMessage) ||
+    textOr(feedback.blockReasonMessage) ||
+    said ||
+    textOr(first.finishReason) ||
+    textOr(feedback.blockReason) ||
+    'nothing was made'
+  return jsonAnswer({ error: { message, type, code: 'content_filter' } }, 400)
+}
+
+const COUNTS = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'cachedContentTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+] as const
+const DETAILS = ['promptTokensDetails', 'cacheTokensDetails', 'candidatesTokensDetails'] as const
+
+/** What several answers have used together; null: one of them does not say so that it is believed. */
+export function usageOfAll(answers: readonly JsonRecord[], tokensMax: number): TokenUsage | null {
+  const told = answers.map(({ usageMetadata }) => recordOr(usageMetadata))
+  if (told.some((usage) => readGeminiUsage(usage, tokensMax).usage === null)) return null
+  const sum: JsonRecord = {}
+  for (const name of COUNTS) {
+    const counts = told.map((usage) => usage[name]).filter((count) => typeof count === 'number')
+    if (counts.length > 0) sum[name] = counts.reduce((all, count) => all + count, 0)
+  }
+  for (const name of DETAILS) sum[name] = told.flatMap((usage) => arrayOr(usage[name]))
+  return readGeminiUsage(sum, tokensMax).usage
+}
