@@ -23,6 +23,8 @@ const GOOGLES_MEDIA = [
     'call, so several take as many calls.',
   'Gemini’s voices read aloud into `wav` (unless it is said otherwise) or `pcm`, `instructions` ' +
     'before the text. Other formats, and another `speed`, are refused.',
+  'Gemini’s models write recordings down, and translate them, as `json` or `text`; times, subtitles ' +
+    'and who speaks are refused.',
 ] as const
 
 export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> = {
@@ -57,7 +59,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
   gemini: {
     source:
       'Google, Gemini API reference: Generating content, Embeddings; Image generation, Imagen, Speech ' +
-      'generation',
+      'generation, Audio understanding',
     chat: {
       pictures: 'as data; by address only files that Gemini reads where they lie',
       tools: 'yes',

@@ -25,8 +25,9 @@ import { recordedSeconds } from './duration.ts'
  * transcriptions").
  */
 
-/** Of models that count tokens: heard, and written, in a second of quick speech. */
-const HEARD_TOKENS_PER_SECOND = 10
+/** Of models that count tokens: heard in a second, by OpenAI's and by Gemini's. */
+const HEARD_TOKENS_PER_SECOND = { openai: 10, gemini: 32 }
+/** Written for a second of quick speech. */
 const WRITTEN_TOKENS_PER_SECOND = 5
 const SECONDS_MAX = 86_400
 
@@ -44,7 +45,7 @@ export function transcriptFigures(form: Form | null): RequestFigures | FieldProb
     isStream,
     wantsUsage: false,
     metering: (pricedAs) =>
-      meteringOf({ isByToken: countsTokens(pricedAs), seconds, mayBeBlank, isStream }),
+      meteringOf({ heardPerSecond: heardPerSecond(pricedAs), seconds, mayBeBlank, isStream }),
   }
 }
 
@@ -59,12 +60,15 @@ function withoutFile({ fields }: Form): FieldProblem {
   return missing('file')
 }
 
+/** The member of an object that holds a text as it goes to the client, beside what it took. */
+export const PLAIN_TEXT = 'plain_text'
+
 /** In which silence is a blank line. */
 const BLANK_FORMATS: ReadonlySet<unknown> = new Set(['text', 'srt'])
 
 interface Heard {
-  /** The model is sold by the token, not by the second. */
-  isByToken: boolean
+  /** Tokens, of a model that is sold by these; null: it is sold by the second. */
+  heardPerSecond: number | null
   /** Of the recording as it was sent. */
   seconds: number
   /** An answer without a word may be one. */
@@ -96,13 +100,16 @@ const DONE = 'transcript.text.done'
 const LAST_WORDS: ReadonlySet<unknown> = new Set([DONE, 'transcription.done'])
 const DELTAS: ReadonlySet<unknown> = new Set(['transcript.text.delta', 'transcription.text.delta'])
 
-/** `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
-const countsTokens = (model: string): boolean => /gpt-.*transcribe/.test(model)
+/** Of `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
+function heardPerSecond(model: string): number | null {
+  if (/(?:^|\/)gemini-/.test(model)) return HEARD_TOKENS_PER_SECOND.gemini
+  return /gpt-.*transcribe/.test(model) ? HEARD_TOKENS_PER_SECOND.openai : null
+}
 
 /** What a recording of this length takes: of models sold by the token an estimate. */
-function heardUsage({ isByToken }: Heard, seconds: number): TokenUsage {
-  if (!isByToken) return { ...countedUsage(0, 0), extras: { seconds } }
-  const heard = seconds * HEARD_TOKENS_PER_SECOND
+function heardUsage({ heardPerSecond: pace }: Heard, seconds: number): TokenUsage {
+  if (pace === null) return { ...countedUsage(0, 0), extras: { seconds } }
+  const heard = seconds * pace
   return {
     ...countedUsage(heard, seconds * WRITTEN_TOKENS_PER_SECOND),
     extras: { audioPromptTokens: heard },
@@ -124,6 +131,11 @@ function look(bytes: Buffer, heard: Heard, tokensMax: number): AnswerReading {
   }
   const error = errorOf(value)
   if (error !== undefined) return { kind: 'error', error }
+  const { [PLAIN_TEXT]: plain, ...rest } = value
+  if (typeof plain === 'string') {
+    const body = heard.isStream ? JSON.stringify({ text: plain, ...rest }) : plain
+    return { kind: 'ok', usage: usageOf(value, heard, tokensMax), body: Buffer.from(body) }
+  }
   return typeof value.text === 'string'
     ? { kind: 'ok', usage: usageOf(value, heard, tokensMax) }
     : { kind: 'malformed' }
@@ -133,14 +145,15 @@ function usageOf(answer: JsonRecord, heard: Heard, tokensMax: number): UsageRead
   const usage = recordOr(answer.usage)
   const hasTokens = usage.input_tokens !== undefined || usage.prompt_tokens !== undefined
   // Of a model that is sold by the second they are no measure of what was heard.
-  if (heard.isByToken && hasTokens) {
+  const isByToken = heard.heardPerSecond !== null
+  if (isByToken && hasTokens) {
     return heardReading(readUsage(normalised(usage), tokensMax))
   }
   // In this order: OpenAI, Mistral, those who tell it of whole answers.
   const length = usage.seconds ?? usage.prompt_audio_seconds ?? answer.duration
   const said = plausibleSeconds(length)
   // Tokens that nobody has counted are estimated; a length is known.
-  if (said === null && heard.isByToken) return NO_USAGE
+  if (said === null && isByToken) return NO_USAGE
   return { usage: heardUsage(heard, said ?? heard.seconds), fault: null, notes: [] }
 }
 

@@ -4,7 +4,7 @@ import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-valu
 import { jsonAnswer } from '../../transport/json-steps.ts'
 import type { StepAnswer } from '../../transport/upstream-steps.ts'
 
-/** Answers of `generateContent` that are asked for pictures or sound alone. */
+/** Answers of `generateContent` that are asked for pictures, for sound or for what was heard. */
 
 const partsOf = (answer: JsonRecord): JsonRecord[] => {
   const [first] = arrayOr(answer.candidates).map(recordOr)
@@ -18,18 +18,21 @@ export const inlinePartsOf = (answer: JsonRecord): JsonRecord[] =>
     .map(({ inlineData }) => recordOr(inlineData))
     .filter(({ data }) => typeof data === 'string' && data !== '')
 
-/** An answer without bytes: what the model says of it, or by which word it stopped. */
-export function refusalIn(answer: JsonRecord, type: string): StepAnswer {
-  const [first = {}] = arrayOr(answer.candidates).map(recordOr)
-  const said = partsOf(answer)
+/** What the answer says; thoughts are no part of it. */
+export const textIn = (answer: JsonRecord): string =>
+  partsOf(answer)
     .filter(({ thought }) => thought !== true)
     .map(({ text }) => textOr(text))
     .join('')
+
+/** An answer without what was asked for: what the model says of it, or by which word it stopped. */
+export function refusalIn(answer: JsonRecord, type: string): StepAnswer {
+  const [first = {}] = arrayOr(answer.candidates).map(recordOr)
   const feedback = recordOr(answer.promptFeedback)
   const message =
     textOr(first.finishMessage) ||
     textOr(feedback.blockReasonMessage) ||
-    said ||
+    textIn(answer) ||
     textOr(first.finishReason) ||
     textOr(feedback.blockReason) ||
     'nothing was made'

@@ -330,3 +330,102 @@ describe('voices', () => {
     await expectNothingCharged(setup, client)
   })
 })
+
+describe('recordings', () => {
+  const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
+  const HEARS = 'gemini-2.5-flash'
+  const WAV = Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')
+  const recording = () => toFile(WAV, 'said.wav', { type: 'audio/wav' })
+
+  test.each([
+    ['the Gemini API', GEMINI],
+    ['Vertex', VERTEX],
+  ])('are written down by %s, and charged by the tokens that are told', async (_label, type) => {
+    const model = await aServed(type, HEARS)
+    const file = await recording()
+    const asking = { file, model, prompt: 'Gatehouse', language: 'en', temperature: 0 }
+    const { data, response } = await sdk().audio.transcriptions.create(asking).withResponse()
+    const { text, usage } = data
+    expect(text).toBe('The answer is forty-two.')
+    const inlineData = { mimeType: 'audio/wav', data: WAV.toString('base64') }
+    const words = expect.stringMatching(/word for word.*language[^]*is en\.[^]*: Gatehouse$/)
+    expect(lastCall()).toMatchObject({
+      url: expect.stringMatching(new RegExp(`/models/${HEARS}:generateContent$`)),
+      headers: { 'content-type': 'application/json' },
+      body: {
+        contents: [{ role: 'user', parts: [{ text: words }, { inlineData }] }],
+        generationConfig: { temperature: 0 },
+      },
+    })
+    expect(usage).toMatchObject({ input_tokens: 11, input_token_details: { audio_tokens: 11 } })
+    const written = usage?.type === 'tokens' ? usage.output_tokens : 0
+    const headers = Object.fromEntries(response.headers)
+    expect(await quotaOf({ headers })).toBe(Math.ceil(points(11, 1) + points(written, 2.5)))
+  })
+
+  test('are translated', async () => {
+    const model = await aServed(GEMINI, HEARS)
+    const { text } = await sdk().audio.translations.create({ file: await recording(), model })
+    expect(text).toBe('The answer is forty-two.')
+    expect(JSON.stringify(lastCall()?.body)).toContain('into English')
+  })
+
+  test('are plain text for whoever asks for it, charged alike', async () => {
+    const model = await aServed(GEMINI, HEARS)
+    const asking = { file: await recording(), model, response_format: 'text' as const }
+    const { data, response } = await sdk().audio.transcriptions.create(asking).withResponse()
+    expect(data).toBe('The answer is forty-two.\n')
+    const headers = Object.fromEntries(response.headers)
+    const { detail } = await bookedCall(setup, requestIdOf({ headers }))
+    expect(detail['usage_source']).toBe('upstream')
+  })
+
+  test('are streamed where a stream is asked for', async () => {
+    const model = await aServed(GEMINI, HEARS)
+    const asking = { file: await recording(), model, stream: true as const }
+    const events = []
+    for await (const event of await sdk().audio.transcriptions.create(asking)) events.push(event)
+    expect(events).toMatchObject([
+      {
+        type: 'transcript.text.done',
+        text: 'The answer is forty-two.',
+        usage: { input_tokens: 11 },
+      },
+    ])
+  })
+
+  test.each([
+    ['response_format', 'srt'],
+    ['response_format', 'verbose_json'],
+    ['timestamp_granularities', ['word']],
+  ])('%s %j is refused by name', async (name, value) => {
+    const model = await aServed(GEMINI, HEARS)
+    const asking = { file: await recording(), model, [name]: value }
+    await expect(sdk().audio.transcriptions.create(asking)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(name),
+    })
+    expect(asked()).toEqual([])
+  })
+
+  test('a file that is no recording is refused', async () => {
+    const model = await aServed(GEMINI, HEARS)
+    const file = await toFile(Buffer.from('%PDF-1.7'), 'a.pdf')
+    await expect(sdk().audio.transcriptions.create({ file, model })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('file'),
+    })
+  })
+
+  test('one without a word is an empty text', async () => {
+    const scripted = await startScriptedUpstream((_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      const candidates = [{ content: { role: 'model' }, finishReason: 'STOP' }]
+      response.end(JSON.stringify({ candidates, usageMetadata: { promptTokenCount: 258 } }))
+    })
+    const model = await aServed(GEMINI, HEARS, scripted.url)
+    const { text } = await sdk().audio.transcriptions.create({ file: await recording(), model })
+    expect(text).toBe('')
+    await scripted.close()
+  })
+})

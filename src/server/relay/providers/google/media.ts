@@ -2,12 +2,13 @@ import type { Provider, Task } from '../../dialect/provider.ts'
 import { formAsJson } from '../../images/form-as-json.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { drawnEdits, drawnWalk } from './drawn-content.ts'
+import { heardEdits, heardWalk, recordingAsJson } from './heard-content.ts'
 import { imagenEdits, imagenWalk, isImagen } from './imagen.ts'
 import { spokenEdits, spokenWalk } from './spoken-content.ts'
 
 /**
- * Pictures and voices of Google's models, by the Gemini API and by Vertex: asked for and answered
- * in OpenAI's words, which edits and a walk turn into theirs.
+ * Pictures, voices and ears of Google's models, by the Gemini API and by Vertex: asked for and
+ * answered in OpenAI's words, which edits and a walk turn into theirs.
  */
 type Media = Pick<Provider, 'dialect' | 'edits' | 'via' | 'ofForm'>
 
@@ -22,6 +23,13 @@ const drawing: Media = {
 
 const speaking: Media = { dialect: 'openai', edits: spokenEdits, via: () => inSteps(spokenWalk) }
 
+const hearing: Media = {
+  dialect: 'openai',
+  edits: heardEdits,
+  ofForm: recordingAsJson,
+  via: () => inSteps(heardWalk),
+}
+
 /** How such a task is done by a model; null: it is none of them. */
 export function googlesMedia(model: string, task: Task): Media | null {
   switch (task) {
@@ -31,6 +39,9 @@ export function googlesMedia(model: string, task: Task): Media | null {
       return drawing
     case 'speech':
       return speaking
+    case 'transcriptions':
+    case 'translations':
+      return hearing
     default:
       return null
   }
