@@ -9,7 +9,7 @@ import { present, recordOr, textOr, type JsonRecord } from '../../json/json-valu
 import { writePromptDetails } from '../../openai/usage.ts'
 import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
-import { StepFailed, type Steps, type Walk } from '../../transport/upstream-steps.ts'
+import type { Steps, Walk } from '../../transport/upstream-steps.ts'
 import { AS_USUAL, FILES_LENGTH_MAX, pictureMember, WANTED } from '../openai-pictures.ts'
 import { membersOf, rewritten } from '../rewritten-body.ts'
 import { inlinePartsOf, refusalIn, usageOfAll } from './content-answer.ts'
@@ -86,35 +86,50 @@ function sizeConfig(size: unknown, model: string): JsonRecord {
   return { aspectRatio, imageSize: name }
 }
 
-/** As many calls as pictures are wanted. What has come when one is refused has been paid for. */
+/** As many calls as pictures are wanted. */
 export const drawnWalk: Walk = async (steps, request) => {
   const { [WANTED]: wanted, [COUNT]: count, ...sent } = recordIn(request)
   const drawing = withBody(request, sent)
-  const { answers, last } = await drawnEach(steps, drawing, Number(count ?? 1) || 1)
-  if (answers.length === 0) return last
+  const answer = await steps.fetch(drawing)
+  if (answer.status !== 200) return answer
+  const first = recordIn(answer)
+  const others = await othersDrawn(steps, drawing, {
+    count: (Number(count ?? 1) || 1) - 1,
+    lengthMax: FILES_LENGTH_MAX - answer.body.length,
+  })
+  const answers = [first, ...others]
   const data = answers.flatMap(picturesIn).map((picture) => pictureMember(picture, wanted))
-  const [first = {}] = answers
   if (data.length === 0) return refusalIn(first, 'image_generation_user_error')
   const usage = usageOfAll(answers, USAGE_TOKENS_MAX)
   return jsonAnswer({
-    created: sentSeconds(last),
+    created: sentSeconds(answer),
     data,
     ...(usage === null ? {} : { usage: writtenUsage(usage) }),
   })
 }
 
-async function drawnEach(steps: Steps, drawing: UpstreamRequest, count: number) {
+/**
+ * More of them, as long as they come: what has come by then has been paid for, and is given. All
+ * together may take as long as an answer that comes whole.
+ */
+async function othersDrawn(
+  steps: Steps,
+  drawing: UpstreamRequest,
+  { count, lengthMax }: { count: number; lengthMax: number },
+): Promise<JsonRecord[]> {
   const answers: JsonRecord[] = []
+  const endMs = performance.now() + drawing.firstByteTimeoutMs
   let length = 0
-  let last = await steps.fetch(drawing)
-  while (last.status === 200) {
-    answers.push(recordIn(last))
-    length += last.body.length
-    if (length > FILES_LENGTH_MAX) throw new StepFailed('cut')
-    if (answers.length >= count) break
-    last = await steps.fetch(drawing)
+  while (answers.length < count && performance.now() < endMs) {
+    const answer = await steps.fetch(drawing).catch((error: unknown) => {
+      if (steps.isAborted) throw error
+      return null
+    })
+    length += answer?.body.length ?? 0
+    if (answer === null || answer.status !== 200 || length > lengthMax) break
+    answers.push(recordIn(answer))
   }
-  return { answers, last }
+  return answers
 }
 
 /** What a model draws while it thinks is no part of its answer. */

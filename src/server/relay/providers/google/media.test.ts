@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import Client, { toFile } from 'openai'
 import { describe, expect, test } from 'vitest'
 import { SAMPLES } from '../../../../../tools/fake-upstream/dialects/gemini-media.ts'
@@ -237,21 +238,27 @@ describe('pictures', () => {
     expect(await heldPoints(setup, poor.userId)).toBe(0)
   })
 
-  test('those that came before a refusal are given, and charged', async () => {
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['a refusal', (response) => response.writeHead(429).end('{"error":{"code":429}}')],
+    ['a broken connection', (response) => response.destroy()],
+  ])('those that came before %s are given, and charged', async (_label, fail) => {
     let calls = 0
     const scripted = await startScriptedUpstream((_request, response) => {
       calls += 1
-      response.statusCode = calls === 3 ? 429 : 200
+      if (calls === 3) {
+        fail(response)
+        return
+      }
       response.setHeader('content-type', 'application/json')
       const parts = [{ inlineData: { mimeType: 'image/png', data: 'AA==' } }]
       const usageMetadata = { promptTokenCount: 11, candidatesTokenCount: 1290 }
-      const told = { candidates: [{ content: { parts } }], usageMetadata }
-      response.end(JSON.stringify(calls === 3 ? { error: { code: 429 } } : told))
+      response.end(JSON.stringify({ candidates: [{ content: { parts } }], usageMetadata }))
     })
     const model = await aServed(GEMINI, DRAWS, scripted.url)
     const answer = await post(setup, client, { model, prompt: 'a cat', n: 5 }, PICTURES)
     expect(answer.json).toMatchObject({ data: [{ b64_json: 'AA==' }, { b64_json: 'AA==' }] })
     expect(await quotaOf(answer)).toBe(Math.ceil(2 * (promptPoints + picturePoints)))
+    expect(calls).toBe(3)
     await scripted.close()
   })
 })
