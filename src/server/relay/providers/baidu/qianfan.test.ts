@@ -101,6 +101,23 @@ describe('a request', () => {
     })
   })
 
+  test('is written in no time, however many calls one turn has', { timeout: 10_000 }, () => {
+    const count = 24_000
+    const ids = Array.from({ length: count }, (_, index) => `c${index}`)
+    const { messages } = written({
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: '', tool_calls: ids.map((id) => call(id, 'f')) },
+        ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: `"${id}"` })),
+      ],
+    })
+    expect(messages).toHaveLength(1 + 2 * count)
+    const [last] = ids.slice(-1)
+    expect(messages).toMatchObject({
+      [2 * count]: { role: 'function', name: 'f', content: `"${last}"` },
+    })
+  })
+
   test('leaves out an answer without words, and begins and ends with the user', () => {
     const user = (content: string) => ({ role: 'user', content })
     const silent = { role: 'assistant', content: ' ' }

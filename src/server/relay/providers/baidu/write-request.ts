@@ -88,18 +88,25 @@ function messagesOf(messages: readonly Message[], model: string): JsonRecord[] {
   })
 }
 
-const callIdsOf = (turn: Message | undefined): readonly string[] =>
-  turn?.role === 'assistant'
-    ? turn.parts.flatMap((part) => (part.kind === 'toolCall' ? [part.id] : []))
-    : []
+const callIdsOf = (turn: Message | undefined): ReadonlySet<string> =>
+  new Set(
+    turn?.role === 'assistant'
+      ? turn.parts.flatMap((part) => (part.kind === 'toolCall' ? [part.id] : []))
+      : [],
+  )
 
-const resultsOf = (turn: Message | undefined): readonly ToolResultPart[] =>
-  turn?.role === 'user' ? turn.parts.filter((part) => part.kind === 'toolResult') : []
+/** By the ids of their calls. */
+type Results = ReadonlyMap<string, readonly ToolResultPart[]>
 
-function writeAssistant(
-  parts: readonly AssistantPart[],
-  results: readonly ToolResultPart[],
-): JsonRecord[] {
+function resultsOf(turn: Message | undefined): Results {
+  const parts = turn?.role === 'user' ? turn.parts : []
+  return Map.groupBy(
+    parts.filter((part) => part.kind === 'toolResult'),
+    ({ callId }) => callId,
+  )
+}
+
+function writeAssistant(parts: readonly AssistantPart[], results: Results): JsonRecord[] {
   const media = parts.find((part) => part.kind === 'media')
   if (media !== undefined) throw unsupportedField(media.at)
   const text = joinedText(parts)
@@ -111,7 +118,7 @@ function writeAssistant(
       content: index === 0 ? text : '',
       function_call: { name, arguments: argumentsJson || '{}' },
     },
-    ...results.filter(({ callId }) => callId === id).map((result) => writeResult(result, name)),
+    ...(results.get(id) ?? []).map((result) => writeResult(result, name)),
   ])
 }
 
@@ -122,7 +129,7 @@ const writeResult = (result: ToolResultPart, name: string): JsonRecord => ({
 })
 
 /** `told`: calls whose results stand beside them already. */
-function writeUser(parts: readonly UserPart[], told: readonly string[]): JsonRecord[] {
+function writeUser(parts: readonly UserPart[], told: ReadonlySet<string>): JsonRecord[] {
   const { results, said } = resultsApart(parts)
   const texts = said.map((part) => {
     if (part.kind === 'text') return part.text
@@ -131,7 +138,7 @@ function writeUser(parts: readonly UserPart[], told: readonly string[]): JsonRec
   })
   return [
     ...results
-      .filter(({ callId }) => !told.includes(callId))
+      .filter(({ callId }) => !told.has(callId))
       .map((result) => writeResult(result, result.name ?? '')),
     ...(texts.length === 0 ? [] : [{ role: 'user', content: texts.join('\n\n') }]),
   ]

@@ -1,4 +1,6 @@
 const NAME_LENGTH_MAX = 200
+/** What is left of a name before a blank and any number that a request has room for. */
+const STEM_LENGTH = NAME_LENGTH_MAX - 7
 
 /**
  * Names of the documents of a request, each of which must have one of its own: "Messages can't
@@ -7,11 +9,16 @@ const NAME_LENGTH_MAX = 200
  */
 export class DocumentNames {
   private readonly taken = new Set<string>()
+  /** The last number given to names that begin so: the next of many need not try all again. */
+  private readonly numbers = new Map<string, number>()
 
   nameOf(title: string | null): string {
     const name = plain(title ?? '') || 'document'
+    const stem = name.slice(0, STEM_LENGTH).toLowerCase()
     let unique = name
-    for (let number = 2; this.taken.has(unique.toLowerCase()); number += 1) {
+    while (this.taken.has(unique.toLowerCase())) {
+      const number = (this.numbers.get(stem) ?? 1) + 1
+      this.numbers.set(stem, number)
       const ending = ` ${number}`
       unique = cut(name, NAME_LENGTH_MAX - ending.length) + ending
     }

@@ -54,6 +54,16 @@ describe('documents', () => {
     expect(namesOf(written({ messages: [...messages, user('And?')] }))).toEqual(names)
   })
 
+  test('are named in no time, however many have one title or almost', () => {
+    const count = 20_000
+    const titles = Array.from({ length: count }, (_, index) =>
+      index % 2 === 0 ? 'a' : 'x'.repeat(195) + String(index >> 2).padStart(5, '0'),
+    )
+    const names = new Set(namesOf(written({ messages: [user(titles.map(file))] })))
+    expect(names.size).toBe(count)
+    expect(names.has(`a ${count / 2}`)).toBe(true)
+  })
+
   test('within results of tools they count, too', () => {
     const source = { type: 'base64', media_type: 'application/pdf', data: PDF }
     const document = { type: 'document', source, title: 'a' }
