@@ -54,7 +54,14 @@ function joined(answers: JsonRecord[], count: number): StepAnswer {
     .flatMap((answer) => inPlace(arrayOr(answer.data), 'index'))
     .map((item, index) => ({ ...item, index }))
   if (data.length !== count) return unusable('a text has no vector')
-  const tokens = sumOfCounts(answers.map(({ usage }) => recordOr(usage).total_tokens))
+  const tokens = sumOfCounts(answers.map(tokensIn))
   const usage = tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } }
-  return jsonAnswer({ ...answers[0], data, ...usage })
+  // The first part's own figures are no figures of the whole.
+  const { usage: _ofPart, ...first } = recordOr(answers[0])
+  return jsonAnswer({ ...first, data, ...usage })
+}
+
+function tokensIn({ usage }: JsonRecord): unknown {
+  const { total_tokens: total, prompt_tokens: prompt } = recordOr(usage)
+  return total ?? prompt
 }

@@ -213,6 +213,26 @@ test('a list of token lists goes in several calls, one list of tokens in one', a
   expect(setup.upstream.seen()).toHaveLength(1)
 })
 
+test.each<[string, unknown[], string, number]>([
+  ['by another name', [{ prompt_tokens: 5 }, { prompt_tokens: 3 }], 'upstream', 8],
+  ['of one part alone', [{ prompt_tokens: 5, total_tokens: 5 }, undefined], 'counted', 70],
+])('figures of parts are summed, or counted here: told %s', async (_how, usages, source, sum) => {
+  const told = [...usages]
+  const upstream = await startScriptedUpstream((_request, response) => {
+    const count = told.length === usages.length ? 64 : 6
+    const data = Array.from({ length: count }, (_, index) => ({ index, embedding: [0.5] }))
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ object: 'list', data, usage: told.shift() }))
+  })
+  const model = aModel()
+  await aRoute(setup, model, { type: 16, key: 'id.secretsecret', base_url: upstream.url })
+  const input = Array.from({ length: 70 }, () => 'one')
+  const answer = await post(setup, client, { model, input }, PATH)
+  const { detail, quota } = await bookedCall(setup, requestIdOf(answer))
+  expect({ source: detail['usage_source'], quota }).toEqual({ source, quota: sum })
+  await upstream.close()
+})
+
 test('Bailian takes as many as DashScope', async () => {
   const model = 'text-embedding-v4-twelve'
   await aRoute(setup, model, { type: 49 })
