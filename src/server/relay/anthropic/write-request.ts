@@ -126,10 +126,19 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
 }
 
 const messagesOf = (messages: readonly Message[], model: string): JsonRecord[] =>
-  dialogueOf(messages.map(withoutNothing), model).map(({ role, parts }) => ({
+  withCleanEnd(dialogueOf(messages.map(withoutNothing), model)).map(({ role, parts }) => ({
     role,
     content: role === 'user' ? parts.map(writeUser) : parts.map(writeAssistant),
   }))
+
+/** "Final assistant content cannot end with trailing whitespace"; cut off, words often do. */
+function withCleanEnd(turns: readonly Message[]): readonly Message[] {
+  const last = turns.at(-1)
+  const words = last?.parts.at(-1)
+  if (last?.role !== 'assistant' || words?.kind !== 'text') return turns
+  const parts = [...last.parts.slice(0, -1), { ...words, text: words.text.trimEnd() }]
+  return [...turns.slice(0, -1), { role: last.role, parts }]
+}
 
 /** Without empty texts, and thoughts that are not Anthropic's own and so mean nothing to it. */
 function withoutNothing(message: Message): Message {

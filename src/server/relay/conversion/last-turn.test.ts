@@ -139,6 +139,25 @@ describe('the assistant’s words at the end', () => {
     expect(upstreamDialects.converse.writeRequest(request, to).messages).toHaveLength(turns)
   })
 
+  test('lose the blanks at their end for Claude, which refuses them there', () => {
+    const talk = [say('user', 'hi'), say('assistant', 'Well, \nand so \n')]
+    const cut = [...talk, say('assistant', blocks(' one ', ' two\t\n'))]
+    expect(claude(talk, 'claude-haiku-4-5').messages).toMatchObject([
+      say('user', blocks('hi')),
+      say('assistant', blocks('Well, \nand so')),
+    ])
+    expect(claude(cut, 'claude-haiku-4-5').messages).toMatchObject([
+      say('user', blocks('hi')),
+      say('assistant', blocks('Well, \nand so \n', ' one ', ' two')),
+    ])
+    const asked = claude([...cut, say('user', 'go on ')], 'claude-haiku-4-5')
+    expect(asked.messages).toMatchObject([
+      {},
+      say('assistant', blocks('Well, \nand so \n', ' one ', ' two\t\n')),
+      say('user', blocks('go on ')),
+    ])
+  })
+
   test('are nobody’s to follow where they call a tool', () => {
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
     const messages = [TALK[0] ?? {}, { role: 'assistant', content: null, tool_calls: [call] }]
