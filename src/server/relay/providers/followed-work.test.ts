@@ -39,9 +39,15 @@ useScriptedUpstream(
 
 const to = (path: string): UpstreamRequest => plainCall('GET', `${upstream.url}${path}`)
 
+/** What is waited for an answer to each question. */
+let patienceMs: number[] = []
+
 /** Without the pauses between two questions. */
 const hasty = (steps: Steps): Steps => ({
-  fetch: (request) => steps.fetch(request),
+  fetch(request) {
+    patienceMs.push(request.firstByteTimeoutMs, request.idleTimeoutMs)
+    return steps.fetch(request)
+  },
   wait: async () => {},
   pass: (request, isLast) => steps.pass(request, isLast),
   add: (bytes) => steps.add(bytes),
@@ -49,12 +55,17 @@ const hasty = (steps: Steps): Steps => ({
   isAborted: false,
 })
 
-const follow: Walk = (steps) =>
-  followed(hasty(steps), {
-    asking: to('/work'),
-    cancel: { ...to('/work/cancel'), method: 'POST' },
-    isOver: (answer) => recordIn(answer).status === 'over',
-  })
+const following =
+  (limitMs: number): Walk =>
+  (steps) =>
+    followed(hasty(steps), {
+      asking: { ...to('/work'), firstByteTimeoutMs: limitMs, idleTimeoutMs: limitMs },
+      cancel: { ...to('/work/cancel'), method: 'POST' },
+      limitMs,
+      isOver: (answer) => recordIn(answer).status === 'over',
+    })
+
+const follow = following(600_000)
 
 function outcome(request: UpstreamRequest): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
@@ -88,6 +99,22 @@ test.each<[string, (number | 'over')[], string]>([
   stands = answers
   expect(await outcome({ ...to('/'), via: inSteps(follow) })).toBe(expected)
   await eventually(() => cancels() === 1, 'the cancelling')
+})
+
+test('work may take as long as is said, and not each question about it', async () => {
+  const questions = () => asked.filter((one) => one === 'GET /work').length
+  for (const [limitMs, count] of [
+    [3000, 4],
+    [60_000, 23],
+  ] as const) {
+    asked.splice(0)
+    patienceMs = []
+    expect(await outcome({ ...to('/'), via: inSteps(following(limitMs)) })).toBe('timeout')
+    // What the questions themselves take counts, too.
+    expect(questions()).toBeGreaterThan(count / 2)
+    expect(questions()).toBeLessThanOrEqual(count)
+    expect(Math.max(...patienceMs)).toBe(Math.min(limitMs, 30_000))
+  }
 })
 
 test('a prediction whose stream cannot be had is cancelled', async () => {

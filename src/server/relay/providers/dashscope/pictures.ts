@@ -113,7 +113,7 @@ function finishedTask(
   const cancel: UpstreamRequest = { ...asking, url: `${asking.url}/cancel`, method: 'POST' }
   const isOver = (answer: StepAnswer): boolean =>
     OVER.has(recordOr(recordIn(answer).output).task_status)
-  return followed(steps, { asking, cancel, isOver })
+  return followed(steps, { asking, cancel, limitMs: request.firstByteTimeoutMs, isOver })
 }
 
 /** Tasks are beside the services. */

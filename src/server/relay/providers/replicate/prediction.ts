@@ -22,7 +22,8 @@ export function replicateVia(_channel: ProviderChannel, { task, isStream }: Prov
 /** A prediction whose result comes with its last answer. */
 const finishedPrediction: Walk = async (steps, request) => {
   const created = await steps.fetch(request)
-  return isGood(created) ? untilOver(steps, request, created) : created
+  if (!isGood(created)) return created
+  return untilOver(steps, request, { created, limitMs: request.firstByteTimeoutMs })
 }
 
 const isGood = ({ status }: StepAnswer): boolean => status >= 200 && status < 300
@@ -31,14 +32,17 @@ const isGood = ({ status }: StepAnswer): boolean => status >= 200 && status < 30
 async function untilOver(
   steps: Steps,
   request: UpstreamRequest,
-  created: StepAnswer,
+  { created, limitMs }: { created: StepAnswer; limitMs: number },
 ): Promise<StepAnswer> {
   const asking = askAbout(request, textOr(recordIn(created).id))
   // Predictions are created with 201 or 202.
   if (asking === null || isOver(recordIn(created))) return { ...created, status: 200 }
   const isEnd = (answer: StepAnswer): boolean => isOver(recordIn(answer))
-  return followed(steps, { asking, cancel: cancelOf(asking), isOver: isEnd })
+  return followed(steps, { asking, cancel: cancelOf(asking), limitMs, isOver: isEnd })
 }
+
+/** What a model may take that streams nothing, where its client has asked for a stream. */
+const UNSTREAMED_MS = 600_000
 
 /** A prediction whose text comes as it is written; its figures follow when it is over. */
 const streamedPrediction: Walk = async (steps, request) => {
@@ -47,7 +51,9 @@ const streamedPrediction: Walk = async (steps, request) => {
   const { id, urls } = recordIn(created)
   const asking = askAbout(request, textOr(id))
   const stream = asking === null ? null : streamOf(asking, recordOr(urls).stream)
-  if (asking === null || stream === null) return untilOver(steps, request, created)
+  if (asking === null || stream === null) {
+    return untilOver(steps, request, { created, limitMs: UNSTREAMED_MS })
+  }
 
   let isDone = false
   const reader = namedEvents.reader()
