@@ -100,6 +100,8 @@ describe('a stream', () => {
   }
   const group = { sequential_image_generation: 'auto', stream: true }
   const made = { type: 'image_generation.partial_succeeded', url: 'https://a/b' }
+  const edited = { type: 'image_edit.partial_succeeded', url: 'https://a/b' }
+  const EDITED = 'image_edit.completed'
   const failed = { type: 'image_generation.partial_failed', error: { code: 'Sensitive' } }
   const shown = { type: 'image_generation.partial_image', b64_json: 'AA' }
   const done = (usage?: unknown) => ({ type: 'image_generation.completed', usage })
@@ -113,6 +115,7 @@ describe('a stream', () => {
     ['of a group that says more than was seen', group, [made, generated(3)], 3],
     ['of a group that says less', group, [made, made, generated(1)], 2],
     ['of a group that says nothing', group, [made, made, done()], 2],
+    ['of several that were edited', { n: 3 }, [edited, edited, edited, { type: EDITED }], 3],
     ['but those that failed', group, [made, failed, made, generated(2)], 2],
     ['none where all failed', group, [failed, generated(0)], 0],
     ['no more than were asked for', group, [made, generated(16)], 1],

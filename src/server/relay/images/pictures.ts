@@ -148,7 +148,7 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
         lastEvents: wish.count,
         usageOf(event) {
           const type = wordOf(event.type)
-          if (type === ARK_PICTURE) came += 1
+          if (ONE_OF_SEVERAL.test(type)) came += 1
           else if (!type.endsWith('.completed')) return null
           else {
             completions += 1
@@ -169,8 +169,11 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
   }
 }
 
-/** A picture of several; with them, what ends a picture elsewhere ends the call. */
-const ARK_PICTURE = 'image_generation.partial_succeeded'
+/**
+ * A picture of several, by Ark and by MiniMax, who edits several, too; with them, what ends a
+ * picture elsewhere ends the call. Source: MiniMax's API reference, "Streaming Events".
+ */
+const ONE_OF_SEVERAL = /^image_(?:generation|edit)\.partial_succeeded$/
 
 /** How many an upstream says that it has made; null: it does not, or more than it was asked for. */
 function toldPictures(usage: unknown, { countMax }: Wish): number | null {
