@@ -132,6 +132,27 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
     },
   )
 
+  test.for([
+    ['/v1/images/generations', 504, false],
+    ['/v1/images/generations', 524, false],
+    ['/v1/audio/speech', 524, false],
+    ['/v1/images/generations', 503, true],
+    ['/v1/chat/completions', 504, true],
+  ] as const)(
+    'and that a server in front of it has not waited for: %s, %i',
+    async ([path, status, isAskedAgain]) => {
+      const model = aModel()
+      await aRoute(setup, model, { words: `fail-${status}`, priority: 1 })
+      await aRoute(setup, model)
+      const client = await aClient(setup)
+      const body = { ...chatBody(model), prompt: 'a cat', input: 'hello', voice: 'a' }
+      const answer = await post(setup, client, body, { path })
+      expect(answer.status).toBe(isAskedAgain ? 200 : status)
+      expect(answer.headers['x-should-retry']).toBe(isAskedAgain ? undefined : 'false')
+      if (!isAskedAgain) await expectNothingCharged(setup, client)
+    },
+  )
+
   test('is not one that speaks slowly but steadily', async () => {
     const model = await aServedModel(setup, 'slow-chunk-300')
     const answer = await stream(setup, await aClient(setup), chatBody(model))
