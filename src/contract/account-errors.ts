@@ -16,7 +16,7 @@ export const accountErrors = {
   too_many_attempts: {
     status: 429,
     zh: '该账户登录失败次数过多，请 {minutes} 分钟后再试',
-    en: 'Too many failed sign-ins for this account. Try again in {minutes} minutes',
+    en: 'Too many failed sign-ins for this account. Try again in {minutes} min',
   },
   old_password_wrong: {
     status: 403,
@@ -41,7 +41,7 @@ export const accountErrors = {
   email_invalid: {
     status: 400,
     zh: '邮箱地址无效，例如 name@example.com，最多 {max} 个字符',
-    en: 'The email address is not valid; write it like name@example.com, at most {max} characters',
+    en: 'The email address is not valid; write it as name@example.com, at most {max} characters',
   },
   password_too_short: {
     status: 400,
@@ -97,12 +97,12 @@ export const accountErrors = {
   already_admin: {
     status: 409,
     zh: '该用户已经是管理员',
-    en: 'The user already is an administrator',
+    en: 'The user is already an administrator',
   },
   already_user: {
     status: 409,
     zh: '该用户已经是普通用户',
-    en: 'The user already is an ordinary user',
+    en: 'The user is already an ordinary user',
   },
   role_unknown: {
     status: 400,
@@ -112,7 +112,7 @@ export const accountErrors = {
   user_group_invalid: {
     status: 400,
     zh: '分组最多 {count} 个，每个名称最多 {max} 个字符',
-    en: 'A user has at most {count} groups, each name at most {max} characters',
+    en: 'A user has at most {count} groups, each with a name of at most {max} characters',
   },
   balance_too_large: {
     status: 400,
@@ -125,7 +125,7 @@ export const accountErrors = {
     status: 403,
     real: true,
     zh: '登录请求已失效或来自其他窗口，请重新发起',
-    en: 'The sign-in request has expired or belongs to another window. Please start again',
+    en: 'The sign-in request has expired or belongs to another window. Start again',
   },
   external_closed: {
     status: 403,
@@ -140,22 +140,22 @@ export const accountErrors = {
   external_unreachable: {
     status: 502,
     zh: '无法连接至{providerZh}服务器，请稍后重试',
-    en: '{providerEn} cannot be reached, please try again later',
+    en: '{providerEn} cannot be reached. Try again later',
   },
   external_refused: {
     status: 401,
     zh: '{providerZh}不接受本次登录，请重新发起；若一直如此，请联系管理员',
-    en: '{providerEn} did not accept this sign-in. Start again, and tell an administrator if it persists',
+    en: '{providerEn} did not accept this sign-in. Start again, and contact an administrator if it persists',
   },
   external_answer_invalid: {
     status: 502,
     zh: '{providerZh}返回的信息无法确认身份，请稍后重试',
-    en: 'The answer of {providerEn} does not tell who you are. Please try again later',
+    en: '{providerEn}’s answer does not tell who you are. Try again later',
   },
   external_taken: {
     status: 409,
     zh: '该{providerZh}账户已被绑定',
-    en: 'This {providerEn} account is bound to a user already',
+    en: 'This {providerEn} account is already linked to a user',
   },
   external_root: {
     status: 403,
@@ -165,7 +165,7 @@ export const accountErrors = {
   external_only_way_in: {
     status: 409,
     zh: '这是唯一的登录方式，请先设置密码或绑定其他账户',
-    en: 'This is your only way to sign in. Set a password or bind another account first',
+    en: 'This is your only way to sign in. Set a password or link another account first',
   },
   register_closed: {
     status: 403,
@@ -180,23 +180,23 @@ export const accountErrors = {
   wechat_code_attempts: {
     status: 429,
     zh: '验证码尝试次数过多，请稍后再试',
-    en: 'Too many wrong codes. Please try again later',
+    en: 'Too many wrong codes. Try again later',
   },
   // Accounts and mail
   username_invalid: {
     status: 400,
     zh: '用户名不能以空格开头或结尾，也不能包含 @ 和不可见字符',
-    en: 'A username neither begins nor ends with a space and holds no @ and no invisible characters',
+    en: 'A username must not begin or end with a space, or contain @ or invisible characters',
   },
   password_register_closed: {
     status: 403,
     zh: '管理员关闭了密码注册，请使用第三方账户注册',
-    en: 'Registering with a password is turned off. Please use another account to register',
+    en: 'Registration with a password is turned off. Register with another account',
   },
   email_code_needed: {
     status: 400,
     zh: '请输入邮箱地址和验证码',
-    en: 'Please enter your email address and the code mailed to it',
+    en: 'Enter your email address and the code sent to it',
   },
   email_code_wrong: {
     status: 403,
@@ -206,7 +206,7 @@ export const accountErrors = {
   email_domain_not_allowed: {
     status: 403,
     zh: '不接受该域名的邮箱，可用的域名：{domains}',
-    en: 'Addresses of this domain are not accepted; these are: {domains}',
+    en: 'Email addresses of this domain are not accepted; these domains are: {domains}',
   },
   email_taken: {
     status: 409,
@@ -216,17 +216,17 @@ export const accountErrors = {
   reset_link_invalid: {
     status: 403,
     zh: '重置链接无效或已过期，请重新申请',
-    en: 'The reset link is not valid or has expired. Please request another',
+    en: 'The reset link is not valid or has expired. Request another one',
   },
   too_many_mails: {
     status: 429,
     zh: '发往该地址的邮件过多，请 {minutes} 分钟后再试',
-    en: 'Too many mails to this address. Try again in {minutes} minutes',
+    en: 'Too many emails to this address. Try again in {minutes} min',
   },
   human_check_needed: {
     status: 403,
     zh: '请先完成人机验证',
-    en: 'Please complete the human check first',
+    en: 'Complete the human check first',
   },
   human_check_failed: {
     status: 403,
@@ -236,22 +236,22 @@ export const accountErrors = {
   human_check_unreachable: {
     status: 502,
     zh: '暂时无法进行人机验证，请稍后再试',
-    en: 'The human check cannot be reached. Please try again later',
+    en: 'The human check cannot be reached. Try again later',
   },
   mail_unset: {
     status: 409,
     zh: '管理员没有设置邮件服务器或发件人，无法发送邮件',
-    en: 'No mail server, or no sender, is set up, so no mail can be sent',
+    en: 'No mail server or no sender is set up, so no email can be sent',
   },
   own_email_missing: {
     status: 400,
     zh: '您的账户没有绑定邮箱，请填写收件人',
-    en: 'Your account has no email address. Please enter a receiver',
+    en: 'Your account has no email address. Enter a recipient',
   },
   mail_failed: {
     status: 502,
     zh: '邮件没有发出：{problemZh}',
-    en: 'The mail was not sent: {problemEn}',
+    en: 'The email was not sent: {problemEn}',
   },
   root_without_email: {
     status: 409,

@@ -7,7 +7,7 @@ export const callErrors = {
     status: 401,
     real: true,
     zh: '未登录或登录已过期，请重新登录',
-    en: 'You are not signed in, or your session has expired. Please sign in again',
+    en: 'You are not signed in, or your session has expired. Sign in again',
   },
   access_token_invalid: {
     status: 401,
@@ -17,7 +17,7 @@ export const callErrors = {
   user_disabled: {
     status: 403,
     zh: '该用户已被封禁，请联系管理员',
-    en: 'This user is banned. Please contact an administrator',
+    en: 'This user is banned. Contact an administrator',
   },
   role_too_low: {
     status: 403,
@@ -38,7 +38,7 @@ export const callErrors = {
   too_many_pages: {
     status: 429,
     zh: '访问过于频繁，请过几分钟再刷新',
-    en: 'Too many visits from your address. Reload the page in a few minutes',
+    en: 'Too many requests from your address. Reload the page in a few minutes',
   },
   // How it is said
   invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
@@ -50,7 +50,7 @@ export const callErrors = {
   text_unreadable: {
     status: 400,
     zh: '{fieldZh}含有不可见的控制字符，请删除后重试',
-    en: '{fieldEn} holds invisible control characters; remove them and try again',
+    en: '{fieldEn} contains invisible control characters; remove them and try again',
   },
   body_not_json: {
     status: 400,
@@ -60,7 +60,7 @@ export const callErrors = {
   body_empty: {
     status: 400,
     zh: '缺少请求体，需要 JSON 对象',
-    en: 'The request body is missing; it is a JSON object',
+    en: 'The request body is missing; it must be a JSON object',
   },
   option_undecodable: {
     status: 400,
@@ -98,20 +98,20 @@ export const callErrors = {
     real: true,
     code: 'internal_error',
     zh: '服务器内部错误，请联系管理员',
-    en: 'Internal server error, please contact the administrator',
+    en: 'Internal server error. Contact the administrator',
   },
   database_unavailable: {
     status: 503,
     real: true,
     code: 'database_unavailable',
     zh: '数据库暂时不可用，请稍后再试',
-    en: 'The database is unavailable at the moment. Please try again shortly',
+    en: 'The database is unavailable at the moment. Try again shortly',
   },
   busy: {
     status: 503,
     real: true,
     code: 'overloaded',
     zh: '服务器繁忙或正在停止，请稍后再试',
-    en: 'The server is busy or shutting down. Please try again shortly',
+    en: 'The server is busy or shutting down. Try again shortly',
   },
 } as const satisfies Record<string, ErrorSpec>

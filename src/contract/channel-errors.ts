@@ -5,12 +5,12 @@ export const channelErrors = {
   channel_key_missing: {
     status: 400,
     zh: '请填写渠道密钥',
-    en: 'Please enter the key of the channel',
+    en: 'Enter the channel’s key',
   },
   channel_key_needed_again: {
     status: 400,
     zh: '修改渠道的类型、地址或代理时，需要重新填写密钥',
-    en: 'Changing the type, address or proxy of a channel requires its key again',
+    en: 'To change a channel’s type, address or proxy, enter its key again',
   },
   channel_key_last: {
     status: 400,
@@ -20,7 +20,7 @@ export const channelErrors = {
   channel_key_last_in_use: {
     status: 400,
     zh: '其余密钥均已手动暂停，渠道将没有可用的密钥；可以改为禁用渠道',
-    en: 'All other keys are paused by hand, and none would be left; disable the channel instead',
+    en: 'All other keys are paused manually, and none would be left; disable the channel instead',
   },
   route_user_unknown: {
     status: 404,
@@ -45,7 +45,7 @@ export const channelErrors = {
   channel_base_url_invalid: {
     status: 400,
     zh: '接口地址「{url}」无效：须以 http:// 或 https:// 开头，不能含有用户名、密码、? 或 #',
-    en: 'The base URL “{url}” is not valid: it starts with http:// or https:// and has no user, ? or #',
+    en: 'The base URL “{url}” is not valid: it must start with http:// or https:// and contain no user, ? or #',
   },
   channel_mapping_invalid: {
     status: 400,
@@ -55,7 +55,7 @@ export const channelErrors = {
   channel_proxy_invalid: {
     status: 400,
     zh: '代理地址无效：须以 http:// 或 https:// 开头，不能有路径，也不能指向云主机元数据',
-    en: 'The proxy is not valid: it starts with http:// or https://, has no path, and is no metadata service',
+    en: 'The proxy is not valid: it must start with http:// or https://, have no path and be no metadata service',
   },
   channel_proxy_socks: {
     status: 400,
@@ -65,7 +65,7 @@ export const channelErrors = {
   channel_header_override_invalid: {
     status: 400,
     zh: '请求头覆盖必须是 JSON 对象，值为字符串；「{name}」不能这样设置',
-    en: 'Header overrides are a JSON object of strings; “{name}” cannot be set so',
+    en: 'Header overrides must be a JSON object of strings; “{name}” cannot be set that way',
   },
   channel_header_override_shape: {
     status: 400,
@@ -80,7 +80,7 @@ export const channelErrors = {
   channel_param_override_invalid: {
     status: 400,
     zh: '参数覆盖必须是 JSON 对象；「{name}」不能覆盖',
-    en: 'Parameter overrides are a JSON object; “{name}” cannot be overridden',
+    en: 'Parameter overrides must be a JSON object; “{name}” cannot be overridden',
   },
   channel_config_invalid: {
     status: 400,
@@ -90,7 +90,7 @@ export const channelErrors = {
   channel_status_invalid: {
     status: 400,
     zh: '渠道状态只能是 1、2 或 3',
-    en: 'A channel status is 1, 2 or 3',
+    en: 'A channel’s status must be 1, 2 or 3',
   },
   channel_test_running: {
     status: 409,
@@ -115,7 +115,7 @@ export const channelErrors = {
   channel_balance_unreadable: {
     status: 502,
     zh: '上游的响应中没有可识别的余额',
-    en: 'The upstream’s answer holds no balance that can be read',
+    en: 'The upstream’s answer contains no readable balance',
   },
   channel_balance_currency: {
     status: 502,
@@ -125,12 +125,12 @@ export const channelErrors = {
   channel_models_unsupported: {
     status: 501,
     zh: '「{type}」类型的渠道暂不支持从上游获取模型，请手动填写',
-    en: 'The models of type “{type}” cannot be fetched from the upstream yet; enter them by hand',
+    en: 'The models of type “{type}” cannot be fetched from the upstream yet; enter them manually',
   },
   channel_models_unreadable: {
     status: 502,
     zh: '上游的响应中没有可识别的模型列表',
-    en: 'The upstream’s answer holds no list of models that can be read',
+    en: 'The upstream’s answer contains no readable list of models',
   },
   channel_address_missing: {
     status: 400,
@@ -150,6 +150,6 @@ export const channelErrors = {
   channel_test_ended: {
     status: 502,
     zh: '测试被中止，或上游的响应过大',
-    en: 'The test was ended, or the answer is too large',
+    en: 'The test was stopped, or the answer is too large',
   },
 } as const satisfies Record<string, ErrorSpec>

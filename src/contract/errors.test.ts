@@ -59,13 +59,15 @@ test('a name with blanks about it has none at the ends of a sentence, and one el
   expect(errorText('external_refused', 'zh', params)).toMatch(/^OIDC 不接受/)
   expect(errorText('external_taken', 'zh', params)).toBe('该 OIDC 账户已被绑定')
   expect(errorText('external_taken', 'en', params)).toBe(
-    'This OIDC account is bound to a user already',
+    'This OIDC account is already linked to a user',
   )
 })
 
 test('a member of the wire is named as its field in the console; one without a field alone', () => {
   expect(errorText('text_unreadable', 'zh', fieldPlaces('name'))).toMatch(/^「名称」（name）含有/)
-  expect(errorText('text_unreadable', 'en', fieldPlaces('name'))).toMatch(/^“Name” \(name\) holds/)
+  expect(errorText('text_unreadable', 'en', fieldPlaces('name'))).toMatch(
+    /^“Name” \(name\) contains/,
+  )
   expect(errorText('text_unreadable', 'zh', fieldPlaces('other'))).toMatch(/^other 含有/)
   const problem = { problemZh: '最大 9', problemEn: 'it is at most 9' }
   const wrong = (field: string) =>

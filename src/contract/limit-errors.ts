@@ -8,12 +8,12 @@ export const limitErrors = {
   limit_requests: {
     status: 429,
     zh: '{ownerZh}每分钟最多请求 {max} 次，请 {seconds} 秒后重试',
-    en: 'This {ownerEn} may make {max} requests per minute. Try again in {seconds} s',
+    en: 'Requests of this {ownerEn} are limited to {max} per minute. Try again in {seconds} s',
   },
   limit_tokens: {
     status: 429,
     zh: '{ownerZh}每分钟最多使用 {max} 个 token，本次调用最多还需要 {needed} 个，请 {seconds} 秒后重试',
-    en: 'This {ownerEn} may use {max} tokens per minute and this call may need {needed}. Try again in {seconds} s',
+    en: 'Tokens used by this {ownerEn} are limited to {max} per minute, and this call may need {needed}. Try again in {seconds} s',
   },
   limit_tokens_call: {
     status: 429,
@@ -23,12 +23,12 @@ export const limitErrors = {
   limit_calls: {
     status: 429,
     zh: '{ownerZh}最多同时进行 {max} 个调用，请等其中一个结束后重试',
-    en: 'This {ownerEn} may have {max} calls under way. Try again when one of them has ended',
+    en: 'Concurrent calls of this {ownerEn} are limited to {max}. Try again when one of them has ended',
   },
   limit_budget: {
     status: 429,
     zh: '{ownerZh}{periodZh}的预算不足以支付本次调用，将于 {at}（{zone}）重新计算',
-    en: 'The budget of this {ownerEn} for {periodEn} does not cover this call. It starts anew at {at} ({zone})',
+    en: 'The budget of this {ownerEn} for {periodEn} does not cover this call. It resets at {at} ({zone})',
   },
   limit_budget_held: {
     status: 429,

@@ -11,12 +11,12 @@ export const recordErrors = {
   token_subnet_invalid: {
     status: 400,
     zh: '「{subnet}」不是有效的网段，例如 192.168.0.0/24',
-    en: '“{subnet}” is not a valid subnet; write it like 192.168.0.0/24',
+    en: '“{subnet}” is not a valid subnet; write it as 192.168.0.0/24',
   },
   token_quota_invalid: {
     status: 400,
     zh: '令牌额度必须是 0 到 {max} 之间的整数',
-    en: 'A token quota is a whole number from 0 to {max}',
+    en: 'A token’s quota must be a whole number from 0 to {max}',
   },
   token_expiry_invalid: {
     status: 400,
@@ -34,7 +34,7 @@ export const recordErrors = {
     en: 'The token has no quota left. Add quota first, then enable it',
   },
   // Redemption
-  code_empty: { status: 400, zh: '请输入兑换码', en: 'Please enter a redemption code' },
+  code_empty: { status: 400, zh: '请输入兑换码', en: 'Enter a redemption code' },
   code_invalid: {
     status: 404,
     zh: '兑换码无效',
@@ -49,17 +49,17 @@ export const recordErrors = {
   too_many_codes: {
     status: 429,
     zh: '无效的兑换码过多，请 {minutes} 分钟后再试',
-    en: 'Too many wrong redemption codes. Try again in {minutes} minutes',
+    en: 'Too many wrong redemption codes. Try again in {minutes} min',
   },
   redemption_name_invalid: {
     status: 400,
     zh: '兑换码名称需要 1 至 {max} 个字符',
-    en: 'The name of a redemption code needs 1 to {max} characters',
+    en: 'The name of a redemption code must have 1 to {max} characters',
   },
   redemption_count_invalid: {
     status: 400,
     zh: '一次可以生成 1 至 {max} 个兑换码',
-    en: 'Between 1 and {max} codes can be made at a time',
+    en: 'From 1 to {max} codes can be created at a time',
   },
   redemption_quota_invalid: {
     status: 400,
@@ -74,38 +74,38 @@ export const recordErrors = {
   redemption_used: {
     status: 409,
     zh: '该兑换码已被使用，不能再启用、禁用或修改额度',
-    en: 'The redemption code has been used: its status and quota can no longer change',
+    en: 'The redemption code has been used: its status and quota can no longer be changed',
   },
   // Logs
   log_target_missing: {
     status: 400,
     zh: '请指定要清理到的时间点',
-    en: 'Say up to which time the logs are to be deleted',
+    en: 'Enter the time before which logs are to be deleted',
   },
   log_cleanup_running: {
     status: 409,
     zh: '日志清理正在进行，请等待其完成',
-    en: 'The logs are being deleted already. Please wait until that is done',
+    en: 'Logs are already being deleted. Wait until that is done',
   },
   log_time_zone_unknown: {
     status: 400,
     zh: '没有名为「{zone}」的时区，例如 Asia/Shanghai',
-    en: 'There is no time zone “{zone}”; write it like Asia/Shanghai',
+    en: 'There is no time zone “{zone}”; write it as Asia/Shanghai',
   },
   log_export_running: {
     status: 429,
     zh: '您有一个导出正在进行，请等待其完成或取消后再试',
-    en: 'You have an export under way. Wait for it to end, or cancel it, and try again',
+    en: 'You already have an export running. Wait for it to end, or cancel it, and try again',
   },
   log_export_busy: {
     status: 503,
     zh: '正在进行的导出过多，请稍后再试',
-    en: 'Too many exports are under way. Please try again shortly',
+    en: 'Too many exports are running. Try again shortly',
   },
   dashboard_range_invalid: {
     status: 400,
     zh: '时间范围无效：结束需要晚于开始，最长 {days} 天',
-    en: 'The range is not valid: it ends after it begins and has at most {days} days',
+    en: 'The range is not valid: it must end after it begins and have at most {days} days',
   },
   // Options
   option_unknown: { status: 404, zh: '没有名为 {key} 的设置', en: 'There is no setting {key}' },
@@ -127,13 +127,13 @@ export const recordErrors = {
   published_prices_failed: {
     status: 502,
     zh: '获取公开价格失败：{problemZh}',
-    en: 'The published prices cannot be had: {problemEn}',
+    en: 'The published prices cannot be fetched: {problemEn}',
   },
   // Releases
   release_unset: {
     status: 404,
     zh: '没有设置检查更新的仓库，请用 RELEASE_REPOSITORY 指定，例如 owner/name',
-    en: 'No repository is set for the update check; name one in RELEASE_REPOSITORY, like owner/name',
+    en: 'No repository is set for the update check; name one in RELEASE_REPOSITORY, as owner/name',
   },
   release_failed: {
     status: 502,

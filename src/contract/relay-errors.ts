@@ -125,13 +125,13 @@ export const relayErrors = {
     status: 400,
     code: 'size_not_supported',
     zh: '模型 {model} 不支持尺寸 {size}',
-    en: 'The model {model} does not draw in the size {size}',
+    en: 'The model {model} does not make images of the size {size}',
   },
   picture_count_out_of_range: {
     status: 400,
     code: 'n_not_within_range',
     zh: '模型 {model} 一次可以生成 1 到 {max} 张图片',
-    en: 'The model {model} draws 1 to {max} pictures at once',
+    en: 'The model {model} makes at most {max} images per call',
   },
   spoken_text_too_long: {
     status: 400,
@@ -142,7 +142,7 @@ export const relayErrors = {
   relay_calls_too_many: {
     status: 429,
     zh: '调用过于频繁，请稍后再试',
-    en: 'Too many calls, please try again later',
+    en: 'Too many calls. Try again later',
   },
   relay_model_unknown: {
     status: 404,
@@ -178,7 +178,7 @@ export const relayErrors = {
     status: 400,
     code: 'unsupported_parameter',
     zh: '参数 {field} 的取值不按标准价格计费，此处不提供',
-    en: 'The field {field} asks for what has another price than the standard one; it is not sold here',
+    en: 'The field {field} asks for a service priced differently from the standard one; it is not offered here',
   },
   model_unpriced: {
     status: 403,
@@ -208,13 +208,13 @@ export const relayErrors = {
     status: 403,
     code: 'insufficient_user_quota',
     zh: '账户余额不足，请充值后重试',
-    en: 'Your account has not enough quota; top up and try again',
+    en: 'Your account does not have enough quota; top up and try again',
   },
   token_quota_insufficient: {
     status: 403,
     code: 'pre_consume_token_quota_failed',
     zh: '令牌额度不足，请在控制台增加额度',
-    en: 'The token has not enough quota; add quota to it in the console',
+    en: 'The token does not have enough quota; add quota to it in the console',
   },
   channel_incomplete: {
     status: 503,
@@ -224,7 +224,7 @@ export const relayErrors = {
   channel_retired: {
     status: 503,
     zh: '「{type}」的服务已经停止，请管理员改用其他类型的渠道',
-    en: 'The service of type “{type}” has ended; use a channel of another type',
+    en: 'The service of type “{type}” has shut down; use a channel of another type',
   },
   channel_protocol_unsupported: {
     status: 501,
@@ -246,7 +246,7 @@ export const relayErrors = {
   upstream_busy: {
     status: 429,
     zh: '上游繁忙，请稍后再试',
-    en: 'The upstream is busy, please try again later',
+    en: 'The upstream is busy. Try again later',
   },
   upstream_unreachable: {
     // As One API's clients know it.

@@ -51,7 +51,7 @@ export const codeLetter = (
         lead: ['Hello! This code verifies your email address:'],
         notes: [
           `It is valid for ${CODE_MINUTES} minutes and works once.`,
-          'If you did not ask for it, ignore this mail.',
+          'If you did not ask for it, ignore this email.',
         ],
       },
     },
@@ -79,11 +79,11 @@ export const addressInUseLetter = (
       en: {
         subject: `${systemName}: this address is in use`,
         lead: [
-          'Hello! Somebody asked to verify this address. It belongs to an account already, so no code was sent.',
+          'Hello! Somebody asked to verify this address. It already belongs to an account, so no code was sent.',
         ],
         notes: [
-          'If it was you, just sign in; if you forgot your password, follow the link above.',
-          'If it was not you, ignore this mail.',
+          'If it was you, sign in; if you have forgotten your password, follow the link above.',
+          'If it was not you, ignore this email.',
         ],
       },
     },
@@ -113,7 +113,7 @@ export const resetLetter = (
         lead: [`Hello ${username}! To get a new password, open this link:`],
         notes: [
           `It is valid for ${CODE_MINUTES} minutes and works once. The page shows the new password.`,
-          'If you did not ask for it, ignore this mail: your password stays as it is.',
+          'If you did not ask for it, ignore this email: your password stays as it is.',
         ],
       },
     },
@@ -165,8 +165,8 @@ export const testLetter = (systemName: string, language: Language): Letter =>
         notes: [],
       },
       en: {
-        subject: `${systemName}: test mail`,
-        lead: ['Hello! That you read this means that the mail settings work.'],
+        subject: `${systemName}: test email`,
+        lead: ['Hello! If you can read this, the mail settings work.'],
         notes: [],
       },
     },

@@ -95,7 +95,7 @@ export const mailFailureText: Record<MailFailure, { zh: string; en: string }> = 
   },
   refused: {
     zh: '邮件服务器拒绝了发件人、收件人或邮件',
-    en: 'the mail server refused the sender, the receiver or the mail',
+    en: 'the mail server refused the sender, the recipient or the email',
   },
   timeout: { zh: '邮件服务器未及时响应', en: 'the mail server did not answer in time' },
 }

@@ -174,7 +174,7 @@ describe('an upstream’s error', () => {
   test('of 429 says the same for every upstream, with its own type and code', () => {
     const error = { message: 'Rate limit of organisation X', type: 'tokens', code: 'rate' }
     expect(read({ error }, 429)).toMatchObject({
-      message: 'The upstream is busy, please try again later',
+      message: 'The upstream is busy. Try again later',
       type: 'tokens',
       code: 'rate',
     })

@@ -101,7 +101,7 @@ test.each(Object.entries(logReasons))('a reason %s is found again', (_, words: W
   const shown = words.en
     .replace('{seconds}', '6.20')
     .replace('{cause}', '401')
-    .replace('{reason}', 'the upstream is busy, please try again later')
+    .replace('{reason}', 'the upstream is busy. Try again later')
   expect(contentText(logText(logRows.channel_disabled, { ...channel, reason }), 'en')).toBe(
     `Channel “主力” (#7) was disabled automatically: ${shown}`,
   )
