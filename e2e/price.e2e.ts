@@ -178,13 +178,14 @@ test.each([
   await context.close()
 })
 
-test('on a phone each model is two lines', async () => {
+test('on a phone each model is a block, and the group names both its prices', async () => {
   const { page, context, problems } = await visit.open('/setting?tab=price', somebody, {
     width: 390,
     height: 800,
   })
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
-  await page.getByText('补全 $8.7500，default 分组 $2.5000').waitFor()
+  await page.getByText('补全 $8.7500', { exact: true }).waitFor()
+  await page.getByText('default 分组 $2.5000 / $8.7500', { exact: true }).waitFor()
   await page.getByText('倍率 1.25', { exact: true }).waitFor()
   const overflow = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

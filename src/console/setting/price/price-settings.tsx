@@ -117,28 +117,25 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
         cell: (row) => (
           <div className={styles['block']}>
             <Model row={row} />
-            <span>
-              {row.perCall === null
-                ? t('补全 {{price}}，{{group}} 分组 {{ofGroup}}', {
-                    price: completionText(row),
-                    group,
-                    ofGroup: dollars(row.ratio, groupRatio),
-                  })
-                : t('{{group}} 分组 {{ofGroup}}', { group, ofGroup: ofGroup(row) })}
-            </span>
+            <span>{t('{{group}} 分组 {{ofGroup}}', { group, ofGroup: ofGroup(row) })}</span>
           </div>
         ),
       },
       {
         ...price,
         head: t('平均价格'),
-        width: 128,
+        width: 160,
         cell: (row) => (
           <div className={styles['block']}>
             {prompt(row)}
-            <span>
-              {row.perCall === null ? t('倍率 {{ratio}}', { ratio: row.ratio }) : t('按次计价')}
-            </span>
+            {row.perCall === null ? (
+              <>
+                <span>{t('补全 {{price}}', { price: completionText(row) })}</span>
+                <span>{t('倍率 {{ratio}}', { ratio: row.ratio })}</span>
+              </>
+            ) : (
+              <span>{t('按次计价')}</span>
+            )}
           </div>
         ),
       },
