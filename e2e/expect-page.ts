@@ -39,6 +39,13 @@ export const hiddenColumns = (page: Page): Promise<string[]> =>
         .map((cell) => cell.textContent),
     )
 
+/** Tops of what can be done in the first row: on one line they are one. */
+export const actionTops = async (page: Page): Promise<number[]> => {
+  const actions = loadedRows(page).first().getByRole('cell').last().locator('button, a')
+  const tops = await actions.evaluateAll((all) => all.map((it) => it.getBoundingClientRect().top))
+  return [...new Set(tops)]
+}
+
 /** What somebody would paste. */
 export const clipboard = (page: Page): Promise<string> =>
   page.evaluate(() => navigator.clipboard.readText())

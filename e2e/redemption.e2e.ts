@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clipboard, columnHeads, expectSeen } from './expect-page.ts'
+import {
+  actionTops,
+  clipboard,
+  columnHeads,
+  expectSeen,
+  hiddenColumns,
+  loadedRows,
+} from './expect-page.ts'
+import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
 let visit: Visit
@@ -78,6 +86,18 @@ test('the columns are those of the specification', async () => {
     .poll(() => columnHeads(page))
     .toEqual(['ID', '名称', '状态', '额度', '创建时间', '兑换时间', '操作'])
 })
+
+test.each(['zh', 'en'] as const)(
+  'nothing is hidden at 1024 px, and actions have one line: %s',
+  async (language) => {
+    const opened = await visit.open('/redemption', visit.root, { width: 1024, language })
+    await loadedRows(opened.page).first().waitFor()
+    await settled(opened.page)
+    expect(await hiddenColumns(opened.page)).toEqual([])
+    expect(await actionTops(opened.page)).toHaveLength(1)
+    await opened.context.close()
+  },
+)
 
 test('a phone shows what the columns show', async () => {
   const opened = await visit.open('/redemption', visit.root, { width: 390 })

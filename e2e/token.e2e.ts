@@ -6,6 +6,7 @@ import {
   columnHeads,
   expectAt,
   expectSeen,
+  actionTops,
   hiddenColumns,
   loadedRows,
 } from './expect-page.ts'
@@ -403,11 +404,43 @@ test('the list of offered models breaks no rule of access', async () => {
   await opened.context.close()
 })
 
-test('nothing is hidden at 1024 px', async () => {
-  const opened = await visit.open('/token', amy, { width: 1024 })
-  await loadedRows(opened.page).first().waitFor()
+test.each(['zh', 'en'] as const)(
+  'nothing is hidden at 1024 px, and actions have one line: %s',
+  async (language) => {
+    const opened = await visit.open('/token', amy, { width: 1024, language })
+    await loadedRows(opened.page).first().waitFor()
+    await settled(opened.page)
+    expect(await hiddenColumns(opened.page)).toEqual([])
+    expect(await actionTops(opened.page)).toHaveLength(1)
+    await opened.context.close()
+  },
+)
+
+test.each([1024, 1280, 1440])('stamps are whole in wide letters at %i px', async (width) => {
+  const opened = await visit.open('/token', amy, { width })
+  const stamps = loadedRows(opened.page)
+    .getByRole('cell')
+    .filter({ hasText: /^\d{4}-/ })
+  await stamps.first().waitFor()
   await settled(opened.page)
-  expect(await hiddenColumns(opened.page)).toEqual([])
+  // About as wide as those of other systems.
+  await opened.page.evaluate('document.body.style.letterSpacing = "0.6px"')
+  const cut = await stamps.evaluateAll((cells) =>
+    cells.filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.textContent),
+  )
+  expect(cut).toEqual([])
+  await opened.context.close()
+})
+
+test('a field in focus has a ring on its border', async () => {
+  const opened = await visit.open('/token/add', amy)
+  const name = opened.page.getByLabel('名称')
+  await name.focus()
+  const ring = await name.evaluate((field) => {
+    const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(field)
+    return [outlineStyle, outlineWidth, outlineOffset]
+  })
+  expect(ring).toEqual(['solid', '2px', '-1px'])
   await opened.context.close()
 })
 

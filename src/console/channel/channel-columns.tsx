@@ -201,7 +201,7 @@ function namingColumns({ t }: ChannelTexts): Column<Channel>[] {
       cell: (channel) => <State channel={channel} t={t} />,
       sortBy: (channel) => channel.status,
       width: 116,
-      growth: 0.7,
+      growth: 2.8,
     },
   ]
 }

@@ -5,6 +5,7 @@ import { StateName } from '../app/label/state-name.tsx'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
+import { TwoLines } from '../ui/table/two-lines.tsx'
 import { codeStates } from './redemption-state.ts'
 import styles from './redemption.module.css'
 
@@ -34,9 +35,17 @@ function Redeemed({ redemption, t }: { redemption: Redemption; t: TFunction }) {
   )
 }
 
+function redeemedText(redemption: Redemption, t: TFunction): string {
+  const { redeemed_time, used_user_id: userId, used_username: username } = redemption
+  if (redeemed_time === 0) return t('尚未兑换')
+  const who = userId === undefined ? '' : ` · ${username || `#${userId}`}`
+  return stampText(redeemed_time) + who
+}
+
 /** Enough of a code to tell it from others. */
 const maskedCode = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`
 
+/** In a window of 1024 px the actions have one line beside them, and stamps are two lines high. */
 export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Redemption>[] {
   return [
     {
@@ -44,7 +53,8 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
       head: 'ID',
       cell: ({ id }) => <span className={styles['quiet']}>{id}</span>,
       sortBy: ({ id }) => id,
-      width: 60,
+      width: 48,
+      growth: 0.2,
     },
     {
       id: 'name',
@@ -58,13 +68,16 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
         </>
       ),
       sortBy: ({ name }) => name,
+      width: 190,
+      growth: 0.8,
     },
     {
       id: 'status',
       head: t('状态'),
       cell: (redemption) => <State redemption={redemption} />,
       sortBy: ({ status }) => status,
-      width: 110,
+      width: 104,
+      growth: 0.3,
     },
     {
       id: 'quota',
@@ -72,25 +85,33 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
       cell: ({ quota }) => quotaText(quota),
       sortBy: ({ quota }) => quota,
       align: 'end',
-      width: 120,
+      width: 88,
+      growth: 0.5,
     },
     {
       id: 'created_time',
       head: t('创建时间'),
-      cell: (row) => <span className={styles['quiet']}>{stampText(row.created_time)}</span>,
+      cell: (row) => (
+        <span className={styles['quiet']}>
+          <TwoLines text={stampText(row.created_time)} />
+        </span>
+      ),
       sortBy: (row) => row.created_time,
-      width: 164,
+      width: 96,
     },
     {
       id: 'redeemed_time',
       head: t('兑换时间'),
       cell: (row) => (
         <span className={styles['quiet']}>
-          <Redeemed redemption={row} t={t} />
+          <TwoLines text={redeemedText(row, t)}>
+            <Redeemed redemption={row} t={t} />
+          </TwoLines>
         </span>
       ),
       sortBy: (row) => row.redeemed_time,
-      width: 270,
+      width: 150,
+      growth: 0.9,
     },
   ]
 }

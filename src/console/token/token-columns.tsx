@@ -7,6 +7,7 @@ import { StateName, type StateNames } from '../app/label/state-name.tsx'
 import { stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { StateDot } from '../ui/marks.tsx'
+import { TwoLines } from '../ui/table/two-lines.tsx'
 import { maskedKey } from './token-copies.ts'
 import type { ChoosableGroups } from './token-group.ts'
 import { remaining } from './token-order.ts'
@@ -42,16 +43,22 @@ function State({ token, texts }: { token: Token; texts: TokenTexts }) {
   return <StateName states={states} status={status} />
 }
 
+const expiryText = (token: Token, { t }: TokenTexts): string =>
+  token.expired_time === NEVER_EXPIRES ? t('永不过期') : stampText(token.expired_time)
+
 function Expiry({ token, texts }: { token: Token; texts: TokenTexts }) {
-  if (token.expired_time === NEVER_EXPIRES) return texts.t('永不过期')
   const isPast = hasExpired(token, texts.nowSeconds)
-  return <span className={isPast ? styles['past'] : ''}>{stampText(token.expired_time)}</span>
+  return <span className={isPast ? styles['past'] : ''}>{expiryText(token, texts)}</span>
 }
 
 function remainingText(token: Token, { t, quotaText }: TokenTexts): string {
   return token.unlimited_quota ? t('无限制') : quotaText(token.remain_quota)
 }
 
+/**
+ * In a window of 1024 px the actions have one line beside them, and stamps are two lines high; from
+ * 1280 px on a stamp has one line, also in wide letters.
+ */
 export function tokenColumns(texts: TokenTexts): Column<Token>[] {
   const { t, quotaText } = texts
   return [
@@ -68,16 +75,16 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
         </>
       ),
       sortBy: (token) => token.name,
-      width: 200,
-      growth: 4,
+      width: 180,
+      growth: 0.8,
     },
     {
       id: 'status',
       head: t('状态'),
       cell: (token) => <State token={token} texts={texts} />,
       sortBy: (token) => presentStatus(token, texts.nowSeconds),
-      width: 110,
-      growth: 0.2,
+      width: 104,
+      growth: 0.1,
     },
     {
       id: 'used_quota',
@@ -85,7 +92,8 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => quotaText(token.used_quota),
       sortBy: (token) => token.used_quota,
       align: 'end',
-      width: 100,
+      width: 84,
+      growth: 0.3,
     },
     {
       id: 'remain_quota',
@@ -95,24 +103,32 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       align: 'end',
       // From a window of 1280 px as much as a new installation gives its root.
       width: 112,
-      growth: 2,
+      growth: 0.6,
     },
     {
       id: 'created_time',
       head: t('创建时间'),
-      cell: (token) => <span className={styles['quiet']}>{stampText(token.created_time)}</span>,
+      cell: (token) => (
+        <span className={styles['quiet']}>
+          <TwoLines text={stampText(token.created_time)} />
+        </span>
+      ),
       sortBy: (token) => token.created_time,
-      width: 144,
-      growth: 0.1,
+      width: 96,
+      growth: 1.15,
     },
     {
       id: 'expired_time',
       head: t('过期时间'),
-      cell: (token) => <Expiry token={token} texts={texts} />,
+      cell: (token) => (
+        <TwoLines text={expiryText(token, texts)}>
+          <Expiry token={token} texts={texts} />
+        </TwoLines>
+      ),
       sortBy: (token) =>
         token.expired_time === NEVER_EXPIRES ? Number.MAX_SAFE_INTEGER : token.expired_time,
-      width: 144,
-      growth: 0.1,
+      width: 96,
+      growth: 1.15,
     },
   ]
 }
