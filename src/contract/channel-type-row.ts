@@ -167,7 +167,7 @@ export const words = (text: string | Words): Words =>
   typeof text === 'string' ? { zh: text, en: text } : text
 
 const ordinaryKey: ChannelTypeKey = {
-  placeholder: { zh: '上游发给您的密钥', en: 'The secret key your upstream issued' },
+  placeholder: { zh: '上游发给您的密钥', en: 'Secret key from the upstream' },
   parts: ['key'],
   separator: '',
   isOpenEnded: false,

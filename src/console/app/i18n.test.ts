@@ -1,7 +1,8 @@
 import { parseSync, Visitor } from 'vite'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { errors as refusals } from '../../contract/errors.ts'
 import english from './en.json' with { type: 'json' }
+import { setLanguage, startI18n, t } from './i18n.ts'
 
 /** Text of each source file, by its path from here. */
 const sources = import.meta.glob<string>(['../**/*.{ts,tsx}', '!../**/*.{test,d}.{ts,tsx}'], {
@@ -103,4 +104,26 @@ test('people, addresses, states and answers have one name, in the console and in
   ]
   const wrong = sentences.filter((text) => secondNames.some((name) => name.test(text)))
   expect(wrong).toEqual([])
+})
+
+test('English sentences are said in one manner: no please, no exclamation, no full stop', () => {
+  const sentences = [
+    ...Object.values(english),
+    ...Object.values(refusals)
+      .map(({ en }) => en)
+      // A vendor's own, word for word.
+      .filter((text) => !text.startsWith('Item with id')),
+  ]
+  expect(sentences.filter((text) => /\bplease\b|[!.]$/i.test(text))).toEqual([])
+})
+
+test('a title stands amid an English sentence with a small letter', async () => {
+  vi.stubGlobal('localStorage', { getItem: () => null, setItem: () => undefined })
+  vi.stubGlobal('document', { documentElement: {} })
+  await startI18n()
+  await setLanguage('en')
+  expect(t('正在加载{{prompt}}…', { prompt: t('这个令牌') })).toBe('Loading this token…')
+  expect(t('正在加载{{prompt}}…', { prompt: 'OIDC' })).toBe('Loading OIDC…')
+  expect(t('{{what}}加载失败', { what: t('这个令牌') })).toBe('This token could not be loaded')
+  vi.unstubAllGlobals()
 })

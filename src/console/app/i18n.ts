@@ -25,19 +25,23 @@ export const localText = (words: Readonly<Record<ConsoleLanguage, string>>): str
 
 /** Numbers of things have their thousands apart; ids, statuses and pages have none. */
 const counts = ['count', 'total']
-const countFormatter: FormatterModule = {
+/** Names of things, such as titles, that English has amid a sentence. */
+const amid = ['prompt']
+const placeFormatter: FormatterModule = {
   type: 'formatter',
   init() {},
   add() {},
   addCached() {},
-  format: (value, _format, _language, options) =>
-    typeof value === 'number' && counts.includes(String(options?.['interpolationkey']))
-      ? value.toLocaleString('en-US')
-      : value,
+  format(value, _format, language, options) {
+    const place = String(options?.['interpolationkey'])
+    if (typeof value === 'number' && counts.includes(place)) return value.toLocaleString('en-US')
+    if (language !== 'en' || !amid.includes(place)) return value
+    return String(value).replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase())
+  },
 }
 
 export async function startI18n(): Promise<void> {
-  i18n.use(initReactI18next).use(countFormatter)
+  i18n.use(initReactI18next).use(placeFormatter)
   await i18n.init({
     lng: 'zh',
     fallbackLng: false,
