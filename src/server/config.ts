@@ -186,7 +186,7 @@ export const settings = {
   SHUTDOWN_TIMEOUT: setting(wholeNumber(0, 3600), 'seconds that streams get after SIGTERM', '60'),
   LOG_LEVEL: setting(
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-    'how much the program tells',
+    'how much the program writes about what it does',
     'info',
   ),
   LOG_FORMAT: setting(
@@ -228,7 +228,7 @@ export const settings = {
   MAX_BODY_MB: setting(wholeNumber(1, 1024), 'largest relay body, in MB', '32'),
   METRICS_TOKEN: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
-    'bearer token that opens `/metrics` to others than loopback',
+    'bearer token that opens `/metrics` to callers other than loopback',
   ),
   BASE_PATH: setting(
     z
@@ -248,8 +248,8 @@ export const settings = {
       'BLOCK_MEDIUM_AND_ABOVE',
       'BLOCK_LOW_AND_ABOVE',
     ]),
-    'from what on Gemini holds an answer back, for clients that do not speak its dialect and so ' +
-      'cannot say (default: as Google has it)',
+    'how strictly Gemini filters its answers, for clients that do not speak its dialect and so cannot ' +
+      'say (default: as Google does)',
   ),
   GEMINI_VERSION: setting(
     z
@@ -261,7 +261,7 @@ export const settings = {
   ),
   ENFORCE_INCLUDE_USAGE: setting(
     flag,
-    'whether streams of OpenAI’s dialect end with what was used though the client has not asked',
+    'whether streams of OpenAI’s dialect end with the usage even if the client has not asked for it',
     'false',
   ),
   TEST_PROMPT: setting(
