@@ -185,6 +185,22 @@ describe('the list of users', () => {
     await search.and(page.locator(':focus')).waitFor()
   })
 
+  test('each search asks the server, for the same word and for the whole list again', async () => {
+    const calls = countListCalls(page)
+    const search = page.getByRole('searchbox')
+    await search.press('Enter')
+    await expect.poll(calls).toBe(1)
+    await search.fill('amy')
+    await search.press('Enter')
+    await expect.poll(() => usernames(page)).toEqual(['amy'])
+    await expect.poll(calls).toBe(2)
+    await search.press('Enter')
+    await expect.poll(calls).toBe(3)
+    await search.fill('')
+    await expect.poll(async () => (await usernames(page)).length).toBe(4)
+    await expect.poll(calls).toBe(4)
+  })
+
   test('nothing can be done to root, and the buttons say why', async () => {
     for (const label of ['提升', '降级', '禁用', '删除']) {
       const button = action(page, 'root', label)

@@ -181,7 +181,7 @@ export function ChannelListPage() {
   const { t } = useTranslation()
   const list = useChannelList()
   const { state } = list
-  const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
+  const box = useSearchBox(state.keyword, list.search)
   const texts = useChannelTexts(list)
   const columns = useMemo(() => channelColumns(texts), [texts])
   const { selection, forget, dialog } = useChannelSelection(list)

@@ -89,7 +89,7 @@ export function RedemptionListPage() {
   const { t } = useTranslation()
   const list = useRedemptionList()
   const { state } = list
-  const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
+  const box = useSearchBox(state.keyword, list.search)
   const quotaText = useQuotaText()
   const texts = useMemo(() => ({ t, quotaText }), [t, quotaText])
   const columns = useMemo(() => redemptionColumns(texts), [texts])

@@ -125,7 +125,7 @@ export function TokenListPage() {
   const { t } = useTranslation()
   const list = useTokenList()
   const { state } = list
-  const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
+  const box = useSearchBox(state.keyword, list.search)
   const texts = useTokenTexts()
   const columns = useMemo(() => tokenColumns(texts), [texts])
   const add = <LinkButton to={paths.tokenAdd}>{t('添加令牌')}</LinkButton>

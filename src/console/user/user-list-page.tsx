@@ -84,7 +84,7 @@ export function UserListPage() {
   const { t } = useTranslation()
   const list = useUserList()
   const { state } = list
-  const box = useSearchBox(state.keyword, (keyword) => state.set({ keyword }))
+  const box = useSearchBox(state.keyword, list.search)
   const quotaText = useQuotaText()
   const hasLongWords = currentLanguage() !== 'zh'
   const texts = useMemo(() => ({ t, quotaText, hasLongWords }), [t, quotaText, hasLongWords])

@@ -32,6 +32,8 @@ export interface PagedListSource<Row> {
 /** What a table shows of the list, and what can be done to its rows. */
 export interface PagedList<Row> extends TableList<Row> {
   state: ListState
+  /** Searches; empty: the whole list. What was answered before is asked for again. */
+  search: (keyword: string) => void
   /** Puts a changed row in place, without asking the server again. */
   update: (id: number, change: Partial<Row>) => void
   /** Takes a row away, then lets the following ones move up. */
@@ -199,6 +201,11 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
   return {
     ...shown,
     state,
+    search: (keyword) => {
+      const refetchType = keyword === state.keyword ? 'active' : 'none'
+      void client.invalidateQueries({ queryKey: [name], refetchType })
+      state.set({ keyword })
+    },
     refresh: () => void client.invalidateQueries({ queryKey: [name] }),
     update,
     remove: (id) => {
