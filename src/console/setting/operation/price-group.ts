@@ -2,15 +2,12 @@ import { QUOTA_MAX } from '../../../contract/quota.ts'
 import { mark } from '../../app/i18n.ts'
 import type { OptionField, OptionGroup } from '../option/option-field.ts'
 
-/** Quota points that an option may hold at most. */
-
 const map = (key: string, label: string, hint: string): OptionField => ({
   key,
   kind: 'ratios',
   isOurs: true,
   label,
   hint,
-  invalid: mark('不是有效的 JSON，例如 {"gpt-4o": 1.25}'),
 })
 
 /** Prices of what is not simply text. */

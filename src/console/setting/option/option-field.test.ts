@@ -5,12 +5,12 @@ import {
   quotaGroup,
   ratioGroup,
 } from '../operation/operation-groups.ts'
+import { priceGroup } from '../operation/price-group.ts'
 import { systemGroups } from '../system/system-groups.ts'
 import { changesOf, domainsOf, fieldProblem, type OptionField, sentValue } from './option-field.ts'
 
-const all = [generalGroup, monitorGroup, quotaGroup, ratioGroup, ...systemGroups].flatMap(
-  ({ fields }) => fields,
-)
+const groups = [generalGroup, monitorGroup, quotaGroup, ratioGroup, priceGroup, ...systemGroups]
+const all = groups.flatMap(({ fields }) => fields)
 function field(key: string): OptionField {
   const found = all.find((one) => one.key === key)
   if (found === undefined) throw new Error(`no field ${key}`)
@@ -42,6 +42,15 @@ test('ratios that are JSON are not called anything else', () => {
   for (const text of ['[1]', '1']) {
     expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
   }
+})
+
+test('a text that is no JSON says which field it is in, or leaves that to the toast', () => {
+  const maps = all.filter(({ kind }) => kind === 'ratios')
+  const wrong = maps.filter((one) => {
+    const problem = fieldProblem(one, '{', () => true)
+    return problem?.text.includes(one.label) !== (problem?.namesField === true)
+  })
+  expect(wrong).toEqual([])
 })
 
 test('of many ratios the first that is none is named', () => {

@@ -34,7 +34,8 @@ type OptionKind =
   | { kind: 'choice'; options: readonly { value: string; label: string }[] }
   | {
       kind: 'ratios'
-      invalid: string
+      /** Says that this very field holds no JSON; absent: the sentence of any field. */
+      invalid?: string
       /** A name that may not be left out, and the sentence that says so. */
       keeps?: { name: string; sentence: string }
     }
@@ -94,7 +95,11 @@ function ratioProblem(
     const isKept = keeps === undefined || read.ratios.has(keeps.name)
     return isKept ? null : { text: keeps.sentence, values: { name: keeps.name } }
   }
-  if (!isJson(text)) return { text: invalid, namesField: true }
+  if (!isJson(text)) {
+    return invalid === undefined
+      ? { text: mark('不是有效的 JSON，例如 {"gpt-4o": 1.25}') }
+      : { text: invalid, namesField: true }
+  }
   const name = misfitOf(text)
   return name === null
     ? { text: mark('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}') }
