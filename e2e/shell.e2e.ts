@@ -118,6 +118,24 @@ test('a title shows after 50 ms, says why a button is off, and is a title again 
   await context.close()
 })
 
+test('what a title shows follows the page, and goes with the title', async () => {
+  const { page, context } = await visit.open('/user', visit.root)
+  await settled(page)
+  const row = page.getByRole('row').filter({ hasText: 'userone' })
+  const titled = row.getByRole('button', { name: '降级', exact: true })
+  const tooltip = page.getByRole('tooltip')
+  await titled.hover({ force: true })
+  await expect.poll(() => tooltip.allInnerTexts()).toEqual(['该用户已经是普通用户'])
+  // As React does when what it shows has changed.
+  await titled.evaluate((element) => element.setAttribute('title', '另一句'))
+  await expect.poll(() => tooltip.allInnerTexts()).toEqual(['另一句'])
+  await titled.evaluate((element) => element.removeAttribute('title'))
+  await tooltip.waitFor({ state: 'hidden' })
+  await page.mouse.move(0, 0)
+  await expect.poll(() => titled.getAttribute('title')).toBeNull()
+  await context.close()
+})
+
 describe('the guard', () => {
   test('sends a visitor to the sign-in page, and back afterwards', async () => {
     const { page, context } = await visit.open('/log?type=2')

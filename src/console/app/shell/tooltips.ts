@@ -34,6 +34,7 @@ export function withTooltips(place: HTMLElement | null): () => void {
   }
   function release() {
     hide()
+    watch.disconnect()
     // Else the page has changed it or taken it away since.
     if (owner?.getAttribute('title') === '') owner.title = text
     owner = null
@@ -44,6 +45,19 @@ export function withTooltips(place: HTMLElement | null): () => void {
     tip.showPopover()
     placeAt(tip, owner)
   }
+  /** The page has changed the title of what is pointed at, or taken it away. */
+  function follow() {
+    const title = owner?.getAttribute('title') ?? null
+    // Empty: by us.
+    if (owner === null || title === '') return
+    if (title === null) return release()
+    text = title
+    owner.title = ''
+    if (!tip.matches(':popover-open')) return
+    tip.textContent = text
+    placeAt(tip, owner)
+  }
+  const watch = new MutationObserver(follow)
   function onOver({ target }: Event) {
     // A finger does not hover, and the title of a frame is its name.
     const canHover = matchMedia('(hover: hover)').matches && target instanceof Element
@@ -58,6 +72,7 @@ export function withTooltips(place: HTMLElement | null): () => void {
     owner = titled
     text = title
     titled.title = ''
+    watch.observe(titled, { attributeFilter: ['title'] })
     timer = setTimeout(show, DELAY_MS)
   }
 
