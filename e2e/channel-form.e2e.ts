@@ -529,4 +529,8 @@ test('a type nobody knows keeps its number', async () => {
   await field('权重').fill('2')
   await submit('保存')
   expect(await newest()).toMatchObject({ type: 999, weight: 2 })
+  // A number that is left empty is not sent: the field says what stays.
+  await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
+  await field('权重').fill('')
+  await expect.poll(() => field('权重').getAttribute('placeholder')).toBe('2')
 })

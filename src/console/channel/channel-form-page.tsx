@@ -159,7 +159,7 @@ function ChannelFormPage({ before, initial }: ChannelFormPageProps) {
         <TypeFields form={form} before={before} />
         <KeyRow form={form} before={before} />
         <ModelRows form={form} before={before} />
-        <OrderRows form={form} />
+        <OrderRows form={form} before={before} />
         <OverrideRows form={form} before={before} />
       </fieldset>
     </FormPage>

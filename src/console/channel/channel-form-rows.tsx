@@ -151,7 +151,7 @@ export function TypeFields({ form, before }: RowsProps) {
   ))
 }
 
-export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
+export function OrderRows({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const weight = form.getInputProps('weight')
   return (
@@ -162,7 +162,8 @@ export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
             {...field}
             // No keypad of digits: on a phone it has no minus.
             autoComplete="off"
-            placeholder="0"
+            // Left empty, it stays as it is.
+            placeholder={String(before?.priority ?? 0)}
             {...form.getInputProps('priority')}
             error={field.error}
           />
@@ -174,7 +175,7 @@ export function OrderRows({ form }: Pick<RowsProps, 'form'>) {
             {...field}
             inputMode="numeric"
             autoComplete="off"
-            placeholder="0"
+            placeholder={String(before?.weight ?? 0)}
             {...weight}
             error={field.error}
             onBlur={(event) => {
