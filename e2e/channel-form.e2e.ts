@@ -519,6 +519,20 @@ test('a type whose service has ended can be looked at, and not begun', async () 
   await expect.poll(() => option.getAttribute('data-combobox-disabled')).toBe('true')
 })
 
+test('lists of models that cannot be loaded are those of an earlier visit', async () => {
+  const { page: second, context } = await visit.open('/channel/add', visit.root)
+  const fill = second.getByRole('button', { name: '填入相关模型', exact: true })
+  await expect.poll(() => fill.isEnabled()).toBe(true)
+  await context.route('**/api/models', (route) =>
+    route.fulfill({ json: { success: false, message: '维护中' } }),
+  )
+  await second.reload()
+  await expectSeen(second.getByText('维护中'))
+  await fill.click()
+  await expectSeen(second.getByText(/^已选 \d+ 个$/))
+  await context.close()
+})
+
 test('a type nobody knows keeps its number', async () => {
   const body = { name: '未知', type: 999, key: 'k', models: 'm', base_url: 'https://a.example' }
   await create(body)

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { call, callRaw } from '../app/call.ts'
 import { readStoredObject, writeStored } from '../app/stored.ts'
 
@@ -25,13 +26,14 @@ async function loadModelsByType(signal: AbortSignal): Promise<ModelsByType> {
 
 /** Models that a channel of this type is likely to serve; of an earlier visit until they are loaded. */
 export function useTypeModels(): (type: number) => string[] {
-  const { data } = useQuery({
+  // Not as a placeholder: that would go when they cannot be loaded.
+  const [stored] = useState(() => toModelsByType(readStoredObject('channel_models')))
+  const { data = stored } = useQuery({
     queryKey: ['models-by-type'],
     queryFn: ({ signal }) => loadModelsByType(signal),
-    placeholderData: () => toModelsByType(readStoredObject('channel_models')),
     staleTime: Infinity,
   })
-  return (type) => data?.[type] ?? noModels
+  return (type) => data[type] ?? noModels
 }
 
 /** Every model the server knows by name. */
