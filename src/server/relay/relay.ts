@@ -10,6 +10,7 @@ import { isOutage } from '../db/outage.ts'
 import { createEgress, EgressRefused, type Egress } from '../egress/egress.ts'
 import { addressKey } from '../http/client-address.ts'
 import { unknownPath } from '../http/console-files.ts'
+import { retryAfter } from '../http/rate-limit.ts'
 import { unescapedPath } from '../http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { PREFLIGHT_HEADERS, RELAY_POLICY } from '../http/security-headers.ts'
@@ -311,8 +312,10 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
   const billing = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/.exec(path)
   if (billing !== null) {
     const { app } = parts
-    if (!(await app.rateLimits.api.take(addressKey(app.addressOf(call.request))))) {
-      writeHead(call, 429, [])
+    const limit = app.rateLimits.api
+    const address = addressKey(app.addressOf(call.request))
+    if (!(await limit.take(address))) {
+      writeHead(call, 429, ['Retry-After', await retryAfter(limit, address)])
       call.response.end()
       return true
     }
