@@ -82,11 +82,14 @@ const KEY_MODES = {
   update: 'on update they replace what is stored; `add`: they are added to it',
 }
 
+/** Longest text of keys, in characters: a thousand of the longest kind come by one call. */
+const KEYS_LENGTH_MAX = 1024 * 1024
+
 const LISTED = `each of at most ${GROUP_NAME_LENGTH_MAX} characters`
 
 export const ChannelInput = z.object({
   type: optional(WholeNumber).meta({ description: TYPE, example: 1 }),
-  key: optional(Text).meta({
+  key: optional(z.string().max(KEYS_LENGTH_MAX)).meta({
     description: 'Keys of the upstream, one a line. Empty on update: unchanged.',
     example: 'sk-one\nsk-two',
   }),

@@ -127,7 +127,9 @@ forEachDatabase('channel routes', (open) => {
     })
 
     test('as many as a call may, with all that follows from them', async () => {
-      const keys = Array.from({ length: 1000 }, (_, index) => `sk-${index}`).join('\n')
+      // As long as OpenAI's keys of projects are.
+      const key = (index: number): string => `sk-proj-${'x'.repeat(152)}${index}`
+      const keys = Array.from({ length: 1000 }, (_, index) => key(index)).join('\n')
       const models = Array.from({ length: 20 }, (_, index) => `m${index}`).join()
       const answer = await call('POST', '/api/channel/', { name: 'many', key: keys, models })
       expect(answer.json).toEqual({ success: true, message: '' })
