@@ -43,7 +43,9 @@ const isChannelStatus = (status: number): boolean =>
   Object.values<number>(ChannelStatus).includes(status)
 
 function textRefusal(input: Partial<ChannelInput>): Refusal | null {
-  if (length(input.name ?? '') > NAME_LENGTH_MAX) return tooLong('name', NAME_LENGTH_MAX)
+  const { name = '', test_model = '' } = input
+  if (length(name) > NAME_LENGTH_MAX) return tooLong('name', NAME_LENGTH_MAX)
+  if (isOverlongModel(test_model.trim())) return tooLong('test_model', MODEL_LENGTH_MAX)
   const texts = ['name', 'group', 'models', 'test_model', 'base_url', 'other'] as const
   const field = texts.find((member) => !isReadable((input[member] ?? '').trim()))
   return field === undefined ? null : { code: 'text_unreadable', params: fieldPlaces(field) }
@@ -89,32 +91,35 @@ function isModelMapping(text: string): boolean {
 
 function listRefusal(input: Partial<ChannelInput>): Refusal | null {
   const models = commaList(input.models)
-  if ([...models, input.test_model?.trim() ?? ''].some(isOverlongModel)) {
-    return tooLong('models', MODEL_LENGTH_MAX)
-  }
+  if (models.some(isOverlongModel)) return itemTooLong('models', MODEL_LENGTH_MAX)
   const groups = commaList(input.group)
   if (groups.some((group) => length(group) > GROUP_NAME_LENGTH_MAX)) {
-    return tooLong('group', GROUP_NAME_LENGTH_MAX)
+    return itemTooLong('group', GROUP_NAME_LENGTH_MAX)
   }
   return models.length * Math.max(1, groups.length) > ABILITIES_MAX
     ? tooMany('models', ABILITIES_MAX)
     : null
 }
 
-const tooLong = (field: string, max: number): Refusal => ({
-  code: 'invalid_field',
-  params: {
-    ...fieldPlaces(field),
+const tooLong = (field: string, max: number): Refusal =>
+  invalidField(field, {
+    problemZh: `最多 ${max} 个字符`,
+    problemEn: `it has at most ${max} characters`,
+  })
+
+const itemTooLong = (field: string, max: number): Refusal =>
+  invalidField(field, {
     problemZh: `每项最多 ${max} 个字符`,
     problemEn: `each has at most ${max} characters`,
-  },
-})
+  })
 
-export const tooMany = (field: string, max: number): Refusal => ({
-  code: 'invalid_field',
-  params: {
-    ...fieldPlaces(field),
+export const tooMany = (field: string, max: number): Refusal =>
+  invalidField(field, {
     problemZh: `一次最多 ${max} 项`,
     problemEn: `at most ${max} at once`,
-  },
-})
+  })
+
+const invalidField = (
+  field: string,
+  problem: { problemZh: string; problemEn: string },
+): Refusal => ({ code: 'invalid_field', params: { ...fieldPlaces(field), ...problem } })

@@ -145,6 +145,17 @@ forEachDatabase('channel routes', (open) => {
       ['a status that does not exist', { key: 'k', status: 9 }, '渠道状态'],
       ['a negative weight', { key: 'k', weight: -1 }, 'weight'],
       ['models as a list', { key: 'k', models: ['m'] }, 'models'],
+      ['an endless name', { key: 'k', name: 'n'.repeat(201) }, '（name）无效：最多 200 个字符'],
+      [
+        'an endless model',
+        { key: 'k', models: `a,${'m'.repeat(257)}` },
+        '（models）无效：每项最多 256 个字符',
+      ],
+      [
+        'an endless test model',
+        { key: 'k', test_model: 'm'.repeat(257) },
+        '（test_model）无效：最多 256 个字符',
+      ],
     ])('refuses %s and creates nothing', async (_what, body, sentence) => {
       const answer = await call('POST', '/api/channel/', body)
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
