@@ -47,14 +47,14 @@ export const Token = z
       .enum(CAPTURE_MODES)
       .optional()
       .describe(
-        'What is kept of the requests and answers of its calls; absent in lists. Gatehouse only.',
+        'What is kept of the requests and answers of its calls; only where one token is looked at. Gatehouse only.',
       ),
     limits: LimitStanding.optional().describe(
-      'Its limits and what is used of them; absent in lists. Gatehouse only.',
+      'Its limits and what is used of them; only where one token is looked at. Gatehouse only.',
     ),
     group: z.string().optional().meta({
       description:
-        'The group that its calls belong to; empty: those of its owner; absent in lists. Gatehouse only.',
+        'The group that its calls belong to; empty: those of its owner. Absent where a token is made or changed. Gatehouse only.',
       example: '',
     }),
   })
@@ -183,9 +183,9 @@ export const tokenApi = {
   }),
   search: get('/api/token/search', {
     name: 'searchTokens',
-    summary: 'Own tokens whose names begin so, newest first.',
+    summary: 'Own tokens by the beginning of the name, or by the group; newest first.',
     access: 'user',
-    query: keyword('What the name begins with; empty: all.'),
+    query: keyword('What the name begins with, or a whole group; empty: all.'),
     data: z.array(Token),
     counted: true,
   }),

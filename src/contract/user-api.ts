@@ -157,7 +157,7 @@ const SelfUpdate = z
     ),
     password: optional(Text).describe(`Another password. ${password.description} ${unchanged}`),
     old_password: optional(Text).describe(
-      'The password there is; may be left out, and is refused when wrong.',
+      'The password there is, looked at with another one; may be left out, and is refused when wrong.',
     ),
     email: UnreadEmail,
   })
