@@ -145,3 +145,33 @@ test('Gemini to Anthropic', () => {
   expect(calls?.content.map(({ type }) => type)).toEqual(['tool_use', 'tool_use'])
   expect(results?.content.map(({ tool_use_id: id }) => id)).toEqual(['call_2', 'call_3'])
 })
+
+test('Gemini to Anthropic: a turn that was streamed is what its pieces said together', () => {
+  const thought = (text: string) => ({ text, thought: true })
+  const seal = Buffer.from('gatehouse:anthropic:its-seal').toString('base64')
+  const hidden = Buffer.from('gatehouse:anthropic:hidden:bytes').toString('base64')
+  const parts = [
+    thought('Let me '),
+    thought('see.'),
+    { ...thought(''), thoughtSignature: seal },
+    { ...thought(''), thoughtSignature: hidden },
+    { text: 'One.' },
+    { text: '\n\n' },
+    { text: 'Two.' },
+    { functionCall: { id: 'c', name: 'f', args: {} } },
+    { text: '' },
+  ]
+  const contents = [{ parts: [{ text: 'Count.' }] }, { role: 'model', parts }]
+  const { messages } = convert('gemini', 'anthropic', { contents }, { model: 'claude-opus-4-5' })
+  expect(messages).toMatchObject([
+    { role: 'user' },
+    {
+      content: [
+        { type: 'thinking', thinking: 'Let me see.', signature: 'its-seal' },
+        { type: 'redacted_thinking', data: 'bytes' },
+        { type: 'text', text: 'One.\n\nTwo.' },
+        { type: 'tool_use', id: 'c' },
+      ],
+    },
+  ])
+})

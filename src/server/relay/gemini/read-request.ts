@@ -8,6 +8,7 @@ import type {
   OutputFormat,
   TextPart,
   Thinking,
+  ThinkingPart,
   Tool,
   UserPart,
 } from '../canonical/chat-request.ts'
@@ -182,12 +183,35 @@ function readContents(request: Members): Message[] {
     content.done()
     if (role === 'model') {
       const read = parts.map((part) => readModelPart(part, open, `call_${(calls += 1)}`))
-      return { role: 'assistant', parts: read }
+      return { role: 'assistant', parts: joined(read) }
     }
     if (role !== 'user' && role !== 'function') throw invalidField(content.place('role'))
     return { role: 'user', parts: parts.map((part) => readUserPart(part, open)) }
   })
 }
+
+/**
+ * A turn that was streamed comes back in its pieces: words that follow each other are one text, and
+ * a thought's are sealed by the last of them.
+ */
+function joined(parts: readonly AssistantPart[]): AssistantPart[] {
+  const whole: AssistantPart[] = []
+  for (const part of parts) {
+    const last = whole.at(-1)
+    if (part.kind === 'text' && last?.kind === 'text') {
+      whole.splice(-1, 1, { ...part, text: last.text + part.text })
+    } else if (part.kind === 'thinking' && isOpenThought(last) && part.redacted === null) {
+      whole.splice(-1, 1, { ...part, text: last.text + part.text })
+    } else {
+      whole.push(part)
+    }
+  }
+  return whole
+}
+
+/** Whether more of the thought may follow: nobody has sealed it. */
+const isOpenThought = (part: AssistantPart | undefined): part is ThinkingPart =>
+  part?.kind === 'thinking' && part.signature === null && part.redacted === null
 
 function readModelPart(part: Members, open: OpenCall[], ownId: string): AssistantPart {
   const called = geminiObject(part, 'functionCall')
