@@ -216,16 +216,24 @@ export class AnthropicStreamWriter implements StreamWriter {
     return this.open === 'call' && (this.halfWaiting > 0 || !this.openArguments.isWhole)
   }
 
-  private closeOpen(): StreamPiece[] {
-    if (this.open === null) return []
+  /**
+   * A thought ends with its seal, were it empty: clients give back none whose end they have not
+   * seen so, and some models want theirs back.
+   */
+  private closeOpen(signature: Signature | null = null): StreamPiece[] {
+    const { open } = this
+    if (open === null) return []
     this.open = null
     this.openCall = -1
-    return [named('content_block_stop', { index: this.index })]
+    const seal = { type: 'signature_delta', signature: sealText(signature) }
+    return [
+      ...(open === 'thinking' ? [this.delta(seal)] : []),
+      named('content_block_stop', { index: this.index }),
+    ]
   }
 
   private seal(signature: Signature): StreamPiece[] {
-    const delta = { type: 'signature_delta', signature: sealText(signature) }
-    return [...this.block('thinking'), this.delta(delta), ...this.closeOpen()]
+    return [...this.block('thinking'), ...this.closeOpen(signature)]
   }
 
   private whole(content: JsonRecord): StreamPiece[] {

@@ -138,6 +138,15 @@ test('calls that follow each other are streamed as they come to a client of Anth
   expect(writer.write(given(1, '{"b"')).map(({ name }) => name)).toEqual(['content_block_delta'])
 })
 
+test('a client of Anthropic sees the end of each thought once, with its seal or without', () => {
+  const signature = { by: 'anthropic', value: 'its-seal' } as const
+  const seal: ChatEvent = { kind: 'signature', choice: 0, signature }
+  const events = [start, said('thinking', 'Hm.'), seal, said('thinking', 'So.'), said('text', 'x')]
+  const text = written('anthropic', [...events, finish('stop')])
+  const seals = [...text.matchAll(/"type":"signature_delta","signature":"([^"]*)"/g)]
+  expect(seals.map(([, sent]) => sent)).toEqual(['its-seal', ''])
+})
+
 test('choices are kept apart for clients that can have several', () => {
   const text = (choice: number, word: string): ChatEvent => ({ kind: 'text', choice, text: word })
   const ends = [0, 1].map((choice): ChatEvent => ({ ...finish('stop'), choice }) as ChatEvent)
