@@ -161,6 +161,21 @@ test('DeepSeek gets back every thought once a tool was called, if only an empty 
   expect(sent(36, 'deepseek-flash', talk)).toEqual(talk)
 })
 
+test('Kimi gets back thoughts once a tool was called, and takes an empty one for none', () => {
+  const messages = [QUESTION, { ...CALLED, ...thought('Hm.') }, RESULT, { ...SAID, ...thought('') }]
+  expect(sent(25, 'kimi-k2.6', { messages })).toEqual({
+    messages: [...messages.slice(0, 3), { ...SAID, ...thought('.') }],
+  })
+  expect(sent(25, 'kimi-k2-thinking', { messages: [QUESTION, CALLED, RESULT] })).toEqual({
+    messages: [QUESTION, { ...CALLED, ...thought('.') }, RESULT],
+  })
+  const stopped = { thinking: { type: 'disabled' }, messages: [QUESTION, CALLED, RESULT] }
+  expect(sent(25, 'kimi-k2.6', stopped)).toEqual(stopped)
+  for (const model of ['kimi-k2-0905-preview', 'moonshot-v1-8k']) {
+    expect(sent(25, model, { messages })).toEqual({ messages })
+  }
+})
+
 test.each([28, 29])('type %i, which refuses them, gets no thoughts of others back', (type) => {
   const details = { reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] }
   const messages = [QUESTION, { ...CALLED, ...thought('Hm.'), ...details }, RESULT, SAID]
