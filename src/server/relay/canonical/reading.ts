@@ -1,6 +1,6 @@
 import { AppError } from '../../app-error.ts'
 import type { CacheMark, MediaPart, TextPart } from './chat-request.ts'
-import { isRecord, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, roundedNumber, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * Reading somebody's JSON into the canonical form: every accessor names the place when it refuses,
@@ -66,7 +66,7 @@ export class Members {
   }
 
   number(name: string): number | null {
-    const value = this.any(name)
+    const value = roundedNumber(this.any(name))
     if (value !== null && typeof value !== 'number') throw invalidField(this.place(name))
     return value
   }

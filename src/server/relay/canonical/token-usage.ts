@@ -1,4 +1,5 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import { roundedNumber } from '../json/json-value.ts'
 
 /**
  * What a call used, in one meaning for all vendors. The figures decide what a call costs and come
@@ -86,7 +87,7 @@ export function checkedFigures<Name extends string>(
 ): Record<Name, number | null> | 'not-integer' | 'out-of-range' {
   const figures: Partial<Record<Name, number | null>> = {}
   for (const name in sent) {
-    const figure = sent[name] ?? null
+    const figure = roundedNumber(sent[name] ?? null)
     if (figure === null) {
       figures[name] = null
       continue

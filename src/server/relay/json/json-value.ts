@@ -3,10 +3,22 @@
  * granted.
  */
 
+declare global {
+  /** Part of the language that TypeScript does not describe yet. */
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (name: string, value: unknown, context: { source?: string }) => unknown,
+    ): unknown
+    rawJSON(text: string): { readonly rawJSON: string }
+    isRawJSON(value: unknown): value is { readonly rawJSON: string }
+  }
+}
+
 export type JsonRecord = Record<string, unknown>
 
 export const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 /** The record itself, or an empty one, so that a member of it can be asked for. */
 export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
@@ -21,8 +33,10 @@ export const textOr = (value: unknown): string => (typeof value === 'string' ? v
  * A text as it is, a number as it is written; '' for anything else. `String` throws at an object
  * whose members are named like its methods.
  */
-export const wordOf = (value: unknown): string =>
-  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+export const wordOf = (value: unknown): string => {
+  if (JSON.isRawJSON(value)) return value.rawJSON
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+}
 
 /** The members that have a value: null and undefined are none. */
 export const present = (members: JsonRecord): JsonRecord =>
@@ -30,11 +44,27 @@ export const present = (members: JsonRecord): JsonRecord =>
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
   )
 
-/** The parsed text, or undefined, which no JSON text spells. */
+/**
+ * The parsed text, or undefined, which no JSON text spells. A whole number that JavaScript would
+ * round keeps its digits, and is written as it came: what tools are told and tell has ids and times
+ * of 64 bits.
+ */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return HAS_LONG_NUMBER.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text)
   } catch {
     return undefined
   }
 }
+
+const HAS_LONG_NUMBER = /[:,[\s]-?\d{16}/
+const WHOLE_NUMBER = /^-?\d+$/
+
+const withDigits = (_name: string, value: unknown, { source }: { source?: string }): unknown =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && WHOLE_NUMBER.test(source ?? '')
+    ? JSON.rawJSON(source ?? '')
+    : value
+
+/** A number that keeps its digits as one to reckon with; anything else as it is. */
+export const roundedNumber = (value: unknown): unknown =>
+  JSON.isRawJSON(value) ? Number(value.rawJSON) : value
