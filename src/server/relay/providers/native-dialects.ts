@@ -98,6 +98,7 @@ export const nativeDialects = {
   converse: {
     name: 'converse',
     writeRequest: writeConverseRequest,
+    toolName: plainName,
     look: lookAtConverse,
     textsOf: textsOfConverse,
     readAnswer: readConverseAnswer,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { withToolsAsAsked } from '../../dialect/tool-calls.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /** What Converse wants of a conversation, by the words in which Bedrock refuses others. */
@@ -141,6 +142,33 @@ describe('calls where none may be called', () => {
       ],
     })
   })
+})
+
+test('names of tools and ids of calls are plain, and the answer calls by the tool’s own', () => {
+  const name = 'mcp.files/read'
+  const tool = { type: 'function', function: { name, parameters: { type: 'object' } } }
+  const call = { id: 'functions.read:0', type: 'function', function: { name, arguments: '{}' } }
+  const messages = [
+    user('Use it'),
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: call.id, content: 'sunny' },
+  ]
+  const plain = converse.toolName?.(name)
+  const toolUseId: unknown = expect.stringMatching(/^functions_read_0_\w+$/)
+  const body = { messages, tools: [tool], tool_choice: { type: 'function', function: { name } } }
+  expect(plain).toMatch(/^[\w-]{1,64}$/)
+  expect(written(body)).toMatchObject({
+    messages: [
+      {},
+      { content: [{ toolUse: { toolUseId, name: plain } }] },
+      { content: [{ toolResult: { toolUseId } }] },
+    ],
+    toolConfig: { tools: [{ toolSpec: { name: plain } }], toolChoice: { tool: { name: plain } } },
+  })
+  const { readAnswer } = withToolsAsAsked(converse, dialects.openai.readRequest(body))
+  const content = [{ toolUse: { toolUseId: 't', name: plain, input: {} } }]
+  const [choice] = readAnswer({ output: { message: { content } }, stopReason: 'tool_use' }).choices
+  expect(choice?.parts).toMatchObject([{ name }])
 })
 
 describe('the shape of an answer', () => {

@@ -11,6 +11,7 @@ import {
 } from '../../canonical/chat-request.ts'
 import { mediaFamily } from '../../canonical/media.ts'
 import { callText, resultLine } from '../../canonical/part-text.ts'
+import { plainName } from '../../canonical/plain-name.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, mediaOf, toolNames, withQuestion } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
@@ -113,7 +114,7 @@ function toolsOf(request: ChatRequest): JsonRecord {
   const written = tools.flatMap(({ name, description, schema, cache }) => [
     {
       toolSpec: {
-        name,
+        name: plainName(name),
         ...present({ description: description || null }),
         inputSchema: { json: { type: 'object', ...schema } },
       },
@@ -125,7 +126,7 @@ function toolsOf(request: ChatRequest): JsonRecord {
 }
 
 function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
-  if (choice?.kind === 'tool') return { tool: { name: choice.name } }
+  if (choice?.kind === 'tool') return { tool: { name: plainName(choice.name) } }
   return choice?.kind === 'required' ? { any: {} } : null
 }
 
@@ -187,7 +188,7 @@ function writeUser(part: UserPart, names: DocumentNames): JsonRecord[] {
             : [],
       )
       const result = {
-        toolUseId: part.callId,
+        toolUseId: plainName(part.callId),
         content: content.length === 0 ? [NOTHING_SAID] : content,
         ...(part.isError ? { status: 'error' } : {}),
       }
@@ -209,7 +210,8 @@ function writeAssistant(part: AssistantPart): JsonRecord[] {
       return []
     case 'toolCall': {
       const { id, name, argumentsJson, cache } = part
-      const toolUse = { toolUseId: id, name, input: argumentsOf(argumentsJson) }
+      const input = argumentsOf(argumentsJson)
+      const toolUse = { toolUseId: plainName(id), name: plainName(name), input }
       return [{ toolUse }, ...cacheOf(cache)]
     }
     default:
