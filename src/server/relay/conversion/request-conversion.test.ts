@@ -480,3 +480,23 @@ test('Anthropic to Gemini: a picture at an address that Gemini cannot read is re
     /messages\[0\]\.content\[0\]/,
   )
 })
+
+test('each text of a tool’s result begins a line where there is one text for all', () => {
+  const texts = ['one', 'two\n', 'three'].map((text) => ({ type: 'text', text }))
+  const messages = [
+    { role: 'user', content: 'Which?' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: texts }] },
+  ]
+  const words = 'one\ntwo\nthree'
+  expect(convert('anthropic', 'openai', { messages }).messages).toMatchObject([
+    {},
+    {},
+    { role: 'tool', content: words },
+  ])
+  expect(convert('anthropic', 'gemini', { messages }).contents).toMatchObject([
+    {},
+    {},
+    { parts: [{ functionResponse: { response: { result: words } } }] },
+  ])
+})

@@ -8,6 +8,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
+import { resultWords } from '../canonical/part-text.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { dialogueOf, toolNames, withQuestion } from '../canonical/turns.ts'
@@ -134,9 +135,9 @@ function writeUser(
 }
 
 /** Gemini wants an object: the result's own, or one around its text. */
-function responseOf({ parts, isError }: ToolResultPart): JsonRecord {
-  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  if (isError) return { error: text }
+function responseOf(result: ToolResultPart): JsonRecord {
+  const text = resultWords(result)
+  if (result.isError) return { error: text }
   const value = parseJson(text)
   return isRecord(value) ? value : { result: text }
 }

@@ -11,6 +11,7 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../canonical/media.ts'
+import { resultText } from '../canonical/part-text.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { ownSignature } from '../canonical/signature.ts'
@@ -196,11 +197,9 @@ function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
 const ANSWERS_RESULTS = /mistral|mixtral|magistral|devstral|codestral|pixtral/i
 
 function writeResult(result: ToolResultPart, to: Target): JsonRecord {
-  const { callId, parts, isError } = result
-  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  const said = isError ? `Error: ${text}` : text
+  const { callId, parts } = result
   const cache = result.cache ?? parts.findLast((part) => part.cache !== null)?.cache ?? null
-  const content = writeSaid([{ kind: 'text', text: said, cache }], to)
+  const content = writeSaid([{ kind: 'text', text: resultText(result), cache }], to)
   return { role: 'tool', tool_call_id: callIdAt(to, callId), content }
 }
 
