@@ -1,5 +1,5 @@
 import type { AnswerPart } from '../canonical/chat-answer.ts'
-import type { ThinkingPart } from '../canonical/chat-request.ts'
+import type { Signature, ThinkingPart } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { makerOf } from './thinking/reasoning.ts'
@@ -25,6 +25,17 @@ function readDetail(detail: JsonRecord): ThinkingPart {
     signature: seal === '' || maker === null ? null : unwrapSignature(seal, maker),
     redacted: maker === 'anthropic' ? textOr(detail.data) || null : null,
   }
+}
+
+/** The seals of Gemini's calls, which stand among the thoughts, by the ids of the calls. */
+export function callSeals(message: JsonRecord): ReadonlyMap<string, Signature> {
+  const seals = new Map<string, Signature>()
+  for (const detail of arrayOr(message.reasoning_details).filter(isRecord)) {
+    const [id, data] = [textOr(detail.id), textOr(detail.data)]
+    const isSeal = id !== '' && data !== '' && makerOf(textOr(detail.format) || null) === 'gemini'
+    if (isSeal) seals.set(id, unwrapSignature(data, 'gemini'))
+  }
+  return seals
 }
 
 /** Pictures that a model has made; what lies elsewhere is pointed at, as Markdown shows it. */

@@ -166,6 +166,30 @@ describe('what other servers add', () => {
     expect(readByClient(events)).toMatchObject({ thought: 'Hm.', seal: 'c2VhbA==', text: 'Yes.' })
   })
 
+  test('the seal of a call stands among the thoughts, by the id of the call', () => {
+    const seal = { type: 'reasoning.encrypted', data: 'c2VhbA==', format: 'google-gemini-v1' }
+    const told = { reasoning_details: [{ ...seal, id: 'b', index: 0 }] }
+    const signature = { by: 'gemini', value: 'c2VhbA==' }
+    const tool_calls = ['a', 'b'].map((id, index) => ({ index, id, function: { name: 'f' } }))
+    const [choice] = wholeOf({ tool_calls, ...told }).choices
+    expect(choice?.parts).toMatchObject([
+      { id: 'a', signature: null },
+      { id: 'b', signature },
+    ])
+    const [behind, ...others] = [
+      eventsOf({ tool_calls }, told),
+      eventsOf({ tool_calls, ...told }),
+      eventsOf(told, { tool_calls }),
+    ]
+    for (const events of others) {
+      expect(events.filter(({ kind }) => kind === 'toolCall')).toMatchObject([
+        { id: 'a', signature: null },
+        { id: 'b', signature },
+      ])
+    }
+    expect(behind).toContainEqual({ kind: 'signature', choice: 0, signature })
+  })
+
   test('a call in the older spelling is a call', () => {
     const function_call = { name: 'f', arguments: '{"x":1}' }
     const call = { name: 'f', args: { x: 1 } }

@@ -6,6 +6,7 @@ import type {
   Finish,
   FinishReason,
 } from '../canonical/chat-answer.ts'
+import type { Signature } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import {
@@ -19,7 +20,7 @@ import {
 } from '../json/json-value.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { madeId } from '../canonical/call-id.ts'
-import { detailedThoughts, picturesOf } from './answer-parts.ts'
+import { callSeals, detailedThoughts, picturesOf } from './answer-parts.ts'
 import { isOfMinimax } from './thinking/reasoning.ts'
 import { readUsage } from './usage.ts'
 
@@ -44,8 +45,9 @@ function idsFor({ id, created }: JsonRecord, choice: number): CallIds {
 
 function readChoice(choice: JsonRecord, ids: CallIds): AnswerChoice {
   const message = recordOr(choice.message)
+  const seals = callSeals(message)
   const calls = callsOf(message).map((sent, index) => {
-    const call = readCall(sent)
+    const call = readCall(sent, seals)
     return { ...call, id: call.id || ids(index), argumentsJson: call.argumentsJson || '{}' }
   })
   return {
@@ -117,17 +119,21 @@ function sealOf(call: JsonRecord) {
   return typeof seal === 'string' ? unwrapSignature(seal, 'gemini') : null
 }
 
-function readCall(call: JsonRecord): AnswerPart & { kind: 'toolCall' } {
+function readCall(
+  call: JsonRecord,
+  seals: ReadonlyMap<string, Signature>,
+): AnswerPart & { kind: 'toolCall' } {
   const called = recordOr(call.function)
+  const id = textOr(call.id)
   return {
     kind: 'toolCall',
-    id: textOr(call.id),
+    id,
     name: textOr(called.name),
     // Some give the object itself.
     argumentsJson: isRecord(called.arguments)
       ? JSON.stringify(called.arguments)
       : textOr(called.arguments),
-    signature: sealOf(call),
+    signature: sealOf(call) ?? seals.get(id) ?? null,
   }
 }
 
@@ -155,6 +161,8 @@ export class OpenaiStreamReader implements StreamReader {
   private readonly begun = new Map<number, BegunCall[]>()
   /** The last one of each index of a choice. */
   private readonly latest = new Map<string, BegunCall>()
+  /** Seals of calls that have not begun. */
+  private readonly seals = new Map<string, Signature>()
   /** What MiniMax has thought until now, of each choice. */
   private readonly thoughts = new Map<number, string>()
 
@@ -175,7 +183,7 @@ export class OpenaiStreamReader implements StreamReader {
 
   private readChoice(choice: JsonRecord, index: number, ids: CallIds): ChatEvent[] {
     const delta = recordOr(choice.delta)
-    const events = this.readThoughts(delta, index)
+    const events = [...this.readThoughts(delta, index), ...this.readSeals(delta, index)]
     for (const part of [...textsOf(delta), ...picturesOf(delta)]) {
       if (part.kind === 'text' || part.kind === 'refusal' || part.kind === 'image') {
         events.push({ ...part, choice: index })
@@ -210,6 +218,16 @@ export class OpenaiStreamReader implements StreamReader {
     return events
   }
 
+  /** Keeps the seals of calls until they begin. One that comes later is told by itself. */
+  private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
+    const begun = this.begun.get(choice) ?? []
+    return [...callSeals(delta)].flatMap(([id, signature]): ChatEvent[] => {
+      if (begun.some((call) => call.id === id)) return [{ kind: 'signature', choice, signature }]
+      this.seals.set(id, signature)
+      return []
+    })
+  }
+
   /**
    * MiniMax says at some of its addresses what is new, at others all of the thought again and what
    * is new behind it (MiniMax-AI/MiniMax-M2#95, t8y2/dbx#5921).
@@ -226,7 +244,7 @@ export class OpenaiStreamReader implements StreamReader {
     { choice, index }: { choice: number; index: number },
     ids: CallIds,
   ): ChatEvent[] {
-    const piece = readCall(sent)
+    const piece = readCall(sent, this.seals)
     const place = `${choice}/${index}`
     const begun = this.latest.get(place)
     if (begun !== undefined && !beginsAnother(begun, piece)) {

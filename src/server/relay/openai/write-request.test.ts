@@ -48,6 +48,32 @@ function sentTo(type: number, model: string) {
   return { messages, tools }
 }
 
+test('OpenRouter gets back the seals of Gemini’s calls among the thoughts', () => {
+  const signature = Buffer.from('gatehouse:gemini:its-seal').toString('base64')
+  const thought = { type: 'thinking', thinking: '', signature }
+  const calls = ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'f', input: {} }))
+  const results = ['a', 'b'].map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }))
+  const sentWith = (type: number, content: object[]) => {
+    const said = [
+      { role: 'user', content: 'Run it' },
+      { role: 'assistant', content },
+      { role: 'user', content: results },
+    ]
+    const request = dialects.anthropic.readRequest({ ...CODING, messages: said })
+    const to = { model: 'google/gemini-3-pro-preview', type, isStream: false, asksForUsage: false }
+    return dialects.openai.writeRequest(request, to).messages
+  }
+  const detail = { type: 'reasoning.encrypted', format: 'google-gemini-v1', index: 0 }
+  const reasoning_details = [{ ...detail, id: 'a', data: 'its-seal' }]
+  for (const content of [
+    [thought, ...calls],
+    [...calls, thought],
+  ]) {
+    expect(sentWith(20, content)).toMatchObject([{}, {}, { reasoning_details }, {}, {}])
+    expect(JSON.stringify(sentWith(1, content))).not.toContain('reasoning_details')
+  }
+})
+
 describe('cache marks', () => {
   const tool = { type: 'function', function: { name: 'f', parameters: SCHEMA } }
   const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }

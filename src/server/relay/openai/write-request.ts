@@ -23,7 +23,7 @@ import { present, type JsonRecord } from '../json/json-value.ts'
 import { madeId } from '../canonical/call-id.ts'
 import { withDemandKept } from './thinking/demand.ts'
 import { openaiEffort } from './thinking/efforts.ts'
-import { hiddenDetail, minimaxDetail, sealedDetail } from './thinking/reasoning.ts'
+import { callDetail, hiddenDetail, minimaxDetail, sealedDetail } from './thinking/reasoning.ts'
 import { openaiSampling, OWN_MODEL } from './thinking/sampling.ts'
 import { thinkingMembers } from './thinking/switches.ts'
 
@@ -257,6 +257,7 @@ function writeAssistant(parts: readonly AssistantPart[], to: Target): JsonRecord
     content: text === '' && calls.length > 0 ? null : text,
     ...thoughtMembers(thought, to),
     ...(SEALS_THOUGHTS.test(model) ? sealedThoughts(parts) : {}),
+    ...(sealsApart(to) ? sealedCalls(parts, to) : {}),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall(to)) }),
   }
 }
@@ -288,10 +289,29 @@ function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
 /** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
 const SEALS_CALLS = /gemini/i
 
+/** OpenRouter wants them among the thoughts: its documentation, "Preserving reasoning blocks". */
+const sealsApart = ({ type, model }: Target): boolean =>
+  type === ChannelTypeNumber.openrouter && SEALS_CALLS.test(model)
+
+/** Clients without a place for the seal of a call have it as a thought's, beside the call. */
+function sealedCalls(parts: readonly AssistantPart[], to: Target): JsonRecord {
+  const loose = parts
+    .filter((part) => part.kind === 'thinking')
+    .flatMap(({ signature }) => ownSignature(signature, 'gemini') ?? [])
+  const details = parts
+    .filter((part) => part.kind === 'toolCall')
+    .flatMap(({ id, signature }, index) => {
+      const seal = ownSignature(signature, 'gemini') ?? loose.shift()
+      return seal === undefined ? [] : [callDetail(callIdAt(to, id), seal, index)]
+    })
+  return details.length === 0 ? {} : { reasoning_details: details }
+}
+
 const writeCall =
   (to: Target) =>
   ({ id, name, argumentsJson, signature }: ToolCallPart): JsonRecord => {
-    const seal = SEALS_CALLS.test(to.model) ? ownSignature(signature, 'gemini') : null
+    const isSealed = SEALS_CALLS.test(to.model) && !sealsApart(to)
+    const seal = isSealed ? ownSignature(signature, 'gemini') : null
     return {
       id: callIdAt(to, id),
       type: 'function',

@@ -74,6 +74,15 @@ export const hiddenDetail = (data: string, index: number): JsonRecord => ({
   index,
 })
 
+/** The seal that Gemini has put on a call, at OpenRouter. */
+export const callDetail = (id: string, data: string, index: number): JsonRecord => ({
+  type: 'reasoning.encrypted',
+  id,
+  data,
+  format: FORMATS.gemini,
+  index,
+})
+
 /** What MiniMax names its thoughts, where they stand apart from the answer. */
 const MINIMAX_FORMAT = 'MiniMax-response-v1'
 
