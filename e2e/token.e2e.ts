@@ -236,6 +236,39 @@ describe('an edit', () => {
     await row('renamed').waitFor()
   })
 
+  test('saved again because the answer was lost, a quota is booked once', async () => {
+    const { page: theirs, context } = await visit.open('/token', amy)
+    const { id = 0 } = (await tokenOf('renamed')) ?? {}
+    await theirs.goto(`${visit.gatehouse.url}/token/edit/${id}`)
+    await theirs.route(
+      '**/api/token/',
+      async (route) => {
+        await route.fetch()
+        await route.abort()
+      },
+      { times: 1 },
+    )
+    await theirs.getByLabel('额度', { exact: true }).fill('600000')
+    const save = theirs.getByRole('button', { name: '保存', exact: true })
+    await save.click()
+    await expectSeen(theirs.getByRole('alert').getByText('无法连接服务器，请检查网络后重试'))
+    await save.click()
+    await expectAt(theirs, '**/token')
+    expect(await tokenOf('renamed')).toMatchObject({ remain_quota: 600_000 })
+    await context.close()
+  })
+
+  test('a new one that may have been created says so', async () => {
+    const { page: theirs, context } = await visit.open('/token/add', amy)
+    await theirs.route('**/api/token/', (route) => route.abort())
+    await theirs.getByLabel('名称 *').fill('lost')
+    await theirs.getByRole('button', { name: '创建', exact: true }).click()
+    await expectSeen(
+      theirs.getByRole('alert').getByText('可能已经创建，再次提交之前请先在列表中确认'),
+    )
+    await context.close()
+  })
+
   test('what was typed is there again after a session that ended in its middle', async () => {
     const person = await visit.person('twice')
     const opened = await visit.open('/token/add', person)

@@ -114,6 +114,26 @@ describe('editing a user', () => {
     await expectSeen(page.getByText('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
   })
 
+  test('saved again because the answer was lost, a quota is booked once', async () => {
+    const { id, quota } = await stored('alice')
+    await goTo(`/user/edit/${id}`)
+    await page.route(
+      '**/api/user/',
+      async (route) => {
+        await route.fetch()
+        await route.fulfill({ status: 504, body: 'Gateway Time-out' })
+      },
+      { times: 1 },
+    )
+    await field('剩余额度').fill(String(quota + 1000))
+    await submit('保存')
+    await expectSeen(page.getByRole('alert').getByText('服务器没有正常响应（HTTP 504）'))
+    expect(await stored('alice')).toMatchObject({ quota: quota + 1000 })
+    await submit('保存')
+    await page.waitForURL('**/user')
+    expect(await stored('alice')).toMatchObject({ quota: quota + 1000 })
+  })
+
   test('limits: one that is none is named, what is set is told to the user', async () => {
     const { id } = await stored('alice')
     await goTo(`/user/edit/${id}`)

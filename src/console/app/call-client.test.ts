@@ -160,6 +160,17 @@ describe('failures', () => {
     expect(reported).toHaveLength(1)
   })
 
+  test.each([
+    [200, { success: false, message: 'no' }, false],
+    [200, '<html>', true],
+    [403, '', false],
+    [429, '', false],
+    [504, '', true],
+  ])('status %i %j: whether it may have been carried out', async (status, body, isUncertain) => {
+    answers(status, body)
+    expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ isUncertain })
+  })
+
   test('a refusal where a file was asked for is no file', async () => {
     answers(200, { success: false, message: '导出已关闭' })
     const file = callForFile as (key: string) => Promise<Blob>
@@ -184,6 +195,7 @@ describe('failures', () => {
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({
       message: 'unreachable',
       status: 0,
+      isUncertain: true,
     })
   })
 

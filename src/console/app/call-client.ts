@@ -69,6 +69,11 @@ export class CallFailure extends Error {
     this.data = at.data
   }
 
+  /** No clear answer came: the server may have done what it was asked for, or not. */
+  get isUncertain(): boolean {
+    return !this.refused && (this.status < 400 || this.status >= 500)
+  }
+
   /** The session is gone: the person is on the way to the sign-in page, which says so. */
   get endsSession(): boolean {
     return this.status === 401

@@ -47,6 +47,7 @@ function useSave(before: Channel | null) {
   const { t } = useTranslation()
   return useFormSave({
     send: (form: ChannelForm) => saveChannel(form, before),
+    isNew: before === null,
     list: 'channels',
     message: before === null ? t('渠道创建成功！') : t('渠道更新成功！'),
     to: paths.channel,

@@ -52,6 +52,7 @@ function useSave(before: Redemption | null) {
       const { fileName, text } = codesFile(creation.name, codes)
       downloadText(fileName, text)
     },
+    isNew: before === null,
     list: 'redemptions',
     message: before === null ? t('兑换码创建成功！') : t('兑换码更新成功！'),
     to: paths.redemption,

@@ -39,13 +39,16 @@ import { groupChoices, groupToAsk, useChoosableGroups } from './token-group.ts'
 import styles from './token.module.css'
 
 /** Creates or updates, and gives a cured token back its status. */
-async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
+async function saveToken(form: TokenForm, before: Token | null, mayBeDone: boolean): Promise<void> {
   if (before === null) {
     await call('POST /api/token/', { body: toInput(form, before) })
     return
   }
   const stored = await call('GET /api/token/:id', { params: { id: before.id } })
-  const after = await call('PUT /api/token/', { body: toUpdate(form, before, stored) })
+  const update = toUpdate(form, before, stored)
+  // What an attempt without an answer may have booked must not be booked once more.
+  const seen = mayBeDone ? { remain_quota_was: stored.remain_quota } : {}
+  const after = await call('PUT /api/token/', { body: { ...update, ...seen } })
   if (shouldReenable(stored, after, nowSeconds())) {
     await call('PUT /api/token/?status_only', {
       body: { id: before.id, status: TokenStatus.enabled },
@@ -56,7 +59,8 @@ async function saveToken(form: TokenForm, before: Token | null): Promise<void> {
 function useSave(before: Token | null) {
   const { t } = useTranslation()
   return useFormSave({
-    send: (form: TokenForm) => saveToken(form, before),
+    send: (form: TokenForm, mayBeDone) => saveToken(form, before, mayBeDone),
+    isNew: before === null,
     list: 'tokens',
     message: before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'),
     to: paths.token,

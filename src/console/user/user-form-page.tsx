@@ -14,6 +14,7 @@ import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
+import { overStored } from '../app/form/over-stored.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
@@ -39,10 +40,18 @@ const errorOf = (form: UserFormApi, field: keyof UserForm) => String(form.errors
 function useSave(before: User | null) {
   const { t } = useTranslation()
   return useFormSave({
-    send: async (form: UserForm) => {
-      if (before === null) await call('POST /api/user/', { body: toCreation(form) })
-      else await call('PUT /api/user/', { body: toUpdate(form, before) })
+    send: async (form: UserForm, mayBeDone) => {
+      if (before === null) {
+        await call('POST /api/user/', { body: toCreation(form) })
+        return
+      }
+      const params = { id: before.id }
+      // What an attempt without an answer may have booked must not be booked once more.
+      const stored = mayBeDone ? await call('GET /api/user/:id', { params }) : before
+      const wanted = overStored(form, toForm(before), toForm(stored))
+      await call('PUT /api/user/', { body: toUpdate(wanted, stored) })
     },
+    isNew: before === null,
     list: 'users',
     message: before === null ? t('用户账户创建成功！') : t('用户信息更新成功！'),
     to: paths.user,

@@ -1,12 +1,17 @@
 import type { UseFormReturnType } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
+import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../call-client.ts'
+import { mark } from '../i18n.ts'
 import { toast } from '../toast.ts'
 import { useGoToList } from './list-place.tsx'
 
 export interface FormSaveSettings<F> {
-  send(form: F): Promise<void>
+  /** `mayBeDone`: an attempt before this one came without an answer, and may have been carried out. */
+  send(form: F, mayBeDone: boolean): Promise<void>
+  /** Something is made, which a second attempt may make twice. */
+  isNew: boolean
   /** First part of the query key of the list that shows the change. */
   list: string
   /** What the toast says afterwards. */
@@ -15,26 +20,32 @@ export interface FormSaveSettings<F> {
   to: string
 }
 
+const MAY_BE_MADE = mark('可能已经创建，再次提交之前请先在列表中确认')
+
 /**
  * Saves a form of its own page: busy meanwhile, back to the list after it, the refusal kept to be
  * shown.
  */
-export function useFormSave<F>({ send, list, message, to }: FormSaveSettings<F>) {
+export function useFormSave<F>({ send, isNew, list, message, to }: FormSaveSettings<F>) {
+  const { t } = useTranslation()
   const goToList = useGoToList(to)
   const client = useQueryClient()
   const [isBusy, setIsBusy] = useState(false)
   const [failure, setFailure] = useState('')
+  const mayBeDone = useRef(false)
   async function save(form: F) {
     setIsBusy(true)
     setFailure('')
     try {
-      await send(form)
+      await send(form, mayBeDone.current)
       void client.invalidateQueries({ queryKey: [list] })
       toast.success(message)
       await goToList()
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
-      setFailure(error.message)
+      if (error.isUncertain) mayBeDone.current = true
+      const doubt = isNew && error.isUncertain
+      setFailure(doubt ? [error.message, t(MAY_BE_MADE)].join(t('；')) : error.message)
     } finally {
       setIsBusy(false)
     }
