@@ -258,6 +258,27 @@ describe('an edit', () => {
     await context.close()
   })
 
+  test('while it is saved leaving asks, and who has left is not called back', async () => {
+    const { page: theirs, context } = await visit.open('/token/add', amy)
+    let answer = () => {}
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    await theirs.route('**/api/token/', async (route) => {
+      await held
+      await route.continue()
+    })
+    await theirs.getByLabel('名称 *').fill('slow')
+    await theirs.getByRole('button', { name: '创建', exact: true }).click()
+    const menu = theirs.getByRole('navigation', { name: '主菜单' })
+    await menu.getByRole('link', { name: '日志', exact: true }).click()
+    await theirs.getByRole('button', { name: '放弃修改并离开', exact: true }).click()
+    await theirs.getByRole('heading', { name: '使用日志' }).waitFor()
+    answer()
+    await expectSeen(theirs.getByText('令牌已创建，请在列表中复制'))
+    await settled(theirs)
+    expect(new URL(theirs.url()).pathname).toBe('/log')
+    await context.close()
+  })
+
   test('a new one that may have been created says so', async () => {
     const { page: theirs, context } = await visit.open('/token/add', amy)
     await theirs.route('**/api/token/', (route) => route.abort())
@@ -406,6 +427,28 @@ describe('a list of two pages', () => {
     await expect.poll(() => focused.locator('td').first().innerText()).toBe(next)
     await opened.context.close()
   })
+})
+
+test('what was typed into the search does not follow to another page', async () => {
+  const { page: theirs, context } = await visit.open('/token', amy)
+  await settled(theirs)
+  let letCome = () => {}
+  const held = new Promise<void>((resolve) => (letCome = resolve))
+  await theirs.route('**/assets/log-page-*.js', async (route) => {
+    await held
+    await route.continue()
+  })
+  await theirs.getByRole('searchbox').fill('abc')
+  await theirs
+    .getByRole('navigation', { name: '主菜单' })
+    .getByRole('link', { name: '日志', exact: true })
+    .click()
+  // Longer than the pause after which the list follows the typing.
+  await theirs.waitForTimeout(500)
+  letCome()
+  await theirs.getByRole('heading', { name: '使用日志' }).waitFor()
+  expect(new URL(theirs.url()).search).toBe('')
+  await context.close()
 })
 
 test('a word of an input method is searched for when it is whole', async () => {

@@ -12,7 +12,7 @@ interface FormPageProps<Values> {
   name: string | undefined
   actions?: ReactNode
   onSubmit: () => void
-  saving: { isBusy: boolean; failure: string }
+  saving: { isBusy: boolean; failure: string; isSaved: () => boolean }
   typed: TypedValues<Values>
   /** What differs from what is stored. */
   changes: readonly Change[]
@@ -51,7 +51,7 @@ export function FormPage<Values>(props: FormPageProps<Values>) {
           }}
         />
       </Form>
-      <LeaveQuestion isNeeded={() => isDirty && !saving.isBusy && !isGivenUp.current} />
+      <LeaveQuestion isNeeded={() => isDirty && !saving.isSaved() && !isGivenUp.current} />
     </Page>
   )
 }

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
 import { toast } from '../toast.ts'
+import { useIsHere } from '../routing/pages.ts'
 import { useGoToList } from './list-place.tsx'
 
 export interface FormSaveSettings<F> {
@@ -33,6 +34,8 @@ export function useFormSave<F>({ send, isNew, list, message, to }: FormSaveSetti
   const [isBusy, setIsBusy] = useState(false)
   const [failure, setFailure] = useState('')
   const mayBeDone = useRef(false)
+  const isSaved = useRef(false)
+  const isHere = useIsHere()
   async function save(form: F) {
     setIsBusy(true)
     setFailure('')
@@ -40,7 +43,9 @@ export function useFormSave<F>({ send, isNew, list, message, to }: FormSaveSetti
       await send(form, mayBeDone.current)
       void client.invalidateQueries({ queryKey: [list] })
       toast.success(message)
-      await goToList()
+      isSaved.current = true
+      // Who has gone elsewhere meanwhile stays there.
+      if (isHere()) await goToList()
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       if (error.isUncertain) mayBeDone.current = true
@@ -50,7 +55,7 @@ export function useFormSave<F>({ send, isNew, list, message, to }: FormSaveSetti
       setIsBusy(false)
     }
   }
-  return { save, isBusy, failure }
+  return { save, isBusy, failure, isSaved: () => isSaved.current }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useIsHere } from '../routing/pages.ts'
 
 export interface ListSort {
   column: string
@@ -45,13 +46,17 @@ export function useListState(): ListState {
   const navigate = useNavigate()
   // Our parser makes every query a record of texts.
   const search: Record<string, string> = useSearch({ strict: false })
-  const change = (changes: Readonly<Record<string, string>>, replace: boolean) =>
+  const isHere = useIsHere()
+  const change = (changes: Readonly<Record<string, string>>, replace: boolean) => {
+    // A pause in typing may come after a click on the menu.
+    if (!isHere()) return
     void navigate({
       to: '.',
       search: (before: Record<string, string>) => ({ ...before, ...changes }),
       replace,
       resetScroll: false,
     })
+  }
   return {
     page: readPage(search['page']),
     keyword: (search['keyword'] ?? '').trim(),

@@ -1,4 +1,4 @@
-import type { AsyncRouteComponent } from '@tanstack/react-router'
+import { type AsyncRouteComponent, useMatch, useRouter } from '@tanstack/react-router'
 import { createContext, use } from 'react'
 import type { PageAccess } from '../session.ts'
 
@@ -39,4 +39,16 @@ export function pageAt(path: string, pages: readonly PageRoute[]): PageRoute | n
     )
   }
   return pages.find((page) => page.path === path) ?? pages.find(fits) ?? null
+}
+
+const withoutSlash = (path: string): string => path.replace(/\/+$/, '')
+
+/**
+ * Asks whether the reader is still at the page that calls this. It stays in view while the next one
+ * is on its way, and must not lead elsewhere whoever has left it.
+ */
+export function useIsHere(): () => boolean {
+  const router = useRouter()
+  const path = useMatch({ strict: false, select: ({ pathname }) => pathname })
+  return () => withoutSlash(router.latestLocation.pathname) === withoutSlash(path)
 }
