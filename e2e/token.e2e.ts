@@ -451,6 +451,23 @@ test('what was typed into the search does not follow to another page', async () 
   await context.close()
 })
 
+test('a token that expires while it is looked at says so', async () => {
+  const [seconds] = [Math.floor(Date.now() / 1000) + 3600]
+  await visit.ask(amy, 'POST /api/token/', {
+    name: 'short',
+    expired_time: seconds,
+    remain_quota: 1,
+  })
+  const { page: theirs, context } = await visit.open('/topup', amy)
+  await theirs.clock.install()
+  await theirs.goto(`${visit.gatehouse.url}/token`)
+  const short = theirs.getByRole('row').filter({ hasText: 'short' })
+  await expectSeen(short.getByText('已启用'))
+  await theirs.clock.fastForward('01:00:02')
+  await expectSeen(short.getByText('已过期'))
+  await context.close()
+})
+
 test('a word of an input method is searched for when it is whole', async () => {
   const opened = await visit.open('/token', amy)
   const { page: theirs } = opened

@@ -13,7 +13,6 @@ import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
 import { useQuotaText, useStatus } from '../app/status.ts'
-import { nowSeconds } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { Action, ConfirmAction, ToggleAction } from '../ui/actions.tsx'
@@ -25,6 +24,7 @@ import { Empty } from '../ui/states.tsx'
 import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
 import { curlText, environmentText, fullKey, oneLine } from './token-copies.ts'
 import { useChoosableGroups } from './token-group.ts'
+import { useMoment } from './token-moment.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
 
 function useTokenList() {
@@ -40,11 +40,15 @@ function useTokenList() {
   })
 }
 
-function useTokenTexts(): TokenTexts {
+function useTokenTexts(tokens: readonly Token[]): TokenTexts {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
   const groups = useChoosableGroups()
-  return useMemo(() => ({ t, quotaText, nowSeconds: nowSeconds(), groups }), [t, quotaText, groups])
+  const moment = useMoment(tokens)
+  return useMemo(
+    () => ({ t, quotaText, nowSeconds: moment, groups }),
+    [t, quotaText, moment, groups],
+  )
 }
 
 interface RowActionsProps {
@@ -126,7 +130,7 @@ export function TokenListPage() {
   const list = useTokenList()
   const { state } = list
   const box = useSearchBox(state.keyword, list.search)
-  const texts = useTokenTexts()
+  const texts = useTokenTexts(list.rows)
   const columns = useMemo(() => tokenColumns(texts), [texts])
   const add = <LinkButton to={paths.tokenAdd}>{t('添加令牌')}</LinkButton>
 
