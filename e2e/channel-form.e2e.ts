@@ -347,6 +347,39 @@ describe('models', () => {
     await expectText('无法连接上游')
   })
 
+  test('what is chosen while the upstream is asked stays; of another one nothing is said', async () => {
+    await openForm()
+    await form().locator('input[type=password]').fill('sk-fetch')
+    await field('接口地址（Base URL）').fill(upstream.url)
+    await addModel('before')
+    let answer = () => {}
+    const hold = () => {
+      const held = new Promise<void>((resolve) => (answer = resolve))
+      return page.route(
+        '**/api/channel/upstream_models',
+        async (route) => {
+          await held
+          await route.continue()
+        },
+        { times: 1 },
+      )
+    }
+    await hold()
+    await button('从上游获取').click()
+    await addModel('meanwhile')
+    answer()
+    await expectText('上游没有其中的 2 个：before，meanwhile')
+    await expect
+      .poll(() => tags().allInnerTexts())
+      .toEqual(['default', 'before', 'meanwhile', 'gpt-4o-mini'])
+    await hold()
+    await button('从上游获取').click()
+    await field('接口地址（Base URL）').fill('http://127.0.0.1:9')
+    answer()
+    await expectText('类型、地址或密钥已经改变，请重新获取')
+    expect(await form().getByText('上游没有其中的').count()).toBe(0)
+  })
+
   test('one among many is found and taken out by the keyboard, which says so', async () => {
     await openForm()
     const many = Array.from({ length: 70 }, (_, index) => `m${index + 1}`)

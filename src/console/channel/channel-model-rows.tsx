@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from '../app/toast.ts'
 import { CopyButton } from '../ui/copy/copy-button.tsx'
+import { isComposing } from '../ui/field/composing.ts'
 import { FormRow } from '../ui/form.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
@@ -90,7 +91,7 @@ function CustomModel({ form }: { form: ChannelFormApi }) {
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.nativeEvent.isComposing) return
+          if (event.key !== 'Enter' || isComposing(event)) return
           event.preventDefault()
           add()
         }}

@@ -5,7 +5,13 @@ import { call } from '../app/call.ts'
 import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { Action } from '../ui/actions.tsx'
-import { batchKeys, hasStoredKey, needsKeyAgain, toInput } from './channel-form.ts'
+import {
+  batchKeys,
+  type ChannelForm,
+  hasStoredKey,
+  needsKeyAgain,
+  toInput,
+} from './channel-form.ts'
 import type { RowsProps } from './channel-form-rows.tsx'
 import styles from './channel.module.css'
 
@@ -22,6 +28,18 @@ async function askUpstream({ form, before }: RowsProps): Promise<string[]> {
 const isAsStored = ({ form, before }: RowsProps & { before: Channel }): boolean =>
   hasStoredKey(before) && !needsKeyAgain(form.values, before) && form.values.key.trim() === ''
 
+/** What an upstream has answered, and to whom. */
+interface Offer {
+  asked: string
+  models: string[]
+}
+
+/** Which upstream a form asks: of another one nothing is known. */
+function questionOf(form: ChannelForm): string {
+  const { type, base_url, key, config } = toInput(form)
+  return JSON.stringify([type, base_url, key, config])
+}
+
 /** Why the upstream cannot be asked yet; undefined: it can. */
 function useReason({ form, before }: RowsProps): string | undefined {
   const { t } = useTranslation()
@@ -34,17 +52,26 @@ function useReason({ form, before }: RowsProps): string | undefined {
 export function UpstreamModels({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const why = useReason({ form, before })
-  const [offered, setOffered] = useState<string[] | null>(null)
+  const [offer, setOffer] = useState<Offer | null>(null)
   const { models } = form.values
-  const missing = offered === null ? [] : models.filter((model) => !offered.includes(model))
+  const offered = offer?.asked === questionOf(form.values) ? new Set(offer.models) : null
+  const missing = offered === null ? [] : models.filter((model) => !offered.has(model))
   // A One API server has no such address.
   if (useStatus().gatehouse === undefined) return null
 
   async function fetchModels() {
+    const asked = questionOf(form.values)
     const found = await askUpstream({ form, before })
-    setOffered(found)
-    const added = found.filter((model) => !models.includes(model))
-    form.setFieldValue('models', [...models, ...added])
+    // The form has gone on while the upstream thought about it.
+    const now = form.getValues()
+    if (questionOf(now) !== asked) {
+      toast.info(t('类型、地址或密钥已经改变，请重新获取'))
+      return
+    }
+    setOffer({ asked, models: found })
+    const chosen = new Set(now.models)
+    const added = found.filter((model) => !chosen.has(model))
+    form.setFieldValue('models', [...now.models, ...added])
     form.clearFieldError('models')
     toast.success(
       t('上游提供 {{count}} 个模型，新填入 {{added}} 个', {

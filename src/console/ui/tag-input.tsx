@@ -53,7 +53,8 @@ function useTagKeys(value: readonly string[], onChange: (value: string[]) => voi
   const removed = (tag: string) => t('已移除 {{tag}}', { tag })
   /** Takes over other tags, and says what is gone. */
   function change(next: string[]) {
-    const [gone, ...more] = value.filter((tag) => !next.includes(tag))
+    const isKept = new Set(next)
+    const [gone, ...more] = value.filter((tag) => !isKept.has(tag))
     if (gone === undefined) say('')
     else
       say(more.length === 0 ? removed(gone) : t('已移除 {{count}} 个', { count: more.length + 1 }))
@@ -94,7 +95,8 @@ export function TagInput({ field, value, onChange, options, placeholder }: TagIn
   const firstShown = Math.max(0, value.length - SHOWN_MAX)
   const isInView = marked === null || value.indexOf(marked) >= firstShown
   const hidden = isWhole || !isInView ? [] : value.slice(0, firstShown)
-  const offered = new Set(options.filter((option) => !hidden.includes(option)))
+  const isHidden = new Set(hidden)
+  const offered = new Set(options.filter((option) => !isHidden.has(option)))
   const clean = (tags: string[]) => [
     ...new Set([...hidden, ...tags].map((tag) => tag.trim()).filter((tag) => tag !== '')),
   ]
