@@ -227,6 +227,33 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
   })
 
+  test('stays disabled, though the list that was asked for before comes after', async () => {
+    let letCome = () => {}
+    const held = new Promise<void>((resolve) => (letCome = resolve))
+    let isRead = () => {}
+    const read = new Promise<void>((resolve) => (isRead = resolve))
+    await page.route(
+      '**/api/channel/?p=0',
+      async (route) => {
+        const response = await route.fetch()
+        isRead()
+        await held
+        // Nobody may be waiting for it any more.
+        await route.fulfill({ response }).catch(() => {})
+      },
+      { times: 1 },
+    )
+    await page.getByRole('button', { name: '刷新', exact: true }).click()
+    await read
+    await rowButton('主力', '禁用').click()
+    await expect.poll(async () => (await cells('主力'))[4]).toBe('手动禁用')
+    letCome()
+    await settled(page)
+    expect((await cells('主力'))[4]).toBe('手动禁用')
+    await rowButton('主力', '启用').click()
+    await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
+  })
+
   test('is disabled in English without a button moving, though the words are not as long', async () => {
     const opened = await visit.open('/channel', visit.root, { width: 1440, language: 'en' })
     const buttons = opened.page.getByRole('row').filter({ hasText: '主力' }).getByRole('button')

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo } from 'react'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { PAGE_SIZE } from '../../../contract/paging.ts'
 import type { TableList } from '../../ui/data-table.tsx'
 import type { ListState } from './list-state.ts'
@@ -182,6 +182,7 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
     }
   }, [shown, state])
 
+  const isOutdated = useRef(false)
   const mapRows = useCallback(
     (map: (rows: Row[]) => Row[]) => {
       client.setQueriesData<LoadedPage<Row>>({ queryKey: [name, 'page'] }, (page) =>
@@ -190,6 +191,13 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
       client.setQueriesData<Row[]>({ queryKey: [name, 'search'] }, (rows) =>
         rows === undefined ? rows : map(rows),
       )
+      // Rows on their way may have been read before the change, and would undo it here.
+      if (isOutdated.current || client.isFetching({ queryKey: [name] }) === 0) return
+      isOutdated.current = true
+      queueMicrotask(() => {
+        isOutdated.current = false
+        void client.invalidateQueries({ queryKey: [name] })
+      })
     },
     [client, name],
   )

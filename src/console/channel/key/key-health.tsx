@@ -95,6 +95,8 @@ export function KeyHealth({ channelId, count }: { channelId: number; count: numb
   if (!isKnown) return null
   const change: Change = async (action, key_id = '') => {
     const keys = await call('PUT /api/channel/key/', { body: { id: channelId, key_id, action } })
+    // Keys on their way may have been read before the change.
+    await client.cancelQueries({ queryKey: name })
     client.setQueryData(name, keys)
   }
   return (
