@@ -254,6 +254,33 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
   })
 
+  test('of two test models chosen in a row the last one stays', async () => {
+    await create({ name: '两选', models: 'one,two,three' })
+    await openList()
+    const choice = row('两选').getByLabel('「两选」的测试模型')
+    let answer = () => {}
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    await page.route(
+      '**/api/channel/',
+      async (route) => {
+        await held
+        await route.continue()
+      },
+      { times: 1 },
+    )
+    await choice.selectOption('two')
+    await expect.poll(() => choice.inputValue()).toBe('two')
+    await choice.selectOption('three')
+    answer()
+    await settled(page)
+    await expect.poll(() => choice.inputValue()).toBe('three')
+    await openList()
+    await expect.poll(() => choice.inputValue()).toBe('three')
+    await rowButton('两选', '删除').click()
+    await page.getByRole('button', { name: '删除渠道', exact: true }).click()
+    await expect.poll(() => row('两选').count()).toBe(0)
+  })
+
   test('is disabled in English without a button moving, though the words are not as long', async () => {
     const opened = await visit.open('/channel', visit.root, { width: 1440, language: 'en' })
     const buttons = opened.page.getByRole('row').filter({ hasText: '主力' }).getByRole('button')

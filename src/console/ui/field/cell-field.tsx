@@ -71,18 +71,31 @@ interface CellChoiceProps {
   onCommit: (value: string) => Promise<void>
 }
 
-/** One of several names, chosen in its row; a rejection leaves the old one. */
+/**
+ * One of several names, chosen in its row; a rejection puts the old one back. What is chosen while
+ * another is saved is saved after it, so that the last one stays.
+ */
 export function CellChoice({ label, value, options, onCommit }: CellChoiceProps) {
-  const [isBusy, setIsBusy] = useState(false)
-  async function commit(next: string) {
-    setIsBusy(true)
-    try {
-      await onCommit(next)
-    } catch {
-      // Who was asked has said why; the row still shows the old name.
-    } finally {
-      setIsBusy(false)
+  const [chosen, setChosen] = useState<string | null>(null)
+  const waiting = useRef<string | null>(null)
+  const isBusy = chosen !== null
+  async function commit(first: string) {
+    let next: string | null = first
+    while (next !== null) {
+      waiting.current = null
+      try {
+        await onCommit(next)
+      } catch {
+        // Who was asked has said why.
+      }
+      next = waiting.current
     }
+    setChosen(null)
+  }
+  function choose(next: string) {
+    setChosen(next)
+    if (isBusy) waiting.current = next
+    else void commit(next)
   }
   return (
     <select
@@ -90,8 +103,8 @@ export function CellChoice({ label, value, options, onCommit }: CellChoiceProps)
       aria-label={label}
       aria-busy={isBusy}
       title={value}
-      value={value}
-      onChange={(event) => void commit(event.currentTarget.value)}
+      value={chosen ?? value}
+      onChange={(event) => choose(event.currentTarget.value)}
     >
       {options.map((option) => (
         <option key={option} value={option}>
