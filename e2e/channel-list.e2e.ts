@@ -427,6 +427,9 @@ test('a dry run tells where a call would go, and a request id where one went', a
   expect(busy).toMatch(/常忙[^]*上游限流/)
   expect(good).toMatch(/可靠[^]*100%[^]*可用/)
   expect(await violations(page)).toEqual([])
+  // Of the input method: it gives up a word.
+  const model = panel.getByRole('textbox', { name: '模型名称', exact: true })
+  await model.dispatchEvent('keydown', { key: 'Escape', isComposing: true })
   await panel.getByRole('button', { name: '查看一次调用', exact: true }).click()
   await panel.getByRole('textbox', { name: '请求 ID', exact: true }).fill(requestId)
   await panel.getByRole('button', { name: '查看', exact: true }).click()

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useEffectEvent, useId, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
+import { isComposing } from '../field/composing.ts'
 import styles from './side-panel.module.css'
 
 interface SidePanelProps {
@@ -29,7 +30,9 @@ export function SidePanel({ title, onClose, children }: SidePanelProps) {
     }
   }, [])
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (event.key === 'Escape' && !event.defaultPrevented) onClose()
+    // Input methods give up a word with the same key.
+    const isOurs = event.key === 'Escape' && !isComposing({ nativeEvent: event })
+    if (isOurs && !event.defaultPrevented) onClose()
   })
   useEffect(() => {
     const listener = (event: KeyboardEvent) => onKey(event)
