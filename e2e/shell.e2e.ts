@@ -322,6 +322,19 @@ test('every page reads in English too, and the choice is remembered', async () =
   await context.close()
 })
 
+test('without the file of English there is Chinese, and a word about it', async () => {
+  const { page, context } = await visit.open('/login', undefined, { language: 'en' })
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  await page.route('**/assets/en-*.js', (route) => route.abort())
+  await page.reload()
+  await expectSeen(page.getByRole('button', { name: '登录', exact: true }))
+  await expectSeen(page.getByText('Could not load English. Please reload the page'))
+  await page.unroute('**/assets/en-*.js')
+  await page.reload()
+  await expectSeen(page.getByRole('button', { name: 'Sign in', exact: true }))
+  await context.close()
+})
+
 test('a copy says so for three seconds', async () => {
   const { page, context } = await visit.open('/', user)
   await settled(page)

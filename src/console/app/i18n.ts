@@ -1,6 +1,7 @@
 import i18n, { type FormatterModule } from 'i18next'
 import { initReactI18next } from 'react-i18next'
 import { readStored, writeStored } from './stored.ts'
+import { toast } from './toast.ts'
 
 export type ConsoleLanguage = 'zh' | 'en'
 
@@ -55,7 +56,12 @@ export async function startI18n(): Promise<void> {
 
 export async function setLanguage(language: ConsoleLanguage): Promise<void> {
   if (language === 'en' && !i18n.hasResourceBundle('en', 'translation')) {
-    const texts = await import('./en.json')
+    const texts = await import('./en.json').catch(() => null)
+    if (texts === null) {
+      // Without them there is Chinese; whoever wants English may not read it.
+      toast.error(t('英文文本加载失败，请刷新页面。Could not load English. Please reload the page'))
+      return
+    }
     i18n.addResourceBundle('en', 'translation', texts.default)
   }
   await i18n.changeLanguage(language)
