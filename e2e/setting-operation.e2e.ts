@@ -344,6 +344,17 @@ describe('prices of a public list', () => {
       .toEqual(['served没有价格已启用的渠道提供此模型，但没有价格，调用会被拒绝'])
   })
 
+  test('without the file of the comparison, what was typed stays', async () => {
+    const link = group('通用').getByLabel('充值链接')
+    await link.fill('https://pay.example.com')
+    await page.route('**/assets/price-dialog-*.css', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: '对照公开价格', exact: true }).click()
+    await page.getByText('加载失败，可能是网络中断').waitFor()
+    await expect.poll(() => link.inputValue()).toBe('https://pay.example.com')
+    await group('通用').getByRole('button', { name: '放弃', exact: true }).click()
+    await quiet(page)
+  })
+
   test('the differences are shown, and those of enabled channels first', async () => {
     await page.getByRole('button', { name: '对照公开价格', exact: true }).click()
     await dialog().getByLabel('价格来源').selectOption('其他地址')

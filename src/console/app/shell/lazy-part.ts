@@ -1,4 +1,7 @@
-import { type ComponentType, lazy } from 'react'
+import { type ComponentType, lazy, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { loadMissingSheets, MISSING_FILE } from '../routing/missing-files.ts'
+import { toast } from '../toast.ts'
 
 const Nothing = () => null
 
@@ -18,4 +21,30 @@ export function lazyPart<Props>(
       return { default: instead }
     }
   })
+}
+
+interface LatePart<Props> {
+  /** Undefined until it is asked for, and when it is closed. */
+  Part: ComponentType<Props> | undefined
+  open: () => Promise<void>
+  close: () => void
+}
+
+/**
+ * A part of a page that is loaded when it is asked for. Where its file is missing a toast says so:
+ * the page, and what was typed in it, stays.
+ */
+export function useLatePart<Props>(load: () => Promise<ComponentType<Props>>): LatePart<Props> {
+  const { t } = useTranslation()
+  const [Part, setPart] = useState<ComponentType<Props>>()
+  const open = async () => {
+    try {
+      await loadMissingSheets()
+      const loaded = await load()
+      setPart(() => loaded)
+    } catch {
+      toast.error(t(MISSING_FILE))
+    }
+  }
+  return { Part, open, close: () => setPart(undefined) }
 }

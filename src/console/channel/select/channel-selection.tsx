@@ -2,10 +2,9 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react
 import { useTranslation } from 'react-i18next'
 import type { Channel } from '../../../contract/channel-api.ts'
 import type { PagedList } from '../../app/list/paged-list.ts'
-import { loadMissingSheets, MISSING_FILE } from '../../app/routing/missing-files.ts'
+import { useLatePart } from '../../app/shell/lazy-part.ts'
 import { onSessionChange } from '../../app/session.ts'
 import { useHasFeature } from '../../app/status.ts'
-import { toast } from '../../app/toast.ts'
 import type { RowSelection } from '../../ui/table/row-selection.tsx'
 import { SelectionActions } from './selection-actions.tsx'
 
@@ -15,10 +14,7 @@ type Chosen = ReadonlyMap<number, Channel>
 let kept: Chosen = new Map()
 onSessionChange(() => (kept = new Map()))
 
-async function loadCopyDialog() {
-  await loadMissingSheets()
-  return (await import('./copy-dialog.tsx')).CopyDialog
-}
+const loadCopyDialog = async () => (await import('./copy-dialog.tsx')).CopyDialog
 
 interface ChannelSelection {
   /** Undefined where the server knows nothing of many channels at once. */
@@ -40,21 +36,6 @@ function useChosenChannels(chosen: Chosen, list: PagedList<Channel>): Channel[] 
   }, [chosen, rows, isWhole])
 }
 
-/** The dialog that copies fields, once it has been asked for. */
-function useCopyDialog() {
-  const { t } = useTranslation()
-  const [CopyDialog, setCopyDialog] = useState<Awaited<ReturnType<typeof loadCopyDialog>>>()
-  const open = async () => {
-    try {
-      const loaded = await loadCopyDialog()
-      setCopyDialog(() => loaded)
-    } catch {
-      toast.error(t(MISSING_FILE))
-    }
-  }
-  return { CopyDialog, open, close: () => setCopyDialog(undefined) }
-}
-
 /** The channels that are chosen. */
 export function useChannelSelection(list: PagedList<Channel>): ChannelSelection {
   const { t } = useTranslation()
@@ -63,7 +44,7 @@ export function useChannelSelection(list: PagedList<Channel>): ChannelSelection 
   useEffect(() => {
     kept = chosen
   }, [chosen])
-  const { CopyDialog, open, close } = useCopyDialog()
+  const { Part: CopyDialog, open, close } = useLatePart(loadCopyDialog)
   const choose = useCallback((rows: readonly Channel[], isOn: boolean) => {
     setChosen((before) => {
       const ids = new Set(rows.map(({ id }) => id))
