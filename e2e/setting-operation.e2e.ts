@@ -231,6 +231,20 @@ describe('ratios', () => {
     expect(Object(data).completion_ratio).toContain('"gpt-4o-mini":3.5')
   })
 
+  test('a price that somebody else has set meanwhile stays', async () => {
+    await cell('提示 $/1M', 'gpt-4o-mini').fill('0.4')
+    await cell('提示 $/1M', 'gpt-4o-mini').press('Enter')
+    const before = await option('ModelRatio')
+    await visit.setOption('ModelRatio', before.replace(/\}$/, ',"of-another":9}'))
+    await settings.save('倍率')
+    expect(await option('ModelRatio')).toBe(
+      before.replace('"gpt-4o-mini":0.1', '"gpt-4o-mini":0.2').replace(/\}$/, ',"of-another":9}'),
+    )
+    await visit.setOption('ModelRatio', before)
+    await page.reload()
+    await search('gpt-4o-mini')
+  })
+
   test('what cannot be a price is refused and the old one comes back', async () => {
     await search('gpt-4o-mini')
     await cell('模型倍率', 'gpt-4o-mini').fill('-1')

@@ -5,7 +5,7 @@ import { call } from '../../app/call.ts'
 import { useKeptForm } from '../../app/form/kept-forms.ts'
 import { loadStatus } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
-import { readableRatios } from '../ratio/ratio-text.ts'
+import { overSavedRatios, readableRatios } from '../ratio/ratio-text.ts'
 import {
   changesOf,
   fieldProblem,
@@ -13,7 +13,7 @@ import {
   type OptionField,
   type OptionGroup,
 } from './option-field.ts'
-import { type Options, useRefreshOptions } from './options.ts'
+import { type Options, useRefreshOptions, useSavedOptions } from './options.ts'
 
 /** A group of options while somebody edits it. What was not touched follows the server. */
 export interface OptionForm {
@@ -38,10 +38,24 @@ type Texts = Readonly<Record<string, string>>
 const without = (texts: Texts, key: string): Texts =>
   Object.fromEntries(Object.entries(texts).filter(([name]) => name !== key))
 
+/** Sends one change; of a map of ratios only those entries that were edited. */
+function useSend(): (change: OptionChange, seen: Texts) => Promise<void> {
+  const askSaved = useSavedOptions()
+  return async ({ field: { key, kind }, value }, seen) => {
+    const was = seen[key]
+    const isMap = kind === 'ratios' && was !== undefined
+    const sent = isMap ? overSavedRatios(value, was, (await askSaved()).value(key)) : value
+    await call('PUT /api/option/', { body: { key, value: sent } })
+  }
+}
+
 export function useOptionForm(group: OptionGroup, options: Options): OptionForm {
   const { t } = useTranslation()
   const refresh = useRefreshOptions()
+  const sendOne = useSend()
   const [edits, setEdits] = useState<Texts>({})
+  // What was saved when the edit of each began.
+  const [seen, setSeen] = useState<Texts>({})
   const [problems, setProblems] = useState<Texts>({})
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
@@ -60,8 +74,8 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   async function send() {
     let sent = 0
     try {
-      for (const { field, value } of changes) {
-        await call('PUT /api/option/', { body: { key: field.key, value } })
+      for (const change of changes) {
+        await sendOne(change, seen)
         sent += 1
       }
       toast.success(t('操作成功完成！'))
@@ -116,6 +130,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     },
     edit(key, text) {
       setEdits((now) => (text === null ? without(now, key) : { ...now, [key]: text }))
+      if (edits[key] === undefined) setSeen((now) => ({ ...now, [key]: options.value(key) }))
       setProblems((now) => without(now, key))
       setFailure('')
     },

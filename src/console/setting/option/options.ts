@@ -9,16 +9,16 @@ export interface Options {
   isSecretSet(key: string): boolean | null
 }
 
-const OPTIONS_KEY = ['options']
+const optionsQuery = {
+  queryKey: ['options'],
+  queryFn: ({ signal }: { signal: AbortSignal }) => callWhole('GET /api/option/', {}, { signal }),
+  // Somebody else may have changed one since.
+  staleTime: 0,
+}
 
 /** Everything there is to know of the settings; null until it has arrived. */
 export function useOptions(): { options: Options | null; error: Error | null; retry: () => void } {
-  const { data, error, refetch } = useQuery({
-    queryKey: OPTIONS_KEY,
-    queryFn: ({ signal }) => callWhole('GET /api/option/', {}, { signal }),
-    // Somebody else may have changed one since.
-    staleTime: 0,
-  })
+  const { data, error, refetch } = useQuery(optionsQuery)
   const options = data === undefined ? null : toOptions(data.data, data.secrets_set)
   return { options, error, retry: () => void refetch() }
 }
@@ -38,5 +38,14 @@ function toOptions(
 
 export function useRefreshOptions(): () => Promise<void> {
   const client = useQueryClient()
-  return () => client.invalidateQueries({ queryKey: OPTIONS_KEY })
+  return () => client.invalidateQueries({ queryKey: optionsQuery.queryKey })
+}
+
+/** Asks what is saved at this moment. */
+export function useSavedOptions(): () => Promise<Options> {
+  const client = useQueryClient()
+  return async () => {
+    const { data, secrets_set } = await client.fetchQuery(optionsQuery)
+    return toOptions(data, secrets_set)
+  }
 }

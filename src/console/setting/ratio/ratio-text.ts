@@ -70,6 +70,24 @@ export function sentRatios(text: string): string {
   return read === null || read.repeated.length > 0 ? text : compactRatios(read.ratios)
 }
 
+/**
+ * An edit of what was `seen`, over what is `saved` now: entries that somebody else has changed
+ * since stay as they are saved, unless the edit is about them. What cannot be read is sent as it
+ * was typed.
+ */
+export function overSavedRatios(edited: string, seen: string, saved: string): string {
+  const [mine, before, theirs] = [edited, seen, saved].map(readRatioText)
+  if (!mine || !before || !theirs || mine.repeated.length > 0) return edited
+  const ratios = new Map(theirs.ratios)
+  for (const name of [...before.ratios.keys(), ...mine.ratios.keys()]) {
+    const ratio = mine.ratios.get(name)
+    if (ratio === before.ratios.get(name)) continue
+    if (ratio === undefined) ratios.delete(name)
+    else ratios.set(name, ratio)
+  }
+  return compactRatios(ratios)
+}
+
 /** The text with one ratio set, or, by null, removed. A text that cannot be read stays as it is. */
 export function withRatio(text: string, name: string, ratio: string | null): string {
   const read = readRatioText(text)

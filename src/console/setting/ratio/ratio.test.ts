@@ -16,7 +16,13 @@ import {
   withoutModel,
   withPrice,
 } from './model-price.ts'
-import { readableRatios, readRatioText, sentRatios, withRatio } from './ratio-text.ts'
+import {
+  overSavedRatios,
+  readableRatios,
+  readRatioText,
+  sentRatios,
+  withRatio,
+} from './ratio-text.ts'
 
 const decimal = (text: string) => {
   const value = readDecimal(text)
@@ -229,5 +235,24 @@ describe('model prices', () => {
       'a',
     ])
     expect(rows?.flatMap(({ conflicts }) => conflicts)).toEqual([])
+  })
+})
+
+describe('an edit over what somebody else has saved since', () => {
+  const seen = '{"a":1,"b":2,"c":3}'
+
+  test.each([
+    ['{"a":1.5,"b":2,"c":3}', '{"a":1,"b":9,"c":3,"d":4}', '{"a":1.5,"b":9,"c":3,"d":4}'],
+    ['{"a":1,"c":3}', '{"a":7,"b":2,"c":3}', '{"a":7,"c":3}'],
+    ['{"a":1,"b":2,"c":3,"e":5}', '{"a":1}', '{"a":1,"e":5}'],
+    ['{"a":1,"b":8,"c":3}', '{"a":1,"b":9,"c":3}', '{"a":1,"b":8,"c":3}'],
+  ])('%s over %s', (edited, saved, sent) => {
+    expect(overSavedRatios(edited, seen, saved)).toBe(sent)
+  })
+
+  test('what cannot be read, or names something twice, is sent as it was typed', () => {
+    expect(overSavedRatios('{"a":1', seen, '{"b":1}')).toBe('{"a":1')
+    expect(overSavedRatios('{"a":1}', seen, 'none')).toBe('{"a":1}')
+    expect(overSavedRatios('{"a":1,"a":2}', seen, '{"b":1}')).toBe('{"a":1,"a":2}')
   })
 })
