@@ -112,6 +112,15 @@ describe('groups', () => {
     await form.getByRole('button', { name: '放弃', exact: true }).click()
   })
 
+  test('the wheel scrolls the page and changes no number', async () => {
+    const number = group('通用').getByLabel('失败重试次数')
+    await number.click()
+    const before = await number.inputValue()
+    await page.mouse.wheel(0, 100)
+    await page.waitForTimeout(200)
+    await expect.poll(() => number.inputValue()).toBe(before)
+  })
+
   test('one dollar can be half a million and a bit', async () => {
     const form = group('通用')
     await expect.poll(() => form.getByLabel('单位美元额度').getAttribute('step')).toBe('0.01')

@@ -41,6 +41,8 @@ function NumberControl({ form, field, row }: ControlProps<FieldOf<'number'>>) {
         autoComplete="off"
         value={text}
         onChange={(event) => form.edit(field.key, event.currentTarget.value)}
+        // The wheel would change the number under who only scrolls on.
+        onWheel={(event) => event.currentTarget.blur()}
       />
       {worth !== '' && <span>{field.unit === undefined ? worth : t(worth)}</span>}
     </div>
