@@ -177,7 +177,11 @@ export function DashboardPage() {
   const unit = ranges.find(({ name }) => name === range)?.unit ?? 'day'
   if (error !== null && data === undefined) {
     return (
-      <Page title={t('概览')}>
+      <Page
+        title={t('概览')}
+        // Another range may be one that can be loaded.
+        actions={isKnown && <RangeButtons range={range} onRange={choices.setRange} />}
+      >
         <LoadError what={t('概览')} error={error} onRetry={() => void refetch()} />
       </Page>
     )
