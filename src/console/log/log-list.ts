@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCanGoBack, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { isAdmin } from '../../contract/user.ts'
@@ -54,6 +54,12 @@ function usePageTurns(page: number, last: Log | undefined) {
   const router = useRouter()
   const turned = useLocation({ select: ({ state }) => state.turned ?? 0 })
   const canGoBack = useCanGoBack()
+  const href = useLocation({ select: (location) => location.href })
+  // A second click before the browser has gone back would leave the list altogether.
+  const leaving = useRef('')
+  useEffect(() => {
+    if (leaving.current !== href) leaving.current = ''
+  }, [href])
   const goTo = (target: number, before: string, turns: number) =>
     void navigate({
       to: '.',
@@ -66,8 +72,11 @@ function usePageTurns(page: number, last: Log | undefined) {
       resetScroll: false,
     })
   const previous = () => {
-    if (turned > 0 && canGoBack) router.history.back()
-    else goTo(page - 1, '', 0)
+    if (leaving.current === href) return
+    if (turned > 0 && canGoBack) {
+      leaving.current = href
+      router.history.back()
+    } else goTo(page - 1, '', 0)
   }
   const goOn = (before: string) => goTo(page + 1, before, turned + 1)
   const next = (row: Log) => goOn(`${row.created_at}-${row.id}`)
