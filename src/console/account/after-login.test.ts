@@ -92,13 +92,11 @@ describe('the profile form', () => {
   })
 
   test('sends only what is meant to change', () => {
-    expect(toSelfUpdate({ ...form, old_password: 'x' })).toEqual({
-      username: 'a',
-      display_name: '',
+    expect(toSelfUpdate({ ...form, display_name: ' b ', old_password: 'x' }, form)).toEqual({
+      display_name: 'b',
     })
-    expect(toSelfUpdate({ ...form, password: 'longenough', old_password: 'x' })).toEqual({
-      username: 'a',
-      display_name: '',
+    expect(toSelfUpdate({ ...form, username: 'c' }, form)).toEqual({ username: 'c' })
+    expect(toSelfUpdate({ ...form, password: 'longenough', old_password: 'x' }, form)).toEqual({
       password: 'longenough',
       old_password: 'x',
     })

@@ -36,9 +36,20 @@ export function profileErrors(
   return errors
 }
 
-/** Only what is meant to change: on the wire, absent means unchanged. */
-export function toSelfUpdate(form: ProfileForm): Partial<Omit<ProfileForm, 'password2'>> {
-  const names = { username: form.username.trim(), display_name: form.display_name.trim() }
+/**
+ * Only what differs from what the form began with: on the wire, absent means unchanged, and a name
+ * that somebody has changed elsewhere since stays.
+ */
+export function toSelfUpdate(
+  form: ProfileForm,
+  seen: Pick<ProfileForm, 'username' | 'display_name'>,
+): Partial<Omit<ProfileForm, 'password2'>> {
+  const username = form.username.trim()
+  const displayName = form.display_name.trim()
+  const names = {
+    ...(username === seen.username ? {} : { username }),
+    ...(displayName === seen.display_name ? {} : { display_name: displayName }),
+  }
   if (form.password === '') return names
   const old = form.old_password === '' ? {} : { old_password: form.old_password }
   return { ...names, password: form.password, ...old }

@@ -42,11 +42,11 @@ function useSave(mustChange: boolean) {
   const client = useQueryClient()
   const [isBusy, setIsBusy] = useState(false)
   const [failure, setFailure] = useState('')
-  async function save(form: ProfileForm): Promise<boolean> {
+  async function save(form: ProfileForm, seen: ProfileForm): Promise<boolean> {
     setIsBusy(true)
     setFailure('')
     try {
-      const update = toSelfUpdate(form)
+      const update = toSelfUpdate(form, seen)
       await call('PUT /api/user/self', { body: update })
       const user = sessionUser()
       if (user !== null)
@@ -142,7 +142,7 @@ function ProfileFields({ self }: { self: Self }) {
   })
   const wantsPassword = mustChange || form.values.password !== ''
   const submit = submitOf(form, async (values) => {
-    const isSaved = await save(values)
+    const isSaved = await save(values, form.getInitialValues())
     if (!isSaved) return
     form.setInitialValues({ ...values, ...noSecrets })
     form.setValues(afterSaving(values, form.getValues()))
