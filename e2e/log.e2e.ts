@@ -91,6 +91,18 @@ describe('an administrator', () => {
     await expect.poll(() => panel.count()).toBe(0)
   })
 
+  test('a cost shows its last point, however many points make a dollar', async () => {
+    for (const [points, cost] of [
+      ['10000000', /^\$0\.\d{7}$/],
+      ['1', /^\$\d+\.\d\d$/],
+      ['500000', /^\$0\.\d{6}$/],
+    ] as const) {
+      await visit.setOption('QuotaPerUnit', points)
+      await open('/log?type=2')
+      await expect.poll(() => page.getByRole('cell', { name: cost }).count()).toBeGreaterThan(0)
+    }
+  })
+
   test('finds a call by what was said', async () => {
     await open('/log')
     await page.getByLabel('请求内容').fill('问题 7，')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quotaText } from './quota.ts'
+import { pointDecimals, quotaText } from './quota.ts'
 
 test.each([
   [0, '$0.00'],
@@ -30,4 +30,15 @@ test.each([
   [-20_000, '-20.0k'],
 ])('%i points as a count: %s', (quota, text) => {
   expect(quotaText(quota, { quotaPerUnit: 500_000, inCurrency: false })).toBe(text)
+})
+
+test.each([
+  [500_000, '$0.000002'],
+  [1_000_000, '$0.000001'],
+  [7_000_000, '$0.0000001'],
+  [1, '$1.00'],
+  [0.01, '$100.00'],
+])('of %d points to the dollar one is shown as %s', (quotaPerUnit, text) => {
+  const money = { quotaPerUnit, inCurrency: true }
+  expect(quotaText(1, money, pointDecimals(money))).toBe(text)
 })

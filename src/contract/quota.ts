@@ -20,6 +20,12 @@ export function quotaText(quota: number, display: QuotaDisplay, decimals = 2): s
   return compactCount(quota)
 }
 
+const CENT_DECIMALS = 2
+
+/** Decimals of dollars that show a single point, for amounts as small as what a call costs. */
+export const pointDecimals = ({ quotaPerUnit }: QuotaDisplay): number =>
+  Math.max(CENT_DECIMALS, Math.ceil(Math.log10(quotaPerUnit)))
+
 /** An amount with its thousands apart. What rounds to nothing has no sign. */
 export function moneyText(amount: number, currency: '$' | '¥', decimals = 2): string {
   const digits = Math.abs(amount).toFixed(decimals)

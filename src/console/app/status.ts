@@ -1,7 +1,12 @@
 import { useCallback, useSyncExternalStore } from 'react'
 import type { Feature } from '../../contract/features.ts'
 import type { Status } from '../../contract/status-api.ts'
-import { DEFAULT_QUOTA_PER_UNIT, type QuotaDisplay, quotaText } from '../../contract/quota.ts'
+import {
+  DEFAULT_QUOTA_PER_UNIT,
+  pointDecimals,
+  type QuotaDisplay,
+  quotaText,
+} from '../../contract/quota.ts'
 import { call } from './call.ts'
 import { t } from './i18n.ts'
 import { readStoredObject, writeStored } from './stored.ts'
@@ -91,14 +96,24 @@ export function useQuotaText(): (quota: number, decimals?: number) => string {
   )
 }
 
+/** Writes what a single call costs, to the point. */
+export function useCostText(): (quota: number) => string {
+  const status = useStatus()
+  return useCallback(
+    (quota) => {
+      const display = quotaDisplay(status)
+      return quotaText(quota, display, pointDecimals(display))
+    },
+    [status],
+  )
+}
+
 const CENTS_PER_DOLLAR = 100
-/** One point is shown, with as many points to the dollar as usual. */
-const SMALL_DECIMALS = 6
 
 /** Dollars that points stand for, whatever the display setting; less than a cent is not nothing. */
 export function useDollarText(): (quota: number) => string {
   const display = { ...quotaDisplay(useStatus()), inCurrency: true }
   const cent = display.quotaPerUnit / CENTS_PER_DOLLAR
   return (quota) =>
-    quotaText(quota, display, quota > 0 && quota < cent ? SMALL_DECIMALS : undefined)
+    quotaText(quota, display, quota > 0 && quota < cent ? pointDecimals(display) : undefined)
 }

@@ -6,7 +6,7 @@ import type { Log, PriceFactors } from '../../contract/log-api.ts'
 import { LogType } from '../../contract/log.ts'
 import { call } from '../app/call.ts'
 import { currentLanguage, mark } from '../app/i18n.ts'
-import { useHasFeature, useQuotaText } from '../app/status.ts'
+import { useCostText, useHasFeature } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
 import { CodeBlock } from '../ui/copy/copy-button.tsx'
@@ -18,8 +18,6 @@ import { PriceTable } from './log-price-table.tsx'
 import { LogRoute } from './log-route.tsx'
 import { contentText, isPriceText } from './text/content-text.ts'
 import styles from './log.module.css'
-
-const COST_DECIMALS = 6
 
 /** What the list does not carry; null where the server has no more to tell. */
 function useDetail(log: Log, isAdmin: boolean) {
@@ -165,9 +163,8 @@ interface LogDetailProps {
 
 export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
   const { t } = useTranslation()
-  const quotaText = useQuotaText()
+  const costText = useCostText()
   const { data, error, isLoading, refetch } = useDetail(log, isAdmin)
-  const costText = (quota: number) => quotaText(quota, COST_DECIMALS)
   const price = data?.price ?? null
   const isConsumption = log.type === LogType.consume
   const knowsRoutes = useHasFeature()('channel-routes')

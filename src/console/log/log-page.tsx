@@ -4,7 +4,7 @@ import type { Log } from '../../contract/log-api.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { currentLanguage } from '../app/i18n.ts'
 import { LinkButton } from '../app/link-button.tsx'
-import { useHasFeature, useQuotaText } from '../app/status.ts'
+import { useCostText, useHasFeature } from '../app/status.ts'
 import { stampText } from '../app/time.ts'
 import { paths } from '../paths.ts'
 import { Action } from '../ui/actions.tsx'
@@ -21,9 +21,6 @@ import { Statistics } from './log-statistics.tsx'
 import styles from './log.module.css'
 
 const LogDetail = lazy(async () => ({ default: (await import('./log-detail.tsx')).LogDetail }))
-
-/** A single call costs fractions of a cent. */
-const COST_DECIMALS = 6
 
 /** Read again, a row is another object; rows without an id are only themselves. */
 const isSame = (a: Log, b: Log): boolean => a === b || (a.id > 0 && a.id === b.id)
@@ -96,7 +93,7 @@ function SearchedFrom({ list }: { list: LogList }) {
 
 export function LogPage() {
   const { t } = useTranslation()
-  const quotaText = useQuotaText()
+  const costText = useCostText()
   const list = useLogList()
   const { table, place, isAdmin } = list
   // With the page it was opened on: another page or filter closes it.
@@ -108,11 +105,11 @@ export function LogPage() {
     () => ({
       t,
       hasLongWords,
-      costText: (quota) => quotaText(quota, COST_DECIMALS),
+      costText,
       isAdmin,
       open: (row) => setOpened({ row, place }),
     }),
-    [t, hasLongWords, quotaText, isAdmin, place],
+    [t, hasLongWords, costText, isAdmin, place],
   )
   const columns = useMemo(() => logColumns(texts), [texts])
   return (

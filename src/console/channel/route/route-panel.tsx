@@ -9,7 +9,7 @@ import { useTranslation } from 'react-i18next'
 import type { RouteForecast, RouteTrace } from '../../../contract/route-api.ts'
 import { call } from '../../app/call.ts'
 import { ChannelLine, ChannelList, Omitted, TraceLists } from '../../app/route/route-lists.tsx'
-import { useQuotaText } from '../../app/status.ts'
+import { useCostText } from '../../app/status.ts'
 import { stampText } from '../../app/time.ts'
 import { ChoiceButtons } from '../../ui/field/choice-buttons.tsx'
 import { SidePanel } from '../../ui/float/side-panel.tsx'
@@ -38,7 +38,6 @@ const PATHS = [
 ]
 /** Tokens of prompt and answer that a price is told for. */
 const TOKENS = 1000
-const COST_DECIMALS = 6
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`
 
@@ -54,7 +53,7 @@ type Considered = RouteForecast['channels'][number]
 /** What is special about a channel's price and model; the first price stands for those like it. */
 function Terms({ channel, told }: { channel: Considered; told: RouteForecast }) {
   const { t } = useTranslation()
-  const quotaText = useQuotaText()
+  const costText = useCostText()
   const { sent_model, price } = channel
   const first = told.channels.find((one) => one.price !== null)
   const isTold = price !== null && (channel === first || price.cost !== first?.price?.cost)
@@ -65,7 +64,7 @@ function Terms({ channel, told }: { channel: Considered; told: RouteForecast }) 
       {isTold &&
         t('提示与补全各 {{tokens}} tokens 约 {{cost}}', {
           tokens: TOKENS,
-          cost: quotaText(price.cost, COST_DECIMALS),
+          cost: costText(price.cost),
         })}
     </p>
   )
