@@ -190,6 +190,17 @@ test('the profile is a click away, and its changes are saved', async () => {
   expect((await callAs({ cookie: person.cookie })).data).toMatchObject({ display_name: '本人' })
 })
 
+test('an emptied display name becomes the username', async () => {
+  await page.getByLabel('显示名称').fill('')
+  await press('保存')
+  const stored = async () => (await callAs({ cookie: person.cookie })).data.display_name
+  await expect.poll(() => page.getByLabel('显示名称').inputValue()).toBe(person.user.username)
+  expect(await stored()).toBe(person.user.username)
+  await page.getByLabel('显示名称').fill('本人')
+  await press('保存')
+  await expect.poll(stored).toBe('本人')
+})
+
 test('going elsewhere asks about an unsaved profile, not about a saved one', async () => {
   const elsewhere = page
     .getByRole('navigation', { name: '主菜单' })

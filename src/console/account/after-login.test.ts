@@ -101,4 +101,10 @@ describe('the profile form', () => {
       old_password: 'x',
     })
   })
+
+  // Empty is unchanged on the wire: saving it would say so and do nothing.
+  test('an emptied display name becomes the username', () => {
+    const seen = { ...form, display_name: 'A' }
+    expect(toSelfUpdate({ ...seen, display_name: ' ' }, seen)).toEqual({ display_name: 'a' })
+  })
 })

@@ -10,7 +10,7 @@ const sent = {
 }
 
 test('a saved password leaves the form', () => {
-  expect(afterSaving(sent, sent)).toEqual({
+  expect(afterSaving(sent, sent, sent)).toEqual({
     ...sent,
     password: '',
     password2: '',
@@ -18,7 +18,15 @@ test('a saved password leaves the form', () => {
   })
 })
 
+test('names are shown as they are stored', () => {
+  const emptied = { ...sent, username: ' amy ', display_name: ' ' }
+  expect(afterSaving(emptied, emptied, sent)).toMatchObject({
+    username: 'amy',
+    display_name: 'amy',
+  })
+})
+
 test('what was typed while it was saved stays', () => {
   const now = { ...sent, display_name: 'Amy B.', password: 'another12' }
-  expect(afterSaving(sent, now)).toEqual({ ...now, password2: '', old_password: '' })
+  expect(afterSaving(sent, now, sent)).toEqual({ ...now, password2: '', old_password: '' })
 })

@@ -37,18 +37,29 @@ export function profileErrors(
 }
 
 /**
+ * The names as they are saved. On the wire an empty display name is one that stays: whoever empties
+ * it gets the username, as a new account does.
+ */
+export function savedNames(form: ProfileForm, seen: Names): Names {
+  const username = form.username.trim()
+  const name = form.display_name.trim()
+  return { username, display_name: name === '' && seen.display_name !== '' ? username : name }
+}
+
+type Names = Pick<ProfileForm, 'username' | 'display_name'>
+
+/**
  * Only what differs from what the form began with: on the wire, absent means unchanged, and a name
  * that somebody has changed elsewhere since stays.
  */
 export function toSelfUpdate(
   form: ProfileForm,
-  seen: Pick<ProfileForm, 'username' | 'display_name'>,
+  seen: Names,
 ): Partial<Omit<ProfileForm, 'password2'>> {
-  const username = form.username.trim()
-  const displayName = form.display_name.trim()
+  const { username, display_name } = savedNames(form, seen)
   const names = {
     ...(username === seen.username ? {} : { username }),
-    ...(displayName === seen.display_name ? {} : { display_name: displayName }),
+    ...(display_name === seen.display_name ? {} : { display_name }),
   }
   if (form.password === '') return names
   const old = form.old_password === '' ? {} : { old_password: form.old_password }
@@ -57,11 +68,16 @@ export function toSelfUpdate(
 
 export const noSecrets = { password: '', password2: '', old_password: '' }
 
-/** The form once `sent` is saved: its secrets are taken out, what was typed meanwhile stays. */
-export function afterSaving(sent: ProfileForm, now: ProfileForm): ProfileForm {
-  const left = (name: keyof typeof noSecrets) => (now[name] === sent[name] ? '' : now[name])
+/**
+ * The form once `sent` is saved: its names as they are stored, its secrets taken out; what was
+ * typed meanwhile stays.
+ */
+export function afterSaving(sent: ProfileForm, now: ProfileForm, seen: Names): ProfileForm {
+  const saved = { ...savedNames(sent, seen), ...noSecrets }
+  const left = (name: keyof ProfileForm) => (now[name] === sent[name] ? saved[name] : now[name])
   return {
-    ...now,
+    username: left('username'),
+    display_name: left('display_name'),
     password: left('password'),
     password2: left('password2'),
     old_password: left('old_password'),

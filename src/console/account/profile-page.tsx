@@ -31,6 +31,7 @@ import {
   noSecrets,
   type ProfileForm,
   profileErrors,
+  savedNames,
   toSelfUpdate,
 } from './profile-form.ts'
 
@@ -142,10 +143,11 @@ function ProfileFields({ self }: { self: Self }) {
   })
   const wantsPassword = mustChange || form.values.password !== ''
   const submit = submitOf(form, async (values) => {
-    const isSaved = await save(values, form.getInitialValues())
+    const seen = form.getInitialValues()
+    const isSaved = await save(values, seen)
     if (!isSaved) return
-    form.setInitialValues({ ...values, ...noSecrets })
-    form.setValues(afterSaving(values, form.getValues()))
+    form.setInitialValues({ ...savedNames(values, seen), ...noSecrets })
+    form.setValues(afterSaving(values, form.getValues(), seen))
   })
   const changes = [
     ...(form.isDirty('username') ? [{ label: t('用户名') }] : []),
