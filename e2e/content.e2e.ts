@@ -63,6 +63,25 @@ describe.each([
     expect(problems).toEqual([])
   })
 
+  test('stays while the server cannot be asked again', async () => {
+    const { page, problems } = await openAgain(path)
+    await page.getByRole('heading', { level: 2, name: '你好' }).waitFor()
+    await settled(page)
+    await page.route('**/api/**', (route) => route.abort())
+    // A minute later somebody comes back to the window.
+    await page.evaluate(() => {
+      const now = Date.now
+      Date.now = () => now() + 60_000
+      document.dispatchEvent(new Event('visibilitychange'))
+      window.dispatchEvent(new Event('visibilitychange'))
+    })
+    await page.getByText('错误：无法连接服务器，请检查网络后重试').waitFor()
+    expect(await page.getByRole('heading', { level: 2, name: '你好' }).count()).toBe(1)
+    await page.unroute('**/api/**')
+    // The browser itself notes what did not come.
+    problems.length = 0
+  })
+
   test('a link becomes a sandboxed frame', async () => {
     await visit.setOption(key, foreignUrl())
     const { page, problems } = await openAgain(path)

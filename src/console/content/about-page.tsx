@@ -13,7 +13,8 @@ export function AboutPage() {
     queryKey: ['about'],
     queryFn: ({ signal }) => call('GET /api/about', {}, { signal }),
   })
-  if (error !== null) {
+  // What came before stays while it cannot be asked for again.
+  if (error !== null && data === undefined) {
     return (
       <Page title={t('关于')}>
         <LoadError what={t('关于')} error={error} onRetry={() => void refetch()} />

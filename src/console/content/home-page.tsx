@@ -35,7 +35,8 @@ export function HomePage() {
     queryKey: ['home-page'],
     queryFn: ({ signal }) => call('GET /api/home_page_content', {}, { signal }),
   })
-  if (error !== null) {
+  // What came before stays while it cannot be asked for again.
+  if (error !== null && data === undefined) {
     return (
       <Page title={t('首页')}>
         <LoadError what={t('首页')} error={error} onRetry={() => void refetch()} />
