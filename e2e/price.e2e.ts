@@ -100,6 +100,24 @@ test('search narrows; nothing found says so', async () => {
   await context.close()
 })
 
+test('prices that cannot be read again stay', async () => {
+  const visited = await visit.open('/setting?tab=price', somebody)
+  const { page, context } = visited
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
+  await rowOf(visited, 'mine').waitFor()
+  await settled(page)
+  await page.route('**/api/**', (route) => route.abort())
+  // A minute later somebody comes back to the window.
+  await page.evaluate(() => {
+    const now = Date.now
+    Date.now = () => now() + 60_000
+    window.dispatchEvent(new Event('visibilitychange'))
+  })
+  await page.getByText('错误：无法连接服务器，请检查网络后重试').first().waitFor()
+  await expect.poll(() => rowOf(visited, 'mine').count()).toBe(1)
+  await context.close()
+})
+
 test('thousands of models: only those in view are drawn', async () => {
   const { page, context } = await visit.open('/setting?tab=price', somebody)
   const box = page.getByRole('region', { name: '模型价格' })

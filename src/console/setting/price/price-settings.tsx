@@ -193,7 +193,10 @@ export function PriceSettings() {
   const groupRatio = list?.groups.get(group) ?? '1'
   const columns = useColumns(group, groupRatio)
   const { callable, isOnly, setIsOnly } = useCallable()
-  if (error !== null) return <LoadError what={t('模型价格')} error={error} onRetry={retry} />
+  // What came before stays while it cannot be asked for again.
+  if (error !== null && list === undefined) {
+    return <LoadError what={t('模型价格')} error={error} onRetry={retry} />
+  }
   if (list === undefined) return <Loading prompt={t('模型价格')} />
   if (list === null) return <Empty sentence={t('模型倍率不是有效的 JSON')} />
   const word = keyword.trim().toLowerCase()
