@@ -51,6 +51,18 @@ test('a server that cannot be reached is told', async () => {
   await page.unroute('**/api/user/topup')
 })
 
+test('a code that was taken although its answer is lost shows in the balance', async () => {
+  const body = { name: 'lost', quota: 500_000, count: 1 }
+  const [code = ''] = await visit.ask<string[]>(visit.root, 'POST /api/redemption/', body)
+  await page.route('**/api/user/topup', async (route) => {
+    await route.fetch()
+    await route.abort()
+  })
+  await redeem(code)
+  await expect.poll(balance).toContain('$3.50')
+  await page.unroute('**/api/user/topup')
+})
+
 test('a server that fails is told in words, by a toast and in its place', async () => {
   const { page: other, context } = await visit.open('/about', user)
   await settled(other)

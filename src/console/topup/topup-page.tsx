@@ -62,7 +62,11 @@ function useRedeem(onDone: () => void) {
       await client.invalidateQueries({ queryKey: selfQuery.queryKey })
     } catch (error) {
       const isSaid = error instanceof CallFailure && (error.refused || error.endsSession)
-      if (!isSaid) toast.error(t('请求失败'))
+      if (!isSaid) {
+        toast.error(t('请求失败'))
+        // It may be the answer alone that was lost: the balance tells.
+        void client.invalidateQueries({ queryKey: selfQuery.queryKey })
+      }
     } finally {
       setIsBusy(false)
     }
