@@ -105,8 +105,14 @@ describe('a new token', () => {
   test('-1 is never, and an unlimited token asks for no quota', async () => {
     await page.getByLabel('名称 *').fill('without end')
     await page.getByLabel('过期时间').fill('-1')
+    const quota = page.getByLabel('额度', { exact: true })
+    await quota.fill('much')
+    await quota.press('Tab')
+    const complaint = page.getByText('额度必须是 0 到')
+    await complaint.waitFor()
     await page.getByRole('switch', { name: '无限额度，只受账户余额限制', exact: true }).click()
-    await expect.poll(() => page.getByLabel('额度', { exact: true }).isDisabled()).toBe(true)
+    await expect.poll(() => quota.isDisabled()).toBe(true)
+    await expect.poll(() => complaint.count()).toBe(0)
     await submit('创建')
     await row('without end').waitFor()
     expect(await tokenOf('without end')).toMatchObject({
@@ -563,4 +569,13 @@ test('deleting asks beside its button', async () => {
   await submit('删除令牌')
   await expect.poll(() => row('renamed').count()).toBe(0)
   expect(await tokenOf('renamed')).toBeUndefined()
+})
+
+test('a token without a name is known by its key', async () => {
+  const made = await visit.ask<Token & { key: string }>(amy, 'POST /api/token/', { name: '' })
+  await goTo('/token')
+  const nameless = page.getByRole('row').filter({ hasText: '未命名' })
+  await nameless.getByRole('button', { name: '删除', exact: true }).click()
+  const key = `sk-${made.key.slice(0, 4)}…${made.key.slice(-4)}`
+  await expectSeen(page.getByText(`删除令牌「${key}」？`))
 })

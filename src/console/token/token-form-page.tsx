@@ -141,7 +141,11 @@ function QuotaRow({ form }: { form: TokenFormApi }) {
           <Toggle
             label={t('无限额度，只受账户余额限制')}
             isOn={isUnlimited}
-            onChange={(isOn) => form.setFieldValue('isUnlimited', isOn)}
+            onChange={(isOn) => {
+              form.setFieldValue('isUnlimited', isOn)
+              // What is typed does not count any more.
+              if (isOn) form.clearFieldError('quota')
+            }}
           />
         </>
       )}

@@ -22,7 +22,7 @@ import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
-import { curlText, environmentText, fullKey, oneLine } from './token-copies.ts'
+import { curlText, environmentText, fullKey, maskedKey, oneLine } from './token-copies.ts'
 import { useChoosableGroups } from './token-group.ts'
 import { useMoment } from './token-moment.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
@@ -86,7 +86,9 @@ function RowActions({ token, list, onUncopied }: RowActionsProps) {
       <CopyMenu token={token} copy={copy} />
       <ConfirmAction
         label={t('删除')}
-        question={t('删除令牌「{{name}}」？使用它的程序会立即无法调用', { name: token.name })}
+        question={t('删除令牌「{{name}}」？使用它的程序会立即无法调用', {
+          name: token.name || maskedKey(token),
+        })}
         confirmLabel={t('删除令牌')}
         onClick={remove}
       />
