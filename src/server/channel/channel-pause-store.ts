@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { ChannelStatus } from '../../contract/channel.ts'
 import type { Queries } from '../db/database.ts'
-import type { AbilityRow, Schema } from '../db/schema.ts'
+import type { Schema } from '../db/schema.ts'
 import { newHexSecret } from '../secrets.ts'
 
 /**
@@ -77,26 +77,14 @@ export const isTrialDue = (nextTrialSeconds: number, nowSeconds: number): boolea
   (nextTrialSeconds > nowSeconds + 2 * TRIAL_DELAY_SECONDS_MAX &&
     nextTrialSeconds !== NEVER_TRIED_SECONDS)
 
-/** Pauses of the channels that are still as the program has left them. */
-export const openPauses = (db: Queries): Promise<ChannelPause[]> =>
+/** Pauses of those of these channels that are still as the program has left them. */
+export const openPauses = (db: Queries, ids: readonly number[]): Promise<ChannelPause[]> =>
   db
     .selectFrom('channel_pauses')
     .innerJoin('channels', 'channels.id', 'channel_pauses.channel_id')
     .where('channels.status', '=', ChannelStatus.autoDisabled)
+    .where('channel_id', 'in', ids)
     .selectAll('channel_pauses')
-    .orderBy('channel_id')
-    .execute()
-
-/** What those channels would serve. */
-export const pausedAbilities = (
-  db: Queries,
-): Promise<Pick<Selectable<AbilityRow>, 'group' | 'model' | 'channel_id'>[]> =>
-  db
-    .selectFrom('abilities')
-    .innerJoin('channel_pauses', 'channel_pauses.channel_id', 'abilities.channel_id')
-    .where('enabled', '=', false)
-    .select(['abilities.group', 'abilities.model', 'abilities.channel_id'])
-    .orderBy('abilities.channel_id')
     .execute()
 
 /**

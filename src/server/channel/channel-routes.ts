@@ -9,7 +9,7 @@ import { createChannelBalances } from './upstream/channel-balances.ts'
 import { channelRefusal, keyRefusal } from './channel-input.ts'
 import { batchRoutes } from './batch/batch-routes.ts'
 import { channelDeletion, channelUpdate } from './channel-audit.ts'
-import { announceGoodNews, isEnabledNow } from './notice/channel-news.ts'
+import { announceChannels, announceGoodNews, isEnabledNow } from './notice/channel-news.ts'
 import { answeredChannel, channelChanges, newChannels } from './channel.ts'
 import {
   channelPage,
@@ -98,15 +98,16 @@ function changingRoutes({ database, clock }: App): Route[] {
     serve(channelApi.create, async (call) => {
       const { channels, duplicates } = granted(newChannels(call.body))
       const nowSeconds = clock.nowSeconds()
-      await database.write.transaction().execute(async (trx) => {
+      const created = await database.write.transaction().execute(async (trx) => {
         const ids = await insertChannels(trx, channels, nowSeconds)
         const acts = channels.map((after, index): AuditedAct => {
           const target = { id: ids[index] ?? 0, name: after.name }
           return { nowSeconds, action: 'channel.create', target, before: null, after }
         })
         await recordAudits(trx, call, acts)
+        return ids
       })
-      await database.announce('channels')
+      await announceChannels(database, created)
       return { data: duplicates === 0 ? undefined : { created: channels.length, duplicates } }
     }),
     serve(channelApi.update, async (call) => {
@@ -118,23 +119,23 @@ function changingRoutes({ database, clock }: App): Route[] {
         await recordAudit(trx, call, channelUpdate(before, after, clock.nowSeconds()))
         return { stored: before, changed: after }
       })
-      await database.announce('channels')
+      await announceChannels(database, [changed.id])
       if (isEnabledNow(stored, changed)) await announceGoodNews(database, { ids: [changed.id] })
       return { data: await answered(database.write, changed) }
     }),
     serve(channelApi.removeDisabled, async (call) => {
       const nowSeconds = clock.nowSeconds()
-      const count = await database.write.transaction().execute(async (trx) => {
+      const gone = await database.write.transaction().execute(async (trx) => {
         const deleted = await deleteDisabledChannels(trx)
         await recordAudits(
           trx,
           call,
           deleted.map((channel) => channelDeletion(channel, nowSeconds)),
         )
-        return deleted.length
+        return deleted.map(({ id }) => id)
       })
-      await database.announce('channels')
-      return { data: count }
+      await announceChannels(database, gone)
+      return { data: gone.length }
     }),
     serve(channelApi.remove, async (call) => {
       if (call.params.id === 0) throw new AppError('invalid_parameter')
@@ -145,7 +146,7 @@ function changingRoutes({ database, clock }: App): Route[] {
         // Deleting what is gone succeeds, as its clients know it.
         if (channel !== null) await recordAudit(trx, call, channelDeletion(channel, nowSeconds))
       })
-      await database.announce('channels')
+      await announceChannels(database, [call.params.id])
     }),
   ]
 }

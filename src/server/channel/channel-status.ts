@@ -3,7 +3,7 @@ import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import type { App } from '../app.ts'
 import { insertLog } from '../log/log-store.ts'
-import { announceGoodNews } from './notice/channel-news.ts'
+import { announceChannels, announceGoodNews } from './notice/channel-news.ts'
 import { withoutChannelSecrets, withoutKeys } from './secrets.ts'
 import { beginPause, endPause, insertNotice } from './channel-pause-store.ts'
 import { moveChannelStatus, type StoredChannel } from './channel-store.ts'
@@ -52,7 +52,7 @@ export async function changeStatusByProgram(
     })
     return true
   })
-  if (moved) await database.announce('channels')
+  if (moved) await announceChannels(database, [id])
   if (moved && to === ChannelStatus.enabled) await announceGoodNews(database, { ids: [id] })
   return moved
 }

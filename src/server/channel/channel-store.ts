@@ -1,11 +1,11 @@
-import { PostgresAdapter, type Selectable } from 'kysely'
+import { PostgresAdapter, sql, type Selectable } from 'kysely'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { commaList } from '../../contract/text.ts'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { groupNames } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
-import type { AbilityRow, ChannelRow } from '../db/schema.ts'
+import type { ChannelRow } from '../db/schema.ts'
 import { beginsWith, hasLine } from '../db/sql-text.ts'
 import type { ChannelChanges, ChannelFields } from './channel.ts'
 import { tryAtOnce } from './channel-pause-store.ts'
@@ -69,18 +69,26 @@ export async function findChannels(db: Queries, ids: readonly number[]): Promise
   return found.toSorted((a, b) => a.id - b.id)
 }
 
-/** Every channel, enabled or not; for the relay's map. */
+/** Every channel, enabled or not. */
 export const allChannels = (db: Queries): Promise<StoredChannel[]> =>
   db.selectFrom('channels').selectAll().orderBy('id').execute()
 
-/** What enabled channels serve, by channel; for the relay's map. */
-export const enabledAbilities = (
-  db: Queries,
-): Promise<Pick<Selectable<AbilityRow>, 'group' | 'model' | 'channel_id'>[]> =>
+/** What a channel serves to a group, or would. */
+export interface GroupAbilities {
+  channel_id: number
+  group: string
+  enabled: boolean
+  /** With commas between, of which a model has none. */
+  models: string
+}
+
+/** What these channels serve, or would; for the relay's map. A row for each model is too many. */
+export const abilitiesOf = (db: Queries, ids: readonly number[]): Promise<GroupAbilities[]> =>
   db
     .selectFrom('abilities')
-    .select(['group', 'model', 'channel_id'])
-    .where('enabled', '=', true)
+    .select(['channel_id', 'group', 'enabled', sql<string>`string_agg(model, ',')`.as('models')])
+    .where('channel_id', 'in', ids)
+    .groupBy(['channel_id', 'group', 'enabled'])
     .orderBy('channel_id')
     .execute()
 

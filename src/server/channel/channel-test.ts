@@ -18,7 +18,7 @@ import {
   statusAfterTest,
   type UpstreamVerdict,
 } from './channel.ts'
-import { announceGoodNews } from './notice/channel-news.ts'
+import { announceChannels, announceGoodNews } from './notice/channel-news.ts'
 import { withoutChannelSecrets } from './secrets.ts'
 import { createChannelRun, visitFailure, type VisitFailure } from './run/channel-run.ts'
 import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.ts'
@@ -142,7 +142,7 @@ export function createChannelTests(
   ): Promise<boolean> {
     if (outcome.ok) {
       const isTaken = await resumeKey(database.write, { channelId: channel.id, keyId })
-      if (isTaken) await database.announce('channels')
+      if (isTaken) await announceChannels(database, [channel.id])
       return false
     }
     if (outcome.verdict === undefined || !isHardRefusal(outcome.verdict)) return false
@@ -153,7 +153,7 @@ export function createChannelTests(
       .execute((trx) =>
         pauseTestedKey(trx, channel, { keyId, status, cause: code || type }, nowSeconds),
       )
-    await database.announce('channels')
+    await announceChannels(database, [channel.id])
     return left > 0
   }
 

@@ -7,7 +7,7 @@ import { recordAudits, type AuditedAct } from '../../audit/audit-store.ts'
 import type { Queries } from '../../db/database.ts'
 import { serve, type Route } from '../../http/handler.ts'
 import { channelDeletion, channelUpdate } from '../channel-audit.ts'
-import { announceGoodNews } from '../notice/channel-news.ts'
+import { announceChannels, announceGoodNews } from '../notice/channel-news.ts'
 import {
   deleteChannels,
   findChannels,
@@ -43,10 +43,9 @@ function batchRoute({ database, clock }: App): Route {
       await recordAudits(trx, call, done)
       return { acts: done, missing: missingFrom(ids, found) }
     })
-    await database.announce('channels')
-    if (action === 'enable') {
-      await announceGoodNews(database, { ids: acts.map(({ target }) => target.id) })
-    }
+    const changed = acts.map(({ target }) => target.id)
+    await announceChannels(database, changed)
+    if (action === 'enable') await announceGoodNews(database, { ids: changed })
     return { data: { changed: acts.length, missing } }
   })
 }
@@ -112,7 +111,8 @@ function copyRoute({ database, clock }: App): Route {
       await recordAudits(trx, call, acts)
       return answer.report
     })
-    await database.announce('channels')
+    const changed = report.targets.filter(({ changes }) => changes.length > 0).map(({ id }) => id)
+    await announceChannels(database, changed)
     return { data: report }
   })
 }

@@ -82,9 +82,9 @@ export async function resumeKeysByHand(
     .execute()
 }
 
-/** Of all channels; for the relay's map. */
-export const allKeyPauses = (db: Queries): Promise<KeyPause[]> =>
-  db.selectFrom('channel_key_pauses').selectAll().execute()
+/** Of these channels; for the relay's map. */
+export const keyPausesIn = (db: Queries, ids: readonly number[]): Promise<KeyPause[]> =>
+  db.selectFrom('channel_key_pauses').selectAll().where('channel_id', 'in', ids).execute()
 
 export const keyPausesOf = (db: Queries, channelId: number): Promise<KeyPause[]> =>
   db

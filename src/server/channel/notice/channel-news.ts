@@ -14,6 +14,7 @@ export interface GoodNews {
 }
 
 const ANNOUNCED = 'channels-well'
+const CHANGED = 'channels'
 /** PostgreSQL passes 8,000 bytes on at once. */
 const IDS_AT_ONCE = 400
 
@@ -25,6 +26,27 @@ export async function announceGoodNews(
     const news: GoodNews = { ids: ids.slice(start, start + IDS_AT_ONCE), ...of }
     await database.announce(`${ANNOUNCED}:${JSON.stringify(news)}`)
   }
+}
+
+/** Tells every process that these channels are no longer as they were, or not there any more. */
+export async function announceChannels(
+  database: Pick<Database, 'announce'>,
+  ids: readonly number[],
+): Promise<void> {
+  for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
+    await database.announce(`${CHANGED}:${ids.slice(start, start + IDS_AT_ONCE).join(',')}`)
+  }
+}
+
+/** Which channels a message says have changed; null: it is about something else. */
+export function changedChannelsIn(message: string): readonly number[] | 'all' | null {
+  // Without ids, as processes of an earlier version say it: any of them.
+  if (message === CHANGED || message === 'everything') return 'all'
+  if (!message.startsWith(`${CHANGED}:`)) return null
+  return message
+    .slice(CHANGED.length + 1)
+    .split(',')
+    .map(Number)
 }
 
 /** Whether a person has enabled the channel. */

@@ -7,6 +7,7 @@ import { channelStatusLetter, type ChannelChange } from '../../mail/letter.ts'
 import { systemName } from '../../mail/mailer.ts'
 import { notifyRoot } from '../../mail/notice.ts'
 import type { StatusCause } from '../channel-status.ts'
+import { changedChannelsIn } from './channel-news.ts'
 import { deleteNotices, openNotices, type ChannelNotice } from '../channel-pause-store.ts'
 
 /**
@@ -49,7 +50,7 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
   }
 
   app.database.onAnnouncement((message) => {
-    if (message === 'channels') later(collectMs)
+    if (changedChannelsIn(message) !== null) later(collectMs)
   })
   // What a process that died left untold.
   later(collectMs)

@@ -1,25 +1,32 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deleteChannels, lockChannel, updateChannel } from '../../channel/channel-store.ts'
 import { aChannel } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
-import { createChannelMap } from './channel-map.ts'
+import { createChannelMap } from './live-channel-map.ts'
 
 forEachDatabase('the map of channels', (open) => {
   let server: TestServer
+  let nowMs = 0
   beforeAll(async () => {
     server = await startTestServer(open)
   })
   afterAll(() => server.close())
 
-  /** A map that hears of changes when it is told. */
+  /** A map that hears of changes when it is told. `reads`: how often it has asked the database. */
   function toldByHand() {
     let tell: (message: string) => void = () => {}
+    let count = 0
     const database = {
       ...server.database,
+      get read() {
+        count += 1
+        return server.database.read
+      },
       onAnnouncement: (listener: (message: string) => void) => void (tell = listener),
     }
-    const channels = createChannelMap(database, () => 0)
-    return { channels, tell: () => tell('channels') }
+    const channels = createChannelMap(database, () => nowMs)
+    return { channels, tell: (message = 'channels') => tell(message), reads: () => count }
   }
 
   test('shows each caller what was announced before', async () => {
@@ -34,13 +41,73 @@ forEachDatabase('the map of channels', (open) => {
   })
 
   test('is read twice for many changes in a row', async () => {
-    const { channels, tell } = toldByHand()
+    const { channels, tell, reads } = toldByHand()
+    const id = await aChannel(server)
+    const first = await channels.current()
+    const before = reads()
     const asked = Array.from({ length: 8 }, () => {
-      tell()
+      tell(`channels:${id}`)
       return channels.current()
     })
     const maps = await Promise.all(asked)
-    expect(new Set(maps).size).toBe(2)
-    expect(channels.current()).toBe(maps.at(-1))
+    expect(reads() - before).toBe(2)
+    // Nothing had changed.
+    expect(new Set([first, ...maps, channels.current()]).size).toBe(1)
+  })
+
+  const edit = (id: number, change: { name?: string; models?: string; priority?: number }) =>
+    server.database.write.transaction().execute(async (trx) => {
+      const stored = await lockChannel(trx, id)
+      if (stored !== null) await updateChannel(trx, stored, change)
+    })
+
+  // Reading thousands of channels takes a second, in which no call would be answered.
+  test('reads again only what was announced, the rest in its time', async () => {
+    const { channels, tell } = toldByHand()
+    const [first, second] = [await aChannel(server), await aChannel(server)]
+    const before = await channels.current()
+    await edit(first, { name: 'one', models: 'model-of-one', priority: 3 })
+    await edit(second, { name: 'two' })
+    tell(`channels:${first}`)
+    const map = await channels.current()
+    expect(map.find(first)).toMatchObject({ name: 'one', priority: 3 })
+    expect(map.tiers('default', 'model-of-one')).toEqual([[map.find(first)]])
+    const usual = map.tiers('default', 'gpt-4o-mini').flat()
+    expect(usual.map(({ id }) => id)).not.toContain(first)
+    expect(usual).toContain(before.find(second))
+    // Whoever was sent by the map before goes on with that.
+    expect(before.tiers('default', 'model-of-one')).toEqual([])
+    nowMs += 31_000
+    expect(channels.current()).toBe(map)
+    await expect.poll(async () => (await channels.current()).find(second)?.name).toBe('two')
+    expect((await channels.current()).find(first)).toBe(map.find(first))
+  })
+
+  test('forgets channels that are deleted', async () => {
+    const { channels, tell } = toldByHand()
+    const id = await aChannel(server, { models: 'only-here' })
+    expect((await channels.current()).models(['default'])).toContain('only-here')
+    await server.database.write.transaction().execute((trx) => deleteChannels(trx, [id]))
+    tell(`channels:${id}`)
+    const map = await channels.current()
+    expect(map.find(id)).toBeUndefined()
+    expect(map.models(['default'])).not.toContain('only-here')
+  })
+
+  test('a broken reading is made up for by the next', async () => {
+    let isBroken = true
+    const { read } = server.database
+    const database = {
+      ...server.database,
+      get read() {
+        if (isBroken) throw new Error('no storage')
+        return read
+      },
+    }
+    const id = await aChannel(server)
+    const channels = createChannelMap(database, () => 0)
+    await expect(channels.current()).rejects.toThrow('no storage')
+    isBroken = false
+    expect((await channels.current()).find(id)).toBeDefined()
   })
 })

@@ -1,23 +1,17 @@
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { commaList } from '../../../contract/text.ts'
-import type { Database } from '../../db/database.ts'
 import type { ChannelRow } from '../../db/schema.ts'
 import { channelType, trimBaseUrl } from '../../../contract/channel-types.ts'
 import { parseConfigObject } from '../../channel/channel-config.ts'
 import { overridesOf } from '../../channel/overrides.ts'
-import {
-  openPauses,
-  pausedAbilities,
-  type ChannelPause,
-} from '../../channel/channel-pause-store.ts'
-import { ACCOUNT, allChannels, enabledAbilities } from '../../channel/channel-store.ts'
+import { ACCOUNT } from '../../channel/channel-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
-import { allKeyPauses, type KeyPause } from '../../channel/key/channel-key-store.ts'
+import type { KeyPause } from '../../channel/key/channel-key-store.ts'
 import { sha256 } from '../../secrets.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { isKeyOff, tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
-/** Where calls can go, as the database has it. Kept in memory and read again after every change. */
+/** Where calls can go, as the database had it at one moment. */
 export interface ChannelMap {
   /** Channels of a group for a model, by priority. Empty: none. */
   tiers(group: string, model: string): Tiers
@@ -28,6 +22,10 @@ export interface ChannelMap {
   naming(model: string): RoutableChannel[]
   /** Models that the enabled channels of these groups serve. */
   models(groups: readonly string[]): string[]
+  /** Of every channel that is in it. */
+  ids(): number[]
+  /** The map with these channels as they are now; those that `now` leaves out are gone. */
+  with(ids: readonly number[], now: ReadonlyMap<number, ChannelEntry>): ChannelMap
 }
 
 /** A channel that the program has disabled. */
@@ -37,143 +35,152 @@ export interface PausedChannel {
   nextTrialSeconds: number
 }
 
-/**
- * Read again this often even without an announcement: somebody may have edited the database by
- * hand.
- */
-const MAP_LIFE_MS = 30_000
+/** A channel, and where it belongs. */
+export interface ChannelEntry {
+  channel: RoutableChannel
+  /** What it serves to each group; of a paused channel: would serve. Models with commas between. */
+  served: readonly { group: string; models: string }[]
+  paused: PausedChannel | null
+}
+
 const NO_TIERS: Tiers = []
 const NO_PAUSED: readonly PausedChannel[] = []
 
-export interface LiveChannelMap {
-  /** The map with every change that has been answered so far. */
-  current(): ChannelMap | Promise<ChannelMap>
-}
+type Entries = ReadonlyMap<number, ChannelEntry>
+type PausedLists = ReadonlyMap<string, PausedChannel[]>
+/** By group and model. */
+type Routes = ReadonlyMap<string, ReadonlyMap<string, Tiers>>
 
-/**
- * Of many changes in a row two readings are made: the one under way, and one that begins when it
- * has ended, for all who must see what has changed since it began.
- */
-export function createChannelMap(database: Database, monotonicMs: () => number): LiveChannelMap {
-  let map: ChannelMap | null = null
-  let readAtMs = 0
-  let generation = 0
-  let reading: { of: number; map: Promise<ChannelMap> } | null = null
-  let following: Promise<ChannelMap> | null = null
+export const emptyMap: ChannelMap = mapOf(new Map(), new Map())
 
-  database.onAnnouncement((message) => {
-    if (message !== 'channels' && message !== 'everything') return
-    generation += 1
-    map = null
-  })
-
-  function read(): Promise<ChannelMap> {
-    const of = generation
-    const loaded = loadMap(database)
-      .then((found) => {
-        if (of === generation) {
-          map = found
-          readAtMs = monotonicMs()
-        }
-        return found
-      })
-      .finally(() => (reading = null))
-    reading = { of, map: loaded }
-    return loaded
-  }
-
+/** A map of thousands of channels shares all that has not changed with the one before it. */
+function mapOf(entries: Entries, routes: Routes): ChannelMap {
+  let lists: PausedLists | null = null
   return {
-    current() {
-      if (map !== null) {
-        if (monotonicMs() - readAtMs > MAP_LIFE_MS && reading === null) {
-          // The old map serves until the new one is there; a failed read leaves it in place.
-          read().catch(ignore)
-        }
-        return map
+    tiers: (group, model) => routes.get(group)?.get(model) ?? NO_TIERS,
+    paused(group, model) {
+      lists ??= pausedListsOf(entries)
+      return lists.size === 0 ? NO_PAUSED : (lists.get(pausedKey(group, model)) ?? NO_PAUSED)
+    },
+    find: (id) => entries.get(id)?.channel,
+    naming: (model) =>
+      [...entries.values()]
+        .map(({ channel }) => channel)
+        .filter(({ models }) => models.includes(model)),
+    models: (groups) => [
+      ...new Set(groups.flatMap((group) => [...(routes.get(group)?.keys() ?? [])])),
+    ],
+    ids: () => [...entries.keys()],
+    with(ids, now) {
+      const changed = ids.filter((id) => !isSame(entries.get(id), now.get(id)))
+      if (changed.length === 0) return this
+      const after = new Map(entries)
+      for (const id of changed) {
+        const entry = now.get(id)
+        if (entry === undefined) after.delete(id)
+        else after.set(id, entry)
       }
-      if (reading === null) return read()
-      if (reading.of === generation) return reading.map
-      following ??= reading.map.catch(ignore).then(() => {
-        following = null
-        return reading?.of === generation ? reading.map : read()
-      })
-      return following
+      return mapOf(after, routesWith(routes, changed, { before: entries, after }))
     },
   }
 }
 
-const ignore = (): void => {}
+/** What counts what a channel has done, or was found to be, says nothing of where calls go. */
+const FIGURES: ReadonlySet<string> = new Set([
+  'test_time',
+  'response_time',
+  'balance',
+  'balance_updated_time',
+  'used_quota',
+] satisfies (keyof ChannelRow)[])
 
-async function loadMap({ read }: Database): Promise<ChannelMap> {
-  const [channels, abilities, pauses, paused, keyPauses] = await Promise.all([
-    allChannels(read),
-    enabledAbilities(read),
-    openPauses(read),
-    pausedAbilities(read),
-    allKeyPauses(read),
-  ])
-  return mapOf(routablesOf(channels, keyPauses), abilities, { pauses, abilities: paused })
+/**
+ * Whether nothing has changed. What calls have noted in a channel with pauses or several keys may
+ * not have been stored: the database has the last word.
+ */
+function isSame(before: ChannelEntry | undefined, now: ChannelEntry | undefined): boolean {
+  if (before === undefined || now === undefined) return before === now
+  const notes = [before, now].some(
+    ({ channel, paused }) => paused !== null || channel.keyed.length > 0,
+  )
+  if (notes) return false
+  // The columns of a row are all the members it has.
+  const columns = Object.keys(now.channel.row) as (keyof ChannelRow)[]
+  return (
+    columns.every(
+      (column) => FIGURES.has(column) || before.channel.row[column] === now.channel.row[column],
+    ) &&
+    before.served.length === now.served.length &&
+    now.served.every(({ group, models }) =>
+      before.served.some((one) => one.group === group && one.models === models),
+    )
+  )
 }
 
-type Abilities = readonly { group: string; model: string; channel_id: number }[]
+/** The routes after some channels have changed; only what those serve, or have served, is made anew. */
+function routesWith(
+  routes: Routes,
+  changed: readonly number[],
+  { before, after }: { before: Entries; after: Entries },
+): Routes {
+  const touched = new Map<string, Map<string, RoutableChannel[]>>()
+  const place = (group: string, model: string): RoutableChannel[] => {
+    let ofGroup = touched.get(group)
+    if (ofGroup === undefined) touched.set(group, (ofGroup = new Map<string, RoutableChannel[]>()))
+    let list = ofGroup.get(model)
+    if (list === undefined) ofGroup.set(model, (list = []))
+    return list
+  }
+  for (const id of changed) {
+    forEachRoute(before.get(id), place)
+    forEachRoute(after.get(id), (group, model, channel) => place(group, model).push(channel))
+  }
+  const gone = new Set(changed)
+  const all = new Map(routes)
+  for (const [group, models] of touched) {
+    const ofGroup = new Map(routes.get(group))
+    for (const [model, added] of models) {
+      const kept = (ofGroup.get(model) ?? NO_TIERS).flat().filter(({ id }) => !gone.has(id))
+      const list = [...kept, ...added]
+      if (list.length === 0) ofGroup.delete(model)
+      else ofGroup.set(model, tiersOf(list.toSorted((a, b) => a.id - b.id)))
+    }
+    if (ofGroup.size === 0) all.delete(group)
+    else all.set(group, ofGroup)
+  }
+  return all
+}
 
-function mapOf(
-  routables: readonly RoutableChannel[],
-  abilities: Abilities,
-  paused: { pauses: readonly ChannelPause[]; abilities: Abilities },
-): ChannelMap {
-  const channels = new Map(routables.map((channel) => [channel.id, channel]))
-  const lists = new Map<string, Map<string, RoutableChannel[]>>()
-  for (const { group, model, channel_id } of abilities) {
-    const channel = channels.get(channel_id)
-    if (channel === undefined || !channel.isEnabled) continue
-    let ofGroup = lists.get(group)
-    if (ofGroup === undefined) lists.set(group, (ofGroup = new Map<string, RoutableChannel[]>()))
-    const list = ofGroup.get(model)
-    if (list === undefined) ofGroup.set(model, [channel])
-    else list.push(channel)
-  }
-  const tiers = new Map<string, Map<string, Tiers>>()
-  for (const [group, models] of lists) {
-    tiers.set(group, new Map([...models].map(([model, list]) => [model, tiersOf(list)])))
-  }
-  const pausedLists = pausedListsOf(channels, paused)
-  return {
-    tiers: (group, model) => tiers.get(group)?.get(model) ?? NO_TIERS,
-    paused: (group, model) =>
-      pausedLists.size === 0 ? NO_PAUSED : (pausedLists.get(pausedKey(group, model)) ?? NO_PAUSED),
-    find: (id) => channels.get(id),
-    naming: (model) => routables.filter(({ models }) => models.includes(model)),
-    models: (groups) => [
-      ...new Set(groups.flatMap((group) => [...(tiers.get(group)?.keys() ?? [])])),
-    ],
+function forEachRoute(
+  entry: ChannelEntry | undefined,
+  tell: (group: string, model: string, channel: RoutableChannel) => void,
+): void {
+  if (entry?.channel.isEnabled !== true) return
+  for (const { group, models } of entry.served) {
+    for (const model of models.split(',')) tell(group, model, entry.channel)
   }
 }
 
 const pausedKey = (group: string, model: string): string => JSON.stringify([group, model])
 
-function pausedListsOf(
-  channels: ReadonlyMap<number, RoutableChannel>,
-  { pauses, abilities }: { pauses: readonly ChannelPause[]; abilities: Abilities },
-): ReadonlyMap<string, PausedChannel[]> {
-  const byId = new Map<number, PausedChannel>()
-  for (const { channel_id, next_trial_at } of pauses) {
-    const channel = channels.get(channel_id)
-    if (channel !== undefined) byId.set(channel_id, { channel, nextTrialSeconds: next_trial_at })
-  }
+function pausedListsOf(entries: Entries): PausedLists {
   const lists = new Map<string, PausedChannel[]>()
-  for (const { group, model, channel_id } of abilities) {
-    const paused = byId.get(channel_id)
-    if (paused === undefined) continue
-    const key = pausedKey(group, model)
-    const list = lists.get(key)
-    if (list === undefined) lists.set(key, [paused])
-    else list.push(paused)
+  for (const { paused, served } of entries.values()) {
+    if (paused === null) continue
+    for (const { group, models } of served) {
+      for (const model of models.split(',')) {
+        const key = pausedKey(group, model)
+        const list = lists.get(key)
+        if (list === undefined) lists.set(key, [paused])
+        else list.push(paused)
+      }
+    }
   }
   return lists
 }
 
-function routablesOf(
+/** Stored channels as calls know them, each once with each of its keys. */
+export function routablesOf(
   rows: readonly ChannelRow[],
   keyPauses: readonly KeyPause[],
 ): RoutableChannel[] {

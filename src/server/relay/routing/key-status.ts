@@ -1,6 +1,7 @@
 import { logRows, logText } from '../../../contract/log-sentences.ts'
 import { LogType } from '../../../contract/log.ts'
 import type { App } from '../../app.ts'
+import { announceChannels } from '../../channel/notice/channel-news.ts'
 import { withoutChannelSecrets, withoutKeys } from '../../channel/secrets.ts'
 import { lockChannel } from '../../channel/channel-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
@@ -67,7 +68,7 @@ export async function setKeyAside(
     }
     return { isNew, left: keys.filter(({ id }) => !paused.has(id)).length }
   })
-  if (result?.isNew === true) await database.announce('channels')
+  if (result?.isNew === true) await announceChannels(database, [used.id])
   return result?.left ?? null
 }
 
@@ -95,7 +96,7 @@ export async function takeKeyBack(
     })
     return true
   })
-  if (isTaken) await database.announce('channels')
+  if (isTaken) await announceChannels(database, [used.id])
 }
 
 /** Notes that a call tries a key which is set aside; the call does not wait for it. */

@@ -1,7 +1,7 @@
 import { routeApi } from '../../../contract/route-api.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
-import { announceGoodNews } from '../../channel/notice/channel-news.ts'
+import { announceChannels, announceGoodNews } from '../../channel/notice/channel-news.ts'
 import { findChannel } from '../../channel/channel-store.ts'
 import { changeKeys } from '../../channel/key/change-keys.ts'
 import { serve, type Route } from '../../http/handler.ts'
@@ -28,8 +28,8 @@ export const routeRoutes = (app: App, routing: Routing): Route[] => [
     const channel = await database.write
       .transaction()
       .execute((trx) => changeKeys(trx, call, change))
-    await database.announce('channels')
     const { id, key_id: keyId, action } = call.body
+    await announceChannels(database, [id])
     if (action === 'resume_all') await announceGoodNews(database, { ids: [id] })
     if (action === 'resume') await announceGoodNews(database, { ids: [id], keyId })
     return { data: await routing.keyHealth(channel) }
