@@ -225,7 +225,41 @@ export async function rebuildDay(trx: Queries, day: number): Promise<void> {
   }
 }
 
-/** Deletes the sums of days and hours that begin before a second. */
-export async function deleteSumsBefore(db: Queries, seconds: number): Promise<void> {
-  await db.deleteFrom('usage_sums').where('start', '<', seconds).execute()
+/** Names one of the sums. */
+export interface SumsKey {
+  subject: string
+  model_name: string
+  name: string
+  start: number
 }
+
+const KEY = sql`(subject, model_name, name, start)`
+
+/**
+ * Some sums of days and hours that begin before a second, in the order of their keys. No index
+ * finds them: whoever may not look at all sums for long asks another handle than that of writes.
+ */
+export async function sumsBefore(
+  db: Queries,
+  seconds: number,
+  { after, countMax }: { after: SumsKey | null; countMax: number },
+): Promise<SumsKey[]> {
+  const isBehind = after === null ? sql`1 = 1` : sql`${KEY} > (${sql.join(keyValues(after))})`
+  const { rows } = await sql<SumsKey>`
+    SELECT subject, model_name, name, start FROM usage_sums
+    WHERE ${isBehind} AND start < ${seconds}
+    ORDER BY subject, model_name, name, start LIMIT ${sql.lit(countMax)}
+  `.execute(db)
+  return rows
+}
+
+export async function deleteSums(db: Queries, keys: readonly SumsKey[]): Promise<void> {
+  if (keys.length === 0) return
+  const rows = keys.map((key) => sql`(${sql.join(keyValues(key))})`)
+  await sql`DELETE FROM usage_sums WHERE ${KEY} IN (VALUES ${sql.join(rows)})`.execute(db)
+}
+
+const keyValues = ({ subject, model_name, name, start }: SumsKey): RawBuilder<unknown>[] => [
+  ...[subject, model_name, name].map((text) => sql`CAST(${text} AS text)`),
+  sql`CAST(${start} AS bigint)`,
+]

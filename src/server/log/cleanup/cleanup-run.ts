@@ -6,7 +6,7 @@ import { dayAtOrAfter, hourOf } from '../../clock.ts'
 import type { Queries } from '../../db/database.ts'
 import { deleteBodiesBefore } from '../body/body-store.ts'
 import { deleteTracesBefore } from '../trace/trace-store.ts'
-import { deleteSumsBefore } from '../log-sums-store.ts'
+import { deleteSums, sumsBefore, type SumsKey } from '../log-sums-store.ts'
 import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
 import {
   deleteFailuresBefore,
@@ -43,6 +43,8 @@ export interface LogCleanup {
 /** Milliseconds that a caller waits for a run. */
 const WAIT_MS = 20_000
 const ROWS_PER_CHUNK = 1000
+/** Each of them may be tens of kilobytes. */
+const BODIES_PER_CHUNK = 100
 const PAUSE_MS = 5
 
 export function createLogCleanup(
@@ -150,10 +152,17 @@ class Runner {
   }
 
   async work(): Promise<void> {
-    const { write, engine } = this.app.database
+    const { write, heavy, engine } = this.app.database
     const { target, seenAt: beganAt } = this.run
     await write.transaction().execute((trx) => raiseDeletedBefore(trx, target))
-    await deleteSumsBefore(write, dayAtOrAfter(target))
+    let last: SumsKey | null = null
+    await this.untilNothing(async () => {
+      const place = { after: last, countMax: ROWS_PER_CHUNK }
+      const keys = await sumsBefore(heavy, dayAtOrAfter(target), place)
+      await deleteSums(write, keys)
+      last = keys.at(-1) ?? null
+      return keys.length
+    })
     // Sums first: what nobody can see any more is not counted either.
     await this.untilNothing(() =>
       write.transaction().execute((trx) => deleteHourBefore(trx, target)),
@@ -172,7 +181,7 @@ class Runner {
     if (target > beganAt && !this.signal.aborted) {
       await write.transaction().execute((trx) => recountHour(trx, engine, hourOf(target)))
     }
-    await this.untilNothing(() => deleteBodiesBefore(write, target, ROWS_PER_CHUNK))
+    await this.untilNothing(() => deleteBodiesBefore(write, target, BODIES_PER_CHUNK))
     await this.untilNothing(() => deleteTracesBefore(write, target, ROWS_PER_CHUNK))
     if (this.signal.aborted) return
     this.run.isRunning = false
@@ -232,7 +241,7 @@ async function deleteOldBodies(
   const target = retentionTarget(days, clock.nowSeconds()) ?? 0
   while (
     !signal.aborted &&
-    (await deleteBodiesBefore(database.write, target, ROWS_PER_CHUNK)) > 0
+    (await deleteBodiesBefore(database.write, target, BODIES_PER_CHUNK)) > 0
   ) {
     await setTimeout(PAUSE_MS)
   }
