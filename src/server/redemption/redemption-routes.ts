@@ -33,12 +33,12 @@ export const redemptionRoutes = (app: App): Route[] => [
 function lookUpRoutes({ database }: App): Route[] {
   return [
     serve(redemptionApi.list, async ({ query, reply }) => {
-      const { rows, total } = await redemptionPage(database.read, query.p)
+      const { rows, total } = await redemptionPage(database.heavy, query.p)
       reply.header('X-Total-Count', total)
       return { data: await withUsers(database.read, rows) }
     }),
     serve(redemptionApi.search, async ({ query, reply }) => {
-      const rows = await searchRedemptions(database.read, query.keyword.trim())
+      const rows = await searchRedemptions(database.heavy, query.keyword.trim())
       reply.header('X-Total-Count', rows.length)
       return { data: await withUsers(database.read, rows) }
     }),

@@ -57,7 +57,7 @@ export const accountRoutes = (app: App): Route[] => {
     serve(userApi.availableModels, async ({ actor, query: { group } }) => {
       refuse(groupRefusal(options, actor.user, group))
       const groups = group === '' ? groupNames(actor.user.group) : [group]
-      return { data: await modelsOfGroups(database.read, groups) }
+      return { data: await modelsOfGroups(database.heavy, groups) }
     }),
   ]
 }

@@ -25,12 +25,12 @@ function lookUpRoutes(app: App): Route[] {
   const { database } = app
   return [
     serve(userApi.list, async ({ query, reply }) => {
-      const { rows, total } = await userPage(database.read, { page: query.p, order: query.order })
+      const { rows, total } = await userPage(database.heavy, { page: query.p, order: query.order })
       reply.header('X-Total-Count', total)
       return { data: rows }
     }),
     serve(userApi.search, async ({ query, reply }) => {
-      const rows = await searchUsers(database.read, query.keyword.trim())
+      const rows = await searchUsers(database.heavy, query.keyword.trim())
       reply.header('X-Total-Count', rows.length)
       return { data: rows }
     }),
