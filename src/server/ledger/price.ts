@@ -65,12 +65,15 @@ interface Factors {
   isFree: boolean
 }
 
-export interface PricedName {
+export interface ModelName {
   /** As the client asked. */
   requested: string
   /** As it goes upstream. */
   mapped: string
   channelType: number
+}
+
+export interface PricedName extends ModelName {
   group: string
 }
 
@@ -96,11 +99,18 @@ const computed = new WeakMap<Ratios, Map<string, Price | null>>()
 /** More names than an installation uses; made-up ones must not fill the memory. */
 const COMPUTED_MAX = 10_000
 
+/** Whether somebody has set a price; cheaper than the price, and nothing is remembered of it. */
+export const isPriced = (ratios: Ratios, name: ModelName): boolean =>
+  ratios.otherwise !== undefined ||
+  [name.requested, name.mapped].some((model) => hasEntry(ratios, model, name.channelType))
+
+const hasEntry = (ratios: Ratios, model: string, channelType: number): boolean =>
+  (findRatio(ratios.perCall, model, channelType) ?? findRatio(ratios.model, model, channelType)) !==
+  undefined
+
 function computePrice(ratios: Ratios, name: PricedName): Price | null {
   const { requested, mapped, channelType, group } = name
-  const has = (model: string): boolean =>
-    (findRatio(ratios.perCall, model, channelType) ??
-      findRatio(ratios.model, model, channelType)) !== undefined
+  const has = (model: string): boolean => hasEntry(ratios, model, channelType)
   const pricedAs = !has(requested) && has(mapped) ? mapped : requested
   const perCall = findRatio(ratios.perCall, pricedAs, channelType) ?? null
   const modelRatio =

@@ -2,6 +2,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
+import { findPrice } from '../ledger/price.ts'
 import { aChannel, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
@@ -168,6 +169,21 @@ forEachDatabase('GET /api/prices/published', (open) => {
     const { data } = await server.call('GET', '/api/prices/unpriced', { as: root })
     expect(data).toEqual(['nobodys'])
     await server.call('DELETE', `/api/channel/${renamed}/`, { as: root })
+  })
+
+  // As many prices are remembered as an installation uses; calls would compute theirs anew.
+  test('the unpriced are looked for without remembering a price of each', async () => {
+    const models = Array.from({ length: 10_050 }, (_, index) => `x${index.toString(36)}`).join(',')
+    const many = await aChannel(server, { models })
+    const { data } = await server.call('GET', '/api/prices/unpriced', { as: root })
+    expect(data).toHaveLength(10_050)
+    await server.app.options.set('DefaultModelRatio', '2')
+    expect((await server.call('GET', '/api/prices/unpriced', { as: root })).data).toEqual([])
+    const ratios = server.app.options.ratios()
+    const name = { requested: 'gpt-4o', mapped: 'gpt-4o', channelType: 1, group: 'default' }
+    expect(findPrice(ratios, name)).toBe(findPrice(ratios, name))
+    await server.app.options.set('DefaultModelRatio', '')
+    await server.call('DELETE', `/api/channel/${many}/`, { as: root })
   })
 
   describe('failures: one sentence, nothing of what the other side said', () => {

@@ -2,7 +2,7 @@ import { priceApi } from '../../contract/price-api.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { findPrice } from '../ledger/price.ts'
+import { isPriced } from '../ledger/price.ts'
 import { defaultRatios, ratioMapJson } from '../option/default-ratios.ts'
 import type { OptionTexts } from '../option/live-options.ts'
 import { builtInPrices } from './built-in-prices.ts'
@@ -44,8 +44,7 @@ export const publishedPricesRoutes = (app: App): Route[] => [
     const served = await servedModels(app.database.heavy)
     const unpriced = served.filter(
       ({ model, sent, type }) =>
-        findPrice(ratios, { requested: model, mapped: sent, channelType: type, group: '' }) ===
-        null,
+        !isPriced(ratios, { requested: model, mapped: sent, channelType: type }),
     )
     return { data: [...new Set(unpriced.map(({ model }) => model))].toSorted() }
   }),

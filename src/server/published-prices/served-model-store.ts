@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { jsonMembers } from '../egress/http-call.ts'
 
@@ -10,23 +11,30 @@ export interface ServedModel {
   type: number
 }
 
+/** Each once, whatever the number of channels: thousands of them name the same few mappings. */
 export async function servedModels(db: Queries): Promise<ServedModel[]> {
   const rows = await db
-    .selectFrom('abilities')
-    .innerJoin('channels', 'channels.id', 'abilities.channel_id')
-    .select(['abilities.model', 'channels.type', 'channels.model_mapping'])
-    .distinct()
-    .where('abilities.enabled', '=', true)
+    .selectFrom((from) =>
+      from
+        .selectFrom('abilities')
+        .innerJoin('channels', 'channels.id', 'abilities.channel_id')
+        .select(['abilities.model', 'channels.type', 'channels.model_mapping'])
+        .distinct()
+        .where('abilities.enabled', '=', true)
+        .as('served'),
+    )
+    // As one text, with commas between, of which a model has none.
+    .select(['type', 'model_mapping', sql<string>`string_agg(model, ',')`.as('models')])
+    .groupBy(['type', 'model_mapping'])
     .execute()
-  return rows.map(({ model, type, model_mapping: mapping }) => ({
-    model,
-    type,
-    sent: sentName(model, mapping ?? ''),
-  }))
+  return rows.flatMap(({ type, model_mapping: mapping, models }) => {
+    const names = jsonMembers(mapping ?? '')
+    return models.split(',').map((model) => ({ model, type, sent: sentName(model, names) }))
+  })
 }
 
 /** By the channel's mapping, a JSON text; an adopted one may be anything. */
-function sentName(model: string, mapping: string): string {
-  const sent = jsonMembers(mapping)?.[model]
+function sentName(model: string, mapping: Record<string, unknown> | null): string {
+  const sent = mapping?.[model]
   return typeof sent === 'string' && sent !== '' ? sent : model
 }
