@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { randomText } from '../secrets.ts'
@@ -351,6 +352,36 @@ forEachDatabase('channel routes', (open) => {
       const kept = await aChannel(server)
       expect((await call('DELETE', `/api/channel/${id}`)).json['success']).toBe(false)
       expect((await list()).map((channel) => channel.id)).toContain(kept)
+    })
+
+    // Whatever holds the one that writes for long, keeps every call waiting for as long.
+    test('many disabled ones a few at a time, each in the audit', async () => {
+      const made: number[] = []
+      for (let count = 0; count < 45; count += 1) {
+        made.push(await aChannel(server, { status: ChannelStatus.disabled }))
+      }
+      const changed: number[] = []
+      const watching: KyselyPlugin = {
+        transformQuery: ({ node }) => node,
+        transformResult({ result }) {
+          changed.push(Number(result.numAffectedRows ?? 0))
+          return Promise.resolve(result)
+        },
+      }
+      const { write } = server.database
+      server.database.write = write.withPlugin(watching)
+      const answer = await call('DELETE', '/api/channel/disabled')
+      server.database.write = write
+      expect(answer.data).toBe(made.length)
+      expect(Math.max(...changed)).toBe(20)
+      const audited = await write
+        .selectFrom('audit')
+        .select('target_id')
+        .where('action', '=', 'channel.delete')
+        .where('target_id', 'in', made)
+        .orderBy('id')
+        .execute()
+      expect(audited.map(({ target_id }) => target_id)).toEqual(made)
     })
 
     test('all disabled ones, by whomever, and their number', async () => {

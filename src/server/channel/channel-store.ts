@@ -277,13 +277,18 @@ async function forgetChannels(trx: Queries, ids: readonly number[]): Promise<voi
   await forgetKeys(trx, ids)
 }
 
-/** Deletes what a person or the program has disabled. Answers the rows that were. */
-export async function deleteDisabledChannels(trx: Queries): Promise<StoredChannel[]> {
-  const locked = await lockChannels(trx, await channelIdsIn(trx, 'disabled'))
+/** Deletes those that a person or the program has disabled. Answers the rows that were. */
+export async function deleteDisabledChannels(
+  trx: Queries,
+  ids: readonly number[],
+): Promise<StoredChannel[]> {
+  const locked = await lockChannels(trx, ids)
   // One may have been enabled meanwhile.
   const disabled = locked.filter(({ status }) => DISABLED.includes(status))
-  const ids = disabled.map(({ id }) => id)
-  await deleteChannels(trx, ids)
+  await deleteChannels(
+    trx,
+    disabled.map(({ id }) => id),
+  )
   return disabled
 }
 
