@@ -1,6 +1,8 @@
+import Sqlite from 'better-sqlite3'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { SqliteConnection } from './sqlite-connection.ts'
 
@@ -61,4 +63,19 @@ describe('a connection that rests', () => {
     await connection.close()
     await expect(hasSameThread()).rejects.toThrow('the database is closed')
   })
+})
+
+test('a new file that another server is about to write to is waited for', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-connection-'))
+  const file = path.join(directory, 'file.db')
+  const other = new Sqlite(file)
+  other.exec('CREATE TABLE mark (id integer); BEGIN IMMEDIATE')
+  const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
+  const answer = connection.query('PRAGMA journal_mode', [])
+  await passed(300)
+  other.exec('COMMIT')
+  other.close()
+  expect((await answer).rows).toEqual([{ journal_mode: 'wal' }])
+  await connection.close()
+  await rm(directory, { recursive: true })
 })

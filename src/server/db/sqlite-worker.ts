@@ -41,12 +41,34 @@ const STATEMENTS_MAX = 300
  */
 const CACHE_KIB = { writer: -8192, reader: -16_384 }
 
+/** How long others may hold the file. */
+const BUSY_MS = 10_000
+const BUSY_PAUSE_MS = 20
+
+/**
+ * Of servers that start together on a new file all but one are refused at once: SQLite waits for
+ * whoever reads while it changes how a file is kept, and for nobody who is about to write.
+ */
+function turnToWal(file: Sqlite.Database): void {
+  const endMs = performance.now() + BUSY_MS
+  for (;;) {
+    try {
+      file.pragma('journal_mode = WAL')
+      return
+    } catch (error) {
+      const isBusy = error instanceof Sqlite.SqliteError && error.code === 'SQLITE_BUSY'
+      if (!isBusy || performance.now() >= endMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS)
+    }
+  }
+}
+
 // The parent passes exactly this.
 const { settings } = workerData as { settings: WorkerSettings }
 const database = new Sqlite(settings.path, { readonly: settings.readonly })
-database.pragma('busy_timeout = 10000')
+database.pragma(`busy_timeout = ${BUSY_MS}`)
 if (!settings.readonly) {
-  database.pragma('journal_mode = WAL')
+  turnToWal(database)
   database.pragma(`synchronous = ${settings.synchronous}`)
   database.pragma('wal_autocheckpoint = 2000')
 }
