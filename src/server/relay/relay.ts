@@ -124,6 +124,8 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     bodyRoom: new BodyRoom(app.config.MAX_BODY_MB * 1024 * 1024),
     abortLater: createAbortQueue(),
   }
+  // Else the first call would wait for it.
+  Promise.resolve(parts.channels.current()).catch(() => {})
   app.database.onAnnouncement((message) => {
     const news = goodNewsIn(message)
     if (news !== null) parts.health.forget(news)
