@@ -328,7 +328,7 @@ test('without the file of English there is Chinese, and a word about it', async 
   await page.route('**/assets/en-*.js', (route) => route.abort())
   await page.reload()
   await expectSeen(page.getByRole('button', { name: '登录', exact: true }))
-  await expectSeen(page.getByText('Could not load English. Please reload the page'))
+  await expectSeen(page.getByText('Could not load English. Reload the page'))
   await page.unroute('**/assets/en-*.js')
   await page.reload()
   await expectSeen(page.getByRole('button', { name: 'Sign in', exact: true }))

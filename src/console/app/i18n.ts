@@ -59,7 +59,7 @@ export async function setLanguage(language: ConsoleLanguage): Promise<void> {
     const texts = await import('./en.json').catch(() => null)
     if (texts === null) {
       // Without them there is Chinese; whoever wants English may not read it.
-      toast.error(t('英文文本加载失败，请刷新页面。Could not load English. Please reload the page'))
+      toast.error(t('英文文本加载失败，请刷新页面。Could not load English. Reload the page'))
       return
     }
     i18n.addResourceBundle('en', 'translation', texts.default)
