@@ -1,8 +1,8 @@
-import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { randomText } from '../secrets.ts'
 import { aChannel, anAdmin, type TestUser } from '../test/factories.ts'
+import { countedChanges } from '../test/counted-changes.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
@@ -360,16 +360,9 @@ forEachDatabase('channel routes', (open) => {
       for (let count = 0; count < 45; count += 1) {
         made.push(await aChannel(server, { status: ChannelStatus.disabled }))
       }
-      const changed: number[] = []
-      const watching: KyselyPlugin = {
-        transformQuery: ({ node }) => node,
-        transformResult({ result }) {
-          changed.push(Number(result.numAffectedRows ?? 0))
-          return Promise.resolve(result)
-        },
-      }
       const { write } = server.database
-      server.database.write = write.withPlugin(watching)
+      const { counted, changed } = countedChanges(write)
+      server.database.write = counted
       const answer = await call('DELETE', '/api/channel/disabled')
       server.database.write = write
       expect(answer.data).toBe(made.length)

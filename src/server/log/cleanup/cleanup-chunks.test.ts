@@ -1,5 +1,5 @@
-import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { countedChanges } from '../../test/counted-changes.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 import { createLogCleanup } from './cleanup-run.ts'
@@ -18,16 +18,8 @@ forEachDatabase('the log cleanup, in small steps', (open) => {
 
   /** The cleanup, and how many rows each of its statements has changed. */
   function watched() {
-    const changed: number[] = []
-    const watching: KyselyPlugin = {
-      transformQuery: ({ node }) => node,
-      transformResult({ result }) {
-        changed.push(Number(result.numAffectedRows ?? 0))
-        return Promise.resolve(result)
-      },
-    }
     const { database } = server
-    const write = database.write.withPlugin(watching)
+    const { counted: write, changed } = countedChanges(database.write)
     const cleanup = createLogCleanup({ ...server.app, database: { ...database, write } })
     return { cleanup, changed }
   }
