@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deleteChannels, lockChannel, updateChannel } from '../../channel/channel-store.ts'
+import { pauseKeyByHand } from '../../channel/key/channel-key-store.ts'
 import { aChannel } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
@@ -55,7 +56,10 @@ forEachDatabase('the map of channels', (open) => {
     expect(new Set([first, ...maps, channels.current()]).size).toBe(1)
   })
 
-  const edit = (id: number, change: { name?: string; models?: string; priority?: number }) =>
+  const edit = (
+    id: number,
+    change: { name?: string; key?: string; models?: string; priority?: number },
+  ) =>
     server.database.write.transaction().execute(async (trx) => {
       const stored = await lockChannel(trx, id)
       if (stored !== null) await updateChannel(trx, stored, change)
@@ -81,6 +85,27 @@ forEachDatabase('the map of channels', (open) => {
     expect(channels.current()).toBe(map)
     await expect.poll(async () => (await channels.current()).find(second)?.name).toBe('two')
     expect((await channels.current()).find(first)).toBe(map.find(first))
+  })
+
+  test('leaves channels of several keys that nothing has happened to', async () => {
+    const { channels, tell } = toldByHand()
+    const id = await aChannel(server)
+    await edit(id, { key: 'sk-one\nsk-two' })
+    tell()
+    const stored = async () => (await channels.current()).find(id)
+    const first = await stored()
+    tell()
+    expect(await stored()).toBe(first)
+    const [one] = first?.keyed ?? []
+    if (one === undefined) throw new Error('the keys are missing')
+    // Noted by a call, and never stored.
+    one.pause = { nextTrialSeconds: 7 }
+    tell()
+    expect((await stored())?.keyed.map(({ pause }) => pause)).toEqual([null, null])
+    const pause = { channel_id: id, key_id: one.keyId }
+    await pauseKeyByHand(server.database.write, pause, 1)
+    tell(`channels:${id}`)
+    expect(await stored()).toMatchObject({ key: 'sk-two', keyed: [{ pause: {} }, { pause: null }] })
   })
 
   test('forgets channels that are deleted', async () => {

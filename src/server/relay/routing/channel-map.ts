@@ -95,15 +95,12 @@ const FIGURES: ReadonlySet<string> = new Set([
 ] satisfies (keyof ChannelRow)[])
 
 /**
- * Whether nothing has changed. What calls have noted in a channel with pauses or several keys may
- * not have been stored: the database has the last word.
+ * Whether nothing has changed. Calls note in channels with pauses what may not have been stored:
+ * where the two differ, the database has the last word.
  */
 function isSame(before: ChannelEntry | undefined, now: ChannelEntry | undefined): boolean {
   if (before === undefined || now === undefined) return before === now
-  const notes = [before, now].some(
-    ({ channel, paused }) => paused !== null || channel.keyed.length > 0,
-  )
-  if (notes) return false
+  if (!isPausedAlike(before, now)) return false
   // The columns of a row are all the members it has.
   const columns = Object.keys(now.channel.row) as (keyof ChannelRow)[]
   return (
@@ -114,6 +111,20 @@ function isSame(before: ChannelEntry | undefined, now: ChannelEntry | undefined)
     now.served.every(({ group, models }) =>
       before.served.some((one) => one.group === group && one.models === models),
     )
+  )
+}
+
+/** Whether channel and keys are set aside, or in use, as they were. */
+function isPausedAlike(before: ChannelEntry, now: ChannelEntry): boolean {
+  const trialsOf = ({ channel, paused }: ChannelEntry): (number | undefined)[] => [
+    paused?.nextTrialSeconds,
+    ...channel.keyed.map(({ pause }) => pause?.nextTrialSeconds),
+  ]
+  const trials = trialsOf(before)
+  return (
+    // Of several keys the first that was in use.
+    before.channel.key === now.channel.key &&
+    trialsOf(now).every((trial, index) => trial === trials[index])
   )
 }
 
