@@ -178,7 +178,7 @@ class Closing {
   }
 }
 
-const isLiteral = (value: unknown): boolean => value === null || typeof value !== 'object'
+const isLiteral = (value: unknown): boolean => !isRecord(value) && !Array.isArray(value)
 
 const isAll = (record: JsonRecord, names: ReadonlySet<string>): boolean =>
   Object.keys(record).every((name) => names.has(name))

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { cloudEdits } from '../anthropic/clouds/members.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
+import { scanBody, type ScannedBody } from '../json/body-scan.ts'
+import { splice, type MemberEdit } from '../json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { messageEdits, systemRole } from '../openai/message-edits.ts'
+import { withSystemPrompt } from '../openai/system-prompt.ts'
 import { responsesClient } from '../responses/client.ts'
+import { OF_CODEX, withoutNotes } from '../responses/upstream/of-codex.ts'
 import { dialects, upstreamDialects } from './dialects.ts'
 
 /**
@@ -62,6 +69,46 @@ test.each(['openai', 'anthropic', 'gemini'] as const)('an answer of %s', (upstre
   for (const client of [...Object.values(dialects), responsesClient({})]) {
     expect(timesSaid(client.writeAnswer(answer, head))).toEqual([1, 1])
   }
+})
+
+test.each<[string, string, (body: ScannedBody) => MemberEdit[]]>([
+  [
+    'cache marks of Claude in a cloud',
+    `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f",
+      "input":${ARGS},"cache_control":{"type":"ephemeral","scope":"global"}}]}]}`,
+    (body) => cloudEdits(body, { cloud: 'google', model: 'claude-sonnet-5' }),
+  ],
+  [
+    'roles',
+    `{"messages":[{"role":"developer","content":"Be brief"},{"role":"user","note":${ARGS}}]}`,
+    (body) => messageEdits(body, systemRole(body)),
+  ],
+  [
+    'instructions',
+    `{"messages":[{"role":"system","content":"Be brief"},{"role":"user","note":${ARGS}}]}`,
+    (body) => [withSystemPrompt(body, 'Be long')],
+  ],
+  [
+    'notes of Codex',
+    `{"input":[{"type":"message","note":${ARGS},"${OF_CODEX.memberOfItems}":{}}]}`,
+    (body) => withoutNotes(body, ChannelTypeNumber.azure),
+  ],
+])('what is written again for the sake of %s', (_label, text, editsOf) => {
+  const body = scanBody(Buffer.from(text))
+  if (!body.ok) throw new Error(body.reason)
+  const sent = splice(body, editsOf(body)).toString()
+  expect(sent).not.toBe(text)
+  expect(timesSaid(parsed(sent))).toEqual([1, 1])
+})
+
+test('Claude is told of one that an answer may hold as a value, not in words', () => {
+  const values = `"enum":[${NUMBERS.join(',')}]`
+  const schema = `{"type":"object","properties":{"id":{${values}}},"required":["id"]}`
+  const format = `{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}`
+  const text = `{"messages":[{"role":"user","content":"hi"}],"response_format":${format}}`
+  const request = dialects.openai.readRequest(parsed(text))
+  const to = { model: 'claude-sonnet-5', isStream: false, asksForUsage: false }
+  expect(JSON.stringify(upstreamDialects.anthropic.writeRequest(request, to))).toContain(values)
 })
 
 test('a figure of such a length is one to reckon with', () => {

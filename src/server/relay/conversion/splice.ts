@@ -1,6 +1,12 @@
 import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
 import { withMaxTokens } from '../anthropic/splice.ts'
-import { memberBytes, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import {
+  memberBytes,
+  memberRange,
+  memberToWrite,
+  memberValue,
+  type ScannedBody,
+} from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
 import { withSystemPrompt } from '../openai/system-prompt.ts'
@@ -93,7 +99,7 @@ const unsaidCounts = (body: ScannedBody): MemberEdit[] =>
 function toolEdits(body: ScannedBody): MemberEdit[] {
   const bytes = memberBytes(body, 'tools')
   if (bytes === null || !mayHaveFlatTools(bytes)) return []
-  const tools = arrayOr(memberValue(body, 'tools'))
+  const tools = arrayOr(memberToWrite(body, 'tools'))
   return tools.some(isFlat) ? [{ set: 'tools', json: JSON.stringify(tools.map(nested)) }] : []
 }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { keyText, MEMBER_STRIDE, scanJsonObject } from './json-scan.ts'
 import type { JsonFault, JsonFaultCode, ScannedObject, ScanRules } from './json-scan.ts'
+import { parseJson } from './json-value.ts'
 
 /**
  * A relayed request body as one strict reading of its bytes. Everything that decides about a call
@@ -192,6 +193,12 @@ export function memberBytes(body: ScannedBody, name: string): Buffer | null {
 export function memberValue(body: ScannedBody, name: string): unknown {
   const range = memberRange(body, name)
   return range ? JSON.parse(body.bytes.toString('utf8', range.start, range.end)) : undefined
+}
+
+/** The same, to be written again: long whole numbers keep their digits (`json-value.ts`). */
+export function memberToWrite(body: ScannedBody, name: string): unknown {
+  const bytes = memberBytes(body, name)
+  return bytes === null ? undefined : parseJson(bytes.toString('utf8'))
 }
 
 /** Where the first elements of a top-level list begin. None where it is empty or no list. */

@@ -1,5 +1,5 @@
 import type { ProviderCall } from '../dialect/provider.ts'
-import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { memberToWrite, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
 
@@ -10,7 +10,7 @@ export type MessageChange = (message: JsonRecord) => JsonRecord
 export function messageEdits(body: ScannedBody, changes: readonly MessageChange[]): MemberEdit[] {
   if (changes.length === 0) return []
   let isChanged = false
-  const messages = arrayOr(memberValue(body, 'messages')).map((message) => {
+  const messages = arrayOr(memberToWrite(body, 'messages')).map((message) => {
     if (!isRecord(message)) return message
     const changed = changes.reduce((before, change) => change(before), message)
     isChanged ||= changed !== message

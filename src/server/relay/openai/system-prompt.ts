@@ -1,4 +1,4 @@
-import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { memberBytes, memberToWrite, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
 
@@ -8,7 +8,7 @@ import { arrayOr, recordOr } from '../json/json-value.ts'
  */
 export function withSystemPrompt(body: ScannedBody, systemPrompt: string): MemberEdit {
   const own = JSON.stringify({ role: 'system', content: systemPrompt })
-  const messages = arrayOr(memberValue(body, 'messages'))
+  const messages = arrayOr(memberToWrite(body, 'messages'))
   const hasSystem = recordOr(messages[0])['role'] === 'system'
   if (hasSystem) {
     const rest = messages.slice(1).map((message) => JSON.stringify(message))

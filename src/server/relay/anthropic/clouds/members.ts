@@ -1,5 +1,5 @@
 import { isAskedFor, unsupportedField } from '../../canonical/reading.ts'
-import { memberBytes, memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import { memberBytes, memberToWrite, memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { claudeOf, hasEffort, isBefore } from '../thinking.ts'
@@ -89,7 +89,7 @@ const keepsAll = ({ type, keep }: JsonRecord): boolean =>
 /** Claude Code sends an effort with every name that it does not know. */
 function effortEdits(body: ScannedBody, model: string): MemberEdit[] {
   const name = 'output_config'
-  const sent = memberValue(body, name)
+  const sent = memberToWrite(body, name)
   if (!isRecord(sent) || sent.effort === undefined || hasEffort(model)) return []
   const { effort: _effort, ...config } = sent
   if (Object.keys(config).length === 0) return [{ remove: name }]
@@ -146,7 +146,7 @@ function changedOf(list: readonly unknown[], change: ListChange['change']): read
 function listEdits(body: ScannedBody, name: string, { signs, change }: ListChange): MemberEdit[] {
   const bytes = memberBytes(body, name)
   if (bytes === null || !signs.some((sign) => bytes.includes(sign))) return []
-  const list = memberValue(body, name)
+  const list = memberToWrite(body, name)
   if (!Array.isArray(list)) return []
   const changed = changedOf(list, change)
   return changed === list ? [] : [{ set: name, json: JSON.stringify(changed) }]

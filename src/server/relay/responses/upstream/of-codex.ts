@@ -1,5 +1,5 @@
 import { ChannelTypeNumber } from '../../../../contract/channel-type-number.ts'
-import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import { memberRange, memberToWrite, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, isRecord } from '../../json/json-value.ts'
 
@@ -25,7 +25,7 @@ export function withoutNotes(body: ScannedBody, type: number): MemberEdit[] {
 
 function itemEdits(body: ScannedBody): MemberEdit[] {
   if (!body.bytes.includes(SIGN)) return []
-  const items = arrayOr(memberValue(body, 'input'))
+  const items = arrayOr(memberToWrite(body, 'input'))
   const plain = items.map((item) => {
     if (!isRecord(item)) return item
     const { [OF_CODEX.memberOfItems]: note, ...rest } = item
