@@ -18,7 +18,7 @@ import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
 import { shown } from '../dialect/relay-error.ts'
-import { drawnTokens } from './drawn-tokens.ts'
+import { drawnTokens, ownSize } from './drawn-tokens.ts'
 import { ANY_COUNT, groupOf, ownPictureCount } from './picture-count.ts'
 import { sentPictureTokens } from './sent-pictures.ts'
 
@@ -79,7 +79,7 @@ export function pictureFigures(
     wantsUsage: false,
     metering(pricedAs, { channelType, byPictureToken }) {
       const countMax = Math.max(count, ownCount, groupOf(body, channelType))
-      const drawn = drawnSize(body, size, pricedAs)
+      const drawn = ownSize(body, pricedAs) ?? drawnSize(body, size, pricedAs)
       const tokensApiece = byPictureToken ? (drawnTokens(pricedAs, drawn) ?? 0) : 0
       const wish: Wish = { count, countMax, size: drawn, quality, tokensApiece }
       const estimate = byPictureToken

@@ -230,6 +230,13 @@ describe('pictures', () => {
     expect(await quotaOf(answer)).toBe(Math.ceil(2 * picturePoints))
   })
 
+  test('of a size in Gemini’s own words count as such', async () => {
+    const model = await aServed(GEMINI, 'gemini-3-pro-image', `${setup.upstream.url}/~no-usage`)
+    const drawn = { model, prompt: 'a cat', imageConfig: { imageSize: '4K' } }
+    const answer = await post(setup, client, drawn, PICTURES)
+    expect(await quotaOf(answer)).toBe(Math.ceil(points(2520, 120)))
+  })
+
   test('are held for by what they count', async () => {
     const model = await aServed(GEMINI, DRAWS)
     const poor = await aClient(setup, { quota: Math.floor(2 * picturePoints) })
