@@ -336,6 +336,22 @@ describe('voices', () => {
     expect(asked()).toEqual([])
   })
 
+  test.each([
+    ['audio/mpeg\r\nX-Own: 1', 200, 'audio/mpeg'],
+    ['audio/ogg; codecs=“opus”', 200, 'audio/ogg'],
+    ['text/html', 400, 'application/json; charset=utf-8'],
+  ])('sound that is said to be %j is answered with %i', async (mimeType, status, told) => {
+    const scripted = await startScriptedUpstream((_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      const parts = [{ inlineData: { mimeType, data: SAMPLES.toString('base64') } }]
+      response.end(JSON.stringify({ candidates: [{ content: { parts } }] }))
+    })
+    const answer = await heard({ model: await aServed(GEMINI, SPEAKS, scripted.url), input: 'x' })
+    expect(answer).toMatchObject({ status, headers: { 'content-type': told } })
+    expect(answer.headers['x-own']).toBeUndefined()
+    await scripted.close()
+  })
+
   test('a voice that it does not have is its upstream’s to refuse', async () => {
     const model = await aServed(GEMINI, SPEAKS)
     const answer = await post(setup, client, { model, input: 'x', voice: 'alloy' }, SPEECH)

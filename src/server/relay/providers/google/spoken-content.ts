@@ -55,23 +55,27 @@ export const spokenWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(withBody(request, sent))
   if (answer.status !== 200) return answer
   const told = recordIn(answer)
-  const parts = inlinePartsOf(told)
+  const parts = inlinePartsOf(told).filter(({ mimeType }) => MEDIA_TYPE.test(textOr(mimeType)))
   const [first] = parts
   if (first === undefined) return refusalIn(told, 'invalid_request_error')
   const sound = Buffer.concat(parts.map(({ data }) => Buffer.from(textOr(data), 'base64')))
   const made = textOr(first.mimeType)
+  const [mediaType = ''] = MEDIA_TYPE.exec(made) ?? []
   const isBare = /^audio\/(?:l16|pcm)\b/i.test(made)
   const isFile = isBare && format !== 'pcm'
   const audio = (isFile ? wavFile(sound, rateIn(made)) : sound).toString('base64')
   const usage = usageOfAll([told], USAGE_TOKENS_MAX)
   const used = usage === null ? {} : { usage: usageWords(usage) }
-  const type = isBare ? `audio/${isFile ? 'wav' : 'pcm'}` : made
+  const type = isBare ? `audio/${isFile ? 'wav' : 'pcm'}` : mediaType
   return {
     status: answer.status,
     headers: { 'content-type': type },
     body: Buffer.from(JSON.stringify({ [SOUND]: audio, ...used })),
   }
 }
+
+/** As it may stand in the head of an answer, whatever follows it. */
+const MEDIA_TYPE = /^audio\/[\w.+-]+/i
 
 const usageWords = (usage: { promptTokens: number; completionTokens: number }): JsonRecord => ({
   input_tokens: usage.promptTokens,
