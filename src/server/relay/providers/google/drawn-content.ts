@@ -90,11 +90,13 @@ function sizeConfig(size: unknown, model: string): JsonRecord {
 export const drawnWalk: Walk = async (steps, request) => {
   const { [WANTED]: wanted, [COUNT]: count, ...sent } = recordIn(request)
   const drawing = withBody(request, sent)
+  const endMs = performance.now() + drawing.firstByteTimeoutMs
   const answer = await steps.fetch(drawing)
   if (answer.status !== 200) return answer
   const first = recordIn(answer)
   const others = await othersDrawn(steps, drawing, {
     count: (Number(count ?? 1) || 1) - 1,
+    endMs,
     lengthMax: FILES_LENGTH_MAX - answer.body.length,
   })
   const answers = [first, ...others]
@@ -115,13 +117,15 @@ export const drawnWalk: Walk = async (steps, request) => {
 async function othersDrawn(
   steps: Steps,
   drawing: UpstreamRequest,
-  { count, lengthMax }: { count: number; lengthMax: number },
+  { count, endMs, lengthMax }: { count: number; endMs: number; lengthMax: number },
 ): Promise<JsonRecord[]> {
   const answers: JsonRecord[] = []
-  const endMs = performance.now() + drawing.firstByteTimeoutMs
   let length = 0
-  while (answers.length < count && performance.now() < endMs) {
-    const answer = await steps.fetch(drawing).catch((error: unknown) => {
+  while (answers.length < count) {
+    const leftMs = endMs - performance.now()
+    if (leftMs <= 0) break
+    const next = { ...drawing, firstByteTimeoutMs: Math.ceil(leftMs) }
+    const answer = await steps.fetch(next).catch((error: unknown) => {
       if (steps.isAborted) throw error
       return null
     })

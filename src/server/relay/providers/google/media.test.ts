@@ -19,7 +19,7 @@ import {
   type RelayClient,
   type RelaySetup,
 } from '../../../test/relay-setup.ts'
-import { useRelay } from '../../../test/use-relay.ts'
+import { useRelay, useRelaySetup } from '../../../test/use-relay.ts'
 
 /** Pictures and voices of Google's models, for OpenAI's clients. */
 
@@ -456,6 +456,31 @@ describe('recordings', () => {
     const model = await aServed(GEMINI, HEARS, scripted.url)
     const { text } = await sdk().audio.transcriptions.create({ file: await recording(), model })
     expect(text).toBe('')
+    await scripted.close()
+  })
+})
+
+describe('pictures of a call', () => {
+  let hurried: RelaySetup
+  useRelaySetup((started) => (hurried = started), {
+    settings: { RELAY_WHOLE_ANSWER_TIMEOUT: '1' },
+  })
+
+  test('may take as long together as a whole answer', async () => {
+    let calls = 0
+    const scripted = await startScriptedUpstream((_request, response) => {
+      calls += 1
+      response.setHeader('content-type', 'application/json')
+      const parts = [{ inlineData: { mimeType: 'image/png', data: 'AA==' } }]
+      const answer = JSON.stringify({ candidates: [{ content: { parts } }] })
+      setTimeout(() => response.end(answer), 600)
+    })
+    const model = aModel()
+    const mapping = JSON.stringify({ [model]: DRAWS })
+    await aRoute(hurried, model, { type: GEMINI, base_url: scripted.url, model_mapping: mapping })
+    const body = { model, prompt: 'a cat', n: 5 }
+    expect((await post(hurried, await aClient(hurried), body, PICTURES)).status).toBe(200)
+    expect(calls).toBe(2)
     await scripted.close()
   })
 })
