@@ -63,6 +63,27 @@ test('--dry-run says what is there and what looks wrong, and changes not a byte'
   expect(fs.readFileSync(file).equals(before)).toBe(true)
 })
 
+test('--dry-run and adopt read a file that One API was killed over, as it was before', async () => {
+  const database = sqliteFixture()
+  const file = fileOf(database)
+  const before = await database.rows('SELECT id, quota FROM users ORDER BY id')
+  const killed = path.join(newFolder(), 'killed.db')
+  const writer = new Sqlite(file)
+  // Pages that do not fit into memory are in the file before the transaction ends.
+  writer.exec(`PRAGMA cache_size = 2; BEGIN; UPDATE users SET quota = 0;
+    INSERT INTO logs (content) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 4000)
+      SELECT hex(randomblob(100)) FROM n`)
+  for (const end of ['', '-journal']) fs.copyFileSync(`${file}${end}`, `${killed}${end}`)
+  writer.close()
+  const env = { SQLITE_PATH: killed }
+  const looked = await runProgram(['adopt', '--dry-run'], env).ended
+  expect([looked.code, looked.err]).toEqual([0, ''])
+  expect(looked.out).toMatch(/^ {2}logs +27 rows$/m)
+  expect(await runProgram(['adopt'], env).ended).toMatchObject({ code: 0 })
+  const after = await plainSqlite(killed).rows('SELECT id, quota FROM users ORDER BY id')
+  expect(after).toEqual(before)
+})
+
 test('adopt tells each step, reconcile then finds no difference, and a second time is nothing', async () => {
   const file = fileOf(sqliteFixture())
   const env = { SQLITE_PATH: file }

@@ -63,11 +63,29 @@ function turnToWal(file: Sqlite.Database): void {
   }
 }
 
+/**
+ * A program that was killed while it wrote leaves a journal of what was there before. Whoever reads
+ * next puts that back, but for a connection that may not write.
+ */
+function undoUnfinished(file: Sqlite.Database): void {
+  try {
+    file.pragma('schema_version')
+  } catch (error) {
+    const isUnfinished =
+      error instanceof Sqlite.SqliteError && error.code === 'SQLITE_READONLY_ROLLBACK'
+    if (!isUnfinished) throw error
+    const writable = new Sqlite(file.name, { timeout: BUSY_MS })
+    writable.pragma('schema_version')
+    writable.close()
+  }
+}
+
 // The parent passes exactly this.
 const { settings } = workerData as { settings: WorkerSettings }
 const database = new Sqlite(settings.path, { readonly: settings.readonly })
 database.pragma(`busy_timeout = ${BUSY_MS}`)
-if (!settings.readonly) {
+if (settings.readonly) undoUnfinished(database)
+else {
   turnToWal(database)
   database.pragma(`synchronous = ${settings.synchronous}`)
   database.pragma('wal_autocheckpoint = 2000')
