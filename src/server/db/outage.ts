@@ -1,4 +1,5 @@
 import { NoConnection } from './postgres-pool.ts'
+import { LostThread } from './sqlite-connection.ts'
 
 /**
  * SQLite's codes; of SQLSTATE the classes connection, resources, shutdown, system, and a server
@@ -12,7 +13,7 @@ const BROKEN_WORDS = /^Connection terminated/
 
 /** Whether it is the database that is out of order, and not what was asked of it. */
 export function isOutage(error: unknown): boolean {
-  if (error instanceof NoConnection) return true
+  if (error instanceof NoConnection || error instanceof LostThread) return true
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   return OUTAGES.test(code) || BROKEN.has(code) || BROKEN_WORDS.test(error.message)

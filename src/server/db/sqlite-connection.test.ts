@@ -1,10 +1,12 @@
 import Sqlite from 'better-sqlite3'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { SqliteConnection } from './sqlite-connection.ts'
+import { isOutage } from './outage.ts'
+import { LostThread, SqliteConnection } from './sqlite-connection.ts'
 
 const IDLE_MS = 30_000
 
@@ -15,6 +17,7 @@ describe('a connection that rests', () => {
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-connection-'))
     const settings = { path: path.join(directory, 'file.db'), synchronous: 'NORMAL' } as const
+    await writeFile(settings.path, '')
     connection = new SqliteConnection({ ...settings, readonly: false }, { idleMs: IDLE_MS })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     // Only the thread that made it has it.
@@ -78,4 +81,60 @@ test('a new file that another server is about to write to is waited for', async 
   expect((await answer).rows).toEqual([{ journal_mode: 'wal' }])
   await connection.close()
   await rm(directory, { recursive: true })
+})
+
+describe('a thread that is lost', () => {
+  let directory: string
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-connection-'))
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  const tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+
+  test('because it could not start is told as an outage, and is tried again', async () => {
+    const file = path.join(directory, 'folder', 'file.db')
+    const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
+    await connection.lock()
+    const failure: unknown = await connection.query(tables, []).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(LostThread)
+    expect(isOutage(failure)).toBe(true)
+    await mkdir(path.dirname(file))
+    await writeFile(file, '')
+    connection.unlock()
+    await connection.lock()
+    expect((await connection.query(tables, [])).rows).toEqual([])
+    connection.unlock()
+    await connection.close()
+  })
+
+  test('within a transaction takes all of it along, and no later one', async () => {
+    const file = path.join(directory, 'file.db')
+    await writeFile(file, '')
+    const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
+    const sent = vi.spyOn(Worker.prototype, 'postMessage')
+    await connection.lock()
+    await connection.query('BEGIN IMMEDIATE', [])
+    await connection.query('CREATE TABLE first (id integer)', [])
+    const thread: unknown = sent.mock.contexts.at(-1)
+    if (!(thread instanceof Worker)) throw new Error('nothing was asked of a thread')
+    await thread.terminate()
+    const second = connection.query('CREATE TABLE second (id integer)', [])
+    await expect(second).rejects.toBeInstanceOf(LostThread)
+    await expect(connection.query('COMMIT', [])).rejects.toBeInstanceOf(LostThread)
+    const next = connection.lock()
+    connection.unlock()
+    await next
+    await connection.query('CREATE TABLE third (id integer)', [])
+    expect((await connection.query(tables, [])).rows).toEqual([{ name: 'third' }])
+    connection.unlock()
+    sent.mockRestore()
+    await connection.close()
+  })
+
+  test('is not replaced by one on a new file, where the old one is gone', async () => {
+    const file = path.join(directory, 'file.db')
+    const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
+    await expect(connection.query(tables, [])).rejects.toThrow('unable to open database file')
+  })
 })

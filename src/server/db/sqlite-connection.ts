@@ -13,6 +13,12 @@ class SqliteFailure extends Error {
   }
 }
 
+/**
+ * The database thread could not start or has died: out of memory, out of file handles. The next one
+ * who asks has a new one.
+ */
+export class LostThread extends Error {}
+
 type Request = WorkerRequest extends infer R
   ? R extends { id: number }
     ? Omit<R, 'id'>
@@ -37,8 +43,12 @@ export class SqliteConnection {
     resolve: (value: never) => void
     reject: (error: Error) => void
   }>()
-  /** Why the thread answers no more; null while it does. */
-  #ended: Error | null = null
+  /**
+   * Why nothing is answered until the lock is taken anew: a thread has died, and in the next one
+   * what is left of its transaction would be statements of their own. Null while all is well.
+   */
+  #lost: LostThread | null = null
+  #isClosed = false
   /** Callers that wait for the lock, first come first served. */
   readonly #queue: (() => void)[] = []
   #locked = false
@@ -57,13 +67,13 @@ export class SqliteConnection {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
     worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))
-    const fail = (error: Error): void => {
-      if (worker === this.#worker) this.#failAll(error)
+    const lose = (reason: string): void => {
+      if (worker === this.#worker) this.#lose(new LostThread(reason))
     }
     worker.on('error', (error: unknown) => {
-      fail(error instanceof Error ? error : new Error(String(error)))
+      lose(error instanceof Error ? error.message : String(error))
     })
-    worker.on('exit', () => fail(new Error('the database thread has ended')))
+    worker.on('exit', () => lose('the database thread has ended'))
     return worker
   }
 
@@ -94,13 +104,15 @@ export class SqliteConnection {
     else waiting.reject(new SqliteFailure(reply.message, reply.code))
   }
 
-  #failAll(error: Error): void {
-    this.#ended ??= error
+  #lose(error: LostThread): void {
+    this.#worker = null
+    this.#lost = error
     for (const { reject } of this.#waiting.takeAll()) reject(error)
   }
 
   #send<T>(request: Request): Promise<T> {
-    if (this.#ended !== null) return Promise.reject(this.#ended)
+    if (this.#isClosed) return Promise.reject(new Error('the database is closed'))
+    if (this.#lost !== null) return Promise.reject(this.#lost)
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const id = this.#waiting.add({ resolve, reject })
     this.#worker ??= this.#start()
@@ -131,6 +143,7 @@ export class SqliteConnection {
   lock(): Promise<void> {
     if (!this.#locked) {
       this.#locked = true
+      this.#lost = null
       return Promise.resolve()
     }
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -139,6 +152,7 @@ export class SqliteConnection {
   }
 
   unlock(): void {
+    this.#lost = null
     const next = this.#queue.shift()
     if (next === undefined) this.#locked = false
     else next()
@@ -152,11 +166,8 @@ export class SqliteConnection {
   async close(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle)
     const worker = this.#worker
-    if (worker === null) {
-      this.#ended = new Error('the database is closed')
-      return
-    }
-    await this.#send({ kind: 'close' })
-    await worker.terminate()
+    if (worker !== null) await this.#send({ kind: 'close' })
+    this.#isClosed = true
+    await worker?.terminate()
   }
 }

@@ -82,7 +82,8 @@ function undoUnfinished(file: Sqlite.Database): void {
 
 // The parent passes exactly this.
 const { settings } = workerData as { settings: WorkerSettings }
-const database = new Sqlite(settings.path, { readonly: settings.readonly })
+// A thread that takes the place of another must not begin an empty database.
+const database = new Sqlite(settings.path, { readonly: settings.readonly, fileMustExist: true })
 database.pragma(`busy_timeout = ${BUSY_MS}`)
 if (settings.readonly) undoUnfinished(database)
 else {
