@@ -2,6 +2,7 @@ import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
+import { PAID_BY_THE_PIECE } from './attempt.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import type { AnswerHead, ClientDialect, UpstreamDialect } from './dialect/dialect.ts'
@@ -132,7 +133,7 @@ export function planAttempt(
         body: answering.sent,
       }),
       body: planned.form === null ? finished(provider, sent, answering.sent) : answering.sent,
-      ...silenceLimits(parts.app.config, { isWhole: !isStream && to.task !== 'countTokens' }),
+      ...silenceLimits(parts.app.config, { isWhole: comesWhole(provider, sent) }),
     }
     return {
       task: to.task,
@@ -150,6 +151,18 @@ export function planAttempt(
     if (error instanceof AppError) return error
     throw error
   }
+}
+
+/**
+ * Whether nothing comes before the whole answer is made: of pictures and recordings that take
+ * several requests also where a stream is asked for, which is made of it.
+ */
+function comesWhole(
+  { via }: Provider,
+  { channel, to }: { channel: ProviderChannel; to: ProviderCall },
+): boolean {
+  if (!to.isStream) return to.task !== 'countTokens'
+  return PAID_BY_THE_PIECE.has(to.task) && (via?.(channel, to) ?? null) !== null
 }
 
 /** The call as the provider takes it: JSON where it knows no forms. */

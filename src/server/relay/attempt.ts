@@ -86,7 +86,8 @@ export const mayBeMade = (
 /** By a server in front of the upstream; the second is Cloudflare's, after 100 seconds. */
 const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524])
 
-const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
+/** Pictures and recordings. */
+export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'images',
   'imageEdits',
   'speech',

@@ -484,3 +484,27 @@ describe('pictures of a call', () => {
     await scripted.close()
   })
 })
+
+describe('a stream that is made of a whole answer', () => {
+  let hurried: RelaySetup
+  useRelaySetup((started) => (hurried = started), {
+    settings: { RELAY_FIRST_BYTE_TIMEOUT: '1', RELAY_WHOLE_ANSWER_TIMEOUT: '9' },
+  })
+
+  test('may take as long as that', async () => {
+    const scripted = await startScriptedUpstream((_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      const data = SAMPLES.toString('base64')
+      const parts = [{ inlineData: { mimeType: 'audio/L16;rate=24000', data } }]
+      setTimeout(() => response.end(JSON.stringify({ candidates: [{ content: { parts } }] })), 2600)
+    })
+    const model = aModel()
+    const mapping = JSON.stringify({ [model]: SPEAKS })
+    await aRoute(hurried, model, { type: GEMINI, base_url: scripted.url, model_mapping: mapping })
+    const body = { model, input: 'Hello.', response_format: 'pcm', stream_format: 'sse' }
+    const answer = await openCall(hurried, await aClient(hurried), body, SPEECH)
+    await answer.ended
+    expect(dataIn(answer.text())).toMatchObject([{ audio: SAMPLES.toString('base64') }, {}])
+    await scripted.close()
+  })
+})
