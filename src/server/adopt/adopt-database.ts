@@ -29,6 +29,7 @@ import {
 } from './one-api-tables.ts'
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'
 import { correctTypes, oddColumns, typeChanges } from './postgres/column-type-store.ts'
+import { findObstacles } from './postgres/obstacle-store.ts'
 import { carryPrices, readPrices } from './relative/price-store.ts'
 import { carryChannels } from './relative/relative-channel-store.ts'
 import { factorFindings } from './relative/relative-finding-store.ts'
@@ -62,6 +63,8 @@ export async function adoptIfOneApi(
     const { tables, origin } = await readOrigin(trx, engine)
     // Another process has just done it.
     if (!isToBeAdopted(origin)) return
+    const [obstacle] = engine === 'postgres' ? await findObstacles(trx) : []
+    if (obstacle !== undefined) throw new AdoptionError(sentenceOf(obstacle))
     await lockAll(trx, engine, tables)
     const [shared] = await findShared(trx, tables)
     if (shared !== undefined) throw new AdoptionError(sentenceOf(shared))

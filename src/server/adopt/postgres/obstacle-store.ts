@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { Queries } from '../../db/database.ts'
 import { about, type Finding } from '../finding-store.ts'
 import { oneApiTableNames } from '../one-api-tables.ts'
@@ -21,6 +21,10 @@ export async function findObstacles(db: Queries): Promise<Finding[]> {
       namesOf(await viewsInTheWay(db)),
     ),
     about(
+      'rules of the database are about columns that get another type; adopting stops until they are dropped, make them again afterwards',
+      namesOf(await rulesInTheWay(db)),
+    ),
+    about(
       'tables belong to another role than the one that is signed in; adopting stops until they are its own',
       namesOf(await tablesOfOthers(db)),
     ),
@@ -38,16 +42,34 @@ export async function findObstacles(db: Queries): Promise<Finding[]> {
 
 const namesOf = (rows: readonly { name: string }[]): string[] => rows.map(({ name }) => name)
 
-async function viewsInTheWay(db: Queries): Promise<{ name: string }[]> {
+/** That a row of `pg_depend` is about a column that gets another type. */
+async function isOfChanged(db: Queries): Promise<RawBuilder<boolean>> {
   const odd = (await oddColumns(db)).map(({ table, column }) => [table, column.name] as const)
-  const isChanged = sql.join(
+  const changed = sql.join(
     [...WIDENED, ...odd].map(([table, name]) => sql`(to_regclass(${table}), ${name})`),
   )
+  return sql<boolean>`EXISTS (SELECT 1 FROM pg_attribute
+    WHERE attrelid = refobjid AND attnum = refobjsubid AND (attrelid, attname) IN (${changed}))`
+}
+
+async function viewsInTheWay(db: Queries): Promise<{ name: string }[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT DISTINCT CAST(CAST(ev_class AS regclass) AS text) AS name
     FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid
-      JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
-    WHERE classid = CAST('pg_rewrite' AS regclass) AND (attrelid, attname) IN (${isChanged})
+    WHERE classid = CAST('pg_rewrite' AS regclass) AND ${await isOfChanged(db)}
+    ORDER BY name`.execute(db)
+  return rows
+}
+
+/** Triggers and policies that name such a column, and columns that are computed from one. */
+async function rulesInTheWay(db: Queries): Promise<{ name: string }[]> {
+  const { rows } = await sql<{ name: string }>`
+    SELECT DISTINCT pg_describe_object(classid, objid, 0) AS name FROM pg_depend
+    WHERE ${await isOfChanged(db)} AND (
+      classid IN (CAST('pg_trigger' AS regclass), CAST('pg_policy' AS regclass))
+      OR classid = CAST('pg_attrdef' AS regclass) AND EXISTS (
+        SELECT 1 FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+        WHERE pg_attrdef.oid = objid AND attgenerated <> ''))
     ORDER BY name`.execute(db)
   return rows
 }
