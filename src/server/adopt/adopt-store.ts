@@ -6,6 +6,7 @@ import { hasIds, highestIds, mentionsOf } from './id-store.ts'
 import {
   oneApiTableNames,
   originOf,
+  unknownColumns,
   type FoundTables,
   type OneApiColumn,
   type OneApiTable,
@@ -44,11 +45,43 @@ export async function readOrigin(
 ): Promise<{ tables: FoundTables; origin: Origin }> {
   const tables = await readTables(db, engine)
   const origin = originOf(tables, engine)
-  if (engine === 'sqlite') return { tables, origin }
-  const reason = (await hasSchema(db))
-    ? origin.kind === 'one-api' && unreadable(await oddColumns(db))
-    : 'the search_path of the role that is signed in names no schema that it may use'
-  return { tables, origin: reason ? { kind: 'foreign', reason } : origin }
+  const reason = await unusable(db, engine, { tables, origin })
+  return { tables, origin: reason === null ? origin : { kind: 'foreign', reason } }
+}
+
+/** Why nobody can work with what is there, in words; null: one can. */
+async function unusable(
+  db: Queries,
+  engine: Engine,
+  { tables, origin }: { tables: FoundTables; origin: Origin },
+): Promise<string | null> {
+  if (engine === 'postgres' && !(await hasSchema(db))) {
+    return 'the search_path of the role that is signed in names no schema that it may use'
+  }
+  if (origin.kind !== 'one-api') return null
+  const wanting = await columnsToFill(db, engine, tables)
+  if (wanting.length > 0) {
+    return `columns that Gatehouse does not know must be filled and have no default: ${wanting.join(', ')}; give them one, or let them be empty, and start again`
+  }
+  return engine === 'postgres' ? unreadable(await oddColumns(db)) : null
+}
+
+/** Columns of others without which no row can be written to a table of One API's. */
+async function columnsToFill(db: Queries, engine: Engine, tables: FoundTables): Promise<string[]> {
+  const { rows } =
+    engine === 'sqlite'
+      ? await sql<{ place: string }>`
+          SELECT tables.name || '.' || columns.name AS place
+          FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
+          WHERE tables.type = 'table' AND columns."notnull" = 1 AND columns.dflt_value IS NULL
+        `.execute(db)
+      : await sql<{ place: string }>`
+          SELECT table_name || '.' || column_name AS place
+          FROM information_schema.columns WHERE table_schema = current_schema()
+          AND is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO'
+          AND is_generated = 'NEVER'`.execute(db)
+  const wanting = new Set(rows.map(({ place }) => place))
+  return unknownColumns(tables).filter((place) => wanting.has(place))
 }
 
 const LOCK_NOT_AVAILABLE = '55P03'

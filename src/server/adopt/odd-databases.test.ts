@@ -243,6 +243,24 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     await expectListsAnswer(database)
   })
 
+  test('columns of others that nothing fills are named beforehand, and nothing changes', async () => {
+    const database = await open()
+    await database.run(`ALTER TABLE tokens ADD COLUMN team text NOT NULL DEFAULT 'none';
+      CREATE TABLE made (id integer PRIMARY KEY, user_id integer, "key" char(32), status integer,
+        name text, quota integer, created_time integer, redeemed_time integer, batch text NOT NULL);
+      DROP TABLE redemptions`)
+    await database.run('ALTER TABLE made RENAME TO redemptions')
+    const sentence =
+      'olumns that Gatehouse does not know must be filled and have no default: redemptions.batch;'
+    const bare = await openBare(database.location, { readonly: true })
+    expect((await reportAdoption(bare)).lines).toEqual([expect.stringContaining(`C${sentence}`)])
+    await bare.close()
+    await expect(openDatabase(database.location)).rejects.toThrow(`c${sentence}`)
+    await database.run('ALTER TABLE redemptions DROP COLUMN batch')
+    await adopt(database)
+    await expectListsAnswer(database)
+  })
+
   test('a table of ours stands in the way in an empty database too', async () => {
     const database = await emptyDatabase(engine)
     await database.run('CREATE TABLE schema_migrations (version bigint, dirty boolean)')
