@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
-import { listenTo, poolOf } from './postgres-pool.ts'
+import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
 
 /** A network between us and the server that can fail. */
 interface Link {
@@ -97,6 +97,20 @@ test('a fault of the query itself is none of the database', async () => {
 test('a server that only reads, as one that follows another does, is out of order', async () => {
   await pool.query('SET default_transaction_read_only = on')
   expect(isOutage(await failureOf(pool.query('CREATE TABLE more (id integer)')))).toBe(true)
+})
+
+test('a connection that only reads is given up for one that writes', async () => {
+  const connections = connectionsOf(pool)
+  const first = await connections.connect()
+  await first.query('SET default_transaction_read_only = on', [])
+  first.release()
+  const reader = await connections.connect()
+  await expect(reader.query('CREATE TABLE more (id integer)', [])).rejects.toThrow('read-only')
+  await reader.query('SELECT 1', [])
+  reader.release()
+  const next = await connections.connect()
+  await next.query('CREATE TABLE more (id integer)', [])
+  next.release()
 })
 
 describe('a connection that listens', () => {

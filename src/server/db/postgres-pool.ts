@@ -62,13 +62,38 @@ export const connectionsOf = (pool: pg.Pool) => ({
   options: pool.options,
   async connect() {
     try {
-      return await pool.connect()
+      return leavingReaders(await pool.connect())
     } catch (error) {
       throw new NoConnection('no connection to the database', { cause: error })
     }
   },
   end: () => pool.end(),
 })
+
+/** SQLSTATE: read_only_sql_transaction. */
+const ONLY_READS = '25006'
+
+/**
+ * A connection that was made while the address led to a server that follows another, or while
+ * writing was switched off, goes on refusing to write when the next one would not. It does not
+ * return to the pool.
+ */
+function leavingReaders(client: pg.PoolClient): Pick<pg.PoolClient, 'query' | 'release'> {
+  let onlyReads = false
+  const query = async (text: string, values: unknown[]) => {
+    try {
+      return await client.query(text, values)
+    } catch (error) {
+      onlyReads ||= error instanceof pg.DatabaseError && error.code === ONLY_READS
+      throw error
+    }
+  }
+  return {
+    // Of its many forms kysely uses this one, where it has no cursors.
+    query: query as pg.PoolClient['query'],
+    release: () => client.release(onlyReads),
+  }
+}
 
 interface Listening {
   /** The connection is asked twice in this time whether it lives, and must answer before the end. */
