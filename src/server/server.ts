@@ -174,6 +174,10 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   })
   mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
+  const stopUpkeep = async () => {
+    await logUpkeep.stop()
+    await recovery.stop()
+  }
   const newRoot = await replacing
 
   return {
@@ -195,8 +199,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await closed
       // A database that does not come back must not keep the process; what is open is recovered.
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
-      await logUpkeep.stop()
-      await recovery.stop()
+      await Promise.race([stopUpkeep(), delay(UPKEEP_LIMIT_MS)])
       statusDigest.stop()
       await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
       await app.egress.close()
@@ -245,6 +248,9 @@ function allRoutes(
 
 /** What the last settlements get to reach the database. */
 const LEDGER_LIMIT_MS = 10_000
+
+/** What the log's upkeep gets to finish its step, and this process to say goodbye to the others. */
+const UPKEEP_LIMIT_MS = 10_000
 
 /** What mail that was promised gets to leave. */
 const BACKGROUND_LIMIT_MS = 10_000

@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
@@ -169,6 +170,8 @@ const POOL_KEPT = 3
 const SILENCE_MS = 60_000
 const HEAVY_SILENCE_MS = 600_000
 const BATCH_TIMEOUT_MS = 30_000
+/** What connections get to end in good order. */
+const CLOSE_LIMIT_MS = 5000
 
 async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
   // Indexes of large tables take their time.
@@ -223,8 +226,9 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
       listeners.push(listener)
     },
     async close() {
-      await announcements.close()
-      await Promise.all([pool.end(), heavyPool.end(), ledgerPool.end()])
+      const ends = [announcements.close(), pool.end(), heavyPool.end(), ledgerPool.end()]
+      // A server that says nothing does not say goodbye either.
+      await Promise.race([Promise.all(ends), passed(CLOSE_LIMIT_MS, undefined, { ref: false })])
     },
   }
 }

@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 import type pg from 'pg'
+import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openDatabase } from '../commands/open-database.ts'
+import { parseConfig } from '../config.ts'
+import { createServer } from '../server.ts'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
 import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
@@ -111,6 +115,19 @@ test('a connection that only reads is given up for one that writes', async () =>
   const next = await connections.connect()
   await next.query('CREATE TABLE more (id integer)', [])
   next.release()
+})
+
+test('a server stops in time when the network to its database says nothing', async () => {
+  const opened = await openDatabase({ engine: 'postgres', url: link.url })
+  const { config } = parseConfig({ PORT: '0', SHUTDOWN_TIMEOUT: '0' })
+  const trace = pino({ level: 'silent' })
+  const server = await createServer({ config, database: opened, trace, passwordCost: 4 })
+  await server.listen()
+  link.mute()
+  const startedMs = performance.now()
+  await server.close()
+  await opened.close()
+  expect(performance.now() - startedMs).toBeLessThan(25_000)
 })
 
 describe('a connection that listens', () => {
