@@ -7,10 +7,11 @@ import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
 import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
+import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
-import { makeSqliteFile } from './sqlite-file.ts'
+import { makeSqliteFile, watchFile } from './sqlite-file.ts'
 
 /**
  * The open database. Three handles on the same data, so that nothing waits for the wrong thing:
@@ -29,6 +30,8 @@ export interface Database {
   /** Tells every process on this database, this one included, that rows changed. */
   announce(message: string): Promise<void>
   onAnnouncement(listener: (message: string) => void): void
+  /** Rejects when the database does not answer; with `FileGone` when it is no more what was opened. */
+  check(): Promise<void>
   close(): Promise<void>
 }
 
@@ -121,17 +124,19 @@ async function openSqlite(
     await writer.close().catch(() => {})
     throw error
   }
+  const mustBeInPlace = watchFile(file)
   const reader = new SqliteConnection({ path: file, synchronous, readonly: true })
   const heavyReader = new SqliteConnection(
     { path: file, synchronous, readonly: true },
     { idleMs: HEAVY_IDLE_MS },
   )
+  const read = new Kysely<Schema>({ dialect: sqliteDialect(reader) })
   const listeners: ((message: string) => void)[] = []
   return {
     engine: 'sqlite',
     pool: null,
     write,
-    read: new Kysely<Schema>({ dialect: sqliteDialect(reader) }),
+    read,
     heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
     async runLedger(operations) {
       await writer.lock()
@@ -147,6 +152,10 @@ async function openSqlite(
     },
     onAnnouncement(listener) {
       listeners.push(listener)
+    },
+    async check() {
+      mustBeInPlace()
+      await ping(read)
     },
     async close() {
       await Promise.all([reader.close(), heavyReader.close()])
@@ -225,6 +234,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     onAnnouncement(listener) {
       listeners.push(listener)
     },
+    check: () => ping(write),
     async close() {
       const ends = [announcements.close(), pool.end(), heavyPool.end(), ledgerPool.end()]
       // A server that says nothing does not say goodbye either.

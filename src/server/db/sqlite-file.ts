@@ -12,6 +12,28 @@ export function makeSqliteFile(file: string): void {
   fs.closeSync(fs.openSync(file, 'a', 0o600))
 }
 
+/** A database that was deleted, or replaced, while it was open. */
+export class FileGone extends Error {
+  constructor() {
+    super('the database file was deleted or replaced')
+  }
+}
+
+/**
+ * Remembers which file a path leads to. What is answered throws `FileGone` once it is another one:
+ * who has the old one open reads and writes it as before, and all of it is lost at the end.
+ */
+export function watchFile(file: string): () => void {
+  const identity = (): string => {
+    const found = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? '' : `${found.dev}:${found.ino}`
+  }
+  const opened = identity()
+  return () => {
+    if (identity() !== opened) throw new FileGone()
+  }
+}
+
 /** What a server that is just stopping gets to finish. */
 const STOPPING_MS = 5000
 

@@ -1,11 +1,14 @@
+import fs from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 forEachDatabase('for those who run the server', (open) => {
   let server: TestServer
+  let location: DatabaseLocation
   beforeAll(async () => {
-    server = await startTestServer(open, {
+    location = await open()
+    server = await startTestServer(() => Promise.resolve(location), {
       GLOBAL_WEB_RATE_LIMIT: '1',
       TRUSTED_PROXIES: '127.0.0.1',
       METRICS_TOKEN: 'a-watcher-of-this',
@@ -43,6 +46,23 @@ forEachDatabase('for those who run the server', (open) => {
     for (const client of held) client.release()
     expect((await server.call('GET', '/readyz')).status).toBe(200)
     expect(server.faults.splice(0).join()).toContain('the database does not answer')
+  })
+
+  test('a database file that was taken away is told, until it is back', async () => {
+    if (location.engine === 'postgres') return
+    const ready = async () => {
+      const { status, text } = await server.call('GET', '/readyz')
+      return [status, text]
+    }
+    const gone = [503, 'the database file was deleted or replaced']
+    const aside = `${location.path}-aside`
+    fs.renameSync(location.path, aside)
+    expect(await ready()).toEqual(gone)
+    fs.copyFileSync(aside, location.path)
+    expect(await ready()).toEqual(gone)
+    fs.renameSync(aside, location.path)
+    expect(await ready()).toEqual([200, 'ready'])
+    expect(server.faults.splice(0).join()).toContain('deleted or replaced')
   })
 
   test('metrics count calls of the management API by status, and channels', async () => {

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
-import { ping } from '../db/setting-store.ts'
 import { inTime } from '../db/outage.ts'
+import { FileGone } from '../db/sqlite-file.ts'
 import { sameText } from '../secrets.ts'
 
 const LOOPBACK = /^(127\.|::1$)/
@@ -22,11 +22,12 @@ export function mountOperations(
     reply.type('text/plain')
     if (isStopping()) return reply.code(503).send('stopping')
     try {
-      await inTime(ping(app.database.read))
+      await inTime(app.database.check())
       return reply.send('ready')
     } catch (error) {
-      app.trace.error({ err: error }, 'the database does not answer')
-      return reply.code(503).send('the database does not answer')
+      const seen = error instanceof FileGone ? error.message : 'the database does not answer'
+      app.trace.error({ err: error }, seen)
+      return reply.code(503).send(seen)
     }
   })
   server.get('/metrics', EITHER, async ({ raw, headers }, reply) => {
