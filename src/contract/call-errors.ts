@@ -40,6 +40,12 @@ export const callErrors = {
     zh: '访问过于频繁，请过几分钟再刷新',
     en: 'Too many requests from your address. Reload the page in a few minutes',
   },
+  condition_unmet: {
+    status: 412,
+    real: true,
+    zh: '文件已与请求的条件不符，请重新获取',
+    en: 'The file is not the one that the request asks for; fetch it again',
+  },
   // How it is said
   invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
   invalid_field: {

@@ -81,6 +81,8 @@ export async function serveConsole(
       root: folder,
       serve: false,
       cacheControl: false,
+      // Whole or not at all: nobody reads a part of a page's file.
+      acceptRanges: false,
       // Pages that no route declares pass by the compression of answers.
       preCompressed: true,
     })

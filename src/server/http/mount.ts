@@ -184,10 +184,13 @@ export function renderRefusal(
   }
   reply
     .code(spec.real === true || isFile ? spec.status : 200)
+    // What was to be answered instead may have been for every cache on the way, and for a year.
+    .header('Cache-Control', 'no-store')
     .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
 }
 
 const HTTP_BAD_REQUEST = 400
+const HTTP_UNMET = 412
 const HTTP_TOO_LARGE = 413
 const HTTP_SERVER_FAULT = 500
 
@@ -202,6 +205,7 @@ function namedError(error: unknown, request: FastifyRequest): AppError {
   if (status === HTTP_TOO_LARGE) {
     return bodyTooLarge(request, error)
   }
+  if (status === HTTP_UNMET) return new AppError('condition_unmet', {}, error)
   return status >= HTTP_BAD_REQUEST && status < HTTP_SERVER_FAULT
     ? new AppError('invalid_parameter', {}, error)
     : new AppError(isOutage(error) ? 'database_unavailable' : 'internal', {}, error)

@@ -292,6 +292,26 @@ forEachDatabase('rate limits', (open) => {
     await server.close()
   })
 
+  test.each([
+    ['a range beyond its end', { range: 'bytes=99-' }, 200],
+    ['a part of it', { range: 'bytes=0-1' }, 200],
+    ['another version of it', { 'if-match': '"x"' }, 412],
+    ['no newer one', { 'if-unmodified-since': 'Mon, 01 Jan 2001 00:00:00 GMT' }, 412],
+  ])(
+    'of a file is asked for %s: no refusal is kept in its place',
+    async (_what, headers, status) => {
+      const server = await startTestServer(open)
+      const folder = server.app.config.DATA_DIR
+      mkdirSync(join(folder, 'assets'))
+      writeFileSync(join(folder, 'assets/part-1.js'), 'export {}')
+      const answer = await server.call('GET', '/assets/part-1.js', { headers })
+      expect(answer.status).toBe(status)
+      if (status === 200) expect(answer.text).toBe('export {}')
+      else expect(answer.headers['cache-control']).toBe('no-store')
+      await server.close()
+    },
+  )
+
   test('pages are counted, their parts are not; a person reads why there is none', async () => {
     const server = await startTestServer(open, { GLOBAL_WEB_RATE_LIMIT: '2' })
     const folder = server.app.config.DATA_DIR
