@@ -95,7 +95,12 @@ export interface Server {
 }
 
 const HEADERS_TIMEOUT_MS = 15_000
-const KEEP_ALIVE_MS = 65_000
+/**
+ * Longer than proxies keep theirs, or one may send a call by a connection that has just been ended,
+ * which it must not repeat. Traefik keeps them for 90 seconds, Caddy for 2 minutes, Google's
+ * balancers for 10. Source: Google Cloud, "External Application Load Balancer overview", timeouts.
+ */
+const KEEP_ALIVE_MS = 620_000
 
 /** Puts a server together. It owns everything but the database, which its caller opened and closes. */
 export async function createServer(settings: ServerSettings): Promise<Server> {

@@ -66,6 +66,14 @@ forEachDatabase('hostile requests', (open) => {
     expect(statuses.slice(50)).toEqual(statuses.length > 50 ? [400] : [])
   })
 
+  test.each(['/api/status', '/v1/models'])(
+    'a connection is kept for longer than proxies keep theirs: %s',
+    async (path) => {
+      const answer = await exchange(server.url, `GET ${path} HTTP/1.1\r\nHost: a.example\r\n\r\n`)
+      expect(Number(/^Keep-Alive: timeout=(\d+)/m.exec(answer)?.[1])).toBeGreaterThan(600)
+    },
+  )
+
   test('a page of a file is the whole: there are no ranges', async () => {
     const answer = await server.call('GET', '/api/notice', { headers: { range: 'bytes=0-1' } })
     expect([answer.status, answer.json['success']]).toEqual([200, true])
