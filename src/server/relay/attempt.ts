@@ -74,14 +74,16 @@ export function mayRetry(error: RelayError): boolean {
 }
 
 /**
- * What did not come in time may have been made all the same, whoever gave up waiting: of these
- * every one that is made costs as much as the first, and nobody asks for another.
+ * What did not come in time may have been made all the same, whoever gave up waiting, and what
+ * broke off was: of these every one that is made costs as much as the first, and nobody asks for
+ * another.
  */
 export const mayBeMade = (
   task: Task,
   { cause, error }: Pick<FailedAttempt, 'cause' | 'error'>,
 ): boolean =>
-  PAID_BY_THE_PIECE.has(task) && (cause === 'timeout' || GAVE_UP_WAITING.has(error.status))
+  PAID_BY_THE_PIECE.has(task) &&
+  (cause === 'timeout' || GAVE_UP_WAITING.has(error.status) || error.code === 'upstream_cut')
 
 /** By a server in front of the upstream; the second is Cloudflare's, after 100 seconds. */
 const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524])

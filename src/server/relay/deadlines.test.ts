@@ -133,20 +133,28 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
   )
 
   test.for([
-    ['/v1/images/generations', 504, false],
-    ['/v1/images/generations', 524, false],
-    ['/v1/audio/speech', 524, false],
-    ['/v1/images/generations', 503, true],
-    ['/v1/chat/completions', 504, true],
+    ['/v1/images/generations', 'cut-after-20', 502, false],
+    ['/v1/audio/transcriptions', 'cut-after-5', 502, false],
+    ['/v1/images/generations', 'fail-cut', 500, true],
+    ['/v1/chat/completions', 'cut-after-20', 502, true],
+    ['/v1/images/generations', 'fail-504', 504, false],
+    ['/v1/images/generations', 'fail-524', 524, false],
+    ['/v1/audio/speech', 'fail-524', 524, false],
+    ['/v1/images/generations', 'fail-503', 503, true],
+    ['/v1/chat/completions', 'fail-504', 504, true],
   ] as const)(
-    'and that a server in front of it has not waited for: %s, %i',
-    async ([path, status, isAskedAgain]) => {
+    'nor what broke off, or a server in front of it has not waited for: %s, %s',
+    async ([path, words, status, isAskedAgain]) => {
       const model = aModel()
-      await aRoute(setup, model, { words: `fail-${status}`, priority: 1 })
+      await aRoute(setup, model, { words, priority: 1 })
       await aRoute(setup, model)
       const client = await aClient(setup)
+      const isForm = path.endsWith('transcriptions')
       const body = { ...chatBody(model), prompt: 'a cat', input: 'hello', voice: 'a' }
-      const answer = await post(setup, client, body, { path })
+      const answer = await post(setup, client, isForm ? formOf(model, 'file') : body, {
+        path,
+        ...(isForm ? { headers: { 'content-type': 'multipart/form-data; boundary=x' } } : {}),
+      })
       expect(answer.status).toBe(isAskedAgain ? 200 : status)
       expect(answer.headers['x-should-retry']).toBe(isAskedAgain ? undefined : 'false')
       if (!isAskedAgain) await expectNothingCharged(setup, client)
