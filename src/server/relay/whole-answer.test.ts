@@ -208,6 +208,16 @@ forEachDatabase('a whole answer', (open) => {
       await expectNothingCharged(setup, own)
     })
 
+    test.each([600, 999])('names a status that there is not: %i', async (status) => {
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.writeHead(status).end('{}')
+      })
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      expect((await post(setup, await aClient(setup), chatBody(model))).status).toBe(502)
+      await upstream.close()
+    })
+
     test('breaks off a refusal: its status is what counts', async () => {
       const upstream = await startScriptedUpstream((_request, response) => {
         response.writeHead(400, { 'content-type': 'application/json', 'content-length': 100 })

@@ -247,8 +247,9 @@ export function refused(
   const amazonsName = amazonsNameIn(headers)
   const refusal = { status: answer.status, body, retryAfter, amazonsName }
   const said = upstreamError(refusal, call.language, channel)
-  // A redirect is no answer to a client of ours, who could not follow it.
-  const error = said.status >= 400 ? said : { ...said, status: 502 }
+  // A redirect is no answer to a client of ours, who could not follow it; and there are no others.
+  const isAnswer = said.status >= 400 && said.status < 600
+  const error = isAnswer ? said : { ...said, status: 502 }
   return { kind: 'failed', error, mayRetry: mayRetry(error), cause: 'status' }
 }
 
