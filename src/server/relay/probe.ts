@@ -26,6 +26,7 @@ import {
   type UpstreamFailure,
   type UpstreamRequest,
 } from './transport/upstream-call.ts'
+import { saysSomething } from './whole-answer.ts'
 
 type Judged =
   | { ok: true; text: string }
@@ -94,7 +95,7 @@ function judged(
   from: ChannelWithSecrets,
 ): Judged {
   if (typeof answer === 'string') return failed((language) => errorText(answer, language))
-  const reading = answer.status === 200 ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
+  const reading = saysSomething(answer.status) ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
   if (reading?.kind === 'ok') {
     const text = dialect
       .textsOf(recordOr(parseJson(answer.body.toString('utf8'))))

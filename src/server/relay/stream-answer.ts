@@ -26,6 +26,7 @@ import {
   ERROR_BODY_BYTES_MAX,
   refused,
   refusedAnswer,
+  saysSomething,
   type Prompt,
 } from './whole-answer.ts'
 
@@ -135,10 +136,10 @@ class StreamRelay {
     // What has come together with the head is looked at first: it may be an error.
     if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
-    if (status === 200 && this.isEventStream && !isPacked) return
+    if (saysSomething(status) && this.isEventStream && !isPacked) return
     this.plainBody = []
     // The answer has been made and will be paid for: take it, whoever is still there.
-    if (status === 200) stayForAnswer(this.call)
+    if (saysSomething(status)) stayForAnswer(this.call)
   }
 
   private onData(chunk: Buffer): void {
@@ -167,14 +168,14 @@ class StreamRelay {
   }
 
   private collectPlain(chunk: Buffer): void {
-    const limit = this.status === 200 ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
+    const limit = saysSomething(this.status) ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
     this.plainLength += chunk.length
     if (this.plainLength <= limit) {
       this.plainBody?.push(chunk)
       return
     }
     this.flow.abort()
-    if (this.status === 200) this.fail('unreadable')
+    if (saysSomething(this.status)) this.fail('unreadable')
     else this.onEnd('end')
   }
 
@@ -259,7 +260,7 @@ class StreamRelay {
   private keepAlive(): void {
     const { call, output } = this
     if (this.isEnding || call.isGone) return
-    const isTaken = this.status === 200 && this.isEventStream
+    const isTaken = saysSomething(this.status) && this.isEventStream
     this.isOverdue = !isTaken && !call.response.headersSent
     if (this.isOverdue) return
     const ping = output.ping()
@@ -297,7 +298,7 @@ class StreamRelay {
     if (this.isEnding) return
     // An error's status says what went wrong, even if its words did not all arrive. A client that
     // left while the upstream was at work is charged for what it has caused.
-    const isError = this.plainBody !== null && this.status !== 200
+    const isError = this.plainBody !== null && !saysSomething(this.status)
     const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
     else this.fail(this.flow.brokenOff ?? failure)
@@ -367,7 +368,7 @@ class StreamRelay {
   /** The upstream answered a stream request with one JSON text, with an error, or packed. */
   private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
     const answer = { status: this.status, headers: this.headers, body }
-    if (this.status !== 200) return refusedAnswer(this.call, this.charge, answer)
+    if (!saysSomething(this.status)) return refusedAnswer(this.call, this.charge, answer)
     if (!this.isEventStream) {
       return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
     }

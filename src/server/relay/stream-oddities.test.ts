@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { aUser } from '../test/factories.ts'
 import {
   aClient,
   aModel,
@@ -34,13 +36,17 @@ let client: RelayClient
 let script: {
   bytes: string | Buffer
   headers?: Record<string, string | string[]>
+  status?: number
   isHeld?: boolean
 }
 beforeAll(async () => {
   setup = await startRelay()
   client = await aClient(setup)
   upstream = await startScriptedUpstream((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream', ...script.headers })
+    response.writeHead(script.status ?? 200, {
+      'content-type': 'text/event-stream',
+      ...script.headers,
+    })
     if (script.isHeld === true) response.write(script.bytes)
     else response.end(script.bytes)
   })
@@ -93,6 +99,20 @@ describe('nothing that could be an answer', () => {
       error: { type: 'server_error', code: 'x', message: expect.stringContaining('it broke') },
     })
   })
+})
+
+test('the status of what is made by a POST begins a stream like any other', async () => {
+  const { answer, booked } = await streamed(chunk('a') + FINISH + usage(5, 1) + DONE, {
+    status: 201,
+  })
+  expect([answer.status, textOf(answer.text())]).toEqual([200, 'a'])
+  expect(booked?.log).toMatchObject({ prompt_tokens: 5, completion_tokens: 1 })
+  const model = aModel()
+  const id = await aRoute(setup, model, { base_url: upstream.url })
+  script = { bytes: JSON.stringify({ choices: [{ message: { content: 'a' } }] }), status: 201 }
+  const root = await aUser(setup, { role: Role.root })
+  const tested = await setup.call('GET', `/api/channel/test/${id}?model=${model}`, { as: root })
+  expect(tested.json).toMatchObject({ success: true })
 })
 
 describe('the end', () => {

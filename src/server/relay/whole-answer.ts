@@ -152,6 +152,9 @@ const withExtras = (usage: TokenUsage, extras: UsedExtras | undefined): TokenUsa
 
 export const isGood = (status: number): boolean => status >= 200 && status < 300
 
+/** Of a stream, or a test's answer. Some frameworks say 201 to whatever is posted, as NestJS does. */
+export const saysSomething = (status: number): boolean => status === 200 || status === 201
+
 /**
  * The answer, or why there is none. A client that goes away gives up the upstream while it is
  * silent.
