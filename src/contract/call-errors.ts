@@ -63,6 +63,16 @@ export const callErrors = {
     zh: '请求体不是有效的 JSON 对象',
     en: 'The request body is not a valid JSON object',
   },
+  body_not_utf8: {
+    status: 400,
+    zh: '请求体不是 UTF-8 编码，请转换后重试',
+    en: 'The request body is not UTF-8; convert it and try again',
+  },
+  body_packed: {
+    status: 400,
+    zh: '请求体无法按 Content-Encoding 解压；支持 gzip、deflate、br 和 zstd',
+    en: 'The request body cannot be unpacked by its Content-Encoding: gzip, deflate, br or zstd',
+  },
   body_empty: {
     status: 400,
     zh: '缺少请求体，需要 JSON 对象',

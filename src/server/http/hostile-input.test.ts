@@ -216,7 +216,20 @@ forEachDatabase('hostile input', (open) => {
         headers: { 'content-encoding': encoding },
       })
       expect(broken).toMatchObject({ status: 200, json: { success: false } })
+      expect(broken.message).toContain('Content-Encoding')
     }
+  })
+
+  test.each([
+    ['GBK', Buffer.from([0xb2, 0xe2, 0xca, 0xd4])],
+    ['Latin-1', Buffer.from('caf\xe9', 'latin1')],
+    ['half a character', Buffer.from('测').subarray(0, 2)],
+  ])('a body in %s is refused before its texts become others', async (_what, name) => {
+    const body = Buffer.concat([Buffer.from('{"name":"'), name, Buffer.from('"}')])
+    const answer = await server.call('POST', '/api/token/', { as: root, body })
+    expect(answer).toMatchObject({ status: 200, json: { success: false } })
+    expect(answer.message).toContain('UTF-8')
+    expect(answer.text).not.toContain('\ufffd')
   })
 
   test('what a body is called does not matter, only what it is', async () => {

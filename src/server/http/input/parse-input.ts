@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import type { Endpoint } from '../../../contract/endpoint.ts'
 import { AppError } from '../../app-error.ts'
@@ -45,6 +46,8 @@ async function parsedBody(
 }
 
 function jsonOf(bytes: Buffer): unknown {
+  // Decoded all the same, a name or a password would become one that nobody has typed.
+  if (!isUtf8(bytes)) throw new AppError('body_not_utf8')
   const text = bytes.toString('utf8')
   try {
     const value: unknown = JSON.parse(text)
@@ -64,7 +67,7 @@ async function unpackedBody(request: FastifyRequest): Promise<Buffer> {
   if (encoding === undefined || bytes.length === 0) return bytes
   const unpacked = await inflate(bytes, encoding, request.routeOptions.bodyLimit)
   if (unpacked === 'too-large') throw bodyTooLarge(request)
-  if (typeof unpacked === 'string') throw new AppError('invalid_parameter')
+  if (typeof unpacked === 'string') throw new AppError('body_packed')
   return unpacked
 }
 
