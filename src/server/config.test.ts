@@ -46,6 +46,12 @@ test.each([
   ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", wants true or false'],
   ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", wants a path such as /gatehouse/'],
   ['BASE_PATH', '/..', 'BASE_PATH: got "/..", wants a path such as /gatehouse/'],
+  // Told at once, however long it is.
+  [
+    'BASE_PATH',
+    '/models-of-our-company-in-production?',
+    'BASE_PATH: got "/models-of-our-company-in-production?", wants a path such as /gatehouse/',
+  ],
   ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", wants a path such as /gatehouse/'],
   ['BASE_PATH', '/v1alpha', 'BASE_PATH: got "/v1alpha", wants a path such as /gatehouse/'],
   ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", wants the path of a file'],
@@ -151,6 +157,7 @@ test('DEBUG only makes the program tell more', () => {
 
 test('a base path ends in a slash, whoever wrote it', () => {
   expect(parseConfig({ BASE_PATH: '/gate' }).config.BASE_PATH).toBe('/gate/')
+  expect(parseConfig({ BASE_PATH: '/our/gate/' }).config.BASE_PATH).toBe('/our/gate/')
 })
 
 test('every default passes its own check', () => {

@@ -233,7 +233,7 @@ export const settings = {
   BASE_PATH: setting(
     z
       .string()
-      .regex(/^\/([\w.~-]+\/?)*$/)
+      .regex(/^\/(?:[\w.~-]+(?:\/|$))*$/)
       .transform((base) => (base.endsWith('/') ? base : `${base}/`))
       .refine((base) => !isNoBase(base))
       .meta({ wants: 'a path such as /gatehouse/' }),
