@@ -77,6 +77,18 @@ describe('what an upstream said, in a log row or a letter', () => {
     expect(withoutChannelSecrets('hidden', { ...row, config: 'broken' })).toBe('hidden')
   })
 
+  test('however programs on the way have written them', () => {
+    const key = 'ABSK+x/y="z"=='
+    const address = encodeURIComponent(key)
+    const quoted = JSON.stringify({ error: `no such key: ${key}` })
+    const escaped = quoted.replaceAll('/', String.raw`\/`)
+    for (const text of [`?key=${address}&v=1`, quoted, escaped]) {
+      const clean = withoutChannelSecrets(text, { ...row, key })
+      expect(clean).toContain('***')
+      expect(clean).not.toMatch(/ABSK/)
+    }
+  })
+
   test('a key as short as a word changes no sentence', () => {
     expect(withoutChannelSecrets('a bad key', { ...row, key: 'a' })).toBe('a bad key')
   })

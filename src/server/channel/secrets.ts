@@ -104,7 +104,15 @@ const SECRET_LENGTH_MIN = 4
 function withoutAll(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) {
-    if (secret.length >= SECRET_LENGTH_MIN) clean = clean.replaceAll(secret, '***')
+    if (secret.length < SECRET_LENGTH_MIN) continue
+    for (const spelling of spellingsOf(secret)) clean = clean.replaceAll(spelling, '***')
   }
   return clean
+}
+
+/** As it is, in an address, and in a JSON text that is quoted as a text, by some with `\/`. */
+function spellingsOf(secret: string): Set<string> {
+  const quoted = JSON.stringify(secret).slice(1, -1)
+  const inAddress = encodeURIComponent(secret.toWellFormed())
+  return new Set([secret, inAddress, quoted, quoted.replaceAll('/', String.raw`\/`)])
 }
