@@ -192,12 +192,14 @@ export async function createLiveOptions(
     secretsSet: () => optionKeys().filter((key) => isSecretOption(key) && text(key) !== ''),
     async set(key, value, also) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
-      refuseValue(key, value, text)
-      const emptied = secretLeftBehind(key, value, text)
-      const texts = new Map([[key, value]])
-      if (emptied !== null) texts.set(emptied, '')
       await store(async (trx) => {
-        await saveAll(trx, texts)
+        // As they are now: a secret that is entered at this moment must not go to another address.
+        await lockOptions(trx)
+        const before = textsOf(await loadOptions(trx))
+        refuseValue(key, value, before)
+        const emptied = secretLeftBehind(key, value, before)
+        await saveOption(trx, key, value)
+        if (emptied !== null) await saveOption(trx, emptied, '')
         await also?.(trx, emptied)
       })
     },

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
@@ -40,6 +41,21 @@ forEachDatabase('option routes', (open) => {
     expect(written.map(({ new_values }) => new_values).toSorted()).toEqual(
       ['one of two', 'two of two'].map((Footer) => JSON.stringify({ Footer })),
     )
+  })
+
+  // Whoever moves the address cannot see the secret yet that is being entered for the old one.
+  test('a secret that is entered at the same moment does not follow either', async () => {
+    const live = server.app.options
+    await live.set('MessagePusherAddress', 'https://push.example/')
+    let moving: Promise<void> | undefined
+    await live.set('MessagePusherToken', 'pusher-secret', async () => {
+      moving = live.set('MessagePusherAddress', 'https://else.example/')
+      await setTimeout(50)
+    })
+    await moving
+    expect(live.text('MessagePusherAddress')).toBe('https://else.example/')
+    expect(live.text('MessagePusherToken')).toBe('')
+    await live.set('MessagePusherAddress', '')
   })
 
   test('a secret does not follow an address to another host, and the audit says so', async () => {
