@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Access, Endpoint } from '../../contract/endpoint.ts'
 import { errorText, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
@@ -136,5 +136,37 @@ forEachDatabase('access', (open) => {
     const cookie = `${SESSION_COOKIE}=made-up.signature`
     const answer = await server.call('GET', '/api/user/self', { as: { cookie, accessToken } })
     expect(answer.data).toMatchObject({ id: user.id })
+  })
+})
+
+forEachDatabase('the operator hears', (open) => {
+  test('of calls that are refused for who makes them, and nothing of what was sent', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1' })
+    const heard: unknown[] = []
+    vi.spyOn(server.app.trace, 'warn').mockImplementation((facts: unknown) => {
+      const { requestId, ...rest } = Object(facts)
+      expect(requestId).toMatch(/^\d{20,}$/)
+      heard.push(rest)
+    })
+    const as = await aUser(server)
+    const wrong = { accessToken: 'f'.repeat(32) }
+    await server.call('GET', '/api/user/?keyword=sk-hidden', { as })
+    await server.call('GET', '/api/user/self', { as: wrong })
+    await server.call('GET', '/api/user/token', { as, headers: { origin: 'https://else.example' } })
+    // Signed in no longer, or not yet: everybody's first call is one of these.
+    await server.call('GET', '/api/user/self')
+    for (let call = 0; call < 2; call += 1) {
+      await server.call('POST', '/api/user/reset', { body: { email: 'a@b.example', token: 'x' } })
+    }
+    const from = { method: 'GET', address: '127.0.0.1' }
+    const posted = { ...from, method: 'POST', path: '/api/user/reset' }
+    expect(heard).toEqual([
+      { ...from, code: 'role_too_low', path: '/api/user/' },
+      { ...from, code: 'access_token_invalid', path: '/api/user/self' },
+      { ...from, code: 'cross_site', path: '/api/user/token' },
+      { ...posted, code: 'reset_link_invalid' },
+      { ...posted, code: 'too_many_critical_calls' },
+    ])
+    await server.close()
   })
 })

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
 import type { Access, Endpoint } from '../../contract/endpoint.ts'
 import type { ErrorSpec } from '../../contract/error-spec.ts'
-import { errors, languageOf } from '../../contract/errors.ts'
+import { errors, languageOf, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
@@ -104,6 +104,7 @@ async function admit(
   const { api, critical } = app.rateLimits
   for (const limit of endpoint.options.rate === 'critical' ? [api, critical] : [api]) {
     if (await limit.take(key)) continue
+    if (limit === critical) note(app, { request, code: 'too_many_critical_calls' })
     reply
       .code(429)
       .header('Retry-After', await retryAfter(limit, key))
@@ -149,7 +150,36 @@ function refuse(
   { request, reply }: Pick<CallContext, 'request' | 'reply'>,
 ): void {
   const isFile = options.answer === 'stream'
+  if (error instanceof AppError && WATCHED.has(error.code)) note(app, { request, code: error.code })
   renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
+}
+
+/** Refusals that tell of somebody who tries doors. Sign-in tells of its own, and of whom. */
+const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'access_token_invalid',
+  'role_too_low',
+  'cross_site',
+  'user_disabled',
+  'email_code_wrong',
+  'reset_link_invalid',
+  'old_password_wrong',
+  'oauth_state_invalid',
+  'external_root',
+  'wechat_code_invalid',
+  'wechat_code_attempts',
+  'cannot_see_peer',
+  'cannot_change_peer',
+  'cannot_create_peer',
+  'cannot_raise_to_peer',
+])
+
+/** For the operator: who was kept out, by what. Nothing of what was sent but the path. */
+function note(app: App, { request, code }: { request: FastifyRequest; code: string }): void {
+  const { method, raw, id, url } = request
+  app.trace.warn(
+    { code, method, path: url.split('?')[0], address: app.addressOf(raw), requestId: id },
+    'a call was refused',
+  )
 }
 
 /**
