@@ -29,6 +29,8 @@ export interface Sessions {
   start(userId: number, mustChangePassword: boolean, comparedWith?: StoredUser): Promise<string>
   find(cookie: string): Promise<StoredSession | null>
   end(cookie: string): Promise<void>
+  /** What proves that a text in another cookie is ours. */
+  sign(text: string): string
 }
 
 export function createSessions(database: Database, clock: Clock, secret: string): Sessions {
@@ -64,5 +66,6 @@ export function createSessions(database: Database, clock: Clock, secret: string)
       const id = idOf(cookie)
       if (id !== null) await deleteSession(database.write, sha256(id))
     },
+    sign,
   }
 }

@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SignedIn } from '../../contract/user-api.ts'
 import type { App } from '../app.ts'
 import { cookieScope } from '../http/console-origins.ts'
+import type { CallContext } from '../http/handler.ts'
 import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
@@ -10,8 +10,8 @@ import type { StoredUser } from '../user/user-store.ts'
  * call ended, and what the person may know of itself.
  */
 export async function startSession(
-  app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins'>,
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins' | 'trace'>,
+  { request, reply, address, requestId }: Omit<CallContext, 'actor'>,
   { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
 ): Promise<
   Pick<SignedIn, 'id' | 'username' | 'role' | 'status'> & { display_name: string | null }
@@ -23,6 +23,7 @@ export async function startSession(
     ...cookieScope(app, request),
     maxAge: SESSION_LIFE_SECONDS,
   })
+  app.trace.info({ userId: user.id, address, requestId }, 'somebody signed in')
   const { id, username, display_name, role, status } = user
   return {
     id,

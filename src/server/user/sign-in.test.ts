@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
 import { UserStatus } from '../../contract/user.ts'
 import { anAccessToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { cookieOf } from '../test/visitor.ts'
 import { createPasswords } from './password.ts'
 
 forEachDatabase('signing in', (open) => {
@@ -146,6 +147,99 @@ forEachDatabase('guessing a password', (open) => {
       expect(await signIn(PASSWORD)).toBe(true)
     }
     for (let good = 0; good < 11; good += 1) expect(await signIn(PASSWORD)).toBe(true)
+    await server.close()
+  })
+
+  describe('a browser in which the account has signed in', () => {
+    const ORIGIN = 'https://gw.example.test'
+    const headers = { host: 'gw.example.test', origin: ORIGIN }
+    let server: TestServer
+    beforeAll(async () => {
+      server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
+    })
+    afterAll(() => server.close())
+
+    const signIn = (username: string, password: string, cookie = '') =>
+      server.call('POST', '/api/user/login', {
+        body: { username, password },
+        headers,
+        as: cookie === '' ? {} : { cookie },
+      })
+    const markOf = async ({ username }: TestUser, before = '') => {
+      const answer = await signIn(username, PASSWORD, before)
+      return `known_browser=${cookieOf(answer, 'known_browser')?.split('=')[1]}`
+    }
+    const shutOut = async ({ username }: TestUser, cookie = '') => {
+      for (let wrong = 0; wrong < 11; wrong += 1) await signIn(username, 'wrong-password', cookie)
+    }
+    const isLetIn = async ({ username }: TestUser, cookie = '') =>
+      (await signIn(username, PASSWORD, cookie)).json['success']
+
+    // Otherwise ten wrong passwords each quarter of an hour keep root out for good.
+    test('is let in whatever strangers have tried', async () => {
+      const user = await aUser(server)
+      const mark = await markOf(user)
+      await shutOut(user)
+      expect(await isLetIn(user)).toBe(false)
+      expect(await isLetIn(user, mark)).toBe(true)
+      expect(await isLetIn(user)).toBe(false)
+    })
+
+    test('may try no more than strangers, and shuts out nobody else', async () => {
+      const user = await aUser(server)
+      const mark = await markOf(user)
+      await shutOut(user, mark)
+      expect((await signIn(user.username, PASSWORD, mark)).message).toContain('登录失败次数过多')
+      expect(await isLetIn(user)).toBe(true)
+    })
+
+    test('is not known for another account, nor by a mark that is not ours', async () => {
+      const [user, other] = [await aUser(server), await aUser(server)]
+      const [mark, others] = [await markOf(user), await markOf(other)]
+      await shutOut(user)
+      const stolen = others.replace(`=${other.id}.`, `=${user.id}.`)
+      for (const wrong of [others, stolen, mark.slice(0, -2), `known_browser=${user.id}..`]) {
+        expect(await isLetIn(user, wrong)).toBe(false)
+      }
+    })
+
+    test('is known for five accounts, and the mark goes to the sign-in alone', async () => {
+      const users = await Promise.all(Array.from({ length: 6 }, () => aUser(server)))
+      let mark = ''
+      for (const user of users) mark = await markOf(user, mark)
+      const known: unknown[] = []
+      for (const user of users) {
+        await shutOut(user)
+        known.push(await isLetIn(user, mark))
+      }
+      expect(known).toEqual([false, true, true, true, true, true])
+      const answer = await signIn((await aUser(server)).username, PASSWORD)
+      expect([answer.headers['set-cookie']].flat()[1]).toMatch(
+        /^known_browser=[\w.-]+; Max-Age=31536000; Path=\/api\/user\/login; HttpOnly; SameSite=Lax$/,
+      )
+    })
+  })
+
+  test('the operator hears who signed in, who failed and who was not looked at', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
+    const { trace } = server.app
+    const heard: unknown[] = []
+    const hear = (facts: unknown, what?: string) => void heard.push([what, Object(facts).userId])
+    vi.spyOn(trace, 'warn').mockImplementation(hear)
+    vi.spyOn(trace, 'info').mockImplementation(hear)
+    const { id, username } = await aUser(server)
+    heard.length = 0
+    const signIn = (name: string, password: string) =>
+      server.call('POST', '/api/user/login', { body: { username: name, password } })
+    await signIn(username, PASSWORD)
+    await signIn('my-password', 'wrong-password')
+    for (let wrong = 0; wrong < 11; wrong += 1) await signIn(username, 'wrong-password')
+    expect(heard).toEqual([
+      ['somebody signed in', id],
+      ['a sign-in failed', null],
+      ...Array.from({ length: 10 }, () => ['a sign-in failed', id]),
+      ['a sign-in was not looked at: too many failed before', id],
+    ])
     await server.close()
   })
 
