@@ -30,6 +30,8 @@ const MODELS: Readonly<Partial<Record<Task, readonly string[]>>> = {
   embeddings: ['amazon.titan-embed-text-v2:0', 'bge-large-zh'],
   rerank: ['rerank-v3.5', 'bce-reranker-base'],
   images: ['google/imagen-4'],
+  speech: ['model', 'qwen3-tts-flash'],
+  transcriptions: ['model', 'qwen3-asr-flash'],
 }
 /** Replicate knows models by their owners only. */
 const USUAL_MODELS = ['model', 'owner/name']

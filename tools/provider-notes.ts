@@ -98,18 +98,28 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
   dashscope: {
     source:
       'Alibaba Cloud Model Studio: OpenAI compatible – Chat, Embedding; Text rerank; Qwen-Image; ' +
-      'Wan text-to-image V2; asynchronous tasks',
+      'Qwen-Image-Edit; Wan text-to-image V2, general image editing 2.5; asynchronous tasks; ' +
+      'Qwen-TTS; CosyVoice HTTP API; Qwen-ASR',
     chat: {
       ...AS_OPENAI,
       thinking: '`enable_thinking` and `thinking_budget` in, `reasoning_content` out',
     },
     notes: [
       'Spoken with by the compatible mode, which answers for the same models with the same keys; ' +
-        'rankings and pictures by calls of its own beside it, whichever of the two the address names.',
+        'rankings, pictures and sound by calls of its own beside it, whichever of the two the ' +
+        'address names. Channels of type 49 are asked for these likewise.',
       'More than ten texts to embed (25 of the first two versions) go in several calls.',
       'Pictures of `qwen-image…`, `z-image…` and `wan2.6` come at once. The others are tasks, asked ' +
         'about for ten minutes at most and cancelled when nobody waits for them. Whoever wants bytes ' +
         'instead of addresses gets them from `*.aliyuncs.com` or the channel’s own host only.',
+      'The models that draw at once change pictures, too, and so does `wan2.5-i2i…` by a task: sent ' +
+        'as files, in JSON or by address. A mask, `input_fidelity` and other formats are refused.',
+      '`qwen-tts…` and `qwen3-tts…` read aloud into `wav`, `cosyvoice-…` into `mp3` (unless it is said ' +
+        'otherwise), `wav`, `pcm` or `opus`, with voices of Alibaba’s own. Other formats are refused, ' +
+        'and by Qwen another `speed`. Models named `…realtime` have a WebSocket only.',
+      '`qwen3-asr-flash` writes recordings down as `json` or `text`; times, subtitles, who speaks and ' +
+        'a `temperature` are refused. Models that take addresses of files only (`…-filetrans`, ' +
+        'Paraformer) are missing here.',
       'A model whose name ends in `-internet` is asked without that ending and searches the web.',
       '`ali-` before `stable-diffusion…` is left out.',
       '`top_p` of 1 becomes 0.9999, as 1 is refused, and the role `developer` `system`.',

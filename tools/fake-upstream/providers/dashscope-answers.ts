@@ -50,7 +50,7 @@ export function dashscopeRankAnswer({ json, directives }: Call): Answer {
 const tasks = new Map<string, { questions: number; count: number; isFailing: boolean }>()
 const TASKS_MAX = 1000
 
-/** `POST …/services/aigc/text2image/image-synthesis`. */
+/** `POST …/services/aigc/text2image/image-synthesis`, and `image2image`. */
 export function dashscopeTaskAnswer(call: Call): Answer {
   const { json, headers, model } = call
   if (headers['x-dashscope-async'] !== 'enable') {
@@ -62,7 +62,11 @@ export function dashscopeTaskAnswer(call: Call): Answer {
   }
   const wrong = pictureProblem(json)
   if (wrong !== null) return invalid(wrong)
-  if (textOf(objectOf(json.input).prompt) === undefined) return invalid('prompt is required')
+  const { prompt, images } = objectOf(json.input)
+  if (textOf(prompt) === undefined) return invalid('prompt is required')
+  if (call.path.includes('image2image') && listOf(images).length === 0) {
+    return invalid('images are required')
+  }
   if (tasks.size >= TASKS_MAX) tasks.clear()
   const id = `task-${tasks.size + 1}-${REQUEST_ID}`
   const count = countOf(objectOf(json.parameters).n) ?? 1
@@ -119,17 +123,74 @@ export function dashscopeFileAnswer({ authorization }: Call): Answer {
 }
 
 /** `POST …/services/aigc/multimodal-generation/generation`: newer models, at once. */
-export function dashscopeDrawAnswer(call: Call): Answer {
+export function dashscopeGenerationAnswer(call: Call): Answer {
+  const { text, messages } = objectOf(call.json.input)
+  const parts = listOf(listOf(messages).map(objectOf).at(-1)?.content).map(objectOf)
+  if (text !== undefined) return dashscopeSpeechAnswer(call)
+  return parts.some(({ audio }) => audio !== undefined)
+    ? heardAnswer(call, parts)
+    : drawnAnswer(call, parts)
+}
+
+function drawnAnswer(call: Call, parts: readonly Json[]): Answer {
   const wrong = pictureProblem(call.json)
   if (wrong !== null) return invalid(wrong)
-  const [message] = listOf(objectOf(call.json.input).messages).map(objectOf)
-  const [part] = listOf(message?.content).map(objectOf)
-  if (textOf(part?.text) === undefined) return invalid('messages are required')
+  const isForChange = call.model.includes('-edit')
+  if (isForChange && textOf(parts[0]?.image) === undefined) return invalid('image is required')
+  if (textOf(parts.at(-1)?.text) === undefined) return invalid('messages are required')
   const image = pictureAddress(call)
   const choice = { finish_reason: 'stop', message: { role: 'assistant', content: [{ image }] } }
   return jsonAnswer({
     output: { choices: [choice] },
     usage: { image_count: 1, width: 1024, height: 1024 },
+    request_id: REQUEST_ID,
+  })
+}
+
+const SPOKEN = 'text voice format sample_rate rate instruction instructions language_type seed'
+const DATA_URL = /^data:audio\/[\w-]+;base64,[A-Za-z0-9+/]+=*$/
+
+/** `POST …/services/audio/tts/SpeechSynthesizer`, too. A Han character counts as two. */
+export function dashscopeSpeechAnswer({ json, headers, directives }: Call): Answer {
+  const input = objectOf(json.input)
+  const wrong = stranger(json, 'model input') ?? stranger(input, SPOKEN)
+  if (wrong !== null) return invalid(`unknown member ${wrong}`)
+  const text = textOf(input.text) ?? ''
+  if (text === '') return invalid('Field required: input.text')
+  if (textOf(input.voice) === undefined) return invalid('Field required: input.voice')
+  const characters = [...text].length + (text.match(/\p{Script=Han}/gu)?.length ?? 0)
+  const url = `http://${headers.host}/dashscope-result/1.wav`
+  return jsonAnswer({
+    output: { finish_reason: 'stop', audio: { data: '', url, id: 'audio_1', expires_at: 1 } },
+    ...(directives.usage === 'never' ? {} : { usage: { characters } }),
+    request_id: REQUEST_ID,
+  })
+}
+
+export const DASHSCOPE_SOUND = Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')
+
+/** `GET /dashscope-result/1.wav`: likewise without a key. */
+export function dashscopeSoundAnswer({ authorization }: Call): Answer {
+  if (authorization !== '') return bytesAnswer('application/xml', '<Error/>', 400)
+  return bytesAnswer('audio/wav', DASHSCOPE_SOUND)
+}
+
+function heardAnswer({ json, directives }: Call, [part]: readonly Json[]): Answer {
+  const { asr_options: options, ...others } = objectOf(json.parameters)
+  const wrong =
+    stranger(json, 'model input parameters') ??
+    stranger(others, '') ??
+    stranger(objectOf(options), 'language enable_itn')
+  if (wrong !== null) return invalid(`unknown member ${wrong}`)
+  if (!DATA_URL.test(textOf(part?.audio) ?? '')) return invalid('The audio format is illegal.')
+  const content = [{ text: 'The answer is forty-two.' }]
+  const annotations = [{ type: 'audio_info', language: 'en', emotion: 'neutral' }]
+  const message = { role: 'assistant', content, annotations }
+  return jsonAnswer({
+    output: { choices: [{ finish_reason: 'stop', message }] },
+    ...(directives.usage === 'never'
+      ? {}
+      : { usage: { output_tokens_details: { text_tokens: 6 }, seconds: 3 } }),
     request_id: REQUEST_ID,
   })
 }

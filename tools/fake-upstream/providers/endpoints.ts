@@ -11,10 +11,12 @@ import { converseAnswer, invokeAnswer } from './bedrock/bedrock-answers.ts'
 import { cohereChatAnswer, cohereEmbedAnswer, cohereRankAnswer } from './cohere-answers.ts'
 import { cozeChatAnswer } from './coze-answers.ts'
 import {
-  dashscopeDrawAnswer,
   dashscopeEmbeddingAnswer,
   dashscopeFileAnswer,
+  dashscopeGenerationAnswer,
   dashscopeRankAnswer,
+  dashscopeSoundAnswer,
+  dashscopeSpeechAnswer,
   dashscopeStatusAnswer,
   dashscopeTaskAnswer,
 } from './dashscope-answers.ts'
@@ -78,8 +80,10 @@ export const providerEndpoints: [suffix: RegExp, answer: (call: Call) => Answer]
   [/\/compatible-mode\/v1\/chat\/completions$/, checkedDashscope],
   [/\/compatible-mode\/v1\/embeddings$/, dashscopeEmbeddingAnswer],
   [/\/services\/rerank\/text-rerank\/text-rerank$/, dashscopeRankAnswer],
-  [/\/services\/aigc\/text2image\/image-synthesis$/, dashscopeTaskAnswer],
-  [/\/services\/aigc\/multimodal-generation\/generation$/, dashscopeDrawAnswer],
+  [/\/services\/aigc\/(?:text2image|image2image)\/image-synthesis$/, dashscopeTaskAnswer],
+  [/\/services\/aigc\/multimodal-generation\/generation$/, dashscopeGenerationAnswer],
+  [/\/services\/audio\/tts\/SpeechSynthesizer$/, dashscopeSpeechAnswer],
+  [/^\/dashscope-result\/1\.wav$/, dashscopeSoundAnswer],
   [/\/api\/v1\/tasks\/[\w-]+$/, dashscopeStatusAnswer],
   [/^\/dashscope-result\/1\.png$/, dashscopeFileAnswer],
   [/\/client\/v4\/accounts\//, checkedCloudflare],

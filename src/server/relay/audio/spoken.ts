@@ -1,16 +1,25 @@
 import { AppError } from '../../app-error.ts'
 import {
+  checkedFigures,
   countedUsage,
   NO_USAGE,
   type TokenUsage,
   type UsageReading,
+  usageRefused,
 } from '../canonical/token-usage.ts'
 import type { AnswerReading, StreamPiece } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import type { Metering } from '../dialect/metering.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
-import { isRecord, parseJson, present, textOr, type JsonRecord } from '../json/json-value.ts'
+import {
+  isRecord,
+  parseJson,
+  present,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../json/json-value.ts'
 import { invalid, missing, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
@@ -30,6 +39,8 @@ import { readUsage } from '../openai/usage.ts'
 const PACES = {
   openai: { perCharacter: 1.5, perWideCharacter: 5 },
   gemini: { perCharacter: 1.8, perWideCharacter: 6 },
+  // Makes 50 a second.
+  qwen: { perCharacter: 3.6, perWideCharacter: 12 },
 }
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
 
@@ -54,7 +65,11 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
     isStream,
     isRecording: !isStream,
     wantsUsage: false,
-    metering: (pricedAs) => meteringOf({ input, instructions, isStream }, paceOf(pricedAs)),
+    metering: (pricedAs) =>
+      meteringOf(
+        { input, instructions, isStream, hanCharacters: hanCharactersOf(pricedAs) },
+        paceOf(pricedAs),
+      ),
   }
 }
 
@@ -63,6 +78,8 @@ interface Asked {
   /** How it is to be read. */
   instructions: string
   isStream: boolean
+  /** How many characters a Han character counts, of a model that is sold by these. */
+  hanCharacters: number
 }
 
 type Pace = (typeof PACES)[keyof typeof PACES]
@@ -89,20 +106,42 @@ const meteringOf = (asked: Asked, pace: Pace | null): Metering => ({
 const DELTA = 'speech.audio.delta'
 const DONE = 'speech.audio.done'
 
-/** Sold by the token: Gemini's models that read aloud, and OpenAI's after `tts-1`. */
+/** Sold by the token: Gemini's models that read aloud, OpenAI's after `tts-1`, Qwen's first. */
 function paceOf(model: string): Pace | null {
   if (/(?:^|\/)gemini-/.test(model)) return PACES.gemini
+  if (model.startsWith('qwen-tts')) return PACES.qwen
   return /(?:^|\/)gpt-/.test(model) ? PACES.openai : null
 }
 
-/** Null: of a model that is sold by the character they are no measure of what was read. */
+/**
+ * Of a model that is sold by the character tokens are no measure of what was read, but characters
+ * that somebody has counted are. Null: nobody has.
+ */
 function spokenUsage(sent: unknown, pace: Pace | null, tokensMax: number): UsageReading | null {
-  if (pace === null) return null
+  if (pace === null) return readCharacters(sent, tokensMax)
   const reading = readUsage(sent, tokensMax)
   return reading.usage === null ? reading : { ...reading, usage: allSpoken(reading.usage) }
 }
 
-const charactersOf = ({ input }: Asked): TokenUsage => countedUsage([...input].length, 0)
+/** A text that was read has some. */
+function readCharacters(sent: unknown, charactersMax: number): UsageReading | null {
+  const figures = checkedFigures({ characters: recordOr(sent).characters }, () => charactersMax)
+  if (typeof figures === 'string') return usageRefused(figures)
+  const { characters } = figures
+  if (characters === null || characters === 0) return null
+  return { usage: countedUsage(characters, 0), fault: null, notes: [] }
+}
+
+const HAN = /\p{Script=Han}/gu
+
+/** Source: Alibaba Cloud Model Studio, "Speech synthesis - Qwen" and "CosyVoice", billing. */
+const hanCharactersOf = (model: string): number =>
+  /^(?:qwen\d*-tts|cosyvoice-)/.test(model) ? 2 : 1
+
+function charactersOf({ input, hanCharacters }: Asked): TokenUsage {
+  const han = hanCharacters === 1 ? 0 : (input.match(HAN)?.length ?? 0)
+  return countedUsage([...input].length + han * (hanCharacters - 1), 0)
+}
 
 function tokensOf(
   { input, instructions }: Asked,

@@ -19,7 +19,9 @@ import {
   dashscopeVia,
 } from './dashscope/address.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './deepl/address.ts'
+import { recordingAsJson } from './google/heard-content.ts'
 import { googlesMedia } from './google/media.ts'
+import { formAsJson } from '../images/form-as-json.ts'
 import { roleEdits } from '../openai/message-edits.ts'
 import { namedEvents } from './named-events.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
@@ -108,14 +110,23 @@ const coze: Provider = {
   via: cozeVia,
 }
 
-/** Also what Bailian's channels are asked by for all but texts. */
-export const dashscope: Provider = {
+const dashscopeCalls: Provider = {
   dialect: 'openai',
   url: dashscopeUrl,
   headers: dashscopeHeaders,
   asksForUsage: () => true,
   edits: dashscopeEdits,
   via: dashscopeVia,
+}
+
+/** They take no forms. */
+const dashscopeChanging: Provider = { ...dashscopeCalls, ofForm: formAsJson }
+const dashscopeHearing: Provider = { ...dashscopeCalls, ofForm: recordingAsJson }
+
+/** Also what Bailian's channels are asked by for all but texts. */
+export function dashscope(task: Task): Provider {
+  if (task === 'imageEdits') return dashscopeChanging
+  return task === 'transcriptions' ? dashscopeHearing : dashscopeCalls
 }
 
 const deepl: Provider = {
@@ -220,7 +231,7 @@ export const nativeProviders: Readonly<Partial<Record<Protocol, ProviderRow>>> =
   cloudflare,
   cohere: (model) => (isRanking(model) ? cohereRanking : cohere),
   coze,
-  dashscope,
+  dashscope: (_model, task) => dashscope(task),
   deepl,
   ollama,
   replicate: (_model, task) => (task === 'images' ? replicatePictures : replicate),

@@ -114,13 +114,16 @@ const moonshot: Provider = { ...plain, edits: moonshotEdits }
 const bailian: Provider = { ...plain, edits: bailianEdits, via: bailianVia }
 
 /**
- * Bailian is DashScope under its later name. Its compatible mode neither ranks nor draws, and takes
- * ten texts to embed. Sources: Alibaba Cloud Model Studio, "Text rerank", "Qwen-Image",
- * "Embedding".
+ * Bailian is DashScope under its later name. Its compatible mode neither ranks nor draws, speaks
+ * nor hears at OpenAI's addresses, and takes ten texts to embed. Sources: Alibaba Cloud Model
+ * Studio, "Text rerank", "Qwen-Image", "Embedding".
  */
 const BY_DASHSCOPE: ReadonlySet<Task> = new Set<Task>([
   'rerank',
   'images',
+  'imageEdits',
+  'speech',
+  'transcriptions',
   'embeddings',
   'embedContent',
   'batchEmbedContents',
@@ -173,7 +176,7 @@ const peculiar: ReadonlyMap<number, Provider> = new Map([
 
 export const openaiFamily: ProviderRow = (model, task, type) => {
   if (type === ChannelTypeNumber.openai && takesOtherLimit(model)) return thinking
-  if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope
+  if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope(task)
   if (type === ChannelTypeNumber.mistral && task === 'speech') return mistralSpeech
   return peculiar.get(type) ?? plain
 }

@@ -6,8 +6,10 @@ import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { bailianEdits, bailianVia } from '../bailian/chat.ts'
 import { embeddingWalk } from './embedding.ts'
-import { drawsAtOnce, pictureEdits, pictureWalk } from './pictures.ts'
+import { heardEdits, heardWalk, hearsAtOnce } from './heard.ts'
+import { changePath, drawsAtOnce, pictureEdits, pictureWalk } from './pictures.ts'
 import { rankingEdits, rankingWalk } from './ranking.ts'
+import { speechPath, spokenEdits, spokenWalk } from './spoken.ts'
 
 /**
  * DashScope's compatible mode is OpenAI's dialect and answers for the models of its older protocol.
@@ -21,7 +23,8 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
 }
 
 const RANKING = 'rerank/text-rerank/text-rerank'
-const DRAWING = 'aigc/multimodal-generation/generation'
+/** Draws, speaks and hears. */
+const GENERATION = 'aigc/multimodal-generation/generation'
 const DRAWING_TASK = 'aigc/text2image/image-synthesis'
 
 export function dashscopeUrl(channel: ProviderChannel, call: ProviderCall): string | null {
@@ -37,12 +40,25 @@ export function dashscopeUrl(channel: ProviderChannel, call: ProviderCall): stri
   return (/\/v\d+$/.test(base) ? base : `${base}/compatible-mode/v1`) + path
 }
 
-/** DashScope's own calls, for what its compatible mode has not; null: it has. */
+/** DashScope's own calls, for what its compatible mode has not; null: it has, or nobody does. */
 function serviceOf({ task, model }: ProviderCall): string | null {
-  if (task === 'rerank') return RANKING
-  if (task !== 'images') return null
-  return drawsAtOnce(model) ? DRAWING : DRAWING_TASK
+  switch (task) {
+    case 'rerank':
+      return RANKING
+    case 'images':
+      return drawsAtOnce(model) ? GENERATION : DRAWING_TASK
+    case 'imageEdits':
+      return changePath(model)
+    case 'speech':
+      return speechPath(model)
+    case 'transcriptions':
+      return hearsAtOnce(model) ? GENERATION : null
+    default:
+      return null
+  }
 }
+
+const isPicture = (task: Task): boolean => task === 'images' || task === 'imageEdits'
 
 export function dashscopeHeaders(
   { key, config }: ProviderChannel,
@@ -52,7 +68,7 @@ export function dashscopeHeaders(
   return {
     authorization: `Bearer ${key}`,
     ...(typeof plugin === 'string' && plugin !== '' ? { 'X-DashScope-Plugin': plugin } : {}),
-    ...(task === 'images' && !drawsAtOnce(model) ? { 'X-DashScope-Async': 'enable' } : {}),
+    ...(isPicture(task) && !drawsAtOnce(model) ? { 'X-DashScope-Async': 'enable' } : {}),
   }
 }
 
@@ -61,7 +77,12 @@ export function dashscopeVia(channel: ProviderChannel, call: ProviderCall): Via 
     case 'rerank':
       return inSteps(rankingWalk)
     case 'images':
+    case 'imageEdits':
       return inSteps(pictureWalk)
+    case 'speech':
+      return inSteps(spokenWalk)
+    case 'transcriptions':
+      return inSteps(heardWalk)
     case 'embeddings':
     case 'embedContent':
     case 'batchEmbedContents':
@@ -77,7 +98,9 @@ const SEARCHES = /-internet$/
 export function dashscopeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   const { task, model } = call
   if (task === 'rerank') return rankingEdits(body)
-  if (task === 'images') return pictureEdits(body, call)
+  if (isPicture(task)) return pictureEdits(body, call)
+  if (task === 'speech') return spokenEdits(body, call)
+  if (task === 'transcriptions') return heardEdits(body)
   if (task !== 'chat') return []
   const edits = bailianEdits(body, call)
   if (SEARCHES.test(model)) {

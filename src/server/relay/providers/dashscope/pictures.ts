@@ -1,5 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ProviderCall } from '../../dialect/provider.ts'
+import { addressOf } from '../../images/sent-pictures.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import {
@@ -23,15 +24,26 @@ import {
 } from '../../transport/json-steps.ts'
 import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
 import { failedTask, inOpenaisWords } from './errors.ts'
+import { fileOf } from './files.ts'
 
 /**
  * Pictures by DashScope, asked for as OpenAI's clients do. Newer models answer at once; the others
  * are given a task, which is asked about until it is over. Source: Alibaba Cloud Model Studio,
- * "Qwen-Image API", "Wan text-to-image V2 API" and "Manage asynchronous tasks".
+ * "Qwen-Image API", "Qwen-Image-Edit API", "Wan text-to-image V2 API", "Wan general image editing
+ * 2.5 API" and "Manage asynchronous tasks".
  */
 
 export const drawsAtOnce = (model: string): boolean =>
   /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model)
+
+/** Changes pictures by a task; the newer ones do so at once. */
+const CHANGES_BY_TASK = /^wan2\.5-i2i/
+
+/** Where the model changes pictures, beneath the services; null: it does not. */
+export function changePath(model: string): string | null {
+  if (CHANGES_BY_TASK.test(model)) return 'aigc/image2image/image-synthesis'
+  return drawsAtOnce(model) ? 'aigc/multimodal-generation/generation' : null
+}
 
 /** Before the names of open models, by which One API sells them; DashScope does not have it. */
 const OWN_PREFIX = /^ali-(?=stable-diffusion)/
@@ -40,17 +52,31 @@ const OWN_PREFIX = /^ali-(?=stable-diffusion)/
 const LEFT_BEHIND: ReadonlySet<string> = new Set('user stream partial_images'.split(' '))
 
 /** Members that OpenAI does not know go to the model as they are, among its parameters. */
-export function pictureEdits(body: ScannedBody, { model }: ProviderCall): MemberEdit[] {
+export function pictureEdits(body: ScannedBody, { model, task }: ProviderCall): MemberEdit[] {
   const asked = membersOf(body)
-  const { model: name, prompt, negative_prompt: negative, parameters: own, ...others } = asked
+  const { image, images, ...words } = asked
+  const changed = task === 'imageEdits' ? [...listOf(image), ...listOf(images)].map(addressOf) : []
+  const {
+    model: name,
+    prompt,
+    negative_prompt: negative,
+    parameters: own,
+    ...others
+  } = task === 'imageEdits' ? words : asked
   const parameters: JsonRecord = { n: 1 }
   for (const [member, value] of Object.entries(others)) {
+    if (task === 'imageEdits') refuseUnsaid(member, value)
     Object.assign(parameters, parameterOf(member, value))
   }
   const isAtOnce = drawsAtOnce(model)
+  const shown = changed.map((address) => ({ image: address }))
   const input = isAtOnce
-    ? { messages: [{ role: 'user', content: [{ text: prompt }] }] }
-    : present({ prompt, negative_prompt: negative })
+    ? { messages: [{ role: 'user', content: [...shown, { text: prompt }] }] }
+    : present({
+        prompt,
+        images: changed.length === 0 ? undefined : changed,
+        negative_prompt: negative,
+      })
   return rewritten(asked, {
     model: wordOf(name).replace(OWN_PREFIX, ''),
     input,
@@ -61,6 +87,15 @@ export function pictureEdits(body: ScannedBody, { model }: ProviderCall): Member
     },
     ...(asked[WANTED] === undefined ? {} : { [WANTED]: asked[WANTED] }),
   })
+}
+
+const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+
+/** OpenAI's words for a change that none of these models knows. */
+function refuseUnsaid(name: string, value: unknown): void {
+  const isOpenais = name === 'mask' || name === 'input_fidelity' || name.startsWith('output_')
+  if (isOpenais && !(value === null || value === '')) throw unsupportedField(name)
 }
 
 function parameterOf(name: string, value: unknown): JsonRecord {
@@ -152,20 +187,4 @@ function noPicture({ results }: JsonRecord): StepAnswer {
     .map(recordOr)
     .find(({ code }) => typeof code === 'string')
   return reason === undefined ? unusable('no picture was made') : failedTask(reason)
-}
-
-const FILE_HOST = /\.aliyuncs\.com$/
-
-/**
- * The request for a picture. An answer is believed about Alibaba's own storage and the channel's
- * own host, and about nothing else; the key stays here.
- */
-function fileOf(request: UpstreamRequest, address: string): UpstreamRequest | null {
-  const place = URL.canParse(address) ? new URL(address) : null
-  const isOwn = place?.origin === new URL(request.url).origin
-  const isTheirs = place?.protocol === 'https:' && FILE_HOST.test(place.hostname)
-  if (place === null || place.username !== '' || !(isOwn || isTheirs)) return null
-  const headers = { accept: '*/*', 'user-agent': 'Gatehouse' }
-  const { seal: _seal, ...plain } = request
-  return { ...plain, url: place.href, method: 'GET', headers, body: null }
 }
