@@ -169,7 +169,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
   },
   bedrock: {
     source:
-      'Amazon Bedrock, API reference: Converse, ConverseStream, InvokeModel; AWS: Signature V4',
+      'Amazon Bedrock, API reference: Converse, ConverseStream, InvokeModel; user guides: Nova Canvas, ' +
+      'Titan Image Generator, Stability AI models, Use a reranker model; AWS: Signature V4',
     chat: {
       pictures: 'as data; documents likewise',
       tools: 'yes',
@@ -187,6 +188,13 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'The checksums of every message of a stream are verified.',
       'Titan embeds one text a call: several are asked for one after the other, 256 at most. ' +
         'More than 96 for Cohere go in several calls.',
+      '`amazon.nova-canvas-…` and `amazon.titan-image-generator-…` draw; `hd` and `high` are their ' +
+        '`premium`. Pictures that are sent are drawn anew after them (`IMAGE_VARIATION`), or changed ' +
+        'where `maskPrompt` says (`INPAINTING`); a mask as a picture is refused. ' +
+        '`stability.stable-image-core-…`, `…-ultra-…` and `stability.sd3…` draw one picture a call in ' +
+        'the nearest shape; the models of Stability that change pictures are missing here.',
+      '`cohere.rerank-…` and `amazon.rerank-…` rank, sold by the search; documents are texts, or ' +
+        'objects with one, and are not given back.',
       'A document without a name, or with that of another, gets a number.',
       'Where no tool may be called, but calls stand in the conversation, they are told as text: ' +
         'Converse has no word for it.',

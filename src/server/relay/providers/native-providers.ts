@@ -8,6 +8,8 @@ import {
   isBaiduRanking,
 } from './baidu/address.ts'
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './bedrock/address.ts'
+import { pictureEdits as bedrockPictureEdits } from './bedrock/pictures.ts'
+import { rankingEdits as bedrockRankingEdits } from './bedrock/ranking.ts'
 import { claudeWire, converseWire } from './bedrock/wires.ts'
 import { cloudflareUrl } from './cloudflare/address.ts'
 import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './cohere/address.ts'
@@ -79,6 +81,27 @@ const bedrockClaude: Provider = {
   dialect: 'anthropic',
   wire: claudeWire,
   edits: claudeEdits,
+}
+
+/** Asked and answered in OpenAI's words, which edits and a walk turn into those of each maker. */
+const bedrockPictures: Provider = {
+  dialect: 'openai',
+  url: bedrockUrl,
+  headers: () => ({}),
+  asksForUsage: () => false,
+  seal: bedrockSeal,
+  via: bedrockVia,
+  ofForm: formAsJson,
+  edits: bedrockPictureEdits,
+}
+
+/** Answered in the common shape, which is Cohere's own. */
+const bedrockRanking: Provider = { ...bedrockPictures, edits: bedrockRankingEdits }
+
+function bedrock(model: string, task: Task): Provider {
+  if (task === 'images' || task === 'imageEdits') return bedrockPictures
+  if (task === 'rerank') return bedrockRanking
+  return isClaude(model) ? bedrockClaude : converse
 }
 
 const cloudflare: Provider = {
@@ -227,7 +250,7 @@ const zhipu: Provider = {
 /** Providers with addresses, words or signatures of their own, by the protocol of their type. */
 export const nativeProviders: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   baidu: (model) => (isBaiduRanking(model) ? baiduRanking : baidu),
-  bedrock: (model) => (isClaude(model) ? bedrockClaude : converse),
+  bedrock,
   cloudflare,
   cohere: (model) => (isRanking(model) ? cohereRanking : cohere),
   coze,

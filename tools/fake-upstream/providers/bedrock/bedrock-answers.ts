@@ -3,6 +3,7 @@ import { listOf, objectOf, textOf, type Call, type Json } from '../../call.ts'
 import { anthropicAnswer } from '../../dialects/anthropic-answers.ts'
 import { produceNative, textsOf, type NativeProduced } from '../../dialects/native-wishes.ts'
 import { bedrockErrorAnswer, signatureProblem } from './bedrock-checks.ts'
+import { bedrockMediaAnswer } from './bedrock-media.ts'
 import { cloudProblem } from '../../dialects/claude-cloud-checks.ts'
 import { claudeLayout, converseLayout } from '../layouts.ts'
 
@@ -49,6 +50,8 @@ export function invokeAnswer(call: Call): Answer {
     return jsonAnswer({ embedding: [0.5, -0.25, 0], inputTextTokenCount: count })
   }
   if (/cohere\.embed/.test(model)) return cohereVectors(json)
+  const media = bedrockMediaAnswer(call)
+  if (media !== null) return media
   if (json.anthropic_version !== 'bedrock-2023-05-31') {
     return invalid('anthropic_version: Field required')
   }

@@ -8,6 +8,8 @@ import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.t
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { cohereWalk, isTitan, titanWalk } from './embedding.ts'
 import { modelId } from './model-ids.ts'
+import { isChanging, isDrawing, pictureWalk } from './pictures.ts'
+import { isRanking } from './ranking.ts'
 import { signedHeaders } from './sigv4.ts'
 
 /**
@@ -53,6 +55,9 @@ function actionOf({ task, model, isStream }: ProviderCall): string | null {
   if (task === 'embeddings' || task === 'embedContent' || task === 'batchEmbedContents') {
     return EMBEDS.test(model) ? 'invoke' : null
   }
+  if (task === 'images') return isDrawing(model) ? 'invoke' : null
+  if (task === 'imageEdits') return isChanging(model) ? 'invoke' : null
+  if (task === 'rerank') return isRanking(model) ? 'invoke' : null
   if (task !== 'chat' || EMBEDS.test(model)) return null
   if (isClaude(model)) return isStream ? 'invoke-with-response-stream' : 'invoke'
   return isStream ? 'converse-stream' : 'converse'
@@ -100,7 +105,8 @@ export function bedrockSeal(
 }
 
 /** Titan is asked for one text after the other, Cohere for as many as it takes. */
-export function bedrockVia(_channel: ProviderChannel, { model }: ProviderCall): Via | null {
+export function bedrockVia(_channel: ProviderChannel, { task, model }: ProviderCall): Via | null {
+  if (task === 'images' || task === 'imageEdits') return inSteps(pictureWalk)
   if (isTitan(model)) return inSteps(titanWalk)
   return EMBEDS.test(model) ? inSteps(cohereWalk) : null
 }
