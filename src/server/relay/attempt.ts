@@ -83,9 +83,14 @@ export const mayBeMade = (
   { cause, error }: Pick<FailedAttempt, 'cause' | 'error'>,
 ): boolean =>
   PAID_BY_THE_PIECE.has(task) &&
-  (cause === 'timeout' || GAVE_UP_WAITING.has(error.status) || error.code === 'upstream_cut')
+  (cause === 'timeout' ||
+    (cause === 'status' && GAVE_UP_WAITING.has(error.status)) ||
+    error.code === 'upstream_cut')
 
-/** By a server in front of the upstream; the second is Cloudflare's, after 100 seconds. */
+/**
+ * By a server in front of the upstream, which has answered: without a credential nothing was asked,
+ * and the client is told the same. The second is Cloudflare's, after 100 seconds.
+ */
 const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524])
 
 /** Pictures and recordings. */

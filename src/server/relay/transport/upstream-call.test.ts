@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Egress } from '../../egress/egress.ts'
 import type { FakeUpstream } from '../../../../tools/fake-upstream/fake-upstream.ts'
 import { useUpstream } from '../../test/use-upstream.ts'
-import { failedAttempt } from '../attempt.ts'
+import { failedAttempt, mayBeMade } from '../attempt.ts'
 import { callUpstream, type UpstreamFailure } from './upstream-call.ts'
 
 let upstream: FakeUpstream
@@ -34,7 +34,9 @@ test.each([
   })
   expect(failed).toBe(failure)
   expect(upstream.seen()).toHaveLength(0)
-  expect(failedAttempt('en', failed)).toMatchObject({
+  const outcome = failedAttempt('en', failed)
+  expect(mayBeMade('images', outcome)).toBe(false)
+  expect(outcome).toMatchObject({
     kind: 'failed',
     mayRetry: true,
     cause: 'network',
