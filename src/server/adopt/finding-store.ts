@@ -80,6 +80,12 @@ const structuralQuestions: Question[] = [
     where: isGroupChosen,
   },
   {
+    what: 'users have points for invitations that they have not taken yet; these stay where they are and are in no balance here (users.aff_quota)',
+    table: 'users',
+    needs: [['users', 'aff_quota']],
+    where: sql`coalesce(CAST(aff_quota AS text), '0') NOT IN ('', '0')`,
+  },
+  {
     what: 'codes are good until a time; here they stay good once that time is not over yet',
     table: 'redemptions',
     needs: [['redemptions', 'expired_time']],

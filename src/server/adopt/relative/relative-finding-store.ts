@@ -59,17 +59,33 @@ async function keyFindings(db: Queries, tables: FoundTables): Promise<Finding[]>
   ]
 }
 
+const FACTOR = 'users have a second factor; here their password is enough'
+
 /** Users who needed more than a password. */
 export async function factorFindings(db: Queries, tables: FoundTables): Promise<Finding[]> {
-  const columns = tables.get('two_fas')
-  if (columns?.has('user_id') !== true || !columns.has('is_enabled')) return []
-  const isLive = columns.has('deleted_at') ? sql`deleted_at IS NULL` : sql`true`
+  const has = (table: string, ...names: string[]): boolean =>
+    names.every((name) => tables.get(table)?.has(name) === true)
+  const isLive = has('two_fas', 'deleted_at') ? sql`deleted_at IS NULL` : sql`true`
   const factors = [
-    await found(db, 'users have a second factor; here their password is enough', {
-      table: 'two_fas',
-      subject: 'user_id',
-      where: sql`CAST(is_enabled AS text) IN ('1', 't', 'true') AND ${isLive}`,
-    }),
+    ...(has('two_fas', 'user_id', 'is_enabled')
+      ? [
+          await found(db, FACTOR, {
+            table: 'two_fas',
+            subject: 'user_id',
+            where: sql`CAST(is_enabled AS text) IN ('1', 't', 'true') AND ${isLive}`,
+          }),
+        ]
+      : []),
+    // https://github.com/Laisky/one-api/blob/main/model/user.go
+    ...(has('users', 'totp_secret')
+      ? [
+          await found(db, FACTOR, {
+            table: 'users',
+            subject: 'id',
+            where: sql`coalesce(totp_secret, '') <> ''`,
+          }),
+        ]
+      : []),
   ]
   return factors.filter(({ count }) => count > 0)
 }

@@ -44,6 +44,8 @@ const NEW_API = `
   UPDATE channels SET type = 57 WHERE id = 7;
   CREATE TABLE two_fas (id integer, user_id integer, is_enabled boolean, deleted_at timestamp);
   INSERT INTO two_fas VALUES (1, 2, true, NULL), (2, 3, false, NULL);
+  ALTER TABLE users ADD COLUMN aff_quota bigint DEFAULT 0;
+  UPDATE users SET aff_quota = 250000 WHERE id = 3;
   UPDATE logs SET type = 6 WHERE id = 11`.replaceAll('chr10', `'\n'`)
 
 const ONE_HUB = `
@@ -92,6 +94,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     )
     expect(before).toMatch(/2 channels have keys that are switched off/)
     expect(before).toMatch(/1 users have a second factor.*\(2\)/)
+    expect(before).toMatch(/1 users have points for invitations .* \(3\)/)
     expect(before).toMatch(/1 log rows are errors .*\(11\)/)
     const said = await adopt(database)
     expect(said).toContain(
@@ -117,6 +120,16 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
       { channel_id: 6, enabled: 0 },
       { channel_id: 7, enabled: 0 },
     ])
+  })
+
+  test('a second factor beside the password is named, whichever relative had it', async () => {
+    const database = await open()
+    await database.run(`ALTER TABLE users ADD COLUMN totp_secret varchar(64);
+      UPDATE users SET totp_secret = 'JBSWY3DPEHPK3PXP' WHERE id = 4;
+      UPDATE users SET totp_secret = '' WHERE id = 5`)
+    const sentence = '1 users have a second factor; here their password is enough'
+    expect(await reportOf(database)).toContain(`${sentence} (4)`)
+    expect(await adopt(database)).toContain(sentence)
   })
 
   test('keys that New API has switched off are set aside', async () => {
