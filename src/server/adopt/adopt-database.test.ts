@@ -117,6 +117,30 @@ describe.each(CASES)('%s of a real One API server', (_name, adopt) => {
     }
   })
 
+  test('goes on above the ids that One API gives out while it has the database again', async () => {
+    const { database, before } = await adopt()
+    await database.run(`INSERT INTO users (username, password, aff_code) VALUES ('newer', '', 'nEw0');
+      INSERT INTO tokens (user_id, "key", name) VALUES (1, 'newer', 'newer');
+      INSERT INTO channels (type, "key", name, status) VALUES (1, 'k', 'newer', 2);
+      INSERT INTO redemptions ("key", name) VALUES ('newer', 'newer');
+      INSERT INTO logs (user_id, created_at, type, content) VALUES (1, 1700000000, 3, 'newer')`)
+    const server = await startTestServer(() => Promise.resolve(database.location))
+    const as = await signedIn(server, 'root')
+    const made: [string, object][] = [
+      ['user', { username: 'newest', password: 'password1' }],
+      ['token', { name: 'newest', unlimited_quota: true }],
+      ['channel', { type: 1, name: 'newest', key: 'k', models: 'm', group: 'default' }],
+      ['redemption', { name: 'newest', quota: 1, count: 1 }],
+    ]
+    for (const [what, body] of made) {
+      const { json } = await server.call('POST', `/api/${what}/`, { as, body })
+      expect([what, json]).toEqual([what, expect.objectContaining({ success: true })])
+    }
+    await expectBilledCall(server, before)
+    expect(server.faults).toEqual([])
+    await server.close()
+  })
+
   test('serves: people sign in, programs call, points move from where they were', async () => {
     const { database, before } = await adopt()
     const server = await startTestServer(() => Promise.resolve(database.location))

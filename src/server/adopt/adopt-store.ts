@@ -209,6 +209,20 @@ async function raiseCounter(
     WHERE name = ${name}`.execute(trx)
 }
 
+/**
+ * While One API has a SQLite file again, it gives out ids of its own: ours go on above them. On
+ * PostgreSQL both take them from one sequence.
+ */
+export async function passIdsOfOthers(db: Queries): Promise<void> {
+  for (const table of oneApiTableNames) {
+    if (!hasIds(table)) continue
+    const [highest] = highestIds([[table, 'id']])
+    await sql`
+      UPDATE id_counters SET next = ${highest} + 1
+      WHERE name = ${table} AND next <= ${highest}`.execute(db)
+  }
+}
+
 async function raiseSequence(
   trx: Queries,
   table: string,

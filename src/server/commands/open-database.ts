@@ -1,4 +1,5 @@
 import { adoptIfOneApi, keepColumnsWide } from '../adopt/adopt-database.ts'
+import { passIdsOfOthers } from '../adopt/adopt-store.ts'
 import {
   openPrepared,
   type Database,
@@ -22,4 +23,5 @@ async function bringUpToDate(database: UnpreparedDatabase, progress: Progress): 
   await adoptIfOneApi(database, progress)
   await migrate(db, engine, runScript)
   if (engine === 'postgres') await keepColumnsWide(database, progress)
+  else await passIdsOfOthers(db)
 }
