@@ -95,6 +95,8 @@ export interface Server {
 }
 
 const HEADERS_TIMEOUT_MS = 15_000
+/** How often it is looked at; Node's own half a minute would make three times as long of it. */
+const CONNECTIONS_CHECK_MS = 5000
 /**
  * Longer than proxies keep theirs, or one may send a call by a connection that has just been ended,
  * which it must not repeat. Traefik keeps them for 90 seconds, Caddy for 2 minutes, Google's
@@ -284,7 +286,8 @@ function httpServer(
   relay: (request: IncomingMessage, response: ServerResponse) => void,
 ): http.Server {
   const base = config.BASE_PATH.slice(0, -1)
-  const server = http.createServer((request, response) => {
+  const checks = { connectionsCheckingInterval: CONNECTIONS_CHECK_MS }
+  const server = http.createServer(checks, (request, response) => {
     if (hasTwoHosts(request.rawHeaders) || disownsHeaders(request.headers.connection)) {
       // As the parser answers a request without any.
       response.writeHead(400, { Connection: 'close' }).end()

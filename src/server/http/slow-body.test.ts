@@ -3,6 +3,7 @@ import net from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AppError } from '../app-error.ts'
+import { startRelay } from '../test/relay-setup.ts'
 import { endSlowBody } from './slow-body.ts'
 
 const TIMEOUT_MS = 50
@@ -43,3 +44,16 @@ test('whoever stops in the middle of a body is told so and left', async () => {
 test('whoever waits for an answer is not', async () => {
   expect(await answerTo('abcd')).toContain('done')
 })
+
+test('whoever stops in the middle of a head is told so within seconds of the limit', async () => {
+  const setup = await startRelay()
+  const { hostname, port: own } = new URL(setup.url)
+  const socket = net.connect(Number(own), hostname)
+  const began = performance.now()
+  socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 408 /)
+  expect(performance.now() - began).toBeLessThan(25_000)
+  socket.destroy()
+  await setup.close()
+}, 60_000)
