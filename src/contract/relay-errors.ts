@@ -255,6 +255,18 @@ export const relayErrors = {
     zh: '无法连接上游',
     en: 'The upstream cannot be reached',
   },
+  upstream_unreachable_by: {
+    status: 500,
+    code: 'do_request_failed',
+    zh: '无法连接上游（{reason}）',
+    en: 'The upstream cannot be reached ({reason})',
+  },
+  proxy_refused: {
+    status: 500,
+    code: 'do_request_failed',
+    zh: '代理拒绝转发，返回状态码 {status}',
+    en: 'The proxy refused to pass the call on, with status {status}',
+  },
   upstream_timeout: {
     status: 504,
     code: 'upstream_timeout',

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
 import { ChannelStatus } from '../../contract/channel.ts'
@@ -159,6 +162,24 @@ forEachDatabase('testing channels', (open) => {
       )
       const [row] = await testLogs()
       expect(row.content).toBe(`渠道「one」测试失败：${zh}`)
+    })
+
+    test('nobody there, no TLS, a proxy that wants a password: the word for it is told', async () => {
+      const proxy = http.createServer().on('connect', (_request, socket) => {
+        socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n')
+      })
+      await once(proxy.listen(0, '127.0.0.1'), 'listening')
+      const { port } = proxy.address() as AddressInfo
+      const config = JSON.stringify({ proxy: `http://127.0.0.1:${port}` })
+      for (const [over, message] of [
+        [{ base_url: 'http://127.0.0.1:9' }, /^测试失败：无法连接上游（ECONNREFUSED）$/],
+        [{ base_url: upstream.url.replace('http:', 'https:') }, /（\w*(?:SSL|TLS|EPROTO)\w*）$/],
+        [{ base_url: upstream.url, config }, /^测试失败：代理拒绝转发，返回状态码 407$/],
+      ] as const) {
+        const id = await aChannel(server, { models: 'm', ...over })
+        expect((await get(`/api/channel/test/${id}`)).message).toMatch(message)
+      }
+      proxy.close()
     })
 
     test('a key that the upstream repeats is in no answer and no log row', async () => {

@@ -5,6 +5,7 @@ import {
   type ErrorParams,
   type Language,
 } from '../../contract/errors.ts'
+import { AppError } from '../app-error.ts'
 import type { ChannelRow } from '../db/schema.ts'
 import { plainRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
@@ -90,11 +91,11 @@ function unasked(type: number, provider: Provider | null): ProbeResult {
 
 /** What the answer says of the channel, or what kept it from coming. */
 function judged(
-  answer: UpstreamRefusal | ErrorCode,
+  answer: UpstreamRefusal | AppError,
   dialect: UpstreamDialect,
   from: ChannelWithSecrets,
 ): Judged {
-  if (typeof answer === 'string') return failed((language) => errorText(answer, language))
+  if (answer instanceof AppError) return failed((language) => answer.text(language))
   const reading = saysSomething(answer.status) ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
   if (reading?.kind === 'ok') {
     const text = dialect
@@ -142,8 +143,8 @@ function ask(
   { egress }: RelayParts,
   request: UpstreamRequest,
   signal: AbortSignal,
-): Promise<UpstreamRefusal | ErrorCode> {
-  const { promise, resolve } = Promise.withResolvers<UpstreamRefusal | ErrorCode>()
+): Promise<UpstreamRefusal | AppError> {
+  const { promise, resolve } = Promise.withResolvers<UpstreamRefusal | AppError>()
   const chunks: Buffer[] = []
   let length = 0
   let status = 0
@@ -159,17 +160,31 @@ function ask(
       else chunks.push(chunk)
     },
     onEnd: () => resolve({ status, body: Buffer.concat(chunks), amazonsName }),
-    onFailure: (failure) => resolve(FAILURES[failure]),
+    onFailure: (failure, error) => resolve(unanswered(failure, error)),
   })
   signal.addEventListener('abort', () => upstream.abort(), { once: true })
   return promise
 }
 
+/** Why there is no answer; of a connection that was never made by the system's word for it. */
+function unanswered(failure: UpstreamFailure, error: Error): AppError {
+  if (failure !== 'unreachable') return new AppError(FAILURES[failure])
+  // A proxy's status is in the library's sentence and nowhere else.
+  const status = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]
+  if (status !== undefined) return new AppError('proxy_refused', { status })
+  const reason = 'code' in error ? String(error.code) : ''
+  return reason === '' || BROKEN.has(reason)
+    ? new AppError('upstream_unreachable')
+    : new AppError('upstream_unreachable_by', { reason })
+}
+
+/** Of a connection that ended without a word. */
+const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
 const FAILURES = {
-  unreachable: 'upstream_unreachable',
   unsealed: 'upstream_timeout',
   timeout: 'upstream_timeout',
   cut: 'upstream_cut',
   unsent: 'channel_test_ended',
   aborted: 'channel_test_ended',
-} as const satisfies Record<UpstreamFailure, ErrorCode>
+} as const satisfies Record<Exclude<UpstreamFailure, 'unreachable'>, ErrorCode>
