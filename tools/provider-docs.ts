@@ -28,10 +28,15 @@ const NAMES: readonly [task: Task, label: string][] = [
 /** Some protocols ask the model where it is: those that each of them knows for the task. */
 const MODELS: Readonly<Partial<Record<Task, readonly string[]>>> = {
   embeddings: ['amazon.titan-embed-text-v2:0', 'bge-large-zh'],
-  rerank: ['rerank-v3.5', 'bce-reranker-base', 'cohere.rerank-v3-5:0'],
-  images: ['google/imagen-4', 'amazon.nova-canvas-v1:0'],
+  rerank: [
+    'rerank-v3.5',
+    'bce-reranker-base',
+    'cohere.rerank-v3-5:0',
+    '@cf/baai/bge-reranker-base',
+  ],
+  images: ['google/imagen-4', 'amazon.nova-canvas-v1:0', '@cf/leonardo/phoenix-1.0'],
   speech: ['model', 'qwen3-tts-flash'],
-  transcriptions: ['model', 'qwen3-asr-flash'],
+  transcriptions: ['model', 'qwen3-asr-flash', '@cf/openai/whisper'],
 }
 /** Replicate knows models by their owners only. */
 const USUAL_MODELS = ['model', 'owner/name']

@@ -127,12 +127,17 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     ],
   },
   cloudflare: {
-    source: 'Cloudflare, Workers AI: OpenAI compatible API endpoints; AI Gateway: Workers AI',
+    source:
+      'Cloudflare, Workers AI: OpenAI compatible API endpoints, REST API, Models; AI Gateway: Workers AI',
     chat: AS_OPENAI,
     notes: [
       'An address of the AI Gateway has the account in it; the field is then not used.',
-      'What Cloudflare runs at `/ai/run` is missing here: pictures, speech, transcription, ranking ' +
-        'and `/v1/completions`.',
+      'Asked at `/ai/run`: `flux-1-schnell`, `lucid-origin`, `phoenix-1.0`, `dreamshaper-8-lcm` and ' +
+        'Stable Diffusion XL draw one picture a call, up to 1024 × 1024 (Flux that alone), in as many ' +
+        'steps as is usual; `whisper-large-v3-turbo` writes down and translates as `json`, `text` or ' +
+        '`vtt`, the older `whisper` writes down without a word about the recording; ' +
+        '`bge-reranker-base` ranks. What they have no word for is refused.',
+      'Missing here: speech, Deepgram’s models, changes of pictures, FLUX.2 and `/v1/completions`.',
       'The role `developer` becomes `system`.',
     ],
   },

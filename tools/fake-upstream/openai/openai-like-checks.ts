@@ -1,3 +1,4 @@
+import { cloudflareRunAnswer } from '../providers/cloudflare-answers.ts'
 import { DONE, bytesAnswer, errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { chatAnswer } from '../chat-answers.ts'
 import { listOf, objectOf, type Call } from '../call.ts'
@@ -65,6 +66,8 @@ export function checkedDashscope(call: Call): Answer {
 
 /** Cloudflare: an account in the path, of 32 hexadecimal digits. */
 export function checkedCloudflare(call: Call): Answer {
+  const ran = cloudflareRunAnswer(call)
+  if (ran !== null) return ran
   const [, task] = /\/client\/v4\/accounts\/[0-9a-f]{32}\/ai\/v1\/(.+)$/.exec(call.path) ?? []
   if (task === 'chat/completions') return chatAnswer(call)
   if (task === 'embeddings') return embeddingsAnswer(call)

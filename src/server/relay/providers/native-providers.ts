@@ -12,6 +12,7 @@ import { pictureEdits as bedrockPictureEdits } from './bedrock/pictures.ts'
 import { rankingEdits as bedrockRankingEdits } from './bedrock/ranking.ts'
 import { claudeWire, converseWire } from './bedrock/wires.ts'
 import { cloudflareUrl } from './cloudflare/address.ts'
+import { cloudflareMedia } from './cloudflare/media.ts'
 import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './cohere/address.ts'
 import { cozeEdits, cozeUrl, cozeVia } from './coze/address.ts'
 import {
@@ -251,7 +252,7 @@ const zhipu: Provider = {
 export const nativeProviders: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   baidu: (model) => (isBaiduRanking(model) ? baiduRanking : baidu),
   bedrock,
-  cloudflare,
+  cloudflare: (model, task) => ({ ...cloudflare, ...cloudflareMedia(model, task) }),
   cohere: (model) => (isRanking(model) ? cohereRanking : cohere),
   coze,
   dashscope: (_model, task) => dashscope(task),

@@ -1,10 +1,12 @@
 import { channelType, isCloudflareGateway, rootUrl } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 import { textOr } from '../../json/json-value.ts'
+import { cloudflareMedia } from './media.ts'
 
 /**
- * Workers AI in OpenAI's dialect, at an address with the account in it. Source: Cloudflare's
- * documentation, "Workers AI: OpenAI compatible API endpoints" and "AI Gateway: Workers AI".
+ * Workers AI in OpenAI's dialect, at an address with the account in it, and what only the addresses
+ * of its models have. Source: Cloudflare's documentation, "Workers AI: OpenAI compatible API
+ * endpoints", "REST API" and "AI Gateway: Workers AI".
  */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/v1/chat/completions',
@@ -13,14 +15,23 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   batchEmbedContents: '/v1/embeddings',
 }
 
-export function cloudflareUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
-  const path = PATHS[task]
+/** Names of models have slashes, which stand in the address as they are. */
+const MODEL = /^@?[\w.-]*[\w-](?:\/[\w.-]*[\w-])+$/
+
+export function cloudflareUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const { task, model } = call
+  const isMedia = cloudflareMedia(model, task) !== null
+  if (isMedia && !MODEL.test(model)) return null
   const base = rootUrl(channel.type, channel.baseUrl) || channelType(channel.type).baseUrl
-  if (path === undefined || base === '') return null
+  if (base === '') return null
   // The gateway has the account in its own address.
-  if (isCloudflareGateway(base))
-    return `${base.replace(/\/workers-ai(?:\/v1)?$/, '')}/workers-ai${path}`
+  if (isCloudflareGateway(base)) {
+    const path = isMedia ? `/${model}` : PATHS[task]
+    const gateway = `${base.replace(/\/workers-ai(?:\/v1)?$/, '')}/workers-ai`
+    return path === undefined ? null : gateway + path
+  }
+  const path = isMedia ? `/run/${model}` : PATHS[task]
   const account = textOr(channel.config?.user_id)
-  if (account === '') return null
+  if (account === '' || path === undefined) return null
   return `${base}/client/v4/accounts/${encodeURIComponent(account)}/ai${path}`
 }
