@@ -294,6 +294,31 @@ describe('toasts', () => {
   })
 })
 
+test('whoever goes back or loads a page again is where they were in it', async () => {
+  const reader = await visit.person('reader')
+  for (let index = 0; index < 5; index += 1) {
+    await visit.ask(reader, 'POST /api/token/', { name: `of ${index}` })
+  }
+  const { page, context } = await visit.open('/token', reader, { width: 390, height: 500 })
+  const scrollTo = (top: number) => page.evaluate((y) => window.scrollTo(0, y), top)
+  const scrolled = () => page.evaluate(() => window.scrollY)
+  await settled(page)
+  await scrollTo(120)
+  await expect.poll(scrolled).toBe(120)
+  const edit = page.getByRole('link', { name: '编辑', exact: true }).first()
+  // Not by the mouse, for which the link would be scrolled into view.
+  await edit.dispatchEvent('click')
+  await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
+  await settled(page)
+  expect(await scrolled()).toBe(0)
+  await page.goBack()
+  await page.getByRole('heading', { name: '令牌', exact: true }).waitFor()
+  await expect.poll(scrolled).toBe(120)
+  await page.reload()
+  await expect.poll(scrolled).toBe(120)
+  await context.close()
+})
+
 test('what the public status says is remembered under the names of the wire', async () => {
   const { page, context } = await visit.open('/login')
   await page.getByLabel('用户名或邮箱').waitFor()

@@ -1,5 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
+import { useLateScroll } from './routing/late-scroll.ts'
 import { onSessionChange } from './session.ts'
 
 /** What the server answered, shared by all pages. */
@@ -23,6 +24,7 @@ onSessionChange((user) => {
 })
 
 export function WithQueries() {
+  useLateScroll()
   return (
     <QueryClientProvider client={queryClient}>
       <Outlet />
