@@ -319,6 +319,21 @@ test('whoever goes back or loads a page again is where they were in it', async (
   await context.close()
 })
 
+test('a page that had no net asks again when there is one', async () => {
+  const { page, context } = await visit.open('/about', user)
+  await settled(page)
+  await page.route('**/api/token/**', (route) => route.abort())
+  await page.goto(`${visit.gatehouse.url}/token`)
+  await expectSeen(page.getByText('令牌加载失败'))
+  await page.unroute('**/api/token/**')
+  await page.evaluate(() => {
+    window.dispatchEvent(new Event('offline'))
+    window.dispatchEvent(new Event('online'))
+  })
+  await page.getByRole('row', { name: 'default' }).waitFor()
+  await context.close()
+})
+
 test('what the public status says is remembered under the names of the wire', async () => {
   const { page, context } = await visit.open('/login')
   await page.getByLabel('用户名或邮箱').waitFor()

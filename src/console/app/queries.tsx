@@ -12,6 +12,8 @@ export const queryClient = new QueryClient({
       staleTime: 30_000,
       // The server may run on this very machine: being offline says nothing about reaching it.
       networkMode: 'always',
+      // A computer that wakes up has its page in view and no net yet: what failed then comes now.
+      refetchOnReconnect: true,
     },
     mutations: { retry: false, networkMode: 'always' },
   },
