@@ -429,6 +429,22 @@ describe('by keyboard', () => {
     await context.close()
   })
 
+  test('no palette opens behind a dialog, which has the keyboard', async () => {
+    const { page, context } = await visit.open('/setting?tab=personal', user)
+    await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
+    await settled(page)
+    await page.getByRole('button', { name: '删除个人账户', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.waitFor()
+    await page.keyboard.press('Control+K')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => dialog.count()).toBe(0)
+    expect(await page.getByPlaceholder('搜索或跳转').count()).toBe(0)
+    await page.keyboard.press('Control+K')
+    await page.getByPlaceholder('搜索或跳转').waitFor()
+    await context.close()
+  })
+
   test('another page is said, or its heading takes a focus that went with the last one', async () => {
     const { page, context } = await visit.open('/token', user)
     await settled(page)

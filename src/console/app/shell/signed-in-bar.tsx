@@ -76,6 +76,9 @@ function usePalette() {
   return { loaded, load }
 }
 
+/** A dialog wants its answer first: the browser's own would lie over the palette and hold the keys. */
+const isDialogOpen = () => document.querySelector('dialog[open], [aria-modal=true]') !== null
+
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 function PaletteField() {
@@ -94,7 +97,7 @@ function PaletteField() {
       () => toast.error(t(MISSING_FILE)),
     )
   }
-  useHotkeys([['mod+K', open]], [])
+  useHotkeys([['mod+K', () => isDialogOpen() || open()]], [])
   return (
     <>
       <button
