@@ -50,6 +50,24 @@ const shows = async (count: number): Promise<void> => {
   await expect.poll(() => rows().count()).toBe(count)
 }
 
+test('a page that was open for hours asks for what came since', async () => {
+  await open('/about')
+  await page.clock.install()
+  await page.goto(`${visit.gatehouse.url}/log`)
+  await shows(10)
+  await settled(page)
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === '/api/log/') asked.push(searchParams.get('end_timestamp') ?? '')
+  })
+  await page.clock.fastForward('03:00:00')
+  const now = await page.evaluate(() => Date.now() / 1000)
+  await expect.poll(() => Number(asked.at(-1))).toBeGreaterThan(now)
+  await shows(10)
+  await settled(page)
+})
+
 describe('an administrator', () => {
   test('turns pages, and sees sums only when asked for', async () => {
     await open('/log')

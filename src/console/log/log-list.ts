@@ -45,6 +45,7 @@ export interface LogList {
 }
 
 const AHEAD_SECONDS = 3600
+const LOOK_MS = 60_000
 const endOfNow = () => nowSeconds() + AHEAD_SECONDS
 const noRows: LogRow[] = []
 
@@ -88,7 +89,10 @@ function usePageTurns(page: number, last: Log | undefined) {
   }
 }
 
-/** An hour from when the list was asked for something else, or for the newest rows. */
+/**
+ * An hour from when the list was asked for something else, or for the newest rows. A page that is
+ * open for longer moves on: what is asked for by itself, summed up or exported has the newest rows.
+ */
 function useEndSeconds(filters: string) {
   const [endSeconds, setEndSeconds] = useState(endOfNow)
   const [seen, setSeen] = useState(filters)
@@ -97,6 +101,16 @@ function useEndSeconds(filters: string) {
     setSeen(filters)
     readAgain()
   }
+  useEffect(() => {
+    const moveOn = () => setEndSeconds((end) => (nowSeconds() < end ? end : endOfNow()))
+    // Not once in an hour: a computer that slept does not count the time.
+    const timer = setInterval(moveOn, LOOK_MS)
+    document.addEventListener('visibilitychange', moveOn)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', moveOn)
+    }
+  }, [])
   return { endSeconds, readAgain }
 }
 
