@@ -195,3 +195,17 @@ test('deleting asks first', async () => {
   await expect.poll(() => row(id).count()).toBe(0)
   expect((await codes()).map((code) => code.id)).not.toContain(id)
 })
+
+test('a code without a name is known by its ends', async () => {
+  const [code] = await codes()
+  if (code === undefined) throw new Error('there is no code')
+  // As an adopted database may have it.
+  const data = [{ ...code, name: '' }]
+  const json = { success: true, message: '', data }
+  await page.route('**/api/redemption/?p=*', (route) => route.fulfill({ json }))
+  await page.getByRole('button', { name: '刷新', exact: true }).click()
+  await expectSeen(row(code.id).getByText('未命名'))
+  await action(code.id, '删除').click()
+  const ends = `${code.key.slice(0, 4)}…${code.key.slice(-4)}`
+  await expectSeen(page.getByText(`删除兑换码「${ends}」？`))
+})

@@ -43,7 +43,7 @@ function redeemedText(redemption: Redemption, t: TFunction): string {
 }
 
 /** Enough of a code to tell it from others. */
-const maskedCode = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`
+export const maskedCode = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`
 
 /** In a window of 1024 px the actions have one line beside them, and stamps are two lines high. */
 export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Redemption>[] {

@@ -18,7 +18,7 @@ import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
-import { redemptionBlock, redemptionColumns } from './redemption-columns.tsx'
+import { maskedCode, redemptionBlock, redemptionColumns } from './redemption-columns.tsx'
 import { canToggle, toggled } from './redemption-state.ts'
 
 function useRedemptionList() {
@@ -45,7 +45,8 @@ interface RowActionsProps {
 
 function RowActions({ redemption, list, onUncopied }: RowActionsProps) {
   const { t } = useTranslation()
-  const { id, key, name, status } = redemption
+  const { id, key, status } = redemption
+  const name = redemption.name || maskedCode(key)
 
   async function copy() {
     if (await copyText(key)) toast.success(t('已复制到剪贴板！'))
