@@ -252,7 +252,20 @@ describe('the list of users', () => {
     await ask(root, 'POST /api/user/manage', { username: 'ben', action: 'promote' })
     await action(page, 'ben', '提升').click()
     await expectSeen(page.getByText('该用户已经是管理员'))
+    // And the row says what ben is now.
+    await expectSeen(row(page, 'ben').getByText('管理员', { exact: true }))
     await ask(root, 'POST /api/user/manage', { username: 'ben', action: 'demote' })
+  })
+
+  test('somebody who was deleted elsewhere leaves the list when an act on them is refused', async () => {
+    const { ask, root } = visit
+    await visit.person('gone')
+    await page.getByRole('button', { name: '刷新', exact: true }).click()
+    await row(page, 'gone').waitFor()
+    await ask(root, 'POST /api/user/manage', { username: 'gone', action: 'delete' })
+    await action(page, 'gone', '禁用').click()
+    await expectSeen(page.getByText('用户不存在'))
+    await expect.poll(() => row(page, 'gone').count()).toBe(0)
   })
 })
 

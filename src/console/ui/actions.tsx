@@ -1,9 +1,10 @@
 import '@mantine/core/styles/Button.layer.css'
 import '@mantine/core/styles/Popover.layer.css'
 import { Button, type ButtonProps, Popover } from '@mantine/core'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, use, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { BusyButton } from './busy/busy-button.tsx'
+import { FailedAct } from './table/failed-act.ts'
 import { useFocusAfter } from './table/focus-after.ts'
 import styles from './actions.module.css'
 
@@ -12,6 +13,7 @@ type Work = () => void | Promise<void>
 /** Runs work and knows whether it is still running. A failed call has said so itself. */
 function useBusy(work: Work): [isBusy: boolean, run: () => Promise<boolean>] {
   const [isBusy, setIsBusy] = useState(false)
+  const tellFailure = use(FailedAct)
   return [
     isBusy,
     async () => {
@@ -19,7 +21,8 @@ function useBusy(work: Work): [isBusy: boolean, run: () => Promise<boolean>] {
       try {
         await work()
         return true
-      } catch {
+      } catch (error) {
+        tellFailure?.(error)
         return false
       } finally {
         setIsBusy(false)

@@ -16,6 +16,7 @@ import {
   SelectionBar,
   useRowBoxes,
 } from './table/row-selection.tsx'
+import { FailedAct } from './table/failed-act.ts'
 import { leaveFocusBehind } from './table/focus-after.ts'
 import { ListNews } from './table/list-news.tsx'
 import { Blocks } from './table/row-blocks.tsx'
@@ -74,6 +75,8 @@ export interface TableList<Row> {
   isRefreshing: boolean
   error: Error | null
   refresh: () => void
+  /** Called with what an act on a row failed of. */
+  afterFailure?: (error: unknown) => void
   state: {
     page: number
     goTo: (page: number) => void
@@ -304,13 +307,15 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
       data-first-load={list.isLoading}
     >
       <ListNews list={list} columns={columns} shown={shown.length} />
-      {isEmpty ? (
-        empty
-      ) : isBlocks ? (
-        <Blocks {...props} shown={shown} />
-      ) : (
-        <Table {...props} shown={shown} />
-      )}
+      <FailedAct value={list.afterFailure}>
+        {isEmpty ? (
+          empty
+        ) : isBlocks ? (
+          <Blocks {...props} shown={shown} />
+        ) : (
+          <Table {...props} shown={shown} />
+        )}
+      </FailedAct>
       {isSelecting && (
         <SelectionBar selection={selection} rows={list.rows} arePage={list.rowsArePage} />
       )}

@@ -2,6 +2,7 @@ import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstac
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { PAGE_SIZE } from '../../../contract/paging.ts'
 import type { TableList } from '../../ui/data-table.tsx'
+import { CallFailure } from '../call-client.ts'
 import type { ListState } from './list-state.ts'
 
 /**
@@ -9,6 +10,7 @@ import type { ListState } from './list-state.ts'
  * much.
  */
 const SORTED_PAGES_MAX = 20
+const NOT_FOUND = 404
 
 export interface LoadedPage<Row> {
   data: Row[]
@@ -44,7 +46,7 @@ interface Source<Row> extends PagedListSource<Row> {
   state: ListState
 }
 
-type Rows<Row> = Omit<TableList<Row>, 'state' | 'refresh'>
+type Rows<Row> = Omit<TableList<Row>, 'state' | 'refresh' | 'afterFailure'>
 
 // One empty list for all, so that tables see no change where there is none.
 const noRows: never[] = []
@@ -206,6 +208,7 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
       mapRows((rows) => rows.map((row) => (row.id === id ? { ...row, ...change } : row))),
     [mapRows],
   )
+  const refresh = () => void client.invalidateQueries({ queryKey: [name] })
   return {
     ...shown,
     state,
@@ -214,11 +217,16 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
       void client.invalidateQueries({ queryKey: [name], refetchType })
       state.set({ keyword })
     },
-    refresh: () => void client.invalidateQueries({ queryKey: [name] }),
+    refresh,
+    afterFailure: (error) => {
+      if (!(error instanceof CallFailure)) return
+      // Somebody else was here before: what is shown is not what there is.
+      if (error.refused || error.status === NOT_FOUND) refresh()
+    },
     update,
     remove: (id) => {
       mapRows((rows) => rows.filter((row) => row.id !== id))
-      void client.invalidateQueries({ queryKey: [name] })
+      refresh()
     },
   }
 }

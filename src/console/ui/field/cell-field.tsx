@@ -1,4 +1,5 @@
-import { type KeyboardEvent, useRef, useState } from 'react'
+import { type KeyboardEvent, use, useRef, useState } from 'react'
+import { FailedAct } from '../table/failed-act.ts'
 import { wholeNumber } from './whole-number.ts'
 import styles from './cell-field.module.css'
 
@@ -20,6 +21,7 @@ export function CellNumber({ label, value, onCommit, onWrong }: CellNumberProps)
   const [isBusy, setIsBusy] = useState(false)
   const [seen, setSeen] = useState(value)
   const isGivenUp = useRef(false)
+  const tellFailure = use(FailedAct)
   if (value !== seen) {
     setSeen(value)
     setText(String(value))
@@ -36,8 +38,9 @@ export function CellNumber({ label, value, onCommit, onWrong }: CellNumberProps)
     setIsBusy(true)
     try {
       await onCommit(next)
-    } catch {
+    } catch (error) {
       setText(String(value))
+      tellFailure?.(error)
     } finally {
       setIsBusy(false)
     }
@@ -78,6 +81,7 @@ interface CellChoiceProps {
 export function CellChoice({ label, value, options, onCommit }: CellChoiceProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const waiting = useRef<string | null>(null)
+  const tellFailure = use(FailedAct)
   const isBusy = chosen !== null
   async function commit(first: string) {
     let next: string | null = first
@@ -85,8 +89,9 @@ export function CellChoice({ label, value, options, onCommit }: CellChoiceProps)
       waiting.current = null
       try {
         await onCommit(next)
-      } catch {
+      } catch (error) {
         // Who was asked has said why.
+        tellFailure?.(error)
       }
       next = waiting.current
     }
