@@ -200,3 +200,26 @@ test('of a One API server shows the week it tells of', async () => {
   await settled(page)
   expect(await page.getByRole('button', { name: '30 天', exact: true }).count()).toBe(0)
 })
+
+test('where a point is a dollar, the axis shows whole figures in few letters', async () => {
+  await open('/about')
+  await settled(page)
+  await page.route('**/api/status', async (route) => {
+    const { data, ...rest } = Object(await (await route.fetch()).json())
+    await route.fulfill({ json: { ...rest, data: { ...data, quota_per_unit: 1 } } })
+  })
+  await page.route('**/api/dashboard?*', async (route) => {
+    const answer: unknown = await (await route.fetch()).json()
+    // A billion times as much.
+    const text = JSON.stringify(answer).replaceAll(/"quota":([1-9]\d*)/g, '"quota":$1000000000')
+    await route.fulfill({ contentType: 'application/json', body: text })
+  })
+  await page.goto(`${visit.gatehouse.url}/dashboard`)
+  const labels = page.locator('.recharts-yAxis-tick-labels text')
+  await expect.poll(() => labels.last().textContent()).toMatch(/^\$[\d.]+[BT]$/)
+  const chart = await page.locator('.recharts-surface').first().boundingBox()
+  for (const label of await labels.all()) {
+    const box = await label.boundingBox()
+    expect(box?.x).toBeGreaterThanOrEqual(chart?.x ?? 0)
+  }
+})

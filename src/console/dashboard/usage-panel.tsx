@@ -5,8 +5,9 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Overview } from '../../contract/dashboard-api.ts'
 import type { DashboardDimension, DashboardUnit } from '../../contract/dashboard.ts'
+import { DEFAULT_QUOTA_PER_UNIT } from '../../contract/quota.ts'
 import { loadMissingSheets, MISSING_FILE } from '../app/routing/missing-files.ts'
-import { useQuotaText } from '../app/status.ts'
+import { useQuotaText, useStatus } from '../app/status.ts'
 import { Panel } from '../ui/page.tsx'
 import { LoadError } from '../ui/states.tsx'
 import { dimensions, type Metric, metrics, type Series, seriesOf } from './overview.ts'
@@ -46,6 +47,9 @@ export function quotaDecimals(total: number): number | undefined {
   return total < TINY_QUOTA ? 6 : 4
 }
 
+/** Letters of an amount that the axis of the chart has room for. */
+const AXIS_LENGTH = 11
+
 /** Half a day on, a label is of its own day also where the clocks were changed. */
 const HALF_DAY = 43_200
 
@@ -58,6 +62,12 @@ function useChartTexts(
   const nameText = useNameText(by)
   const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
   const decimals = quotaDecimals(overview.totals.quota)
+  const { quota_per_unit: quotaPerUnit } = useStatus()
+  const isLong = quotaText(overview.totals.quota, decimals).length > AXIS_LENGTH
+  const axisQuota = (value: number) =>
+    isLong
+      ? `$${compact.format(value / (quotaPerUnit || DEFAULT_QUOTA_PER_UNIT))}`
+      : quotaText(value, decimals)
   const label = (start: number) =>
     unit === 'hour'
       ? dayjs.unix(start).format('HH:mm')
@@ -68,7 +78,7 @@ function useChartTexts(
       name === null ? t('其他 {{names}} 个', { names: count }) : nameText(name),
     valueText: (value) =>
       metric === 'quota' ? quotaText(value, decimals) : value.toLocaleString(i18n.language),
-    axisText: (value) => (metric === 'quota' ? quotaText(value, decimals) : compact.format(value)),
+    axisText: metric === 'quota' ? axisQuota : (value) => compact.format(value),
   }
 }
 
