@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { sql } from 'kysely'
 import fs from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import os from 'node:os'
@@ -7,6 +8,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from './open-database.ts'
 import { newFolder } from '../test/one-api-databases.ts'
+import { createTestDatabase } from '../test/postgres.ts'
 import { PROGRAM, runProgram } from '../test/run-program.ts'
 import { packageVersion } from '../version.ts'
 
@@ -286,6 +288,24 @@ test('a taken port, and a database that is not there, say so in one line', async
   expect(third.err).toMatch(/^SQL_DSN: the database cannot be opened: .*ECONNREFUSED.*\n$/)
   expect(third.err).not.toContain('secret-word')
   expect(third.code).toBe(1)
+})
+
+test('a database that fails when the tables are there says so in one line', async () => {
+  const { url: SQL_DSN, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  const database = await openDatabase({ engine: 'postgres', url: SQL_DSN })
+  await sql`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$`.execute(
+    database.write,
+  )
+  await sql`CREATE TRIGGER refuse BEFORE INSERT ON users EXECUTE FUNCTION refuse()`.execute(
+    database.write,
+  )
+  await database.close()
+  const { code, err } = await start(['serve'], { SQL_DSN, DATA_DIR: newFolder() }).ended
+  expect(err).toBe('SQL_DSN: the database cannot be opened: no space left\n')
+  expect(code).toBe(1)
 })
 
 test('a file that is no database is left alone, and the start says so', async () => {

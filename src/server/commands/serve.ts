@@ -1,9 +1,10 @@
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
+import { isOutage } from '../db/outage.ts'
 import { createServer, type Server } from '../server.ts'
 import { DEFAULT_PASSWORD } from '../../contract/user.ts'
 import { buildConsoleIfNeeded } from './console-build.ts'
-import { createTrace, openForServer } from './open.ts'
+import { cannotBeOpened, configuredAddress, createTrace, openForServer } from './open.ts'
 
 /** Starts the server, which stays until a signal ends it. Answers its address. */
 export async function serve(
@@ -15,7 +16,9 @@ export async function serve(
   buildConsoleIfNeeded()
   const trace = createTrace(config)
   const database = await openForServer(config)
-  const server = await createServer({ config, database, trace }).catch(sayFileTrouble)
+  const server = await createServer({ config, database, trace }).catch((error: unknown) => {
+    throw sayTrouble(config, error)
+  })
   // Before anything else can fail: nobody will ever see it again.
   showPassword(server)
   const address = await listen(config, server)
@@ -27,9 +30,10 @@ export async function serve(
 }
 
 /** Of files, a start touches those in `DATA_DIR`, beside the database, which was opened before. */
-function sayFileTrouble(error: unknown): never {
+function sayTrouble(config: Config, error: unknown): unknown {
+  if (isOutage(error)) return cannotBeOpened(configuredAddress(config), error)
   const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error
-  throw isOfFile ? new ConfigError(`DATA_DIR: ${error.message}`) : error
+  return isOfFile ? new ConfigError(`DATA_DIR: ${error.message}`) : error
 }
 
 async function listen(config: Config, server: Server): Promise<string> {
