@@ -21,6 +21,7 @@ import {
   dashscopeTaskAnswer,
 } from './dashscope-answers.ts'
 import { deeplTranslateAnswer, deeplUsageAnswer } from './deepl-answers.ts'
+import { minimaxPictureAnswer, minimaxSpeechAnswer } from './minimax-answers.ts'
 import { ollamaChatAnswer, ollamaEmbedAnswer } from './ollama-answers.ts'
 import {
   checkedCloudflare,
@@ -69,6 +70,8 @@ export const providerEndpoints: [suffix: RegExp, answer: (call: Call) => Answer]
   [/\/v2\/translate$/, deeplTranslateAnswer],
   [/\/v2\/usage$/, deeplUsageAnswer],
   [/\/text\/chatcompletion_v2$/, minimaxAnswer],
+  [/\/v1\/t2a_v2$/, minimaxSpeechAnswer],
+  [/\/v1\/image_generation$/, minimaxPictureAnswer],
   [/\/predictions$/, replicateCreateAnswer],
   [/\/predictions\/[\w-]+$/, replicateGetAnswer],
   [/\/predictions\/[\w-]+\/cancel$/, replicateCancelAnswer],

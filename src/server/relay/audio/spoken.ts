@@ -134,9 +134,12 @@ function readCharacters(sent: unknown, charactersMax: number): UsageReading | nu
 
 const HAN = /\p{Script=Han}/gu
 
-/** Source: Alibaba Cloud Model Studio, "Speech synthesis - Qwen" and "CosyVoice", billing. */
+/**
+ * Sources: Alibaba Cloud Model Studio, "Speech synthesis - Qwen" and "CosyVoice", billing; MiniMax,
+ * "Pricing", audio.
+ */
 const hanCharactersOf = (model: string): number =>
-  /^(?:qwen\d*-tts|cosyvoice-)/.test(model) ? 2 : 1
+  /^(?:qwen\d*-tts|cosyvoice-|speech-\d)/.test(model) ? 2 : 1
 
 function charactersOf({ input, hanCharacters }: Asked): TokenUsage {
   const han = hanCharacters === 1 ? 0 : (input.match(HAN)?.length ?? 0)

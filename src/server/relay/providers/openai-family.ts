@@ -18,6 +18,8 @@ import {
   withoutMembers,
 } from '../openai/message-edits.ts'
 import { samplingEdits } from '../openai/thinking/sampling.ts'
+import { draws, PICTURE_PATH, pictureEdits, pictureWalk } from './minimax/pictures.ts'
+import { speaks, SPEECH_PATH, spokenEdits, spokenWalk } from './minimax/speech.ts'
 import { minimaxWire } from './minimax/wire.ts'
 import { mistralEdits } from './mistral/chat.ts'
 import { speechEdits, speechWalk, speechWire } from './mistral/speech.ts'
@@ -95,6 +97,26 @@ const baichuan: Provider = { ...plain, asksForUsage: () => false, edits: roleEdi
 /** Repeats the whole text at the end of a stream. */
 const minimax: Provider = { ...plain, wire: minimaxWire, edits: roleEdits }
 
+/** Models with addresses and words of their own. */
+const minimaxSpeaking: Provider = {
+  ...plain,
+  url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, SPEECH_PATH),
+  edits: spokenEdits,
+  via: () => inSteps(spokenWalk),
+}
+
+const minimaxDrawing: Provider = {
+  ...plain,
+  url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, PICTURE_PATH),
+  edits: pictureEdits,
+  via: () => inSteps(pictureWalk),
+}
+
+function minimaxFor(model: string, task: Task): Provider {
+  if (task === 'speech' && speaks(model)) return minimaxSpeaking
+  return task === 'images' && draws(model) ? minimaxDrawing : minimax
+}
+
 /** Refuses whatever it does not know, and tells the usage of every stream unasked. */
 const mistral: Provider = { ...plain, asksForUsage: () => false, edits: mistralEdits }
 
@@ -160,7 +182,6 @@ const peculiar: ReadonlyMap<number, Provider> = new Map([
   [ChannelTypeNumber.zhinao, systemOnly],
   [ChannelTypeNumber.moonshot, moonshot],
   [ChannelTypeNumber.baichuan, baichuan],
-  [ChannelTypeNumber.minimax, minimax],
   [ChannelTypeNumber.mistral, mistral],
   [ChannelTypeNumber.groq, groq],
   [ChannelTypeNumber.stepfun, systemOnly],
@@ -178,6 +199,7 @@ export const openaiFamily: ProviderRow = (model, task, type) => {
   if (type === ChannelTypeNumber.openai && takesOtherLimit(model)) return thinking
   if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope(task)
   if (type === ChannelTypeNumber.mistral && task === 'speech') return mistralSpeech
+  if (type === ChannelTypeNumber.minimax) return minimaxFor(model, task)
   return peculiar.get(type) ?? plain
 }
 
