@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileMarkup } from './hostile-markup.ts'
-import { expectSandboxed } from './expect-page.ts'
+import { expectSandboxed, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
-import { startVisit, type Visit, type VisitedPage } from './visit.ts'
+import { quiet, startVisit, type Visit, type VisitedPage } from './visit.ts'
 
 /** What operators write: home, about, notice and footer, kind and hostile. */
 
@@ -147,6 +147,37 @@ test('a server of another version suggests a hard refresh', async () => {
   await page.reload()
   await page.getByText('新版本可用：v9.9.9，请使用快捷键 Shift + F5 刷新页面').waitFor()
   await expect.poll(() => page.getByRole('contentinfo').textContent()).toContain('v9.9.9')
+  await context.close()
+})
+
+test('a page that stays open learns of other settings and versions', async () => {
+  const { data } = await visit.api('GET', '/api/status')
+  const { page, context } = await visit.open('/token', visit.root)
+  await settled(page)
+  const root = page.getByRole('link', { name: /^余额 / })
+  await expect.poll(() => root.textContent()).toBe('$1,000,000,000.00')
+  const news = { ...Object(data), version: 'v9.9.9', display_in_currency: false }
+  await page.route('**/api/status', (route) =>
+    route.fulfill({ json: { success: true, message: '', data: news } }),
+  )
+  const lookAgain = () =>
+    page.evaluate(() => {
+      const now = Date.now
+      Date.now = () => now() + 600_000
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+  await lookAgain()
+  const told = page.getByText('新版本可用：v9.9.9')
+  await expectSeen(told)
+  await expect.poll(() => root.textContent()).toBe('500000.0B')
+  // Once is enough.
+  await quiet(page)
+  await expect.poll(() => told.count()).toBe(0)
+  const asked = page.waitForResponse('**/api/status')
+  await lookAgain()
+  await asked
+  await settled(page)
+  expect(await told.count()).toBe(0)
   await context.close()
 })
 

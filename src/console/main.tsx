@@ -12,12 +12,13 @@ import { createConsoleRouter } from './app/routing/router.tsx'
 import { watchFiles } from './app/routing/missing-files.ts'
 import { cssVariables, theme } from './app/shell/theme.ts'
 import { styleNonce } from './app/shell/style-nonce.ts'
-import { loadStatus } from './app/status.ts'
+import { followStatus, loadStatus } from './app/status.ts'
 import { pages } from './routes.tsx'
 
 watchFiles()
 await startI18n()
 void loadStatus()
+followStatus()
 
 const router = createConsoleRouter(pages)
 const place = document.getElementById('root')

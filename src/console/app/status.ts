@@ -59,21 +59,40 @@ export const isOtherVersion = (status: KnownStatus, consoleVersion: string): boo
   status.version !== undefined &&
   status.version !== `v${consoleVersion}`
 
+/** What the server said is believed for so long without asking again. */
+const FRESH_MS = 300_000
+let askedAt = 0
+/** The other version that the reader was told of. */
+let toldVersion: string | undefined
+
+async function askStatus(): Promise<void> {
+  askedAt = Date.now()
+  const status = await call('GET /api/status', {}, { background: true })
+  remember(status)
+  if (!isOtherVersion(status, __CONSOLE_VERSION__) || status.version === toldVersion) return
+  toldVersion = status.version
+  toast.notice(
+    t('新版本可用：{{version}}，请使用快捷键 Shift + F5 刷新页面', { version: status.version }),
+    () => {},
+  )
+}
+
 /** Fetches the status; what an earlier visit stored serves until it arrives. */
 export async function loadStatus(): Promise<void> {
   dress(current)
   try {
-    const status = await call('GET /api/status', {}, { background: true })
-    remember(status)
-    if (isOtherVersion(status, __CONSOLE_VERSION__)) {
-      toast.notice(
-        t('新版本可用：{{version}}，请使用快捷键 Shift + F5 刷新页面', { version: status.version }),
-        () => {},
-      )
-    }
+    await askStatus()
   } catch {
     toast.error(t('无法正常连接至服务器！'))
   }
+}
+
+/** A page that stays open learns of other settings and versions when it is looked at again. */
+export function followStatus(): void {
+  document.addEventListener('visibilitychange', () => {
+    const isFresh = Date.now() - askedAt < FRESH_MS
+    if (document.visibilityState === 'visible' && !isFresh) void askStatus().catch(() => {})
+  })
 }
 
 const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
