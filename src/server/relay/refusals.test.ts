@@ -404,9 +404,13 @@ forEachDatabase('a call is refused', (open) => {
       }
     })
 
-    test('an empty part behind the key names none', async () => {
+    test('an empty part behind the key names a channel that there is not', async () => {
       const client = await aClient(setup)
-      expect((await post(setup, pinned(client, ''), chatBody(model))).status).toBe(200)
+      const forbidden = { code: 'channel_pin_not_allowed', status: 403 } as const
+      await expectRefused(setup, pinned(client, ''), chatBody(model), forbidden)
+      const admin = await aClient(setup, { role: Role.admin })
+      const unknown = { code: 'channel_pin_unknown', status: 400 } as const
+      await expectRefused(setup, pinned(admin, ''), chatBody(model), unknown)
     })
   })
 

@@ -175,7 +175,7 @@ function parseCredential(authorization: string | undefined): Reading[] {
   if (channel === undefined) return [{ key, pinnedChannel: null }]
   const last = /^(.+)-(\d+)$/.exec(whole)
   return [
-    { key, pinnedChannel: channel === '' ? null : channel },
+    { key, pinnedChannel: channel },
     { key: whole, pinnedChannel: null },
     ...(last?.[1] === undefined || last[1] === key
       ? []
