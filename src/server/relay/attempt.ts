@@ -76,7 +76,7 @@ export function mayRetry(error: RelayError): boolean {
 /**
  * What did not come in time may have been made all the same, whoever gave up waiting, and what
  * broke off was: of these every one that is made costs as much as the first, and nobody asks for
- * another.
+ * another. Speech is made while it is heard: where it broke off before that, there is none.
  */
 export const mayBeMade = (
   task: Task,
@@ -85,7 +85,7 @@ export const mayBeMade = (
   PAID_BY_THE_PIECE.has(task) &&
   (cause === 'timeout' ||
     (cause === 'status' && GAVE_UP_WAITING.has(error.status)) ||
-    error.code === 'upstream_cut')
+    (error.code === 'upstream_cut' && task !== 'speech'))
 
 /**
  * By a server in front of the upstream, which has answered: without a credential nothing was asked,

@@ -78,6 +78,7 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'num_outputs',
   'number_of_images',
   'samplecount',
+  'imageconfig',
   'sequential_image_generation',
   'sequential_image_generation_options',
   'enable_interleave',
@@ -119,6 +120,7 @@ const SECOND_SPELLINGS: ReadonlySet<string> = new Set([
   'serviceTier',
   'generationConfig',
   'sampleCount',
+  'imageConfig',
 ])
 const GUARDED_STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage'])
 
