@@ -2,7 +2,7 @@ import { withoutPictureData } from '../count/estimate.ts'
 import { imageSize, imageSizeOfDataUrl, type ImageSize } from '../count/image-size.ts'
 import { editedImageTokens } from '../count/image-tokens.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { parseJson, recordOr, textOr } from '../json/json-value.ts'
+import { listOf, parseJson, recordOr, textOr } from '../json/json-value.ts'
 import type { Form } from '../media/form.ts'
 
 /** Pictures that come with a request, to be changed or to be drawn by. */
@@ -28,8 +28,7 @@ const namedIn = (body: ScannedBody): (ImageSize | null)[] =>
   ['image', 'images'].flatMap((name) => {
     const bytes = memberBytes(body, name)
     if (bytes === null) return []
-    const value = parseJson(withoutPictureData(bytes).toString('utf8')) ?? null
-    const pictures: unknown[] = Array.isArray(value) ? value : value === null ? [] : [value]
+    const pictures = listOf(parseJson(withoutPictureData(bytes).toString('utf8')))
     return pictures.map((picture) => imageSizeOfDataUrl(addressOf(picture)))
   })
 

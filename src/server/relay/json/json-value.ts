@@ -26,6 +26,10 @@ export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value
 /** The array itself, or an empty one. */
 export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/** The array itself, one value as the only one of an array, and nothing as an empty one. */
+export const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+
 /** The text itself, or an empty one. */
 export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 

@@ -4,7 +4,7 @@ import type { ProviderCall } from '../../dialect/provider.ts'
 import { addressOf } from '../../images/sent-pictures.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { arrayOr, present, textOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, listOf, present, textOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
 import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import { nearestShape, sidesOf } from '../google/shapes.ts'
@@ -68,9 +68,6 @@ function amazonsBody(asked: JsonRecord): JsonRecord {
     imageGenerationConfig,
   }
 }
-
-const listOf = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
 
 /** In base64. */
 function bytesOf(picture: unknown, at: string): string {

@@ -1,12 +1,17 @@
-import { PLAIN_TEXT } from '../../audio/transcript.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
 import type { ProviderCall, Task } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, recordOr, textOr, wordOf } from '../../json/json-value.ts'
 import { jsonAnswer, recordIn, unusable, withBody } from '../../transport/json-steps.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { membersOf, rewritten, takenOut } from '../rewritten-body.ts'
+import {
+  askedTranscript,
+  FORMAT,
+  plainTranscript,
+  refuseHeat,
+  refuseUnsaid,
+} from '../openai-transcripts.ts'
+import { rewritten, takenOut } from '../rewritten-body.ts'
 
 /**
  * Recordings that Whisper writes down, or translates, at Workers AI, for OpenAI's clients. Source:
@@ -20,25 +25,13 @@ const PLAIN = /\/whisper(?:-tiny-en)?$/
 export const hears = (model: string, task: Task): boolean =>
   TURBO.test(model) || (task === 'transcriptions' && PLAIN.test(model))
 
-/** The member that says what the text is wanted as: for the walk, and not sent. */
-const FORMAT = 'response_format'
 const FORMATS: ReadonlySet<unknown> = new Set(['json', 'text', 'vtt'])
-/** Members that change nothing about the text. */
-const LEFT_BEHIND: ReadonlySet<string> = new Set(['model', 'stream'])
-/** What asks for what is done anyhow; in a form every figure is a text. */
-const AS_USUAL: ReadonlySet<unknown> = new Set(['', 'auto', null])
-const NO_HEAT: ReadonlySet<unknown> = new Set(['', '0', '0.0', 0, null, undefined])
 
 export function heardEdits(body: ScannedBody, { task, model }: ProviderCall): MemberEdit[] {
-  const asked = membersOf(body)
+  const asked = askedTranscript(body, FORMATS)
   const { file, prompt, language, temperature, ...others } = asked
-  const { [FORMAT]: format, ...rest } = others
-  if (!FORMATS.has(textOr(format) || 'json')) throw unsupportedField(FORMAT)
-  if (!NO_HEAT.has(temperature)) throw unsupportedField('temperature')
-  const words = present({ language, prompt })
-  for (const [name, value] of Object.entries({ ...rest, ...(TURBO.test(model) ? {} : words) })) {
-    if (!LEFT_BEHIND.has(name) && !AS_USUAL.has(value)) throw unsupportedField(name)
-  }
+  refuseHeat(temperature)
+  refuseUnsaid({ ...others, ...(TURBO.test(model) ? {} : present({ language, prompt })) })
   const about = {
     task: task === 'translations' ? 'translate' : 'transcribe',
     ...present({
@@ -49,7 +42,7 @@ export function heardEdits(body: ScannedBody, { task, model }: ProviderCall): Me
   return rewritten(asked, {
     [AUDIO]: recordOr(file).data,
     ...(TURBO.test(model) ? about : {}),
-    ...present({ [FORMAT]: format }),
+    ...present({ [FORMAT]: asked[FORMAT] }),
   })
 }
 
@@ -74,9 +67,7 @@ export const heardWalk: Walk = async (steps, request) => {
   const used = seconds === undefined ? {} : { usage: { type: 'duration', seconds } }
   if (format !== 'text' && format !== 'vtt') return jsonAnswer({ text: text.trim(), ...used })
   if (format === 'vtt' && typeof vtt !== 'string') return unusable('there are no subtitles')
-  const plain = format === 'vtt' ? textOr(vtt) : `${text.trim()}\n`
-  return {
-    ...jsonAnswer({ [PLAIN_TEXT]: plain, ...used }),
-    headers: { 'content-type': `text/${format === 'vtt' ? 'vtt' : 'plain'}; charset=utf-8` },
-  }
+  return format === 'vtt'
+    ? plainTranscript(textOr(vtt), used, 'vtt')
+    : plainTranscript(`${text.trim()}\n`, used)
 }

@@ -5,6 +5,7 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import {
   arrayOr,
+  listOf,
   present,
   recordOr,
   wordOf,
@@ -88,9 +89,6 @@ export function pictureEdits(body: ScannedBody, { model, task }: ProviderCall): 
     ...(asked[WANTED] === undefined ? {} : { [WANTED]: asked[WANTED] }),
   })
 }
-
-const listOf = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
 
 /** OpenAI's words for a change that none of these models knows. */
 function refuseUnsaid(name: string, value: unknown): void {

@@ -5,7 +5,7 @@ import type { ProviderCall } from '../../dialect/provider.ts'
 import { addressOf } from '../../images/sent-pictures.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { listOf, present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { writePromptDetails } from '../../openai/usage.ts'
 import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
@@ -57,9 +57,6 @@ export function drawnEdits(body: ScannedBody, { model }: ProviderCall): MemberEd
     ...present({ safetySettings, [COUNT]: count, [WANTED]: wanted }),
   })
 }
-
-const listOf = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
 
 function inlinePart(picture: unknown, at: string): JsonRecord {
   const source = mediaOfUrl(addressOf(picture), 'image', at)

@@ -1,21 +1,14 @@
-import { PLAIN_TEXT } from '../../audio/transcript.ts'
 import { recordingType } from '../../audio/recording-type.ts'
-import { invalidField, unsupportedField } from '../../canonical/reading.ts'
+import { invalidField } from '../../canonical/reading.ts'
 import { USAGE_TOKENS_MAX, type TokenUsage } from '../../canonical/token-usage.ts'
 import type { ProviderCall, SentForm } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import {
-  parseJson,
-  present,
-  recordOr,
-  textOr,
-  wordOf,
-  type JsonRecord,
-} from '../../json/json-value.ts'
+import { parseJson, present, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
 import { jsonAnswer, recordIn, withBody } from '../../transport/json-steps.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { membersOf, rewritten } from '../rewritten-body.ts'
+import { askedTranscript, FORMAT, plainTranscript, refuseUnsaid } from '../openai-transcripts.ts'
+import { rewritten } from '../rewritten-body.ts'
 import { refusalIn, textIn, usageOfAll } from './content-answer.ts'
 
 /**
@@ -32,13 +25,7 @@ const TASKS: Readonly<Partial<Record<ProviderCall['task'], string>>> = {
     'Translate what is said in this recording into English. Answer with the translation alone.',
 }
 
-/** The member that says what the text is wanted as: for the walk, and not sent. */
-const FORMAT = 'response_format'
 const FORMATS: ReadonlySet<unknown> = new Set(['json', 'text'])
-/** Members that change nothing about the text. */
-const LEFT_BEHIND: ReadonlySet<string> = new Set(['model', 'stream'])
-/** What asks for what is done anyhow; a form has no other word for nothing than an empty one. */
-const AS_USUAL: ReadonlySet<unknown> = new Set(['', 'auto', null])
 
 /** A form with its recording among the members. */
 export function recordingAsJson({ fields, files }: SentForm): Buffer {
@@ -52,13 +39,9 @@ export function recordingAsJson({ fields, files }: SentForm): Buffer {
 }
 
 export function heardEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
-  const asked = membersOf(body)
+  const asked = askedTranscript(body, FORMATS)
   const { file, prompt, language, temperature, ...others } = asked
-  const { [FORMAT]: format, ...rest } = others
-  if (!FORMATS.has(textOr(format) || 'json')) throw unsupportedField(FORMAT)
-  for (const [name, value] of Object.entries(rest)) {
-    if (!LEFT_BEHIND.has(name) && !AS_USUAL.has(value)) throw unsupportedField(name)
-  }
+  refuseUnsaid(others)
   const words = [
     TASKS[task],
     wordOf(language) === '' ? '' : `The language of the recording is ${wordOf(language)}.`,
@@ -69,7 +52,7 @@ export function heardEdits(body: ScannedBody, { task }: ProviderCall): MemberEdi
   return rewritten(asked, {
     contents: [{ role: 'user', parts: [{ text: words.join('\n') }, { inlineData: file }] }],
     ...(heat === undefined ? {} : { generationConfig: { temperature: heat } }),
-    ...present({ [FORMAT]: format }),
+    ...present({ [FORMAT]: asked[FORMAT] }),
   })
 }
 
@@ -83,11 +66,7 @@ export const heardWalk: Walk = async (steps, request) => {
   if (text === '' && !hasEnded(told)) return refusalIn(told, 'invalid_request_error')
   const usage = usageOfAll([told], USAGE_TOKENS_MAX)
   const used = usage === null ? {} : { usage: usageWords(usage) }
-  if (format !== 'text') return jsonAnswer({ text, ...used })
-  return {
-    ...jsonAnswer({ [PLAIN_TEXT]: `${text}\n`, ...used }),
-    headers: { 'content-type': 'text/plain; charset=utf-8' },
-  }
+  return format === 'text' ? plainTranscript(`${text}\n`, used) : jsonAnswer({ text, ...used })
 }
 
 const hasEnded = ({ candidates }: JsonRecord): boolean =>
