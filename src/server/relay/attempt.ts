@@ -3,7 +3,7 @@ import { AppError } from '../app-error.ts'
 import type { BreakReason } from './relay-call.ts'
 import type { Task } from './dialect/provider.ts'
 import { ownError, type RelayError } from './dialect/relay-error.ts'
-import type { UpstreamFailure } from './transport/upstream-call.ts'
+import type { UpstreamFailure, UpstreamRequest } from './transport/upstream-call.ts'
 
 /** How trying one channel ended. */
 export type AttemptOutcome =
@@ -76,16 +76,18 @@ export function mayRetry(error: RelayError): boolean {
 /**
  * What did not come in time may have been made all the same, whoever gave up waiting, and what
  * broke off was: of these every one that is made costs as much as the first, and nobody asks for
- * another. Speech is made while it is heard: where it broke off before that, there is none.
+ * another. Speech is made while it is heard: where it broke off before that, there is none. But a
+ * call of several requests (`via`) passes on what is whole.
  */
 export const mayBeMade = (
   task: Task,
   { cause, error }: Pick<FailedAttempt, 'cause' | 'error'>,
+  { via }: Pick<UpstreamRequest, 'via'>,
 ): boolean =>
   PAID_BY_THE_PIECE.has(task) &&
   (cause === 'timeout' ||
     (cause === 'status' && GAVE_UP_WAITING.has(error.status)) ||
-    (error.code === 'upstream_cut' && task !== 'speech'))
+    (error.code === 'upstream_cut' && (task !== 'speech' || via !== undefined)))
 
 /**
  * By a server in front of the upstream, which has answered: without a credential nothing was asked,

@@ -220,7 +220,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
       if (!outcome.mayRetry) break
-      if (mayBeMade(text.asked.surface.task, outcome)) {
+      if (mayBeMade(text.asked.surface.task, outcome, plan.request)) {
         call.headers.push('X-Should-Retry', 'false')
         break
       }

@@ -47,6 +47,6 @@ export function pictureMember({ mimeType, data }: JsonRecord, wanted: unknown): 
 async function fileAt(steps: Steps, asking: UpstreamRequest | null): Promise<string> {
   if (asking === null) throw new StepFailed('unreachable')
   const { status, body } = await steps.fetch(asking)
-  if (status !== 200) throw new StepFailed('cut')
+  if (status !== 200 || body.length === 0) throw new StepFailed('cut')
   return body.toString('base64')
 }

@@ -35,7 +35,7 @@ test.each([
   expect(failed).toBe(failure)
   expect(upstream.seen()).toHaveLength(0)
   const outcome = failedAttempt('en', failed)
-  expect(mayBeMade('images', outcome)).toBe(false)
+  expect(mayBeMade('images', outcome, {})).toBe(false)
   expect(outcome).toMatchObject({
     kind: 'failed',
     mayRetry: true,

@@ -214,8 +214,10 @@ class StepsUnderWay implements Steps, UpstreamCall {
   private failureOf(error: Error): UpstreamFailure {
     const failure = error instanceof StepFailed ? error.failure : 'unreachable'
     if (this.isAborted) return this.hasBegun || failure !== 'unsent' ? 'aborted' : 'unsent'
-    if (failure === 'timeout' || !this.hasHead) return failure
-    return 'cut'
+    if (failure === 'timeout') return failure
+    // Whoever cannot be reached any more has been asked, and was at work.
+    const isBrokenOff = this.hasHead || (this.hasBegun && failure === 'unreachable')
+    return isBrokenOff ? 'cut' : failure
   }
 }
 

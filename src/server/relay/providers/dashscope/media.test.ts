@@ -56,6 +56,47 @@ async function heard(body: object): Promise<OpenAnswer> {
   return answer
 }
 
+/** Makes what is asked for, which lies at this address beneath its own; there is nothing there. */
+async function aMaker(address: string) {
+  let made = 0
+  const scripted = await startScriptedUpstream(({ method, headers }, response) => {
+    if (method === 'GET') {
+      if (address.endsWith('.cut')) response.destroy()
+      else response.writeHead(address.endsWith('.none') ? 404 : 200).end()
+      return
+    }
+    made += 1
+    const url = new URL(address, `http://${headers.host}`).href
+    const message = { content: [{ image: url }] }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ output: { audio: { url }, choices: [{ message }] } }))
+  })
+  return { url: scripted.url, made: () => made, close: () => scripted.close() }
+}
+
+describe.each(['/a.none', '/a.empty', '/a.cut', 'https://example.com/a'])(
+  'what was made and cannot be had from %s',
+  (address) => {
+    test.each([
+      [SPEAKS, SPEECH.path, { input: 'x', voice: 'Cherry' }],
+      [SPEAKS, SPEECH.path, { input: 'x', voice: 'Cherry', stream_format: 'sse' }],
+      ['qwen-image', '/v1/images/generations', { prompt: 'x', response_format: 'b64_json' }],
+    ])('is not made twice: %s, %s', async (alibabas, path, body) => {
+      const { url, made, close } = await aMaker(address)
+      const own = await aClient(setup)
+      const model = await aServed(alibabas, { url })
+      const second = { type: DASHSCOPE, base_url: url, priority: -1 }
+      const mapping = JSON.stringify({ [model]: alibabas })
+      await aRoute(setup, model, { ...second, model_mapping: mapping })
+      const answer = await post(setup, own, { model, ...body }, { path })
+      expect(answer).toMatchObject({ status: 502, headers: { 'x-should-retry': 'false' } })
+      expect(made()).toBe(1)
+      await expectNothingCharged(setup, own)
+      await close()
+    })
+  },
+)
+
 describe.each([
   ['DashScope', DASHSCOPE],
   ['Bailian', BAILIAN],
@@ -125,16 +166,13 @@ describe('voices', () => {
   })
 
   test('a file that lies elsewhere is not fetched', async () => {
-    const scripted = await startScriptedUpstream((_request, response) => {
-      response.setHeader('content-type', 'application/json')
-      response.end('{"output":{"audio":{"url":"http://169.254.169.254/a.wav"}}}')
-    })
+    const { url, close } = await aMaker('http://169.254.169.254/a.wav')
     const own = await aClient(setup)
-    const model = await aServed(SPEAKS, { url: scripted.url })
+    const model = await aServed(SPEAKS, { url })
     const answer = await post(setup, own, { model, input: 'x', voice: 'Cherry' }, SPEECH)
     expect(answer.status).toBeGreaterThanOrEqual(500)
     await expectNothingCharged(setup, own)
-    await scripted.close()
+    await close()
   })
 
   test.each([
