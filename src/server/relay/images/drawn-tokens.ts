@@ -16,17 +16,28 @@ const TOKENS: readonly [side: number, tokens: number][] = [
 ]
 const USUAL_SIDE = 1024
 
+const LARGEST = '4096x4096'
 /** Gemini's words for a size. */
 const SIZES: ReadonlyMap<unknown, string> = new Map([
+  ['512', '512x512'],
   ['1K', '1024x1024'],
   ['2K', '2048x2048'],
-  ['4K', '4096x4096'],
+  ['4K', LARGEST],
 ])
+/** Google's servers read a name in either spelling. */
+const SPELLINGS = ['imageSize', 'image_size']
 
-/** What Gemini is asked for in its own words, which go before `size`; undefined: nothing. */
+/**
+ * What Gemini is asked for in its own words, which go before `size`; undefined: nothing. What is
+ * said twice, or in a word that is not known, counts as the largest.
+ */
 export function ownSize(body: ScannedBody, model: string): string | undefined {
   const config = GEMINI.test(model) ? memberObject(body, 'imageConfig') : null
-  return config === null ? undefined : SIZES.get(memberValue(config, 'imageSize'))
+  if (config === null) return undefined
+  const said = SPELLINGS.map((name) => memberValue(config, name) ?? '').filter(Boolean)
+  const [word, other] = said
+  if (word === undefined) return undefined
+  return other === undefined ? (SIZES.get(word) ?? LARGEST) : LARGEST
 }
 
 /** `size`: as `1024x1024`, or what else says nothing. Null: the model is none of Gemini's. */

@@ -230,11 +230,17 @@ describe('pictures', () => {
     expect(await quotaOf(answer)).toBe(Math.ceil(2 * picturePoints))
   })
 
-  test('of a size in Gemini’s own words count as such', async () => {
+  test.each<[object, number]>([
+    [{ imageSize: '4K' }, 2520],
+    [{ image_size: '4K' }, 2520],
+    [{ imageSize: '1K', image_size: '4K' }, 2520],
+    [{ imageSize: '8K' }, 2520],
+    [{ imageSize: '2K', image_size: null }, 1680],
+    [{ aspectRatio: '1:1' }, 1120],
+  ])('of a size in Gemini’s own words count as such: %j', async (imageConfig, tokens) => {
     const model = await aServed(GEMINI, 'gemini-3-pro-image', `${setup.upstream.url}/~no-usage`)
-    const drawn = { model, prompt: 'a cat', imageConfig: { imageSize: '4K' } }
-    const answer = await post(setup, client, drawn, PICTURES)
-    expect(await quotaOf(answer)).toBe(Math.ceil(points(2520, 120)))
+    const answer = await post(setup, client, { model, prompt: 'a cat', imageConfig }, PICTURES)
+    expect(await quotaOf(answer)).toBe(Math.ceil(points(tokens, 120)))
   })
 
   test('are held for by what they count', async () => {
