@@ -2,20 +2,44 @@ import { invalidField } from '../canonical/reading.ts'
 import { dataUrl } from '../canonical/media.ts'
 import { imageType } from '../count/image-size.ts'
 import type { SentForm } from '../dialect/provider.ts'
-import { parseJson, recordOr } from '../json/json-value.ts'
+import { parseJson, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 
 const MASK = 'mask'
 
 /**
- * A form as the JSON that OpenAI takes in its place: the pictures as addresses that hold them.
- * Throws for files that are no pictures. Source: OpenAI's API reference, "Create image edit".
+ * A form as the JSON that OpenAI takes in its place: the pictures as addresses that hold them, and
+ * numbers and switches as such, which a form has as texts. Throws for files that are no pictures.
+ * Source: OpenAI's API reference, "Create image edit".
  */
 export function formAsJson({ fields: texts, files }: SentForm): Buffer {
-  const fields = recordOr(parseJson(texts.bytes.toString('utf8')))
+  const fields = typedFields(recordOr(parseJson(texts.bytes.toString('utf8'))))
   const images = files.filter(({ name }) => name !== MASK).map(asPicture)
   const masks = files.filter(({ name }) => name === MASK).map(asPicture)
   const pictures = { images, ...(masks[0] === undefined ? {} : { mask: masks[0] }) }
   return Buffer.from(JSON.stringify({ ...fields, ...pictures }))
+}
+
+/** Texts also where they are spelled as a number. */
+const WORDS: ReadonlySet<string> = new Set(
+  'model prompt negative_prompt negativeText maskPrompt style user'.split(' '),
+)
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+/** Python writes them large. */
+const SWITCHES: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['True', true],
+  ['false', false],
+  ['False', false],
+])
+
+function typedFields(fields: JsonRecord): JsonRecord {
+  const typed = Object.entries(fields).map(([name, value]) => {
+    const text = textOr(value)
+    if (WORDS.has(name)) return [name, text]
+    return [name, SWITCHES.get(text) ?? (NUMBER.test(text) ? JSON.rawJSON(text) : text)]
+  })
+  // A form has no other word for nothing than an empty one.
+  return Object.fromEntries(typed.filter(([, value]) => value !== ''))
 }
 
 function asPicture({ name, bytes }: SentForm['files'][number]): { image_url: string } {

@@ -100,14 +100,15 @@ describe('pictures', () => {
   test('are drawn after others, sent as files or in JSON', async () => {
     const model = await aServed(CANVAS)
     const image = [await toFile(PNG, 'a.png'), await toFile(PNG, 'b.png')]
-    const { data } = await sdk().images.edit({ model, image, prompt: 'hats on', size: '512x512' })
-    expect(data?.[0]?.b64_json).toBe(BYTES)
+    const wish = { prompt: 'hats on', size: '512x512' as const, n: 2 }
+    const { data } = await sdk().images.edit({ model, image, ...wish })
+    expect(data).toMatchObject([{ b64_json: BYTES }, { b64_json: BYTES }])
     expect(lastCall()).toMatchObject({
       headers: { 'content-type': 'application/json' },
       body: {
         taskType: 'IMAGE_VARIATION',
         imageVariationParams: { text: 'hats on', images: [BYTES, BYTES] },
-        imageGenerationConfig: { numberOfImages: 1, width: 512, height: 512 },
+        imageGenerationConfig: { numberOfImages: 2, width: 512, height: 512 },
       },
     })
     const images = [{ image_url: inline }]

@@ -311,6 +311,28 @@ describe('pictures', () => {
     ])
   })
 
+  test('numbers and switches of a form arrive as such, and words as words', async () => {
+    const model = await aServed('qwen-image-edit-plus')
+    const form = new FormData()
+    const fields = { n: '2', seed: '7', watermark: 'False', prompt_extend: 'true', size: '' }
+    for (const [name, text] of Object.entries({ model, prompt: '42', user: '1', ...fields })) {
+      form.set(name, text)
+    }
+    form.set('image', new Blob([PNG]), 'a.png')
+    const packed = new Response(form)
+    const headers = { 'content-type': packed.headers.get('content-type') ?? '' }
+    const body = Buffer.from(await packed.arrayBuffer())
+    const answer = await post(setup, client, body, { ...EDITS, headers })
+    expect(answer.status).toBe(200)
+    expect(sentTo(GENERATION).map(({ body: sent }) => sent)).toEqual([
+      {
+        model: 'qwen-image-edit-plus',
+        input: { messages: [{ role: 'user', content: [{ image: inline }, { text: '42' }] }] },
+        parameters: { n: 2, seed: 7, watermark: false, prompt_extend: true },
+      },
+    ])
+  })
+
   test('some are changed by a task', async () => {
     const model = await aServed('wan2.5-i2i-preview')
     const images = [{ image_url: inline }]
