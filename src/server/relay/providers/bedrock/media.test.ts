@@ -37,8 +37,11 @@ const BYTES = PNG.toString('base64')
 const inline = `data:image/png;base64,${BYTES}`
 
 /** Our name for one of Bedrock's models; the price is Bedrock's. */
-async function aServed(bedrocks: string, url = setup.upstream.url): Promise<string> {
-  const model = aModel()
+async function aServed(
+  bedrocks: string,
+  url = setup.upstream.url,
+  model = aModel(),
+): Promise<string> {
   const key = nativeChannels.find(({ type }) => type === BEDROCK)?.key(setup.upstream.url) ?? ''
   const mapping = JSON.stringify({ [model]: bedrocks })
   await aRoute(setup, model, { type: BEDROCK, key, base_url: url, model_mapping: mapping })
@@ -171,6 +174,20 @@ describe('pictures', () => {
       expect(answer.status).toBe(400)
       expect(JSON.stringify(answer.json)).toContain(reason)
       await expectNothingCharged(setup, own)
+    },
+  )
+
+  test.each(['{}', '{"images":[]}', '<html>Busy</html>'])(
+    'an answer without one, or a reason for that, leads to another channel: %s',
+    async (said) => {
+      const scripted = await startScriptedUpstream((_request, response) => response.end(said))
+      const model = await aServed(CANVAS, scripted.url)
+      const refused = await post(setup, client, { model, prompt: 'x' }, PICTURES)
+      expect(refused.status).toBe(502)
+      await aServed(CANVAS, setup.upstream.url, model)
+      const answer = await post(setup, client, { model, prompt: 'x' }, PICTURES)
+      expect(answer.json).toMatchObject({ data: [{ b64_json: BYTES }] })
+      await scripted.close()
     },
   )
 

@@ -5,7 +5,13 @@ import { addressOf } from '../../images/sent-pictures.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, listOf, present, textOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
-import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
+import {
+  jsonAnswer,
+  recordIn,
+  sentSeconds,
+  unusable,
+  withBody,
+} from '../../transport/json-steps.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import { nearestShape, sidesOf } from '../google/shapes.ts'
 import { AS_USUAL, pictureMember, WANTED } from '../openai-pictures.ts'
@@ -136,8 +142,8 @@ export const pictureWalk: Walk = async (steps, request) => {
     .filter(Boolean)
     .map((bytes) => pictureMember({ mimeType, data: bytes }, wanted))
   if (data.length > 0) return jsonAnswer({ created: sentSeconds(answer), data })
-  const reason = arrayOr(reasons).map(textOr).find(Boolean)
-  const message = textOr(error) || reason || 'no picture was made'
+  const message = textOr(error) || arrayOr(reasons).map(textOr).find(Boolean)
+  if (message === undefined) return unusable('no picture was made')
   const refusal = { message, type: 'image_generation_user_error', code: 'content_filter' }
   return jsonAnswer({ error: refusal }, 400)
 }
