@@ -21,7 +21,7 @@ export const signInRoutes = (app: App): Route[] => {
       // As it was typed: that a name and an address are one account must not be found out here.
       const account = username.toLowerCase().slice(0, 128)
       const user = await findUserByLogin(database.read, username)
-      const guesser = (user && knownBrowser(app, call.request, user.id)) ?? account
+      const guesser = (user && knownBrowser(app, call.request, user)) ?? account
       const facts = { userId: user?.id ?? null, address: call.address, requestId: call.requestId }
       // Counted before the password is looked at, or many guesses at once would all be let in.
       if (!(await rateLimits.signIn.take(guesser))) {
@@ -47,7 +47,7 @@ export const signInRoutes = (app: App): Route[] => {
       await rateLimits.signIn.forget(guesser)
       const mustChangePassword = password === DEFAULT_PASSWORD
       const data = await startSession(app, call, { user, mustChangePassword })
-      rememberBrowser(app, call, user.id)
+      rememberBrowser(app, call, user)
       return { data }
     }),
     serve(userApi.logout, async ({ request, reply }) => {

@@ -203,6 +203,22 @@ forEachDatabase('guessing a password', (open) => {
       }
     })
 
+    // Whoever knew it could make any number of marks with it, and guess the new one by each.
+    test('is not known any more once the account has another password', async () => {
+      const user = await aUser(server)
+      const mark = await markOf(user)
+      const { passwords, database } = server.app
+      const password = await passwords.hash(PASSWORD)
+      await database.write
+        .updateTable('users')
+        .set({ password })
+        .where('id', '=', user.id)
+        .execute()
+      await shutOut(user, mark)
+      expect(await isLetIn(user, mark)).toBe(false)
+      expect(await isLetIn(user)).toBe(false)
+    })
+
     test('is known for five accounts, and the mark goes to the sign-in alone', async () => {
       const users = await Promise.all(Array.from({ length: 6 }, () => aUser(server)))
       let mark = ''
