@@ -22,7 +22,7 @@ const TELLING_MS = 30_000
 /** Failures to learn how it stands that are passed over, one after the other. */
 const MISSES_MAX = 3
 
-/** The answer that says how it ended, or the last of those that did not say how it stands. */
+/** The answer that says how it ended. */
 export const followed = (steps: Steps, work: Work): Promise<StepAnswer> =>
   cancelledIfLeft(steps, work, () => askedUntilOver(steps, work))
 
@@ -40,9 +40,8 @@ async function askedUntilOver(steps: Steps, work: Work): Promise<StepAnswer> {
     if (isTold && work.isOver(answer)) return answer
     misses = isTold ? 0 : misses + 1
     if (misses < MISSES_MAX) continue
-    if (answer instanceof Error) throw answer
-    steps.tell(toldSoon(work.cancel))
-    return answer
+    // What was refused is the question: the work may be done, and paid for, all the same.
+    throw answer instanceof Error ? answer : new StepFailed('cut')
   }
   throw new StepFailed('timeout')
 }

@@ -7,6 +7,7 @@ import {
   aModel,
   aRoute,
   bookedCall,
+  eventually,
   expectNothingCharged,
   heldPoints,
   openCall,
@@ -345,6 +346,26 @@ describe('pictures', () => {
       },
     ])
     expect(await quotaOf(answer)).toBe(2000)
+  })
+
+  test('a task that questions are not answered about is not given to another', async () => {
+    const told: string[] = []
+    const scripted = await startScriptedUpstream(({ method = '', url = '' }, response) => {
+      told.push(`${method} ${url.split('/').at(-1)}`)
+      response.writeHead(method === 'GET' ? 429 : 200, { 'content-type': 'application/json' })
+      response.end('{"output":{"task_id":"1","task_status":"PENDING"}}')
+    })
+    const model = await aServed('wanx2.1-t2i-turbo', { url: scripted.url })
+    const mapping = JSON.stringify({ [model]: 'wanx2.1-t2i-turbo' })
+    const other = { type: DASHSCOPE, base_url: scripted.url, model_mapping: mapping }
+    await aRoute(setup, model, { ...other, priority: -1 })
+    const path = '/v1/images/generations'
+    const answer = await post(setup, client, { model, prompt: 'x' }, { path })
+    expect(answer).toMatchObject({ status: 502, headers: { 'x-should-retry': 'false' } })
+    const asked = ['GET 1', 'GET 1', 'GET 1', 'POST cancel']
+    await eventually(() => told.length > asked.length, 'the cancelling')
+    expect(told).toEqual(['POST image-synthesis', ...asked])
+    await scripted.close()
   })
 
   test.each([
