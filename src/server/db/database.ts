@@ -5,7 +5,7 @@ import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
-import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
+import { announcerOn, connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
@@ -27,7 +27,7 @@ export interface Database {
   heavy: Kysely<Schema>
   /** Runs the ledger's operations in one transaction, in their order. */
   runLedger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]>
-  /** Tells every process on this database, this one included, that rows changed. */
+  /** Tells every process on this database, this one included, that rows changed. Never rejects. */
   announce(message: string): Promise<void>
   onAnnouncement(listener: (message: string) => void): void
   /** Rejects when the database does not answer; with `FileGone` when it is no more what was opened. */
@@ -219,6 +219,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     onMessage: tell,
     onGap: () => tell('everything'),
   })
+  const announceToOthers = announcerOn(pool, CHANNEL)
   return {
     engine: 'postgres',
     pool,
@@ -227,9 +228,9 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     heavy: postgresHandle(heavyPool),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
-      await sql`SELECT pg_notify(${CHANNEL}, ${message})`.execute(write)
       // This process hears itself at once and not only by way of the server.
       tell(message)
+      await announceToOthers(message)
     },
     onAnnouncement(listener) {
       listeners.push(listener)

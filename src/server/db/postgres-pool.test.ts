@@ -8,7 +8,7 @@ import { parseConfig } from '../config.ts'
 import { createServer } from '../server.ts'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
-import { connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
+import { announcerOn, connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
 
 /** A network between us and the server that can fail. */
 interface Link {
@@ -177,4 +177,30 @@ describe('a connection that listens', () => {
     await expect(listenTo(link.url, 'no name', unheard)).rejects.toThrow('syntax error')
     await vi.waitFor(async () => expect(await listening()).toBe(1))
   })
+})
+
+test('what the server does not take is announced until it does, and nobody hears of that', async () => {
+  const name = new URL(database.url).pathname.slice(1)
+  // Stands before the server's own from the next connection on, and fails for a while.
+  await pool.query(`
+    CREATE SEQUENCE attempts;
+    CREATE FUNCTION pg_notify(channel text, message text) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      IF nextval('attempts') <= 3 THEN RAISE 'not now' USING ERRCODE = '57P03'; END IF;
+      PERFORM pg_catalog.pg_notify(channel, message);
+    END $$;
+    ALTER DATABASE "${name}" SET search_path = public, pg_catalog`)
+  const heard: string[] = []
+  const listener = await listenTo(database.url, 'news', {
+    silenceMs: 60_000,
+    onMessage: (message) => heard.push(message),
+    onGap: () => heard.push('gap'),
+  })
+  const announcers = poolOf(database.url, { max: 2, silenceMs: 60_000 })
+  const announce = announcerOn(announcers, 'news')
+  await Promise.all([announce('user:1'), announce('user:2')])
+  expect(heard).toEqual([])
+  await vi.waitFor(() => expect(heard.toSorted()).toEqual(['user:1', 'user:2']), 10_000)
+  await listener.close()
+  await announcers.end()
 })

@@ -161,3 +161,28 @@ export async function listenTo(
     },
   }
 }
+
+/** Milliseconds before what the server did not take is announced again. */
+const ANNOUNCE_AGAIN_MS = 1000
+
+/**
+ * Announces to whoever listens on a channel. What is announced has been committed, so that it never
+ * fails: what the server does not take at once it is told again until it does.
+ */
+export function announcerOn(pool: pg.Pool, channel: string): (message: string) => Promise<void> {
+  const untold = new Set<string>()
+  const notify = async (message: string) => {
+    await pool.query('SELECT pg_notify($1, $2)', [channel, message])
+    untold.delete(message)
+  }
+  async function tellAgain(): Promise<void> {
+    for (const message of untold) await notify(message).catch(() => {})
+    if (untold.size > 0 && !pool.ending) tellLater()
+  }
+  const tellLater = () => void setTimeout(() => void tellAgain(), ANNOUNCE_AGAIN_MS).unref()
+  return (message) =>
+    notify(message).catch(() => {
+      if (untold.size === 0) tellLater()
+      untold.add(message)
+    })
+}
