@@ -16,7 +16,7 @@ import {
   type RelayParts,
 } from './relay-call.ts'
 import { beginStream, costHeaders, openStream } from './send-answer.ts'
-import type { EventReader, SseEvent } from './transport/wire.ts'
+import { beginAsEvents, type EventReader, type SseEvent } from './transport/wire.ts'
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './charging/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
@@ -87,6 +87,8 @@ class StreamRelay {
   /** The answer is no event stream, or a packed one: its bytes, to be read whole. */
   private plainBody: Buffer[] | null = null
   private plainLength = 0
+  /** What a client does to the stream by leaving it, while it may be one under another name. */
+  private onGone: (() => void) | null = null
   private hasBegun = false
   private isEnding = false
   /** The upstream's own error behind the beginning of its answer. */
@@ -138,8 +140,10 @@ class StreamRelay {
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
     if (saysSomething(status) && this.isEventStream && !isPacked) return
     this.plainBody = []
+    if (!saysSomething(status)) return
+    if (!isPacked) this.onGone = this.call.onGone
     // The answer has been made and will be paid for: take it, whoever is still there.
-    if (saysSomething(status)) stayForAnswer(this.call)
+    stayForAnswer(this.call)
   }
 
   private onData(chunk: Buffer): void {
@@ -172,11 +176,24 @@ class StreamRelay {
     this.plainLength += chunk.length
     if (this.plainLength <= limit) {
       this.plainBody?.push(chunk)
+      if (this.onGone !== null) this.followUnnamed(this.onGone)
       return
     }
     this.flow.abort()
     if (saysSomething(this.status)) this.fail('unreadable')
     else this.onEnd('end')
+  }
+
+  /** Some upstreams call a stream of events JSON, plain text, or nothing at all. */
+  private followUnnamed(onGone: () => void): void {
+    const begun = Buffer.concat(this.plainBody ?? [])
+    const isStream = beginAsEvents(this.plan.attempt.wire, begun)
+    if (isStream !== null) this.onGone = null
+    if (isStream !== true) return
+    this.isEventStream = true
+    this.plainBody = null
+    this.call.onGone = onGone
+    this.onData(begun)
   }
 
   /** Looks at events and writes those that are the client's in one piece. */

@@ -8,9 +8,12 @@ import {
   bookedCall,
   chatBody,
   eventsOf,
+  eventually,
   expectAllWell,
   expectNothingCharged,
+  openCall,
   requestIdOf,
+  someTurns,
   startRelay,
   startScriptedUpstream,
   stream,
@@ -38,6 +41,8 @@ let script: {
   headers?: Record<string, string | string[]>
   status?: number
   isHeld?: boolean
+  /** What comes a moment after `bytes`. */
+  rest?: string
 }
 beforeAll(async () => {
   setup = await startRelay()
@@ -47,7 +52,12 @@ beforeAll(async () => {
       'content-type': 'text/event-stream',
       ...script.headers,
     })
-    if (script.isHeld === true) response.write(script.bytes)
+    const { rest } = script
+    if (rest !== undefined) {
+      response.flushHeaders()
+      response.write(script.bytes)
+      void someTurns().then(() => response.end(rest))
+    } else if (script.isHeld === true) response.write(script.bytes)
     else response.end(script.bytes)
   })
 })
@@ -114,6 +124,37 @@ test('the status of what is made by a POST begins a stream like any other', asyn
   const tested = await setup.call('GET', `/api/channel/test/${id}?model=${model}`, { as: root })
   expect(tested.json).toMatchObject({ success: true })
 })
+
+describe.each(['application/json', 'text/plain; charset=utf-8', 'application/octet-stream'])(
+  'a stream that is called %s',
+  (type) => {
+    const headers = { 'content-type': type }
+    const bytes = chunk('a') + FINISH + usage(5, 1) + DONE
+
+    test.each([
+      ['at once', '', bytes],
+      ['behind a sign of life', ': hi\n\n', bytes],
+      ['behind a byte order mark', '\ufeff', bytes],
+      ['in odd pieces', 'da', bytes.slice(2)],
+    ])('is passed on: %s', async (_how, begun, rest) => {
+      const { answer, booked } = await streamed(begun, { headers, rest })
+      expect(answer.headers['content-type']).toMatch('text/event-stream')
+      expect(textOf(answer.text().replace('\ufeff', ''))).toBe('a')
+      expect(booked?.log).toMatchObject({ prompt_tokens: 5, completion_tokens: 1 })
+    })
+
+    test('is passed on as it comes, and ended when its client leaves', async () => {
+      script = { bytes: chunk('a'), headers, isHeld: true }
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      const call = await openCall(setup, client, chatBody(model, { stream: true }))
+      await eventually(() => call.text().includes('"a"') || null, 'the first word')
+      call.leave()
+      const { log } = await bookedCall(setup, requestIdOf(call))
+      expect(log).toMatchObject({ completion_tokens: 1 })
+    })
+  },
+)
 
 describe('the end', () => {
   test('two of them: the client gets one', async () => {

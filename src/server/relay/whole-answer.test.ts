@@ -249,6 +249,22 @@ forEachDatabase('a whole answer', (open) => {
     })
   })
 
+  test('that begins with a byte order mark is read, and passed on without it', async () => {
+    const body = '{"choices":[{}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
+    const upstream = await startScriptedUpstream((_request, response) =>
+      response.end(`\ufeff${body}`),
+    )
+    for (const isStream of [false, true]) {
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      const answer = await post(setup, client, chatBody(model, { stream: isStream }))
+      if (!isStream) expect(answer.text).toBe(body)
+      const { log } = await bookedCall(setup, requestIdOf(answer))
+      expect(log).toMatchObject({ prompt_tokens: 3, completion_tokens: 4 })
+    }
+    await upstream.close()
+  })
+
   describe('that is packed though nobody asked for it', () => {
     test('is unpacked', async () => {
       const { answer, booked } = await answered('gzip')

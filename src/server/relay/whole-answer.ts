@@ -259,10 +259,16 @@ export function refused(
 /** The body without its compression; null when it cannot be read or is larger than what is taken. */
 export async function decodedBody({ headers, body }: Answer): Promise<Buffer | null> {
   const encoding = headers['content-encoding']
-  if (encoding === undefined) return body
+  if (encoding === undefined) return withoutMark(body)
   const inflated = await inflate(body, String(encoding), ANSWER_BYTES_MAX)
-  return typeof inflated === 'string' ? null : inflated
+  return typeof inflated === 'string' ? null : withoutMark(inflated)
 }
+
+/** A byte order mark before JSON may be passed over. Source: RFC 8259, section 8.1. */
+const withoutMark = (body: Buffer): Buffer =>
+  MARKED_JSON.test(body.toString('latin1', 0, 4)) ? body.subarray(3) : body
+
+const MARKED_JSON = /^\xef\xbb\xbf[{[]/
 
 /** Counts what an answer says. */
 function writtenIn(

@@ -30,6 +30,20 @@ export const serverSentEvents: Wire = {
   reader: () => new SseReader(),
 }
 
+const FIRST_FIELD = /^(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:/
+/** Bytes in which the name of the first field ends. */
+const FIRST_FIELD_BYTES = 12
+
+/**
+ * Whether the bytes that have come of an answer, whatever it is called, begin a stream of events in
+ * the usual layout; null: they are too few to tell.
+ */
+export function beginAsEvents(wire: Wire, bytes: Buffer): boolean | null {
+  if (!wire.isStream('text/event-stream')) return false
+  if (FIRST_FIELD.test(bytes.toString('latin1', 0, FIRST_FIELD_BYTES))) return true
+  return bytes.length < FIRST_FIELD_BYTES ? null : false
+}
+
 /** The same layout, with each event changed before anybody reads it. */
 export const changedEvents = (wire: Wire, change: (event: SseEvent) => SseEvent): Wire => ({
   ...wire,
