@@ -105,7 +105,7 @@ export async function adoptWithin(
   if (engine === 'postgres') await correctColumns(trx, progress)
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
   progress(`making tables and indexes (${logRows} log rows)`)
-  await migrateWithin(trx, engine, { runScript })
+  await migrateWithin(trx, engine, runScript)
   const { seconds } = await readMoment(trx, engine)
   const carried = [
     ...(await carryChannels(trx, { tables, nowSeconds: seconds })),

@@ -58,7 +58,7 @@ export async function migrate(
     )
   }
   if (applied.size === 0) {
-    await alone(db, engine, (trx) => migrateWithin(trx, engine, { runScript }))
+    await alone(db, engine, (trx) => migrateWithin(trx, engine, runScript))
     return
   }
   for (const migration of known) {
@@ -71,11 +71,10 @@ export async function migrate(
 export async function migrateWithin(
   trx: Transaction<Schema>,
   engine: Engine,
-  { runScript, onScript }: { runScript: RunScript; onScript?: (name: string) => void },
+  runScript: RunScript,
 ): Promise<void> {
   await createMigrationTable(trx)
   for (const migration of migrations(engine)) {
-    onScript?.(migration.name)
     await apply(trx, engine, { migration, runScript })
   }
 }

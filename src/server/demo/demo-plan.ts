@@ -1,3 +1,4 @@
+import { RedemptionStatus } from '../../contract/redemption.ts'
 import { SECONDS_PER_DAY } from '../clock.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { planCalls, type DemoCall } from './demo-calls.ts'
@@ -16,9 +17,6 @@ export interface DemoSize {
   calls: number
   days: number
 }
-
-/** The wire's numbers. */
-export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const
 
 /** A redemption code of the demo before it has an id. */
 export interface DemoCode {

@@ -1,6 +1,7 @@
+import { RedemptionStatus } from '../../contract/redemption.ts'
 import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
-import { RedemptionStatus, type DemoCode } from './demo-plan.ts'
+import type { DemoCode } from './demo-plan.ts'
 
 /** Rows that the product has no other writer for, as it would have written them. */
 

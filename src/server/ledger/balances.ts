@@ -174,9 +174,7 @@ export async function setTokenQuota(
   return { before: current, after }
 }
 
-export type RedeemResult =
-  | { ok: true; redemptionId: number; quota: number }
-  | { ok: false; reason: 'unknown' | 'used' }
+export type RedeemResult = { ok: true; quota: number } | { ok: false; reason: 'unknown' | 'used' }
 
 /** The ledger's name for the credit of a code. */
 export const redemptionEntry = (id: number): string => `redeem:${id}`
@@ -214,7 +212,7 @@ export async function redeemCode(
   })
   // Thrown inside of the caller's transaction: the code stays unused.
   if (credited === null) throw new Error(`no user ${userId} to credit`)
-  return { ok: true, redemptionId: used.id, quota: Math.max(0, used.quota) }
+  return { ok: true, quota: Math.max(0, used.quota) }
 }
 
 /** Reads a balance and keeps others from moving it until the transaction ends. */

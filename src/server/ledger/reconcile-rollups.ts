@@ -20,19 +20,19 @@ export function rollupChecks(
     sumsCheck(calls, {
       subject: 'user and hour',
       rollup: 'usage_hourly',
-      keys: { user_id: sql`user_id`, hour: startOf('created_at', SECONDS_PER_HOUR) },
+      keys: { user_id: sql`user_id`, hour: startOf(SECONDS_PER_HOUR) },
       from: { column: 'hour', seconds: firstHour },
     }),
     sumsCheck(calls, {
       subject: 'channel and hour',
       rollup: 'channel_usage_hourly',
-      keys: { channel_id: sql`channel_id`, hour: startOf('created_at', SECONDS_PER_HOUR) },
+      keys: { channel_id: sql`channel_id`, hour: startOf(SECONDS_PER_HOUR) },
       from: { column: 'hour', seconds: firstHour },
     }),
     sumsCheck(calls, {
       subject: 'user and day',
       rollup: 'usage_daily',
-      keys: { user_id: sql`user_id`, day: startOf('created_at', SECONDS_PER_DAY) },
+      keys: { user_id: sql`user_id`, day: startOf(SECONDS_PER_DAY) },
       from: { column: 'day', seconds: firstDay },
     }),
     ...(isEveryCallLogged ? namedSumsChecks(firstHour) : []),
@@ -43,8 +43,8 @@ export function rollupChecks(
 const wholeFrom = (seconds: number, unit: number): number =>
   Math.ceil(Math.max(0, seconds) / unit) * unit
 
-const startOf = (column: string, unit: number): RawBuilder<number> =>
-  sql<number>`(${sql.ref(column)} - ${sql.ref(column)} % ${sql.lit(unit)})`
+const startOf = (unit: number): RawBuilder<number> =>
+  sql<number>`(created_at - created_at % ${sql.lit(unit)})`
 
 interface SumsSource {
   subject: string
@@ -82,7 +82,7 @@ function namedSumsChecks(firstHour: number): Check[] {
     rollup: 'usage_hourly',
     keys: {
       user_id: sql`user_id`,
-      hour: startOf('created_at', SECONDS_PER_HOUR),
+      hour: startOf(SECONDS_PER_HOUR),
       ...Object.fromEntries(names.map((name) => [name, sql.ref(name)])),
     },
     from: { column: 'hour', seconds: firstHour },

@@ -40,7 +40,7 @@ export async function moveDatabase(move: Move): Promise<void> {
     if (origin.kind !== 'empty') {
       throw new MoveError('the database is not empty; a move goes into an empty one')
     }
-    await migrateWithin(trx, 'postgres', { runScript })
+    await migrateWithin(trx, 'postgres', runScript)
     // SQLite does not look at the length of a key.
     await widenTexts(trx, 'postgres')
     const isOurs = (name: string) => !others.has(name) && !LEFT_OUT.has(name)

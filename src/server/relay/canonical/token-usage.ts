@@ -172,13 +172,9 @@ export function usageOfTwo(
 }
 
 /** What was counted here, for a call whose upstream does not say. */
-export const countedUsage = (
-  promptTokens: number,
-  completionTokens: number,
-  cachedTokens = 0,
-): TokenUsage => ({
+export const countedUsage = (promptTokens: number, completionTokens: number): TokenUsage => ({
   promptTokens,
-  cachedTokens,
+  cachedTokens: 0,
   cacheWriteTokens: 0,
   cacheWriteHourTokens: 0,
   completionTokens,

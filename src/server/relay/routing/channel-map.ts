@@ -239,7 +239,6 @@ export function routableOf(row: ChannelRow): RoutableChannel {
     apiVersion: apiVersionOf(row),
     config: configOf(row),
     overrides: overridesOf(parseConfigObject(row.config) ?? {}),
-    testModel: row.test_model ?? '',
     models: commaList(row.models),
     row,
   }

@@ -23,7 +23,6 @@ function channel(id: number, over: Partial<RoutableChannel> = {}): RoutableChann
     apiVersion: '',
     config: {},
     overrides: { proxy: undefined, headers: {}, params: {} },
-    testModel: '',
     models: [],
     row: {
       id,

@@ -41,7 +41,6 @@ export interface RoutableChannel {
   config: JsonRecord
   /** What it changes in every request. */
   overrides: Overrides
-  testModel: string
   models: readonly string[]
   row: ChannelRow
 }
