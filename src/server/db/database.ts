@@ -5,7 +5,7 @@ import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
-import { announcerOn, connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
+import { announcerOn, connectionsOf, listenTo, patientPoolOf, poolOf } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
@@ -74,7 +74,7 @@ export async function openBare(
   { readonly = false }: { readonly?: boolean } = {},
 ): Promise<BareDatabase> {
   if (address.engine === 'postgres') {
-    const pool = poolOf(address.url, { max: 1 })
+    const pool = patientPoolOf(address.url, { max: 1 })
     return {
       engine: 'postgres',
       db: postgresHandle(pool),
@@ -183,8 +183,7 @@ const BATCH_TIMEOUT_MS = 30_000
 const CLOSE_LIMIT_MS = 5000
 
 async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
-  // Indexes of large tables take their time.
-  const pool = poolOf(url, { max: POOL_SIZE })
+  const pool = patientPoolOf(url, { max: POOL_SIZE })
   try {
     await prepare({ engine: 'postgres', db: postgresHandle(pool), runScript: runPostgresScript })
   } finally {

@@ -8,7 +8,7 @@ import { parseConfig } from '../config.ts'
 import { createServer } from '../server.ts'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
-import { announcerOn, connectionsOf, listenTo, poolOf } from './postgres-pool.ts'
+import { announcerOn, connectionsOf, listenTo, patientPoolOf, poolOf } from './postgres-pool.ts'
 
 /** A network between us and the server that can fail. */
 interface Link {
@@ -203,4 +203,15 @@ test('what the server does not take is announced until it does, and nobody hears
   await vi.waitFor(() => expect(heard.toSorted()).toEqual(['user:1', 'user:2']), 10_000)
   await listener.close()
   await announcers.end()
+})
+
+test('work that may take long is not ended by a limit of the database for a statement', async () => {
+  const name = new URL(database.url).pathname.slice(1)
+  await pool.query(`ALTER DATABASE "${name}" SET statement_timeout = 50`)
+  const slow = 'SELECT pg_sleep(0.3)'
+  const others = poolOf(database.url, { max: 1 })
+  await expect(others.query(slow)).rejects.toThrow('statement timeout')
+  const patient = patientPoolOf(database.url, { max: 2 })
+  await Promise.all([patient.query(slow), patient.query(slow)])
+  await Promise.all([others.end(), patient.end()])
 })

@@ -43,6 +43,13 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
   return pool
 }
 
+/**
+ * For work that may take as long as it takes, as an index of a large table does, whatever limit the
+ * role or the database sets to a statement.
+ */
+export const patientPoolOf = (url: string, settings: PoolSettings): pg.Pool =>
+  poolOf(url, { ...settings, onConnect: (client) => client.query('SET statement_timeout = 0') })
+
 /** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
 function exactNumber(text: string): number {
   const value = Number(text)
