@@ -45,10 +45,12 @@ beforeEach(() => {
   signedOut = []
 })
 
+const PATIENCE_MS = 100
 const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: () => base,
   languageTag: () => 'en',
+  patienceMs: PATIENCE_MS,
   report: (failure) => reported.push(failure),
   signedOut: (background) => signedOut.push(background),
   sentences: {
@@ -222,6 +224,24 @@ describe('failures', () => {
     expect(await failureOf(callRaw('GET /api/channel/models'))).toMatchObject({
       message: 'unreadable',
     })
+  })
+
+  test('what is read for a page is not waited for without end, what is done and files are', async () => {
+    const begun = (response: ServerResponse) => response.write('{"success":')
+    const { signal } = new AbortController()
+    for (const silence of [() => {}, begun]) {
+      answer = silence
+      const failure = await failureOf(call('GET /api/user/self', {}, { signal }))
+      expect(failure).toMatchObject({ message: 'unreachable', status: 0 })
+      expect(reported.at(-1)).toBe(failure)
+    }
+    answer = (response) => {
+      begun(response)
+      setTimeout(() => response.end('true,"message":""}'), 3 * PATIENCE_MS)
+    }
+    const file = callForFile as (key: string, input: {}, options: {}) => Promise<Blob>
+    await file('GET /api/log/export/', {}, { signal })
+    await call('GET /api/user/self')
   })
 
   test('a call that nobody waits for any more is no failure to report', async () => {

@@ -25,6 +25,10 @@ export type Sent<E extends Endpoint> = {
   [M in keyof ParsedInput<E> as IsSent<E, M> extends true ? M : never]: Part<E, M>
 }
 export interface CallOptions {
+  /**
+   * Ends the call. What is read with one is on the page and can be asked for again, so that an
+   * answer that does not come is not waited for without end, but for files.
+   */
   signal?: AbortSignal
   /** Nobody waits for the answer: a failure raises no toast and sends nobody to the sign-in page. */
   background?: boolean
@@ -86,6 +90,8 @@ export interface CallSurroundings {
   base: () => string
   /** `Accept-Language` of each call. */
   languageTag: () => string
+  /** Milliseconds that whoever may ask again waits for an answer: see `signal`. */
+  patienceMs: number
   /** Raises the toast of a failed call. */
   report: (failure: CallFailure) => void
   /** The session is gone. */
@@ -147,6 +153,11 @@ export function createCalls(around: CallSurroundings) {
     throw new CallFailure(message || around.sentences.ofStatus(status), { status })
   }
 
+  const patient = ({ signal, ...others }: CallOptions): CallOptions =>
+    signal === undefined
+      ? others
+      : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(around.patienceMs)]) }
+
   /** Turns any error into a `CallFailure`; reading an answer can fail midway too. */
   function failureFrom(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
@@ -186,7 +197,7 @@ export function createCalls(around: CallSurroundings) {
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
   ): Promise<WholeAnswer<EndpointByKey[K]>> {
     const whole = await watched(options, async () => {
-      const answer = await send(key, input, options)
+      const answer = await send(key, input, patient(options))
       return readEnvelope(answer, await answer.text())
     })
     // The contract's word: checking it here would bring the schemas into the browser.

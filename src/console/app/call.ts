@@ -36,6 +36,7 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: apiBase,
   languageTag,
+  patienceMs: 60_000,
   report,
   signedOut: (background) => {
     keepForms()
