@@ -56,6 +56,7 @@ const { call, callWhole, callRaw, callForFile } = createCalls({
   sentences: {
     unreachable: () => 'unreachable',
     unreadable: () => 'unreadable',
+    refused: () => 'refused without a word',
     ofStatus: (status) => `our word for ${status}`,
   },
 })
@@ -172,6 +173,20 @@ describe('failures', () => {
     answers(status, body)
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ isUncertain })
   })
+
+  test.each([{ success: false }, { success: false, message: ' ' }])(
+    'a refusal without a word has one of ours: %j',
+    async (refusal) => {
+      answers(200, refusal)
+      const file = callForFile as (key: string) => Promise<Blob>
+      for (const work of [call('GET /api/user/self'), file('GET /api/log/export/')]) {
+        expect(await failureOf(work)).toMatchObject({
+          message: 'refused without a word',
+          refused: true,
+        })
+      }
+    },
+  )
 
   test('a refusal where a file was asked for is no file', async () => {
     answers(200, { success: false, message: '导出已关闭' })

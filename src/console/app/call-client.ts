@@ -99,6 +99,8 @@ export interface CallSurroundings {
   sentences: {
     unreachable: () => string
     unreadable: () => string
+    /** Stands for the sentence that a refusal came without. */
+    refused: () => string
     /** Stands for the sentence that a failed answer came without. */
     ofStatus: (status: number) => string
   }
@@ -180,6 +182,9 @@ export function createCalls(around: CallSurroundings) {
     }
   }
 
+  const refusal = (message: string, at: { status: number; data?: unknown }): CallFailure =>
+    new CallFailure(message.trim() || around.sentences.refused(), { ...at, refused: true })
+
   function readEnvelope(answer: Response, text: string): WholeAnswer<Endpoint> {
     const { success, message, ...rest } = envelopeOf(text)
     if (success === true) {
@@ -189,7 +194,7 @@ export function createCalls(around: CallSurroundings) {
     if (success !== false) {
       throw new CallFailure(around.sentences.unreadable(), { status: answer.status })
     }
-    throw new CallFailure(message, { status: answer.status, refused: true, data: rest['data'] })
+    throw refusal(message, { status: answer.status, data: rest['data'] })
   }
 
   async function callWhole<K extends EnvelopeKey>(
@@ -231,7 +236,8 @@ export function createCalls(around: CallSurroundings) {
     return watched(options, async () => {
       const answer = await send(key, input, options)
       const file = await blobOf(answer, options.onBytes)
-      await throwRefusalIn(file, answer.status)
+      const message = await refusalIn(file)
+      if (message !== null) throw refusal(message, { status: answer.status })
       return file
     })
   }
@@ -242,11 +248,11 @@ export function createCalls(around: CallSurroundings) {
 /** A refusal is one sentence: what is larger is a file, and need not be read. */
 const REFUSAL_BYTES_MAX = 65_536
 
-/** A refusal that came where a file was asked for. */
-async function throwRefusalIn(file: Blob, status: number): Promise<void> {
-  if (file.size > REFUSAL_BYTES_MAX) return
+/** The words of a refusal that came where a file was asked for; null: it is the file. */
+async function refusalIn(file: Blob): Promise<string | null> {
+  if (file.size > REFUSAL_BYTES_MAX) return null
   const { success, message } = envelopeOf(await file.text())
-  if (success === false) throw new CallFailure(message, { status, refused: true })
+  return success === false ? message : null
 }
 
 function blobOf(answer: Response, onBytes: CallOptions['onBytes']): Promise<Blob> {

@@ -46,6 +46,7 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   sentences: {
     unreachable: () => t('无法连接服务器，请检查网络后重试'),
     unreadable: () => t('服务器的响应无法识别'),
+    refused: () => t('服务器拒绝了请求，但没有说明原因'),
     ofStatus: statusSentence,
   },
 })
