@@ -246,9 +246,14 @@ describe('failures', () => {
     const { signal } = new AbortController()
     for (const silence of [() => {}, begun]) {
       answer = silence
-      const failure = await failureOf(call('GET /api/user/self', {}, { signal }))
-      expect(failure).toMatchObject({ message: 'unreachable', status: 0 })
-      expect(reported.at(-1)).toBe(failure)
+      for (const ask of [
+        () => call('GET /api/user/self', {}, { signal }),
+        () => callRaw('GET /api/channel/models', {}, { signal }),
+      ]) {
+        const failure = await failureOf(ask())
+        expect(failure).toMatchObject({ message: 'unreachable', status: 0 })
+        expect(reported.at(-1)).toBe(failure)
+      }
     }
     answer = (response) => {
       begun(response)

@@ -222,7 +222,7 @@ export function createCalls(around: CallSurroundings) {
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
   ): Promise<AnswerData<EndpointByKey[K]>> {
     const answer: unknown = await watched(options, async () => {
-      return (await send(key, input, options)).json()
+      return (await send(key, input, patient(options))).json()
     })
     // As above.
     return answer as AnswerData<EndpointByKey[K]>
