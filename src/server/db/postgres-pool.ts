@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { setTimeout as passed } from 'node:timers/promises'
 import pg from 'pg'
 
 export interface PoolSettings extends pg.PoolConfig {
@@ -182,14 +183,19 @@ export function announcerOn(pool: pg.Pool, channel: string): (message: string) =
     await pool.query('SELECT pg_notify($1, $2)', [channel, message])
     untold.delete(message)
   }
+  let isTelling = false
   async function tellAgain(): Promise<void> {
-    for (const message of untold) await notify(message).catch(() => {})
-    if (untold.size > 0 && !pool.ending) tellLater()
+    if (isTelling) return
+    isTelling = true
+    while (untold.size > 0 && !pool.ending) {
+      await passed(ANNOUNCE_AGAIN_MS, undefined, { ref: false })
+      for (const message of untold) await notify(message).catch(() => {})
+    }
+    isTelling = false
   }
-  const tellLater = () => void setTimeout(() => void tellAgain(), ANNOUNCE_AGAIN_MS).unref()
   return (message) =>
     notify(message).catch(() => {
-      if (untold.size === 0) tellLater()
       untold.add(message)
+      void tellAgain()
     })
 }
