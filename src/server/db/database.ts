@@ -5,7 +5,14 @@ import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
 import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
-import { announcerOn, connectionsOf, listenTo, patientPoolOf, poolOf } from './postgres-pool.ts'
+import {
+  announcerOn,
+  connectionsOf,
+  ledgerPoolOf,
+  listenTo,
+  patientPoolOf,
+  poolOf,
+} from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
@@ -178,7 +185,6 @@ const POOL_KEPT = 3
 /** How long the server may think about short work, and about statistics of many rows. */
 const SILENCE_MS = 60_000
 const HEAVY_SILENCE_MS = 600_000
-const BATCH_TIMEOUT_MS = 30_000
 /** What connections get to end in good order. */
 const CLOSE_LIMIT_MS = 5000
 
@@ -201,13 +207,8 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     silenceMs: HEAVY_SILENCE_MS,
   })
   // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
-  // the plans of the ledger's function stay made. A batch that hangs on a dead network is given up
-  // and tried again.
-  const ledgerPool = poolOf(url, {
-    max: 1,
-    idleTimeoutMillis: 0,
-    query_timeout: BATCH_TIMEOUT_MS,
-  })
+  // the plans of the ledger's function stay made.
+  const ledgerPool = ledgerPoolOf(url)
   const write = postgresHandle(pool)
   const listeners: ((message: string) => void)[] = []
   const tell = (message: string): void => {

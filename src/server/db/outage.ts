@@ -2,11 +2,11 @@ import { NoConnection } from './postgres-pool.ts'
 import { LostThread } from './sqlite-connection.ts'
 
 /**
- * SQLite's codes; of SQLSTATE the classes connection, resources, shutdown, system, and a server
- * that only reads, as one does that follows another.
+ * SQLite's codes; of SQLSTATE the classes connection, resources, shutdown, system, a statement
+ * that took too long, and a server that only reads, as one does that follows another.
  */
 const OUTAGES =
-  /^(?:SQLITE_(?:BUSY|CANTOPEN|FULL|IOERR|READONLY)(?:_[A-Z]+)*|(?:08|53|58)[0-9A-Z]{3}|57P\d\d|25006)$/
+  /^(?:SQLITE_(?:BUSY|CANTOPEN|FULL|IOERR|READONLY)(?:_[A-Z]+)*|(?:08|53|58)[0-9A-Z]{3}|57P\d\d|57014|25006)$/
 /** What the network says of a connection that breaks under a query, and `pg` in its own words. */
 const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 const BROKEN_WORDS = /^Connection terminated/

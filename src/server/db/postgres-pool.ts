@@ -51,6 +51,21 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
 export const patientPoolOf = (url: string, settings: PoolSettings): pg.Pool =>
   poolOf(url, { ...settings, onConnect: (client) => client.query('SET statement_timeout = 0') })
 
+const BATCH_TIMEOUT_MS = 30_000
+
+/**
+ * The connection of the ledger's batches. A batch that hangs on a dead network is given up after
+ * `timeoutMs` and tried again. The server gives it up sooner: one that went on waiting there, for a
+ * row that another holds, would commit after all, and hold points for a call that was refused.
+ */
+export const ledgerPoolOf = (url: string, timeoutMs = BATCH_TIMEOUT_MS): pg.Pool =>
+  poolOf(url, {
+    max: 1,
+    idleTimeoutMillis: 0,
+    query_timeout: timeoutMs,
+    onConnect: (client) => client.query(`SET statement_timeout = ${Math.floor(timeoutMs / 2)}`),
+  })
+
 /** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
 function exactNumber(text: string): number {
   const value = Number(text)

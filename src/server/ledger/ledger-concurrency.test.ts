@@ -9,7 +9,10 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
+import { isOutage } from '../db/outage.ts'
+import { ledgerPoolOf } from '../db/postgres-pool.ts'
 import { redeemCode } from './balances.ts'
+import { createPostgresBatch } from './batch/postgres-batch.ts'
 import { createLedger } from './ledger.ts'
 import type { LedgerOperation } from './operations.ts'
 
@@ -26,11 +29,14 @@ const count = (answers: boolean[]): number => answers.filter(Boolean).length
 const times = <T>(length: number, make: (index: number) => T): T[] =>
   Array.from({ length }, (_, index) => make(index))
 
+const aMoment = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 100))
+
 /** Lets `work` begin while somebody holds the user's row, and go on when that ends. */
 async function whileLocked<T>(
   { database }: Books,
   { userId }: Account,
   work: () => Promise<T>,
+  lockEnds: (result: Promise<T>) => Promise<unknown> = aMoment,
 ): Promise<T> {
   const held = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
@@ -41,7 +47,7 @@ async function whileLocked<T>(
   })
   await held.promise
   const result = work()
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await lockEnds(result)
   end.resolve()
   await holder
   return result
@@ -181,6 +187,29 @@ forEachBooks('many callers at once', (shared) => {
     expect(served).toBe(50)
     expect(books.ledger.pending).toBe(0)
     await books.ledger.drain()
+  })
+})
+
+const GIVEN_UP_MS = 400
+
+forEachBooks('a reservation behind a row that stays locked', (shared) => {
+  test('holds nothing once it was given up', async () => {
+    const { books } = shared
+    // A SQLite file has one writer; nobody else locks a row of it.
+    if (books.location.engine === 'sqlite') return
+    const account = await anAccount(books, { quota: 1000 })
+    const pool = ledgerPoolOf(books.location.url, GIVEN_UP_MS)
+    const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
+    const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
+    const refused = () => expect(ledger.reserve(operation)).rejects.toSatisfy(isOutage)
+    // What was refused is released while the row is still locked, and so finds nothing to release.
+    await whileLocked(books, account, refused, (refusal) => refusal.then(() => ledger.drain()))
+    await aMoment()
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
+    const next = { ...operation, requestId: newCallId() }
+    expect(await ledger.reserve(next)).toBeNull()
+    await ledger.release(next.requestId)
+    await pool.end()
   })
 })
 
