@@ -1,7 +1,7 @@
 import { reportAdoption } from '../adopt/adopt-report.ts'
-import { ConfigError, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { openBare, type DatabaseAddress } from '../db/database.ts'
-import { configuredAddress, mustBeThere, openConfigured, reasonOf } from './open.ts'
+import { cannotBeRead, configuredAddress, mustBeThere, openConfigured } from './open.ts'
 
 /**
  * Says what is in a database of One API and what adopting it would change; then adopts it, unless
@@ -27,7 +27,7 @@ async function report(address: DatabaseAddress): ReturnType<typeof reportAdoptio
   try {
     return await reportAdoption(database)
   } catch (error) {
-    throw new ConfigError(`the database cannot be read: ${reasonOf(error)}`)
+    throw cannotBeRead(address, error)
   } finally {
     await database.close().catch(() => {})
   }

@@ -110,3 +110,22 @@ test('reconcile reads beside a program that writes, what its log holds included'
   const { code, out } = await runProgram(['reconcile'], { SQLITE_PATH: file }).ended
   expect([code, out]).toEqual([1, expect.stringMatching(/user 7/)])
 })
+
+test('reconcile says that a damaged file cannot be read, and which', async () => {
+  const file = path.join(newFolder(), 'damaged.db')
+  const database = await openDatabase({ engine: 'sqlite', path: file })
+  await database.close()
+  const opened = new Sqlite(file)
+  const pageBytes = Number(opened.pragma('page_size', { simple: true }))
+  const first = "SELECT rootpage FROM sqlite_master WHERE name = 'ledger'"
+  const page = Number(opened.prepare(first).pluck().get())
+  opened.close()
+  const bytes = fs.readFileSync(file).fill(0xff, (page - 1) * pageBytes, page * pageBytes)
+  fs.writeFileSync(file, bytes)
+  const { code, out, err } = await runOnFile(['reconcile'], file)
+  expect({ code, out, err }).toEqual({
+    code: 1,
+    out: '',
+    err: `SQLITE_PATH: ${file} cannot be read: database disk image is malformed\n`,
+  })
+})

@@ -79,6 +79,10 @@ export async function openConfigured(config: Config): Promise<Database> {
 export const cannotBeOpened = (address: DatabaseAddress, error: unknown): ConfigError =>
   new ConfigError(`${placeOf(address)} cannot be opened: ${reasonOf(error)}`)
 
+/** For one that was opened, and whose pages or connection then failed. */
+export const cannotBeRead = (address: DatabaseAddress, error: unknown): ConfigError =>
+  new ConfigError(`${placeOf(address)} cannot be read: ${reasonOf(error)}`)
+
 /** The address of a server holds a password: it is not repeated. */
 export const placeOf = (address: DatabaseAddress): string =>
   address.engine === 'sqlite' ? `SQLITE_PATH: ${address.path}` : 'SQL_DSN: the database'

@@ -1,8 +1,12 @@
 import type { Config } from '../config.ts'
 import { reconcile } from '../ledger/reconcile.ts'
+import { cannotBeRead, configuredAddress } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
-/** Prints every difference between the books and what is shown; true when there is none. */
+/**
+ * Prints every difference between the books and what is shown; true when there is none. Throws
+ * `ConfigError` when the database fails meanwhile.
+ */
 export async function reconcileCommand(config: Config): Promise<boolean> {
   const database = await openOurs(config)
   try {
@@ -12,7 +16,9 @@ export async function reconcileCommand(config: Config): Promise<boolean> {
       report.count === 0 ? 'the books balance: 0 differences\n' : `${report.count} differences\n`,
     )
     return report.count === 0
+  } catch (error) {
+    throw cannotBeRead(configuredAddress(config), error)
   } finally {
-    await database.close()
+    await database.close().catch(() => {})
   }
 }

@@ -171,7 +171,8 @@ parentPort?.on('message', (request: WorkerRequest) => {
     reply = { id: request.id, ok: true, value: answer(request) }
   } catch (error) {
     const code = error instanceof Sqlite.SqliteError ? error.code : 'ERROR'
-    reply = { id: request.id, ok: false, message: String(error), code }
+    const message = error instanceof Error ? error.message : String(error)
+    reply = { id: request.id, ok: false, message, code }
   }
   parentPort?.postMessage(reply)
   if (request.kind === 'close') parentPort?.close()
