@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   anAccount,
+  booksAt,
   figuresOf,
   forEachBooks,
   newCallId,
@@ -9,6 +10,8 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
+import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
+import { createTestDatabase } from '../test/postgres.ts'
 import { isOutage } from '../db/outage.ts'
 import { ledgerPoolOf } from '../db/postgres-pool.ts'
 import { redeemCode } from './balances.ts'
@@ -192,25 +195,26 @@ forEachBooks('many callers at once', (shared) => {
 
 const GIVEN_UP_MS = 400
 
-forEachBooks('a reservation behind a row that stays locked', (shared) => {
-  test('holds nothing once it was given up', async () => {
-    const { books } = shared
-    // A SQLite file has one writer; nobody else locks a row of it.
-    if (books.location.engine === 'sqlite') return
-    const account = await anAccount(books, { quota: 1000 })
-    const pool = ledgerPoolOf(books.location.url, GIVEN_UP_MS)
-    const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
-    const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
-    const refused = () => expect(ledger.reserve(operation)).rejects.toSatisfy(isOutage)
-    // What was refused is released while the row is still locked, and so finds nothing to release.
-    await whileLocked(books, account, refused, (refusal) => refusal.then(() => ledger.drain()))
-    await aMoment()
-    expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
-    const next = { ...operation, requestId: newCallId() }
-    expect(await ledger.reserve(next)).toBeNull()
-    await ledger.release(next.requestId)
-    await pool.end()
-  })
+// On SQLite nobody else locks a row: the file has one writer.
+test('a reservation given up behind a locked row of PostgreSQL holds nothing', async () => {
+  const { url, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  const books = await booksAt({ engine: 'postgres', url })
+  onTestFinished(() => books.database.close())
+  const account = await anAccount(books, { quota: 1000 })
+  const pool = ledgerPoolOf(url, GIVEN_UP_MS)
+  onTestFinished(() => pool.end())
+  const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
+  const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
+  const refused = () => expect(ledger.reserve(operation)).rejects.toSatisfy(isOutage)
+  // What was refused is released while the row is still locked, and so finds nothing to release.
+  await whileLocked(books, account, refused, (refusal) => refusal.then(() => ledger.drain()))
+  await aMoment()
+  expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
+  const next = { ...operation, requestId: newCallId() }
+  expect(await ledger.reserve(next)).toBeNull()
+  await ledger.release(next.requestId)
+  await expectBooksBalanced(books.database)
 })
 
 forEachBooks('one redemption code', (shared) => {

@@ -72,7 +72,8 @@ export function forEachBooks(name: string, suite: (shared: BooksSuite) => void):
   })
 }
 
-async function booksAt(location: DatabaseLocation): Promise<Books> {
+/** For what concerns one engine only; the caller closes the database. */
+export async function booksAt(location: DatabaseLocation): Promise<Books> {
   const database = await openDatabase(location)
   return { database, ledger: createLedger(database), location }
 }
