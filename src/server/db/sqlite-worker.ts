@@ -39,7 +39,7 @@ const STATEMENTS_MAX = 300
  * Memory for pages, KiB (negative: that is how the pragma wants it). Who writes touches the ends of
  * a few indexes, who reads may touch all of them.
  */
-const CACHE_KIB = { writer: -8192, reader: -16_384 }
+const CACHE_KIB = { writer: -4096, reader: -16_384 }
 
 /** How long others may hold the file. */
 const BUSY_MS = 10_000

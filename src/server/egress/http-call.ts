@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { EgressRefused, type Egress } from './egress.ts'
 
 /** One question to a server that an operator named: sign-in providers, human check, pushers. */
@@ -36,8 +35,10 @@ export class HttpCallFailed extends Error {
 export async function callHttp(egress: Egress, call: HttpCall): Promise<HttpAnswer> {
   const signal = AbortSignal.timeout(call.timeoutMs)
   try {
-    const { statusCode, headers, body } = await request(call.url, {
-      dispatcher: egress.dispatcher(new URL(call.url).origin, call.proxy),
+    const { origin, pathname, search } = new URL(call.url)
+    const { statusCode, headers, body } = await egress.dispatcher(origin, call.proxy).request({
+      origin,
+      path: pathname + search,
       method: call.method,
       headers: call.headers ?? {},
       body: call.body ?? null,
