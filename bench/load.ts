@@ -31,7 +31,6 @@ export type LoadResult = {
   firstFailure: string | null
   perSecond: number
   p50Ms: number
-  p90Ms: number
   p99Ms: number
   maxMs: number
 }
@@ -112,7 +111,6 @@ function summary(latenciesMs: number[], seconds: number) {
   return {
     perSecond: sorted.length / seconds,
     p50Ms: quantile(sorted, 0.5),
-    p90Ms: quantile(sorted, 0.9),
     p99Ms: quantile(sorted, 0.99),
     maxMs: quantile(sorted, 1),
   }

@@ -102,7 +102,7 @@ function toldBy(ordinary: Price, used: UsedTokens, withLines: boolean): number |
   const { lines: _, ...factors } = bookedFactors(price, used, {
     requestedModel: 'm',
     source: 'upstream',
-    priceVersion: 1,
+    priceVersion: '9f86d081884c7d65',
   })
   const told = withLines ? { ...factors, lines: priceLines(price, used) } : factors
   return priceStory({ ...told, debt: 0 })?.total

@@ -87,6 +87,7 @@ export const PriceFactors = z
     prompt_tokens: z.int().describe('Prompt tokens, cached ones included.'),
     cached_tokens: z.int().describe('Prompt tokens read from a cache.'),
     completion_tokens: z.int().describe('Completion tokens.'),
+    reasoning_tokens: z.int().optional().describe('Of these, what the model thought; left out: 0.'),
     model_price: decimal('Dollars a call, where the model is sold by the call.', '0.1').optional(),
     tier_above: z.int().optional().meta({
       description:
@@ -100,6 +101,11 @@ export const PriceFactors = z
     usage_source: z
       .enum(['upstream', 'counted', 'estimated'])
       .describe('Where the token figures come from: the upstream or our own count.'),
+    price_version: z.union([z.string(), z.int()]).optional().meta({
+      description:
+        'Digest of all prices at that time: equal texts, equal prices. The oldest rows have a number, which says nothing.',
+      example: '9f86d081884c7d65',
+    }),
     debt: z.int().describe('Points that the balance could not cover.'),
   })
   .meta({

@@ -19,7 +19,7 @@ const ratios: Ratios = {
   cacheWrite: defaultRatios().CreateCacheRatio,
   cacheWriteHour: defaultRatios().CreateCache1hRatio,
   otherwise: undefined,
-  version: 1,
+  version: '9f86d081884c7d65',
 }
 
 const plan = (seed: number): DemoPlan =>

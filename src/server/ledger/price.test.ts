@@ -27,7 +27,7 @@ function ratios(over: {
     cacheWrite: mapOf(over.cacheWrite),
     cacheWriteHour: mapOf(over.cacheWriteHour),
     otherwise: over.otherwise,
-    version: 1,
+    version: '9f86d081884c7d65',
   }
 }
 
@@ -277,7 +277,7 @@ describe('the price of a name', () => {
       cacheWrite: built.CreateCacheRatio,
       cacheWriteHour: built.CreateCache1hRatio,
       otherwise: undefined,
-      version: 1,
+      version: '9f86d081884c7d65',
     }
     for (const name of built.ModelRatio.keys()) {
       const priced = price(from, named(name))

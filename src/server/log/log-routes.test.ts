@@ -226,7 +226,9 @@ forEachDatabase('log routes', (open) => {
       prompt_tokens: 10,
       cached_tokens: 0,
       completion_tokens: 20,
+      reasoning_tokens: 7,
       usage_source: 'upstream',
+      price_version: '9f86d081884c7d65',
     }
     const rowOf = async (call: Settlement) =>
       Object((await rows(`/api/log/?request_id=${call.requestId}`))[0])
@@ -237,6 +239,12 @@ forEachDatabase('log routes', (open) => {
       const answer = await get(`/api/log/${row.id}`)
       const price = { ...factors, debt: 0 }
       expect(answer.data).toEqual({ ...row, price, token_id: call.tokenId, route: null })
+    })
+
+    test('tells of the oldest rows, too, whose prices were numbered', async () => {
+      const call = await settled({ detail: JSON.stringify({ ...factors, price_version: 3 }) })
+      const { data } = await get(`/api/log/${(await rowOf(call)).id}`)
+      expect(Object(data).price).toMatchObject({ model_ratio: '1.25', price_version: 3 })
     })
 
     test('and what the balance could not cover', async () => {

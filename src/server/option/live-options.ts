@@ -1,5 +1,6 @@
 import { AppError } from '../app-error.ts'
 import type { Database, Queries } from '../db/database.ts'
+import { sha256 } from '../secrets.ts'
 import { completedWith, defaultRatios, type RatioMap } from './default-ratios.ts'
 import {
   isOptionKey,
@@ -42,8 +43,11 @@ export interface Ratios {
   quotaPerUnit: string
   /** Ratio of models without an entry; undefined: they have no price. */
   otherwise: string | undefined
-  /** Grows with every change; tells which prices a call was computed with. */
-  version: number
+  /**
+   * Digest of all of the above: the same in every process and after every start, as long as no
+   * price moves. Tells which prices a call was computed with.
+   */
+  version: string
 }
 
 /**
@@ -100,7 +104,6 @@ export async function createLiveOptions(
   defaults: Partial<Record<OptionKey, string>> = {},
 ): Promise<LiveOptions> {
   let stored = await loadOptions(database.read)
-  let version = 0
   let ratioSnapshot: Ratios | undefined
   let usableSnapshot: UsableGroups | undefined
 
@@ -123,7 +126,6 @@ export async function createLiveOptions(
     if (reading < newest) return
     newest = reading
     stored = read
-    version += 1
     ratioSnapshot = undefined
     usableSnapshot = undefined
   }
@@ -154,7 +156,7 @@ export async function createLiveOptions(
     // As One API reads them: what is no `true` is off.
     flag: (key) => text(key) === 'true',
     ratios() {
-      ratioSnapshot ??= {
+      ratioSnapshot ??= versioned({
         model: withBuiltIn(text('ModelRatio'), defaultRatios().ModelRatio),
         completion: withBuiltIn(text('CompletionRatio'), defaultRatios().CompletionRatio),
         group: ratiosInForce(text('GroupRatio')),
@@ -177,8 +179,7 @@ export async function createLiveOptions(
         tiers: tiersInForce(text('PriceTiers')),
         quotaPerUnit: validText('QuotaPerUnit'),
         otherwise: validText('DefaultModelRatio') || undefined,
-        version,
-      }
+      })
       return ratioSnapshot
     },
     usableGroups() {
@@ -217,6 +218,16 @@ export async function createLiveOptions(
       }),
     reload,
   }
+}
+
+const VERSION_DIGITS = 16
+
+function versioned(ratios: Omit<Ratios, 'version'>): Ratios {
+  const whole = JSON.stringify(ratios, (_, value: unknown) =>
+    // Sorted: in which order an operator wrote a list moves no price.
+    value instanceof Map ? Array.from(value).toSorted(([a], [b]) => (a < b ? -1 : 1)) : value,
+  )
+  return { ...ratios, version: sha256(whole).slice(0, VERSION_DIGITS) }
 }
 
 async function saveAll(trx: Queries, texts: ReadonlyMap<OptionKey, string>): Promise<void> {

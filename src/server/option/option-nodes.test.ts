@@ -20,6 +20,7 @@ test('a setting changed through one process is in force in all of them within a 
     const ratioIn = () => second.app.options.ratios().model.get('shared-model')
     await expectWithinASecond(async () => expect(await nameIn()).toBe('到处都是'))
     await expectWithinASecond(async () => expect(ratioIn()).toBe('3.5'))
+    expect(second.app.options.ratios().version).toBe(first.app.options.ratios().version)
   } finally {
     await first.close()
     await second.close()

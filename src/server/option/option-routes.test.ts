@@ -43,6 +43,24 @@ forEachDatabase('option routes', (open) => {
     )
   })
 
+  test('the version of the prices changes with a price, and with nothing else', async () => {
+    const live = server.app.options
+    const versionWith = async (key: OptionKey, value: string) => {
+      await live.set(key, value)
+      return live.ratios().version
+    }
+    const cheap = await versionWith('ModelRatio', '{"versioned":1,"other":2}')
+    expect(cheap).toMatch(/^[0-9a-f]{16}$/)
+    expect(await versionWith('ModelRatio', '{"versioned":1.5,"other":2}')).not.toBe(cheap)
+    expect(await versionWith('ModelRatio', '{"other":2,"versioned":1}')).toBe(cheap)
+    expect(await versionWith('Footer', 'no price')).toBe(cheap)
+    expect(
+      await versionWith('PriceTiers', '{"versioned":[{"above":1000,"prompt":2,"completion":1}]}'),
+    ).not.toBe(cheap)
+    await live.set('PriceTiers', options.PriceTiers.default)
+    expect(await versionWith('ModelRatio', options.ModelRatio.default)).not.toBe(cheap)
+  })
+
   // Whoever moves the address cannot see the secret yet that is being entered for the old one.
   test('a secret that is entered at the same moment does not follow either', async () => {
     const live = server.app.options

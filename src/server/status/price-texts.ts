@@ -21,7 +21,7 @@ export interface PriceTexts {
 
 /** Writes the maps out once for each set of ratios, however many people look at the price list. */
 export function createPriceTexts(): (ratios: Ratios) => PriceTexts {
-  let written: { version: number; texts: PriceTexts } | null = null
+  let written: { version: string; texts: PriceTexts } | null = null
   return (ratios) => {
     if (written?.version !== ratios.version) {
       const model = withTypes(ratios)

@@ -20,5 +20,5 @@ export const PLAIN_RATIOS: Ratios = {
   tiers: new Map(),
   quotaPerUnit: '500000',
   otherwise: undefined,
-  version: 1,
+  version: '9f86d081884c7d65',
 }

@@ -3,16 +3,13 @@ import type { Price, UsedTokens } from '../price.ts'
 import { priceLines } from './price-lines.ts'
 
 /** What is booked beside a cost, so that anybody can compute it again. */
-export interface BookedFactors extends Omit<PriceFactors, 'debt'> {
-  reasoning_tokens?: number
-  /** Which state of the prices it was computed with. */
-  price_version: number
-}
+export type BookedFactors = Omit<PriceFactors, 'debt'>
 
 interface Asked {
   requestedModel: string
   source: PriceFactors['usage_source']
-  priceVersion: number
+  /** `Ratios.version`. */
+  priceVersion: string
 }
 
 /** `price`: that of a prompt of this length. */
