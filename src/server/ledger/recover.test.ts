@@ -15,6 +15,7 @@ import {
 } from '../test/books.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { recoverReservations, startRecovery } from './recover.ts'
+import { settleServed } from './settle-served.ts'
 
 const DEAD = 'node-dead'
 const OURS = 'node-ours'
@@ -158,6 +159,72 @@ forEachBooks('recovery', (shared) => {
     await recover(books)
     expect(await books.ledger.settle(settlement(account, { requestId, cost: 90 }))).toBeNull()
     expect(await figuresOf(books, account)).toMatchObject({ quota: 960, calls: 1 })
+  })
+})
+
+forEachBooks('a process that was taken for dead', (shared) => {
+  const served = (books: Books, account: Account, requestId: string) =>
+    settleServed({ ...books, node: DEAD }, settlement(account, { requestId, cost: 90 }))
+
+  test('charges what it served, also when the call was released and its points spent', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 100, tokenQuota: 100 })
+    const requestId = await abandoned(books, account)
+    expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
+    const next = newCallId()
+    await runBatch(books, reservation(account, { requestId: next, amount: 70 }), {
+      kind: 'settle',
+      settlement: settlement(account, { requestId: next, cost: 70 }),
+    })
+    expect(await served(books, account, requestId)).toEqual({
+      kind: 'settled',
+      charged: 30,
+      debt: 60,
+      userQuota: 0,
+    })
+    expect(await figuresOf(books, account)).toMatchObject({ used: 100, calls: 2, held: 0 })
+    expect(await served(books, account, requestId)).toBeNull()
+    expect(await figuresOf(books, account)).toMatchObject({ used: 100, calls: 2, held: 0 })
+  })
+
+  test('charges a user who was banned meanwhile', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 100, tokenQuota: 100 })
+    const requestId = await abandoned(books, account)
+    await recover(books)
+    const { write } = books.database
+    await write.updateTable('users').set({ status: 2 }).where('id', '=', account.userId).execute()
+    expect(await served(books, account, requestId)).toMatchObject({ charged: 90, debt: 0 })
+  })
+
+  test('charges nothing more for a call that was billed by its checkpoint', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000 })
+    const requestId = await abandoned(books, account, { cost: 40 })
+    await recover(books)
+    expect(await served(books, account, requestId)).toBeNull()
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 960, calls: 1, held: 0 })
+  })
+
+  test('has each of its calls billed once, whoever comes first', async () => {
+    const { books } = shared
+    const beside = [await shared.openBeside(), await shared.openBeside()]
+    const account = await anAccount(books, { quota: 100_000 })
+    for (let round = 0; round < 5; round += 1) {
+      const ids: string[] = []
+      for (let index = 0; index < 10; index += 1) {
+        ids.push(await abandoned(books, account, index % 2 === 0 ? {} : { cost: 40 }))
+      }
+      const settling = ids.map((requestId) => served(books, account, requestId))
+      await Promise.all([...settling, ...beside.map(recover)])
+      const rows = await books.database.write
+        .selectFrom('ledger')
+        .select('request_id')
+        .where('request_id', 'in', ids)
+        .execute()
+      expect(rows.map((row) => row.request_id).toSorted()).toEqual(ids.toSorted())
+      expect(await openCalls(books)).toEqual([])
+    }
   })
 })
 

@@ -136,9 +136,14 @@ forEachDatabase('money is safe', (open) => {
       Array.from({ length: 10 }, () => setup.app.ledger.release(request_id)),
     )
     expect(released.filter(Boolean)).toHaveLength(1)
-    held.release()
-    await answer
     expect(await quotaOf(setup, client.userId)).toBe(5000)
+    held.release()
+    // Served after all, and so charged: once.
+    const { status, headers } = await answer
+    expect(status).toBe(200)
+    const { quota } = await bookedCall(setup, requestIdOf({ headers }))
+    expect(quota).toBeGreaterThan(0)
+    expect(await quotaOf(setup, client.userId)).toBe(5000 - quota)
     await held.close()
   })
 

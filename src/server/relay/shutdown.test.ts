@@ -118,6 +118,33 @@ forEachDatabase('a server that stops', (open) => {
     expect(rows[0]?.completion_tokens).toBeGreaterThanOrEqual(delivered)
   })
 
+  /** What another process makes of the open calls of one that it takes for dead. */
+  async function recoverAsAnother({ clock }: RelaySetup) {
+    const other = await openDatabase(location)
+    await other.write.deleteFrom('nodes').execute()
+    const recovery = await recoverReservations(other, createLedger(other), {
+      node: 'another',
+      nowSeconds: clock.nowSeconds(),
+    })
+    await other.close()
+    return recovery
+  }
+
+  test('or was taken for dead charges an answer whose call others have released', async () => {
+    const setup = await startRelay(remembered)
+    const client = await aClient(setup)
+    const slow = await aServedModel(setup, 'slow-1500')
+    const answer = openCall(setup, client, chatBody(slow))
+    await eventually(() => setup.upstream.seen().length >= 1, 'the call to be under way')
+    expect(await recoverAsAnother(setup)).toEqual({ settled: 0, released: 1, failed: [] })
+    const answered = await answer
+    expect([answered.status, await answered.ended]).toEqual([200, 'complete'])
+    await setup.close()
+    const rows = await bookedAfterwards([requestIdOf(answered)])
+    expect(rows).toEqual([expect.objectContaining({ kind: 'consume', debt: 0 })])
+    expect(rows[0]?.user_amount).toBeLessThan(0)
+  })
+
   test('or was taken for dead breaks off what others have closed meanwhile', async () => {
     const setup = await startRelay(remembered)
     const client = await aClient(setup)
@@ -130,14 +157,7 @@ forEachDatabase('a server that stops', (open) => {
       async () => (await reservations.execute()).some(({ checkpoint }) => checkpoint !== ''),
       'a checkpoint',
     )
-    const other = await openDatabase(location)
-    await other.write.deleteFrom('nodes').execute()
-    const recovery = await recoverReservations(other, createLedger(other), {
-      node: 'another',
-      nowSeconds: setup.clock.nowSeconds(),
-    })
-    expect(recovery).toEqual({ settled: 1, released: 0, failed: [] })
-    await other.close()
+    expect(await recoverAsAnother(setup)).toEqual({ settled: 1, released: 0, failed: [] })
     setup.clock.lapseSeconds(3)
     expect(await running.ended).toBe('complete')
     expect(eventsOf(running.text()).at(-1)).toContain('"code":"overloaded"')

@@ -2,6 +2,7 @@ import { bookedFor } from '../../ledger/ledger-store.ts'
 import { costOf, priceAt } from '../../ledger/price.ts'
 import { bookedFactors } from '../../ledger/price/price-factors.ts'
 import type { Settlement } from '../../ledger/operations.ts'
+import { settleServed } from '../../ledger/settle-served.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { Charge, RelayCall, RelayParts, UsageSource } from '../relay-call.ts'
 import { noteSpent } from '../routing/caller.ts'
@@ -69,7 +70,7 @@ export async function settleCall(
     return GIVEN_AWAY
   }
   const settlement = settlementOf(parts, call, charge, measured)
-  const settling = parts.app.ledger.settle(settlement)
+  const settling = settleServed(parts.app, settlement)
   const [settled] = await Promise.all([settling, charge.beforeEnd?.()])
   if (settled === null) void tellOfClosed(parts, settlement)
   else noteSpent(charge.caller, settled.charged)

@@ -3,6 +3,7 @@ import { logRows, logText } from '../../../contract/log-sentences.ts'
 import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Settlement } from '../../ledger/operations.ts'
+import { settleServed } from '../../ledger/settle-served.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
 import { reserve } from '../charging/hold.ts'
@@ -175,7 +176,7 @@ class ProxyRelay {
   private async settle(outcome: string): Promise<void> {
     const { parts, call, proxied } = this
     const settlement = settlementOf(parts, call, proxied)
-    await parts.app.ledger.settle(settlement)
+    await settleServed(parts.app, settlement)
     endCall(call, { outcome, channelId: proxied.channel.id, quota: settlement.cost })
   }
 }
