@@ -8,10 +8,10 @@ import { nullsAreZeros } from './null-columns.ts'
 import {
   announcerOn,
   connectionsOf,
-  ledgerPoolOf,
   listenTo,
   patientPoolOf,
   poolOf,
+  promptPoolOf,
 } from './postgres-pool.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
@@ -32,6 +32,8 @@ export interface Database {
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
+  /** For this process's sign of life alone, which waits for nobody's statement. */
+  pulse: Kysely<Schema>
   /** Runs the ledger's operations in one transaction, in their order. */
   runLedger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]>
   /** Tells every process on this database, this one included, that rows changed. Never rejects. */
@@ -145,6 +147,7 @@ async function openSqlite(
     write,
     read,
     heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    pulse: write,
     async runLedger(operations) {
       await writer.lock()
       try {
@@ -185,6 +188,9 @@ const POOL_KEPT = 3
 /** How long the server may think about short work, and about statistics of many rows. */
 const SILENCE_MS = 60_000
 const HEAVY_SILENCE_MS = 600_000
+/** How long a batch of the ledger may take, and a sign of life, several of which may be lost. */
+const LEDGER_TIMEOUT_MS = 30_000
+const PULSE_TIMEOUT_MS = 5000
 /** What connections get to end in good order. */
 const CLOSE_LIMIT_MS = 5000
 
@@ -208,7 +214,8 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
   })
   // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
   // the plans of the ledger's function stay made.
-  const ledgerPool = ledgerPoolOf(url)
+  const ledgerPool = promptPoolOf(url, LEDGER_TIMEOUT_MS)
+  const pulsePool = promptPoolOf(url, PULSE_TIMEOUT_MS)
   const write = postgresHandle(pool)
   const listeners: ((message: string) => void)[] = []
   const tell = (message: string): void => {
@@ -226,6 +233,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     write,
     read: write,
     heavy: postgresHandle(heavyPool),
+    pulse: postgresHandle(pulsePool),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
       // This process hears itself at once and not only by way of the server.
@@ -237,7 +245,8 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     },
     check: () => ping(write),
     async close() {
-      const ends = [announcements.close(), pool.end(), heavyPool.end(), ledgerPool.end()]
+      const pools = [pool, heavyPool, ledgerPool, pulsePool]
+      const ends = [announcements.close(), ...pools.map((one) => one.end())]
       // A server that says nothing does not say goodbye either.
       await Promise.race([Promise.all(ends), passed(CLOSE_LIMIT_MS, undefined, { ref: false })])
     },

@@ -5,6 +5,7 @@ import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openDatabase } from '../commands/open-database.ts'
 import { parseConfig } from '../config.ts'
+import { createHeartbeat } from '../ledger/heartbeat.ts'
 import { createServer } from '../server.ts'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
@@ -128,6 +129,54 @@ test('a server stops in time when the network to its database says nothing', asy
   await server.close()
   await opened.close()
   expect(performance.now() - startedMs).toBeLessThan(25_000)
+})
+
+describe('a process that lives', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const lost: unknown[] = []
+  async function aProcess() {
+    lost.length = 0
+    const opened = await openDatabase({ engine: 'postgres', url: link.url })
+    const heartbeat = await createHeartbeat({
+      database: opened,
+      node: 'node-alive',
+      onFailure: (error) => lost.push(error),
+    })
+    const nodes = opened.write.updateTable('nodes').set({ seen_at: 0 })
+    await nodes.execute()
+    const seenAt = async () => {
+      const { rows } = await pool.query<{ seen_at: number }>('SELECT seen_at FROM nodes')
+      return rows[0]?.seen_at
+    }
+    return { opened, heartbeat, seenAt }
+  }
+
+  test('is heard again when a beat got stuck, and before others take it for dead', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    const { opened, heartbeat, seenAt } = await aProcess()
+    link.mute()
+    vi.advanceTimersByTime(20_000)
+    await vi.waitFor(async () => expect(await seenAt()).toBeGreaterThan(0), 15_000)
+    expect(lost).toEqual([expect.objectContaining({ message: 'Query read timeout' })])
+    await heartbeat.stop()
+    await opened.close()
+  })
+
+  test('is heard while every connection for pages waits', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    const { opened, heartbeat, seenAt } = await aProcess()
+    const { max = 0 } = opened.pool?.options ?? {}
+    const waiting = Array.from({ length: max }, () => opened.pool?.connect())
+    const clients = await Promise.all(waiting)
+    vi.advanceTimersByTime(10_000)
+    await vi.waitFor(async () => expect(await seenAt()).toBeGreaterThan(0), 5000)
+    for (const client of clients) client?.release()
+    await heartbeat.stop()
+    await opened.close()
+  })
 })
 
 describe('a connection that listens', () => {

@@ -51,14 +51,14 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
 export const patientPoolOf = (url: string, settings: PoolSettings): pg.Pool =>
   poolOf(url, { ...settings, onConnect: (client) => client.query('SET statement_timeout = 0') })
 
-const BATCH_TIMEOUT_MS = 30_000
-
 /**
- * The connection of the ledger's batches. A batch that hangs on a dead network is given up after
- * `timeoutMs` and tried again. The server gives it up sooner: one that went on waiting there, for a
- * row that another holds, would commit after all, and hold points for a call that was refused.
+ * One connection, for statements that come one at a time and must not hang: the ledger's batches
+ * and the heartbeat. One that hangs on a dead network is given up after `timeoutMs`, and its
+ * connection with it; the next one gets another. The server gives it up sooner: a batch that went
+ * on waiting there, for a row that another holds, would commit after all, and hold points for a
+ * call that was refused.
  */
-export const ledgerPoolOf = (url: string, timeoutMs = BATCH_TIMEOUT_MS): pg.Pool =>
+export const promptPoolOf = (url: string, timeoutMs: number): pg.Pool =>
   poolOf(url, {
     max: 1,
     idleTimeoutMillis: 0,
@@ -85,7 +85,7 @@ export const connectionsOf = (pool: pg.Pool) => ({
   options: pool.options,
   async connect() {
     try {
-      return leavingReaders(await pool.connect())
+      return leavingSpent(await pool.connect())
     } catch (error) {
       throw new NoConnection('no connection to the database', { cause: error })
     }
@@ -95,26 +95,29 @@ export const connectionsOf = (pool: pg.Pool) => ({
 
 /** SQLSTATE: read_only_sql_transaction. */
 const ONLY_READS = '25006'
+/** What `pg` says when `query_timeout` has passed. The answer may still come. */
+const GIVEN_UP = 'Query read timeout'
 
 /**
  * A connection that was made while the address led to a server that follows another, or while
- * writing was switched off, goes on refusing to write when the next one would not. It does not
- * return to the pool.
+ * writing was switched off, goes on refusing to write when the next one would not; one that said
+ * nothing in time still owes an answer. Neither returns to the pool.
  */
-function leavingReaders(client: pg.PoolClient): Pick<pg.PoolClient, 'query' | 'release'> {
-  let onlyReads = false
+function leavingSpent(client: pg.PoolClient): Pick<pg.PoolClient, 'query' | 'release'> {
+  let isSpent = false
   const query = async (text: string, values: unknown[]) => {
     try {
       return await client.query(text, values)
     } catch (error) {
-      onlyReads ||= error instanceof pg.DatabaseError && error.code === ONLY_READS
+      isSpent ||= error instanceof pg.DatabaseError && error.code === ONLY_READS
+      isSpent ||= error instanceof Error && error.message === GIVEN_UP
       throw error
     }
   }
   return {
     // Of its many forms kysely uses this one, where it has no cursors.
     query: query as pg.PoolClient['query'],
-    release: () => client.release(onlyReads),
+    release: () => client.release(isSpent),
   }
 }
 

@@ -20,7 +20,7 @@ const FORGOTTEN_AFTER_SECONDS = 86_400
 
 /** Resolves after the first beat: from then on this process may reserve. */
 export async function createHeartbeat({
-  database: { write },
+  database: { pulse },
   node,
   onFailure,
 }: {
@@ -30,17 +30,18 @@ export async function createHeartbeat({
   onFailure: (error: unknown) => void
 }): Promise<Heartbeat> {
   const beat = async () => {
-    await write
+    await pulse
       .insertInto('nodes')
       .values({ name: node, seen_at: POSTGRES_NOW })
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ seen_at: POSTGRES_NOW }))
       .execute()
   }
   await beat()
-  await write
+  await pulse
     .deleteFrom('nodes')
     .where('seen_at', '<', sql<number>`${POSTGRES_NOW} - ${FORGOTTEN_AFTER_SECONDS}::bigint`)
     .execute()
+  // One at a time. None takes long: a connection that says nothing is given up and replaced.
   let beating = Promise.resolve()
   const timer = setInterval(() => {
     beating = beating.then(beat).catch(onFailure)
@@ -51,7 +52,7 @@ export async function createHeartbeat({
       clearInterval(timer)
       await beating
       // Without a goodbye the others wait until it is lost.
-      await write.deleteFrom('nodes').where('name', '=', node).execute().catch(onFailure)
+      await pulse.deleteFrom('nodes').where('name', '=', node).execute().catch(onFailure)
     },
   }
 }

@@ -13,7 +13,7 @@ import {
 import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { isOutage } from '../db/outage.ts'
-import { ledgerPoolOf } from '../db/postgres-pool.ts'
+import { promptPoolOf } from '../db/postgres-pool.ts'
 import { redeemCode } from './balances.ts'
 import { createPostgresBatch } from './batch/postgres-batch.ts'
 import { createLedger } from './ledger.ts'
@@ -202,7 +202,7 @@ test('a reservation given up behind a locked row of PostgreSQL holds nothing', a
   const books = await booksAt({ engine: 'postgres', url })
   onTestFinished(() => books.database.close())
   const account = await anAccount(books, { quota: 1000 })
-  const pool = ledgerPoolOf(url, GIVEN_UP_MS)
+  const pool = promptPoolOf(url, GIVEN_UP_MS)
   onTestFinished(() => pool.end())
   const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
   const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
