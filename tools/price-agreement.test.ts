@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { priceStory } from '../src/console/log/log-price.ts'
-import { bookedFactors } from '../src/server/ledger/price/price-factors.ts'
+import { bookedFactors, costOfFactors } from '../src/server/ledger/price/price-factors.ts'
 import { priceLines } from '../src/server/ledger/price/price-lines.ts'
 import {
   costOf,
@@ -14,7 +14,7 @@ import { PLAIN_RATIOS } from '../src/server/test/plain-ratios.ts'
 
 /*
  * The ledger charges a call, the console tells why it cost what it did, and neither may import the
- * other: here both compute the price of the same calls.
+ * other: here both compute the price of the same calls. So does `reconcile`, from what is booked.
  */
 
 const digits = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)).map((drawn) => drawn.join(''))
@@ -96,14 +96,16 @@ const aCall = fc
     return { promptTokens, completionTokens, ...cached, ...(extras === null ? {} : { extras }) }
   })
 
+const ASKED = {
+  requestedModel: 'm',
+  source: 'upstream',
+  priceVersion: '9f86d081884c7d65',
+} as const
+
 /** What the log keeps of a call, with the terms of its cost or the ratios alone. */
 function toldBy(ordinary: Price, used: UsedTokens, withLines: boolean): number | undefined {
   const price = priceAt(ordinary, used.promptTokens)
-  const { lines: _, ...factors } = bookedFactors(price, used, {
-    requestedModel: 'm',
-    source: 'upstream',
-    priceVersion: '9f86d081884c7d65',
-  })
+  const { lines: _, ...factors } = bookedFactors(price, used, ASKED)
   const told = withLines ? { ...factors, lines: priceLines(price, used) } : factors
   return priceStory({ ...told, debt: 0 })?.total
 }
@@ -127,3 +129,20 @@ test('also where a call of text alone has left its ratios and no terms', () => {
     { numRuns: 200 },
   )
 })
+
+test('reconcile computes of what is booked of a call what the ledger has charged for it', () => {
+  fc.assert(
+    fc.property(aPrice, aCall, (price, used) => {
+      const booked = bookedFactors(priceAt(price, used.promptTokens), used, ASKED)
+      expect(costOfFactors(JSON.stringify(booked))).toBe(costOf(price, used))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test.each(['', '{', 'null', '[]', '{"proxy_call":7}', '{"price_version":"9f"}'])(
+  'and nothing of what does not tell a price: %s',
+  (detail) => {
+    expect(costOfFactors(detail)).toBeNull()
+  },
+)

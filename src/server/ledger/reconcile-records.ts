@@ -6,8 +6,8 @@ import type { Check, Scope } from './reconcile-balances.ts'
 
 /**
  * Rows that must agree with one another. I3: a log row says what its ledger row says. I4: a call is
- * billed once, and not while it is open. I6: a code is used exactly when it has credited somebody.
- * I7: figures are whole numbers in range.
+ * billed once, and not while it is open. I5: debt explains what was not taken. I6: a code is used
+ * exactly when it has credited somebody. I7: figures are whole numbers in range.
  */
 export function recordChecks(scope: Scope): Check[] {
   return [
@@ -15,6 +15,7 @@ export function recordChecks(scope: Scope): Check[] {
     doubleLogCheck(),
     openCallCheck(),
     doubleBillCheck(),
+    debtCheck(),
     redemptionCheck(scope),
     ...FIGURES.map((table) => rangeCheck(scope, table)),
   ]
@@ -89,6 +90,24 @@ function doubleBillCheck(): Check {
     rows: sql`
       SELECT request_id AS subject, 1 AS ledger_rows_should, count(*) AS ledger_rows_is
       FROM ledger WHERE request_id IS NOT NULL GROUP BY request_id HAVING count(*) > 1`,
+  }
+}
+
+/**
+ * Only calls leave debt. What a call took from its user was taken from its token or is the token's
+ * debt; of a token that is unlimited or gone neither is known.
+ */
+function debtCheck(): Check {
+  return {
+    subject: 'ledger row',
+    figures: { debt: 'I5', token_debt: 'I5' },
+    rows: sql`
+      SELECT id AS subject,
+        CASE WHEN kind = 'consume' THEN debt ELSE 0 END AS debt_should, debt AS debt_is,
+        CASE WHEN kind = 'consume' AND (token_amount <> 0 OR token_debt <> 0)
+          THEN token_amount - user_amount ELSE 0 END AS token_debt_should,
+        token_debt AS token_debt_is
+      FROM ledger`,
   }
 }
 

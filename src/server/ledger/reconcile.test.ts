@@ -212,6 +212,52 @@ forEachBooks('reconcile', (shared) => {
     expect(found).toEqual([`open call ${requestId}: I4 ledger_rows is 1, the books say 0`])
   })
 
+  /** A call of 100 points, of which its user could pay 60 and its token 50. */
+  async function anUnpaidCall(books: Books, detail = '') {
+    const account = await anAccount(books, { quota: 60, tokenQuota: 50 })
+    const requestId = newCallId()
+    const call = settlement(account, { requestId, cost: 100, detail })
+    await runBatch(books, reservation(account, { requestId, amount: 50 }))
+    await runBatch(books, { kind: 'settle', settlement: call })
+    const where = sql`request_id = ${requestId}`
+    return (column: string) => shifted(books, { table: 'ledger', column, where })
+  }
+
+  test('names a debt that is not what a call cost and did not take', async () => {
+    const factors = {
+      model_ratio: '2.5',
+      cache_ratio: '1',
+      completion_ratio: '1',
+      group_ratio: '1',
+    }
+    const tokens = { prompt_tokens: 30, cached_tokens: 0, completion_tokens: 10 }
+    const detail = { ...factors, ...tokens, price_version: '9f86d081884c7d65' }
+    const wrong = await anUnpaidCall(shared.books, JSON.stringify(detail))
+    expect((await reconcile(shared.books.database)).differences).toEqual([])
+    expect(await wrong('debt')).toEqual([
+      expect.stringMatching(/^ledger row \d+: I5 debt is 47, the books say 40$/),
+    ])
+    expect(await wrong('token_debt')).toEqual([
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 17, the books say 10$/),
+    ])
+    expect(await wrong('user_amount')).toContainEqual(
+      expect.stringMatching(/^ledger row \d+: I5 debt is 40, the books say 47$/),
+    )
+  })
+
+  test('names a debt of what is no call, and one that is out of range', async () => {
+    const { books } = shared
+    const { account } = await aBusyAccount(books)
+    const where = sql`user_id = ${account.userId} AND kind = 'grant'`
+    for (const column of ['debt', 'token_debt']) {
+      const found = await shifted(books, { table: 'ledger', column, where })
+      expect(found).toEqual([expect.stringContaining(`I5 ${column} is 7, the books say 0`)])
+    }
+    const wrong = sql`user_id = ${account.userId} AND kind = 'consume'`
+    const huge = await shifted(books, { table: 'ledger', column: 'debt', where: wrong }, 2 ** 53)
+    expect(huge).toEqual([expect.stringContaining('I7 debt is 9007199254740992')])
+  })
+
   test('names a balance below zero even when the ledger agrees', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)

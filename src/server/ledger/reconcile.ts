@@ -3,6 +3,7 @@ import type { Database, Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
 import { limitChecks } from './limit/reconcile-limits.ts'
 import { balanceChecks, type Check, type Scope } from './reconcile-balances.ts'
+import { compareCosts } from './reconcile-costs.ts'
 import { countUnlogged, recordChecks } from './reconcile-records.ts'
 import { rollupChecks } from './reconcile-rollups.ts'
 
@@ -59,6 +60,7 @@ export async function reconcileWithin(
     ...rollupChecks(scope, { isEveryCallLogged: callsWithoutLog === 0 }),
   ]
   for (const check of checks) await compare(db, check, report)
+  await compareCosts(db, report, DIFFERENCES_PER_CHECK)
   return report
 }
 

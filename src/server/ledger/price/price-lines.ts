@@ -177,7 +177,7 @@ const PARTS = 60_000
 
 /** Points of all lines in a group, rounded once, up; above `max` it is `max`. */
 export function pointsOfLines(
-  lines: readonly PriceLine[],
+  lines: readonly Pick<PriceLine, 'count' | 'ratios' | 'per'>[],
   groupRatio: string,
   max: number,
 ): number {

@@ -1,0 +1,45 @@
+import type { Queries } from '../db/database.ts'
+import { costOfFactors } from './price/price-factors.ts'
+import type { ReconcileReport } from './reconcile.ts'
+
+/** Rows that are in memory at once. */
+const PAGE_SIZE = 5000
+
+/**
+ * I5: what a call took and what it left as debt are together what it cost by the factors that were
+ * booked beside it. Computed here, row by row, because no database multiplies decimals of any
+ * length exactly.
+ */
+export async function compareCosts(
+  db: Queries,
+  report: ReconcileReport,
+  listedMax: number,
+): Promise<void> {
+  let after = 0
+  let found = 0
+  for (;;) {
+    const rows = await db
+      .selectFrom('ledger')
+      .select(['id', 'user_amount', 'debt', 'detail'])
+      .where('kind', '=', 'consume')
+      .where('id', '>', after)
+      // What is out of range is named as such, and JavaScript cannot hold it.
+      .where('user_amount', '>=', -Number.MAX_SAFE_INTEGER)
+      .where('debt', '<=', Number.MAX_SAFE_INTEGER)
+      .orderBy('id')
+      .limit(PAGE_SIZE)
+      .execute()
+    for (const { id, user_amount, debt, detail } of rows) {
+      const cost = costOfFactors(detail)
+      if (cost === null || cost === debt - user_amount) continue
+      found += 1
+      if (found > listedMax) continue
+      const words = `I5 debt is ${debt}, the books say ${cost + user_amount}`
+      report.differences.push(`ledger row ${id}: ${words}`)
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE_SIZE) break
+    after = last.id
+  }
+  report.count += found
+}
