@@ -23,6 +23,7 @@ forEachDatabase('for those who run the server', (open) => {
         const [head, get] = [await server.call('HEAD', path), await server.call('GET', path)]
         expect([head.status, head.text]).toEqual([200, ''])
         expect(head.headers['content-type']).toBe(get.headers['content-type'])
+        expect(get.headers['cache-control']).toBe('no-store')
       }
     },
   )

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
@@ -8,8 +8,13 @@ import { sameText } from '../secrets.ts'
 
 const LOOPBACK = /^(127\.|::1$)/
 
-/** Monitors ask with either method. */
-const EITHER = { exposeHeadRoute: true }
+/** Monitors ask with either method, some by way of a cache, and want to know how it is now. */
+const FOR_MONITORS = {
+  exposeHeadRoute: true,
+  onRequest: async (_request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('Cache-Control', 'no-store')
+  },
+}
 
 /** For those who run the server: liveness, readiness, metrics. */
 export function mountOperations(
@@ -17,8 +22,10 @@ export function mountOperations(
   app: App,
   { metrics, isStopping }: { metrics: Registry; isStopping: () => boolean },
 ): void {
-  server.get('/healthz', EITHER, async (_request, reply) => reply.type('text/plain').send('ok'))
-  server.get('/readyz', EITHER, async (_request, reply) => {
+  server.get('/healthz', FOR_MONITORS, async (_request, reply) =>
+    reply.type('text/plain').send('ok'),
+  )
+  server.get('/readyz', FOR_MONITORS, async (_request, reply) => {
     reply.type('text/plain')
     if (isStopping()) return reply.code(503).send('stopping')
     try {
@@ -30,7 +37,7 @@ export function mountOperations(
       return reply.code(503).send(seen)
     }
   })
-  server.get('/metrics', EITHER, async ({ raw, headers }, reply) => {
+  server.get('/metrics', FOR_MONITORS, async ({ raw, headers }, reply) => {
     const token = app.config.METRICS_TOKEN
     const bearer = (headers.authorization ?? '').replace(/^Bearer /, '')
     const allowed =

@@ -316,6 +316,18 @@ describe('other addresses', () => {
     expect(answer.headers['cache-control']).toBe('no-store')
   })
 
+  test.each([
+    ['authorization', '/v1/models'],
+    ['x-api-key', '/v1/models'],
+    ['x-goog-api-key', '/v1beta/models/unheard-of'],
+    ['api-key', '/v1/dashboard/billing/usage'],
+    ['x-api-key', '/v1/files'],
+  ])('no cache keeps what the key in %s reads from %s', async (name, path) => {
+    const { key } = await aClient(setup)
+    const { headers } = await setup.call('GET', path, { headers: { [name]: key } })
+    expect(headers['cache-control']).toBe('no-store')
+  })
+
   test('the head alone of what can be read', async () => {
     const { key } = await aClient(setup)
     const headers = { authorization: `Bearer ${key}` }

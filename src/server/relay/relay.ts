@@ -341,7 +341,6 @@ function sendPreflight(call: RelayCall): void {
 
 function sendUnknownPath(call: RelayCall): void {
   const { request, path } = call
-  call.headers.push('Cache-Control', 'no-store')
   if (call.dialect === 'openai') {
     sendText(call, 404, JSON.stringify(unknownPath(request)))
     return

@@ -127,11 +127,15 @@ export function sendText(call: RelayCall, status: number, body: string): void {
   call.response.end(body)
 }
 
+/** For nobody but the caller: a cache on the way heeds the key in `Authorization`, no other. */
+export const NOT_STORED = ['Cache-Control', 'no-store'] as const
+
 const textHeaders = (body: string): string[] => [
   'Content-Type',
   'application/json; charset=utf-8',
   'Content-Length',
   String(Buffer.byteLength(body)),
+  ...NOT_STORED,
 ]
 
 /**

@@ -3,7 +3,7 @@ import { readyToSend } from '../dialect/finish.ts'
 import { providerCallOf, type Provider, type ProviderCall } from '../dialect/provider.ts'
 import { providerOf } from '../providers/providers.ts'
 import { credentialOf } from '../routing/credential.ts'
-import { sendError, writeHead } from '../send-answer.ts'
+import { NOT_STORED, sendError, writeHead } from '../send-answer.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { ownError } from '../dialect/relay-error.ts'
 import { refusePin } from '../routing/caller.ts'
@@ -85,6 +85,7 @@ export async function relayStoredResponse(
     typeof type === 'string' ? type : 'application/json',
     'Content-Length',
     String(body.length),
+    ...NOT_STORED,
   ])
   call.response.end(body)
 }

@@ -404,10 +404,9 @@ forEachDatabase('the Responses API', (open) => {
     await aRoute(setup, model, { words: 'keeper' })
     const id = await madeBy(model)
     setup.upstream.seen()
-    expect((await read(id, client, '?include[]=x&api_key=y')).json).toMatchObject({
-      id,
-      object: 'response',
-    })
+    const stored = await read(id, client, '?include[]=x&api_key=y')
+    expect(stored.json).toMatchObject({ id, object: 'response' })
+    expect(stored.headers['cache-control']).toBe('no-store')
     expect((await read(id, client, '/input_items?limit=5')).json).toMatchObject({ object: 'list' })
     expect((await read(id, client, '/cancel', 'POST')).json).toMatchObject({ status: 'cancelled' })
     expect((await read(id, client, '', 'DELETE')).json).toMatchObject({ deleted: true })
