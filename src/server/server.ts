@@ -43,7 +43,13 @@ import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { answerParserError } from './http/input/parser-error.ts'
-import { disownsHeaders, hasTwoHosts, plainTarget, takePathOnly } from './http/request-head.ts'
+import {
+  disownsHeaders,
+  hasTwoHosts,
+  plainTarget,
+  takePathOnly,
+  withoutBase,
+} from './http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
@@ -294,9 +300,7 @@ function httpServer(
       return
     }
     takePathOnly(request)
-    if (base !== '' && request.url?.startsWith(`${base}/`) === true) {
-      request.url = request.url.slice(base.length)
-    }
+    if (base !== '') request.url = withoutBase(request.url ?? '/', base)
     if (isRelayPath(request.url ?? '/')) {
       relay(request, response)
       return

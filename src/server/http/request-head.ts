@@ -44,6 +44,12 @@ export function takePathOnly(request: IncomingMessage): void {
   request.url = target.startsWith('/') ? target : `/${target}`
 }
 
+/** The target without the path that the server is under, where it has it; another stays. */
+export function withoutBase(target: string, base: string): string {
+  const single = target.replace(/^\/{2,}/, '/')
+  return single.startsWith(`${base}/`) ? single.slice(base.length) : target
+}
+
 /**
  * The path as `unescapedPath` has it, slashes that follow one another as one, and the query as it
  * came. An address that ends in a slash joined to one that begins with it is a script's commonest
