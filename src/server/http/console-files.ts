@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { errorText, languageOf } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
 import { addressKey } from './client-address.ts'
@@ -124,7 +125,7 @@ export async function serveConsole(
     // A file of another build: the page in its place would only confuse whoever asked for a script.
     if (url.startsWith(`/${ASSETS}`))
       return reply.code(404).header('Cache-Control', 'no-store').send('')
-    return sendPage(reply, index, app)
+    return sendPage({ request, reply, app }, index)
   })
 }
 
@@ -181,15 +182,26 @@ function sendFile(reply: FastifyReply, file: string): FastifyReply {
   return reply.sendFile(file)
 }
 
-function sendPage(reply: FastifyReply, index: string, app: App): FastifyReply {
+/** The page, with a nonce of its own; packed here, because no route declares it. */
+function sendPage(
+  { request, reply, app }: { request: FastifyRequest; reply: FastifyReply; app: App },
+  index: string,
+): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
-  return reply
+  const page = index.replaceAll(NONCE_PLACE, nonce).replaceAll(BASE_PLACE, app.config.BASE_PATH)
+  const isPacked = TAKES_GZIP.test(request.headers['accept-encoding'] ?? '')
+  reply
     .code(200)
     .header('Cache-Control', 'no-cache')
     .header('Content-Security-Policy', consolePolicy(nonce, configuredOrigins(app)))
+    .header('Vary', 'Accept-Encoding')
     .type('text/html; charset=utf-8')
-    .send(index.replaceAll(NONCE_PLACE, nonce).replaceAll(BASE_PLACE, app.config.BASE_PATH))
+  if (isPacked) reply.header('Content-Encoding', 'gzip')
+  return reply.send(isPacked ? gzipSync(page) : page)
 }
+
+/** Not with a weight of 0, which says that it is not taken. */
+const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
 
 /** The human check's script while it is on, and pictures of the operator that come without TLS. */
 function configuredOrigins({ config, options }: App): { scripts: string[]; images: string[] } {

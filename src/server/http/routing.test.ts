@@ -199,6 +199,23 @@ forEachDatabase('routing', (open) => {
     })
   })
 
+  test.each([
+    ['gzip, deflate, br', 'gzip'],
+    ['br, gzip;q=0.1', 'gzip'],
+    ['gzip;q=0, br', null],
+    ['x-gzipped', null],
+    ['identity', null],
+  ])('to a browser that takes %s the page travels as %s', async (accepted, encoding) => {
+    for (const method of ['GET', 'HEAD']) {
+      const headers = { 'accept-encoding': accepted }
+      const answer = await fetch(`${server.url}/token`, { method, headers })
+      expect(answer.headers.get('content-encoding')).toBe(encoding)
+      expect(answer.headers.get('vary')).toBe('Accept-Encoding')
+      const text = await answer.text()
+      if (method === 'GET') expect(text).toContain('<title>console</title>')
+    }
+  })
+
   test('nothing is traced, and who asks about the server itself gets no page', async () => {
     const traced = await server.call('TRACE', '/token')
     expect(traced).toMatchObject({ status: 405, text: '' })
