@@ -131,5 +131,6 @@ function countsOf(call: Call, produced: Produced, promptTokens: number): UsageCo
 
 /** Whether the request asks for a stream and the trouble lets it have one. */
 export function isStreamed(call: Call): boolean {
-  return call.json.stream === true && call.directives.trouble !== 'json-when-stream'
+  const { trouble, alwaysStreams } = call.directives
+  return (call.json.stream === true || alwaysStreams) && trouble !== 'json-when-stream'
 }

@@ -47,6 +47,8 @@ export type Directives = {
   stamp: boolean
   /** Cut the text at the request's `max_tokens`, with finish_reason `length`. */
   obeyMax: boolean
+  /** Streams where no stream was asked for. */
+  alwaysStreams: boolean
 }
 
 export type UsageMode = 'when-asked' | 'never' | 'always' | 'in-finish-chunk'
@@ -109,6 +111,7 @@ const nothing: Directives = {
   echo: false,
   stamp: false,
   obeyMax: false,
+  alwaysStreams: false,
 }
 
 const refuse = (status: number, code = `code_${status}`): Partial<Directives> => ({
@@ -128,6 +131,7 @@ const words = new Map<string, Partial<Directives>>([
     'secret-in-error',
     { refusal: { status: 401, body: 'error', code: 'invalid_api_key', repeatsKey: true } },
   ],
+  ['always-streams', { alwaysStreams: true }],
   ['no-usage', { usage: 'never' }],
   ['usage-missing', { usage: 'never' }],
   ['always-usage', { usage: 'always' }],

@@ -5,10 +5,15 @@ import { agentClient } from './agent/agent-chat.ts'
 import { PAID_BY_THE_PIECE } from './attempt.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
-import type { AnswerHead, ClientDialect, UpstreamDialect } from './dialect/dialect.ts'
+import type {
+  AnswerHead,
+  ClientDialect,
+  StreamGatherer,
+  UpstreamDialect,
+} from './dialect/dialect.ts'
 import type { Metering, Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
-import { dialects, upstreamDialects } from './conversion/dialects.ts'
+import { dialects, gathererOf, upstreamDialects } from './conversion/dialects.ts'
 import { embeddingConversion } from './conversion/embedding.ts'
 import { cannotSay } from './dialect/field-names.ts'
 import { finished, headOf, readyToSend } from './dialect/finish.ts'
@@ -62,6 +67,8 @@ export interface AttemptPlan {
   upstream: Reading
   /** How the events of a stream are laid out. */
   wire: Wire
+  /** Makes one answer of a stream that nobody asked for; null: of such there is none. */
+  gatherer: (() => StreamGatherer) | null
   /** A whole answer for the client, null where it is none; null: it passes as it came. */
   convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord | null) | null
   /** A stream for the client. */
@@ -143,6 +150,7 @@ export function planAttempt(
       upstream:
         metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
       wire,
+      gatherer: gathererOf(to.task, dialect),
       convert: answering.convert,
       output: answering.output,
     }

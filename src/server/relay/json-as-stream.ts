@@ -1,9 +1,10 @@
 import type { AttemptOutcome } from './attempt.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
+import type { Answer } from './transport/decoded-body.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import { beginStream, costHeaders } from './send-answer.ts'
-import { measureAnswer, settleWhole, type Answer, type Prompt } from './whole-answer.ts'
+import { measureAnswer, settleWhole, type Prompt } from './whole-answer.ts'
 
 /**
  * Some upstreams ignore `stream: true` and answer with one JSON text, or with what their reading

@@ -10,7 +10,7 @@ import type { ChannelRow } from '../db/schema.ts'
 import { plainRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
 import type { UpstreamDialect } from './dialect/dialect.ts'
-import { upstreamDialects } from './conversion/dialects.ts'
+import { gathererOf, upstreamDialects } from './conversion/dialects.ts'
 import { providerCallOf, type Provider } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
 import { finished, headOf, readyToSend } from './dialect/finish.ts'
@@ -22,11 +22,13 @@ import { ownWords, upstreamError } from './refusal/upstream-error.ts'
 import type { ChannelWithSecrets } from '../channel/secrets.ts'
 import { routableOf } from './routing/channel-map.ts'
 import { sentModel } from './routing/choose-channel.ts'
+import { streamAsJson } from './gathering/stream-as-json.ts'
 import {
   callUpstream,
   type UpstreamFailure,
   type UpstreamRequest,
 } from './transport/upstream-call.ts'
+import { serverSentEvents } from './transport/wire.ts'
 import { saysSomething } from './whole-answer.ts'
 
 type Judged =
@@ -75,7 +77,8 @@ export function createProbe(parts: RelayParts): Probe {
       firstByteTimeoutMs: TIMEOUT_MS,
       idleTimeoutMs: TIMEOUT_MS,
     }
-    const answer = await ask(parts, readyToSend(provider, sent, request, app.clock), signal)
+    const sealed = readyToSend(provider, sent, request, app.clock)
+    const answer = await wholeOf(await ask(parts, sealed, signal), provider)
     const elapsedMs = Math.round(app.clock.monotonicMs() - startedMs)
     return { ...judged(answer, dialect, channel), elapsedMs }
   }
@@ -87,6 +90,19 @@ function unasked(type: number, provider: Provider | null): ProbeResult {
   const unknown = retired ? 'channel_retired' : 'channel_test_unsupported'
   const code = provider === null ? unknown : 'channel_incomplete'
   return { ok: false, code, params: { type: label.zh }, elapsedMs: 0 }
+}
+
+/** The answer in one piece, though it was streamed: the channel's clients get it so too. */
+async function wholeOf(
+  heard: UpstreamRefusal | AppError,
+  { dialect, wire = serverSentEvents }: Provider,
+): Promise<UpstreamRefusal | AppError> {
+  if (heard instanceof AppError || !saysSomething(heard.status)) return heard
+  const gatherer = gathererOf('chat', dialect)
+  const reading = { gatherer, upstream: upstreamDialects[dialect], wire }
+  const whole = await streamAsJson(reading, { ...heard, headers: {} })
+  if (typeof whole !== 'string') return { ...heard, body: whole.answer.body }
+  return new AppError(whole === 'cut' ? 'upstream_cut' : 'upstream_answer_invalid')
 }
 
 /** What the answer says of the channel, or what kept it from coming. */

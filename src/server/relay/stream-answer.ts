@@ -3,6 +3,7 @@ import { ClientFlow } from './client-flow.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
+import { ANSWER_BYTES_MAX, decodedBody } from './transport/decoded-body.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './refusal/hidden-status.ts'
@@ -21,8 +22,6 @@ import { cleanError, endingError, endingOf, isWhole, measureStream } from './cha
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import {
-  ANSWER_BYTES_MAX,
-  decodedBody,
   ERROR_BODY_BYTES_MAX,
   refused,
   refusedAnswer,

@@ -8,7 +8,6 @@ import {
   type AttemptOutcome,
   type FailedAttempt,
 } from './attempt.ts'
-import { inflate } from '../http/input/inflate.ts'
 import {
   completionOf,
   countedUsage,
@@ -16,6 +15,7 @@ import {
   type TokenUsage,
 } from './canonical/token-usage.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
+import { ANSWER_BYTES_MAX, decodedBody, type Answer } from './transport/decoded-body.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { measureTold } from './charging/told-usage.ts'
@@ -34,6 +34,7 @@ import { amazonsNameIn } from './refusal/said-words.ts'
 import { hiddenStatus } from './refusal/hidden-status.ts'
 import { upstreamError } from './refusal/upstream-error.ts'
 import { retryAfterOf } from './routing/retry-after.ts'
+import { streamAsJson } from './gathering/stream-as-json.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
 /**
@@ -41,8 +42,6 @@ import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts
  * settling it. And the calls whose answer comes in one piece.
  */
 
-/** Bytes of an answer that are taken; embeddings of a large batch are tens of megabytes. */
-export const ANSWER_BYTES_MAX = 128 * 1024 * 1024
 /** Bytes of an error that are read for its message. */
 export const ERROR_BODY_BYTES_MAX = 1024 * 1024
 
@@ -53,12 +52,6 @@ export interface Prompt {
   estimate: TokenUsage | null
   /** The answer is text that is written for the call, and nothing else is to be paid. */
   isText: boolean
-}
-
-export interface Answer {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  body: Buffer
 }
 
 /** Sends the request, waits for the whole answer, settles, and only then answers the client. */
@@ -73,7 +66,14 @@ export async function relayWhole(
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
   if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
   if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
-  return relayAnswer(parts, call, charge, { plan, prompt, answer })
+  const whole = await streamAsJson(plan, answer)
+  if (typeof whole === 'string') return failedAttempt(call.language, whole)
+  const { upstream } = whole
+  return relayAnswer(parts, call, charge, {
+    plan: { ...plan, upstream },
+    prompt,
+    answer: whole.answer,
+  })
 }
 
 /** Settles a whole answer with a good status, and only then answers the client. */
@@ -255,20 +255,6 @@ export function refused(
   const error = isAnswer ? said : { ...said, status: 502 }
   return { kind: 'failed', error, mayRetry: mayRetry(error), cause: 'status' }
 }
-
-/** The body without its compression; null when it cannot be read or is larger than what is taken. */
-export async function decodedBody({ headers, body }: Answer): Promise<Buffer | null> {
-  const encoding = headers['content-encoding']
-  if (encoding === undefined) return withoutMark(body)
-  const inflated = await inflate(body, String(encoding), ANSWER_BYTES_MAX)
-  return typeof inflated === 'string' ? null : withoutMark(inflated)
-}
-
-/** A byte order mark before JSON may be passed over. Source: RFC 8259, section 8.1. */
-const withoutMark = (body: Buffer): Buffer =>
-  MARKED_JSON.test(body.toString('latin1', 0, 4)) ? body.subarray(3) : body
-
-const MARKED_JSON = /^\xef\xbb\xbf[{[]/
 
 /** Counts what an answer says. */
 function writtenIn(

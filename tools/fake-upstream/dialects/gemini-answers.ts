@@ -32,10 +32,12 @@ export function geminiAnswer(call: Call): Answer {
   const media = geminiMediaAnswer(call, (message) => geminiErrorAnswer(400, message))
   if (media !== null) return media
   const produced = produceNative(call, wishesOf(call.json))
-  const isStream = /:stream/i.test(call.path) && call.directives.trouble !== 'json-when-stream'
+  const { trouble, alwaysStreams } = call.directives
+  const isAsked = /:stream/i.test(call.path) || alwaysStreams
+  const isStream = isAsked && trouble !== 'json-when-stream'
   const events = responsesOf(call, produced, isStream)
   if (!isStream) return jsonAnswer(events[0])
-  if (call.query.get('alt') === 'sse') {
+  if (alwaysStreams || call.query.get('alt') === 'sse') {
     return { kind: 'stream', events: events.map(dataOf) }
   }
   const body = `[${events.map((event) => JSON.stringify(event)).join('\n,\r\n')}\n]`

@@ -9,11 +9,11 @@ import type { AttemptPlan } from '../attempt-plan.ts'
 import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../charging/ending.ts'
 import { checkpointCall, settleCall } from '../charging/settle.ts'
+import { ANSWER_BYTES_MAX } from '../transport/decoded-body.ts'
 import { endCall, type Charge, type RelayCall, type RelayParts } from '../relay-call.ts'
 import { costHeaders, writeHead } from '../send-answer.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
 import {
-  ANSWER_BYTES_MAX,
   ERROR_BODY_BYTES_MAX,
   isGood,
   refusedAnswer,

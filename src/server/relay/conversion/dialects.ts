@@ -1,5 +1,6 @@
 import type { DialectName, UpstreamName } from '../canonical/chat-request.ts'
 import { plainName } from '../canonical/plain-name.ts'
+import { GatheredMessage } from '../gathering/gathered-message.ts'
 import { readAnthropicRequest } from '../anthropic/read-request.ts'
 import { AnthropicStreamReader, readAnthropicAnswer } from '../anthropic/read-answer.ts'
 import {
@@ -10,11 +11,13 @@ import {
 } from '../anthropic/stream.ts'
 import { AnthropicStreamWriter, writeAnthropicAnswer } from '../anthropic/write-answer.ts'
 import { writeAnthropicRequest } from '../anthropic/write-request.ts'
+import { JoinedResponse } from '../gemini/joined-response.ts'
 import { GeminiStreamReader, readGeminiAnswer } from '../gemini/read-answer.ts'
 import { readGeminiRequest } from '../gemini/read-request.ts'
 import { GeminiStream, lookAtResponse, textsOfResponse } from '../gemini/stream.ts'
 import { GeminiStreamWriter, writeGeminiAnswer } from '../gemini/write-answer.ts'
 import { writeGeminiRequest } from '../gemini/write-request.ts'
+import { GatheredCompletion } from '../gathering/gathered-completion.ts'
 import { completionAsEvents, readAnswer } from '../openai/openai-answer.ts'
 import { answerTexts } from '../openai/openai-chunk.ts'
 import { OpenaiStreamReader, readOpenaiAnswer } from '../openai/read-answer.ts'
@@ -25,7 +28,8 @@ import { writeOpenaiRequest } from '../openai/write-request.ts'
 import { nativeDialects } from '../providers/native-dialects.ts'
 import { openaiStatus } from '../providers/openai-statuses.ts'
 import { statusInCode } from '../dialect/stated-error.ts'
-import type { Dialect, UpstreamDialect } from '../dialect/dialect.ts'
+import type { Dialect, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
+import type { Task } from '../dialect/provider.ts'
 import { anthropicError, anthropicStatus, geminiError, openaiError } from './error-words.ts'
 
 const openai: Dialect = {
@@ -39,6 +43,7 @@ const openai: Dialect = {
   writeAnswer: writeOpenaiAnswer,
   follow: (tokensMax) => new OpenaiStream(tokensMax),
   streamReader: () => new OpenaiStreamReader(),
+  gatherer: () => new GatheredCompletion(),
   statusOf: openaiStatus,
   streamWriter: (head) => new OpenaiStreamWriter(head),
   wholeAsEvents: (answer, wantsUsage) =>
@@ -59,6 +64,7 @@ const anthropic: Dialect = {
   writeAnswer: writeAnthropicAnswer,
   follow: (tokensMax) => new AnthropicStream(tokensMax),
   streamReader: () => new AnthropicStreamReader(),
+  gatherer: () => new GatheredMessage(),
   statusOf: anthropicStatus,
   streamWriter: (head) => new AnthropicStreamWriter(head),
   wholeAsEvents: (message) =>
@@ -85,6 +91,7 @@ const gemini: Dialect = {
     follow: (tokensMax) => new GeminiStream(tokensMax, { isConverted: true }),
   },
   streamReader: () => new GeminiStreamReader(),
+  gatherer: () => new JoinedResponse(),
   statusOf: statusInCode,
   streamWriter: (head) => new GeminiStreamWriter(head),
   wholeAsEvents: (answer) => [{ data: JSON.stringify(answer) }],
@@ -101,3 +108,11 @@ export const upstreamDialects: Readonly<Record<UpstreamName, UpstreamDialect>> =
   ...dialects,
   ...nativeDialects,
 }
+
+/** Of a response its own, whatever its server speaks otherwise; null: of such none is known. */
+export function gathererOf(task: Task, name: UpstreamName): (() => StreamGatherer) | null {
+  const dialect: UpstreamDialect = upstreamDialects[task === 'responses' ? task : name]
+  return WRITING.has(task) ? (dialect.gatherer ?? null) : null
+}
+
+const WRITING: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])

@@ -40,6 +40,8 @@ export interface UpstreamDialect {
   follow(tokensMax: number): StreamFollower
   /** Turns an upstream's events into canonical ones. */
   streamReader(): StreamReader
+  /** Makes one answer of a stream that nobody asked for; absent: none is known to come. */
+  gatherer?: () => StreamGatherer
   /** The status that an error in a good answer would have had by itself, as far as it tells. */
   statusOf?(error: JsonRecord): number | undefined
   /** Used instead of `look` and `follow` for answers that will be converted; absent: those are. */
@@ -174,6 +176,12 @@ export interface StreamFollower {
   /** What was used beside tokens until now, for settling a stream whose usage never came. */
   readonly extras?: UsedExtras
   outcome(ending: StreamEnding): StreamOutcome
+}
+
+/** Puts the events of a stream together into the whole answer that it could have been. */
+export interface StreamGatherer {
+  add(event: JsonRecord): void
+  whole(): JsonRecord
 }
 
 export interface StreamReader {

@@ -95,7 +95,7 @@ function thoughtsOf(parts: readonly AnswerPart[]): JsonRecord {
   }
 }
 
-function writeCall(
+export function writeCall(
   call: { id: string; name: string; signature: Signature | null },
   argumentsJson: string,
 ): JsonRecord {

@@ -2,6 +2,7 @@ import { plainName } from '../canonical/plain-name.ts'
 import type { UpstreamDialect } from '../dialect/dialect.ts'
 import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
 import { textsOfResponses } from '../responses/texts.ts'
+import { GatheredResponse } from '../gathering/gathered-response.ts'
 import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
 import { inspectResponses, lookAtResponses } from '../responses/upstream/stream.ts'
 import { writeResponsesRequest } from '../responses/upstream/write-request.ts'
@@ -154,6 +155,7 @@ export const nativeDialects = {
     readAnswer: readResponsesAnswer,
     follow: (tokensMax) => new FollowedStream((event) => inspectResponses(event, tokensMax)),
     streamReader: () => new ResponsesStreamReader(),
+    gatherer: () => new GatheredResponse(),
     statusOf: statedStatus,
   },
   spark: {

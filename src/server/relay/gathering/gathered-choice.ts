@@ -1,0 +1,179 @@
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import type { Signature } from '../canonical/chat-request.ts'
+import {
+  arrayOr,
+  isRecord,
+  present,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../json/json-value.ts'
+import { isOfMinimax } from '../openai/thinking/reasoning.ts'
+import { writeCall } from '../openai/write-answer.ts'
+
+interface GatheredCall {
+  id: string
+  name: string
+  signature: Signature | null
+  text: string
+}
+
+/** Members of a delta that are heard as events; of the others nobody knows more than their names. */
+const HEARD: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'tool_calls',
+  'function_call',
+])
+
+/**
+ * One choice of a completion, piece by piece: what is said, thought and called by its events, in
+ * which the oddities of servers are gone, and beside it whatever else its chunks hold.
+ */
+export class GatheredChoice {
+  private content = ''
+  private refusal = ''
+  private thought = ''
+  private thoughtName = 'reasoning_content'
+  private readonly calls: GatheredCall[] = []
+  /** It calls as `function_call` does, before there were tools. */
+  private callsFunction = false
+  private readonly beside: JsonRecord = {}
+  /** Of the older kind; null: it is a chat's. */
+  private text: string | null = null
+  private members: JsonRecord = {}
+  private finish = ''
+
+  add({ index: _index, delta, message: _message, text, ...members }: JsonRecord): void {
+    if (typeof text === 'string') this.text = (this.text ?? '') + text
+    const { finish_reason: finish, logprobs, ...others } = present(members)
+    this.finish = textOr(finish) || this.finish
+    this.members = { ...this.members, ...others }
+    if (isRecord(logprobs)) this.members.logprobs = joinedLists(this.members.logprobs, logprobs)
+    this.addDelta(recordOr(delta))
+  }
+
+  hear(event: ChatEvent): void {
+    switch (event.kind) {
+      case 'text':
+        this.content += event.text
+        break
+      case 'refusal':
+        this.refusal += event.text
+        break
+      case 'thinking':
+        this.thought += event.text
+        break
+      case 'toolCall':
+        this.calls[event.call] = { ...event, text: '' }
+        break
+      case 'toolArguments': {
+        const call = this.calls[event.call]
+        if (call !== undefined) call.text += event.text
+        break
+      }
+      default:
+    }
+  }
+
+  whole(): JsonRecord {
+    const { text, members } = this
+    if (text !== null) return { text, ...members, finish_reason: this.finishReason() }
+    return { message: this.message(), ...members, finish_reason: this.finishReason() }
+  }
+
+  private addDelta(delta: JsonRecord): void {
+    this.callsFunction ||= isRecord(delta.function_call)
+    if (textOr(delta.reasoning) !== '' && textOr(delta.reasoning_content) === '') {
+      this.thoughtName = 'reasoning'
+    }
+    for (const [name, value] of Object.entries(present(delta))) {
+      if (HEARD.has(name)) continue
+      const before = this.beside[name]
+      if (name === 'audio' && isRecord(value)) this.beside.audio = joinedSound(before, value)
+      else if (name === 'reasoning_details') this.addDetails(delta)
+      else this.beside[name] = Array.isArray(value) ? [...arrayOr(before), ...value] : value
+    }
+  }
+
+  /** Pieces of one thought are one detail; MiniMax's may say all of it again. */
+  private addDetails(delta: JsonRecord): void {
+    const details = [...arrayOr(this.beside.reasoning_details)]
+    for (const detail of arrayOr(delta.reasoning_details).map(recordOr)) {
+      const last = recordOr(details.at(-1))
+      const goesOn =
+        details.length > 0 &&
+        last.type === detail.type &&
+        last.index === detail.index &&
+        CONTINUED.some((name) => typeof detail[name] === 'string') &&
+        textOr(last.signature) === ''
+      if (!goesOn) details.push(detail)
+      else details[details.length - 1] = joinedDetail(last, detail, isOfMinimax(delta))
+    }
+    this.beside.reasoning_details = details
+  }
+
+  private message(): JsonRecord {
+    const { content, refusal, thought, calls } = this
+    const saysNothing = content === '' && (calls.length > 0 || refusal !== '')
+    return {
+      role: 'assistant',
+      content: saysNothing ? null : content,
+      ...(refusal === '' ? {} : { refusal }),
+      ...(thought === '' ? {} : { [this.thoughtName]: thought }),
+      ...this.beside,
+      ...this.called(),
+    }
+  }
+
+  private called(): JsonRecord {
+    const [first] = this.calls
+    if (first === undefined) return {}
+    if (this.callsFunction) return { function_call: { name: first.name, arguments: first.text } }
+    return { tool_calls: this.calls.map((call) => writeCall(call, call.text)) }
+  }
+
+  /** Some servers say `stop` after calls. */
+  private finishReason(): string {
+    const finish = this.finish === '' ? 'stop' : this.finish
+    const isCalled = finish === 'stop' && this.calls.length > 0
+    if (!isCalled) return finish
+    return this.callsFunction ? 'function_call' : 'tool_calls'
+  }
+}
+
+/** Texts of a detail that come in pieces. */
+const CONTINUED = ['text', 'summary'] as const
+
+function joinedDetail(before: JsonRecord, piece: JsonRecord, mayRepeat: boolean): JsonRecord {
+  const joined = { ...before, ...present(piece) }
+  for (const name of CONTINUED) {
+    const [said, next] = [textOr(before[name]), textOr(piece[name])]
+    if (said === '') continue
+    joined[name] = mayRepeat && next.startsWith(said) ? next : said + next
+  }
+  return joined
+}
+
+/** Sound and its words come in pieces, all else about it once. */
+function joinedSound(before: unknown, piece: JsonRecord): JsonRecord {
+  const { data, transcript } = recordOr(before)
+  return {
+    ...recordOr(before),
+    ...piece,
+    data: textOr(data) + textOr(piece.data),
+    transcript: textOr(transcript) + textOr(piece.transcript),
+  }
+}
+
+/** Lists go on where they ended; of anything else the last word counts. */
+function joinedLists(before: unknown, piece: JsonRecord): JsonRecord {
+  const joined = { ...recordOr(before) }
+  for (const [name, value] of Object.entries(piece)) {
+    joined[name] = Array.isArray(value) ? [...arrayOr(joined[name]), ...value] : value
+  }
+  return joined
+}

@@ -1,0 +1,61 @@
+import { setImmediate } from 'node:timers/promises'
+import type { AttemptPlan } from '../attempt-plan.ts'
+import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
+import { decodedBody, type Answer } from '../transport/decoded-body.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
+import { Gathering, type Gathered } from './gathering.ts'
+import type { Reading } from '../dialect/metering.ts'
+import { beginAsEvents } from '../transport/wire.ts'
+
+/** An answer in one piece, and how it is read. */
+export interface WholeAnswer {
+  answer: Answer
+  upstream: Reading
+}
+
+/**
+ * Some upstreams always stream, called so or not. A client that did not ask for it gets one answer,
+ * made of all events, and pays what the stream says. Half of a stream is no answer.
+ */
+export async function streamAsJson(
+  { gatherer, upstream, wire }: Pick<AttemptPlan, 'gatherer' | 'upstream' | 'wire'>,
+  packed: Answer,
+): Promise<WholeAnswer | 'cut' | 'unreadable'> {
+  if (gatherer === null) return { answer: packed, upstream }
+  const body = await decodedBody(packed)
+  if (body === null) return 'unreadable'
+  const headers = { ...packed.headers, 'content-encoding': undefined }
+  if (beginAsEvents(wire, body) !== true) return { answer: { ...packed, headers, body }, upstream }
+  const stream = upstream.follow(USAGE_TOKENS_MAX)
+  const gathered = await gatheredIn(body, new Gathering(wire.reader(), stream, gatherer()))
+  if (gathered.kind === 'cut' || gathered.kind === 'unreadable') return gathered.kind
+  const { answer, upstream: read } = asAnswer(gathered, upstream)
+  const json = { ...headers, 'content-type': 'application/json' }
+  return { answer: { ...packed, headers: json, body: answer }, upstream: read }
+}
+
+/** Read at once; others are answered meanwhile. */
+const SLICE_BYTES = 256 * 1024
+
+async function gatheredIn(body: Buffer, gathering: Gathering): Promise<Gathered> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    if (at > 0) await setImmediate()
+    gathering.push(body.subarray(at, at + SLICE_BYTES))
+  }
+  return gathering.end()
+}
+
+type Readable = Extract<Gathered, { kind: 'whole' | 'error' }>
+
+function asAnswer(gathered: Readable, upstream: Reading): { answer: Buffer; upstream: Reading } {
+  if (gathered.kind === 'error') return { answer: jsonOf({ error: gathered.error }), upstream }
+  const { usage, extras } = gathered
+  const look = (bytes: Buffer, tokensMax: number): AnswerReading => {
+    const reading = upstream.look(bytes, tokensMax)
+    if (reading.kind !== 'ok') return reading
+    return { ...reading, usage, ...(extras === undefined ? {} : { extras }) }
+  }
+  return { answer: jsonOf(gathered.answer), upstream: { ...upstream, look } }
+}
+
+const jsonOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
