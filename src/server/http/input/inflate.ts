@@ -4,10 +4,27 @@ import zlib from 'node:zlib'
 type Inflater = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
 const gunzip: Inflater = promisify(zlib.gunzip)
+const unzlib: Inflater = promisify(zlib.inflate)
+const inflateRaw: Inflater = promisify(zlib.inflateRaw)
+
+/**
+ * `deflate` means zlib's format, but some servers leave its head and its checksum away, which
+ * browsers put up with. Sources: RFC 9110, section 8.4.1.2; RFC 1950, section 2.2.
+ */
+const inflateEither: Inflater = (bytes, options) =>
+  hasZlibHead(bytes) ? unzlib(bytes, options) : inflateRaw(bytes, options)
+
+function hasZlibHead([method = 0, flags = 0]: Buffer): boolean {
+  return (method & 0x0f) === DEFLATE && ((method << 8) | flags) % HEAD_MULTIPLE === 0
+}
+
+const DEFLATE = 8
+const HEAD_MULTIPLE = 31
+
 const inflaters: ReadonlyMap<string, Inflater> = new Map<string, Inflater>([
   ['gzip', gunzip],
   ['x-gzip', gunzip],
-  ['deflate', promisify(zlib.inflate)],
+  ['deflate', inflateEither],
   ['br', promisify(zlib.brotliDecompress)],
   ['zstd', promisify(zlib.zstdDecompress)],
 ])

@@ -9,12 +9,23 @@ export interface Answer {
   body: Buffer
 }
 
+/** What stands before a server may have packed its answer again; nobody does so on purpose. */
+const LAYERS_MAX = 2
+
 /** The body without its compression; null when it cannot be read or is larger than what is taken. */
 export async function decodedBody({ headers, body }: Answer): Promise<Buffer | null> {
   const encoding = headers['content-encoding']
   if (encoding === undefined) return withoutMark(body)
-  const inflated = await inflate(body, String(encoding), ANSWER_BYTES_MAX)
-  return typeof inflated === 'string' ? null : withoutMark(inflated)
+  const layers = String(encoding).split(',')
+  if (layers.length > LAYERS_MAX) return null
+  let unpacked = body
+  // The last one was laid on last.
+  for (const layer of layers.toReversed()) {
+    const inflated = await inflate(unpacked, layer, ANSWER_BYTES_MAX)
+    if (typeof inflated === 'string') return null
+    unpacked = inflated
+  }
+  return withoutMark(unpacked)
 }
 
 /** A byte order mark before JSON may be passed over. Source: RFC 8259, section 8.1. */
