@@ -1,6 +1,7 @@
 import http from 'node:http'
 import net from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import tls from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callUpstream } from '../relay/transport/upstream-call.ts'
@@ -17,6 +18,8 @@ beforeAll(async () => {
   server = http.createServer((request, response) => {
     requests.push({ url: request.url ?? '', host: request.headers.host ?? '' })
     if (request.url === '/moved') response.writeHead(302, { location: '/landed' })
+    const seconds = /^\/kept-(\d+)$/.exec(request.url ?? '')?.[1]
+    if (seconds !== undefined) response.setHeader('keep-alive', `timeout=${seconds}`)
     response.end('hello')
   })
   server.on('connection', () => {
@@ -199,6 +202,20 @@ test('thousands of origins do not pile up', async () => {
   expect(egress.dispatcher('http://127.0.0.1:2299')).toBe(
     egress.dispatcher('http://127.0.0.1:2299'),
   )
+})
+
+// A call would go out just as its connection is closed, and whether it was read nobody knows.
+test.each([
+  ['is used no more where it is kept for moments', 2, 2],
+  ['is used again where it is kept for long', 60, 1],
+])('a connection %s', async (_what, seconds, expected) => {
+  const egress = egressOf({ allowPrivate: true })
+  for (let calls = 0; calls < 2; calls += 1) {
+    expect(await call(egress, `http://127.0.0.1:${port}/kept-${seconds}`)).toBe('200 hello')
+    // The connection is free when its answer has been dealt with.
+    await setImmediate()
+  }
+  expect(connections).toBe(expected)
 })
 
 describe('through a proxy', () => {
