@@ -354,6 +354,21 @@ test('what the public status says is remembered under the names of the wire', as
   await context.close()
 })
 
+test('a status that others have stored breaks nothing while the server is silent', async () => {
+  const { page, context } = await visit.open('/token', user)
+  await page.getByRole('row', { name: 'default' }).waitFor()
+  await page.route('**/api/status', (route) => route.abort())
+  await page.evaluate(() => {
+    const broken = { quota_per_unit: 'many', system_name: {}, gatehouse: { features: {} } }
+    localStorage.setItem('status', JSON.stringify(broken))
+  })
+  await page.reload()
+  await page.getByRole('row', { name: 'default' }).waitFor()
+  await expect.poll(() => page.getByRole('banner').innerText()).toContain('$0.00')
+  expect(await page.locator('body').innerText()).not.toContain('NaN')
+  await context.close()
+})
+
 test('every page reads in English too, and the choice is remembered', async () => {
   const { page, context } = await visit.open('/token', user, { language: 'en' })
   await page.getByRole('heading', { name: 'Tokens' }).waitFor()

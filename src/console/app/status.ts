@@ -9,18 +9,15 @@ import {
 } from '../../contract/quota.ts'
 import { call } from './call.ts'
 import { t } from './i18n.ts'
+import { type KnownStatus, toKnownStatus } from './status/known-status.ts'
 import { readStoredObject, writeStored } from './stored.ts'
 import { toast } from './toast.ts'
-
-/** What the server says about itself to anyone. A One API server sends fewer members than ours. */
-export type KnownStatus = Partial<Status>
 
 const DEFAULT_SYSTEM_NAME = 'Gatehouse'
 const THEMES = ['default', 'berry', 'air']
 
 const listeners = new Set<() => void>()
-// Stored by an earlier visit; each member is checked where it is read, through `Partial`.
-let current: KnownStatus = (readStoredObject('status') ?? {}) as KnownStatus
+let current: KnownStatus = toKnownStatus(readStoredObject('status'))
 
 function subscribe(listener: () => void) {
   listeners.add(listener)

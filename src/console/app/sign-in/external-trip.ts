@@ -1,6 +1,6 @@
 import type { RedirectingProvider, SignInIntent } from '../../../contract/oauth.ts'
 import { callWhole } from '../call.ts'
-import type { KnownStatus } from '../status.ts'
+import type { KnownStatus } from '../status/known-status.ts'
 
 /**
  * Goes to a provider in a new window, which comes back to our callback page. The window is opened

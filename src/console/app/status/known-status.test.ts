@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { toKnownStatus } from './known-status.ts'
+
+const gatehouse = {
+  options_min_role: 10,
+  features: ['prices'],
+  theme: 'berry',
+  turnstile_url: 'https://challenges.cloudflare.com',
+}
+const stored = {
+  version: 'v1',
+  system_name: 'Gate',
+  logo: '',
+  footer_html: '<b>foot</b>',
+  chat_link: 'https://chat.example',
+  email_verification: true,
+  quota_per_unit: 1000,
+  display_in_currency: false,
+  gatehouse,
+}
+
+describe('the stored status', () => {
+  test('is taken as it was written', () => {
+    expect(toKnownStatus(stored)).toEqual(stored)
+  })
+
+  test('of a One API console is taken, with what we know of it', () => {
+    const { gatehouse: _ours, ...theirs } = stored
+    expect(toKnownStatus({ ...theirs, docs_link: 'https://docs.example' })).toEqual(theirs)
+  })
+
+  test.each([
+    ['quota_per_unit', 'many'],
+    ['quota_per_unit', null],
+    ['quota_per_unit', 0],
+    ['quota_per_unit', -5],
+    ['display_in_currency', 'false'],
+    ['system_name', { a: 1 }],
+    ['version', {}],
+    ['logo', 5],
+    ['footer_html', ['x']],
+    ['chat_link', 5],
+    ['gatehouse', 'v1'],
+    ['gatehouse', null],
+    ['gatehouse', { ...gatehouse, features: {} }],
+    ['gatehouse', { ...gatehouse, options_min_role: '1' }],
+  ])('whose %s is %j has none', (name, value) => {
+    const { [name as 'gatehouse']: _broken, ...rest } = stored
+    expect(toKnownStatus({ ...stored, [name]: value })).toEqual(rest)
+  })
+
+  test('that is none leaves everything open', () => {
+    expect(toKnownStatus(null)).toEqual({})
+  })
+})

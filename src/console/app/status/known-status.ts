@@ -1,0 +1,82 @@
+import type { Status } from '../../../contract/status-api.ts'
+
+/** What the server says about itself to anyone. A One API server sends fewer members than ours. */
+export type KnownStatus = Partial<Status>
+
+type Ours = Status['gatehouse']
+type Values = Readonly<Record<string, unknown>>
+type Kind = 'text' | 'flag' | 'number' | 'amount'
+type Kinds = Readonly<Record<string, Kind>>
+
+const KINDS = {
+  version: 'text',
+  start_time: 'number',
+  email_verification: 'flag',
+  github_oauth: 'flag',
+  github_client_id: 'text',
+  lark_client_id: 'text',
+  system_name: 'text',
+  logo: 'text',
+  footer_html: 'text',
+  wechat_qrcode: 'text',
+  wechat_login: 'flag',
+  server_address: 'text',
+  turnstile_check: 'flag',
+  turnstile_site_key: 'text',
+  top_up_link: 'text',
+  chat_link: 'text',
+  quota_per_unit: 'amount',
+  display_in_currency: 'flag',
+  oidc: 'flag',
+  oidc_client_id: 'text',
+  oidc_well_known: 'text',
+  oidc_authorization_endpoint: 'text',
+  oidc_token_endpoint: 'text',
+  oidc_userinfo_endpoint: 'text',
+} satisfies Record<Exclude<keyof Status, 'gatehouse'>, Kind>
+
+const OUR_KINDS = {
+  options_min_role: 'number',
+  theme: 'text',
+  turnstile_url: 'text',
+} satisfies Record<Exclude<keyof Ours, 'features'>, Kind>
+
+const IS_KIND: Record<Kind, (value: unknown) => boolean> = {
+  text: (value) => typeof value === 'string',
+  flag: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  // Divided by: nothing is shown as infinite, or below zero for being above.
+  amount: (value) => typeof value === 'number' && value > 0,
+}
+
+function membersOfKind(kinds: Kinds, values: Values): Values {
+  const sound = Object.entries(kinds).filter(([name, kind]) => IS_KIND[kind](values[name]))
+  return Object.fromEntries(sound.map(([name]) => [name, values[name]]))
+}
+
+function isRecord(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null
+}
+
+/** Null: what was stored is not what our server says about itself. */
+function ourStatus(value: unknown): Ours | null {
+  if (!isRecord(value)) return null
+  const { features } = value
+  const sound = membersOfKind(OUR_KINDS, value)
+  const isWhole = Object.keys(sound).length === Object.keys(OUR_KINDS).length
+  if (!isWhole || !Array.isArray(features)) return null
+  // Each member was found to be of its kind.
+  return { ...(sound as Omit<Ours, 'features'>), features: features.map(String) }
+}
+
+/**
+ * The members of a stored status that are of their kind. Others are left out, as if the server had
+ * not sent them: other consoles write under this name, and people do.
+ */
+export function toKnownStatus(stored: Values | null): KnownStatus {
+  if (stored === null) return {}
+  const gatehouse = ourStatus(stored['gatehouse'])
+  // As above.
+  const known = membersOfKind(KINDS, stored) as KnownStatus
+  return gatehouse === null ? known : { ...known, gatehouse }
+}
