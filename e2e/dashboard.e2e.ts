@@ -222,4 +222,9 @@ test('where a point is a dollar, the axis shows whole figures in few letters', a
     const box = await label.boundingBox()
     expect(box?.x).toBeGreaterThanOrEqual(chart?.x ?? 0)
   }
+  await page.setViewportSize({ width: 390, height: 844 })
+  for (const label of ['消耗额度', '请求次数', '提示 tokens', '补全 tokens']) {
+    const isCut = figure(label).evaluate((box) => box.scrollWidth > box.clientWidth)
+    expect(await isCut).toBe(false)
+  }
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
@@ -210,6 +211,26 @@ test('on a phone each model is a block, and the group names both its prices', as
   )
   expect(overflow).toBe(0)
   expect(problems).toEqual([])
+  await context.close()
+})
+
+test('on a phone a long name of a group leaves the room to its prices', async () => {
+  const { page, context } = await visit.open('/about', somebody, { width: 390, height: 800 })
+  const name = 'the-research-group-for-large-computers'
+  await page.route('**/api/prices', async (route) => {
+    const { data, ...rest } = Object(await (await route.fetch()).json())
+    const group_ratio = JSON.stringify({ default: 1, [name]: 12.5 })
+    await route.fulfill({ json: { ...rest, data: { ...data, group_ratio } } })
+  })
+  await page.goto(`${visit.gatehouse.url}/setting?tab=price`)
+  await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
+  await page.getByLabel('分组', { exact: true }).selectOption(name)
+  const prices = page.getByText('$31.2500 / $109.3750', { exact: true })
+  await expectSeen(prices)
+  const cell = await page.getByRole('cell').filter({ has: prices }).boundingBox()
+  const box = await prices.boundingBox()
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0))
+  expect(await prices.evaluate((text) => text.scrollWidth > text.clientWidth)).toBe(false)
   await context.close()
 })
 

@@ -117,14 +117,16 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
         cell: (row) => (
           <div className={styles['block']}>
             <Model row={row} />
-            <span>{t('{{group}} 分组 {{ofGroup}}', { group, ofGroup: ofGroup(row) })}</span>
+            <span className={styles['inGroup']} title={group}>
+              <span>{t('{{group}} 分组', { group })}</span> <span>{ofGroup(row)}</span>
+            </span>
           </div>
         ),
       },
       {
         ...price,
         head: t('平均价格'),
-        width: 160,
+        width: 140,
         cell: (row) => (
           <div className={styles['block']}>
             {prompt(row)}
