@@ -268,12 +268,21 @@ test('reconcile finds the books of a fresh installation balanced', async () => {
   expect(code).toBe(0)
 })
 
-test.each(['reconcile', 'reset-root'])('%s makes no database', async (command) => {
+test.each([
+  ['reconcile', 2],
+  ['reset-root', 1],
+] as const)('%s makes no database', async (command, failed) => {
   const DATA_DIR = newFolder()
   const { code, err } = await start([command], { DATA_DIR }).ended
-  expect(code).toBe(1)
+  expect(code).toBe(failed)
   expect(err).toBe(`SQLITE_PATH: there is no file ${path.join(DATA_DIR, 'gatehouse.db')}\n`)
   expect(fs.readdirSync(DATA_DIR)).toEqual([])
+})
+
+test('reconcile that cannot even begin does not say that the books are wrong', async () => {
+  expect(await start(['reconcile', '--fast'], {}).ended).toMatchObject({ code: 2 })
+  expect(await start(['reconcile'], { PORT: 'x' }).ended).toMatchObject({ code: 2 })
+  expect(await start(['reconcile', '--help'], {}).ended).toMatchObject({ code: 0 })
 })
 
 test('a taken port, and a database that is not there, say so in one line', async () => {

@@ -1,10 +1,13 @@
 import { Command } from 'commander'
+import { inspect } from 'node:util'
 import { ConfigError, parseConfig, type Config } from '../config.ts'
 import { readEnvFile } from './env-file.ts'
 import { packageVersion } from '../version.ts'
 
 /** Exit codes of the command line. */
 const FAILED = 1
+/** Of `reconcile`, whose 1 says that the books do not balance. */
+const NOT_RECONCILED = 2
 
 type Environment = Readonly<Record<string, string | undefined>>
 /** Reads the settings; what a command names counts before them. */
@@ -12,7 +15,7 @@ type ReadSettings = (overrides?: Record<string, string>) => Config
 
 const HELP = `
 Settings are environment variables, or lines of the file .env in the folder it is started in; README.md
-lists them. Exit codes: 0, 1 for a failure (of reconcile: a difference).
+lists them. Exit codes: 0, and 1 for a failure; of reconcile 1 for a difference, 2 for a failure.
 
 Examples:
   gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
@@ -39,6 +42,25 @@ function addServe(program: Command, settings: ReadSettings, environment: Environ
         }),
         { isUnderNpm: environment['npm_lifecycle_event'] !== undefined },
       )
+    })
+}
+
+function addReconcile(program: Command, settings: ReadSettings): void {
+  program
+    .command('reconcile')
+    .description(
+      'recompute every balance from the ledger and print the differences; changes nothing',
+    )
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_RECONCILED))
+    .action(async () => {
+      const { reconcileCommand } = await import('./reconcile.ts')
+      try {
+        process.exitCode = (await reconcileCommand(settings())) ? 0 : FAILED
+      } catch (error) {
+        const isTold = error instanceof ConfigError
+        process.stderr.write(`${isTold ? error.message : inspect(error)}\n`)
+        process.exit(NOT_RECONCILED)
+      }
     })
 }
 
@@ -88,15 +110,7 @@ export async function runCommandLine(
     .version(packageVersion())
     .addHelpText('after', HELP)
   addServe(program, settings, environment)
-  program
-    .command('reconcile')
-    .description(
-      'recompute every balance from the ledger and print the differences; changes nothing',
-    )
-    .action(async () => {
-      const { reconcileCommand } = await import('./reconcile.ts')
-      process.exitCode = (await reconcileCommand(settings())) ? 0 : FAILED
-    })
+  addReconcile(program, settings)
   program
     .command('adopt')
     .description('take over a database that One API has written; serve does it too')

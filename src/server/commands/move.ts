@@ -4,7 +4,7 @@ import { ConfigError, type Config } from '../config.ts'
 import { openBare } from '../db/database.ts'
 import { moveDatabase } from '../move/move-database.ts'
 import { openSource } from '../move/source-store.ts'
-import { configuredFile, mustBeThere, reasonOf, taken } from './open.ts'
+import { configuredFile, mustBeThere, reasonOf, taken, whyOf } from './open.ts'
 
 /**
  * Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. Of a
@@ -64,7 +64,8 @@ function opened(file: string): ReturnType<typeof openSource> {
   try {
     return openSource(file)
   } catch (error) {
-    throw new ConfigError(`SQLITE_PATH: ${file} cannot be moved: ${reasonOf(error)}`)
+    const reason = whyOf({ engine: 'sqlite', path: file }, error, { readonly: true })
+    throw new ConfigError(`SQLITE_PATH: ${file} cannot be moved: ${reason}`)
   }
 }
 
@@ -76,9 +77,10 @@ interface KeptSecret {
 
 /** What signs cookies: on PostgreSQL it is in the database, beside SQLite in a file. */
 function keptSecret(places: readonly string[]): KeptSecret | null {
-  const place = places.find((name) => fs.existsSync(name))
-  if (place === undefined) return null
   try {
+    // One that only seems not to be there is not left behind: that would throw.
+    const place = places.find((name) => fs.statSync(name, { throwIfNoEntry: false }) !== undefined)
+    if (place === undefined) return null
     return { place, value: fs.readFileSync(place, 'utf8').trim() }
   } catch (error) {
     throw new ConfigError(`DATA_DIR: ${reasonOf(error)}`)

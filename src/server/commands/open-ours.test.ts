@@ -13,7 +13,11 @@ import {
 import { createTestDatabase } from '../test/postgres.ts'
 import { runProgram } from '../test/run-program.ts'
 
-const COMMANDS = ['reconcile', 'reset-root']
+/** What they end with when they cannot do their work. */
+const COMMANDS = [
+  ['reconcile', 2],
+  ['reset-root', 1],
+] as const
 
 /** How a program ended on a SQLite file, and whether it left every byte as it was. */
 async function runOnFile(args: string[], file: string) {
@@ -33,30 +37,33 @@ async function emptyPostgres(): Promise<string> {
 }
 
 // What a restore left that did not work.
-test.each(COMMANDS)('%s says that an empty database is none, and leaves it empty', async (name) => {
-  const file = path.join(newFolder(), 'empty.db')
-  fs.writeFileSync(file, '')
-  expect(await runOnFile([name], file)).toEqual({
-    code: 1,
-    out: '',
-    err: `SQLITE_PATH: ${file} holds no tables of Gatehouse\n`,
-    isUnchanged: true,
-  })
-  const url = await emptyPostgres()
-  const there = await runProgram([name], { SQL_DSN: url }).ended
-  expect(there).toEqual({
-    code: 1,
-    out: '',
-    err: 'SQL_DSN: the database holds no tables of Gatehouse\n',
-  })
-  expect(await columnsOf(url)).toEqual([])
-})
+test.each(COMMANDS)(
+  '%s says that an empty database is none, and leaves it empty',
+  async (name, failed) => {
+    const file = path.join(newFolder(), 'empty.db')
+    fs.writeFileSync(file, '')
+    expect(await runOnFile([name], file)).toEqual({
+      code: failed,
+      out: '',
+      err: `SQLITE_PATH: ${file} holds no tables of Gatehouse\n`,
+      isUnchanged: true,
+    })
+    const url = await emptyPostgres()
+    const there = await runProgram([name], { SQL_DSN: url }).ended
+    expect(there).toEqual({
+      code: failed,
+      out: '',
+      err: 'SQL_DSN: the database holds no tables of Gatehouse\n',
+    })
+    expect(await columnsOf(url)).toEqual([])
+  },
+)
 
-test.each(COMMANDS)('%s adopts no database of One API', async (name) => {
+test.each(COMMANDS)('%s adopts no database of One API', async (name, failed) => {
   const { location } = sqliteFixture()
   if (location.engine !== 'sqlite') throw new Error('this one is a file')
   expect(await runOnFile([name], location.path)).toEqual({
-    code: 1,
+    code: failed,
     out: '',
     err: `SQLITE_PATH: ${location.path} is One API’s; take it over first: gatehouse adopt\n`,
     isUnchanged: true,
@@ -65,7 +72,7 @@ test.each(COMMANDS)('%s adopts no database of One API', async (name) => {
   if (place.engine !== 'postgres') throw new Error('this one is on a server')
   const before = await columnsOf(place.url)
   const there = await runProgram([name], { SQL_DSN: place.url }).ended
-  expect(there).toMatchObject({ code: 1, err: expect.stringContaining('gatehouse adopt') })
+  expect(there).toMatchObject({ code: failed, err: expect.stringContaining('gatehouse adopt') })
   expect(await columnsOf(place.url)).toEqual(before)
 })
 
@@ -83,7 +90,7 @@ test('a backup is as it was after it was checked, be it of this version or of an
   const newest = '(SELECT max(version) FROM schema_migrations)'
   await plainSqlite(backup).run(`DELETE FROM schema_migrations WHERE version = ${newest}`)
   const older = await runOnFile(['reconcile'], backup)
-  expect(older).toMatchObject({ code: 1, isUnchanged: true })
+  expect(older).toMatchObject({ code: 2, isUnchanged: true })
   expect(older.err).toBe(
     `SQLITE_PATH: ${backup} is of an older Gatehouse: use that version, or start this one’s server on it first\n`,
   )
@@ -124,8 +131,58 @@ test('reconcile says that a damaged file cannot be read, and which', async () =>
   fs.writeFileSync(file, bytes)
   const { code, out, err } = await runOnFile(['reconcile'], file)
   expect({ code, out, err }).toEqual({
-    code: 1,
+    code: 2,
     out: '',
     err: `SQLITE_PATH: ${file} cannot be read: database disk image is malformed\n`,
   })
 })
+
+test('reset-root says in one line that the database has failed meanwhile', async () => {
+  const file = path.join(newFolder(), 'full.db')
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+  const trigger = 'CREATE TRIGGER full BEFORE UPDATE ON users'
+  const root = "INSERT INTO users (id, username, password, role) VALUES (1, 'root', 'old', 100)"
+  await plainSqlite(file).run(root)
+  await plainSqlite(file).run(`${trigger} BEGIN SELECT RAISE(ABORT, 'database is full'); END`)
+  expect(await runProgram(['reset-root'], { SQLITE_PATH: file }).ended).toEqual({
+    code: 1,
+    out: '',
+    err: `SQLITE_PATH: ${file} has failed, try it again: database is full\n`,
+  })
+  const url = await emptyPostgres()
+  await (await openDatabase({ engine: 'postgres', url })).close()
+  await plainPostgres(url).run(root)
+  await plainPostgres(url).run(`
+    CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
+    CREATE TRIGGER leave BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION leave()`)
+  const there = await runProgram(['reset-root'], { SQL_DSN: url }).ended
+  expect(there).toMatchObject({ code: 1, out: '' })
+  expect(there.err).toMatch(/^SQL_DSN: the database has failed, try it again: .*terminat.*\n$/)
+})
+
+test.each([...COMMANDS, ['move', 1], ['adopt', 1]] as const)(
+  '%s says of a place where no database can be what is there',
+  async (name, failed) => {
+    const folder = newFolder()
+    const target = name === 'move' ? ['--to', 'postgres://nobody@127.0.0.1:1/nothing'] : []
+    const at = async (...place: string[]) => {
+      const SQLITE_PATH = path.join(folder, ...place)
+      const { code, out, err } = await runProgram([name, ...target], { SQLITE_PATH }).ended
+      expect([code, out]).toEqual([failed, ''])
+      return err
+        .replaceAll(folder, '…')
+        .replace(/cannot be (?:opened|read|moved)/, 'cannot be used')
+    }
+    expect(await at('gone', 'a.db')).toBe(
+      'SQLITE_PATH: …/gone/a.db cannot be used: there is no folder …/gone\n',
+    )
+    expect(await at('a.db')).toBe('SQLITE_PATH: there is no file …/a.db\n')
+    fs.mkdirSync(path.join(folder, 'a.db'))
+    expect(await at('a.db')).toBe('SQLITE_PATH: …/a.db cannot be used: it is a folder\n')
+    fs.writeFileSync(path.join(folder, 'file'), '')
+    expect(await at('file', 'a.db')).toBe(
+      'SQLITE_PATH: …/file/a.db cannot be used: …/file is no folder\n',
+    )
+  },
+)

@@ -18,7 +18,7 @@ export async function openOurs(config: Config): Promise<BareDatabase> {
     return database
   } catch (error) {
     await database.close().catch(() => {})
-    throw error instanceof ConfigError ? error : cannotBeOpened(address, error)
+    throw error instanceof ConfigError ? error : cannotBeOpened(address, error, { readonly: true })
   }
 }
 

@@ -5,7 +5,8 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import { ConfigError, type Config } from '../config.ts'
 import { openDatabase } from './open-database.ts'
 import type { Database, DatabaseAddress } from '../db/database.ts'
-import { takeSqliteFile } from '../db/sqlite-file.ts'
+import { LostThread } from '../db/sqlite-connection.ts'
+import { fileTrouble, folderTrouble, takeSqliteFile } from '../db/sqlite-file.ts'
 
 /** Where the settings say the database is. */
 export const configuredAddress = (config: Config): DatabaseAddress =>
@@ -29,9 +30,13 @@ const withoutParameters = (file: string): string => file.replace(/\?.*$/, '')
 
 /** Throws `ConfigError` where a command that only looks at what is there would make a database. */
 export function mustBeThere(address: DatabaseAddress): void {
-  if (address.engine === 'sqlite' && !fs.existsSync(address.path)) {
-    throw new ConfigError(`SQLITE_PATH: there is no file ${address.path}`)
-  }
+  if (address.engine === 'postgres' || fs.existsSync(address.path)) return
+  const trouble = folderTrouble(address.path)
+  throw new ConfigError(
+    trouble === null
+      ? `SQLITE_PATH: there is no file ${address.path}`
+      : `${placeOf(address)} cannot be opened: ${trouble}`,
+  )
 }
 
 /**
@@ -58,7 +63,7 @@ export function taken(file: string, advice: string): () => void {
     const giveBack = takeSqliteFile(file)
     if (giveBack !== null) return giveBack
   } catch (error) {
-    throw new ConfigError(`SQLITE_PATH: ${file} cannot be opened: ${reasonOf(error)}`)
+    throw cannotBeOpened({ engine: 'sqlite', path: file }, error, { readonly: true })
   }
   throw new ConfigError(`SQLITE_PATH: a server runs on ${file}; ${advice}`)
 }
@@ -76,12 +81,33 @@ export async function openConfigured(config: Config): Promise<Database> {
   }
 }
 
-export const cannotBeOpened = (address: DatabaseAddress, error: unknown): ConfigError =>
-  new ConfigError(`${placeOf(address)} cannot be opened: ${reasonOf(error)}`)
+export const cannotBeOpened = (
+  address: DatabaseAddress,
+  error: unknown,
+  { readonly = false }: { readonly?: boolean } = {},
+): ConfigError =>
+  new ConfigError(`${placeOf(address)} cannot be opened: ${whyOf(address, error, { readonly })}`)
 
 /** For one that was opened, and whose pages or connection then failed. */
 export const cannotBeRead = (address: DatabaseAddress, error: unknown): ConfigError =>
-  new ConfigError(`${placeOf(address)} cannot be read: ${reasonOf(error)}`)
+  new ConfigError(
+    `${placeOf(address)} cannot be read: ${whyOf(address, error, { readonly: true })}`,
+  )
+
+/** What SQLite and the system say of a file that cannot be used, be it as it may. */
+const OF_FILES = /^(?:SQLITE_(?:CANTOPEN|READONLY|IOERR|PERM)|EACCES|EISDIR|ENOENT|ENOTDIR|EPERM)/
+
+/** Why a database cannot be used. A thread that could not open its file says so in words alone. */
+export function whyOf(
+  address: DatabaseAddress,
+  error: unknown,
+  { readonly }: { readonly: boolean },
+): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const isOfFile = error instanceof LostThread || OF_FILES.test(code)
+  if (!isOfFile || address.engine === 'postgres') return reasonOf(error)
+  return fileTrouble(address.path, { readonly }) ?? reasonOf(error)
+}
 
 /** The address of a server holds a password: it is not repeated. */
 export const placeOf = (address: DatabaseAddress): string =>

@@ -1,4 +1,5 @@
-import type { Config } from '../config.ts'
+import { ConfigError, type Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
 import { saveOption } from '../option/option-store.ts'
 import { randomText } from '../secrets.ts'
 import { createPasswords } from '../user/password.ts'
@@ -7,7 +8,7 @@ import { fieldRefusal } from '../user/user.ts'
 import { findFirstRoot, updateUser } from '../user/user-store.ts'
 import { errorText, type Refusal } from '../../contract/errors.ts'
 import { PASSWORD_LENGTH_MIN, Role, UserStatus } from '../../contract/user.ts'
-import { openConfigured } from './open.ts'
+import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
 const PASSWORD_LENGTH = 20
@@ -35,27 +36,34 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
       process.exitCode = 1
       return
     }
-    const hash = await createPasswords().hash(password)
-    await database.write.transaction().execute(async (trx) => {
-      await updateUser(trx, root.id, {
-        password: hash,
-        status: UserStatus.enabled,
-        role: Role.root,
-      })
-      await deleteSessionsOf(trx, root.id)
-      await deleteAccessToken(trx, root.id)
-      await saveOption(trx, 'PasswordLoginEnabled', 'true')
-    })
-    await database.announce('everything')
+    await letIn(database, root.id, await createPasswords().hash(password))
     process.stdout.write(
       given === undefined
         ? `${root.username}'s new password: ${password}\n`
         : `${root.username}'s password was changed\n`,
     )
     process.stdout.write('its sessions and its system access token have ended\n')
+  } catch (error) {
+    const address = configuredAddress(config)
+    const reason = whyOf(address, error, { readonly: false })
+    throw new ConfigError(`${placeOf(address)} has failed, try it again: ${reason}`)
   } finally {
-    await database.close()
+    await database.close().catch(() => {})
   }
+}
+
+async function letIn(database: Database, rootId: number, passwordHash: string): Promise<void> {
+  await database.write.transaction().execute(async (trx) => {
+    await updateUser(trx, rootId, {
+      password: passwordHash,
+      status: UserStatus.enabled,
+      role: Role.root,
+    })
+    await deleteSessionsOf(trx, rootId)
+    await deleteAccessToken(trx, rootId)
+    await saveOption(trx, 'PasswordLoginEnabled', 'true')
+  })
+  await database.announce('everything')
 }
 
 /** An empty one, which means "unchanged" on the wire, is too short. */

@@ -8,8 +8,51 @@ import path from 'node:path'
  * written.
  */
 export function makeSqliteFile(file: string): void {
-  fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 })
+  fs.mkdirSync(folderOf(file), { recursive: true, mode: 0o700 })
   fs.closeSync(fs.openSync(file, 'a', 0o600))
+}
+
+/**
+ * What is in the way of this user who opens a database file, in words that follow a colon; null:
+ * nothing that is seen from outside. SQLite itself says of all that, at most, that it is unable.
+ */
+export function fileTrouble(file: string, { readonly }: { readonly: boolean }): string | null {
+  const trouble = folderTrouble(file)
+  if (trouble !== null) return trouble
+  const found = fs.statSync(file, { throwIfNoEntry: false })
+  if (found?.isDirectory() === true) return 'it is a folder'
+  if (found !== undefined) {
+    if (!mayDo(file, fs.constants.R_OK)) return 'this user may not read it'
+    if (!readonly && !mayDo(file, fs.constants.W_OK)) return 'this user may not write it'
+  }
+  const folder = folderOf(file)
+  if (mayDo(folder, fs.constants.W_OK)) return null
+  return `this user may not write in the folder ${folder}, where SQLite has files beside it`
+}
+
+/** The same for what lies above a file. */
+export function folderTrouble(file: string): string | null {
+  const folder = folderOf(file)
+  try {
+    const found = fs.statSync(folder, { throwIfNoEntry: false })
+    if (found === undefined) return `there is no folder ${folder}`
+    if (!found.isDirectory()) return `${folder} is no folder`
+    fs.accessSync(folder, fs.constants.X_OK)
+    return null
+  } catch {
+    return `this user may not enter the folder ${folder}`
+  }
+}
+
+const folderOf = (file: string): string => path.dirname(path.resolve(file))
+
+function mayDo(place: string, mode: number): boolean {
+  try {
+    fs.accessSync(place, mode)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A database that was deleted, or replaced, while it was open. */
