@@ -6,6 +6,8 @@ export interface ErrorSpec {
   real?: true
   /** Relay member `error.code`, where clients know another word than the name here. */
   code?: string
+  /** Seconds after which it is worth trying again: `Retry-After`. */
+  retryAfter?: number
   /** Sentences may hold `{name}` places, filled from the error's parameters. */
   zh: string
   en: string

@@ -99,6 +99,7 @@ export const recordErrors = {
   },
   log_export_busy: {
     status: 503,
+    retryAfter: 10,
     zh: '正在进行的导出过多，请稍后再试',
     en: 'Too many exports are running. Try again shortly',
   },

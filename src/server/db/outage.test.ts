@@ -60,16 +60,19 @@ forEachDatabase('a database that is out of order', (open) => {
 
     const { mend } = await breakDatabase(setup, location)
     const refused = await create()
-    const { status, code } = errors.database_unavailable
-    expect([refused.status, refused.message]).toEqual([
+    const { status, code, retryAfter } = errors.database_unavailable
+    const soon = String(retryAfter)
+    expect([refused.status, refused.message, refused.headers['retry-after']]).toEqual([
       status,
       errorText('database_unavailable', 'zh', {}),
+      soon,
     ])
     if (location.engine === 'postgres') {
       const unserved = await post(setup, client, chatBody(model))
-      expect([unserved.status, unserved.json['error']]).toEqual([
+      expect([unserved.status, unserved.json['error'], unserved.headers['retry-after']]).toEqual([
         status,
         expect.objectContaining({ code }),
+        soon,
       ])
     }
     expect(setup.faults.splice(0).join()).toContain('a call failed')

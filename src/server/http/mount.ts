@@ -212,8 +212,10 @@ export function renderRefusal(
       'a call failed',
     )
   }
+  const isReal = spec.real === true || isFile
+  if (isReal && spec.retryAfter !== undefined) reply.header('Retry-After', spec.retryAfter)
   reply
-    .code(spec.real === true || isFile ? spec.status : 200)
+    .code(isReal ? spec.status : 200)
     // What was to be answered instead may have been for every cache on the way, and for a year.
     .header('Cache-Control', 'no-store')
     .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })

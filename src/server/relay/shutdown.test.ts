@@ -110,7 +110,7 @@ forEachDatabase('a server that stops', (open) => {
     expect(eventsOf(running.text()).at(-1)).toContain('"code":"overloaded"')
     expect(running.text()).not.toContain('[DONE]')
     const refused = await waiting
-    expect(refused.status).toBe(503)
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '2'])
     const rows = await bookedAfterwards([requestIdOf(running), requestIdOf(refused)])
     expect(rows).toHaveLength(1)
     expect(rows[0]).toMatchObject({ request_id: requestIdOf(running), prompt_tokens: 12 })

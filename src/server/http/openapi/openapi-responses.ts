@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Access, Endpoint, EndpointOptions } from '../../../contract/endpoint.ts'
+import type { ErrorSpec } from '../../../contract/error-spec.ts'
 import { errors, errorText, type ErrorCode, type ErrorParams } from '../../../contract/errors.ts'
 import { LOG_FILE_COLUMNS, LOG_FILE_PRICE_COLUMNS } from '../../../contract/log-file.ts'
 import { BODY_BYTES_MAX, bodyLimit } from '../body-limit.ts'
@@ -95,7 +96,9 @@ export function createResponses(schemas: Schemas): Responses {
       description: [...sentences, ...(status === TOO_MANY ? [TOO_MANY_CALLS] : [])].join('. '),
       headers: {
         ...REQUEST_ID,
-        ...(status === TOO_MANY ? { 'Retry-After': header('RetryAfter') } : {}),
+        ...(status === TOO_MANY || codes.some(namesTime)
+          ? { 'Retry-After': header('RetryAfter') }
+          : {}),
       },
       ...(first === undefined
         ? {}
@@ -246,6 +249,11 @@ const errorParams = (access: Access): Partial<Record<ErrorCode, ErrorParams>> =>
 function responseName(code: ErrorCode, access: Access): string {
   const words = code.split('_').map(capitalized).join('')
   return code === 'body_too_large' ? `${words}${bodyLimit(BODY_BYTES_MAX[access]).limit}MB` : words
+}
+
+function namesTime(code: ErrorCode): boolean {
+  const { retryAfter }: ErrorSpec = errors[code]
+  return retryAfter !== undefined
 }
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

@@ -9,7 +9,7 @@ export interface RelayError {
   type: string
   param: string
   code: string | number
-  /** Seconds, passed on when the upstream named them. */
+  /** Seconds, or a date where the upstream named one. */
   retryAfter?: string | undefined
   /** What programs read of it: an object as Anthropic's know it, a list as Google's do. */
   details?: unknown
@@ -36,6 +36,7 @@ export function ownError(error: AppError, language: Language): RelayError {
     type: 'one_api_error',
     param: '',
     code: spec.code ?? error.code,
+    ...(spec.retryAfter === undefined ? {} : { retryAfter: String(spec.retryAfter) }),
     details: error.extra['details'],
   }
 }
