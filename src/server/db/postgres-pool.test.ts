@@ -118,6 +118,44 @@ test('a connection that only reads is given up for one that writes', async () =>
   next.release()
 })
 
+describe('a server that gives no more connections', () => {
+  const role = `few_${process.pid}`
+  let few: pg.Pool
+  beforeEach(async () => {
+    await pool.query(`CREATE ROLE ${role} LOGIN PASSWORD 'a' CONNECTION LIMIT 2`)
+    const url = new URL(database.url)
+    url.username = role
+    url.password = 'a'
+    few = poolOf(url.href, { max: 4, silenceMs: 60_000 })
+  })
+  afterEach(async () => {
+    await few.end()
+    await pool.query(`DROP ROLE ${role}`)
+  })
+
+  test('has those that are there used in turn', async () => {
+    const connections = connectionsOf(few)
+    const ask = async () => {
+      const connection = await connections.connect()
+      await connection.query('SELECT pg_sleep(0.2)', [])
+      connection.release()
+    }
+    await Promise.all(Array.from({ length: 8 }, ask))
+    expect(few.totalCount).toBeLessThanOrEqual(2)
+  })
+
+  test('says so where there is none to wait for', async () => {
+    const others = poolOf(String(few.options.connectionString), { max: 2 })
+    const taken = [await others.connect(), await others.connect()]
+    const startedMs = performance.now()
+    const refused = failureOf(connectionsOf(few).connect())
+    expect(isOutage(await refused)).toBe(true)
+    expect(performance.now() - startedMs).toBeLessThan(5000)
+    for (const client of taken) client.release()
+    await others.end()
+  })
+})
+
 test('a server stops in time when the network to its database says nothing', async () => {
   const opened = await openDatabase({ engine: 'postgres', url: link.url })
   const { config } = parseConfig({ PORT: '0', SHUTDOWN_TIMEOUT: '0' })

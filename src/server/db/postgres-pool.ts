@@ -80,14 +80,32 @@ function mortalSocket(silenceMs: number): net.Socket {
   return socket
 }
 
-/** A pool's connections, for kysely; one that cannot be had is told apart from a failed query. */
+/** SQLSTATE: too_many_connections, of the server, the database or the role. */
+const NO_PLACE = '53300'
+/** Milliseconds before a full server is asked again. */
+const NO_PLACE_DELAY_MS = 100
+
+const hasNoPlace = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === NO_PLACE
+
+/**
+ * A pool's connections, for kysely; one that cannot be had is told apart from a failed query. Where
+ * the server gives no more of them, one of those that we have is waited for, as where the pool
+ * itself may have no more.
+ */
 export const connectionsOf = (pool: pg.Pool) => ({
   options: pool.options,
   async connect() {
-    try {
-      return leavingSpent(await pool.connect())
-    } catch (error) {
-      throw new NoConnection('no connection to the database', { cause: error })
+    const endMs = performance.now() + CONNECT_TIMEOUT_MS
+    for (;;) {
+      try {
+        return leavingSpent(await pool.connect())
+      } catch (error) {
+        if (!hasNoPlace(error) || pool.totalCount === 0 || performance.now() >= endMs) {
+          throw new NoConnection('no connection to the database', { cause: error })
+        }
+      }
+      await passed(NO_PLACE_DELAY_MS)
     }
   },
   end: () => pool.end(),
