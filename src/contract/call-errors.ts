@@ -14,6 +14,11 @@ export const callErrors = {
     zh: '系统访问令牌无效，请在个人设置中重新生成',
     en: 'The system access token is not valid. Generate a new one in your settings',
   },
+  authorization_ambiguous: {
+    status: 400,
+    zh: '请求带有两个不同的 Authorization 请求头，请只保留一个',
+    en: 'The request has two Authorization headers that differ. Send one',
+  },
   user_disabled: {
     status: 403,
     zh: '该用户已被封禁，请联系管理员',

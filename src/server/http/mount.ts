@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
 import type { Access, Endpoint } from '../../contract/endpoint.ts'
@@ -17,6 +18,7 @@ import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { parseInput, queryOf } from './input/parse-input.ts'
 import { retryAfter } from './rate-limit.ts'
+import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
 export interface Mounting {
@@ -279,7 +281,7 @@ async function actorOf(
   }
   const actor =
     session === null
-      ? await actorByAccessToken(app, request.headers.authorization)
+      ? await actorByAccessToken(app, request.raw)
       : actorFrom(session.user, session.idHash)
   if (actor.user.status !== UserStatus.enabled) {
     // Said once: from here on there is no session.
@@ -304,8 +306,10 @@ const actorFrom = (user: Actor['user'], sessionHash: string): Actor => ({
   sessionHash,
 })
 
-async function actorByAccessToken(app: App, header: string | undefined): Promise<Actor> {
+async function actorByAccessToken(app: App, request: IncomingMessage): Promise<Actor> {
+  const header = request.headers.authorization
   if (header === undefined || header === '') throw new AppError('not_signed_in')
+  if (isAmbiguous(request)) throw new AppError('authorization_ambiguous')
   const token = header.replace('Bearer ', '').trim()
   const user =
     token === ''

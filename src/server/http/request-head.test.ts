@@ -108,6 +108,25 @@ forEachDatabase('however a request is spelled', (open) => {
     expect((await promise).resume().statusCode).toBe(400)
   })
 
+  test.each([
+    ['/v1/models', ['Bearer sk-one', 'Bearer sk-two'], 400],
+    ['/v1beta/models', ['Bearer sk-one', 'sk-one'], 400],
+    ['/v1/models', ['Bearer sk-one', 'Bearer sk-one'], 401],
+    ['/api/user/self', ['one', 'two'], 200],
+    ['/api/status', ['one', 'two'], 200],
+  ])('%s by %j is answered with %i', async (path, authorization, status) => {
+    const { hostname, port } = new URL(server.url)
+    const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
+    const named = authorization.flatMap((value) => ['Authorization', value])
+    const headers = ['Host', hostname, 'Accept-Language', 'en', ...named]
+    http.get({ hostname, port, path, headers }, resolve).on('error', reject)
+    const answer = await promise
+    const said = (await answer.toArray()).join('')
+    const isNamed = said.includes('two Authorization headers that differ')
+    const isTwo = authorization[0] !== authorization[1] && path !== '/api/status'
+    expect([answer.statusCode, isNamed]).toEqual([status, isTwo])
+  })
+
   test.each(['gzip', 'GZIP', 'x-gzip'])('a body packed in %s is read', async (encoding) => {
     const packed = zlib.gzipSync(JSON.stringify({ username: 'nobody', password: 'wrong-one' }))
     const answer = await server.call('POST', '/api/user/login', {

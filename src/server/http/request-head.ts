@@ -18,6 +18,24 @@ export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
 const HOST = 'host'
 
 /**
+ * Whether a request has two `Authorization` headers that differ. Node hands over the first, and
+ * whoever stands before us may have looked at the other.
+ */
+export function isAmbiguous({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
+  let found: string | null = null
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length !== AUTHORIZATION.length || name.toLowerCase() !== AUTHORIZATION) continue
+    const value = rawHeaders[index + 1] ?? ''
+    if (found !== null && found !== value) return true
+    found = value
+  }
+  return false
+}
+
+const AUTHORIZATION = 'authorization'
+
+/**
  * Whether a `Connection` header names what frames or authorises a request. A proxy that obeys would
  * take it out, and read another request than we do (RFC 9110, section 7.6.1).
  */
