@@ -101,5 +101,11 @@ test('of the answer’s headers only those that say what the body is', () => {
     'access-control-allow-origin': '*',
     'x-request-id': 'theirs',
   }
-  expect(answeredHeaders(headers)).toEqual(['content-type', 'text/plain', 'etag', '"a"'])
+  const passed = ['content-type', 'text/plain', 'etag', '"a"']
+  expect(answeredHeaders(headers)).toEqual([...passed, 'cache-control', 'private'])
+  const kept = ['cache-control', 'max-age=60']
+  expect(answeredHeaders({ ...headers, 'cache-control': 'max-age=60' })).toEqual([
+    ...passed,
+    ...kept,
+  ])
 })

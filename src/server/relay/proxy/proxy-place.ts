@@ -125,8 +125,12 @@ const ANSWERED = [
 export function answeredHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): string[] {
-  return ANSWERED.flatMap((name) => {
+  const answered = ANSWERED.flatMap((name) => {
     const value = headers[name]
     return typeof value === 'string' ? [name, value] : []
   })
+  // Who asked may not have named its key where caches on the way look for one.
+  return headers['cache-control'] === undefined
+    ? [...answered, 'cache-control', 'private']
+    : answered
 }
