@@ -132,6 +132,14 @@ function readContent(owner: Members): (TextPart | MediaPart)[] {
 }
 
 function readSource(source: Members, family: 'image' | 'document'): MediaSource {
+  const read = readPlace(source, family)
+  // Of a text it is always the same.
+  source.ignore('media_type')
+  source.done()
+  return read
+}
+
+function readPlace(source: Members, family: 'image' | 'document'): MediaSource {
   switch (source.textOrThrow('type')) {
     case 'base64':
       return {

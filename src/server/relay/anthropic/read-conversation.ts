@@ -107,17 +107,25 @@ function objectOrThrow(owner: Members, name: string): Members {
 function readTool(tool: Members): Tool {
   const type = tool.text('type')
   if (type !== null && type !== 'custom') throw unsupportedField(tool.place('type'))
-  // How the model is taught to call it, and who may: the schema says what a call must look like.
-  tool.ignore('input_examples', 'eager_input_streaming', 'defer_loading', 'allowed_callers')
+  // How its calls come, and who may call it.
+  tool.ignore('eager_input_streaming', 'defer_loading', 'allowed_callers')
   const read: Tool = {
     name: tool.textOrThrow('name'),
-    description: tool.text('description'),
+    description: withExamples(tool.text('description'), tool.list('input_examples') ?? []),
     schema: tool.record('input_schema'),
     isStrict: tool.flag('strict'),
     cache: readCacheMark(tool),
   }
   tool.done()
   return read
+}
+
+/** By examples the model is taught to call it: others have no place for them but its words. */
+function withExamples(description: string | null, examples: readonly unknown[]): string | null {
+  const told = examples.map((example) => `Example of its input: ${JSON.stringify(example)}`)
+  return told.length === 0
+    ? description
+    : [description, told.join('\n')].filter(Boolean).join('\n\n')
 }
 
 /**

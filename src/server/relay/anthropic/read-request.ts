@@ -94,6 +94,7 @@ function readFormat(format: Members | null): OutputFormat | null {
   if (format.text('type') !== 'json_schema') throw unsupportedField(format.place('type'))
   const schema = format.record('schema')
   if (schema === null) throw invalidField(format.place('schema'))
+  format.done()
   return { kind: 'schema', name: 'answer', description: null, schema, isStrict: true }
 }
 

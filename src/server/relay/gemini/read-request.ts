@@ -154,6 +154,9 @@ function readToolChoice(
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
   const sent = calling.text('mode') ?? 'AUTO'
+  // How calls come at Vertex.
+  calling.ignore('streamFunctionCallArguments')
+  calling.done()
   const mode = sent.toUpperCase()
   if (!MODES.has(mode)) throw invalidField(calling.place('mode'))
   const [name] = names
@@ -244,6 +247,11 @@ function readUserPart(part: Members, open: OpenCall[]): UserPart {
   if (id === null) throw invalidField(response.at)
   const answer = response.record('response') ?? {}
   const media = geminiObjects(response, 'parts').map(readPlain)
+  // When a model that goes on meanwhile is to hear of it: here it waits.
+  response.ignore('scheduling', 'willContinue')
+  response.done()
+  part.ignore('thoughtSignature')
+  part.done()
   return {
     kind: 'toolResult',
     callId: id,
@@ -280,14 +288,19 @@ function readPlain(part: Members): TextPart | MediaPart {
   if (inline !== null) {
     const mimeType = mediaType(inline.textOrThrow('mimeType'))
     const data = inline.textOrThrow('data')
+    const title = inline.text('displayName')
+    inline.done()
     if (!/^text\/plain(?:;|$)/.test(mimeType)) {
-      return { ...base, source: { from: 'data', mimeType, data } }
+      return { ...base, title, source: { from: 'data', mimeType, data } }
     }
     const text = Buffer.from(data, 'base64').toString('utf8')
-    return { ...base, source: { from: 'text', text } }
+    return { ...base, title, source: { from: 'text', text } }
   }
   if (file === null) throw invalidField(part.at)
   const mimeType = file.text('mimeType')
   const family = mimeType === null ? 'image' : familyOf(mimeType)
-  return { ...base, source: { from: 'url', url: file.textOrThrow('fileUri'), mimeType, family } }
+  const url = file.textOrThrow('fileUri')
+  const title = file.text('displayName')
+  file.done()
+  return { ...base, title, source: { from: 'url', url, mimeType, family } }
 }

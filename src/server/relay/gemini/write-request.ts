@@ -8,6 +8,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
+import { mediaFamily } from '../canonical/media.ts'
 import { resultWords } from '../canonical/part-text.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
@@ -115,9 +116,15 @@ function contentsOf(messages: readonly Message[], model: string): JsonRecord[] {
 }
 
 const writePlain = (part: TextPart | MediaPart): JsonRecord[] => {
-  if (part.kind === 'media') return [writeMedia(part)]
+  if (part.kind === 'media') return [...nameOf(part), writeMedia(part)]
   return part.text === '' ? [] : [{ text: part.text }]
 }
+
+/** Documents have no names there but in words. What a plain text is, it says itself. */
+const nameOf = ({ title, source }: MediaPart): JsonRecord[] =>
+  title !== null && title !== '' && source.from !== 'text' && mediaFamily(source) === 'document'
+    ? [{ text: `${title}:` }]
+    : []
 
 function writeUser(
   part: UserPart,
@@ -130,7 +137,7 @@ function writeUser(
   const name = part.name ?? names.get(id) ?? id
   return [
     { functionResponse: { ...(hasIds ? { id } : {}), name, response: responseOf(part) } },
-    ...media.map((inner) => writeMedia(inner)),
+    ...media.flatMap(writePlain),
   ]
 }
 

@@ -161,9 +161,15 @@ function readFormat(request: Members): OutputFormat | null {
   const format = request.object('response_format')
   if (format === null) return null
   const type = format.text('type')
-  if (type === 'text') return null
-  if (type === 'json_object') return { kind: 'json' }
+  // Together, Fireworks and llama.cpp have the schema beside it.
+  const schema = format.record('schema')
   const described = format.object('json_schema')
+  format.done()
+  if (type === 'text') return null
+  if (type === 'json_object') {
+    if (schema === null) return { kind: 'json' }
+    return { kind: 'schema', name: 'answer', description: null, schema, isStrict: null }
+  }
   if (type !== 'json_schema' || described === null) throw invalidField('response_format')
   return readSchema(described)
 }
@@ -284,7 +290,11 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
       const image = part.object('image_url')
       if (image === null) throw invalidField(part.at)
       const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
-      return { ...base, source, detail: image.text('detail') }
+      const detail = image.text('detail')
+      // What LiteLLM's clients say of it, its bytes say too; vLLM keeps it under a name.
+      image.ignore('format', 'uuid')
+      image.done()
+      return { ...base, source, detail }
     }
     case 'input_audio':
       return { ...base, source: readRecording(part) }
@@ -294,7 +304,10 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
       // A file that lies at OpenAI is nothing that another provider can read.
       if (file === null || data === null) throw unsupportedField(part.at)
       const source = mediaOfUrl(data, 'document', file.place('file_data'))
-      return { ...base, source, title: file.text('filename') }
+      const title = file.text('filename')
+      file.ignore('format')
+      file.done()
+      return { ...base, source, title }
     }
     default:
       throw unsupportedField(part.place('type'))

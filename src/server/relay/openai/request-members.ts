@@ -69,13 +69,17 @@ function readAllowed(
 }
 
 /** An answer that follows a schema. */
-export const readSchema = (described: Members): OutputFormat => ({
-  kind: 'schema',
-  name: described.text('name') ?? 'answer',
-  description: described.text('description'),
-  schema: described.record('schema') ?? {},
-  isStrict: described.flag('strict'),
-})
+export function readSchema(described: Members): OutputFormat {
+  const read: OutputFormat = {
+    kind: 'schema',
+    name: described.text('name') ?? 'answer',
+    description: described.text('description'),
+    schema: described.record('schema') ?? {},
+    isStrict: described.flag('strict'),
+  }
+  described.done()
+  return read
+}
 
 /** How much the model is to think, by a word that stood there. */
 export function thinkingOfEffort(word: string, at: string): Thinking {
@@ -90,5 +94,7 @@ export function readRecording(part: Members): MediaSource {
   const audio = part.object('input_audio')
   if (audio === null) throw invalidField(part.at)
   const mimeType = `audio/${audio.text('format') ?? 'wav'}`
-  return { from: 'data', mimeType, data: audio.textOrThrow('data') }
+  const data = audio.textOrThrow('data')
+  audio.done()
+  return { from: 'data', mimeType, data }
 }
