@@ -15,6 +15,7 @@ import {
   openCall,
   post,
   requestIdOf,
+  startCall,
   startRelay,
   type RelayClient,
   type RelaySetup,
@@ -198,6 +199,32 @@ forEachDatabase('troubles', (open) => {
       const { quota } = await bookedCall(setup, requestIdOf(answer))
       expect(quota).toBeGreaterThan(5)
       expect(quota).toBeLessThan(11 + 40)
+    })
+
+    test('a client that leaves before an answer in one piece pays for what it asked', async () => {
+      const model = await aServed(type, 'hang')
+      const body = clients[name].body(model, {}, false)
+      const sent = startCall(
+        setup,
+        client,
+        body,
+        callOf(clients[name], client, { model, isStream: false }),
+      )
+      const seen = await eventually(() => setup.upstream.seen()[0], 'the call upstream')
+      sent.destroy()
+      await eventually(() => seen.outcome === 'client-gone', 'the end of the upstream call')
+      const { user_amount: amount } = await eventually(
+        () =>
+          setup.database.read
+            .selectFrom('ledger')
+            .select('user_amount')
+            .where('user_id', '=', client.userId)
+            .where('kind', '=', 'consume')
+            .executeTakeFirst(),
+        'the booking',
+      )
+      expect(Math.abs(amount)).toBeGreaterThan(3)
+      expect(Math.abs(amount)).toBeLessThan(16)
     })
 
     test('one answer instead of a stream becomes a stream', async () => {

@@ -94,6 +94,37 @@ describe.each(pairs)(
         const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
         expect({ quota, source: detail['usage_source'] }).toEqual({ quota: 18, source: 'upstream' })
       })
+
+      test('a limit that is reached', async () => {
+        const model = await aModelAt(type, base, 'obey-max')
+        const question = { model, wish: { maxTokens: 3 }, isStream }
+        const { said, answer } = await ask({ setup, client }, clients[name], question)
+        const cut = { text: 'The answer is', finish: 'length', isComplete: true }
+        expect(said).toMatchObject({ ...cut, prompt: 11, completion: 3 })
+        expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(14)
+      })
+
+      test('thinking', async () => {
+        const model = await aModelAt(type, base)
+        const question = { model, wish: { thinking: 2000, maxTokens: 4096 }, isStream }
+        const { said, answer } = await ask({ setup, client }, clients[name], question)
+        // What OpenAI's own models think is shown to nobody.
+        const thought = type > 3 ? 'Six times seven.' : ''
+        expect(said).toMatchObject({ ...SPOKEN, thought, isComplete: true })
+        expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18)
+      })
+
+      // The Responses API has no word for it.
+      if (name === 'responses') return
+      test('stop texts', async () => {
+        const model = await aModelAt(type, base)
+        const question = { model, wish: { stop: ['forty'] }, isStream }
+        const { said } = await ask({ setup, client }, clients[name], question)
+        expect(JSON.stringify(setup.upstream.seen().at(-1)?.body)).toContain('["forty"]')
+        // The fake one of OpenAI's speaks on.
+        const text = type > 3 ? 'The answer is ' : ANSWER
+        expect(said).toMatchObject({ text, finish: 'stop', isComplete: true })
+      })
     })
   },
 )
