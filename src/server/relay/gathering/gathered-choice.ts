@@ -10,6 +10,7 @@ import {
 } from '../json/json-value.ts'
 import { isOfMinimax } from '../openai/thinking/reasoning.ts'
 import { writeCall } from '../openai/write-answer.ts'
+import { append } from './append.ts'
 
 interface GatheredCall {
   id: string
@@ -45,6 +46,8 @@ export class GatheredChoice {
   /** Of the older kind; null: it is a chat's. */
   private text: string | null = null
   private members: JsonRecord = {}
+  private readonly probabilities: JsonRecord = {}
+  private readonly details: JsonRecord[] = []
   private finish = ''
 
   add({ index: _index, delta, message: _message, text, ...members }: JsonRecord): void {
@@ -52,7 +55,7 @@ export class GatheredChoice {
     const { finish_reason: finish, logprobs, ...others } = present(members)
     this.finish = textOr(finish) || this.finish
     this.members = { ...this.members, ...others }
-    if (isRecord(logprobs)) this.members.logprobs = joinedLists(this.members.logprobs, logprobs)
+    this.addProbabilities(recordOr(logprobs))
     this.addDelta(recordOr(delta))
   }
 
@@ -80,9 +83,21 @@ export class GatheredChoice {
   }
 
   whole(): JsonRecord {
-    const { text, members } = this
-    if (text !== null) return { text, ...members, finish_reason: this.finishReason() }
-    return { message: this.message(), ...members, finish_reason: this.finishReason() }
+    const { text, probabilities } = this
+    const hasProbabilities = Object.keys(probabilities).length > 0
+    return {
+      ...(text === null ? { message: this.message() } : { text }),
+      ...this.members,
+      ...(hasProbabilities ? { logprobs: probabilities } : {}),
+      finish_reason: this.finishReason(),
+    }
+  }
+
+  private addProbabilities(logprobs: JsonRecord): void {
+    for (const [name, value] of Object.entries(logprobs)) {
+      if (Array.isArray(value)) append(this.probabilities, name, value)
+      else this.probabilities[name] = value
+    }
   }
 
   private addDelta(delta: JsonRecord): void {
@@ -92,16 +107,17 @@ export class GatheredChoice {
     }
     for (const [name, value] of Object.entries(present(delta))) {
       if (HEARD.has(name)) continue
-      const before = this.beside[name]
-      if (name === 'audio' && isRecord(value)) this.beside.audio = joinedSound(before, value)
-      else if (name === 'reasoning_details') this.addDetails(delta)
-      else this.beside[name] = Array.isArray(value) ? [...arrayOr(before), ...value] : value
+      if (name === 'audio' && isRecord(value)) {
+        this.beside.audio = joinedSound(this.beside.audio, value)
+      } else if (name === 'reasoning_details') this.addDetails(delta)
+      else if (Array.isArray(value)) append(this.beside, name, value)
+      else this.beside[name] = value
     }
   }
 
   /** Pieces of one thought are one detail; MiniMax's may say all of it again. */
   private addDetails(delta: JsonRecord): void {
-    const details = [...arrayOr(this.beside.reasoning_details)]
+    const { details } = this
     for (const detail of arrayOr(delta.reasoning_details).map(recordOr)) {
       const last = recordOr(details.at(-1))
       const goesOn =
@@ -113,7 +129,6 @@ export class GatheredChoice {
       if (!goesOn) details.push(detail)
       else details[details.length - 1] = joinedDetail(last, detail, isOfMinimax(delta))
     }
-    this.beside.reasoning_details = details
   }
 
   private message(): JsonRecord {
@@ -124,6 +139,7 @@ export class GatheredChoice {
       content: saysNothing ? null : content,
       ...(refusal === '' ? {} : { refusal }),
       ...(thought === '' ? {} : { [this.thoughtName]: thought }),
+      ...(this.details.length === 0 ? {} : { reasoning_details: this.details }),
       ...this.beside,
       ...this.called(),
     }
@@ -167,13 +183,4 @@ function joinedSound(before: unknown, piece: JsonRecord): JsonRecord {
     data: textOr(data) + textOr(piece.data),
     transcript: textOr(transcript) + textOr(piece.transcript),
   }
-}
-
-/** Lists go on where they ended; of anything else the last word counts. */
-function joinedLists(before: unknown, piece: JsonRecord): JsonRecord {
-  const joined = { ...recordOr(before) }
-  for (const [name, value] of Object.entries(piece)) {
-    joined[name] = Array.isArray(value) ? [...arrayOr(joined[name]), ...value] : value
-  }
-  return joined
 }

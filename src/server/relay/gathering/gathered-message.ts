@@ -1,7 +1,8 @@
 import { argumentsOf } from '../canonical/arguments-text.ts'
 import type { StreamGatherer } from '../dialect/dialect.ts'
-import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { joinedUsage } from '../anthropic/usage.ts'
+import { append } from './append.ts'
 
 /**
  * The events of a message as one. Source: Anthropic's API reference, "Streaming messages", and its
@@ -58,7 +59,7 @@ export class GatheredMessage implements StreamGatherer {
         block.signature = textOr(block.signature) + textOr(delta.signature)
         break
       case 'citations_delta':
-        block.citations = [...arrayOr(block.citations), delta.citation]
+        append(block, 'citations', [delta.citation])
         break
       case 'input_json_delta':
         this.inputs.set(index, (this.inputs.get(index) ?? '') + textOr(delta.partial_json))

@@ -24,7 +24,8 @@ export async function streamAsJson(
   if (gatherer === null) return { answer: packed, upstream }
   const body = await decodedBody(packed)
   if (body === null) return 'unreadable'
-  const headers = { ...packed.headers, 'content-encoding': undefined }
+  const isPacked = packed.headers['content-encoding'] !== undefined
+  const headers = isPacked ? { ...packed.headers, 'content-encoding': undefined } : packed.headers
   if (beginAsEvents(wire, body) !== true) return { answer: { ...packed, headers, body }, upstream }
   const stream = upstream.follow(USAGE_TOKENS_MAX)
   const gathered = await gatheredIn(body, new Gathering(wire.reader(), stream, gatherer()))
@@ -35,7 +36,7 @@ export async function streamAsJson(
 }
 
 /** Read at once; others are answered meanwhile. */
-const SLICE_BYTES = 256 * 1024
+const SLICE_BYTES = 32 * 1024
 
 async function gatheredIn(body: Buffer, gathering: Gathering): Promise<Gathered> {
   for (let at = 0; at < body.length; at += SLICE_BYTES) {
