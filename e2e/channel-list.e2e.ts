@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { violations } from './axe.ts'
 import { callModel, makeKey } from './call-model.ts'
-import { columnHeads, hiddenColumns, loadedRows } from './expect-page.ts'
+import { actionTops, columnHeads, hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { quiet, startVisit, type Visit } from './visit.ts'
 
@@ -114,6 +114,7 @@ describe('one channel', () => {
     const opened = await visit.open('/channel', visit.root, { width, language: 'en' })
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
+    expect(await actionTops(opened.page)).toHaveLength(1)
     await opened.context.close()
   })
 

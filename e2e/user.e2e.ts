@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { columnHeads, expectSeen, hiddenColumns, loadedRows } from './expect-page.ts'
+import { actionTops, columnHeads, expectSeen, hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
@@ -84,6 +84,38 @@ describe('the list of users', () => {
     const opened = await visit.open('/user', visit.root, screen)
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
+    expect(await actionTops(opened.page)).toHaveLength(1)
+    await opened.context.close()
+  })
+
+  test('in a narrow window rare actions are behind a button, by keyboard too', async () => {
+    await visit.person('dan')
+    const opened = await visit.open('/user', visit.root, { width: 1024 })
+    const { keyboard } = opened.page
+    const more = action(opened.page, 'dan', '更多操作')
+    const focused = () => opened.page.evaluate(() => document.activeElement?.textContent)
+    const openMenu = async () => {
+      await more.focus()
+      await keyboard.press('Enter')
+      await expect.poll(focused).toBe('提升')
+    }
+    await openMenu()
+    await keyboard.press('Escape')
+    await expect.poll(() => more.evaluate((it) => it === document.activeElement)).toBe(true)
+    await openMenu()
+    await keyboard.press('Enter')
+    await expectSeen(row(opened.page, 'dan').getByText('管理员', { exact: true }))
+    await openMenu()
+    await opened.page.getByRole('button', { name: '删除', exact: true }).focus()
+    await keyboard.press('Enter')
+    await expectSeen(opened.page.getByText('删除用户「dan」？'))
+    await expect.poll(focused).toBe('删除用户')
+    await keyboard.press('Enter')
+    await expect.poll(() => row(opened.page, 'dan').count()).toBe(0)
+    // The keyboard goes on at the row that has come there.
+    const isInList = () =>
+      opened.page.evaluate(() => document.activeElement?.closest('tbody') !== null)
+    await expect.poll(isInList).toBe(true)
     await opened.context.close()
   })
 

@@ -21,6 +21,7 @@ import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Hint, Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
+import { RowActs } from '../ui/table/row-acts.tsx'
 import { BulkActions } from './channel-bulk.tsx'
 import { channelBlock, channelColumns, type ChannelTexts, testModelOf } from './channel-columns.tsx'
 import { RoutePanel } from './route/route-panel.tsx'
@@ -122,18 +123,27 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
     onRemoved(id)
     toast.success(t('操作成功完成！'))
   }
+  const drop = (
+    <ConfirmAction
+      label={t('删除')}
+      question={t('删除渠道「{{name}}」？它的密钥会一并删除，无法恢复', { name })}
+      confirmLabel={t('删除渠道')}
+      onClick={remove}
+    />
+  )
   return (
-    <>
-      <Action label={t('测试')} onClick={test} />
-      <ToggleAction isOn={isEnabled} onClick={toggle} />
-      <EditLink to={paths.channelEdit(id)} />
-      <ConfirmAction
-        label={t('删除')}
-        question={t('删除渠道「{{name}}」？它的密钥会一并删除，无法恢复', { name })}
-        confirmLabel={t('删除渠道')}
-        onClick={remove}
-      />
-    </>
+    <RowActs
+      acts={[
+        { id: 'test', node: <Action label={t('测试')} onClick={test} /> },
+        {
+          id: 'toggle',
+          isRare: true,
+          node: <ToggleAction isOn={isEnabled} onClick={toggle} />,
+        },
+        { id: 'edit', node: <EditLink to={paths.channelEdit(id)} /> },
+        { id: 'delete', isRare: true, node: drop },
+      ]}
+    />
   )
 }
 

@@ -18,6 +18,7 @@ import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
+import { RowActs } from '../ui/table/row-acts.tsx'
 import { maskedCode, redemptionBlock, redemptionColumns } from './redemption-columns.tsx'
 import { canToggle, toggled } from './redemption-state.ts'
 
@@ -63,26 +64,34 @@ function RowActions({ redemption, list, onUncopied }: RowActionsProps) {
     list.remove(id)
     toast.success(t('操作成功完成！'))
   }
+  const switchIt = (
+    <ToggleAction
+      isOn={status !== RedemptionStatus.disabled}
+      onClick={toggle}
+      {...(canToggle(status) ? {} : { why: t('已使用的兑换码不能再启用或禁用') })}
+    />
+  )
+  const drop = (
+    <ConfirmAction
+      label={t('删除')}
+      question={
+        status === RedemptionStatus.unused
+          ? t('删除兑换码「{{name}}」？还没有兑换的人将无法再使用它', { name })
+          : t('删除兑换码「{{name}}」？', { name })
+      }
+      confirmLabel={t('删除兑换码')}
+      onClick={remove}
+    />
+  )
   return (
-    <>
-      <Action label={t('复制')} onClick={copy} />
-      <ToggleAction
-        isOn={status !== RedemptionStatus.disabled}
-        onClick={toggle}
-        {...(canToggle(status) ? {} : { why: t('已使用的兑换码不能再启用或禁用') })}
-      />
-      <EditLink to={paths.redemptionEdit(id)} />
-      <ConfirmAction
-        label={t('删除')}
-        question={
-          status === RedemptionStatus.unused
-            ? t('删除兑换码「{{name}}」？还没有兑换的人将无法再使用它', { name })
-            : t('删除兑换码「{{name}}」？', { name })
-        }
-        confirmLabel={t('删除兑换码')}
-        onClick={remove}
-      />
-    </>
+    <RowActs
+      acts={[
+        { id: 'copy', node: <Action label={t('复制')} onClick={copy} /> },
+        { id: 'toggle', isRare: true, node: switchIt },
+        { id: 'edit', node: <EditLink to={paths.redemptionEdit(id)} /> },
+        { id: 'delete', isRare: true, node: drop },
+      ]}
+    />
   )
 }
 

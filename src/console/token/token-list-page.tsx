@@ -1,6 +1,6 @@
 import '@mantine/core/styles/Menu.layer.css'
 import { Button, Menu, NativeSelect } from '@mantine/core'
-import { useMemo } from 'react'
+import { use, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Token } from '../../contract/token-api.ts'
@@ -21,6 +21,8 @@ import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
+import { ActMenuAround } from '../ui/table/act-menu.ts'
+import { Dots, RowActs } from '../ui/table/row-acts.tsx'
 import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
 import { curlText, environmentText, fullKey, maskedKey, oneLine } from './token-copies.ts'
 import { useChoosableGroups } from './token-group.ts'
@@ -78,21 +80,30 @@ function RowActions({ token, list, onUncopied }: RowActionsProps) {
     list.remove(token.id)
     toast.success(t('操作成功完成！'))
   }
+  const drop = (
+    <ConfirmAction
+      label={t('删除')}
+      question={t('删除令牌「{{name}}」？使用它的程序会立即无法调用', {
+        name: token.name || maskedKey(token),
+      })}
+      confirmLabel={t('删除令牌')}
+      onClick={remove}
+    />
+  )
   return (
-    <>
-      <Action label={t('复制')} onClick={() => copy(fullKey(token))} />
-      <ToggleAction isOn={isEnabled} onClick={toggle} />
-      <EditLink to={paths.tokenEdit(token.id)} />
-      <CopyMenu token={token} copy={copy} />
-      <ConfirmAction
-        label={t('删除')}
-        question={t('删除令牌「{{name}}」？使用它的程序会立即无法调用', {
-          name: token.name || maskedKey(token),
-        })}
-        confirmLabel={t('删除令牌')}
-        onClick={remove}
-      />
-    </>
+    <RowActs
+      acts={[
+        { id: 'copy', node: <Action label={t('复制')} onClick={() => copy(fullKey(token))} /> },
+        {
+          id: 'toggle',
+          isRare: true,
+          node: <ToggleAction isOn={isEnabled} onClick={toggle} />,
+        },
+        { id: 'edit', node: <EditLink to={paths.tokenEdit(token.id)} /> },
+        { id: 'copies', isRare: true, node: <CopyMenu token={token} copy={copy} /> },
+        { id: 'delete', isRare: true, node: drop },
+      ]}
+    />
   )
 }
 
@@ -104,24 +115,26 @@ interface CopyMenuProps {
 function CopyMenu({ token, copy }: CopyMenuProps) {
   const { t } = useTranslation()
   const base = publicBase(useStatus().server_address ?? '')
+  const copyCurl = () => copy(curlText(token, base))
+  const copyEnvironment = () => copy(environmentText(token, base))
+  if (use(ActMenuAround) !== undefined) {
+    return (
+      <>
+        <Action label={t('复制为 curl 命令')} onClick={copyCurl} />
+        <Action label={t('复制为环境变量')} onClick={copyEnvironment} />
+      </>
+    )
+  }
   return (
     <Menu position="bottom-end">
       <Menu.Target>
         <Button size="xs" variant="default" aria-label={t('更多复制方式')}>
-          <svg width="12" height="12" viewBox="0 0 12 12" fill="currentColor" aria-hidden="true">
-            <circle cx="2" cy="6" r="1" />
-            <circle cx="6" cy="6" r="1" />
-            <circle cx="10" cy="6" r="1" />
-          </svg>
+          <Dots />
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => void copy(curlText(token, base))}>
-          {t('复制为 curl 命令')}
-        </Menu.Item>
-        <Menu.Item onClick={() => void copy(environmentText(token, base))}>
-          {t('复制为环境变量')}
-        </Menu.Item>
+        <Menu.Item onClick={() => void copyCurl()}>{t('复制为 curl 命令')}</Menu.Item>
+        <Menu.Item onClick={() => void copyEnvironment()}>{t('复制为环境变量')}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )

@@ -4,6 +4,7 @@ import { Button, type ButtonProps, Popover } from '@mantine/core'
 import { type ReactNode, use, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { BusyButton } from './busy/busy-button.tsx'
+import { ActMenuAround } from './table/act-menu.ts'
 import { FailedAct } from './table/failed-act.ts'
 import { useFocusAfter } from './table/focus-after.ts'
 import styles from './actions.module.css'
@@ -42,6 +43,7 @@ interface ActionProps {
 /** A button that stays busy until what it started is done. */
 export function Action({ label, onClick, why, size = 'xs', other }: ActionProps & OtherLabel) {
   const [isBusy, run] = useBusy(onClick)
+  const menu = use(ActMenuAround)
   return (
     <BusyButton
       size={size}
@@ -49,7 +51,7 @@ export function Action({ label, onClick, why, size = 'xs', other }: ActionProps 
       title={why}
       isBusy={isBusy}
       isIdle={why !== undefined}
-      onClick={() => void run()}
+      onClick={() => void run().then(() => menu?.close())}
     >
       {other === undefined ? (
         label
@@ -89,13 +91,25 @@ export function ConfirmAction(props: ConfirmActionProps) {
   const [isOpen, setIsOpen] = useState(false)
   const [isBusy, run] = useBusy(onClick)
   const button = useRef<HTMLButtonElement>(null)
-  const keepPlace = useFocusAfter(button)
+  const menu = use(ActMenuAround)
+  const keepPlace = useFocusAfter(menu?.button ?? button)
   function confirm() {
     keepPlace()
-    void run().then((isDone) => setIsOpen(!isDone))
+    void run().then((isDone) => {
+      setIsOpen(!isDone)
+      if (isDone) menu?.close()
+    })
   }
   return (
-    <Popover opened={isOpen} onChange={setIsOpen} position="bottom-end" trapFocus returnFocus>
+    <Popover
+      opened={isOpen}
+      onChange={setIsOpen}
+      position="bottom-end"
+      // A click in it is one in the menu, which would close.
+      withinPortal={menu === undefined}
+      trapFocus
+      returnFocus
+    >
       <Popover.Target>
         <Button
           ref={button}

@@ -19,6 +19,7 @@ import {
 import { FailedAct } from './table/failed-act.ts'
 import { leaveFocusBehind } from './table/focus-after.ts'
 import { ListNews } from './table/list-news.tsx'
+import { HasFewActions, useActionsRoom } from './table/row-acts.tsx'
 import { Blocks } from './table/row-blocks.tsx'
 import { Pager } from './pager.tsx'
 import { useRowsInView } from './rows-in-view.ts'
@@ -92,8 +93,10 @@ interface DataTableProps<Row> {
   columns: readonly Column<Row>[]
   block: (row: Row) => Block
   rowActions?: (row: Row) => ReactNode
-  /** Pixels of the column of actions on one line; on two where the window has no room for one. */
+  /** Pixels of the column of actions with all of them. */
   actionsWidth?: number
+  /** The same with those that are not rare, where the window has no room for all. */
+  fewActionsWidth?: number
   /** A click on the row opens it; something in the row has to do the same by keyboard. */
   onOpen?: (row: Row) => void
   /** Marks the row that is open. */
@@ -152,7 +155,7 @@ function tableStyle<Row>({
   return {
     '--rows': pageSize,
     '--columns': `${widthOf(columns)}px`,
-    '--actions-one-line': `${actionsWidth}px`,
+    '--actions': `${actionsWidth}px`,
     // React types know no custom properties; these are read by the classes.
   } as CSSProperties
 }
@@ -184,8 +187,10 @@ function isPlainClick({ target }: MouseEvent): boolean {
   return !isControl && getSelection()?.isCollapsed !== false
 }
 
-function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown: Row[] }) {
+function Table<Row extends { id: number }>(given: DataTableProps<Row> & { shown: Row[] }) {
   const { t } = useTranslation()
+  const { hasFew, actionsWidth } = useActionsRoom(given)
+  const props = { ...given, actionsWidth }
   const { list, columns, rowActions, shown, label, onOpen, isOpen, selection } = props
   const boxOf = useRowBoxes(selection, shown)
   const headBox = selection !== undefined && <HeadBox selection={selection} shown={shown} />
@@ -211,28 +216,30 @@ function Table<Row extends { id: number }>(props: DataTableProps<Row> & { shown:
           </tr>
         </thead>
         <tbody>
-          {list.isLoading ? (
-            <SkeletonRows {...props} />
-          ) : (
-            shown.map((row) => (
-              <tr
-                key={row.id}
-                data-open={isOpen?.(row) === true}
-                data-chosen={selection?.isChosen(row) === true}
-                data-opens={onOpen !== undefined}
-                onClick={(event) => {
-                  if (isPlainClick(event)) onOpen?.(row)
-                }}
-              >
-                <Cells row={row} columns={columns} box={boxOf(row)} />
-                {rowActions !== undefined && (
-                  <td>
-                    <div className={styles['rowActions']}>{rowActions(row)}</div>
-                  </td>
-                )}
-              </tr>
-            ))
-          )}
+          <HasFewActions value={hasFew}>
+            {list.isLoading ? (
+              <SkeletonRows {...props} />
+            ) : (
+              shown.map((row) => (
+                <tr
+                  key={row.id}
+                  data-open={isOpen?.(row) === true}
+                  data-chosen={selection?.isChosen(row) === true}
+                  data-opens={onOpen !== undefined}
+                  onClick={(event) => {
+                    if (isPlainClick(event)) onOpen?.(row)
+                  }}
+                >
+                  <Cells row={row} columns={columns} box={boxOf(row)} />
+                  {rowActions !== undefined && (
+                    <td>
+                      <div className={styles['rowActions']}>{rowActions(row)}</div>
+                    </td>
+                  )}
+                </tr>
+              ))
+            )}
+          </HasFewActions>
         </tbody>
       </table>
     </div>

@@ -20,6 +20,7 @@ import { DataTable } from '../ui/data-table.tsx'
 import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
+import { RowActs } from '../ui/table/row-acts.tsx'
 import { whyNot } from './user-can.ts'
 import { userBlock, userColumns } from './user-columns.tsx'
 import { orderNames, orders, toOrder } from './user-order.ts'
@@ -55,22 +56,32 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
   }
   const isEnabled = user.status === UserStatus.enabled
   const toggle = isEnabled ? 'disable' : 'enable'
+  const promote = <Action label={t('提升')} onClick={() => manage('promote')} {...why('promote')} />
+  const demote = <Action label={t('降级')} onClick={() => manage('demote')} {...why('demote')} />
+  const remove = (
+    <ConfirmAction
+      label={t('删除')}
+      question={t('删除用户「{{name}}」？该用户会立即无法登录，其令牌会立即失效', {
+        name: user.username,
+      })}
+      confirmLabel={t('删除用户')}
+      onClick={() => manage('delete')}
+      {...why('delete')}
+    />
+  )
   return (
-    <>
-      <Action label={t('提升')} onClick={() => manage('promote')} {...why('promote')} />
-      <Action label={t('降级')} onClick={() => manage('demote')} {...why('demote')} />
-      <ToggleAction isOn={isEnabled} onClick={() => manage(toggle)} {...why(toggle)} />
-      <Edit user={user} why={why('edit').why} />
-      <ConfirmAction
-        label={t('删除')}
-        question={t('删除用户「{{name}}」？该用户会立即无法登录，其令牌会立即失效', {
-          name: user.username,
-        })}
-        confirmLabel={t('删除用户')}
-        onClick={() => manage('delete')}
-        {...why('delete')}
-      />
-    </>
+    <RowActs
+      acts={[
+        { id: 'promote', isRare: true, node: promote },
+        { id: 'demote', isRare: true, node: demote },
+        {
+          id: 'toggle',
+          node: <ToggleAction isOn={isEnabled} onClick={() => manage(toggle)} {...why(toggle)} />,
+        },
+        { id: 'edit', node: <Edit user={user} why={why('edit').why} /> },
+        { id: 'delete', isRare: true, node: remove },
+      ]}
+    />
   )
 }
 
@@ -113,6 +124,7 @@ export function UserListPage() {
         block={userBlock(texts)}
         pageSize={PAGE_SIZE}
         actionsWidth={hasLongWords ? 328 : 250}
+        fewActionsWidth={hasLongWords ? 150 : 132}
         rowActions={rowActions}
         empty={
           state.keyword === '' ? (

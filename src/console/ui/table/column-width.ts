@@ -29,6 +29,6 @@ export function columnWidth(
   if (width === undefined) return undefined
   if (columns.some((one) => one.width === undefined)) return `${width}px`
   const share = growthOf(column) / columns.reduce((sum, one) => sum + growthOf(one), 0)
-  const room = '100cqw - var(--actions-one-line) - var(--columns)'
+  const room = '100cqw - var(--actions) - var(--columns)'
   return `calc(${width}px + max(0px, ${room}) * ${share})`
 }
