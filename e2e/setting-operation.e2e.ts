@@ -112,6 +112,26 @@ describe('groups', () => {
     await form.getByRole('button', { name: '放弃', exact: true }).click()
   })
 
+  test('logs are kept for fewer days only when somebody has read what that deletes', async () => {
+    const form = group('日志')
+    const days = form.getByLabel('日志保留天数')
+    const question = page.getByRole('dialog', { name: '保存并删除' })
+    await days.fill('30')
+    const unsent = await puts(async () => {
+      await settings.press('日志')
+      await expectSeen(question.getByText('30 天前的日志会自动删除，无法恢复'))
+      await question.getByRole('button', { name: '取消' }).click()
+      await question.waitFor({ state: 'detached' })
+    })
+    expect(unsent).toEqual([])
+    await settings.press('日志')
+    await question.getByRole('button', { name: '保存并删除' }).click()
+    await expect.poll(() => settings.option('LogRetentionDays')).toBe('30')
+    await days.fill('0')
+    await settings.save('日志')
+    await expect.poll(() => settings.option('LogRetentionDays')).toBe('0')
+  })
+
   test('the wheel scrolls the page and changes no number', async () => {
     const number = group('通用').getByLabel('失败重试次数')
     await number.click()

@@ -1,6 +1,6 @@
 import '@mantine/core/styles/Button.layer.css'
 import { Button } from '@mantine/core'
-import { type FormEvent, Fragment, type MouseEvent, type ReactNode, useId } from 'react'
+import { type FormEvent, Fragment, type MouseEvent, type ReactNode, type Ref, useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import { BusyButton } from './busy/busy-button.tsx'
 import { asTyped } from './field/as-typed.ts'
@@ -140,6 +140,8 @@ const focusOnRelease = {
 }
 
 interface SaveBarProps {
+  /** Of the bar itself, which a question may stand beside. */
+  ref?: Ref<HTMLDivElement> | undefined
   label: string
   isBusy: boolean
   /** What the server answered last; empty: nothing wrong. */
@@ -156,11 +158,11 @@ interface SaveBarProps {
 
 /** Says what changed, gives it up or saves it. */
 export function SaveBar(props: SaveBarProps) {
-  const { label, isBusy, failure = '', note, changes, needsChanges = false } = props
+  const { ref, label, isBusy, failure = '', note, changes, needsChanges = false } = props
   const { t } = useTranslation()
   const isIdle = needsChanges && changes.length === 0
   return (
-    <div className={styles['saveBar']}>
+    <div ref={ref} className={styles['saveBar']}>
       <div className={styles['summary']}>
         {failure !== '' ? (
           <p role="alert" className={styles['error']}>

@@ -1,10 +1,8 @@
-import '@mantine/core/styles/Button.layer.css'
-import '@mantine/core/styles/Popover.layer.css'
-import { Button, Popover } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { RowField } from '../../ui/field/row-field.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
+import { Asked } from './asked.tsx'
 import styles from './option.module.css'
 
 interface ConfirmedToggleProps {
@@ -20,47 +18,24 @@ export function ConfirmedToggle({ field, isOn, onChange, confirm }: ConfirmedTog
   const { t } = useTranslation()
   const [isAsking, setIsAsking] = useState(false)
   return (
-    // Roles would make a button of what holds the switch.
-    <Popover
-      opened={isAsking}
-      onChange={setIsAsking}
+    <Asked
+      isAsking={isAsking}
+      onClose={() => setIsAsking(false)}
+      question={<p>{t(confirm.question)}</p>}
+      label={t(confirm.label)}
+      onConfirm={() => {
+        setIsAsking(false)
+        onChange(false)
+      }}
       position="bottom-start"
-      withRoles={false}
-      trapFocus
-      returnFocus
     >
-      <Popover.Target>
-        <div className={styles['toggle']}>
-          <Toggle
-            field={field}
-            isOn={isOn}
-            onChange={(next) => (next ? onChange(true) : setIsAsking(true))}
-          />
-        </div>
-      </Popover.Target>
-      <Popover.Dropdown
-        className={styles['question'] ?? ''}
-        // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget's own element
-        role="dialog"
-        aria-label={t(confirm.label)}
-      >
-        <p>{t(confirm.question)}</p>
-        <div className={styles['answers']}>
-          <Button size="xs" variant="default" data-autofocus onClick={() => setIsAsking(false)}>
-            {t('取消')}
-          </Button>
-          <Button
-            size="xs"
-            color="red"
-            onClick={() => {
-              setIsAsking(false)
-              onChange(false)
-            }}
-          >
-            {t(confirm.label)}
-          </Button>
-        </div>
-      </Popover.Dropdown>
-    </Popover>
+      <div className={styles['toggle']}>
+        <Toggle
+          field={field}
+          isOn={isOn}
+          onChange={(next) => (next ? onChange(true) : setIsAsking(true))}
+        />
+      </div>
+    </Asked>
   )
 }

@@ -1,15 +1,31 @@
 import { describe, expect, test } from 'vitest'
 import {
   generalGroup,
+  logGroup,
   monitorGroup,
   quotaGroup,
   ratioGroup,
 } from '../operation/operation-groups.ts'
 import { priceGroup } from '../operation/price-group.ts'
 import { systemGroups } from '../system/system-groups.ts'
-import { changesOf, domainsOf, fieldProblem, type OptionField, sentValue } from './option-field.ts'
+import {
+  changesOf,
+  domainsOf,
+  fieldProblem,
+  questionsOf,
+  type OptionField,
+  sentValue,
+} from './option-field.ts'
 
-const groups = [generalGroup, monitorGroup, quotaGroup, ratioGroup, priceGroup, ...systemGroups]
+const groups = [
+  generalGroup,
+  logGroup,
+  monitorGroup,
+  quotaGroup,
+  ratioGroup,
+  priceGroup,
+  ...systemGroups,
+]
 const all = groups.flatMap(({ fields }) => fields)
 function field(key: string): OptionField {
   const found = all.find((one) => one.key === key)
@@ -84,6 +100,19 @@ test('a switch asks for what it needs when it is turned on', () => {
 test('base addresses end without a slash; links stay as they are', () => {
   expect(sentValue(field('ServerAddress'), ' https://a.example/// ')).toBe('https://a.example')
   expect(sentValue(field('TopUpLink'), 'https://a.example/buy/')).toBe('https://a.example/buy/')
+})
+
+test.each([
+  ['LogRetentionDays', '0', '30', 30],
+  ['LogRetentionDays', '60', '7', 7],
+  ['LogBodyRetentionDays', '7', '1', 1],
+  ['LogRetentionDays', '30', '60', null],
+  ['LogRetentionDays', '30', '0', null],
+  ['LogRetentionDays', '30', '30', null],
+  ['RetryTimes', '3', '1', null],
+])('%s from %s to %s asks about the days that are left: %s', (key, saved, value, count) => {
+  const asked = questionsOf([{ field: field(key), value }], () => saved)
+  expect(asked.map((question) => question.count)).toEqual(count === null ? [] : [count])
 })
 
 describe('changes', () => {

@@ -23,7 +23,16 @@ type OptionKind =
       /** Paths are put behind it: it ends without a slash. */
       isBase?: true
     }
-  | { kind: 'number'; min: number; max: number; step: number; unit?: string; isQuota?: true }
+  | {
+      kind: 'number'
+      min: number
+      max: number
+      step: number
+      unit?: string
+      isQuota?: true
+      /** Days that something is kept for, 0 always: what is asked before fewer are saved. */
+      confirmFewer?: string
+    }
   | {
       kind: 'toggle'
       confirmOff?: { question: string; label: string }
@@ -174,6 +183,20 @@ export function changesOf(
     return field.kind === 'secret' ? 2 : 1
   }
   return changes.toSorted((a, b) => turn(a) - turn(b))
+}
+
+const keptDays = (text: string): number => Number(text) || Infinity
+
+/** What is asked before changes are saved that delete what was kept so far. */
+export function questionsOf(
+  changes: readonly OptionChange[],
+  saved: (key: string) => string,
+): { text: string; count: number }[] {
+  return changes.flatMap(({ field, value }) => {
+    if (field.kind !== 'number' || field.confirmFewer === undefined) return []
+    const isFewer = keptDays(value) < keptDays(saved(field.key))
+    return isFewer ? [{ text: field.confirmFewer, count: Number(value) }] : []
+  })
 }
 
 /** What an empty option counts as where none was ever saved. */

@@ -9,6 +9,7 @@ import { overSavedRatios, readableRatios } from '../ratio/ratio-text.ts'
 import {
   changesOf,
   fieldProblem,
+  questionsOf,
   type OptionChange,
   type OptionField,
   type OptionGroup,
@@ -29,7 +30,13 @@ export interface OptionForm {
   isBusy: boolean
   /** What the server answered last; empty: nothing wrong. */
   failure: string
+  /** What has to be asked before the changes are sent. */
+  questions: readonly { text: string; count: number }[]
+  isAsking: boolean
+  /** Where there is something to ask it only asks; called then, it sends. */
   save: () => void
+  /** The answer was no. */
+  dismiss: () => void
   giveUp: () => void
 }
 
@@ -59,7 +66,9 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const [problems, setProblems] = useState<Texts>({})
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
+  const [isAsking, setIsAsking] = useState(false)
   const changes = changesOf(group.fields, edits, options.value)
+  const questions = questionsOf(changes, options.value)
   const secrets = group.fields.filter(({ kind }) => kind === 'secret')
   useKeptForm(
     {
@@ -117,6 +126,9 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
       toast.error(first.namesField ? first.text : t('「{{name}}」：{{problem}}', values))
       return
     }
+    const mustAsk = !isAsking && questions.length > 0
+    setIsAsking(mustAsk)
+    if (mustAsk) return
     setIsBusy(true)
     void send().finally(() => setIsBusy(false))
   }
@@ -139,7 +151,10 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     changes,
     isBusy,
     failure,
+    questions,
+    isAsking,
     save,
+    dismiss: () => setIsAsking(false),
     giveUp() {
       setEdits({})
       setProblems({})

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Change, Form, SaveBar } from '../../ui/form.tsx'
+import { Asked } from './asked.tsx'
 import type { OptionChange, OptionGroup } from './option-field.ts'
 import { type OptionForm, useOptionForm } from './option-form.ts'
 import { OptionRow } from './option-row.tsx'
@@ -28,15 +29,26 @@ export function OptionGroupForm({ group, options, children }: OptionGroupFormPro
         {children === undefined
           ? known.map((field) => <OptionRow key={field.key} form={form} field={field} />)
           : children(form)}
-        <SaveBar
-          label={t(group.saveLabel)}
-          isBusy={form.isBusy}
-          failure={form.failure}
-          changes={changes}
-          needsChanges
-          cancelLabel={changes.length === 0 ? '' : t('放弃')}
-          onCancel={form.giveUp}
-        />
+        <Asked
+          isAsking={form.isAsking}
+          onClose={form.dismiss}
+          question={form.questions.map(({ text, count }) => (
+            <p key={text}>{t(text, { count })}</p>
+          ))}
+          label={t('保存并删除')}
+          onConfirm={form.save}
+          position="top-end"
+        >
+          <SaveBar
+            label={t(group.saveLabel)}
+            isBusy={form.isBusy}
+            failure={form.failure}
+            changes={changes}
+            needsChanges
+            cancelLabel={changes.length === 0 ? '' : t('放弃')}
+            onCancel={form.giveUp}
+          />
+        </Asked>
       </Form>
     </div>
   )
