@@ -219,6 +219,20 @@ test('going elsewhere asks about an unsaved profile, not about a saved one', asy
   await expectAt(page, '**/token')
 })
 
+test('on a phone what is bound is read whole, beside long words too', async () => {
+  const email = 'somebody@company.example.com'
+  const opened = await visit.open('/about', person, { width: 390, language: 'en' })
+  await opened.page.route('**/api/user/self', async (route) => {
+    const { data, ...rest } = Object(await (await route.fetch()).json())
+    await route.fulfill({ json: { ...rest, data: { ...data, email } } })
+  })
+  await opened.page.goto(`${visit.gatehouse.url}/setting`)
+  const bound = opened.page.getByText(email, { exact: true })
+  await expectSeen(bound)
+  expect(await bound.evaluate((it) => it.scrollWidth > it.clientWidth)).toBe(false)
+  await opened.context.close()
+})
+
 describe('deleting the own account', () => {
   const dialog = () => page.getByRole('dialog', { name: '删除个人账户' })
 

@@ -126,7 +126,7 @@ function useColumns(group: string, groupRatio: string): WindowColumn<PriceRow>[]
       {
         ...price,
         head: t('平均价格'),
-        width: 140,
+        width: 160,
         cell: (row) => (
           <div className={styles['block']}>
             {prompt(row)}
