@@ -285,6 +285,16 @@ describe('the price of a name', () => {
     }
   })
 
+  test('is remembered, but not of more names than can be of use', () => {
+    const known = ratios({ otherwise: '1' })
+    const isRemembered = (name: string) =>
+      findPrice(known, named(name)) === findPrice(known, named(name))
+    for (let made = 0; made < 10_000; made += 1) findPrice(known, named(`made-up-${made}`))
+    expect(isRemembered('made-up-9999')).toBe(true)
+    expect(isRemembered('one-more')).toBe(false)
+    expect(findPrice(known, named('one-more'))).toMatchObject({ modelRatio: '1' })
+  })
+
   test('of a ratio that is no decimal is a fault of ours, never a wrong price', () => {
     for (const text of ['1e3', '-1', '', ' 1', '1.', '.5']) {
       expect(() => of(text)).toThrow('not a decimal')

@@ -84,6 +84,7 @@ test.each([
   ['an IPv4 block written as an IPv6 one', '::ffff:10.0.0.0/104', '10.1.2.3', true],
   ['the same, for a caller so written', '::ffff:10.0.0.0/104', '::ffff:10.1.2.3', true],
   ['another network than that', '::ffff:10.0.0.0/104', '11.1.2.3', false],
+  ['all callers of IPv4 so written', '::ffff:0:0/96', '10.1.2.3', true],
   ['all callers of IPv4 so written are no callers of IPv6', '::ffff:0:0/96', '2001:db8::1', false],
   ['more than IPv4 so written is IPv6', '::/0', '10.1.2.3', false],
 ])('allowsAddress: %s', (_what, subnet, address, expected) => {

@@ -152,6 +152,14 @@ describe('a call is sold', () => {
     expect(costOf(price, { ...cached, extras: { audioCachedTokens: 500 } })).toBe(20 * 2 + 80 * 8)
   })
 
+  test('for a point at least, though the part that was used is free', () => {
+    const price = priceOf({ model, audio: mapOf({ m: '0' }) })
+    expect(costOf(price, used(100, 0, { audioPromptTokens: 100 }))).toBe(1)
+    expect(costOf(price, used(0, 0, { audioPromptTokens: 0 }))).toBe(0)
+    const free = priceOf({ model: mapOf({ m: '0' }) })
+    expect(costOf(free, used(100, 0, { audioPromptTokens: 100 }))).toBe(0)
+  })
+
   test('parts that exceed the whole are cut down to it', () => {
     const price = priceOf({ model, audio: mapOf({ m: '10' }) })
     const extras = { audioPromptTokens: 500, imagePromptTokens: 500, audioCompletionTokens: 500 }
