@@ -1,10 +1,19 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tools/longest-first.ts'
 
+const SERVER = ['src/contract/**/*.test.ts', 'src/server/**/*.test.ts']
+
+/** More files at a time than cores: each waits for a database, a process or a page meanwhile. */
+const WITHOUT_BROWSER = {
+  maxWorkers: 4,
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  sequence: { groupOrder: 0 },
+}
+
 /**
- * Two projects, one after the other: `node` (server, contract, console rules, tools), then
- * `browser` (e2e). More files at a time than cores, because each waits for a database, a process or
- * a page for a third of its time and more: that keeps two cores busy.
+ * `node` (tools, benchmarks, the console's rules) and `server` (with the contract) in one go, then
+ * `browser` (e2e).
  */
 export default defineConfig({
   test: {
@@ -21,10 +30,22 @@ export default defineConfig({
             'tools/**/*.test.ts',
             'bench/**/*.test.ts',
           ],
-          maxWorkers: 4,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-          sequence: { groupOrder: 0 },
+          exclude: SERVER,
+          ...WITHOUT_BROWSER,
+        },
+      },
+      {
+        test: {
+          name: 'server',
+          include: SERVER,
+          // Loading the server takes longer than most of its test files. It keeps nothing in its
+          // modules but what is the same each time, so those that run in one process load it once.
+          isolate: false,
+          // What a file replaces must not meet the next one.
+          restoreMocks: true,
+          unstubGlobals: true,
+          unstubEnvs: true,
+          ...WITHOUT_BROWSER,
         },
       },
       {
