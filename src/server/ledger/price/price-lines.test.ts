@@ -119,6 +119,23 @@ describe('a call is sold', () => {
     expect(costOf(price, used(0, 0, { tools: {} }))).toBe(0)
   })
 
+  // Either way the picture is paid for, and once.
+  test.each<[how: string, drawing: Partial<Ratios>, cost: number]>([
+    [
+      'its pictures by the token',
+      { model: mapOf({ m: '2', draws: '3' }), imageCompletion: mapOf({ draws: '8' }) },
+      10 * 3 + 100 * 24,
+    ],
+    ['pictures by the piece', { model: mapOf({ m: '2', draws: '3' }) }, 20_000],
+    ['a call', { imageCompletion: mapOf({ draws: '8' }), perCall: mapOf({ draws: '1' }) }, 20_000],
+    ['nothing', { imageCompletion: mapOf({ draws: '8' }) }, 20_000],
+  ])('with what a tool drew, of a model that sells %s', (_how, drawing, cost) => {
+    const price = priceOf({ model, tool: mapOf({ image_generation: '40' }), ...drawing })
+    const drawn = used(10, 100, { imageCompletionTokens: 100 })
+    const toolTokens = { tool: 'image_generation', model: 'draws', used: drawn }
+    expect(costOf(price, used(1, 0, { tools: { image_generation: 1 }, toolTokens }))).toBe(2 + cost)
+  })
+
   test('with what a cache has saved beside what tools cost', () => {
     const price = priceOf({ model, cache: mapOf({ m: '0.1' }), tool: mapOf({ web_search: '10' }) })
     const search = { tools: { web_search: 1 } }
