@@ -214,8 +214,8 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
   })
   // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
   // the plans of the ledger's function stay made.
-  const ledgerPool = promptPoolOf(url, LEDGER_TIMEOUT_MS)
-  const pulsePool = promptPoolOf(url, PULSE_TIMEOUT_MS)
+  const ledgerPool = promptPoolOf(url, { work: 'ledger', timeoutMs: LEDGER_TIMEOUT_MS })
+  const pulsePool = promptPoolOf(url, { work: 'pulse', timeoutMs: PULSE_TIMEOUT_MS })
   const write = postgresHandle(pool)
   const listeners: ((message: string) => void)[] = []
   const tell = (message: string): void => {

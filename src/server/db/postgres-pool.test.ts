@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -7,57 +6,20 @@ import { openDatabase } from '../commands/open-database.ts'
 import { parseConfig } from '../config.ts'
 import { createHeartbeat } from '../ledger/heartbeat.ts'
 import { createServer } from '../server.ts'
+import { linkTo, type PostgresLink } from '../test/postgres-link.ts'
 import { createTestDatabase, type TestDatabase } from '../test/postgres.ts'
 import { isOutage } from './outage.ts'
-import { announcerOn, connectionsOf, listenTo, patientPoolOf, poolOf } from './postgres-pool.ts'
-
-/** A network between us and the server that can fail. */
-interface Link {
-  url: string
-  cut(): void
-  /** From now on nothing comes through, and nobody is told. */
-  mute(): void
-  close(): Promise<void>
-}
-
-async function linkTo(url: string): Promise<Link> {
-  const { hostname, port } = new URL(url)
-  const sockets = new Set<net.Socket>()
-  const server = net.createServer((near) => {
-    const far = net.connect(Number(port), hostname)
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket)
-      socket.on('error', () => {}).on('close', () => other.destroy())
-      socket.pipe(other)
-    }
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const linked = new URL(url)
-  // A server that listens on TCP has a port.
-  linked.port = String((server.address() as AddressInfo).port)
-  const cut = () => {
-    for (const socket of sockets) socket.resetAndDestroy()
-    sockets.clear()
-  }
-  return {
-    url: linked.href,
-    cut,
-    mute() {
-      for (const socket of sockets) socket.unpipe().pause()
-    },
-    async close() {
-      cut()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
+import {
+  announcerOn,
+  connectionsOf,
+  listenTo,
+  patientPoolOf,
+  poolOf,
+  promptPoolOf,
+} from './postgres-pool.ts'
 
 let database: TestDatabase
-let link: Link
+let link: PostgresLink
 let pool: pg.Pool
 beforeEach(async () => {
   database = await createTestDatabase()
@@ -103,6 +65,14 @@ test('a server that only reads, as one that follows another does, is out of orde
   await pool.query('SET default_transaction_read_only = on')
   expect(isOutage(await failureOf(pool.query('CREATE TABLE more (id integer)')))).toBe(true)
 })
+
+test.each(['40P01', '40001'])(
+  'work that others crossed (%s) is to be tried again',
+  async (code) => {
+    const crossed = `DO $$ BEGIN RAISE 'crossed' USING ERRCODE = '${code}'; END $$`
+    expect(isOutage(await failureOf(pool.query(crossed)))).toBe(true)
+  },
+)
 
 test('a connection that only reads is given up for one that writes', async () => {
   const connections = connectionsOf(pool)
@@ -292,13 +262,50 @@ test('what the server does not take is announced until it does, and nobody hears
   await announcers.end()
 })
 
-test('work that may take long is not ended by a limit of the database for a statement', async () => {
-  const name = new URL(database.url).pathname.slice(1)
-  await pool.query(`ALTER DATABASE "${name}" SET statement_timeout = 50`)
-  const slow = 'SELECT pg_sleep(0.3)'
-  const others = poolOf(database.url, { max: 1 })
-  await expect(others.query(slow)).rejects.toThrow('statement timeout')
-  const patient = patientPoolOf(database.url, { max: 2 })
-  await Promise.all([patient.query(slow), patient.query(slow)])
-  await Promise.all([others.end(), patient.end()])
+describe('work that may take long', () => {
+  const limits = [
+    'statement_timeout',
+    'transaction_timeout',
+    'idle_in_transaction_session_timeout',
+    'lock_timeout',
+  ]
+
+  test.each(limits)('is not ended by the %s of the database', async (limit) => {
+    const name = new URL(database.url).pathname.slice(1)
+    await pool.query(`CREATE TABLE row_of (id integer); INSERT INTO row_of VALUES (1);
+      ALTER DATABASE "${name}" SET ${limit} = 50`)
+    const holder = patientPoolOf(database.url, { max: 1 })
+    const others = poolOf(database.url, { max: 1 })
+    const waits = async (work: pg.Pool) => {
+      const [holding, client] = await Promise.all([holder.connect(), work.connect()])
+      await holding.query('BEGIN; UPDATE row_of SET id = 2')
+      await client.query('BEGIN')
+      await passed(150)
+      const updated = client.query('UPDATE row_of SET id = 3')
+      const ending = passed(150).then(() => holding.query('ROLLBACK'))
+      const failure = await failureOf(updated)
+      await ending
+      client.release(true)
+      holding.release(true)
+      return failure
+    }
+    expect(isOutage(await waits(others))).toBe(true)
+    const patient = patientPoolOf(database.url, { max: 1 })
+    expect(await waits(patient)).toBeNull()
+    await Promise.all([holder.end(), others.end(), patient.end()])
+  })
+})
+
+test('a role that may end no connection is worked with all the same', async () => {
+  const role = `meek_${new URL(database.url).pathname.slice(1)}`
+  await pool.query(`CREATE ROLE "${role}" LOGIN PASSWORD 'secret'`)
+  await pool.query('REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC')
+  const url = new URL(database.url)
+  url.username = role
+  url.password = 'secret'
+  const ledger = promptPoolOf(url.href, { work: 'ledger', timeoutMs: 5000 })
+  const { rows } = await ledger.query<{ who: string }>('SELECT current_user AS who')
+  await ledger.end()
+  await pool.query(`DROP ROLE "${role}"`)
+  expect(rows).toEqual([{ who: role }])
 })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import net from 'node:net'
 import { setTimeout as passed } from 'node:timers/promises'
 import pg from 'pg'
@@ -45,11 +46,16 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
 }
 
 /**
- * For work that may take as long as it takes, as an index of a large table does, whatever limit the
- * role or the database sets to a statement.
+ * For work that may take as long as it takes, as an index of a large table does, whatever limits
+ * the role or the database sets.
  */
 export const patientPoolOf = (url: string, settings: PoolSettings): pg.Pool =>
-  poolOf(url, { ...settings, onConnect: (client) => client.query('SET statement_timeout = 0') })
+  poolOf(url, { ...settings, onConnect: (client) => client.query(WITHOUT_LIMITS) })
+
+/** Of those that the server knows: `transaction_timeout` came with PostgreSQL 17. */
+const WITHOUT_LIMITS = `SELECT set_config(name, '0', false) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'transaction_timeout', 'lock_timeout',
+    'idle_in_transaction_session_timeout')`
 
 /**
  * One connection, for statements that come one at a time and must not hang: the ledger's batches
@@ -57,14 +63,44 @@ export const patientPoolOf = (url: string, settings: PoolSettings): pg.Pool =>
  * connection with it; the next one gets another. The server gives it up sooner: a batch that went
  * on waiting there, for a row that another holds, would commit after all, and hold points for a
  * call that was refused.
+ *
+ * Of a connection that is lost the server may hear nothing, and what was sent on it may reach it
+ * later than what is sent on the next one: that one ends it first.
  */
-export const promptPoolOf = (url: string, timeoutMs: number): pg.Pool =>
-  poolOf(url, {
+export function promptPoolOf(
+  url: string,
+  { work, timeoutMs }: { work: string; timeoutMs: number },
+): pg.Pool {
+  const name = `gatehouse ${work} ${randomBytes(6).toString('hex')}`
+  const limitMs = Math.floor(timeoutMs / 2)
+  return poolOf(url, {
     max: 1,
     idleTimeoutMillis: 0,
     query_timeout: timeoutMs,
-    onConnect: (client) => client.query(`SET statement_timeout = ${Math.floor(timeoutMs / 2)}`),
+    async onConnect(client) {
+      await client.query(`SET application_name = '${name}'; SET statement_timeout = ${limitMs}`)
+      await endEarlier(client, name, limitMs)
+    },
   })
+}
+
+/** Ends what this process called by the same name, and waits until it is gone. */
+async function endEarlier(client: pg.ClientBase, name: string, limitMs: number): Promise<void> {
+  try {
+    const { rows } = await client.query<{ all_ended: boolean | null }>(
+      `SELECT bool_and(pg_terminate_backend(pid, $2)) AS all_ended FROM pg_stat_activity
+        WHERE application_name = $1 AND pid <> pg_backend_pid()`,
+      [name, Math.floor(limitMs / 2)],
+    )
+    if (rows[0]?.all_ended === false) throw new Error('an earlier connection has not ended')
+  } catch (error) {
+    // A server that does not know how, or has taken the right away, is worked with all the same.
+    if (!(error instanceof pg.DatabaseError) || !FORBIDDEN.has(error.code ?? '')) throw error
+  }
+}
+
+/** SQLSTATE: insufficient_privilege, undefined_function. */
+const FORBIDDEN: ReadonlySet<string> = new Set(['42501', '42883'])
 
 /** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
 function exactNumber(text: string): number {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   anAccount,
   booksAt,
@@ -11,6 +11,7 @@ import {
   type Books,
 } from '../test/books.ts'
 import { expectBooksBalanced } from '../test/expect-books-balanced.ts'
+import { linkTo } from '../test/postgres-link.ts'
 import { createTestDatabase } from '../test/postgres.ts'
 import { isOutage } from '../db/outage.ts'
 import { promptPoolOf } from '../db/postgres-pool.ts'
@@ -195,26 +196,62 @@ forEachBooks('many callers at once', (shared) => {
 
 const GIVEN_UP_MS = 400
 
-// On SQLite nobody else locks a row: the file has one writer.
-test('a reservation given up behind a locked row of PostgreSQL holds nothing', async () => {
-  const { url, drop } = await createTestDatabase()
-  onTestFinished(drop)
-  const books = await booksAt({ engine: 'postgres', url })
-  onTestFinished(() => books.database.close())
-  const account = await anAccount(books, { quota: 1000 })
-  const pool = promptPoolOf(url, GIVEN_UP_MS)
-  onTestFinished(() => pool.end())
-  const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
-  const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
-  const refused = () => expect(ledger.reserve(operation)).rejects.toSatisfy(isOutage)
-  // What was refused is released while the row is still locked, and so finds nothing to release.
-  await whileLocked(books, account, refused, (refusal) => refusal.then(() => ledger.drain()))
-  await aMoment()
-  expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
-  const next = { ...operation, requestId: newCallId() }
-  expect(await ledger.reserve(next)).toBeNull()
-  await ledger.release(next.requestId)
-  await expectBooksBalanced(books.database)
+// On SQLite nobody else locks a row, the file having one writer, and there is no network.
+describe('on PostgreSQL', () => {
+  async function linkedLedger(timeoutMs = 30_000) {
+    const { url, drop } = await createTestDatabase()
+    onTestFinished(drop)
+    const link = await linkTo(url)
+    onTestFinished(() => link.close())
+    const books = await booksAt({ engine: 'postgres', url })
+    onTestFinished(() => books.database.close())
+    const account = await anAccount(books, { quota: 1000 })
+    const pool = promptPoolOf(link.url, { work: 'ledger', timeoutMs })
+    onTestFinished(() => pool.end())
+    const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
+    const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
+    return { books, account, link, ledger, operation }
+  }
+
+  test('a reservation given up behind a locked row holds nothing', async () => {
+    const { books, account, ledger, operation } = await linkedLedger(GIVEN_UP_MS)
+    const refused = () => expect(ledger.reserve(operation)).rejects.toSatisfy(isOutage)
+    // What was refused is released while the row is still locked, and so finds nothing to release.
+    await whileLocked(books, account, refused, (refusal) => refusal.then(() => ledger.drain()))
+    await aMoment()
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
+    const next = { ...operation, requestId: newCallId() }
+    expect(await ledger.reserve(next)).toBeNull()
+    await ledger.release(next.requestId)
+    await expectBooksBalanced(books.database)
+  })
+
+  test('nor does one whose connection was lost there, of which the server hears nothing', async () => {
+    const { books, account, link, ledger, operation } = await linkedLedger()
+    const refused = () => expect(ledger.reserve(operation)).rejects.toThrow('')
+    await whileLocked(books, account, refused, async (refusal) => {
+      await aMoment()
+      link.lose()
+      await refusal
+      link.mend()
+      await ledger.drain()
+    })
+    await aMoment()
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
+    await expectBooksBalanced(books.database)
+  })
+
+  test('nor does one that the network delivers when its call has long been settled', async () => {
+    const { books, account, link, ledger, operation } = await linkedLedger(GIVEN_UP_MS)
+    expect(await ledger.reserve({ ...operation, requestId: newCallId(), amount: 0 })).toBeNull()
+    link.holdUp()
+    expect(await ledger.reserve(operation)).toBeNull()
+    await ledger.settle(settlement(account, { requestId: operation.requestId, cost: 70 }))
+    link.deliver()
+    await aMoment()
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 930, held: 0 })
+    await expectBooksBalanced(books.database)
+  })
 })
 
 forEachBooks('one redemption code', (shared) => {
