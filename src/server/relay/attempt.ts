@@ -46,6 +46,7 @@ export type AttemptFailure = UpstreamFailure | 'unreadable' | BreakReason
 const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }> = {
   unreachable: { code: 'upstream_unreachable', cause: 'network' },
   unsealed: { code: 'upstream_timeout', cause: 'network' },
+  garbled: { code: 'upstream_answer_invalid', cause: 'network' },
   timeout: { code: 'upstream_timeout', cause: 'timeout' },
   cut: { code: 'upstream_cut', cause: 'network' },
   unreadable: { code: 'upstream_answer_invalid', cause: 'answer' },

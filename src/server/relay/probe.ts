@@ -199,6 +199,7 @@ const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOC
 
 const FAILURES = {
   unsealed: 'upstream_timeout',
+  garbled: 'upstream_answer_invalid',
   timeout: 'upstream_timeout',
   cut: 'upstream_cut',
   unsent: 'channel_test_ended',

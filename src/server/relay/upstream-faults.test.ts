@@ -80,6 +80,13 @@ const ROWS: readonly Row[] = [
   },
   { fault: 'speaks no HTTP', words: 'NO_HTTP', whole: 500, streamed: 500, counted: 'network' },
   {
+    fault: 'says 100 to who did not ask for it',
+    words: 'CONTINUES',
+    whole: 500,
+    streamed: 500,
+    counted: 'network',
+  },
+  {
     fault: 'takes the call and is silent',
     words: 'hang',
     whole: 504,
@@ -239,6 +246,14 @@ forEachDatabase('an upstream that', (open) => {
     await aPlace(
       'NO_HTTP',
       net.createServer((socket) => socket.end('SSH-2.0-x\r\n')),
+      'http',
+    )
+    await aPlace(
+      'CONTINUES',
+      net.createServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.end('HTTP/1.1 100 Continue\r\n\r\n'))
+      }),
       'http',
     )
     places.set('NOBODY', 'http://127.0.0.1:9')

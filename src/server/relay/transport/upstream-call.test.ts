@@ -1,7 +1,9 @@
+import net from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import type { Egress } from '../../egress/egress.ts'
 import type { FakeUpstream } from '../../../../tools/fake-upstream/fake-upstream.ts'
-import { useUpstream } from '../../test/use-upstream.ts'
+import { plainCall, useUpstream } from '../../test/use-upstream.ts'
 import { failedAttempt, mayBeMade } from '../attempt.ts'
 import { callUpstream, type UpstreamFailure } from './upstream-call.ts'
 
@@ -41,5 +43,43 @@ test.each([
     mayRetry: true,
     cause: 'network',
     error: { status },
+  })
+})
+
+const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
+
+// Nobody here asks for a 100; what the HTTP library does not read is told as that.
+test.each([
+  ['HTTP/1.1 102 Processing\r\n\r\n', '200 {}'],
+  ['HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n', '200 {}'],
+  ['HTTP/1.1 100 Continue\r\n\r\n', 'garbled'],
+  ['HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'garbled'],
+  ['SSH-2.0-x\r\n', 'garbled'],
+])('%j before the answer: %s', async (before, expected) => {
+  const raw = net.createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(before + ANSWER))
+  })
+  await new Promise<void>((resolve) => raw.listen(0, '127.0.0.1', resolve))
+  // A server listening on TCP has an address object.
+  const { port } = raw.address() as AddressInfo
+  const heard = await new Promise<string>((resolve) => {
+    let text = ''
+    callUpstream(egress, plainCall('POST', `http://127.0.0.1:${port}/`), {
+      onHead: (status) => (text += `${status} `),
+      onData: (chunk) => (text += chunk.toString()),
+      onEnd: () => resolve(text),
+      onFailure: resolve,
+    })
+  })
+  expect(heard).toBe(expected)
+  raw.close()
+})
+
+test('what cannot be read is told as that, and another channel is asked', () => {
+  expect(failedAttempt('en', 'garbled')).toMatchObject({
+    mayRetry: true,
+    cause: 'network',
+    error: { status: 500, message: 'The answer of the upstream cannot be read' },
   })
 })

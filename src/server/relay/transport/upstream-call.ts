@@ -38,10 +38,17 @@ export type Sealed =
 
 /**
  * Why there is no (whole) answer. `unsealed`: the credential did not come in time, so that the
- * upstream did not get the request; `unsent`: given up before it got it; `aborted`: given up
- * afterwards.
+ * upstream did not get the request; `garbled`: what came is no head of an answer, as far as the
+ * HTTP library reads one; `unsent`: given up before it got it; `aborted`: given up afterwards.
  */
-export type UpstreamFailure = 'unreachable' | 'unsealed' | 'timeout' | 'cut' | 'unsent' | 'aborted'
+export type UpstreamFailure =
+  | 'unreachable'
+  | 'unsealed'
+  | 'garbled'
+  | 'timeout'
+  | 'cut'
+  | 'unsent'
+  | 'aborted'
 
 export interface UpstreamListener {
   onHead(status: number, headers: Record<string, string | string[] | undefined>): void
@@ -207,5 +214,14 @@ function failureOf(
   if (error === UNSEALED) return 'unsealed'
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
-  return hasHead ? 'cut' : 'unreachable'
+  if (hasHead) return 'cut'
+  return isGarbled(code, error) ? 'garbled' : 'unreachable'
 }
+
+/**
+ * The parser's own errors, and undici's for a head that it does not go on from: 100, which servers
+ * may send unasked (RFC 9110, section 15.2), and 101.
+ */
+const isGarbled = (code: string, { name, message }: Error): boolean =>
+  name === 'HTTPParserError' ||
+  (code === 'UND_ERR_SOCKET' && (message === 'bad response' || message === 'bad upgrade'))

@@ -216,7 +216,8 @@ class StepsUnderWay implements Steps, UpstreamCall {
     if (this.isAborted) return this.hasBegun || failure !== 'unsent' ? 'aborted' : 'unsent'
     if (failure === 'timeout') return failure
     // Whoever cannot be reached any more has been asked, and was at work.
-    const isBrokenOff = this.hasHead || (this.hasBegun && failure === 'unreachable')
+    const isGone = failure === 'unreachable' || failure === 'garbled'
+    const isBrokenOff = this.hasHead || (this.hasBegun && isGone)
     return isBrokenOff ? 'cut' : failure
   }
 }
