@@ -24,7 +24,11 @@ export interface Recovery {
 
 /** Rows that are closed together. */
 const PAGE_SIZE = 256
-const RECOVERY_INTERVAL_MS = 60_000
+/**
+ * Sooner than a connection without work is given up (`SILENCE_MS` in database.ts): at the same
+ * moment, a process that has little to do would look again on the one that just ends.
+ */
+const RECOVERY_INTERVAL_MS = 45_000
 
 /**
  * Closes the calls of dead processes. On SQLite the file has one server, so whatever another one
@@ -98,8 +102,8 @@ async function close(
 }
 
 /**
- * Recovers now, before the first call is taken, and on PostgreSQL every minute from then on, with a
- * heartbeat that tells the other processes that this one lives.
+ * Recovers now, before the first call is taken, and on PostgreSQL again and again from then on,
+ * with a heartbeat that tells the other processes that this one lives.
  */
 export async function startRecovery(
   app: Pick<App, 'database' | 'ledger' | 'node' | 'clock' | 'trace'>,
