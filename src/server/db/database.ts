@@ -190,7 +190,7 @@ const SILENCE_MS = 60_000
 const HEAVY_SILENCE_MS = 600_000
 /** How long a batch of the ledger may take, and a sign of life, several of which may be lost. */
 const LEDGER_TIMEOUT_MS = 30_000
-const PULSE_TIMEOUT_MS = 5000
+const PULSE_TIMEOUT_MS = 8000
 /** What connections get to end in good order. */
 const CLOSE_LIMIT_MS = 5000
 

@@ -12,9 +12,12 @@ const OUTAGES =
  * that took too long, a deadlock, a conflict. The next try may find the way free.
  */
 const COLLISIONS = new Set(['55P03', '25P04', '25P03', '40P01', '40001'])
-/** What the network says of a connection that breaks under a query, and `pg` in its own words. */
+/**
+ * What the network says of a connection that breaks under a query, and `pg` in its own words of
+ * that, and of one that says nothing in time.
+ */
 const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
-const BROKEN_WORDS = /^Connection terminated|is not queryable$/
+const BROKEN_WORDS = /^(?:Connection terminated|Query read timeout)|is not queryable$/
 
 /** Whether it is the database that is out of order, and not what was asked of it. */
 export function isOutage(error: unknown): boolean {
