@@ -117,7 +117,10 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const firstRoot = await createFirstRoot(config, { database, passwords, clock })
   // Comparing takes a quarter of a second, beside the rest of the start.
   const replacing = firstRoot ?? replaceDefaultPassword(config, { database, passwords })
-  const ledger = createLedger(database)
+  // Where a start has calls of an earlier process to close, it says nothing else meanwhile.
+  const ledger = createLedger(database, (error) => {
+    trace.warn({ err: error }, 'calls cannot be closed; it is tried until the database takes them')
+  })
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const app: App = {
     config,

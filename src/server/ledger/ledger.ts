@@ -47,8 +47,12 @@ export interface Settled {
   userQuota: number
 }
 
-export function createLedger(database: Pick<Database, 'runLedger' | 'read'>): Ledger {
-  const batches = new GroupCommit((operations) => database.runLedger(operations))
+/** `onWaiting` hears once of each time that calls cannot be closed, with the reason. */
+export function createLedger(
+  database: Pick<Database, 'runLedger' | 'read'>,
+  onWaiting?: (error: unknown) => void,
+): Ledger {
+  const batches = new GroupCommit((operations) => database.runLedger(operations), onWaiting)
   const listeners: ((userId: number, settled: Settled) => void)[] = []
   return {
     get pending() {

@@ -26,10 +26,20 @@ interface Mishap {
   poison: string
 }
 
-function troubled({ database }: Books): { ledger: Ledger; mishap: Mishap; batches: number[] } {
+interface Troubled {
+  ledger: Ledger
+  mishap: Mishap
+  /** How many operations each had. */
+  batches: number[]
+  /** Why calls could not be closed, once for each time. */
+  waits: unknown[]
+}
+
+function troubled({ database }: Books): Troubled {
+  const waits: unknown[] = []
   const mishap: Mishap = { isUnreachable: false, isMute: false, lost: 0, poison: '' }
   const batches: number[] = []
-  const ledger = createLedger({
+  const storage: Parameters<typeof createLedger>[0] = {
     read: database.read,
     async runLedger(operations): Promise<LedgerResult[]> {
       batches.push(operations.length)
@@ -43,8 +53,9 @@ function troubled({ database }: Books): { ledger: Ledger; mishap: Mishap; batche
       mishap.lost += 1
       throw new Error('Connection terminated unexpectedly')
     },
-  })
-  return { ledger, mishap, batches }
+  }
+  const ledger = createLedger(storage, (error) => waits.push(error))
+  return { ledger, mishap, batches, waits }
 }
 
 const idOf = (operation: LedgerOperation): string =>
@@ -57,7 +68,7 @@ const toReserve = (account: Account, requestId: string, amount: number) => {
 
 forEachBooks('a batch that fails', (shared) => {
   test('is tried again; nobody notices a short interruption', async () => {
-    const { ledger, mishap, batches } = troubled(shared.books)
+    const { ledger, mishap, batches, waits } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 100 })
     const requestId = newCallId()
     mishap.isUnreachable = true
@@ -72,6 +83,7 @@ forEachBooks('a batch that fails', (shared) => {
       debt: 0,
       userQuota: 80,
     })
+    expect(waits).toEqual([])
   })
 
   test('after its commit, takes nothing twice', async () => {
@@ -98,7 +110,7 @@ forEachBooks('a batch that fails', (shared) => {
 
 forEachBooks('a storage that is out of order', (shared) => {
   test('refuses new calls and keeps the settlements of those it served', async () => {
-    const { ledger, mishap } = troubled(shared.books)
+    const { ledger, mishap, waits } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 1000 })
     const [served, given, late] = [newCallId(), newCallId(), newCallId()]
     await ledger.reserve(toReserve(account, served, 100))
@@ -117,6 +129,7 @@ forEachBooks('a storage that is out of order', (shared) => {
     await ledger.drain()
     expect(ledger.pending).toBe(0)
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 930, held: 0 })
+    expect(waits).toMatchObject([{ message: 'away' }])
   })
 
   test('leaves no points held for a call that was refused while its commit was in doubt', async () => {

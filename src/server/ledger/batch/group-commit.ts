@@ -13,7 +13,7 @@ import type { LedgerOperation, LedgerResult } from '../operations.ts'
  *   deletes one. So a batch whose commit is in doubt is repeated.
  * - If the storage is out of order (no connection, no space), reservations are refused so that
  *   clients hear of it, but what closes a call is never given up: it is tried until it commits.
- *   Points taken for a call that was served are not lost to an outage.
+ *   Points taken for a call that was served are not lost to an outage. That it waits is told once.
  * - If the storage refuses the contents, the batch is halved until the operation at fault stands
  *   alone; it is rejected, the others commit.
  *
@@ -24,12 +24,15 @@ export class GroupCommit {
   /** Operations handed in and not yet committed or failed. */
   pending = 0
   readonly #runBatch: RunBatch
+  readonly #onWaiting: (error: unknown) => void
   #queue: Waiting[] = []
   #writing = false
+  #isWaiting = false
   #idle: (() => void)[] = []
 
-  constructor(runBatch: RunBatch) {
+  constructor(runBatch: RunBatch, onWaiting: (error: unknown) => void = () => {}) {
     this.#runBatch = runBatch
+    this.#onWaiting = onWaiting
   }
 
   submit(operation: LedgerOperation): Promise<LedgerResult> {
@@ -77,6 +80,7 @@ export class GroupCommit {
   async #write(batch: Waiting[]): Promise<void> {
     try {
       const results = await this.#runPatiently(batch.map(({ operation }) => operation))
+      this.#isWaiting = false
       for (const [index, waiting] of batch.entries()) {
         const result = results[index]
         if (result === undefined) this.#fail(waiting, new Error('the ledger gave no result'))
@@ -109,7 +113,12 @@ export class GroupCommit {
    */
   async #waitForStorage(batch: Waiting[], error: unknown): Promise<void> {
     const isKept = ({ operation: { kind } }: Waiting) => kind === 'settle' || kind === 'release'
-    this.#queue.unshift(...batch.filter(isKept))
+    const kept = batch.filter(isKept)
+    this.#queue.unshift(...kept)
+    if (kept.length > 0 && !this.#isWaiting) {
+      this.#isWaiting = true
+      this.#onWaiting(error)
+    }
     for (const waiting of batch) if (!isKept(waiting)) this.#fail(waiting, error)
     await passed(OUTAGE_DELAY_MS)
   }
