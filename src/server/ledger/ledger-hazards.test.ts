@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { QUOTA_MAX } from '../../contract/quota.ts'
 import { takeId } from '../db/ids.ts'
 import {
   anAccount,
@@ -14,6 +15,7 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
+import { setTokenQuota } from './balances.ts'
 import type { LedgerOperation, Settlement } from './operations.ts'
 
 const settle = (call: Settlement): LedgerOperation => ({ kind: 'settle', settlement: call })
@@ -185,6 +187,17 @@ forEachBooks('what changes while a call is open', (shared) => {
     ])
   })
 
+  test('a token that was taken below zero pays nothing and gains nothing', async () => {
+    const { books, account, requestId } = await anOpenCall({ quota: 100, tokenQuota: 50 })
+    const { userId, tokenId } = account
+    const below = { userId, tokenId, target: -1, nowSeconds: NOW_SECONDS }
+    await books.database.write.transaction().execute((trx) => setTokenQuota(trx, below))
+    expect(
+      await runBatch(books, settle(settlement(account, { requestId, cost: 20 }))),
+    ).toMatchObject([{ kind: 'settled', charged: 20, debt: 0 }])
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 80, tokenRemain: -1 })
+  })
+
   test('a channel that is gone loses its counter, not the call', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     const call = settlement(account, { requestId, cost: 70, channelId: 987_654 })
@@ -211,6 +224,21 @@ forEachBooks('impossible operations', (shared) => {
     )
     expect(answers.map(({ kind }) => kind)).toEqual(['invalid', 'reserved', 'invalid'])
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 990, held: 10 })
+  })
+
+  test('the largest amount is none of them', async () => {
+    const { account, requestId } = await good()
+    const answers = await runBatch(
+      shared.books,
+      reservation(account, { requestId: newCallId(), amount: QUOTA_MAX }),
+      reservation(account, { requestId, amount: 10 }),
+      settle(settlement(account, { requestId, cost: QUOTA_MAX })),
+    )
+    expect(answers).toMatchObject([
+      { kind: 'refused', reason: 'user_quota' },
+      { kind: 'reserved' },
+      { kind: 'settled', charged: 1000, debt: QUOTA_MAX - 1000 },
+    ])
   })
 
   test.each(FORGED)('settling with %d is invalid; the rest of the batch runs', async (figure) => {

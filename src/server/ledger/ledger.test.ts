@@ -301,7 +301,9 @@ forEachBooks('ledger operations', (shared) => {
     const requestId = newCallId()
     const account = await anAccount(books, { quota: 100, tokenQuota: 50 })
     await runBatch(books, reservation(account, { requestId, amount: 50 }))
-    const call = settlement(account, { requestId, cost: 70, isStream: true })
+    // Later than the token was made.
+    const nowSeconds = NOW_SECONDS + 30
+    const call = settlement(account, { requestId, cost: 70, isStream: true, nowSeconds })
     await runBatch(books, { kind: 'settle', settlement: call })
     const { write } = books.database
     const { userId } = account
@@ -311,7 +313,7 @@ forEachBooks('ledger operations', (shared) => {
       .where('request_id', '=', requestId)
       .executeTakeFirst()
     expect(row).toMatchObject({
-      created_at: NOW_SECONDS,
+      created_at: nowSeconds,
       user_id: account.userId,
       token_id: account.tokenId,
       channel_id: CHANNEL_ID,
@@ -330,7 +332,7 @@ forEachBooks('ledger operations', (shared) => {
       .where('request_id', '=', requestId)
       .executeTakeFirst()
     expect(log).toMatchObject({
-      created_at: NOW_SECONDS,
+      created_at: nowSeconds,
       type: 2,
       user_id: account.userId,
       username: account.username,
@@ -360,7 +362,7 @@ forEachBooks('ledger operations', (shared) => {
       .select('accessed_time')
       .where('id', '=', account.tokenId)
       .executeTakeFirst()
-    expect(token?.accessed_time).toBe(NOW_SECONDS)
+    expect(token?.accessed_time).toBe(nowSeconds)
   })
 
   test('without a log row the books are the same', async () => {
