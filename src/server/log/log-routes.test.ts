@@ -230,11 +230,13 @@ forEachDatabase('log routes', (open) => {
       usage_source: 'upstream',
       price_version: '9f86d081884c7d65',
     }
+    /** By these factors: 1.25 × (10 + 20 × 4), rounded up. */
+    const cost = 113
     const rowOf = async (call: Settlement) =>
       Object((await rows(`/api/log/?request_id=${call.requestId}`))[0])
 
     test('tells how the call was priced', async () => {
-      const call = await settled({ detail: JSON.stringify(factors) })
+      const call = await settled({ cost, detail: JSON.stringify(factors) })
       const row = await rowOf(call)
       const answer = await get(`/api/log/${row.id}`)
       const price = { ...factors, debt: 0 }
@@ -255,20 +257,20 @@ forEachDatabase('log routes', (open) => {
           userId: poor.id,
           tokenId: token.id,
           reserved: 100,
-          cost: 130,
+          cost,
           detail: JSON.stringify(factors),
         }),
       )
       expect((await get(`/api/log/${row.id}`)).data).toMatchObject({
         quota: 100,
-        price: { debt: 30 },
+        price: { debt: 13 },
       })
     })
 
     test.each(['', 'broken', '{}', '[]', 'null', JSON.stringify({ ...factors, group: 5 })])(
       'factors that cannot be read (%j) are none',
       async (detail) => {
-        const row = await rowOf(await settled({ detail }))
+        const row = await rowOf(await settled({ cost, detail }))
         expect((await get(`/api/log/${row.id}`)).data).toMatchObject({ id: row.id, price: null })
       },
     )
