@@ -390,9 +390,11 @@ describe('prices of a public list', () => {
   test('without the file of the comparison, what was typed stays', async () => {
     const link = group('通用').getByLabel('充值链接')
     await link.fill('https://pay.example.com')
-    await page.route('**/assets/price-dialog-*.css', (route) => route.abort(), { times: 1 })
+    const sheet = '**/assets/price-dialog-*.css'
+    await page.route(sheet, (route) => route.abort())
     await page.getByRole('button', { name: '对照公开价格', exact: true }).click()
     await page.getByText('加载失败，可能是网络中断').waitFor()
+    await page.unroute(sheet)
     await expect.poll(() => link.inputValue()).toBe('https://pay.example.com')
     await group('通用').getByRole('button', { name: '放弃', exact: true }).click()
     await quiet(page)
