@@ -68,12 +68,7 @@ export async function relayWhole(
   if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
   const whole = await streamAsJson(plan, answer)
   if (typeof whole === 'string') return failedAttempt(call.language, whole)
-  const { upstream } = whole
-  return relayAnswer(parts, call, charge, {
-    plan: { ...plan, upstream },
-    prompt,
-    answer: whole.answer,
-  })
+  return relayAnswer(parts, call, charge, { ...whole, prompt })
 }
 
 /** Settles a whole answer with a good status, and only then answers the client. */

@@ -7,33 +7,42 @@ import { Gathering, type Gathered } from './gathering.ts'
 import type { Reading } from '../dialect/metering.ts'
 import { beginAsEvents } from '../transport/wire.ts'
 
-/** An answer in one piece, and how it is read. */
-export interface WholeAnswer {
+/** What of a plan says how a stream is read. */
+type Plan = Pick<AttemptPlan, 'gatherer' | 'upstream' | 'wire'>
+
+/** An answer in one piece, and the plan by which it is read. */
+export interface WholeAnswer<P> {
   answer: Answer
-  upstream: Reading
+  plan: P
 }
 
 /**
  * Some upstreams always stream, called so or not. A client that did not ask for it gets one answer,
  * made of all events, and pays what the stream says. Half of a stream is no answer.
  */
-export async function streamAsJson(
-  { gatherer, upstream, wire }: Pick<AttemptPlan, 'gatherer' | 'upstream' | 'wire'>,
+export async function streamAsJson<P extends Plan>(
+  plan: P,
   packed: Answer,
-): Promise<WholeAnswer | 'cut' | 'unreadable'> {
-  if (gatherer === null) return { answer: packed, upstream }
+): Promise<WholeAnswer<P> | 'cut' | 'unreadable'> {
+  const { gatherer, upstream, wire } = plan
+  if (gatherer === null) return { answer: packed, plan }
   const body = await decodedBody(packed)
   if (body === null) return 'unreadable'
-  const isPacked = packed.headers['content-encoding'] !== undefined
-  const headers = isPacked ? { ...packed.headers, 'content-encoding': undefined } : packed.headers
-  if (beginAsEvents(wire, body) !== true) return { answer: { ...packed, headers, body }, upstream }
+  const answer = body === packed.body ? packed : unpacked(packed, body)
+  if (beginAsEvents(wire, body) !== true) return { answer, plan }
   const stream = upstream.follow(USAGE_TOKENS_MAX)
   const gathered = await gatheredIn(body, new Gathering(wire.reader(), stream, gatherer()))
   if (gathered.kind === 'cut' || gathered.kind === 'unreadable') return gathered.kind
-  const { answer, upstream: read } = asAnswer(gathered, upstream)
-  const json = { ...headers, 'content-type': 'application/json' }
-  return { answer: { ...packed, headers: json, body: answer }, upstream: read }
+  const { answer: json, upstream: read } = asAnswer(gathered, upstream)
+  const headers = { ...answer.headers, 'content-type': 'application/json' }
+  return { answer: { ...answer, headers, body: json }, plan: { ...plan, upstream: read } }
 }
+
+const unpacked = ({ status, headers }: Answer, body: Buffer): Answer => ({
+  status,
+  headers: { ...headers, 'content-encoding': undefined },
+  body,
+})
 
 /** Read at once; others are answered meanwhile. */
 const SLICE_BYTES = 32 * 1024
