@@ -52,8 +52,6 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['e2e/**/*.e2e.ts'],
-          // What starts browsers is loaded once as well; each file has a browser of its own.
-          isolate: false,
           maxWorkers: 3,
           testTimeout: 120_000,
           // A page on a busy machine takes longer than the second that is waited otherwise.
