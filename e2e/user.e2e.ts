@@ -352,8 +352,13 @@ describe('in a page that is open elsewhere', () => {
     // A question about the person that is still under way would not be asked again.
     await settled(page)
     await visit.ask(visit.root, 'POST /api/user/manage', { username: 'max', action: 'disable' })
-    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
-    await page.waitForURL('**/login?expired=true')
+    // What asks is in the bar, which may be drawn after the page has settled.
+    await expect
+      .poll(async () => {
+        await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+        return page.url()
+      })
+      .toMatch(/\/login\?expired=true$/)
     await expectSeen(page.getByText('未登录或登录已过期，请重新登录'))
     await expect.poll(() => page.evaluate(() => localStorage.getItem('user'))).toBeNull()
     await context.close()
