@@ -11,6 +11,7 @@ const STEPS: Record<string, string> = {
   'types of server': 'tsc --noEmit -p src/server',
   'types of console': 'tsc --noEmit -p src/console',
   'types of e2e': 'tsc --noEmit -p e2e',
+  'size warnings': 'node tools/size-warnings.ts',
   structure: 'vitest run --reporter=dot tools/tidy.test.ts',
 }
 
@@ -44,6 +45,10 @@ const outcomes = await Promise.all(
 )
 const failures = outcomes.filter((outcome) => !outcome.succeeded)
 for (const { name, output } of failures) console.error(`— ${name}\n${output.trim()}\n`)
+
+for (const { output } of outcomes.filter((outcome) => outcome.succeeded)) {
+  for (const warning of output.match(/^warning: .*$/gm) ?? []) console.warn(warning)
+}
 
 const seconds = ((performance.now() - started) / 1_000).toFixed(1)
 if (failures.length === 0) {

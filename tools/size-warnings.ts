@@ -1,0 +1,8 @@
+/** Prints a warning for each file, function and folder that is larger than usual. */
+import { join } from 'node:path'
+import { oversizes } from './tidy/sizes.ts'
+import { readTree } from './tidy/tree.ts'
+
+for (const { path, line, message } of oversizes(readTree(join(import.meta.dirname, '..')))) {
+  console.warn(`warning: ${path}${line ? `:${line}` : ''} ${message}`)
+}
