@@ -15,6 +15,13 @@ export async function reconcileCommand(config: Config): Promise<boolean> {
     process.stdout.write(
       report.count === 0 ? 'the books balance: 0 differences\n' : `${report.count} differences\n`,
     )
+    const { users, points } = report.owed
+    if (users > 0) {
+      const accounts = users === 1 ? '1 account' : `${users} accounts`
+      process.stdout.write(
+        `${accounts} below zero owe ${points} points; the next credit pays them\n`,
+      )
+    }
     return report.count === 0
   } catch (error) {
     throw cannotBeRead(configuredAddress(config), error)

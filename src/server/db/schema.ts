@@ -120,6 +120,8 @@ export interface LedgerRow {
   token_amount: number
   debt: number
   token_debt: number
+  /** The debts are part of the amounts, so the balances went below zero by them. */
+  carried: boolean
   prompt_tokens: number
   completion_tokens: number
   actor_id: number
@@ -343,4 +345,5 @@ export const BOOLEAN_COLUMNS: ReadonlySet<string> = new Set([
   'system_prompt_reset',
   'must_change_password',
   'limited',
+  'carried',
 ])

@@ -44,6 +44,7 @@ async function book(trx: Queries, entry: Entry): Promise<void> {
       token_amount: entry.tokenAmount ?? 0,
       debt: 0,
       token_debt: 0,
+      carried: false,
       prompt_tokens: 0,
       completion_tokens: 0,
       actor_id: entry.actorId ?? 0,

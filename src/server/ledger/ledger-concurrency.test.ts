@@ -166,7 +166,6 @@ forEachBooks('many callers at once', (shared) => {
     const { books } = shared
     const sizes: number[] = []
     const ledger = createLedger({
-      read: books.database.read,
       runLedger(operations) {
         sizes.push(operations.length)
         return books.database.runLedger(operations)
@@ -208,7 +207,7 @@ describe('on PostgreSQL', () => {
     const account = await anAccount(books, { quota: 1000 })
     const pool = promptPoolOf(link.url, { work: 'ledger', timeoutMs })
     onTestFinished(() => pool.end())
-    const ledger = createLedger({ runLedger: createPostgresBatch(pool), read: books.database.read })
+    const ledger = createLedger({ runLedger: createPostgresBatch(pool) })
     const { kind: _, ...operation } = reservation(account, { requestId: newCallId(), amount: 100 })
     return { books, account, link, ledger, operation }
   }

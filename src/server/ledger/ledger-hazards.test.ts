@@ -47,7 +47,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
     const call = settlement(account, { requestId, cost: 70 })
     expect(await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))).toEqual([
-      { kind: 'checkpointed' },
+      { kind: 'checkpointed', held: 70 },
       { kind: 'settled', charged: 70, debt: 0, userQuota: 30 },
     ])
     expect(await figuresOf(books, account)).toMatchObject({ quota: 30, used: 70, calls: 1 })
@@ -69,7 +69,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()
     const call = settlement(account, { requestId, cost: 70 })
     expect(await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))).toEqual([
-      { kind: 'checkpointed' },
+      { kind: 'checkpointed', held: 60 },
       { kind: 'settled', charged: 60, debt: 10, userQuota: 0 },
     ])
     await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
@@ -112,13 +112,13 @@ forEachBooks('what changes while a call is open', (shared) => {
     await changeToken(books, account, { unlimited_quota: false })
     const call = settlement(account, { requestId, cost: 50 })
     await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))
-    expect(await figuresOf(books, account)).toMatchObject({ quota: 50, tokenRemain: 0 })
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 50, tokenRemain: -50 })
     const row = await books.database.write
       .selectFrom('ledger')
       .select(['token_amount', 'token_debt'])
       .where('request_id', '=', requestId)
       .executeTakeFirst()
-    expect(row).toEqual({ token_amount: 0, token_debt: 50 })
+    expect(row).toEqual({ token_amount: -50, token_debt: 50 })
   })
 
   test('what an unlimited token once had is not held back', async () => {
@@ -155,7 +155,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 10, tokenUsed: 70 })
   })
 
-  test('a balance that somebody took below zero is charged nothing', async () => {
+  test('a balance that somebody took below zero is charged all the same', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     const { write } = books.database
     const { userId } = account
@@ -172,6 +172,7 @@ forEachBooks('what changes while a call is open', (shared) => {
         token_amount: 0,
         debt: 0,
         token_debt: 0,
+        carried: false,
         prompt_tokens: 0,
         completion_tokens: 0,
         actor_id: 1,
@@ -182,12 +183,12 @@ forEachBooks('what changes while a call is open', (shared) => {
     await write.updateTable('users').set({ quota: -110 }).where('id', '=', userId).execute()
     const call = settlement(account, { requestId, cost: 20 })
     expect(await runBatch(books, { kind: 'checkpoint', settlement: call }, settle(call))).toEqual([
-      { kind: 'checkpointed' },
-      { kind: 'settled', charged: 0, debt: 20, userQuota: -50 },
+      { kind: 'checkpointed', held: 60 },
+      { kind: 'settled', charged: 20, debt: 20, userQuota: -70 },
     ])
   })
 
-  test('a token that was taken below zero pays nothing and gains nothing', async () => {
+  test('a token that was taken below zero pays all the same', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, tokenQuota: 50 })
     const { userId, tokenId } = account
     const below = { userId, tokenId, target: -1, nowSeconds: NOW_SECONDS }
@@ -195,7 +196,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(
       await runBatch(books, settle(settlement(account, { requestId, cost: 20 }))),
     ).toMatchObject([{ kind: 'settled', charged: 20, debt: 0 }])
-    expect(await figuresOf(books, account)).toMatchObject({ quota: 80, tokenRemain: -1 })
+    expect(await figuresOf(books, account)).toMatchObject({ quota: 80, tokenRemain: -21 })
   })
 
   test('a channel that is gone loses its counter, not the call', async () => {
@@ -237,7 +238,7 @@ forEachBooks('impossible operations', (shared) => {
     expect(answers).toMatchObject([
       { kind: 'refused', reason: 'user_quota' },
       { kind: 'reserved' },
-      { kind: 'settled', charged: 1000, debt: QUOTA_MAX - 1000 },
+      { kind: 'settled', charged: QUOTA_MAX, debt: QUOTA_MAX - 1000 },
     ])
   })
 

@@ -128,7 +128,8 @@ function expected(model: Model, id: string, how: Move & { node: string }): Ledge
       held.tokenPoints += tokenMore
     }
     held.checkpoint = isNothingDue(how) ? null : how.points
-    return { kind: 'checkpointed' }
+    const isLess = !token.isUnlimited && held.tokenPoints < held.points
+    return { kind: 'checkpointed', held: isLess ? held.tokenPoints : held.points }
   }
   model.open.delete(id)
   user.quota += held.points
@@ -136,13 +137,14 @@ function expected(model: Model, id: string, how: Move & { node: string }): Ledge
   if (how.kind === 'release') return { kind: 'released' }
   if (model.billed.has(id)) return { kind: 'closed' }
   model.billed.add(id)
-  const charged = Math.min(how.points, user.quota)
+  const charged = how.points
+  const debt = Math.min(charged, Math.max(0, charged - user.quota))
   user.quota -= charged
   user.used += charged
   user.calls += 1
   token.used += charged
-  if (!token.isUnlimited) token.remain -= Math.min(charged, token.remain)
-  return { kind: 'settled', charged, debt: how.points - charged, userQuota: user.quota }
+  if (!token.isUnlimited) token.remain -= charged
+  return { kind: 'settled', charged, debt, userQuota: user.quota }
 }
 
 function expectedReserve(model: Model, id: string, how: Move & { node: string }): LedgerResult {

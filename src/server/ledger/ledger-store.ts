@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { checkpointText, type Settlement } from './operations.ts'
 
@@ -13,16 +14,43 @@ export async function bookedFor(db: Queries, requestId: string): Promise<number>
   return -(row?.user_amount ?? 0)
 }
 
-/** Points that an open call holds back from user and token; undefined once it is closed. */
-export const heldFor = (
+/** What a user and a token have free, and what open calls hold back from them, in points. */
+export interface Standing {
+  userQuota: number
+  userHeld: number
+  /** Null if the token is unlimited. */
+  tokenQuota: number | null
+  tokenHeld: number
+}
+
+/** Reads both balances and their open reservations at one moment; null if either is gone. */
+export async function findStanding(
   db: Queries,
-  requestId: string,
-): Promise<{ user_amount: number; token_amount: number } | undefined> =>
-  db
-    .selectFrom('reservations')
-    .select(['user_amount', 'token_amount'])
-    .where('request_id', '=', requestId)
-    .executeTakeFirst()
+  { userId, tokenId }: { userId: number; tokenId: number },
+): Promise<Standing | null> {
+  const { rows } = await sql<{
+    user_quota: number
+    token_quota: number
+    is_unlimited: boolean | number | null
+    user_held: number
+    token_held: number
+  }>`
+    SELECT coalesce(users.quota, 0) AS user_quota, coalesce(tokens.remain_quota, 0) AS token_quota,
+      tokens.unlimited_quota AS is_unlimited,
+      CAST(coalesce((SELECT sum(user_amount) FROM reservations WHERE user_id = ${userId}), 0)
+        AS bigint) AS user_held,
+      CAST(coalesce((SELECT sum(token_amount) FROM reservations WHERE token_id = ${tokenId}), 0)
+        AS bigint) AS token_held
+    FROM users, tokens WHERE users.id = ${userId} AND tokens.id = ${tokenId}`.execute(db)
+  const [row] = rows
+  if (row === undefined) return null
+  return {
+    userQuota: row.user_quota,
+    userHeld: row.user_held,
+    tokenQuota: row.is_unlimited ? null : row.token_quota,
+    tokenHeld: row.token_held,
+  }
+}
 
 /**
  * Opens a call again that was closed without being billed; false when it was billed. Nothing is

@@ -22,6 +22,7 @@ const settled = (charged: number, debt: number, userQuota: number): LedgerResult
   debt,
   userQuota,
 })
+const checkpointed = (held: number): LedgerResult => ({ kind: 'checkpointed', held })
 const refused = (reason: string) => ({ kind: 'refused', reason })
 
 interface Steps {
@@ -122,19 +123,26 @@ const CASES: Case[] = [
     leaves: { quota: 10, used: 90, tokenRemain: 10 },
   },
   {
-    name: 'a cost above the balance takes it down to zero; the rest is debt',
+    name: 'a cost above the balance takes it below zero',
     quota: 100,
     run: ({ reserve, settle }) => [reserve(10), settle(140)],
-    results: [reserved, settled(100, 40, 0)],
-    leaves: { quota: 0, used: 100 },
+    results: [reserved, settled(140, 40, -40)],
+    leaves: { quota: -40, used: 140 },
   },
   {
-    name: 'a limited token ends at zero while its user pays on',
+    name: 'an account that owes cannot reserve, not even a free call',
+    quota: 100,
+    run: ({ reserve, settle }) => [reserve(10), settle(140), reserve(0)],
+    results: [reserved, settled(140, 40, -40), refused('user_quota')],
+    leaves: { quota: -40, used: 140 },
+  },
+  {
+    name: 'a cost above the quota of a limited token takes that below zero',
     quota: 100,
     tokenQuota: 30,
     run: ({ reserve, settle }) => [reserve(30), settle(90)],
     results: [reserved, settled(90, 0, 10)],
-    leaves: { quota: 10, used: 90, tokenRemain: 0 },
+    leaves: { quota: 10, used: 90, tokenRemain: -60 },
   },
   {
     name: 'releasing gives everything back',
@@ -182,7 +190,7 @@ const CASES: Case[] = [
     quota: 100,
     tokenQuota: 100,
     run: ({ reserve, checkpoint }) => [reserve(60), checkpoint(50)],
-    results: [reserved, { kind: 'checkpointed' }],
+    results: [reserved, checkpointed(60)],
     leaves: { quota: 40, tokenRemain: 40, held: 60, tokenHeld: 60 },
   },
   {
@@ -190,7 +198,7 @@ const CASES: Case[] = [
     quota: 100,
     tokenQuota: 90,
     run: ({ reserve, checkpoint }) => [reserve(60), checkpoint(75)],
-    results: [reserved, { kind: 'checkpointed' }],
+    results: [reserved, checkpointed(75)],
     leaves: { quota: 25, tokenRemain: 15, held: 75, tokenHeld: 75 },
   },
   {
@@ -198,7 +206,7 @@ const CASES: Case[] = [
     quota: 100,
     tokenQuota: 70,
     run: ({ reserve, checkpoint }) => [reserve(60), checkpoint(500)],
-    results: [reserved, { kind: 'checkpointed' }],
+    results: [reserved, checkpointed(70)],
     leaves: { quota: 0, tokenRemain: 0, held: 100, tokenHeld: 70 },
   },
   {
@@ -206,7 +214,7 @@ const CASES: Case[] = [
     quota: 100,
     tokenQuota: 90,
     run: ({ reserve, checkpoint, settle }) => [reserve(60), checkpoint(75), settle(70)],
-    results: [reserved, { kind: 'checkpointed' }, settled(70, 0, 30)],
+    results: [reserved, checkpointed(75), settled(70, 0, 30)],
     leaves: { quota: 30, used: 70, tokenRemain: 20 },
   },
   {
@@ -281,7 +289,7 @@ forEachBooks('ledger operations', (shared) => {
       settled(40, 0, 60),
       reserved,
       reserved,
-      { kind: 'checkpointed' },
+      checkpointed(45),
       { kind: 'released' },
       settled(60, 0, 0),
     ])
@@ -318,7 +326,7 @@ forEachBooks('ledger operations', (shared) => {
       token_id: account.tokenId,
       channel_id: CHANNEL_ID,
       user_amount: -70,
-      token_amount: -50,
+      token_amount: -70,
       debt: 0,
       token_debt: 20,
       prompt_tokens: 11,

@@ -1,8 +1,13 @@
 import type { Database } from '../db/database.ts'
 import type { LimitCheck } from '../limit/limit.ts'
 import { GroupCommit } from './batch/group-commit.ts'
-import { heldFor } from './ledger-store.ts'
-import type { LedgerResult, ReserveOperation, ReserveRefusal, Settlement } from './operations.ts'
+import type {
+  CheckpointOperation,
+  LedgerResult,
+  ReserveOperation,
+  ReserveRefusal,
+  Settlement,
+} from './operations.ts'
 
 /**
  * The ledger as the relay sees it: calls are reserved, settled and released, many at once, and
@@ -19,13 +24,16 @@ export interface Ledger {
    * way: how the call fits them; refused by them, it is not reserved.
    */
   reserve(operation: Omit<ReserveOperation, 'kind'>): Promise<ReserveRefusal | LimitCheck | null>
-  /** Stores what the call came to so far; false when the call is closed already. */
-  checkpoint(settlement: Settlement): Promise<boolean>
   /**
-   * Holds back as much as the settlement comes to, of which nothing is due yet; false when the
-   * balances do not cover it. What they do have is held until the call is closed.
+   * Stores what the call came to so far and extends its reservation to cover that, as far as the
+   * balances go. Returns the points held for it now, or null if the call is closed already.
    */
-  extend(settlement: Settlement, isUnlimited: boolean): Promise<boolean>
+  checkpoint(settlement: Settlement): Promise<number | null>
+  /**
+   * Extends the reservation to what the settlement comes to, as far as the balances go, without
+   * anything being due yet. Returns the points held for the call now, or null if it is closed.
+   */
+  extend(settlement: Settlement): Promise<number | null>
   /** Null when the call had been closed before: nothing was booked now. */
   settle(settlement: Settlement): Promise<Settled | null>
   /** False when the call had been closed before. */
@@ -41,7 +49,7 @@ export interface Ledger {
 export interface Settled {
   /** Points taken. */
   charged: number
-  /** Points the balance could not cover. */
+  /** Points of the cost that the balance did not cover. */
   debt: number
   /** What the user has left. */
   userQuota: number
@@ -49,11 +57,17 @@ export interface Settled {
 
 /** `onWaiting` hears once of each time that calls cannot be closed, with the reason. */
 export function createLedger(
-  database: Pick<Database, 'runLedger' | 'read'>,
+  database: Pick<Database, 'runLedger'>,
   onWaiting?: (error: unknown) => void,
 ): Ledger {
   const batches = new GroupCommit((operations) => database.runLedger(operations), onWaiting)
   const listeners: ((userId: number, settled: Settled) => void)[] = []
+  const hold = async (operation: CheckpointOperation): Promise<number | null> => {
+    const result = await batches.submit(operation)
+    if (result.kind === 'checkpointed') return result.held
+    if (result.kind === 'closed') return null
+    throw unexpected(result)
+  }
   return {
     get pending() {
       return batches.pending
@@ -67,21 +81,8 @@ export function createLedger(
       if (result.kind === 'limited') return { isRefused: true, facts: result.facts }
       throw unexpected(result)
     },
-    async checkpoint(settlement) {
-      const result = await batches.submit({ kind: 'checkpoint', settlement })
-      if (result.kind === 'checkpointed') return true
-      if (result.kind === 'closed') return false
-      throw unexpected(result)
-    },
-    async extend(settlement, isUnlimited) {
-      const { requestId, cost } = settlement
-      const result = await batches.submit({ kind: 'checkpoint', settlement, isNothingDue: true })
-      if (result.kind === 'closed') return false
-      if (result.kind !== 'checkpointed') throw unexpected(result)
-      const held = await heldFor(database.read, requestId)
-      if (held === undefined || held.user_amount < cost) return false
-      return isUnlimited || held.token_amount >= cost
-    },
+    checkpoint: (settlement) => hold({ kind: 'checkpoint', settlement }),
+    extend: (settlement) => hold({ kind: 'checkpoint', settlement, isNothingDue: true }),
     async settle(settlement) {
       const result = await batches.submit({ kind: 'settle', settlement })
       if (result.kind === 'settled') {

@@ -45,7 +45,7 @@ export interface Settlement {
   userId: number
   tokenId: number
   channelId: number
-  /** Points, ≥ 0, whole. What the balance cannot cover is not taken but recorded as debt. */
+  /** Points, ≥ 0, whole. All of it is taken: a balance that does not cover it goes below zero. */
   cost: number
   promptTokens: number
   completionTokens: number
@@ -104,13 +104,15 @@ export type LedgerResult =
   | { kind: 'limited'; facts: readonly LimitFacts[] }
   | {
       kind: 'settled'
-      /** Points taken: the cost, or less when the balance could not cover it. */
+      /** Points taken: the cost, or less if the user is gone. */
       charged: number
+      /** Points of the cost that the balance did not cover. */
       debt: number
       /** What the user has left. */
       userQuota: number
     }
-  | { kind: 'checkpointed' }
+  /** `held`: points that are held back for the call now, from user and limited token. */
+  | { kind: 'checkpointed'; held: number }
   | { kind: 'released' }
   /** The call is not open: it was closed before, here or by somebody else. Nothing was booked. */
   | { kind: 'closed' }

@@ -20,9 +20,9 @@ export interface Scope {
 }
 
 /**
- * What users, tokens and channels show. I1, I2: a balance is the sum of its ledger rows, less what
- * open calls hold back. I3: what was used is the sum of the consumption. I5: nobody falls below
- * zero by consuming; only who was adopted below zero may be there.
+ * Compares what users, tokens and channels show. I1, I2: a balance is the sum of its ledger rows,
+ * less what open calls hold back. I3: what was used is the sum of the consumption. I5: a balance is
+ * below zero only by the debts that calls left, or if people or an adopted database put it there.
  *
  * An adopted installation had used quota before its books were opened: `opening` rows name it in
  * their detail, `{"used_quota": n, "request_count": n}`. Such a row is a token's if it names a
@@ -34,6 +34,7 @@ export function balanceChecks(scope: Scope): Check[] {
 
 function userCheck(scope: Scope): Check {
   const isOwn = sql<boolean>`token_id = 0 AND channel_id = 0`
+  const lowest = lowestOf('booked')
   return {
     subject: 'user',
     figures: { quota: 'I1', lowest: 'I5', used_quota: 'I3', request_count: 'I3' },
@@ -41,8 +42,8 @@ function userCheck(scope: Scope): Check {
       SELECT users.id AS subject,
         coalesce(booked.amount, 0) - coalesce(held.amount, 0) AS quota_should,
         coalesce(users.quota, 0) AS quota_is,
-        ${floorOf(sql.ref('booked.given'))} AS lowest_should,
-        ${lowerOf(sql.ref('users.quota'), floorOf(sql.ref('booked.given')))} AS lowest_is,
+        ${lowest} AS lowest_should,
+        ${lowerOf(sql.ref('users.quota'), lowest)} AS lowest_is,
         coalesce(booked.used, 0) AS used_quota_should,
         coalesce(users.used_quota, 0) AS used_quota_is,
         coalesce(booked.calls, 0) AS request_count_should,
@@ -51,6 +52,7 @@ function userCheck(scope: Scope): Check {
       LEFT JOIN (
         SELECT user_id, sum(user_amount) AS amount,
           sum(CASE WHEN kind = 'consume' THEN 0 ELSE user_amount END) AS given,
+          sum(CASE WHEN carried THEN debt ELSE 0 END) AS owed,
           sum(${consumed()} + ${opened(scope, 'used_quota', isOwn)}) AS used,
           sum(CASE WHEN kind = 'consume' THEN 1 ELSE 0 END
             + ${opened(scope, 'request_count', isOwn)}) AS calls
@@ -65,6 +67,7 @@ function userCheck(scope: Scope): Check {
 /** What an unlimited token has left means nothing and is not compared. */
 function tokenCheck(scope: Scope): Check {
   const remain = sql`coalesce(tokens.remain_quota, 0)`
+  const lowest = lowestOf('booked')
   return {
     subject: 'token',
     figures: { remain_quota: 'I2', lowest: 'I5', used_quota: 'I3' },
@@ -73,15 +76,16 @@ function tokenCheck(scope: Scope): Check {
         CASE WHEN tokens.unlimited_quota THEN ${remain}
           ELSE coalesce(booked.amount, 0) - coalesce(held.amount, 0) END AS remain_quota_should,
         ${remain} AS remain_quota_is,
-        ${floorOf(sql.ref('booked.given'))} AS lowest_should,
-        CASE WHEN tokens.unlimited_quota THEN ${floorOf(sql.ref('booked.given'))}
-          ELSE ${lowerOf(remain, floorOf(sql.ref('booked.given')))} END AS lowest_is,
+        ${lowest} AS lowest_should,
+        CASE WHEN tokens.unlimited_quota THEN ${lowest} ELSE ${lowerOf(remain, lowest)} END
+          AS lowest_is,
         coalesce(booked.used, 0) AS used_quota_should,
         coalesce(tokens.used_quota, 0) AS used_quota_is
       FROM tokens
       LEFT JOIN (
         SELECT token_id, sum(token_amount) AS amount,
           sum(CASE WHEN kind = 'consume' THEN 0 ELSE token_amount END) AS given,
+          sum(CASE WHEN carried THEN token_debt ELSE 0 END) AS owed,
           sum(${consumed()} + ${opened(scope, 'used_quota', sql<boolean>`true`)}) AS used
         FROM ledger WHERE token_id <> 0 GROUP BY token_id
       ) AS booked ON booked.token_id = tokens.id
@@ -125,9 +129,12 @@ function opened(
     ELSE 0 END`
 }
 
-/** 0, or what people set if that is less. */
-const floorOf = (given: RawBuilder<unknown>): RawBuilder<number> =>
-  sql<number>`CASE WHEN ${given} < 0 THEN ${given} ELSE 0 END`
+/** 0, or what people set if that is less, without the debts that calls left. */
+function lowestOf(sums: string): RawBuilder<number> {
+  const given = sql.ref(`${sums}.given`)
+  const owed = sql`coalesce(${sql.ref(`${sums}.owed`)}, 0)`
+  return sql<number>`(CASE WHEN ${given} < 0 THEN ${given} ELSE 0 END - ${owed})`
+}
 
 const lowerOf = (left: RawBuilder<unknown>, right: RawBuilder<unknown>): RawBuilder<number> =>
   sql<number>`CASE WHEN ${left} < ${right} THEN ${left} ELSE ${right} END`

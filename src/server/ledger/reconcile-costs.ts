@@ -6,9 +6,9 @@ import type { ReconcileReport } from './reconcile.ts'
 const PAGE_SIZE = 5000
 
 /**
- * I5: what a call took and what it left as debt are together what it cost by the factors that were
- * booked beside it. Computed here, row by row, because no database multiplies decimals of any
- * length exactly.
+ * I5: what a call took, together with a debt that was not taken, is what it costs by the factors
+ * that were booked beside it. Computed here, row by row, because no database multiplies decimals of
+ * any length exactly.
  */
 export async function compareCosts(
   db: Queries,
@@ -20,7 +20,7 @@ export async function compareCosts(
   for (;;) {
     const rows = await db
       .selectFrom('ledger')
-      .select(['id', 'user_amount', 'debt', 'detail'])
+      .select(['id', 'user_amount', 'debt', 'carried', 'detail'])
       .where('kind', '=', 'consume')
       .where('id', '>', after)
       // What is out of range is named as such, and JavaScript cannot hold it.
@@ -29,12 +29,14 @@ export async function compareCosts(
       .orderBy('id')
       .limit(PAGE_SIZE)
       .execute()
-    for (const { id, user_amount, debt, detail } of rows) {
+    for (const { id, user_amount, debt, carried, detail } of rows) {
       const cost = costOfFactors(detail)
-      if (cost === null || cost === debt - user_amount) continue
+      if (cost === null || cost === (carried ? 0 : debt) - user_amount) continue
       found += 1
       if (found > listedMax) continue
-      const words = `I5 debt is ${debt}, the books say ${cost + user_amount}`
+      const words = carried
+        ? `I5 user_amount is ${user_amount}, the books say ${-cost}`
+        : `I5 debt is ${debt}, the books say ${cost + user_amount}`
       report.differences.push(`ledger row ${id}: ${words}`)
     }
     const last = rows.at(-1)

@@ -94,18 +94,27 @@ function doubleBillCheck(): Check {
 }
 
 /**
- * Only calls leave debt. What a call took from its user was taken from its token or is the token's
- * debt; of a token that is unlimited or gone neither is known.
+ * Only calls leave debt. A carried debt is a part of what was taken, and the token paid as much as
+ * its user. Debts that are not carried were not taken: what the user paid, the token paid or is the
+ * token's debt. A token that is unlimited or gone pays nothing.
  */
 function debtCheck(): Check {
   return {
     subject: 'ledger row',
-    figures: { debt: 'I5', token_debt: 'I5' },
+    figures: { debt: 'I5', token_amount: 'I5', token_debt: 'I5' },
     rows: sql`
       SELECT id AS subject,
-        CASE WHEN kind = 'consume' THEN debt ELSE 0 END AS debt_should, debt AS debt_is,
-        CASE WHEN kind = 'consume' AND (token_amount <> 0 OR token_debt <> 0)
-          THEN token_amount - user_amount ELSE 0 END AS token_debt_should,
+        CASE WHEN kind <> 'consume' THEN 0
+          WHEN carried AND debt > -user_amount THEN -user_amount ELSE debt END AS debt_should,
+        debt AS debt_is,
+        CASE WHEN carried AND token_amount <> 0 THEN user_amount ELSE token_amount END
+          AS token_amount_should,
+        token_amount AS token_amount_is,
+        CASE WHEN kind <> 'consume' THEN 0
+          WHEN carried THEN CASE WHEN token_debt > -token_amount THEN -token_amount
+            ELSE token_debt END
+          WHEN token_amount <> 0 OR token_debt <> 0 THEN token_amount - user_amount
+          ELSE 0 END AS token_debt_should,
         token_debt AS token_debt_is
       FROM ledger`,
   }

@@ -61,7 +61,7 @@ forEachBooks('reconcile', (shared) => {
   test('finds nothing where the ledger explains everything', async () => {
     await aBusyAccount(shared.books)
     const report = await reconcile(shared.books.database)
-    expect(report).toEqual({ differences: [], count: 0, callsWithoutLog: 0 })
+    expect(report).toMatchObject({ differences: [], count: 0, callsWithoutLog: 0 })
   })
 
   const figures: {
@@ -212,37 +212,68 @@ forEachBooks('reconcile', (shared) => {
     expect(found).toEqual([`open call ${requestId}: I4 ledger_rows is 1, the books say 0`])
   })
 
-  /** A call of 100 points, of which its user could pay 60 and its token 50. */
-  async function anUnpaidCall(books: Books, detail = '') {
+  const FACTORS = JSON.stringify({
+    model_ratio: '2.5',
+    cache_ratio: '1',
+    completion_ratio: '1',
+    group_ratio: '1',
+    prompt_tokens: 30,
+    cached_tokens: 0,
+    completion_tokens: 10,
+    price_version: '9f86d081884c7d65',
+  })
+
+  /** A call of 100 points, of which its user had 60 and its token 50. */
+  async function anUnpaidCall(books: Books, { isUserGone = false } = {}) {
     const account = await anAccount(books, { quota: 60, tokenQuota: 50 })
     const requestId = newCallId()
-    const call = settlement(account, { requestId, cost: 100, detail })
+    const call = settlement(account, { requestId, cost: 100, detail: FACTORS })
     await runBatch(books, reservation(account, { requestId, amount: 50 }))
+    if (isUserGone) {
+      await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()
+    }
     await runBatch(books, { kind: 'settle', settlement: call })
     const where = sql`request_id = ${requestId}`
-    return (column: string) => shifted(books, { table: 'ledger', column, where })
+    return (column: string, by?: number) => shifted(books, { table: 'ledger', column, where }, by)
   }
 
-  test('names a debt that is not what a call cost and did not take', async () => {
-    const factors = {
-      model_ratio: '2.5',
-      cache_ratio: '1',
-      completion_ratio: '1',
-      group_ratio: '1',
-    }
-    const tokens = { prompt_tokens: 30, cached_tokens: 0, completion_tokens: 10 }
-    const detail = { ...factors, ...tokens, price_version: '9f86d081884c7d65' }
-    const wrong = await anUnpaidCall(shared.books, JSON.stringify(detail))
+  test('names a carried debt and amounts that are not what a call cost', async () => {
+    const wrong = await anUnpaidCall(shared.books)
+    expect((await reconcile(shared.books.database)).differences).toEqual([])
+    expect(await wrong('debt', 61)).toEqual([
+      expect.stringMatching(/^ledger row \d+: I5 debt is 101, the books say 100$/),
+    ])
+    expect(await wrong('token_debt', 51)).toEqual([
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 101, the books say 100$/),
+    ])
+    expect(await wrong('user_amount')).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^ledger row \d+: I5 user_amount is -93, the books say -100$/),
+        expect.stringMatching(/^ledger row \d+: I5 token_amount is -100, the books say -93$/),
+      ]),
+    )
+  })
+
+  test('names a debt that was not taken and is not what a call cost', async () => {
+    const wrong = await anUnpaidCall(shared.books, { isUserGone: true })
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt')).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 debt is 47, the books say 40$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 57, the books say 50$/),
     ])
     expect(await wrong('token_debt')).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 token_debt is 17, the books say 10$/),
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 7, the books say 0$/),
     ])
     expect(await wrong('user_amount')).toContainEqual(
-      expect.stringMatching(/^ledger row \d+: I5 debt is 40, the books say 47$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 50, the books say 57$/),
     )
+  })
+
+  test('counts who owes and how much', async () => {
+    const { books } = shared
+    const before = (await reconcile(books.database)).owed
+    await anUnpaidCall(books)
+    const { owed } = await reconcile(books.database)
+    expect([owed.users - before.users, owed.points - before.points]).toEqual([1, 40])
   })
 
   test('names a debt of what is no call, and one that is out of range', async () => {
@@ -255,7 +286,7 @@ forEachBooks('reconcile', (shared) => {
     }
     const wrong = sql`user_id = ${account.userId} AND kind = 'consume'`
     const huge = await shifted(books, { table: 'ledger', column: 'debt', where: wrong }, 2 ** 53)
-    expect(huge).toEqual([expect.stringContaining('I7 debt is 9007199254740992')])
+    expect(huge).toContainEqual(expect.stringContaining('I7 debt is 9007199254740992'))
   })
 
   test('names a balance below zero even when the ledger agrees', async () => {
@@ -487,6 +518,7 @@ const OPENING = {
   token_amount: 0,
   debt: 0,
   token_debt: 0,
+  carried: false,
   prompt_tokens: 0,
   completion_tokens: 0,
   actor_id: 0,

@@ -20,6 +20,8 @@ export interface ReconcileReport {
   count: number
   /** Billed calls without a log row: deleted since, or never kept. That is no difference. */
   callsWithoutLog: number
+  /** Users whose balance is below zero, and by how many points together. That is no difference. */
+  owed: { users: number; points: number }
 }
 
 /**
@@ -52,7 +54,8 @@ export async function reconcileWithin(
     logsDeletedBefore: await settingNumber(db, LOGS_DELETED_BEFORE),
   }
   const callsWithoutLog = await countUnlogged(db)
-  const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog }
+  const owed = await countOwed(db)
+  const report: ReconcileReport = { differences: [], count: 0, callsWithoutLog, owed }
   const checks = [
     ...balanceChecks(scope),
     ...recordChecks(scope),
@@ -62,6 +65,13 @@ export async function reconcileWithin(
   for (const check of checks) await compare(db, check, report)
   await compareCosts(db, report, DIFFERENCES_PER_CHECK)
   return report
+}
+
+async function countOwed(db: Queries): Promise<ReconcileReport['owed']> {
+  const { rows } = await sql<{ users: number; points: number }>`
+    SELECT count(*) AS users, CAST(coalesce(sum(-quota), 0) AS bigint) AS points
+    FROM users WHERE quota < 0`.execute(db)
+  return { users: Number(rows[0]?.users ?? 0), points: Number(rows[0]?.points ?? 0) }
 }
 
 /** -1 when nothing of the kind ever happened. */

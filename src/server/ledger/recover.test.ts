@@ -121,13 +121,13 @@ forEachBooks('recovery', (shared) => {
     const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
     const requestId = await abandoned(books, account)
     const due = settlement(account, { requestId, cost: 130 })
-    expect(await books.ledger.extend(due, false)).toBe(true)
+    expect(await books.ledger.extend(due)).toBe(130)
     expect(await figuresOf(books, account)).toMatchObject({ quota: 870, held: 130 })
-    expect(await books.ledger.extend({ ...due, cost: 1001 }, false)).toBe(false)
+    expect(await books.ledger.extend({ ...due, cost: 1001 })).toBe(1000)
     expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
     const back = { quota: 1000, tokenRemain: 1000, held: 0 }
     expect(await figuresOf(books, account)).toMatchObject(back)
-    expect(await books.ledger.extend(due, false)).toBe(false)
+    expect(await books.ledger.extend(due)).toBeNull()
   })
 
   test('names a call whose checkpoint cannot be read and closes the others', async () => {
@@ -178,13 +178,13 @@ forEachBooks('a process that was taken for dead', (shared) => {
     })
     expect(await served(books, account, requestId)).toEqual({
       kind: 'settled',
-      charged: 30,
+      charged: 90,
       debt: 60,
-      userQuota: 0,
+      userQuota: -60,
     })
-    expect(await figuresOf(books, account)).toMatchObject({ used: 100, calls: 2, held: 0 })
+    expect(await figuresOf(books, account)).toMatchObject({ used: 160, calls: 2, held: 0 })
     expect(await served(books, account, requestId)).toBeNull()
-    expect(await figuresOf(books, account)).toMatchObject({ used: 100, calls: 2, held: 0 })
+    expect(await figuresOf(books, account)).toMatchObject({ used: 160, calls: 2, held: 0 })
   })
 
   test('charges a user who was banned meanwhile', async () => {

@@ -40,7 +40,6 @@ function troubled({ database }: Books): Troubled {
   const mishap: Mishap = { isUnreachable: false, isMute: false, lost: 0, poison: '' }
   const batches: number[] = []
   const storage: Parameters<typeof createLedger>[0] = {
-    read: database.read,
     async runLedger(operations): Promise<LedgerResult[]> {
       batches.push(operations.length)
       if (mishap.isUnreachable) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
@@ -100,7 +99,7 @@ forEachBooks('a batch that fails', (shared) => {
     expect(await interrupted(ledger.reserve(toReserve(account, requestId, 60)))).toBeNull()
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 40, tokenHeld: 60 })
     const call = settlement(account, { requestId, cost: 75 })
-    expect(await interrupted(ledger.checkpoint(call))).toBe(true)
+    expect(await interrupted(ledger.checkpoint(call))).toBe(75)
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 25, tokenHeld: 75 })
     // Booked by the first run; the second finds the call closed.
     expect(await interrupted(ledger.settle(call))).toBeNull()

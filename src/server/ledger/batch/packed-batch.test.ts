@@ -78,9 +78,9 @@ const result: fc.Arbitrary<LedgerResult> = fc.oneof(
     debt: figure,
     userQuota: figure,
   }),
-  fc.record({
-    kind: fc.constantFrom('checkpointed' as const, 'released' as const, 'closed' as const),
-  }),
+  fc.record({ kind: fc.constant('checkpointed' as const), held: figure }),
+  fc.record({ kind: fc.constant('released' as const) }),
+  fc.record({ kind: fc.constant('closed' as const) }),
   fc.record({ kind: fc.constant('invalid' as const), message: text }),
 )
 

@@ -141,6 +141,8 @@ export function packResults(results: readonly LedgerResult[]): PackedBatch {
         packed.push(result.kind, result.message)
         break
       case 'checkpointed':
+        packed.push(result.kind, result.held)
+        break
       case 'released':
       case 'closed':
         packed.push(result.kind)
@@ -178,6 +180,8 @@ export function unpackResults(packed: PackedBatch): LedgerResult[] {
         results.push({ kind, message: values.next() })
         break
       case 'checkpointed':
+        results.push({ kind, held: values.next() })
+        break
       case 'released':
       case 'closed':
         results.push({ kind })

@@ -8,9 +8,9 @@ import {
 } from '../operations.ts'
 
 /**
- * The ledger on PostgreSQL: a batch is one call of `gatehouse_ledger_batch`, so one round trip and
- * one transaction. Impossible operations are sorted out here, in the same words as on SQLite; the
- * function never sees them. Neither does it see two operations on one call side by side, which
+ * The ledger on PostgreSQL: a batch is one call of `gatehouse_ledger_batch_2`, so one round trip
+ * and one transaction. Impossible operations are sorted out here, in the same words as on SQLite;
+ * the function never sees them. Neither does it see two operations on one call side by side, which
  * hardly ever happens: the second begins a transaction of its own.
  */
 export function createPostgresBatch(
@@ -57,8 +57,8 @@ async function call(
   operations: readonly LedgerOperation[],
 ): Promise<LedgerResult[]> {
   const answer = await pool.query<{ results: LedgerResult[] }>({
-    name: 'gatehouse_ledger_batch',
-    text: 'SELECT gatehouse_ledger_batch($1, $2, $3, $4, $5) AS results',
+    name: 'gatehouse_ledger_batch_2',
+    text: 'SELECT gatehouse_ledger_batch_2($1, $2, $3, $4, $5) AS results',
     values: argumentsOf(operations),
   })
   const results = answer.rows[0]?.results

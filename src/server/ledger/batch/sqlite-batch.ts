@@ -36,7 +36,7 @@ import {
  *
  * The whole batch commits or none of it: a failed write rejects every caller in it, and a call
  * whose settle failed stays reserved until it is tried again or recovered.
- * `0015-ledger-batch.postgres.sql` holds the same algorithm for the other engine: whoever changes
+ * `0021-carried-debt.postgres.sql` holds the same algorithm for the other engine: whoever changes
  * one changes both.
  */
 
@@ -66,15 +66,18 @@ interface Batch {
   nextIds: Map<CountedTable, number>
 }
 
-/**
- * What settling takes: points from the user, points from the limited token, and what neither could
- * cover.
- */
+/** What settling takes. */
 interface Charge {
+  /** Points taken from the user. */
   charged: number
+  /** Points taken from the limited token. */
   tokenTaken: number
+  /** Points of the cost that the user's balance did not cover. */
   debt: number
+  /** Points of `charged` that the token's quota did not cover. */
   tokenDebt: number
+  /** Whether both debts were taken all the same, so that the balances went below zero. */
+  isCarried: boolean
 }
 
 export function createSqliteBatch(
@@ -227,7 +230,10 @@ function checkpoint(batch: Batch, operation: CheckpointOperation): LedgerResult 
     checkpointText(operation),
     settlement.requestId,
   )
-  return { kind: 'checkpointed' }
+  const userHeld = open.userAmount + fromUser
+  const isTokenCounted = token !== null && !token.unlimited
+  const held = isTokenCounted ? Math.min(userHeld, open.tokenAmount + fromToken) : userHeld
+  return { kind: 'checkpointed', held }
 }
 
 function release(batch: Batch, requestId: string): LedgerResult {
@@ -274,21 +280,34 @@ function settle(batch: Batch, settlement: Settlement): LedgerResult {
 }
 
 /**
- * The reservation goes back first, then the cost is taken, down to zero and not below. Of a user
- * who is gone only what was held back can be taken; a token that is gone or has become unlimited
- * pays nothing.
+ * The reservation goes back first, then the whole cost is taken: a balance that does not cover it
+ * goes below zero, and the next credit pays that. Of a user who is gone only what was held back can
+ * be taken; a token that is gone or has become unlimited pays nothing.
  */
 function chargeOf(
   cost: number,
   held: { open: OpenReservation; user: UserBalance | null; token: TokenBalance | null },
 ): Charge {
   const { open, user, token } = held
-  const charged = Math.min(cost, Math.max(0, (user?.quota ?? 0) + open.userAmount))
-  const debt = cost - charged
-  if (token === null || token.unlimited) return { charged, debt, tokenTaken: 0, tokenDebt: 0 }
-  const tokenTaken = Math.min(charged, Math.max(0, token.remain + open.tokenAmount))
-  return { charged, debt, tokenTaken, tokenDebt: charged - tokenTaken }
+  const isCarried = user !== null
+  const charged = isCarried ? cost : Math.min(cost, open.userAmount)
+  const debt = isCarried ? uncovered(cost, user.quota + open.userAmount) : cost - charged
+  if (token === null || token.unlimited) {
+    return { charged, debt, tokenTaken: 0, tokenDebt: 0, isCarried }
+  }
+  const tokenDebt = uncovered(charged, token.remain + open.tokenAmount)
+  return {
+    charged,
+    debt,
+    tokenTaken: isCarried ? charged : charged - tokenDebt,
+    tokenDebt,
+    isCarried,
+  }
 }
+
+/** The part of `points` that a balance does not cover, which may be below zero already. */
+const uncovered = (points: number, balance: number): number =>
+  Math.min(points, Math.max(0, points - balance))
 
 /**
  * Ledger row, log row and sums of one settled call; false when its request id has a ledger row
@@ -311,6 +330,7 @@ function recordSettled(
     -charge.tokenTaken,
     charge.debt,
     charge.tokenDebt,
+    Number(charge.isCarried),
     promptTokens,
     completionTokens,
     settlement.requestId,

@@ -77,8 +77,9 @@ export function prepareStatements(db: Sqlite.Database) {
     // A request id is billed once, whatever happened: the second row is not written.
     insertLedger: db.prepare(`
       INSERT INTO ledger (id, created_at, kind, user_id, token_id, channel_id, user_amount,
-        token_amount, debt, token_debt, prompt_tokens, completion_tokens, request_id, detail)
-      VALUES (?, ?, 'consume', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        token_amount, debt, token_debt, carried, prompt_tokens, completion_tokens, request_id,
+        detail)
+      VALUES (?, ?, 'consume', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (request_id) DO NOTHING`),
     insertLog: db.prepare(`
       INSERT INTO logs (id, user_id, created_at, type, content, username, token_name, model_name,
