@@ -1,0 +1,23 @@
+/** Where Bedrock serves a model from, before the maker's name: `eu.anthropic.claude-…`. */
+const BEDROCK_REGION = /^(?:us|us-gov|eu|apac|ap|au|ca|jp|global)\./
+const BEDROCK_MAKER =
+  /^(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai?|nvidia|openai|qwen|writer|zai)\./
+const BEDROCK_VERSION = /-v\d+(?::\d+)?$/
+/** OpenRouter's variants of a model. Source: OpenRouter's documentation, "Model Variants". */
+const VARIANT = /:(?:free|nitro|floor|thinking|online|exacto|extended|beta)$/
+
+/**
+ * The name under which a model is found in the model data, whoever hosts it: lower case, without
+ * the maker's path or prefix, region, variant and Vertex's version separator.
+ * `eu.anthropic.claude-opus-4-5-20251101-v1:0` and `claude-opus-4-5@20251101` both become
+ * `claude-opus-4-5-20251101`.
+ */
+export function modelKey(model: string): string {
+  const name = model.toLowerCase().split('/').at(-1) ?? ''
+  return name
+    .replace(BEDROCK_REGION, '')
+    .replace(BEDROCK_MAKER, '')
+    .replace(BEDROCK_VERSION, '')
+    .replace(VARIANT, '')
+    .replace('@', '-')
+}
