@@ -106,7 +106,14 @@ export const PriceFactors = z
         'Digest of all prices at that time: equal texts, equal prices. The oldest rows have a number, which says nothing.',
       example: '9f86d081884c7d65',
     }),
-    debt: z.int().describe('Points that the balance could not cover.'),
+    output_limit: z.int().optional().meta({
+      description:
+        'The most tokens of each reply that the balance covered; left out: all that client and model allow.',
+      example: 2048,
+    }),
+    debt: z
+      .int()
+      .describe('Points of the cost that the balance did not cover; the next credit pays them.'),
   })
   .meta({
     id: 'PriceFactors',

@@ -210,6 +210,23 @@ export const relayErrors = {
     zh: '账户余额不足，请充值后重试',
     en: 'Your account does not have enough quota; top up and try again',
   },
+  user_quota_owed: {
+    status: 403,
+    code: 'insufficient_user_quota',
+    zh: '账户欠费，请充值后重试：充值会先抵扣欠费',
+    en: 'Your account owes for earlier calls; top up, which pays that first, and try again',
+  },
+  quota_held: {
+    status: 429,
+    zh: '剩余额度正被进行中的调用占用，请等其结束后重试，或减小最大输出长度',
+    en: 'Calls in progress hold the remaining quota. Try again when they have ended, or lower the maximum output',
+  },
+  quota_used_up: {
+    status: 403,
+    code: 'insufficient_user_quota',
+    zh: '余额已用完，回复在此中断；已生成的部分已计费',
+    en: 'The balance is used up, so the reply ends here. What was written has been charged',
+  },
   token_quota_insufficient: {
     status: 403,
     code: 'pre_consume_token_quota_failed',

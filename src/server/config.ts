@@ -162,6 +162,11 @@ export const settings = {
     'seconds an upstream may pause within an answer',
     '300',
   ),
+  RELAY_QUOTA_WAIT: setting(
+    wholeNumber(0, 600),
+    'seconds a call waits for points that other calls of its user hold; 0 is not at all',
+    '10',
+  ),
   RELAY_KEEP_ALIVE: setting(
     wholeNumber(0, 3600),
     'seconds of silence after which a client of a stream gets a sign of life; 0 is never',

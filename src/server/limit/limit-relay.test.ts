@@ -149,7 +149,8 @@ forEachDatabase('a relayed call with limits', (open) => {
     const saved = await setup.call('PUT', '/api/user/', { as: admin, body: user })
     expect(saved.json).toMatchObject({ success: true })
     expect((await ask(client)).status).toBe(200)
-    const dear = await ask(client, { max_tokens: 500 })
+    const question = [{ role: 'user', content: 'word '.repeat(100) }]
+    const dear = await ask(client, { messages: question })
     const today = { ...USER, periodZh: '今日', periodEn: 'today' }
     expectRefusal(dear, { code: 'limit_budget_call', status: 429, params: today })
     let refused = await ask(client)

@@ -105,6 +105,29 @@ export function exceededLimits(facts: LimitFacts, ask: LimitAsk): Exceeded[] {
   return exceeded
 }
 
+/** Whether any budget is set. */
+export const hasBudget = (facts: LimitFacts): boolean =>
+  BUDGETS.some((budget) => budgetOf(facts, budget).max > 0)
+
+/** What a budget has left for a call, and what running calls hold of it, in points. */
+export interface BudgetRoom {
+  free: number
+  held: number
+}
+
+/** The budgets that a call does not fit into; null if it does not fit another limit either. */
+export function budgetRooms(facts: readonly LimitFacts[], ask: LimitAsk): BudgetRoom[] | null {
+  const rooms: BudgetRoom[] = []
+  for (const one of facts) {
+    for (const limit of exceededLimits(one, ask)) {
+      if (limit === 'requests' || limit === 'tokens' || limit === 'calls') return null
+      const { max, used } = budgetOf(one, limit)
+      rooms.push({ free: max - used - one.heldQuota, held: one.heldQuota })
+    }
+  }
+  return rooms
+}
+
 /** Seconds at which the current periods end. */
 export type BudgetEnds = Readonly<Record<Budget, number>>
 

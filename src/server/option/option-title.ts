@@ -55,6 +55,8 @@ export const optionTitles: Record<OptionKey, { zh: string; en: string }> = {
   QuotaForInvitee: { zh: '使用邀请码奖励额度', en: 'Reward for using an invite code' },
   QuotaRemindThreshold: { zh: '额度提醒阈值', en: 'Low-quota threshold' },
   LimitTimeZone: { zh: '预算时区', en: 'Budget time zone' },
+  ReserveFullAnswer: { zh: '按回复上限预扣', en: 'Reserve the whole reply' },
+  ReserveMinimumTokens: { zh: '并发调用的最小回复', en: 'Smallest reply beside other calls' },
   PreConsumedQuota: { zh: '请求预扣费额度', en: 'Pre-consumed quota' },
   ModelRatio: { zh: '模型倍率', en: 'Model ratio' },
   CompletionRatio: { zh: '补全倍率', en: 'Completion ratio' },

@@ -76,6 +76,11 @@ export const options = {
   QuotaForInviter: whole(0, 0, QUOTA_MAX),
   QuotaForInvitee: whole(0, 0, QUOTA_MAX),
   QuotaRemindThreshold: whole(1000, 0, QUOTA_MAX),
+  /** Hold back all that a reply may cost, and limit it to what the balance covers. Ours. */
+  ReserveFullAnswer: flag(true),
+  /** Output tokens below which a call waits for the points that other calls hold. Ours. */
+  ReserveMinimumTokens: whole(1024, 1, 1_000_000),
+  /** Tokens to hold back where the client sets no limit and `ReserveFullAnswer` is off. */
   PreConsumedQuota: whole(500, 0, 10_000_000),
   /** In which zone days, weeks and months of budgets begin. Ours. */
   LimitTimeZone: timeZone('UTC'),

@@ -25,6 +25,7 @@ import {
   type Task,
 } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
+import { outputLimitEdits } from './conversion/output-limit.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
@@ -63,6 +64,8 @@ export interface AttemptPlan {
   estimate: TokenUsage | null
   /** What may be used beside the text, as far as channel and name tell; held back with it. */
   extras: UsedExtras | undefined
+  /** Whether the upstream can be told how long the answer may become. */
+  limitsOutput: boolean
   /** How the answer is read. */
   upstream: Reading
   /** How the events of a stream are laid out. */
@@ -90,6 +93,8 @@ export interface PlannedCall {
   referred: ReferredItems | null
   /** Thoughts of earlier turns stay behind: another account has sealed them. */
   isForgetful?: boolean
+  /** The most tokens that each reply may have, in place of what the client says. */
+  outputLimit?: number
 }
 
 /** To which channel a call goes, under which name, and at which price, if it has one. */
@@ -114,7 +119,7 @@ export function planAttempt(
   try {
     const { to } = place
     const sent = { channel, to }
-    const planned = withoutForm(asking, provider)
+    const planned = withOutputLimit(withoutForm(asking, provider), modelName)
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const isSpliced = speaksAsAsked(provider, to, surface)
@@ -147,6 +152,7 @@ export function planAttempt(
       request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: (metering ?? charge.metering)?.extras,
+      limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
       upstream:
         metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
       wire,
@@ -177,6 +183,14 @@ function comesWhole(
 function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
   if (planned.form === null || ofForm === undefined) return planned
   return { ...planned, form: null, body: scannedAgain(ofForm(planned.form)) }
+}
+
+/** The client's body with the limit of its reply lowered, still in the client's dialect. */
+function withOutputLimit(planned: PlannedCall, model: string): PlannedCall {
+  const { outputLimit, body, asked } = planned
+  if (outputLimit === undefined) return planned
+  const edits = outputLimitEdits(asked.surface, body, { limit: outputLimit, model })
+  return { ...planned, body: scannedAgain(splice(body, edits)) }
 }
 
 function scannedAgain(bytes: Buffer): ScannedBody {

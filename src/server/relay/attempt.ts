@@ -54,6 +54,7 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
   aborted: { code: 'upstream_cut', cause: 'ended' },
   upstream_timeout: { code: 'upstream_timeout', cause: 'ended' },
   busy: { code: 'busy', cause: 'ended' },
+  quota_used_up: { code: 'quota_used_up', cause: 'ended' },
   token_unknown: { code: 'token_unknown', cause: 'ended' },
   token_disabled: { code: 'token_disabled', cause: 'ended' },
   token_owner_disabled: { code: 'token_owner_disabled', cause: 'ended' },

@@ -235,7 +235,7 @@ describe('clients that go away', () => {
 
   test('500 at once are all noticed, settled once, and nobody else is held up', async () => {
     const setup = await startRelay()
-    const client = await aClient(setup)
+    const client = await aClient(setup, { quota: 100_000_000 })
     const model = await aServedModel(setup, 'chunks-600+tokens-600+slow-chunk-100+no-usage')
     const quick = await aServedModel(setup)
     const count = 500

@@ -13,6 +13,7 @@ import type { LiveChannelMap } from './routing/live-channel-map.ts'
 import type { RoutableChannel } from './routing/choose-channel.ts'
 import type { ChannelHealth } from './routing/health.ts'
 import type { KeyTurns } from './routing/key-turns.ts'
+import type { WaitingCalls } from './charging/waiting-calls.ts'
 import type { LiveStatus } from './routing/live-status.ts'
 import type { Trail } from './trace/trail.ts'
 import type { TokenCounter } from './count/count-tokens.ts'
@@ -39,6 +40,7 @@ export interface RelayParts {
   captures: Captures
   traces: Traces
   bodyRoom: BodyRoom
+  waiting: WaitingCalls
   random(): number
   /** Hands an abort to the queue that spreads them over time. */
   abortLater(abort: () => void): void
@@ -129,12 +131,13 @@ export function stayForAnswer(call: RelayCall): void {
 const nothing = (): void => {}
 
 /**
- * Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead; its
- * caller may call no more.
+ * Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead; the
+ * balance does not cover what the answer has come to; its caller may call no more.
  */
 export type BreakReason =
   | 'upstream_timeout'
   | 'busy'
+  | 'quota_used_up'
   | 'token_unknown'
   | 'token_disabled'
   | 'token_owner_disabled'
@@ -153,6 +156,11 @@ export interface Charge {
   /** The name that was sent upstream. */
   modelName: string
   isStream: boolean
+  /**
+   * The most tokens that each reply may have, because the balance does not cover more; null if it
+   * covers all that client and model allow.
+   */
+  outputLimit: number | null
   /** The channel's system prompt is put into the call. */
   resetsSystemPrompt: boolean
   /**

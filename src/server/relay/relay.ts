@@ -21,6 +21,7 @@ import type { Metrics } from '../metrics.ts'
 import { Slots, untilEmpty } from '../slots.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
+import { WaitingCalls } from './charging/waiting-calls.ts'
 import { BodyRoom } from './transport/body-room.ts'
 import { sendSubscription, sendUsage } from './dashboard-billing.ts'
 import { createAffinity } from './routing/conversation/affinity.ts'
@@ -122,6 +123,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     captures: await createCaptures(app),
     traces: createTraces(app),
     bodyRoom: new BodyRoom(app.config.MAX_BODY_MB * 1024 * 1024),
+    waiting: new WaitingCalls(app.clock, app.config.RELAY_QUOTA_WAIT * 1000),
     abortLater: createAbortQueue(),
   }
   // Else the first call would wait for it.
@@ -154,6 +156,8 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       renderFailure(parts, call, error)
     } finally {
       running.take(slot)
+      // What it held has gone back: calls of the same user may wait for that.
+      if (call.caller !== null) parts.waiting.wake(call.caller.user.id)
       clearTimeout(deadline)
       if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
       const isRefused = call.response.statusCode >= HTTP_REFUSED || call.isRefusedInStream

@@ -3,6 +3,7 @@ import { ClientFlow } from './client-flow.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
+import { costOf } from '../ledger/price.ts'
 import { ANSWER_BYTES_MAX, decodedBody } from './transport/decoded-body.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
@@ -45,6 +46,9 @@ import {
 /** What was produced is stored at least this often, so that a crash costs at most one interval. */
 const CHECKPOINT_INTERVAL_MS = 2000
 const CHECKPOINT_BYTES = 16 * 1024
+/** How much higher our count of a reply may be than the upstream's. */
+const COUNT_SLACK_FACTOR = 1.25
+const COUNT_SLACK_TOKENS = 64
 
 export interface StreamPlan {
   attempt: AttemptPlan
@@ -99,6 +103,8 @@ class StreamRelay {
   private sentMs = 0
   private checkpointMs = 0
   private bytesSinceCheckpoint = 0
+  /** Of the prompt as it is counted here; null: not counted yet. */
+  private promptTokens: number | null = null
 
   constructor(parts: RelayParts, call: RelayCall, charge: Charge, plan: StreamPlan) {
     this.parts = parts
@@ -298,7 +304,20 @@ class StreamRelay {
     this.bytesSinceCheckpoint = 0
     const used =
       this.plan.prompt.estimate ?? countedUsage(this.plan.promptEstimate, this.completion.soFar())
-    checkpointCall(this.parts, this.call, this.charge, used)
+    const onShort = (held: number): void => void this.endIfOutgrown(held)
+    checkpointCall(this.parts, this.call, this.charge, { used, onShort })
+  }
+
+  /** Ends a stream whose reply costs more than is held, and more than the balance can add. */
+  private async endIfOutgrown(held: number): Promise<void> {
+    const { prompt } = this.plan
+    if (prompt.estimate !== null) return
+    this.promptTokens ??= await prompt.count()
+    const counted = await this.completion.total()
+    // An upstream that obeyed its limit must not be cut because it counts fewer tokens than we do.
+    const written = Math.max(0, Math.floor((counted - COUNT_SLACK_TOKENS) / COUNT_SLACK_FACTOR))
+    const cost = costOf(this.charge.price, countedUsage(this.promptTokens, written))
+    if (cost > held && !this.isEnding) this.call.breakOff('quota_used_up')
   }
 
   private onEnd(ending: StreamEnding): void {
@@ -344,7 +363,7 @@ class StreamRelay {
     const measured = await measureStream(stream, result, { ...this.plan, completion })
     const settled = await settleCall(this.parts, this.call, this.charge, {
       ...measured,
-      ending: endingOf(result, this.call.isGone),
+      ending: endingOf(result, { isGone: this.call.isGone, brokenOff: this.flow.brokenOff }),
     })
     const ended = result === 'clean' ? 'answered' : result
     endCall(this.call, {

@@ -5,11 +5,11 @@ import { allowsModel } from '../token/token.ts'
 import { asMeant } from './agent/agent-chat.ts'
 import { mayBeMade, isWell, type AttemptOutcome } from './attempt.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
-import type { Task } from './dialect/provider.ts'
+import { WRITING_TASKS, type Task } from './dialect/provider.ts'
 import { takesSystemPrompt } from './conversion/splice.ts'
 import type { SurfaceCall } from './surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
-import { hold } from './charging/hold.ts'
+import { hold, type Hold } from './charging/hold.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
 import { conversationOf } from './routing/conversation/affinity.ts'
 import { refusePin, type Caller, type KeyOwner } from './routing/caller.ts'
@@ -155,6 +155,8 @@ export interface TextCall extends ReadCall {
   earlierTokens: number
   /** See `Affinity`; null: nothing tells one from another. */
   conversation: string | null
+  /** The most tokens that each reply may have, because the balance does not cover more. */
+  outputLimit?: number
 }
 
 /** The model as the client named it; '': it did not. */
@@ -176,7 +178,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   const attemptsMax = text.route.isPinned ? 1 : 1 + app.options.number('RetryTimes')
   const tried = new Set<number>()
   let attempts = 0
-  let reserved: number | null = null
+  let held: Hold | null = null
   let last: RelayError | null = null
   try {
     const { paused, tiers } = text.route
@@ -196,31 +198,35 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
         last ??= refusalOf(call, prepared)
         continue
       }
-      const { charge, plan } = prepared
-      const held = await hold(parts, call, text, {
-        charge,
-        estimate: plan.estimate,
-        extras: plan.extras,
-        held: reserved,
-      })
-      if (held === null) {
+      const prompt = promptOf(parts, text, prepared)
+      const holding = await hold(parts, call, text, { ...prepared, prompt, held })
+      if (holding === null) {
         trailOf(call).skip(channel, 'balance')
         continue
       }
-      reserved = held
+      held = holding
       if (call.isGone) break
+      const { points, outputLimit } = holding
+      const limited = outputLimit === null ? text : { ...text, outputLimit }
+      const ready = outputLimit === null ? prepared : prepare(parts, call, limited, channel)
+      if (ready instanceof AppError) {
+        trailOf(call).skip(channel, 'protocol')
+        last ??= refusalOf(call, ready)
+        continue
+      }
       // A trial is our wish and not the client's: it takes none of its attempts.
       if (!isTrial) attempts += 1
-      const outcome = await watchedAttempt(parts, call, text, { ...prepared, reserved, isTrial })
+      const sending = { ...ready, prompt, reserved: points, isTrial }
+      const outcome = await watchedAttempt(parts, call, limited, sending)
       if (outcome.kind !== 'failed') {
-        reserved = null
+        held = null
         if (isWell(outcome)) noteAnswer(parts, call, { channel, text, isTrial })
         return
       }
       noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
       if (!outcome.mayRetry) break
-      if (mayBeMade(text.asked.surface.task, outcome, plan.request)) {
+      if (mayBeMade(text.asked.surface.task, outcome, ready.plan.request)) {
         call.headers.push('X-Should-Retry', 'false')
         break
       }
@@ -230,7 +236,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
     }
   } finally {
     // Whatever went wrong before an answer: the reservation goes back. Closed calls are left alone.
-    if (reserved !== null) await app.ledger.release(call.requestId)
+    if (held !== null) await app.ledger.release(call.requestId)
     if (call.trail !== null) keepTrace(parts, call, text, call.trail)
   }
   if (call.isGone) return
@@ -285,6 +291,7 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
     requestedModel: text.model,
     modelName,
     isStream: text.figures.isStream,
+    outputLimit: text.outputLimit ?? null,
     resetsSystemPrompt: channel.systemPrompt !== '' && takesSystemPrompt(text.asked.surface),
     beforeEnd:
       text.figures.seen === undefined ? null : () => rememberResponse(parts, channel, text),
@@ -292,6 +299,7 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
 }
 
 interface Attempt extends Prepared {
+  prompt: Prompt
   /** Points held back for the call. */
   reserved: number
 }
@@ -319,9 +327,8 @@ function attempt(
   parts: RelayParts,
   call: RelayCall,
   text: TextCall,
-  { charge, plan, reserved, onBegin }: Attempt & { onBegin: () => void },
+  { charge, plan, prompt, reserved, onBegin }: Attempt & { onBegin: () => void },
 ): Promise<AttemptOutcome> {
-  const prompt = promptOf(parts, text, { charge, plan })
   if (text.figures.isRecording === true) {
     return relayRecording(parts, call, charge, { plan, prompt, reserved, onBegin })
   }
@@ -361,8 +368,6 @@ function promptOf(
   }
 }
 
-const WRITING: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
-
 /** An answer that repeats its prompt holds text that nobody has written. */
 const writesText = (task: Task, body: ScannedBody): boolean =>
-  WRITING.has(task) && memberValue(body, 'echo') !== true
+  WRITING_TASKS.has(task) && memberValue(body, 'echo') !== true

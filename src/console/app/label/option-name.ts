@@ -21,6 +21,8 @@ const optionNames = new Map<string, string>([
   ['AutomaticDisableChannelEnabled', mark('失败时自动禁用渠道')],
   ['AutomaticEnableChannelEnabled', mark('成功时自动启用渠道')],
   ['QuotaForNewUser', mark('新用户初始额度')],
+  ['ReserveFullAnswer', mark('按回复上限预扣')],
+  ['ReserveMinimumTokens', mark('并发调用的最小回复')],
   ['PreConsumedQuota', mark('请求预扣费额度')],
   ['LimitTimeZone', mark('预算时区')],
   ['QuotaForInviter', mark('邀请新用户奖励额度')],

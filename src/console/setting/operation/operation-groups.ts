@@ -149,13 +149,30 @@ export const quotaGroup: OptionGroup = {
   fields: [
     { ...quota, key: 'QuotaForNewUser', label: mark('新用户初始额度') },
     {
+      key: 'ReserveFullAnswer',
+      kind: 'toggle',
+      isOurs: true,
+      label: mark('按回复上限预扣'),
+      hint: mark('余额不足以支付最长的回复时，回复长度会限制在余额之内；关闭后可能欠费'),
+    },
+    {
+      key: 'ReserveMinimumTokens',
+      kind: 'number',
+      isOurs: true,
+      min: 1,
+      max: 1_000_000,
+      step: 1,
+      label: mark('并发调用的最小回复'),
+      hint: mark('其他调用占用余额，剩余不足以支付这么多 token 的回复时，调用会排队等待'),
+    },
+    {
       key: 'PreConsumedQuota',
       kind: 'number',
       min: 0,
       max: 10_000_000,
       step: 1,
       label: mark('请求预扣费额度'),
-      hint: mark('请求没有限制输出长度时，按此 token 数预扣，结束后多退少补'),
+      hint: mark('关闭按回复上限预扣后，没有限制输出长度的请求按此 token 数预扣'),
     },
     {
       key: 'LimitTimeZone',

@@ -56,6 +56,8 @@ test.each([
     'quota',
     [
       ['新用户初始额度', 'QuotaForNewUser', 'number'],
+      ['按回复上限预扣', 'ReserveFullAnswer', 'toggle'],
+      ['并发调用的最小回复', 'ReserveMinimumTokens', 'number'],
       ['请求预扣费额度', 'PreConsumedQuota', 'number'],
       ['预算时区', 'LimitTimeZone', 'text'],
       ['邀请新用户奖励额度', 'QuotaForInviter', 'number'],

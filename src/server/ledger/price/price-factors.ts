@@ -12,13 +12,15 @@ interface Asked {
   source: PriceFactors['usage_source']
   /** `Ratios.version`. */
   priceVersion: string
+  /** The most tokens of a reply that the balance covered; null or absent: all that were wanted. */
+  outputLimit?: number | null
 }
 
 /** `price`: that of a prompt of this length. */
 export function bookedFactors(
   price: Price,
   used: UsedTokens & { reasoningTokens?: number },
-  { requestedModel, source, priceVersion }: Asked,
+  { requestedModel, source, priceVersion, outputLimit = null }: Asked,
 ): BookedFactors {
   const { reasoningTokens = 0 } = used
   return {
@@ -36,6 +38,7 @@ export function bookedFactors(
     ...(reasoningTokens === 0 ? {} : { reasoning_tokens: reasoningTokens }),
     usage_source: source,
     price_version: priceVersion,
+    ...(outputLimit === null ? {} : { output_limit: outputLimit }),
   }
 }
 

@@ -122,7 +122,7 @@ class RecordingRelay {
     this.hasBegun = true
     const { parts, call, charge, recording } = this
     recording.onBegin()
-    checkpointCall(parts, call, charge, this.used)
+    checkpointCall(parts, call, charge, { used: this.used })
     if (call.isGone) return
     const length = this.headers['content-length']
     writeHead(call, 200, [

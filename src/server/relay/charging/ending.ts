@@ -12,6 +12,8 @@ export type Ending =
   | 'broken'
   /** The client went away, and the upstream was stopped. */
   | 'left'
+  /** The balance did not cover more, and the upstream was stopped. */
+  | 'unpaid'
 
 type Policy = Pick<Config, 'RELAY_BROKEN_ANSWER' | 'RELAY_MISSING_USAGE'>
 

@@ -35,6 +35,7 @@ export function settlementOf(
         requestedModel,
         source,
         priceVersion: app.options.ratios().version,
+        outputLimit: charge.outputLimit,
       }),
     ),
     content: price.ratioText,
@@ -89,21 +90,23 @@ async function tellOfClosed({ app }: RelayParts, { requestId, cost }: Settlement
 }
 
 /**
- * Stores what the call came to so far, should this process die. One that cannot be stored stops
- * nothing: the settlement does not depend on it. A call that another process has closed, because it
- * took this one for dead, is broken off: nobody would pay for what comes now.
+ * Stores what the call came to so far, should this process die. A checkpoint that cannot be stored
+ * stops nothing: the settlement does not depend on it. A call that another process has closed,
+ * because it took this one for dead, is broken off: nobody would pay for what comes next. `onShort`
+ * is called with the points held if the balances do not cover what the call has come to.
  */
 export function checkpointCall(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  used: TokenUsage,
+  { used, onShort }: { used: TokenUsage; onShort?: (held: number) => void },
 ): void {
   const { ledger, trace } = parts.app
   const settlement = settlementOf(parts, call, charge, { used, source: 'estimated' })
   ledger.checkpoint(settlement).then(
-    (isOpen) => {
-      if (!isOpen) call.breakOff('busy')
+    (held) => {
+      if (held === null) call.breakOff('busy')
+      else if (held < settlement.cost) onShort?.(held)
     },
     (error: unknown) => trace.warn({ err: error, requestId: call.requestId }, 'no checkpoint'),
   )

@@ -41,9 +41,13 @@ export function cleanError(
   return convert === null ? said : withCodeAsText(said)
 }
 
-export function endingOf(result: StreamOutcome, isGone: boolean): Ending {
+export function endingOf(
+  result: StreamOutcome,
+  { isGone, brokenOff }: { isGone: boolean; brokenOff: BreakReason | null },
+): Ending {
   if (isWhole(result)) return 'whole'
-  return isGone ? 'left' : 'broken'
+  if (isGone) return 'left'
+  return brokenOff === 'quota_used_up' ? 'unpaid' : 'broken'
 }
 
 /** What a stream has used, and who says so. */

@@ -29,7 +29,7 @@ import { nativeDialects } from '../providers/native-dialects.ts'
 import { openaiStatus } from '../providers/openai-statuses.ts'
 import { statusInCode } from '../dialect/stated-error.ts'
 import type { Dialect, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
-import type { Task } from '../dialect/provider.ts'
+import { WRITING_TASKS, type Task } from '../dialect/provider.ts'
 import { anthropicError, anthropicStatus, geminiError, openaiError } from './error-words.ts'
 
 const openai: Dialect = {
@@ -112,7 +112,5 @@ export const upstreamDialects: Readonly<Record<UpstreamName, UpstreamDialect>> =
 /** Of a response its own, whatever its server speaks otherwise; null: of such none is known. */
 export function gathererOf(task: Task, name: UpstreamName): (() => StreamGatherer) | null {
   const dialect: UpstreamDialect = upstreamDialects[task === 'responses' ? task : name]
-  return WRITING.has(task) ? (dialect.gatherer ?? null) : null
+  return WRITING_TASKS.has(task) ? (dialect.gatherer ?? null) : null
 }
-
-const WRITING: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])

@@ -27,6 +27,8 @@ export interface UpstreamDialect {
   writeRequest(request: ChatRequest, to: Target): JsonRecord
   /** What a request takes that is not sold by the token; absent: its text is counted. */
   estimate?(request: ChatRequest): TokenUsage
+  /** False if a request has no member that limits the length of the answer. */
+  limitsOutput?: false
   /** What a tool is called there; absent: as the client calls it. */
   toolName?: (name: string) => string
 

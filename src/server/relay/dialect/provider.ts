@@ -59,6 +59,9 @@ export type Task =
   | 'embedContent'
   | 'batchEmbedContents'
 
+/** Tasks whose answer is text that a model writes. */
+export const WRITING_TASKS: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
+
 /** What a provider knows of a channel. */
 export interface ProviderChannel {
   type: number

@@ -46,6 +46,7 @@ export function geminiFigures(
   return {
     // 0 is how some clients spell "no limit".
     maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
+    ...(choices === null || choices <= 1 ? {} : { replies: choices }),
     isStream: false,
     wantsUsage: true,
     ...(declared === null ? {} : { searched: () => searchedBy(declared) }),

@@ -33,6 +33,8 @@ export interface RequestFigures {
    * it did not say.
    */
   maxCompletionTokens: number | null
+  /** How many replies the call asks for; absent: one. */
+  replies?: number
   isStream: boolean
   /** The client wants the usage chunk itself. */
   wantsUsage: boolean
@@ -72,9 +74,10 @@ export function readFigures(
   const wantsUsage = options !== null && memberValue(options, 'include_usage') === true
   const tools = dialect === 'anthropic' ? searchesIn(body) : null
   const isOpenai = dialect === 'openai'
+  const replies = Math.max(choices, bestOf) * promptCount(body, required)
   return {
-    maxCompletionTokens:
-      limit === null ? null : limit * Math.max(choices, bestOf) * promptCount(body, required),
+    maxCompletionTokens: limit === null ? null : limit * replies,
+    ...(replies === 1 ? {} : { replies }),
     isStream: stream && mayStream,
     wantsUsage,
     ...(tools === null ? {} : { extras: { tools } }),

@@ -64,7 +64,8 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-const limitName = ({ model }: Target): string =>
+/** The name of the limit of a reply in the chat of OpenAI and its family. */
+export const limitName = ({ model }: Pick<Target, 'model'>): string =>
   THINKING_MODEL.test(model) ? 'max_completion_tokens' : 'max_tokens'
 
 /** A longer name would be refused; its hash names the same user. */

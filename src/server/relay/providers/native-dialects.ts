@@ -109,6 +109,7 @@ export const nativeDialects = {
   },
   coze: {
     name: 'coze',
+    limitsOutput: false,
     writeRequest: writeCozeRequest,
     look: lookAtCoze,
     textsOf: textsOfCoze,
@@ -170,6 +171,7 @@ export const nativeDialects = {
   },
   tencent: {
     name: 'tencent',
+    limitsOutput: false,
     writeRequest: writeTencentRequest,
     look: lookAtTencent,
     textsOf: textsOfTencent,

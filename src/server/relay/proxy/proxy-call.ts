@@ -6,7 +6,7 @@ import type { Settlement } from '../../ledger/operations.ts'
 import { settleServed } from '../../ledger/settle-served.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
-import { reserve } from '../charging/hold.ts'
+import { exactly, reserve } from '../charging/reserve.ts'
 import { ClientFlow } from '../client-flow.ts'
 import { credentialOf } from '../routing/credential.ts'
 import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
@@ -45,7 +45,9 @@ export async function relayProxy(
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
   const body = await readBody(call, parts.bodyRoom)
-  await reserve(parts, call, caller, { amount: app.options.number('ProxyCallQuota'), tokens: 0 })
+  const wanted = exactly(app.options.number('ProxyCallQuota'))
+  const reserved = await reserve(parts, call, caller, { ...wanted, tokens: 0 })
+  if (reserved === null) return
   await new ProxyRelay(parts, call, { caller, channel }).run(
     requestOf(parts, call, { url, method, body, channel }),
   )

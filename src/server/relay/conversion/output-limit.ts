@@ -1,0 +1,58 @@
+import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import { recordOr } from '../json/json-value.ts'
+import { limitName } from '../openai/write-request.ts'
+import type { Surface } from '../surfaces.ts'
+
+/** What lowers the limit of the reply in a client's request, in the dialect of the client. */
+export function outputLimitEdits(
+  surface: Surface,
+  body: ScannedBody,
+  { limit, model }: { limit: number; model: string },
+): MemberEdit[] {
+  const json = String(limit)
+  if (surface.task === 'responses') return [{ set: 'max_output_tokens', json }]
+  switch (surface.dialect) {
+    case 'openai': {
+      const said = NAMES.filter((name) => (memberValue(body, name) ?? null) !== null)
+      const names = said.length > 0 ? said : [ownName(surface, model)]
+      return names.map((set) => ({ set, json }))
+    }
+    case 'anthropic':
+      return [{ set: 'max_tokens', json }, ...thinkingWithin(body, limit)]
+    case 'gemini':
+      return [geminiLimit(body, json)]
+    default:
+      return surface.dialect satisfies never
+  }
+}
+
+/** Clients of OpenAI's dialect use either name, and Cursor that of the Responses API. */
+const NAMES = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
+
+function ownName({ task, spokenIn }: Surface, model: string): string {
+  if (spokenIn === 'responses') return 'max_output_tokens'
+  return task === 'completions' ? 'max_tokens' : limitName({ model })
+}
+
+/** Anthropic's smallest thinking budget, which must be less than `max_tokens`. */
+const BUDGET_MIN = 1024
+
+/** Half of the limit is left for the answer; where that is too little to think, thinking is off. */
+function thinkingWithin(body: ScannedBody, limit: number): MemberEdit[] {
+  const thinking = recordOr(memberValue(body, 'thinking'))
+  const budget = thinking['budget_tokens']
+  if (typeof budget !== 'number' || budget < limit) return []
+  const half = Math.floor(limit / 2)
+  const lowered = half < BUDGET_MIN ? { type: 'disabled' } : { ...thinking, budget_tokens: half }
+  return [{ set: 'thinking', json: JSON.stringify(lowered) }]
+}
+
+/** Gemini takes every name in two spellings; the client's own stays. */
+function geminiLimit(body: ScannedBody, json: string): MemberEdit {
+  const isSnake = memberRange(body, 'generation_config') !== null
+  const inside = isSnake ? 'generation_config' : 'generationConfig'
+  const config = memberObject(body, inside)
+  const hasSnake = config !== null && memberRange(config, 'max_output_tokens') !== null
+  return { set: hasSnake ? 'max_output_tokens' : 'maxOutputTokens', inside, json }
+}
