@@ -56,7 +56,11 @@ export async function forecastOf(
       price: channel === undefined ? null : priceText(look(channel).price, question),
     }
   })
-  const cost = dearest(channels)
+  const priceOf = (id: number): Price | null => {
+    const channel = map.find(id)
+    return channel === undefined ? null : look(channel).price
+  }
+  const cost = leastCost(parts, { channels, priceOf, question })
   const { prompt, completion } = tokensAsked(question)
   const refusal =
     refusalOf(parts.app, asker, { model, cost }) ??
@@ -214,12 +218,29 @@ function priceText(price: Price | null, question: RouteQuestion) {
   }
 }
 
-/** What the call costs on the most expensive of the channels that may be asked first. */
-const dearest = (channels: RouteForecast['channels']): number =>
-  Math.max(
-    0,
-    ...channels.map(({ probability, price }) => (probability > 0 ? (price?.cost ?? 0) : 0)),
-  )
+/**
+ * What a balance must cover for the call to run on the most expensive of the channels that may be
+ * asked first: the prompt and one token, because the reply is limited to what the balance covers.
+ */
+function leastCost(
+  { app }: RelayParts,
+  asked: {
+    channels: RouteForecast['channels']
+    priceOf(id: number): Price | null
+    question: RouteQuestion
+  },
+): number {
+  const { prompt, completion } = tokensAsked(asked.question)
+  const completionTokens = app.options.flag('ReserveFullAnswer')
+    ? Math.min(1, completion)
+    : completion
+  const costs = asked.channels.map(({ probability, channel_id: id }) => {
+    const price = probability > 0 ? asked.priceOf(id) : null
+    if (price === null) return 0
+    return costOf(price, { promptTokens: prompt, cachedTokens: 0, completionTokens })
+  })
+  return Math.max(0, ...costs)
+}
 
 /** Why nobody would be asked; null: somebody would. */
 function routeRefusal(
