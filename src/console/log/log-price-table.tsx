@@ -72,6 +72,15 @@ export function PriceTable({ price, quota, costText }: PriceTableProps) {
             <td>{exact}</td>
           </tr>
         )}
+        {price.output_limit !== undefined && (
+          <tr>
+            <th scope="row" colSpan={2}>
+              {t('余额所限，每个回复最多 {{tokens}} tokens', {
+                tokens: grouped(price.output_limit),
+              })}
+            </th>
+          </tr>
+        )}
       </tbody>
       <tfoot>
         <tr>
@@ -86,7 +95,7 @@ export function PriceTable({ price, quota, costText }: PriceTableProps) {
         )}
         {price.debt > 0 && (
           <tr data-bad>
-            <th scope="row">{t('余额不足，未能扣除')}</th>
+            <th scope="row">{t('余额不足，记为欠费')}</th>
             <td>{t('{{points}} 点', { points: grouped(price.debt) })}</td>
           </tr>
         )}

@@ -7,6 +7,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { Balance, OwedNote } from '../app/label/owed.tsx'
 import { selfQuery } from '../app/self.ts'
 import { useSessionUser } from '../app/session.ts'
 import { useQuotaText, useStatus } from '../app/status.ts'
@@ -25,8 +26,13 @@ function Remaining() {
   return (
     <Panel title={t('剩余额度')}>
       <p className={styles['figure']}>
-        {data !== undefined ? quotaText(data.quota) : error === null && <Skeleton width={120} />}
+        {data !== undefined ? (
+          <Balance quota={data.quota} />
+        ) : (
+          error === null && <Skeleton width={120} />
+        )}
       </p>
+      {data !== undefined && <OwedNote quota={data.quota} />}
       {(data !== undefined || error === null) && (
         <p className={styles['quiet']}>
           {data === undefined ? (

@@ -3,6 +3,7 @@ import type { User } from '../../contract/user-api.ts'
 import { groupNames, isAdmin, isRoot, Role, UserStatus } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
 import { GroupTags } from '../app/label/group-tags.tsx'
+import { Balance } from '../app/label/owed.tsx'
 import { StateName, type StateNames } from '../app/label/state-name.tsx'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { Tag } from '../ui/marks.tsx'
@@ -115,7 +116,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
     {
       id: 'quota',
       head: t('剩余额度'),
-      cell: (user) => quotaText(user.quota),
+      cell: (user) => <Balance quota={user.quota} />,
       sortBy: (user) => user.quota,
       align: 'end',
       // Root of a new installation has thirteen digits.

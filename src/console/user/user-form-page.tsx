@@ -16,6 +16,7 @@ import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
 import { overStored } from '../app/form/over-stored.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
+import { OwedNote } from '../app/label/owed.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
@@ -133,6 +134,7 @@ function StandingRows({ form }: { form: UserFormApi }) {
           />
         )}
       </FormRow>
+      <OwedNote quota={Number(form.values.quota)} />
     </>
   )
 }

@@ -12,6 +12,7 @@ import { copyText } from '../../ui/copy/copy-text.ts'
 import { PlainField } from '../../ui/field/plain-field.tsx'
 import { Tag } from '../../ui/marks.tsx'
 import { GroupTag } from '../../app/label/group-tags.tsx'
+import { Balance, OwedNote } from '../../app/label/owed.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { DeletionDialog } from './deletion-dialog.tsx'
 import styles from './personal.module.css'
@@ -104,7 +105,7 @@ function AccountFacts({ self }: { self: Self }) {
   const quotaText = useQuotaText()
   const facts = [
     { label: t('ID'), value: self.id },
-    { label: t('剩余额度'), value: quotaText(self.quota) },
+    { label: t('剩余额度'), value: <Balance quota={self.quota} /> },
     { label: t('历史消耗'), value: quotaText(self.used_quota) },
     { label: t('请求次数'), value: self.request_count.toLocaleString('en-US') },
   ]
@@ -114,6 +115,7 @@ function AccountFacts({ self }: { self: Self }) {
         <strong>{self.username}</strong>
         <RoleTag role={self.role} />
       </p>
+      <OwedNote quota={self.quota} />
       <dl className={styles['facts']}>
         {facts.map(({ label, value }) => (
           <div key={label}>
