@@ -63,6 +63,19 @@ test('a code that was taken although its answer is lost shows in the balance', a
   await page.unroute('**/api/user/topup')
 })
 
+test('an account that owes is told so, and what the next credit does', async () => {
+  const { page: other, context } = await visit.open('/about', user)
+  await settled(other)
+  await context.route('**/api/user/self', async (route) => {
+    const answer = await route.fetch()
+    const { data, ...rest } = await answer.json()
+    await route.fulfill({ response: answer, json: { ...rest, data: { ...data, quota: -1250 } } })
+  })
+  await other.goto(`${visit.gatehouse.url}/topup`)
+  await expectSeen(other.getByText(/欠费 \$0\.00250*：还清之前无法调用/))
+  await context.close()
+})
+
 test('a server that fails is told in words, by a toast and in its place', async () => {
   const { page: other, context } = await visit.open('/about', user)
   await settled(other)
