@@ -1,17 +1,18 @@
 import type { Socket } from 'node:net'
 import { API_POLICY } from '../security-headers.ts'
 
-/** What Node tells of a request that its parser refuses. */
+/** Node's error for a request that its parser refuses. */
 interface ParserError extends Error {
   code?: string
-  /** What was read when it failed: a `Buffer`, whatever the framework's types say. */
+  /** The bytes read when it failed: a `Buffer`, whatever the framework's types say. */
   rawPacket?: unknown
 }
 
 /**
- * Answers what is no request that could be routed: both families of clients find a sentence. A GET
- * whose address holds letters that were to be percent-encoded, as curl and PHP send what somebody
- * typed, is sent on to the address that was meant.
+ * Answers a request that Node's parser refuses, with an error that both families of clients can
+ * read, and closes the connection. A GET or HEAD whose path contains unencoded letters, as curl and
+ * PHP send them, is redirected to the encoded path. Runs before any rate limit: its work must stay
+ * bounded.
  */
 export function answerParserError(error: ParserError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
@@ -21,7 +22,7 @@ export function answerParserError(error: ParserError, socket: Socket): void {
 
 function answerTo({ code, rawPacket }: ParserError): string {
   if (code === 'HPE_INVALID_URL' && Buffer.isBuffer(rawPacket)) {
-    const target = encodedTarget(rawPacket.toString('latin1'))
+    const target = encodedTarget(rawPacket)
     if (target !== null) return head('308 Permanent Redirect', { Location: target, length: 0 })
   }
   const { status, text } = (code !== undefined && REFUSALS[code]) || UNREADABLE
@@ -52,17 +53,36 @@ const REFUSALS: Record<string, typeof UNREADABLE> = {
   },
 }
 
-/** A request line whose target holds bytes beyond ASCII and is a path. */
-const REQUEST_LINE = /^(?:GET|HEAD) \/+(\S*[\x80-\xff]\S*) HTTP\/1\.[01]\r?\n/
+/** Bytes of a request line that are read; a longer one is refused. Bounds the work per packet. */
+const REQUEST_LINE_BYTES_MAX = 2048
+const LINE_FEED = 0x0a
+const FIRST_NON_ASCII = 0x80
 
-function encodedTarget(packet: string): string | null {
-  const target = REQUEST_LINE.exec(packet)?.[1]
-  const encoded = target?.replace(
-    /[^!-~]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  )
-  return encoded === undefined ? null : `/${encoded}`
+/**
+ * Returns the path of a GET or HEAD request with its unencoded bytes as `%XX`, or null if the
+ * request line is anything else. Splits and compares only: a regular expression with several
+ * repetitions takes cubic time on a hostile line, and anybody can send one.
+ */
+function encodedTarget(packet: Buffer): string | null {
+  const end = packet.subarray(0, REQUEST_LINE_BYTES_MAX).indexOf(LINE_FEED)
+  const line = packet.subarray(0, Math.max(0, end))
+  if (!line.some((byte) => byte >= FIRST_NON_ASCII)) return null
+  const [method, target = '', version, ...rest] = line.toString('latin1').split(' ')
+  const isRead = method === 'GET' || method === 'HEAD'
+  const isHttp = version !== undefined && REDIRECTED_VERSIONS.has(version.trimEnd())
+  if (!isRead || !isHttp || rest.length > 0 || !target.startsWith('/')) return null
+  let path = 0
+  while (target[path] === '/') path++
+  return `/${target.slice(path).replace(NOT_IN_A_PATH, percentEncoded)}`
 }
+
+const REDIRECTED_VERSIONS: ReadonlySet<string> = new Set(['HTTP/1.0', 'HTTP/1.1'])
+
+/** Bytes that an address must not contain, and the backslash, which browsers read as a slash. */
+const NOT_IN_A_PATH = /[^!-~]|\\/g
+
+const percentEncoded = (byte: string): string =>
+  `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
 
 function head(status: string, { length, ...headers }: Record<string, string | number>): string {
   const lines = Object.entries({
