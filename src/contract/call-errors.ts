@@ -78,6 +78,17 @@ export const callErrors = {
     zh: '请求体无法按 Content-Encoding 解压；支持 gzip、deflate、br 和 zstd',
     en: 'The request body cannot be unpacked by its Content-Encoding: gzip, deflate, br or zstd',
   },
+  body_compression_refused: {
+    status: 415,
+    real: true,
+    zh: '此接口不接受压缩的请求体，请去掉 Content-Encoding，发送未压缩的 JSON',
+    en: 'This call does not accept a compressed body. Remove Content-Encoding and send plain JSON',
+  },
+  body_too_complex: {
+    status: 400,
+    zh: '请求体内容过多或嵌套过深：最多 {values} 个值、{depth} 层',
+    en: 'The request body holds too much: at most {values} values, nested at most {depth} levels deep',
+  },
   body_empty: {
     status: 400,
     zh: '缺少请求体，需要 JSON 对象',
@@ -93,8 +104,8 @@ export const callErrors = {
     status: 413,
     real: true,
     code: 'request_too_large',
-    zh: '请求体超过 {limit} MB 的上限',
-    en: 'The request body is larger than the limit of {limit} MB',
+    zh: '请求体超过 {limit} 的上限',
+    en: 'The request body is larger than the limit of {limit}',
   },
   body_slow: {
     status: 408,

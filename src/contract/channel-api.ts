@@ -284,6 +284,7 @@ export const channelApi = {
     summary:
       'Models that an upstream offers, for a channel that is not stored yet: nothing is taken from stored ones.',
     access: 'admin',
+    bodyClass: 'bulk',
     body: ChannelInput.pick({ type: true, base_url: true, key: true, config: true }).meta({
       id: 'UpstreamToAsk',
       description: 'Where to ask, and with which key.',
@@ -302,6 +303,7 @@ export const channelApi = {
     name: 'createChannels',
     summary: 'Makes a channel for each line of `key`, or one that holds them all.',
     access: 'admin',
+    bodyClass: 'bulk',
     body: ChannelCreate,
     data: CreationReport.optional().describe('Only where something was left out.'),
   }),
@@ -309,6 +311,7 @@ export const channelApi = {
     name: 'updateChannel',
     summary: 'Changes the members of a channel that the body names.',
     access: 'admin',
+    bodyClass: 'bulk',
     body: ChannelUpdate,
     data: Channel,
   }),

@@ -5,6 +5,12 @@ import type { ErrorCode } from './errors.ts'
 export type Access = 'anyone' | 'user' | 'admin' | 'root'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
+/**
+ * How large the body of a call may be. `public`: calls that need no account. `ordinary`: one
+ * record. `bulk`: many records or long texts at once, for administrators only; may be compressed.
+ */
+export type BodyClass = 'public' | 'ordinary' | 'bulk'
+
 /** What an endpoint declares about itself. What is not in `data` or `extra` cannot leave the server. */
 export interface EndpointOptions {
   /** Names the operation in the API description; clients made from that have it as a function. */
@@ -17,6 +23,8 @@ export interface EndpointOptions {
   params?: z.ZodType
   query?: z.ZodType
   body?: z.ZodType
+  /** Default: `public` where anybody may call, else `ordinary`. */
+  bodyClass?: BodyClass
   /** Shape of the envelope's `data`. Without it the answer carries no `data` member. */
   data?: z.ZodType
   /** Members of the envelope beside `data` (channel test, balance). */
@@ -57,6 +65,10 @@ export interface Endpoint<
   path: P
   options: O
 }
+
+/** Returns the body class of an endpoint: the declared one, or the default for who may call. */
+export const bodyClassOf = ({ access, bodyClass }: EndpointOptions): BodyClass =>
+  bodyClass ?? (access === 'anyone' ? 'public' : 'ordinary')
 
 const endpoint =
   <M extends Method>(method: M) =>

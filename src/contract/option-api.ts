@@ -31,6 +31,7 @@ export const optionApi = {
     summary: 'Changes a setting; a value that does not fit is refused, and nothing changes.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
+    bodyClass: 'bulk',
     body: z
       .object({
         key: needed(Key),

@@ -75,6 +75,7 @@ export const priceApi = {
       'Sets the ratios of these models in ModelRatio, CompletionRatio, CacheRatio and CreateCacheRatio, all or none; null leaves what there is.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
+    bodyClass: 'bulk',
     body: z
       .object({
         rows: z

@@ -37,7 +37,7 @@ import {
 } from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
 import { allowConsoles } from './http/console-origins.ts'
-import { BODY_BYTES_MAX } from './http/body-limit.ts'
+import { BODY_LIMITS } from './http/body-limit.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
@@ -175,7 +175,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     serverFactory: (handler) => httpServer(config, remembering(answering, handler), relay.handle),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
-    bodyLimit: BODY_BYTES_MAX.anyone,
+    bodyLimit: BODY_LIMITS.public.bytesMax,
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
     schemaController: NO_SCHEMAS,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
-import type { Access, Endpoint } from '../../contract/endpoint.ts'
+import { bodyClassOf, type Access, type Endpoint } from '../../contract/endpoint.ts'
 import type { ErrorSpec } from '../../contract/error-spec.ts'
 import { errors, languageOf, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
@@ -11,7 +11,7 @@ import { isOutage } from '../db/outage.ts'
 import { sha256 } from '../secrets.ts'
 import { findUserByAccessToken } from '../user/session-store.ts'
 import type { App } from '../app.ts'
-import { BODY_BYTES_MAX, bodyTooLarge } from './body-limit.ts'
+import { BODY_LIMITS, bodyTooLarge } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
 import { cookieScope } from './console-origins.ts'
 import { isCrossSite } from './csrf.ts'
@@ -85,7 +85,7 @@ interface Admitted {
 }
 
 const bodyBytesMax = (routes: readonly Route[]): number =>
-  Math.max(...routes.map(({ endpoint }) => BODY_BYTES_MAX[endpoint.options.access]))
+  Math.max(...routes.map(({ endpoint }) => BODY_LIMITS[bodyClassOf(endpoint.options)].bytesMax))
 
 function applies({ options: { whenQuery } }: Endpoint, request: FastifyRequest): boolean {
   if (whenQuery === undefined) return true
@@ -115,8 +115,10 @@ async function admit(
   }
   const actor = (): Promise<Actor | null> => actorOf(app, endpoint, { request, reply })
   try {
+    const caller = await actor()
+    refuseCompressed(endpoint, request)
     return {
-      actor: await actor(),
+      actor: caller,
       language: languageOf(request.headers['accept-language']),
       requestId: String(request.id),
       address,
@@ -127,6 +129,15 @@ async function admit(
   } catch (error) {
     refuse(app, endpoint, error, { request, reply })
     return null
+  }
+}
+
+/** Throws if the body is compressed although the endpoint takes small bodies only. */
+function refuseCompressed({ options }: Endpoint, { headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  const isCompressed = encoding !== '' && encoding !== 'identity'
+  if (isCompressed && options.body !== undefined && bodyClassOf(options) !== 'bulk') {
+    throw new AppError('body_compression_refused')
   }
 }
 

@@ -1,6 +1,8 @@
 import http from 'node:http'
 import zlib from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { aUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { disownsHeaders, plainTarget, takePathOnly, unescapedPath } from './request-head.ts'
@@ -128,11 +130,14 @@ forEachDatabase('however a request is spelled', (open) => {
   })
 
   test.each(['gzip', 'GZIP', 'x-gzip'])('a body packed in %s is read', async (encoding) => {
-    const packed = zlib.gzipSync(JSON.stringify({ username: 'nobody', password: 'wrong-one' }))
-    const answer = await server.call('POST', '/api/user/login', {
+    const root = await aUser(server, { role: Role.root })
+    const packed = zlib.gzipSync(JSON.stringify({ key: 'About', value: encoding }))
+    const answer = await server.call('PUT', '/api/option/', {
+      as: root,
       body: packed,
       headers: { 'content-encoding': encoding },
     })
-    expect(answer.message).toContain('密码')
+    expect(answer.json).toMatchObject({ success: true })
+    expect(server.app.options.text('About')).toBe(encoding)
   })
 })

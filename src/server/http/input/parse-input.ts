@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
-import type { Endpoint } from '../../../contract/endpoint.ts'
+import { bodyClassOf, type Endpoint } from '../../../contract/endpoint.ts'
 import { AppError } from '../../app-error.ts'
-import { bodyTooLarge } from '../body-limit.ts'
+import { scanJsonObject, type JsonFaultCode } from '../../json/json-scan.ts'
+import { BODY_DEPTH_MAX, BODY_LIMITS, bodyTooLarge } from '../body-limit.ts'
 import { inflate } from './inflate.ts'
 import { inputProblem } from './input-problem.ts'
 import { withDeclaredNames } from './member-names.ts'
@@ -35,26 +36,52 @@ async function parsedBody(
   shape: z.ZodType,
   request: FastifyRequest,
 ): Promise<unknown> {
-  // A body that is too large is no misfit.
+  // A body beyond the limits is no misfit.
   const bytes = await unpackedBody(request)
+  const { valuesMax } = BODY_LIMITS[bodyClassOf(options)]
+  const isJson = isBoundedJson(bytes, valuesMax)
   try {
-    return parsed(shape, withDeclaredNames(shape, jsonOf(bytes)))
+    return parsed(shape, withDeclaredNames(shape, jsonOf(bytes, isJson)))
   } catch (error) {
     if (options.misfit === undefined) throw error
     throw new AppError(options.misfit, {}, error)
   }
 }
 
-function jsonOf(bytes: Buffer): unknown {
+/**
+ * Whether the bytes are JSON (RFC 8259). Throws if they hold too many values or nest too deeply:
+ * parsing such a body, and comparing it with a shape, would block the event loop.
+ */
+function isBoundedJson(bytes: Buffer, valuesMax: number): boolean {
+  const scanned = scanJsonObject(bytes, {
+    depthMax: BODY_DEPTH_MAX,
+    keysMax: valuesMax,
+    itemsMax: valuesMax,
+    valuesMax,
+    uniqueKeys: false,
+    escapedNames: true,
+  })
+  if (!('code' in scanned)) return true
+  if (BEYOND_LIMITS.has(scanned.code)) {
+    throw new AppError('body_too_complex', { values: valuesMax, depth: BODY_DEPTH_MAX })
+  }
+  // The shape says what to send instead of a list, a text or a number.
+  return scanned.code === 'not-object'
+}
+
+const BEYOND_LIMITS: ReadonlySet<JsonFaultCode> = new Set<JsonFaultCode>([
+  'depth',
+  'too-many-keys',
+  'too-many-items',
+  'too-many-values',
+])
+
+function jsonOf(bytes: Buffer, isJson: boolean): unknown {
   // Decoded all the same, a name or a password would become one that nobody has typed.
   if (!isUtf8(bytes)) throw new AppError('body_not_utf8')
-  const text = bytes.toString('utf8')
-  try {
-    const value: unknown = JSON.parse(text)
-    return value
-  } catch (error) {
-    throw new AppError(text === '' ? 'body_empty' : 'body_not_json', {}, error)
-  }
+  if (!isJson) throw new AppError(bytes.length === 0 ? 'body_empty' : 'body_not_json')
+  const value: unknown = JSON.parse(bytes.toString('utf8'))
+  return value
 }
 
 /**

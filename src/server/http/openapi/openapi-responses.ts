@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Access, Endpoint, EndpointOptions } from '../../../contract/endpoint.ts'
+import { bodyClassOf, type Endpoint, type EndpointOptions } from '../../../contract/endpoint.ts'
 import type { ErrorSpec } from '../../../contract/error-spec.ts'
 import { errors, errorText, type ErrorCode, type ErrorParams } from '../../../contract/errors.ts'
 import { LOG_FILE_COLUMNS, LOG_FILE_PRICE_COLUMNS } from '../../../contract/log-file.ts'
-import { BODY_BYTES_MAX, bodyLimit } from '../body-limit.ts'
+import { BODY_LIMITS, sizeText } from '../body-limit.ts'
 import { BODY_TIMEOUT_MS } from '../slow-body.ts'
 import { createExamples, type JsonSchema } from './openapi-example.ts'
 import type { Schemas } from './openapi-schema.ts'
@@ -84,12 +84,12 @@ export function createResponses(schemas: Schemas): Responses {
   const done = schemas.name('Success', { ...ENVELOPE, description: 'It was done.' })
 
   /** Refers to the refusals of a status. */
-  function refused(status: number, codes: readonly ErrorCode[], { access }: EndpointOptions) {
-    const limits = errorParams(access)
+  function refused(status: number, codes: readonly ErrorCode[], options: EndpointOptions) {
+    const limits = errorParams(options)
     const name =
       codes.length === 0
         ? 'TooManyCalls'
-        : codes.map((code) => responseName(code, access)).join('Or')
+        : codes.map((code) => responseName(code, options)).join('Or')
     const [first] = codes
     const sentences = codes.map((code) => errorText(code, 'en', limits[code]))
     shared[name] ??= {
@@ -228,6 +228,9 @@ function commonRefusals({ method, options }: Endpoint): ErrorCode[] {
     ...(access === 'anyone' ? [] : (['not_signed_in'] as const)),
     ...(method === 'GET' && changesState !== true ? [] : (['cross_site'] as const)),
     ...(body === undefined ? [] : (['body_slow', 'body_too_large'] as const)),
+    ...(body === undefined || bodyClassOf(options) === 'bulk'
+      ? []
+      : (['body_compression_refused'] as const)),
     ...(misfit === undefined ? [] : [misfit]),
     ...(answer === 'stream' ? FILE_REFUSALS : []),
     'internal',
@@ -239,16 +242,16 @@ function commonRefusals({ method, options }: Endpoint): ErrorCode[] {
 const MS_PER_SECOND = 1000
 
 /** What fills the sentences, as far as it is known before a call. */
-const errorParams = (access: Access): Partial<Record<ErrorCode, ErrorParams>> => ({
-  body_too_large: bodyLimit(BODY_BYTES_MAX[access]),
+const errorParams = (options: EndpointOptions): Partial<Record<ErrorCode, ErrorParams>> => ({
+  body_too_large: { limit: sizeText(BODY_LIMITS[bodyClassOf(options)].bytesMax) },
   body_slow: { limit: BODY_TIMEOUT_MS / MS_PER_SECOND },
   log_time_zone_unknown: { zone: 'Asia/Atlantis' },
 })
 
-/** `NotSignedIn`; of bodies there are two limits. */
-function responseName(code: ErrorCode, access: Access): string {
+/** `NotSignedIn`; the response for a large body has one name per body class. */
+function responseName(code: ErrorCode, options: EndpointOptions): string {
   const words = code.split('_').map(capitalized).join('')
-  return code === 'body_too_large' ? `${words}${bodyLimit(BODY_BYTES_MAX[access]).limit}MB` : words
+  return code === 'body_too_large' ? `${words}${capitalized(bodyClassOf(options))}` : words
 }
 
 function namesTime(code: ErrorCode): boolean {

@@ -286,7 +286,7 @@ test('it tells the statuses that refusals have', () => {
   }
   expect(statusesOf(status.status)).toEqual([200, 429, 500, 503])
   expect(statusesOf(audit)).toEqual([200, 401, 429, 500, 503])
-  expect(statusesOf(user)).toEqual([200, 401, 403, 408, 413, 429, 500, 503])
+  expect(statusesOf(user)).toEqual([200, 401, 403, 408, 413, 415, 429, 500, 503])
   expect(statusesOf(oauth.github)).toEqual([200, 403, 429, 500, 503])
   expect(statusesOf(option.update)).toContain(400)
   expect(statusesOf(log.export)).toEqual([200, 400, 401, 403, 429, 500, 503])

@@ -1,6 +1,6 @@
 import { memberRange } from '../json/body-scan.ts'
 import type { ByteRange, ScannedBody } from '../json/body-scan.ts'
-import { skipSpace } from '../json/json-scan.ts'
+import { skipSpace } from '../../json/json-scan.ts'
 import { HEADER_BYTES_MAX } from './image-size.ts'
 import { imageTokens } from './image-tokens.ts'
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { keyText, MEMBER_STRIDE, scanJsonObject } from './json-scan.ts'
-import type { JsonFault, JsonFaultCode, ScannedObject, ScanRules } from './json-scan.ts'
+import { keyText, MEMBER_STRIDE, scanJsonObject } from '../../json/json-scan.ts'
+import type { JsonFault, JsonFaultCode, ScannedObject, ScanRules } from '../../json/json-scan.ts'
 import { parseJson } from './json-value.ts'
 
 /**
@@ -26,6 +26,8 @@ const REQUEST_RULES: ScanRules = {
   depthMax: BODY_DEPTH_MAX,
   keysMax: OBJECT_KEYS_MAX,
   itemsMax: BODY_ITEMS_MAX,
+  // Lists of numbers are long in requests for embeddings of tokens.
+  valuesMax: Number.MAX_SAFE_INTEGER,
   uniqueKeys: true,
   escapedNames: false,
 }
@@ -37,6 +39,7 @@ const ANSWER_RULES: ScanRules = {
   depthMax: 512,
   keysMax: Number.MAX_SAFE_INTEGER,
   itemsMax: Number.MAX_SAFE_INTEGER,
+  valuesMax: Number.MAX_SAFE_INTEGER,
   uniqueKeys: false,
   escapedNames: true,
 }

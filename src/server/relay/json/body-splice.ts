@@ -1,5 +1,5 @@
 import { memberIndex, memberRange, memberValue, scanAnswer, type ScannedBody } from './body-scan.ts'
-import { MEMBER_STRIDE } from './json-scan.ts'
+import { MEMBER_STRIDE } from '../../json/json-scan.ts'
 
 /**
  * Changes members of a scanned body and leaves every other byte as the client wrote it: order,

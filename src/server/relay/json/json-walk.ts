@@ -1,4 +1,4 @@
-import { skipSpace } from './json-scan.ts'
+import { skipSpace } from '../../json/json-scan.ts'
 
 /**
  * Looks into JSON that has been scanned before, and only as far as it must: what lies before is

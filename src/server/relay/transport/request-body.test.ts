@@ -219,7 +219,9 @@ describe('a large body', () => {
     const answer = await send(padded(MAX_MB * MEBIBYTE + 1))
     expect(answer.status).toBe(413)
     expect(answer.headers.connection).toBe('close')
-    expect(answer.json.error?.message).toContain(errorText('body_too_large', 'zh', { limit: 2 }))
+    expect(answer.json.error?.message).toContain(
+      errorText('body_too_large', 'zh', { limit: '2 MB' }),
+    )
   })
 
   test('that does not announce its length is refused when it has grown too large', async () => {

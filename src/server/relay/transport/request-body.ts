@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '../../app-error.ts'
+import { sizeText } from '../../http/body-limit.ts'
 import type { BodyRoom } from './body-room.ts'
 
 /** Milliseconds a client may take to send its whole body. */
@@ -28,7 +29,7 @@ export async function readBody(
 }
 
 const tooLarge = (bytesMax: number): AppError =>
-  new AppError('body_too_large', { limit: Math.round(bytesMax / 1024 / 1024) })
+  new AppError('body_too_large', { limit: sizeText(bytesMax) })
 
 async function collect(
   request: IncomingMessage,

@@ -19,6 +19,8 @@ export interface ScanRules {
   keysMax: number
   /** Objects, lists and texts in lists allowed in the whole text. */
   itemsMax: number
+  /** Values allowed in the whole text: members of objects and elements of lists of any kind. */
+  valuesMax: number
   /** Whether an object may not hold one key twice, at whatever level. */
   uniqueKeys: boolean
   /**
@@ -37,6 +39,7 @@ export type JsonFaultCode =
   | 'disguised-key'
   | 'too-many-keys'
   | 'too-many-items'
+  | 'too-many-values'
 
 export interface JsonFault {
   code: JsonFaultCode
@@ -180,6 +183,7 @@ class Scanner {
   readonly itemStarts: number[] = []
   fault: JsonFault | null = null
   private items = 0
+  private values = 0
   /** Of the key last read. */
   private keyHash = 0
   private keyIsOdd = false
@@ -200,6 +204,9 @@ class Scanner {
    */
   value(at: number, depth: number): number {
     const byte = byteAt(this.bytes, at)
+    if (++this.values > this.rules.valuesMax) {
+      return this.fail('too-many-values', at, 'too many values')
+    }
     if (byte === QUOTE) return this.string(at)
     if (byte === OBJECT_OPEN || byte === ARRAY_OPEN) {
       if (++this.items > this.rules.itemsMax) return this.failAtItem(at)
