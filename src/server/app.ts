@@ -7,6 +7,7 @@ import type { Database } from './db/database.ts'
 import type { Egress } from './egress/egress.ts'
 import type { RateLimits } from './http/rate-limit.ts'
 import type { Sessions } from './http/sessions.ts'
+import type { TimeLimits } from './http/time-limits.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { LiveOptions } from './option/live-options.ts'
 import type { Passwords } from './user/password.ts'
@@ -20,6 +21,7 @@ export interface App {
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits
+  timeLimits: TimeLimits
   /** The way out for everything but relayed calls, which have their own. */
   egress: Egress
   /** For what goes on after an answer has left. */

@@ -230,6 +230,11 @@ export const settings = {
     'whether addresses that an operator configures may be private; metadata addresses never may',
     'true',
   ),
+  MAX_CONNECTIONS: setting(
+    wholeNumber(1, 1_000_000),
+    'connections that may be open at once; more are closed as they come (default: half of the ' +
+      'limit of open files, at most 16384)',
+  ),
   MAX_BODY_MB: setting(wholeNumber(1, 1024), 'largest relay body, in MB', '32'),
   METRICS_TOKEN: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),

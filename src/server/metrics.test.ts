@@ -8,6 +8,7 @@ const linesOf = async (metrics: ReturnType<typeof createMetrics>, name: string) 
 const SOURCES = {
   version: '1.2.3',
   ledgerPending: () => 3,
+  connections: () => ({ open: 4, max: 100, refused: 2 }),
   channelsByStatus: () =>
     Promise.resolve(
       new Map([
@@ -61,6 +62,11 @@ test('tells channels by status while the database answers, and the version', asy
     'gatehouse_channels{status="enabled"} 5',
     'gatehouse_channels{status="disabled"} 0',
     'gatehouse_channels{status="auto_disabled"} 2',
+  ])
+  expect(await linesOf(metrics, 'gatehouse_connections')).toEqual([
+    'gatehouse_connections 4',
+    'gatehouse_connections_max 100',
+    'gatehouse_connections_refused_total 2',
   ])
   expect(await linesOf(metrics, 'gatehouse_build_info')).toEqual([
     'gatehouse_build_info{version="1.2.3"} 1',

@@ -1,5 +1,6 @@
 import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ConnectionCounts } from './http/connections.ts'
 
 /** What the server counts about itself, in Prometheus's terms. */
 export interface Metrics {
@@ -20,6 +21,8 @@ export interface MetricSources {
   ledgerPending(): number
   /** Channels of each status. Rejects while the database does not answer. */
   channelsByStatus(): Promise<ReadonlyMap<number, number>>
+  /** The listener's connections. */
+  connections(): ConnectionCounts
 }
 
 const STATUS_LABELS: readonly [status: number, label: string][] = [
@@ -73,6 +76,31 @@ function addGauges(registry: Registry, sources: MetricSources): void {
       }
     },
   })
+  const open = new Gauge({
+    name: 'gatehouse_connections',
+    help: 'Open connections of clients and proxies',
+    registers: [],
+    collect() {
+      this.set(sources.connections().open)
+    },
+  })
+  const most = new Gauge({
+    name: 'gatehouse_connections_max',
+    help: 'Connections that may be open at once',
+    registers: [],
+    collect() {
+      this.set(sources.connections().max)
+    },
+  })
+  const refused = new Counter({
+    name: 'gatehouse_connections_refused_total',
+    help: 'Connections closed on arrival because too many were open',
+    registers: [],
+    collect() {
+      this.reset()
+      this.inc(sources.connections().refused)
+    },
+  })
   const build = new Gauge({
     name: 'gatehouse_build_info',
     help: 'Always 1; the version is its label',
@@ -80,7 +108,9 @@ function addGauges(registry: Registry, sources: MetricSources): void {
     registers: [],
   })
   build.set({ version: sources.version }, 1)
-  for (const gauge of [pending, channels, build]) registry.registerMetric(gauge)
+  for (const metric of [pending, channels, open, most, refused, build]) {
+    registry.registerMetric(metric)
+  }
 }
 
 export function createMetrics(sources: MetricSources): Metrics {

@@ -2,9 +2,10 @@ import fastifyCompress from '@fastify/compress'
 import fastifyCookie from '@fastify/cookie'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
-import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { Readable } from 'node:stream'
 import { setTimeout as passed } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ownAccountRoutes } from './account/own-account-routes.ts'
@@ -12,6 +13,7 @@ import { passwordResetRoutes } from './account/password-reset-routes.ts'
 import { startQuotaReminders } from './account/quota-reminder.ts'
 import { registrationRoutes } from './account/registration-routes.ts'
 import type { App } from './app.ts'
+import type { AppError } from './app-error.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { createBackground } from './background.ts'
 import {
@@ -34,8 +36,15 @@ import {
   isHttps,
   isTrustedProxy,
   parseTrustedProxies,
+  type TrustedProxies,
 } from './http/client-address.ts'
 import { serveConsole } from './http/console-files.ts'
+import {
+  Connections,
+  connectionsMaxOf,
+  openFilesMax,
+  type ConnectionSettings,
+} from './http/connections.ts'
 import { allowConsoles } from './http/console-origins.ts'
 import { BODY_LIMITS } from './http/body-limit.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
@@ -53,6 +62,8 @@ import {
 import { newRequestId, REQUEST_ID_HEADER } from './http/request-id.ts'
 import { API_POLICY, secureHeaders } from './http/security-headers.ts'
 import { createSessions } from './http/sessions.ts'
+import { TIME_LIMITS, type TimeLimits } from './http/time-limits.ts'
+import { dropRest, isBodyPending } from './http/unread-body.ts'
 import { inTime } from './db/outage.ts'
 import { limitRoutes } from './limit/limit-routes.ts'
 import { createLedger } from './ledger/ledger.ts'
@@ -88,6 +99,8 @@ export interface ServerSettings {
   passwordCost?: number
   /** Folder of the built console. */
   consoleFolder?: string
+  /** Tests take shorter times than the default. */
+  timeLimits?: Partial<TimeLimits>
 }
 
 export interface Server {
@@ -99,16 +112,6 @@ export interface Server {
   /** Stops accepting, lets calls finish up to the limit, settles, leaves the database open. */
   close(): Promise<void>
 }
-
-const HEADERS_TIMEOUT_MS = 15_000
-/** How often it is looked at; Node's own half a minute would make three times as long of it. */
-const CONNECTIONS_CHECK_MS = 5000
-/**
- * Longer than proxies keep theirs, or one may send a call by a connection that has just been ended,
- * which it must not repeat. Traefik keeps them for 90 seconds, Caddy for 2 minutes, Google's
- * balancers for 10. Source: Google Cloud, "External Application Load Balancer overview", timeouts.
- */
-const KEEP_ALIVE_MS = 620_000
 
 /**
  * What goes in and out is checked by the contract's own shapes. The framework's compilers of JSON
@@ -146,6 +149,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     }),
     background: createBackground(trace),
     egress: createEgress({ allowPrivate: config.EGRESS_ALLOW_PRIVATE }),
+    timeLimits: { ...TIME_LIMITS, ...settings.timeLimits },
     clock,
     trace,
     version: `v${packageVersion()}`,
@@ -164,15 +168,20 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
-  const metrics = createMetrics(metricSources(app))
+  const metrics = createMetrics({
+    ...metricSources(app),
+    connections: () => connections.counts(),
+  })
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
   const relay = await createRelay(app, metrics)
   const stopper = new AbortController()
   /** Answers of the web face that are not finished. */
   const answering = new Set<ServerResponse>()
 
+  const connections = new Connections(connectionSettings(app, trusted))
   const web = fastify({
-    serverFactory: (handler) => httpServer(config, remembering(answering, handler), relay.handle),
+    serverFactory: (handler) =>
+      connections.serve(splitFaces(config, remembering(answering, handler), relay.handle)),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
     bodyLimit: BODY_LIMITS.public.bytesMax,
@@ -233,7 +242,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   }
 }
 
-const metricSources = ({ ledger, database }: App): MetricSources => ({
+const metricSources = ({ ledger, database }: App): Omit<MetricSources, 'connections'> => ({
   version: packageVersion(),
   ledgerPending: () => ledger.pending,
   channelsByStatus: () => inTime(countByStatus(database.read)),
@@ -298,15 +307,30 @@ const remembering =
     listener(request, response)
   }
 
+/** Milliseconds between two warnings of refused connections; `/metrics` counts all of them. */
+const REFUSED_WARNING_MS = 60_000
+
+function connectionSettings(app: App, trusted: TrustedProxies): ConnectionSettings {
+  const { config, timeLimits, trace, clock } = app
+  const connectionsMax = connectionsMaxOf(config.MAX_CONNECTIONS, openFilesMax())
+  let warnedMs = -Infinity
+  return {
+    times: timeLimits,
+    trusted,
+    connectionsMax,
+    bodyBytesMax: config.MAX_BODY_MB * MEBIBYTE,
+    onRefused() {
+      if (clock.monotonicMs() - warnedMs < REFUSED_WARNING_MS) return
+      warnedMs = clock.monotonicMs()
+      trace.warn({ connectionsMax }, 'connections are refused: too many are open (MAX_CONNECTIONS)')
+    },
+  }
+}
+
 /** One listener for both faces: relay paths go straight to the relay, the rest to the framework. */
-function httpServer(
-  config: Config,
-  web: RequestListener,
-  relay: (request: IncomingMessage, response: ServerResponse) => void,
-): http.Server {
+function splitFaces(config: Config, web: RequestListener, relay: RequestListener): RequestListener {
   const base = config.BASE_PATH.slice(0, -1)
-  const checks = { connectionsCheckingInterval: CONNECTIONS_CHECK_MS }
-  const server = http.createServer(checks, (request, response) => {
+  return (request, response) => {
     if (hasTwoHosts(request.rawHeaders) || disownsHeaders(request.headers.connection)) {
       // As the parser answers a request without any.
       response.writeHead(400, { Connection: 'close' }).end()
@@ -320,22 +344,43 @@ function httpServer(
     }
     request.url = plainTarget(request.url ?? '/')
     web(request, response)
+  }
+}
+
+const MEBIBYTE = 2 ** 20
+
+/**
+ * Tells a client that is still sending its request that the connection closes, and ends the
+ * response after the rest of the request was dropped.
+ */
+function closeUnread(web: FastifyInstance, { config, timeLimits }: App): void {
+  const limits = { bytesMax: config.MAX_BODY_MB * MEBIBYTE, timeoutMs: timeLimits.restMs }
+  web.addHook('onSend', async ({ raw }, reply, payload: unknown) => {
+    if (!isBodyPending(raw)) return payload
+    reply.header('Connection', 'close')
+    const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : null
+    // Streams and empty responses end as usual; the connection closes with them.
+    if (whole === null) return payload
+    reply.header('Content-Length', Buffer.byteLength(whole))
+    return Readable.from(lingering(whole, () => new Promise((done) => dropRest(raw, limits, done))))
   })
-  server.headersTimeout = HEADERS_TIMEOUT_MS
-  server.keepAliveTimeout = KEEP_ALIVE_MS
-  // Bounded by the relay's own deadlines and, for management calls, by `endSlowBody`.
-  server.requestTimeout = 0
-  return server
+}
+
+async function* lingering(
+  whole: string | Buffer,
+  rest: () => Promise<void>,
+): AsyncGenerator<string | Buffer> {
+  yield whole
+  await rest()
 }
 
 async function prepare(web: FastifyInstance, app: App): Promise<void> {
   await web.register(fastifyCookie)
   web.addHook('onRequest', (request, reply, done) => {
-    endSlowBody(request.raw, (error) => {
-      if (reply.sent) return
-      reply.header('Connection', 'close')
-      renderRefusal(error, { request, reply, app })
-    })
+    const refuse = (error: AppError): void => {
+      if (!reply.sent) renderRefusal(error, { request, reply, app })
+    }
+    endSlowBody(request.raw, refuse, app.timeLimits.bodyMs)
     done()
   })
   await secureHeaders(web)
@@ -345,6 +390,7 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
     encodings: ['br', 'gzip'],
     globalDecompression: false,
   })
+  closeUnread(web, app)
   // JSON is read whatever its Content-Type says; the endpoint's own shape decides.
   web.removeAllContentTypeParsers()
   web.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

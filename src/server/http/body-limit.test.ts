@@ -83,7 +83,7 @@ describe('limits go by route', () => {
     ['PUT', '/api/option/', asAdmin, members(200_001), tooComplex('bulk')],
     ['PUT', '/api/option/', asAdmin, `[${'0,'.repeat(200_000)}0]`, tooComplex('bulk')],
     ['PUT', '/api/option/', asAdmin, kibibytes(8 * 1024), tooLarge('bulk')],
-  ])('%s %s', async (method, path, as, body, expected) => {
+  ])('%s %s', async (...[method, path, as, body, expected]) => {
     const answer = await setup.call(method, path, { as: as(), body })
     expect(answer.json).toEqual(expected)
   })

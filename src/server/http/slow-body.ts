@@ -1,22 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../app-error.ts'
 
-/** Milliseconds that a management call may take to send its body. */
-export const BODY_TIMEOUT_MS = 30_000
-/** Milliseconds that the refusal gets to leave. */
-const REFUSAL_TIMEOUT_MS = 2000
-
-/** Refuses a request that does not come to its end, and ends its connection. */
+/**
+ * Refuses a management call whose body has not arrived in time. The refusal closes the connection,
+ * as that of any call whose body was not read.
+ */
 export function endSlowBody(
   request: IncomingMessage,
   refuse: (error: AppError) => void,
-  timeoutMs = BODY_TIMEOUT_MS,
+  timeoutMs: number,
 ): void {
-  let timer = setTimeout(() => {
+  const timer = setTimeout(() => {
     if (request.complete) return
-    // What was refused must not become a call when the rest of it comes.
-    request.pause()
-    timer = setTimeout(() => request.destroy(), REFUSAL_TIMEOUT_MS)
+    // The framework collects the body by these; a call must not begin when the rest of it comes.
+    request.removeAllListeners('data').removeAllListeners('end').pause()
     refuse(new AppError('body_slow', { limit: timeoutMs / 1000 }))
   }, timeoutMs)
   request.once('close', () => clearTimeout(timer))

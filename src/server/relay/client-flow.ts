@@ -7,25 +7,19 @@ import {
 } from './transport/upstream-call.ts'
 
 /**
- * An answer that goes on to its client as it comes: the upstream is read as fast as the client
- * takes it and no faster, and a client that takes nothing for as long as an upstream may be silent
- * is given up.
+ * Passes an upstream's response on to the client as it comes: the upstream is read as fast as the
+ * client takes it and no faster.
  */
 export class ClientFlow {
   /** Why we gave the upstream up before it was done. */
   brokenOff: BreakReason | null = null
+  /** The client's buffer is full, and the upstream is paused. */
+  isStuck = false
   private readonly call: RelayCall
   private upstream: UpstreamCall | null = null
-  private stuckMs = 0
-  /** Runs while the client takes nothing. */
-  private stuck: NodeJS.Timeout | null = null
 
   constructor(call: RelayCall) {
     this.call = call
-  }
-
-  get isStuck(): boolean {
-    return this.stuck !== null
   }
 
   /** `finishes`: the answer is read to its end even when the client has gone. */
@@ -35,7 +29,6 @@ export class ClientFlow {
     listener: UpstreamListener,
     { finishes = false }: { finishes?: boolean } = {},
   ): void {
-    this.stuckMs = request.idleTimeoutMs
     this.upstream = callUpstream(egress, request, listener)
     const abort = (): void => abortLater(() => this.abort())
     onEarlyEnd(this.call, finishes ? () => this.readOn() : abort, (reason) => {
@@ -46,9 +39,9 @@ export class ClientFlow {
 
   write(bytes: Buffer): void {
     const { response } = this.call
-    if (response.write(bytes) || this.stuck !== null) return
+    if (response.write(bytes) || this.isStuck) return
+    this.isStuck = true
     this.pause()
-    this.stuck = setTimeout(() => response.destroy(), this.stuckMs)
     response.once('drain', () => this.readOn())
   }
 
@@ -58,14 +51,8 @@ export class ClientFlow {
 
   /** The client takes what there is, or has gone: the upstream is read on. */
   readOn(): void {
-    this.letGo()
+    this.isStuck = false
     this.upstream?.resume()
-  }
-
-  /** The answer is over: a client that takes nothing is no longer given up after a while. */
-  letGo(): void {
-    if (this.stuck !== null) clearTimeout(this.stuck)
-    this.stuck = null
   }
 
   abort(): void {

@@ -1,3 +1,4 @@
+import type { RestLimits } from '../http/unread-body.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode, Language } from '../../contract/errors.ts'
 import type { App } from '../app.ts'
@@ -50,6 +51,8 @@ export interface RelayParts {
 export interface RelayCall {
   request: IncomingMessage
   response: ServerResponse
+  /** For the rest of a body that was not read when the call was answered. */
+  restLimits: RestLimits
   requestId: string
   /** Headers that every answer carries, names and values in turn. */
   readonly headers: string[]

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { languageOf, type ErrorCode } from '../../contract/errors.ts'
+import { languageOf } from '../../contract/errors.ts'
 import { RELAY_PREFIXES } from '../../contract/relay-paths.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
@@ -14,6 +14,7 @@ import { retryAfter } from '../http/rate-limit.ts'
 import { unescapedPath } from '../http/request-head.ts'
 import { newRequestId, REQUEST_ID_HEADER } from '../http/request-id.ts'
 import { PREFLIGHT_HEADERS, RELAY_POLICY } from '../http/security-headers.ts'
+import type { RestLimits } from '../http/unread-body.ts'
 import { createFailureCounts, type ToldFailure } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
 import { createTraces } from '../log/trace/traces.ts'
@@ -39,7 +40,7 @@ import { relayProxy } from './proxy/proxy-call.ts'
 import { proxyCallOf } from './proxy/proxy-place.ts'
 import { credentialOf } from './routing/credential.ts'
 import { refuseCall, UNENDED, type RelayCall, type RelayParts } from './relay-call.ts'
-import { sendError, sendErrorInBody, sendText, writeHead } from './send-answer.ts'
+import { sendError, sendText, sendWhole } from './send-answer.ts'
 import { ownError, shown } from './dialect/relay-error.ts'
 import { isKnownButMissing } from './openai/surfaces.ts'
 import { countTokens } from './count/count-call.ts'
@@ -134,11 +135,12 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   })
   const failures = createFailureCounts(app)
   const running = new Slots<RelayCall>()
+  const restLimits = { bytesMax: parts.bodyRoom.bytesMax, timeoutMs: app.timeLimits.restMs }
   breakOffRevoked(app, running)
   let isClosing = false
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const call = beginCall(app, request, response)
+    const call = beginCall(app, request, response, restLimits)
     const slot = running.add(call)
     response.on('close', () => {
       if (response.writableFinished) return
@@ -198,7 +200,12 @@ function toldBy({ requestId, refusal, response }: RelayCall): ToldFailure {
   }
 }
 
-function beginCall(app: App, request: IncomingMessage, response: ServerResponse): RelayCall {
+function beginCall(
+  app: App,
+  request: IncomingMessage,
+  response: ServerResponse,
+  restLimits: RestLimits,
+): RelayCall {
   const url = request.url ?? '/'
   const query = url.indexOf('?')
   const path = plainPath(unescapedPath(query < 0 ? url : url.slice(0, query)))
@@ -210,6 +217,7 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
   const call: RelayCall = {
     request,
     response,
+    restLimits,
     requestId,
     headers: [REQUEST_ID_HEADER, requestId, ...ids, ...COMMON_HEADERS],
     language: languageOf(request.headers['accept-language']),
@@ -233,8 +241,6 @@ function beginCall(app: App, request: IncomingMessage, response: ServerResponse)
       call.isGone = true
       refuseCall(call, reason)
       call.headers.push('Connection', 'close')
-      // Whoever waits for the rest of the body would not hear that it never comes.
-      if (!request.complete) response.once('finish', () => request.destroy())
       sendError(call, ownError(new AppError(reason), call.language))
     },
   }
@@ -321,8 +327,7 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
     const limit = app.rateLimits.api
     const address = addressKey(app.addressOf(call.request))
     if (!(await limit.take(address))) {
-      writeHead(call, 429, ['Retry-After', await retryAfter(limit, address)])
-      call.response.end()
+      sendWhole(call, 429, ['Retry-After', await retryAfter(limit, address)])
       return true
     }
     await (billing[1] === 'usage' ? sendUsage(parts, call) : sendSubscription(parts, call))
@@ -339,8 +344,7 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
 }
 
 function sendPreflight(call: RelayCall): void {
-  writeHead(call, 204, Object.entries(PREFLIGHT_HEADERS).flat())
-  call.response.end()
+  sendWhole(call, 204, Object.entries(PREFLIGHT_HEADERS).flat())
 }
 
 function sendUnknownPath(call: RelayCall): void {
@@ -353,10 +357,7 @@ function sendUnknownPath(call: RelayCall): void {
   sendError(call, ownError(unknown, call.language))
 }
 
-/** Refusals of a body that its client may be in the middle of. */
-const BODY_UNREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['body_too_large', 'body_slow'])
-
-function renderFailure({ app, bodyRoom }: RelayParts, call: RelayCall, error: unknown): void {
+function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {
   if (error instanceof EgressRefused) {
     refuseCall(call, 'upstream_unreachable')
     sendError(call, ownError(new AppError('upstream_unreachable'), call.language))
@@ -371,8 +372,5 @@ function renderFailure({ app, bodyRoom }: RelayParts, call: RelayCall, error: un
   }
   if (call.isGone) return
   refuseCall(call, known.code)
-  const said = ownError(known, call.language)
-  if (BODY_UNREAD.has(known.code) && !call.request.complete) {
-    sendErrorInBody(call, said, bodyRoom.bytesMax)
-  } else sendError(call, said)
+  sendError(call, ownError(known, call.language))
 }

@@ -3,7 +3,7 @@ import { dialects } from './conversion/dialects.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import type { RelayError } from './dialect/relay-error.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
-import { dropRest } from './transport/request-body.ts'
+import { dropRest, isBodyPending } from '../http/unread-body.ts'
 
 /** Of every answer that is a stream, also through proxies that like to collect. */
 const streamHeaders = (contentType: string): string[] => [
@@ -102,30 +102,35 @@ export function sendError(call: RelayCall, error: RelayError): void {
   sendText(call, error.status, body)
 }
 
-/**
- * Answers with an error while the client may still be sending, and ends the connection: not before
- * the body, of which `bytesMax` is allowed, has ended or enough of it was dropped. Most clients
- * read no answer before they have sent everything, and one that is reset while it sends never reads
- * it.
- */
-export function sendErrorInBody(call: RelayCall, error: RelayError, bytesMax: number): void {
-  const { request, response } = call
-  call.refusal = error
-  call.headers.push('Connection', 'close')
-  const body = dialects[call.dialect].errorBody(error, call.requestId)
-  writeHead(call, error.status, textHeaders(body))
-  response.write(body)
-  dropRest(request, bytesMax, () => response.end())
-}
-
 export function sendJson(call: RelayCall, value: unknown): void {
   sendText(call, 200, JSON.stringify(value))
 }
 
 /** JSON that is text already. */
 export function sendText(call: RelayCall, status: number, body: string): void {
-  writeHead(call, status, textHeaders(body))
-  call.response.end(body)
+  sendWhole(call, status, textHeaders(body), body)
+}
+
+/**
+ * Sends a response in one piece. If the client is still sending its request, the response tells it
+ * that the connection closes, and ends after the rest of the request was dropped.
+ */
+export function sendWhole(
+  call: RelayCall,
+  status: number,
+  headers: readonly string[],
+  body: string | Buffer = '',
+): void {
+  const { request, response } = call
+  if (!isBodyPending(request)) {
+    writeHead(call, status, headers)
+    response.end(body)
+    return
+  }
+  const isClosing = call.headers.includes('Connection')
+  writeHead(call, status, isClosing ? headers : [...headers, 'Connection', 'close'])
+  response.write(body)
+  dropRest(request, call.restLimits, () => response.end())
 }
 
 /** For nobody but the caller: a cache on the way heeds the key in `Authorization`, no other. */

@@ -39,8 +39,8 @@ import {
  * - the usage chunk, when the client did not ask for it and we did;
  * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
  *
- * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read. A
- * client that takes nothing for as long as an upstream may be silent is taken to be gone.
+ * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read.
+ * The connection of a client that takes nothing for a minute is closed (`http/connections.ts`).
  */
 
 /** What was produced is stored at least this often, so that a crash costs at most one interval. */
@@ -339,10 +339,9 @@ class StreamRelay {
     else this.fail(this.flow.brokenOff ?? failure)
   }
 
-  /** Nothing more is read, and nobody waits for the client. */
+  /** Nothing more is read. */
   private stop(): void {
     this.isEnding = true
-    this.flow.letGo()
     if (this.silence !== null) clearTimeout(this.silence)
   }
 

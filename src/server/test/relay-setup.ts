@@ -7,6 +7,7 @@ import { expect } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
 import { errorText, type ErrorCode, type ErrorParams } from '../../contract/errors.ts'
 import type { ChannelFields } from '../channel/channel.ts'
+import type { TimeLimits } from '../http/time-limits.ts'
 import type { NewToken } from '../token/token-store.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import { aChannel, anAdmin, aToken, aUser } from './factories.ts'
@@ -43,6 +44,7 @@ const AMPLE_QUOTA = 1_000_000_000
 export async function startRelay(
   open?: OpenTestDatabase,
   settings: Record<string, string> = {},
+  timeLimits: Partial<TimeLimits> = {},
 ): Promise<RelaySetup> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gatehouse-relay-'))
   const ownFile = path.join(folder, 'gatehouse.db')
@@ -53,6 +55,7 @@ export async function startRelay(
   const server = await startTestServer(
     open ?? (() => Promise.resolve({ engine: 'sqlite', path: ownFile })),
     settings,
+    timeLimits,
   )
   await server.app.options.set('DefaultModelRatio', '1')
   return {

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import { parseConfig } from '../config.ts'
 import { openDatabase } from '../commands/open-database.ts'
 import type { Database } from '../db/database.ts'
+import type { TimeLimits } from '../http/time-limits.ts'
 import { createServer } from '../server.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
@@ -65,6 +66,7 @@ export const ROOT_PASSWORD = 'RootPass1'
 export async function startTestServer(
   open: OpenTestDatabase,
   settings: Record<string, string> = {},
+  timeLimits: Partial<TimeLimits> = {},
 ): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-server-'))
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>console</title>')
@@ -94,6 +96,7 @@ export async function startTestServer(
     clock,
     passwordCost: PASSWORD_COST,
     consoleFolder: folder,
+    timeLimits,
   })
   const url = (await server.listen()).replace(/\/$/, '')
   const agent = new Agent({ keepAliveTimeout: 1000 })

@@ -4,7 +4,7 @@ import type { ErrorSpec } from '../../../contract/error-spec.ts'
 import { errors, errorText, type ErrorCode, type ErrorParams } from '../../../contract/errors.ts'
 import { LOG_FILE_COLUMNS, LOG_FILE_PRICE_COLUMNS } from '../../../contract/log-file.ts'
 import { BODY_LIMITS, sizeText } from '../body-limit.ts'
-import { BODY_TIMEOUT_MS } from '../slow-body.ts'
+import { TIME_LIMITS } from '../time-limits.ts'
 import { createExamples, type JsonSchema } from './openapi-example.ts'
 import type { Schemas } from './openapi-schema.ts'
 
@@ -244,7 +244,7 @@ const MS_PER_SECOND = 1000
 /** What fills the sentences, as far as it is known before a call. */
 const errorParams = (options: EndpointOptions): Partial<Record<ErrorCode, ErrorParams>> => ({
   body_too_large: { limit: sizeText(BODY_LIMITS[bodyClassOf(options)].bytesMax) },
-  body_slow: { limit: BODY_TIMEOUT_MS / MS_PER_SECOND },
+  body_slow: { limit: TIME_LIMITS.bodyMs / MS_PER_SECOND },
   log_time_zone_unknown: { zone: 'Asia/Atlantis' },
 })
 

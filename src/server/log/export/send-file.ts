@@ -4,7 +4,6 @@ import { setTimeout } from 'node:timers/promises'
 import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Actor, CallContext } from '../../http/handler.ts'
-import { endSlowReader } from './slow-reader.ts'
 
 /** Exports that one process makes at once. */
 const EXPORTS_MAX = 4
@@ -54,7 +53,6 @@ export function createFileSender(): FileSender {
         .header('Content-Type', contentType)
         .header('Content-Disposition', `attachment; filename="${name}"`)
         .send(Readable.from(pieces))
-      endSlowReader(reply.raw)
       void breakOffWhenRefused(reply.raw, checkAgain)
     } catch (error) {
       release()

@@ -173,7 +173,6 @@ class RecordingRelay {
 
   private conclude(finishing: Promise<AttemptOutcome>): void {
     this.isEnding = true
-    this.flow.letGo()
     finishing.then(this.outcome.resolve, this.outcome.reject)
   }
 

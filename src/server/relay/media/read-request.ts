@@ -17,11 +17,11 @@ const FORM_TASKS: ReadonlySet<Task> = new Set(['imageEdits', 'transcriptions', '
 
 /** Throws `relay_body_invalid` and its like for what is neither, and `body_too_large`. */
 export async function readRequest(
-  { bodyRoom }: RelayParts,
+  { app, bodyRoom }: RelayParts,
   call: RelayCall,
   task: Task,
 ): Promise<ReadRequest> {
-  const bytes = await readBody(call, bodyRoom)
+  const bytes = await readBody(call, bodyRoom, app.timeLimits.relayBodyMs)
   const contentType = call.request.headers['content-type'] ?? ''
   const isSentAsForm = isForm(contentType)
   if (FORM_TASKS.has(task) && isSentAsForm) {

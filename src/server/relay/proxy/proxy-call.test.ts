@@ -190,8 +190,8 @@ forEachDatabase('a raw proxy channel', (open) => {
   })
 })
 
-test('a client that takes nothing for as long as an upstream may be silent is cut off', async () => {
-  const setup = await startRelay(undefined, { RELAY_IDLE_TIMEOUT: '1' })
+test('a client that takes nothing for the time that is allowed is cut off', async () => {
+  const setup = await startRelay(undefined, {}, { writeMs: 300 })
   await setup.app.options.set('ProxyCallQuota', '70')
   const upstream = await startFirehose()
   const base_url = upstream.url

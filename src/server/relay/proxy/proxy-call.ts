@@ -44,7 +44,7 @@ export async function relayProxy(
   if (method === undefined) throw new AppError('not_implemented')
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
-  const body = await readBody(call, parts.bodyRoom)
+  const body = await readBody(call, parts.bodyRoom, parts.app.timeLimits.relayBodyMs)
   const wanted = exactly(app.options.number('ProxyCallQuota'))
   const reserved = await reserve(parts, call, caller, { ...wanted, tokens: 0 })
   if (reserved === null) return
@@ -152,7 +152,6 @@ class ProxyRelay {
   }
 
   private finish(failure: UpstreamFailure | null): void {
-    this.flow.letGo()
     this.conclude(failure).then(this.outcome.resolve, this.outcome.reject)
   }
 

@@ -3,7 +3,7 @@ import { readyToSend } from '../dialect/finish.ts'
 import { providerCallOf, type Provider, type ProviderCall } from '../dialect/provider.ts'
 import { providerOf } from '../providers/providers.ts'
 import { credentialOf } from '../routing/credential.ts'
-import { NOT_STORED, sendError, writeHead } from '../send-answer.ts'
+import { NOT_STORED, sendError, sendWhole } from '../send-answer.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { ownError } from '../dialect/relay-error.ts'
 import { refusePin } from '../routing/caller.ts'
@@ -81,14 +81,18 @@ export async function relayStoredResponse(
     await deleteResponse(app.database.write, { userId: caller.user.id, responseId })
   }
   const type = answer.headers['content-type']
-  writeHead(call, 200, [
-    'Content-Type',
-    typeof type === 'string' ? type : 'application/json',
-    'Content-Length',
-    String(body.length),
-    ...NOT_STORED,
-  ])
-  call.response.end(body)
+  sendWhole(
+    call,
+    200,
+    [
+      'Content-Type',
+      typeof type === 'string' ? type : 'application/json',
+      'Content-Length',
+      String(body.length),
+      ...NOT_STORED,
+    ],
+    body,
+  )
 }
 
 /** Where a channel keeps its responses. */

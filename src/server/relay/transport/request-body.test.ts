@@ -56,7 +56,7 @@ describe('a body that is there before it is read', () => {
   beforeAll(async () => {
     server = http.createServer((request, response) => {
       setTimeout(() => {
-        void readBody({ request, response }, new BodyRoom(MAX_MB * MEBIBYTE)).then((body) =>
+        void readBody({ request, response }, new BodyRoom(MAX_MB * MEBIBYTE), 5000).then((body) =>
           response.end(body),
         )
       }, LOOKED_UP_MS)

@@ -3,17 +3,15 @@ import { AppError } from '../../app-error.ts'
 import { sizeText } from '../../http/body-limit.ts'
 import type { BodyRoom } from './body-room.ts'
 
-/** Milliseconds a client may take to send its whole body. */
-const BODY_TIMEOUT_MS = 120_000
-
 /**
  * Reads a relayed request's body, unpacked if it came packed; both sizes are bounded, and so is
- * what all of them take together that came packed.
+ * what all of them take together that came packed. Throws `body_slow` if the client takes longer
+ * than `timeoutMs` to send it.
  */
 export async function readBody(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
   room: BodyRoom,
-  timeoutMs = BODY_TIMEOUT_MS,
+  timeoutMs: number,
 ): Promise<Buffer> {
   const raw = await collect(request, room.bytesMax, timeoutMs)
   const encoding = request.headers['content-encoding']
@@ -55,31 +53,6 @@ function allThere(request: IncomingMessage): Buffer {
 
 /** Without an encoding a stream gives bytes. */
 const pieceOf = (request: IncomingMessage): Buffer | null => request.read() as Buffer | null
-
-/** Milliseconds for which more of a refused body is taken. */
-const DROP_TIMEOUT_MS = 5000
-
-/**
- * Reads on in a refused body and keeps nothing. Calls `done` when it has ended, its client has
- * gone, a few seconds have passed, or twice of what is allowed has come.
- */
-export function dropRest(request: IncomingMessage, bytesMax: number, done: () => void): void {
-  const isAnnounced = request.headers['content-length'] !== undefined
-  // Of one that announced its length nothing has been read before.
-  let left = isAnnounced ? 2 * bytesMax : bytesMax
-  const drop = (chunk: Buffer): void => {
-    left -= chunk.length
-    if (left < 0) finish()
-  }
-  const finish = (): void => {
-    clearTimeout(timer)
-    request.off('data', drop).off('end', finish).off('close', finish).pause()
-    done()
-  }
-  const timer = setTimeout(finish, DROP_TIMEOUT_MS)
-  request.on('data', drop).on('end', finish).on('close', finish).resume()
-  if (request.destroyed) finish()
-}
 
 function collectLater(
   request: IncomingMessage,
