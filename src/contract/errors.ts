@@ -4,6 +4,7 @@ import { channelErrors } from './channel-errors.ts'
 import { limitErrors } from './limit-errors.ts'
 import { recordErrors } from './record-errors.ts'
 import { relayErrors } from './relay-errors.ts'
+import { withoutTrailing } from './text.ts'
 
 export type Language = 'zh' | 'en'
 
@@ -36,10 +37,14 @@ export interface Refusal {
  */
 export function errorText(code: ErrorCode, language: Language, params: ErrorParams = {}): string {
   const fill = (whole: string, before: string, name: string, after: string) =>
-    Object.hasOwn(params, name)
-      ? `${before}${params[name]}${after}`.replace(/^ +/, ' ').replace(/ +$/, ' ')
-      : whole
+    Object.hasOwn(params, name) ? oneBlankAround(`${before}${params[name]}${after}`) : whole
   return errors[code][language].replace(/( ?)\{(\w+)\}( ?)/g, fill).trim()
+}
+
+/** The text with one blank at most at either end. */
+function oneBlankAround(text: string): string {
+  const begun = text.replace(/^ +/, ' ')
+  return begun.endsWith(' ') ? `${withoutTrailing(begun, ' ')} ` : begun
 }
 
 /** Chinese unless the caller names another language first. */

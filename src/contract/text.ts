@@ -15,3 +15,13 @@ export function commaList(
   const items = (text ?? '').split(separator).map((item) => item.trim())
   return [...new Set(items.filter((item) => item !== ''))]
 }
+
+/**
+ * The text without this character at its end, however often it stands there. Takes linear time;
+ * `/x+$/` takes quadratic time on a long run that is not at the end.
+ */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === character) end--
+  return text.slice(0, end)
+}

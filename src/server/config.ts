@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { z } from 'zod'
 import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
-import { length } from '../contract/text.ts'
+import { length, withoutTrailing } from '../contract/text.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
 /**
@@ -29,7 +29,7 @@ const text = z.string().meta({ wants: 'a text' })
 
 const url = z
   .url({ protocol: /^https?$/ })
-  .transform((address) => address.replace(/\/+$/, ''))
+  .transform((address) => withoutTrailing(address, '/'))
   .meta({ wants: 'an address that starts with http:// or https://' })
 
 const oneOf = <const T extends readonly string[]>(names: T) =>

@@ -10,6 +10,7 @@ import { badHabits } from './habits.ts'
 import { deadCode } from './liveness.ts'
 import { misnomers } from './names.ts'
 import { impurities } from './purity.ts'
+import { slowPatterns } from './regular-expressions.ts'
 import { oversizes, wideComments } from './sizes.ts'
 import { treeOf } from './tree.ts'
 import type { Tree, Violation } from './tree.ts'
@@ -402,4 +403,22 @@ describe('tables', () => {
     'by something else: %s',
     (text) => expect(found(bareTables, { [path]: text })).toEqual([]),
   )
+})
+
+describe('regular expressions', () => {
+  test.each([
+    [String.raw`/^(?:GET|HEAD) \/+(\S*[\x80-\xff]\S*) HTTP\/1\.[01]\r?\n/`, ['slow-pattern']],
+    [String.raw`/^(a+)+$/`, ['slow-pattern']],
+    [String.raw`/\s+$/`, ['slow-pattern']],
+    ['new RegExp(`${name}+`)', ['built-pattern']],
+    [String.raw`/^\s*[a-z]+:\s*\S+$/i`, []],
+    [String.raw`/[a-z]+/g`, []],
+  ])('%s', (pattern, rules) => {
+    const path = 'src/server/http/head.ts'
+    const expected = rules.map((rule) => `${path} ${rule}`)
+    expect(found(slowPatterns, { [path]: `export const found = ${pattern}\n` })).toEqual(expected)
+    expect(found(slowPatterns, { 'src/server/http/head.test.ts': `const x = ${pattern}` })).toEqual(
+      [],
+    )
+  })
 })

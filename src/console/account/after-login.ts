@@ -31,7 +31,7 @@ export function placeAfterLogin(
   user: SessionUser,
   pages: readonly PageRoute[],
 ): Place {
-  const [path = '', query = ''] = (from ?? '').replace(/#.*$/, '').split('?')
+  const [path = '', query = ''] = (from ?? '').split('#', 1).join().split('?')
   const page = /^\/(?!\/)/.test(path) ? pageAt(path, pages) : null
   const isWelcome = page !== null && page.path !== paths.login && mayOpen(page.access, user)
   return isWelcome ? { to: path, search: parseSearch(query) } : { to: paths.token, search: {} }

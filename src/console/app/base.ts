@@ -1,7 +1,9 @@
+import { withoutTrailing } from '../../contract/text.ts'
+
 /** Where the console is served (`/` or `/sub/path/`), as the server wrote it into `<base>`. */
 export const basePath = (): string => new URL(document.baseURI).pathname
 
-const withoutSlash = (address: string): string => address.replace(/\/+$/, '')
+const withoutSlash = (address: string): string => withoutTrailing(address, '/')
 
 /** Address in front of `/api` and `/v1`: the build's own choice, else beside the console. */
 export const apiBase = (): string =>

@@ -1,6 +1,7 @@
 import type { PriceFactors } from '../../contract/log-api.ts'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { times, type Decimal } from '../ui/figures/decimal.ts'
+import { withoutTrailing } from '../../contract/text.ts'
 
 /**
  * Why a call cost what it cost, in whole numbers of any size as the server computes it: nothing is
@@ -62,7 +63,7 @@ function textOf({ digits, decimals }: Decimal, parts = 1): string {
   const scaled = (digits * 10n ** BigInt(places)) / unit
   const padded = scaled.toString().padStart(places + 1, '0')
   const point = padded.length - places
-  const fraction = padded.slice(point).replace(/0+$/, '')
+  const fraction = withoutTrailing(padded.slice(point), '0')
   const grouped = padded.slice(0, point).replace(/\B(?=(\d{3})+$)/g, ',')
   return fraction === '' ? grouped : `${grouped}.${fraction}`
 }

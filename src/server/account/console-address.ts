@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import { withoutTrailing } from '../../contract/text.ts'
 
 /**
  * Address of a console page for a mail. Never from the call's own headers, which whoever asks for a
@@ -10,7 +11,7 @@ export function consoleAddress(
   query: Record<string, string> = {},
 ): string {
   const base =
-    options.text('ServerAddress').replace(/\/+$/, '') ||
+    withoutTrailing(options.text('ServerAddress'), '/') ||
     `http://localhost:${config.PORT}${config.BASE_PATH.replace(/\/$/, '')}`
   const search = new URLSearchParams(query).toString()
   return `${base}${page}${search === '' ? '' : `?${search}`}`

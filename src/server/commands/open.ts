@@ -26,7 +26,7 @@ export const configuredFile = (config: Config): string =>
  * Unit files of the family write `one-api.db?_busy_timeout=5000`. Taken for a name, that would be a
  * new file, and an empty installation beside the one that is meant.
  */
-const withoutParameters = (file: string): string => file.replace(/\?.*$/, '')
+const withoutParameters = (file: string): string => file.split('?', 1)[0] ?? ''
 
 /** Throws `ConfigError` where a command that only looks at what is there would make a database. */
 export function mustBeThere(address: DatabaseAddress): void {

@@ -1,6 +1,7 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
+import { withoutTrailing } from '../../contract/text.ts'
 
 /** Seconds a browser may remember that it may call. */
 const PREFLIGHT_LIFE_SECONDS = 600
@@ -37,7 +38,7 @@ export function ownAddress(
   app: Pick<App, 'options' | 'config' | 'isSecure'>,
   request: FastifyRequest,
 ): string {
-  const configured = app.options.text('ServerAddress').replace(/\/+$/, '')
+  const configured = withoutTrailing(app.options.text('ServerAddress'), '/')
   if (configured !== '') return configured
   const scheme = app.isSecure(request.raw) ? 'https' : 'http'
   return `${scheme}://${request.host}${app.config.BASE_PATH.slice(0, -1)}`

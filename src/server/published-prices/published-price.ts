@@ -1,4 +1,5 @@
 import type { ListedRatios } from '../../contract/price-api.ts'
+import { withoutTrailing } from '../../contract/text.ts'
 
 /** What a list says of a model. */
 export interface ListedPrice extends ListedRatios {
@@ -60,5 +61,5 @@ export function ratioText(ratio: number): string | null {
   const isLong = point !== -1 && text.slice(leading).replace('.', '').length > KEPT_DIGITS
   if (!isLong) return text
   const kept = text.slice(0, leading + KEPT_DIGITS + (leading < point ? 1 : 0))
-  return kept.replace(/0+$/, '')
+  return withoutTrailing(kept, '0')
 }

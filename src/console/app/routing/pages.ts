@@ -1,6 +1,7 @@
 import { type AsyncRouteComponent, useMatch, useRouter } from '@tanstack/react-router'
 import { createContext, use } from 'react'
 import type { PageAccess } from '../session.ts'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /** One row of the route table. */
 export interface PageRoute {
@@ -41,7 +42,7 @@ export function pageAt(path: string, pages: readonly PageRoute[]): PageRoute | n
   return pages.find((page) => page.path === path) ?? pages.find(fits) ?? null
 }
 
-const withoutSlash = (path: string): string => path.replace(/\/+$/, '')
+const withoutSlash = (path: string): string => withoutTrailing(path, '/')
 
 /**
  * Asks whether the reader is still at the page that calls this. It stays in view while the next one

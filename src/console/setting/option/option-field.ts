@@ -1,5 +1,6 @@
 import { mark } from '../../app/i18n.ts'
 import { misfitOf, readRatioText, sentRatios } from '../ratio/ratio-text.ts'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /** One option as a field of a form. Texts are Chinese; translated where shown. */
 export type OptionField = OptionText & {
@@ -143,7 +144,7 @@ function numberProblem(
 export function sentValue(field: OptionField, text: string): string {
   switch (field.kind) {
     case 'address':
-      return field.isBase === true ? text.trim().replace(/\/+$/, '') : text.trim()
+      return field.isBase === true ? withoutTrailing(text.trim(), '/') : text.trim()
     case 'ratios':
       return sentRatios(text)
     case 'text':

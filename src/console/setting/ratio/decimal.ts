@@ -1,4 +1,5 @@
 import type { Decimal } from '../../ui/figures/decimal.ts'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
  * Ratios as decimals of any length: a price is twice a ratio, and no digit of either may be
@@ -33,7 +34,7 @@ export function readJsonNumber(source: string): Decimal | null {
 export function decimalText({ digits, decimals }: Decimal): string {
   const padded = digits.toString().padStart(decimals + 1, '0')
   const point = padded.length - decimals
-  const fraction = padded.slice(point).replace(/0+$/, '')
+  const fraction = withoutTrailing(padded.slice(point), '0')
   const whole = padded.slice(0, point)
   return fraction === '' ? whole : `${whole}.${fraction}`
 }

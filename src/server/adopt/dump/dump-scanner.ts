@@ -193,7 +193,7 @@ export class DumpScanner {
     if (/^0X([0-9A-F]{2})*$/.test(word)) return Buffer.from(word.slice(2), 'hex')
     if (/^0B[01]+$/.test(word)) return Number(word)
     if (/^[+-]?\d+$/.test(word)) return wholeNumber(word)
-    if (/^[+-]?(\d+\.?\d*|\.\d+)(E[+-]?\d+)?$/.test(word)) return Number(word)
+    if (/^[+-]?(\d+(\.\d*)?|\.\d+)(E[+-]?\d+)?$/.test(word)) return Number(word)
     // A character set before a literal: `_binary 'x'`.
     if (/^_[A-Z0-9]+$/.test(word)) {
       this.skipSpace()

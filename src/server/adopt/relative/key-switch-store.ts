@@ -7,6 +7,7 @@ import { heldKeys } from '../../channel/key/channel-key.ts'
 import type { Queries } from '../../db/database.ts'
 import type { FoundTables } from '../one-api-tables.ts'
 import { readJson } from './json-column.ts'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /** https://github.com/QuantumNous/new-api/blob/main/model/channel.go, `ChannelInfo` */
 const ChannelInfo = z.object({
@@ -52,7 +53,7 @@ function switchesOf(
   if (channel.key.trim().startsWith('[')) return { ...none, isList: true }
   if (!mayHoldSeveralKeys(channel.type)) return { ...none, isList: false }
   // As New API counts: empty lines have a place too, but for those at both ends.
-  const lines = channel.key.replace(/^\n+|\n+$/g, '').split('\n')
+  const lines = withoutTrailing(channel.key.replace(/^\n+/, ''), '\n').split('\n')
   const keys = lines.flatMap((line, at) => {
     const [key] = heldKeys({ ...channel, key: line })
     return key === undefined ? [] : [{ keyId: key.id, status: statuses[at] }]

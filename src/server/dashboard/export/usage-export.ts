@@ -8,6 +8,7 @@ import type { ExportFile } from '../../log/export/send-file.ts'
 import { addFigures, daysAndHours, noFigures, type Figures, type HourRange } from '../dashboard.ts'
 import { presentNames } from '../dashboard-store.ts'
 import { nextUsers, usageOfUsers } from './usage-export-store.ts'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
  * A table of what everybody has used, made while it is sent: some users at a time, so that it takes
@@ -101,8 +102,6 @@ export function dollarText(quota: number, quotaPerUnit: number): string {
   const dollars = quota / quotaPerUnit
   const wholeDigits = Math.trunc(Math.abs(dollars)).toString().length
   const places = Math.min(DOLLAR_PLACES, Math.max(0, EXACT_DIGITS - wholeDigits))
-  return dollars
-    .toFixed(places)
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/\.$/, '')
+  const text = dollars.toFixed(places)
+  return places === 0 ? text : withoutTrailing(withoutTrailing(text, '0'), '.')
 }

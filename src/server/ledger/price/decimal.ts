@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../../../contract/text.ts'
+
 /** Decimals as whole numbers of any size: `0.075` is 75 with 3 decimals. */
 export interface Decimal {
   digits: bigint
@@ -19,6 +21,6 @@ export function product(one: string, other: string): string {
   const decimals = a.decimals + b.decimals
   const digits = (a.digits * b.digits).toString().padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  const fraction = withoutTrailing(digits.slice(digits.length - decimals), '0')
   return fraction === '' ? whole : `${whole}.${fraction}`
 }

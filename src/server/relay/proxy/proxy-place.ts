@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
  * Where a proxied call goes and what goes with it. The path is the client's, the host is the
@@ -28,7 +29,7 @@ const DECODINGS = 3
  * beginning.
  */
 export function proxyUrl(baseUrl: string, path: string): string | null {
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = withoutTrailing(baseUrl, '/')
   if (!URL.canParse(base)) return null
   const [plain = ''] = path.split('?')
   if (!isPlainPath(plain) || /[^\x21-\x7e]/.test(path)) return null
@@ -36,7 +37,7 @@ export function proxyUrl(baseUrl: string, path: string): string | null {
   if (!URL.canParse(url)) return null
   const from = new URL(base)
   const to = new URL(url)
-  const root = from.pathname.replace(/\/+$/, '')
+  const root = withoutTrailing(from.pathname, '/')
   return to.origin === from.origin && to.pathname.startsWith(`${root}/`) ? url : null
 }
 

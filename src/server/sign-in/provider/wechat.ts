@@ -3,6 +3,7 @@ import type { Egress } from '../../egress/egress.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
 import { ExchangeFailure, named, textId, type ExternalPerson } from './external-provider.ts'
 import { callForObject } from './provider-call.ts'
+import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
  * Who got a code from the public account. A helper server that the operator runs knows; it answers
@@ -13,7 +14,7 @@ export async function wechatPerson(
   egress: Egress,
   code: string,
 ): Promise<ExternalPerson> {
-  const address = options.text('WeChatServerAddress').replace(/\/+$/, '')
+  const address = withoutTrailing(options.text('WeChatServerAddress'), '/')
   if (!options.flag('WeChatAuthEnabled') || address === '') {
     throw new AppError('external_closed', named('wechat'))
   }

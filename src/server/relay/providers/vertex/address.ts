@@ -113,7 +113,7 @@ export const vertexClaudeEdits = (body: ScannedBody, { model }: ProviderCall): M
 /** The address names the model and its version, the body the model alone. */
 export const vertexMistralEdits = (body: ScannedBody, call: ProviderCall): MemberEdit[] => [
   ...mistralEdits(body, call),
-  { set: 'model', json: JSON.stringify(bareName(call.model).replace(/@.*$/, '')) },
+  { set: 'model', json: JSON.stringify(bareName(call.model).split('@', 1)[0]) },
 ]
 
 /**
