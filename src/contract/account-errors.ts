@@ -23,6 +23,21 @@ export const accountErrors = {
     zh: '当前密码不正确',
     en: 'The current password is wrong',
   },
+  old_password_needed: {
+    status: 403,
+    zh: '使用系统访问令牌修改自己的密码时，须调用 PUT /api/user/self 并在 old_password 中提供当前密码',
+    en: 'To change your own password with an access token, call PUT /api/user/self with the current password in old_password',
+  },
+  too_many_password_attempts: {
+    status: 429,
+    zh: '当前密码错误次数过多，请 {minutes} 分钟后再试',
+    en: 'Too many wrong current passwords. Try again in {minutes} min',
+  },
+  session_needed: {
+    status: 403,
+    zh: '系统访问令牌不能更改账户的登录方式，请登录控制台后操作',
+    en: 'An access token cannot change how the account is signed in to. Sign in to the console to do this',
+  },
   username_too_long: {
     status: 400,
     zh: '用户名最多 {max} 个字符',

@@ -157,7 +157,7 @@ const SelfUpdate = z
     ),
     password: optional(Text).describe(`Another password. ${password.description} ${unchanged}`),
     old_password: optional(Text).describe(
-      'The password there is, looked at with another one; may be left out, and is refused when wrong.',
+      'The present password, checked when `password` is set. Required with an access token; a session may leave it out.',
     ),
     email: UnreadEmail,
   })
@@ -199,7 +199,7 @@ const UserUpdate = z
       `What people are shown; may be emptied. ${atMost(DISPLAY_NAME_LENGTH_MAX)}`,
     ),
     password: optional(Text).describe(
-      `Another password, which ends the user’s sessions. ${password.description} ${unchanged}`,
+      `Another password, which ends the user’s sessions and access token. ${password.description} ${unchanged}`,
     ),
     role: optional(WholeNumber).describe(`${ROLE} 0 or absent: as it is.`),
     status: optional(WholeNumber).describe('1 enables, 2 disables. 0 or absent: as it is.'),
@@ -273,7 +273,8 @@ export const userApi = {
   }),
   updateSelf: put('/api/user/self', {
     name: 'updateSelf',
-    summary: 'Changes the own name or password; another password ends the other sessions.',
+    summary:
+      'Changes the own name or password; another password ends the other sessions and the access token.',
     access: 'user',
     body: SelfUpdate,
     duringPasswordChange: true,

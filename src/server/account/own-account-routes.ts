@@ -9,6 +9,7 @@ import { notifyRoot } from '../mail/notice.ts'
 import { AFF_CODE_LENGTHS, newAffCode } from '../secrets.ts'
 import { changeUser, markUserDeleted } from '../user/change-user.ts'
 import { hashingCaller } from '../user/password.ts'
+import { requireSession } from '../user/present-password.ts'
 import { findUser, setInviteCode, type StoredUser } from '../user/user-store.ts'
 import { addressRefusal } from './email.ts'
 import { proveMailbox, refuseTakenAddress } from './mailbox.ts'
@@ -27,6 +28,8 @@ export const ownAccountRoutes = (app: App): Route[] => {
     }),
     serve(accountApi.bindEmail, async (call) => {
       const { actor, query } = call
+      // Mail to the address may reset the password.
+      requireSession(actor)
       const email = query.email.trim()
       const caller = hashingCaller(call)
       const right = await proveMailbox(app, { email, code: query.code, caller })

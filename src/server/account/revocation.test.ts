@@ -88,12 +88,12 @@ forEachDatabase('what is taken away', (open) => {
     await expectSoon({ admin: false, accessToken: true, key: true })
   })
 
-  test('a new password ends the other sessions', async () => {
+  test('a new password ends the other sessions and the access token', async () => {
     const body = { username: user.username, password: PASSWORD }
     const signedIn = await other.call('POST', '/api/user/login', { body })
     const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? ''
     await told.call('PUT', '/api/user/self', { as: { cookie }, body: { password: 'password-2' } })
-    await expectSoon({ cookie: false, key: true })
+    await expectSoon({ cookie: false, accessToken: false, key: true })
     expect(await opens({ cookie })).toBe(true)
   })
 

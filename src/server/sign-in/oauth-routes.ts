@@ -21,6 +21,7 @@ import { createOidc } from './provider/oidc.ts'
 import { arrive, depart, returnAddress, turnBack } from './sign-in-state.ts'
 import { startSession } from './start-session.ts'
 import { hashingCaller } from '../user/password.ts'
+import { requireSession } from '../user/present-password.ts'
 import { wechatPerson } from './provider/wechat.ts'
 
 /** Signing in through others, and binding their accounts. */
@@ -81,6 +82,7 @@ function wechatRoutes(app: App): Route[] {
       return { data: await signIn(app, call, await personWith(query.code)) }
     }),
     serve(oauthApi.wechatBind, async ({ query, actor }) => {
+      requireSession(actor)
       if (query.code === '') throw new AppError('invalid_parameter')
       await bind(app, await personWith(query.code), actor.user)
     }),

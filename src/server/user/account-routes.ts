@@ -8,7 +8,13 @@ import { newHexSecret, sha256 } from '../secrets.ts'
 import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
 import { hashingCaller } from './password.ts'
-import { deleteSessionsOf, passwordChanged, replaceAccessToken } from './session-store.ts'
+import { checkPresentPassword } from './present-password.ts'
+import {
+  deleteAccessToken,
+  deleteSessionsOf,
+  passwordChanged,
+  replaceAccessToken,
+} from './session-store.ts'
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
 import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts'
 
@@ -39,6 +45,7 @@ export const accountRoutes = (app: App): Route[] => {
         if (changes.password === undefined) return
         await passwordChanged(trx, actor.id)
         await deleteSessionsOf(trx, actor.id, actor.sessionHash)
+        await deleteAccessToken(trx, actor.id)
       })
       await database.announce(`user:${actor.id}`)
     }),
@@ -64,7 +71,7 @@ export const accountRoutes = (app: App): Route[] => {
 
 /** What a user may change about itself; empty members leave things as they are. */
 async function profileChanges(
-  { passwords }: App,
+  app: App,
   call: { actor: Actor; address: string },
   body: {
     username?: string | undefined
@@ -73,19 +80,12 @@ async function profileChanges(
     old_password?: string | undefined
   },
 ): Promise<UserChanges> {
-  const { user } = call.actor
-  const caller = hashingCaller(call)
   const changes: UserChanges = {}
   if (body.username) changes.username = body.username
   if (body.display_name) changes.display_name = body.display_name
   if (body.password) {
-    const { old_password } = body
-    // Who came by another account has no password yet, and none to give.
-    const mustFit = old_password !== undefined && user.password !== ''
-    if (mustFit && !(await passwords.verify(old_password, user.password, caller))) {
-      throw new AppError('old_password_wrong')
-    }
-    changes.password = await passwords.hash(body.password, caller)
+    await checkPresentPassword(app, call, body.old_password)
+    changes.password = await app.passwords.hash(body.password, hashingCaller(call))
   }
   return changes
 }

@@ -16,6 +16,7 @@ import { quotaLogText } from '../log/log-text.ts'
 import { removeEmptied, type ShownIdentities } from '../sign-in/identity-store.ts'
 import { changeUser, markUserDeleted } from './change-user.ts'
 import { hashingCaller } from './password.ts'
+import { requireSession } from './present-password.ts'
 import { deleteAccessToken, deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { managedState, manageRefusal, rankRefusal } from './user.ts'
 import {
@@ -67,6 +68,7 @@ export async function updateUserByAdmin(
   if (wanted.role) changes.role = wanted.role
   if (wanted.status) changes.status = wanted.status
   // Hashing takes its time; nobody else's transaction should wait for it.
+  if (call.actor.id === wanted.id) refuseOwnSignIn(call.actor, wanted)
   if (wanted.password) {
     changes.password = await app.passwords.hash(wanted.password, hashingCaller(call))
   }
@@ -87,6 +89,12 @@ export async function updateUserByAdmin(
     })
   })
   await app.database.announce(`user:${wanted.id}`)
+}
+
+/** Root may change its own row here; an access token must not open the account by it. */
+function refuseOwnSignIn(actor: Actor, wanted: UserUpdate): void {
+  if (wanted.password && actor.sessionHash === '') throw new AppError('old_password_needed')
+  if (wanted.email !== undefined && wanted.email !== (actor.user.email ?? '')) requireSession(actor)
 }
 
 /** Books the difference to the quota that was seen; answers what the balance is since. */
@@ -134,9 +142,9 @@ async function changeLimits(
 }
 
 /**
- * Who may do less than before, has another password, or is let in again, signs in again. A session
- * of somebody who is disabled stays, so that its next call can be told why it is the last. Whoever
- * is given another password by somebody else needs another access token too.
+ * Ends the sessions of a user who may do less than before, has another password or is enabled
+ * again, except the caller's own. Another password ends the access token too. The sessions of a
+ * disabled user stay, so that their next call is told the reason.
  */
 async function endOutdatedSessions(
   trx: Queries,
@@ -144,8 +152,10 @@ async function endOutdatedSessions(
   { target, changes }: { target: StoredUser; changes: UserChanges },
 ): Promise<void> {
   const { password, status = target.status, role = target.role } = changes
-  if (password !== undefined) await passwordChanged(trx, target.id)
-  if (password !== undefined && target.id !== actor.id) await deleteAccessToken(trx, target.id)
+  if (password !== undefined) {
+    await passwordChanged(trx, target.id)
+    await deleteAccessToken(trx, target.id)
+  }
   const isBack = status === UserStatus.enabled && target.status !== UserStatus.enabled
   if (password !== undefined || role < target.role || isBack) {
     await deleteSessionsOf(trx, target.id, actor.sessionHash)
