@@ -195,7 +195,7 @@ function ProfileFields({ self }: { self: Self }) {
         label={t('保存')}
         isBusy={isBusy}
         failure={failure}
-        note={wantsPassword ? t('修改密码后，其他设备上的登录会失效') : ''}
+        note={wantsPassword ? t('修改密码后，其他设备上的登录和系统访问令牌会失效') : ''}
         changes={changes}
         needsChanges
         cancelLabel={t('取消')}

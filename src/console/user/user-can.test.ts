@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { whyNot } from './user-can.ts'
 
-const user = { role: 1 }
-const admin = { role: 10 }
-const root = { role: 100 }
+const user = { id: 3, role: 1 }
+const admin = { id: 2, role: 10 }
+const root = { id: 1, role: 100 }
+const otherRoot = { id: 4, role: 100 }
 
 test.each([
   ['promote', root, user, true],
@@ -19,6 +20,7 @@ test.each([
   ['edit', admin, admin, false],
   ['edit', admin, root, false],
   ['edit', root, root, true],
+  ['edit', root, otherRoot, false],
 ] as const)('%s by %o of %o: %s', (act, actor, target, isOpen) => {
   expect(whyNot(act, actor, target) === '').toBe(isOpen)
 })

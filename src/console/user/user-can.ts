@@ -4,12 +4,16 @@ import { mark } from '../app/i18n.ts'
 type UserAct = ManageAction | 'edit'
 
 interface Ranked {
+  id: number
   role: number
 }
 
 /** Why this act on a user is not open to the actor; Chinese, translated where shown. Empty: it is. */
 export function whyNot(act: UserAct, actor: Ranked, user: Ranked): string {
   if (isRoot(user.role) && act !== 'edit') return mark('超级管理员不能被提升、降级、禁用或删除')
+  if (isRoot(actor.role) && isRoot(user.role) && actor.id !== user.id) {
+    return mark('不能修改其他超级管理员')
+  }
   if (!isRoot(actor.role) && actor.role <= user.role) {
     return mark('对方的权限与您相同或更高')
   }

@@ -4,7 +4,7 @@ import '@mantine/core/styles/PasswordInput.layer.css'
 import { PasswordInput, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { User } from '../../contract/user-api.ts'
@@ -20,6 +20,7 @@ import { OwedNote } from '../app/label/owed.tsx'
 import { StoredThing } from '../app/form/stored-thing.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
+import { sessionUser } from '../app/session.ts'
 import { useQuotaText } from '../app/status.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
@@ -59,7 +60,14 @@ function useSave(before: User | null) {
   })
 }
 
-function NameRows({ form, isNew }: { form: UserFormApi; isNew: boolean }) {
+interface NameRowsProps {
+  form: UserFormApi
+  isNew: boolean
+  /** The signed-in user's own row: a new password asks for the present one, on another page. */
+  isOwn: boolean
+}
+
+function NameRows({ form, isNew, isOwn }: NameRowsProps) {
   const { t } = useTranslation()
   return (
     <>
@@ -81,24 +89,30 @@ function NameRows({ form, isNew }: { form: UserFormApi; isNew: boolean }) {
           />
         )}
       </FormRow>
-      <FormRow
-        label={t('密码')}
-        hint={isNew ? t('至少 8 位') : t('至少 8 位，留空则不修改')}
-        error={errorOf(form, 'password')}
-        isRequired={isNew}
-      >
-        {(field) => (
-          <PasswordInput
-            {...field}
-            className={styles['secret'] ?? ''}
-            autoComplete="new-password"
-            visibilityToggleButtonProps={{ 'aria-label': t('显示密码') }}
-            visibilityToggleFocusable
-            {...form.getInputProps('password')}
-            error={field.error}
-          />
-        )}
-      </FormRow>
+      {isOwn ? (
+        <FactRow label={t('密码')}>
+          <Link to={paths.profile}>{t('自己的密码在「个人信息」中修改')}</Link>
+        </FactRow>
+      ) : (
+        <FormRow
+          label={t('密码')}
+          hint={isNew ? t('至少 8 位') : t('至少 8 位，留空则不修改')}
+          error={errorOf(form, 'password')}
+          isRequired={isNew}
+        >
+          {(field) => (
+            <PasswordInput
+              {...field}
+              className={styles['secret'] ?? ''}
+              autoComplete="new-password"
+              visibilityToggleButtonProps={{ 'aria-label': t('显示密码') }}
+              visibilityToggleFocusable
+              {...form.getInputProps('password')}
+              error={field.error}
+            />
+          )}
+        </FormRow>
+      )}
     </>
   )
 }
@@ -204,7 +218,7 @@ function UserFormPage({ before }: { before: User | null }) {
       note={isNew ? t('新用户是普通用户，额度和分组可在创建后修改') : ''}
       list={paths.user}
     >
-      <NameRows form={form} isNew={isNew} />
+      <NameRows form={form} isNew={isNew} isOwn={before?.id === sessionUser()?.id} />
       {before !== null && (
         <>
           <StandingRows form={form} />

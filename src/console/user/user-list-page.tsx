@@ -40,7 +40,7 @@ function useUserList() {
 
 function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
   const { t } = useTranslation()
-  const actor = useSessionUser() ?? { role: Role.guest }
+  const actor = useSessionUser() ?? { id: 0, role: Role.guest }
   const why = (act: ManageAction | 'edit') => {
     const reason = whyNot(act, actor, user)
     return reason === '' ? {} : { why: t(reason) }

@@ -41,7 +41,7 @@ export async function proveMailbox(
   return checkMailCode(app, { purpose: 'verify', email, code, caller }, 'email_code_wrong')
 }
 
-/** Throws `email_taken` when anybody but this user has the address, deleted users included. */
+/** Throws `email_taken` when anybody but this user has the address. */
 export async function refuseTakenAddress(
   trx: Queries,
   email: string,

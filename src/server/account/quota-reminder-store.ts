@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
+import { isPresent } from '../user/user-store.ts'
 
 /** A user's balance with what open calls hold back, and what the user was told about it. */
 export interface RemindedUser {
@@ -21,6 +22,7 @@ export const findRemindedUsers = (
     .selectFrom('users')
     .leftJoin('quota_reminders', 'quota_reminders.user_id', 'users.id')
     .where('users.id', 'in', userIds)
+    .where(isPresent)
     .select(({ fn, selectFrom, lit, eb }) => {
       const held = selectFrom('reservations')
         .whereRef('reservations.user_id', '=', 'users.id')

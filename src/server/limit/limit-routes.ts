@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { findTokenById, type StoredToken } from '../token/token-store.ts'
-import { outranks } from '../user/user.ts'
+import { mayChange } from '../user/user.ts'
 import { findUser } from '../user/user-store.ts'
 import { wholeLimits } from './limit.ts'
 import { findLimits, saveLimits } from './limit-store.ts'
@@ -46,6 +46,6 @@ async function tokenBelow({ database }: App, actor: Actor, id: number): Promise<
   const token = await findTokenById(database.read, id)
   const owner = token === null ? undefined : await findUser(database.read, token.user_id)
   if (token === null || owner === undefined) throw new AppError('not_found')
-  if (owner.id !== actor.id && !outranks(actor, owner)) throw new AppError('cannot_change_peer')
+  if (owner.id !== actor.id && !mayChange(actor, owner)) throw new AppError('cannot_change_peer')
   return token
 }

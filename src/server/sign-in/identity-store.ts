@@ -1,7 +1,7 @@
 import type { ExternalProvider } from '../../contract/oauth.ts'
 import type { Queries } from '../db/database.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
-import type { StoredUser } from '../user/user-store.ts'
+import { isPresent, type StoredUser } from '../user/user-store.ts'
 
 /** One API's column for each provider. It shows a binding; ours is the table that decides. */
 const COLUMNS = {
@@ -61,6 +61,7 @@ export async function adoptedOwner(
     .selectFrom('users')
     .select('id')
     .where(COLUMNS[provider], '=', label)
+    .where(isPresent)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -131,6 +132,11 @@ export async function removeIdentity(
     .set({ [COLUMNS[provider]]: '' })
     .where('id', '=', userId)
     .execute()
+}
+
+/** Frees all identities of a user who is deleted. */
+export async function deleteIdentitiesOf(trx: Queries, userId: number): Promise<void> {
+  await trx.deleteFrom('external_identities').where('user_id', '=', userId).execute()
 }
 
 /**

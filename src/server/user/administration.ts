@@ -2,7 +2,7 @@ import type { AuditAction } from '../../contract/audit.ts'
 import type { Limits, LimitInput } from '../../contract/limit-api.ts'
 import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
-import { groupNames, UserStatus, type ManageAction } from '../../contract/user.ts'
+import { groupNames, isRoot, UserStatus, type ManageAction } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
@@ -18,7 +18,7 @@ import { changeUser, markUserDeleted } from './change-user.ts'
 import { hashingCaller } from './password.ts'
 import { requireSession } from './present-password.ts'
 import { deleteAccessToken, deleteSessionsOf, passwordChanged } from './session-store.ts'
-import { managedState, manageRefusal, rankRefusal } from './user.ts'
+import { managedState, manageRefusal, mayChange, rankRefusal } from './user.ts'
 import {
   findUser,
   findUserByName,
@@ -212,6 +212,10 @@ export async function topUpUser(
   const nowSeconds = clock.nowSeconds()
   await database.write.transaction().execute(async (trx) => {
     const user = await lockUser(trx, userId)
+    // Anybody else may be topped up by any administrator: payment scripts do.
+    if (user !== undefined && isRoot(user.role) && !mayChange(call.actor, user)) {
+      throw new AppError('cannot_change_peer')
+    }
     await recordAudit(trx, call, {
       nowSeconds,
       action: 'user.top_up',

@@ -65,7 +65,9 @@ forEachDatabase('the present password', (open) => {
   test('ten wrong ones close it to the access token, not to the owner', async () => {
     const guess = (old_password: string) =>
       change({ accessToken }, { password: 'stolen-password', old_password })
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => guess(`no ${index}`)))
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => guess(`no ${index}`)),
+    )
     const wrong = errorText('old_password_wrong', 'zh')
     expect(answers.filter(({ message }) => message === wrong)).toHaveLength(10)
     expect((await guess(PASSWORD)).message).toBe(

@@ -15,7 +15,8 @@ import {
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import { manageUser } from './administration.ts'
-import { findUser } from './user-store.ts'
+import { bindIdentity, identityOwner } from '../sign-in/identity-store.ts'
+import { findUser, findUsersByEmail } from './user-store.ts'
 
 forEachDatabase('user administration', (open) => {
   let server: TestServer
@@ -78,7 +79,7 @@ forEachDatabase('user administration', (open) => {
       )
     })
 
-    test('search finds by id, name, display name and e-mail, deleted ones too', async () => {
+    test('search finds by id, name, display name and e-mail, but no deleted user', async () => {
       const word = randomText(8)
       const named = await aUser(server, { username: `${word}1` })
       const mailed = await aUser(server, { email: `${word.toUpperCase()}@b.c` })
@@ -92,7 +93,8 @@ forEachDatabase('user administration', (open) => {
         )
         return [data].flat().map((row) => Object(row).id)
       }
-      expect(await find(word)).toEqual([gone.id, mailed.id, named.id])
+      expect(await find(word)).toEqual([mailed.id, named.id])
+      expect(await find(String(gone.id))).not.toContain(gone.id)
       expect(await find(String(named.id))).toContain(named.id)
       expect(await find('%')).toEqual([])
     })
@@ -283,26 +285,33 @@ forEachDatabase('user administration', (open) => {
       expect((await update(echo, root)).json['success']).toBe(true)
     })
 
-    // Otherwise two could do it to each other, and nobody would be left.
-    test('of two roots that demote each other at once, one stays', async () => {
-      const roots = await Promise.all([0, 1].map(() => aUser(server, { role: Role.root })))
-      const [one, other] = roots
-      if (one === undefined || other === undefined) throw new Error('two are needed')
-      const answers = await Promise.all([
-        update({ id: other.id, role: 1 }, one),
-        update({ id: one.id, role: 1 }, other),
-      ])
-      expect(answers.map(({ json }) => json['success']).toSorted()).toEqual([false, true])
-      const roles = await Promise.all(roots.map(async ({ id }) => (await stored(id)).role))
-      expect(roles.toSorted()).toEqual([1, 100])
-    })
-
-    test('a root is banned only after it is none any more', async () => {
+    // A second super admin must not be able to remove the first.
+    test('a root sees another root and changes nothing of it', async () => {
       const second = await aUser(server, { role: Role.root })
-      const ban = () => update({ id: second.id, status: 2 }, root)
-      expect((await ban()).message).toBe(errorText('cannot_disable_root', 'zh'))
-      await update({ id: second.id, role: 1 }, root)
-      expect((await ban()).json['success']).toBe(true)
+      const before = await stored(root.id)
+      const name = { username: root.username }
+      const refused = [
+        ...[
+          { role: 1 },
+          { status: 2 },
+          { display_name: 'x' },
+          { quota: 5 },
+          { password: 'longer-8' },
+        ].map((body) => update({ id: root.id, ...body }, second)),
+        ...['disable', 'enable', 'demote', 'promote', 'delete'].map((action) =>
+          call('POST', '/api/user/manage', { ...name, action }, second),
+        ),
+        call('DELETE', `/api/user/${root.id}`, undefined, second),
+        call('POST', '/api/topup', { user_id: root.id, quota: 5 }, second),
+        call('POST', '/api/topup', { user_id: root.id, quota: 5 }, admin),
+      ]
+      for (const answer of await Promise.all(refused)) expect(answer.json['success']).toBe(false)
+      const look = await call('GET', `/api/user/${root.id}`, undefined, second)
+      expect(look.data).toEqual(before)
+      const own = { id: second.id, display_name: 'Second' }
+      expect((await update(own, second)).json['success']).toBe(true)
+      const topUp = { user_id: second.id, quota: 5 }
+      expect((await call('POST', '/api/topup', topUp, second)).json['success']).toBe(true)
     })
 
     test('an admin changes neither its equals nor root', async () => {
@@ -380,6 +389,48 @@ forEachDatabase('user administration', (open) => {
       expect(answer.json['success']).toBe(false)
       const again = await aUser(server, { username: user.username })
       expect(again.id).toBeGreaterThan(user.id)
+    })
+
+    test('a deleted user comes back by no way', async () => {
+      const email = `${randomText(8)}@example.test`
+      const gone = await aUser(server, { quota: 1000, email })
+      const { key } = await aToken(server, gone.id, { unlimited_quota: true })
+      await server.database.write
+        .transaction()
+        .execute((trx) =>
+          bindIdentity(
+            trx,
+            { provider: 'github', subject: `${gone.id}`, label: 'gone' },
+            { userId: gone.id, nowSeconds: 0 },
+          ),
+        )
+      await manage(gone, 'delete')
+      const before = await findUser(server.database.read, gone.id)
+      const named = { ...gone, username: before?.username ?? '' }
+      for (const action of ['enable', 'promote', 'demote', 'disable', 'delete']) {
+        const answer = await manage(named, action, root)
+        expect(answer.message, action).toBe(errorText('user_not_found', 'zh'))
+      }
+      const changes = [{ status: 1 }, { username: 'revived' }, { quota: 5 }, { email: 'a@b.c' }]
+      for (const change of changes) {
+        const answer = await call('PUT', '/api/user/', { id: gone.id, ...change }, root)
+        expect(answer.message).toBe(errorText('not_found', 'zh'))
+      }
+      const again = await call('DELETE', `/api/user/${gone.id}`, undefined, root)
+      expect(again.message).toBe(errorText('not_found', 'zh'))
+      await call('POST', '/api/topup', { user_id: gone.id, quota: 5 }, root)
+      expect(await findUser(server.database.read, gone.id)).toEqual(before)
+      expect(before).toMatchObject({ email: '', github_id: '', quota: 1000 })
+      const relay = await server.call('GET', '/v1/models', {
+        headers: { authorization: `Bearer sk-${key}` },
+      })
+      expect(relay.status).toBe(403)
+      // What belonged to it may belong to somebody else.
+      const { read } = server.database
+      expect(await identityOwner(read, { provider: 'github', subject: `${gone.id}` })).toBe(
+        undefined,
+      )
+      expect(await findUsersByEmail(read, email)).toEqual([])
     })
 
     test('an admin who was banned while the call was under way does nothing any more', async () => {

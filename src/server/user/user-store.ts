@@ -8,11 +8,17 @@ import type { UserRow } from '../db/schema.ts'
 
 export type StoredUser = Selectable<UserRow>
 
+/**
+ * Whether a user is not deleted. A deleted user's row stays for the books; nothing finds it by
+ * name, e-mail address or invite code, and nothing changes it. Only `findUser` returns it.
+ */
+export const isPresent = sql<boolean>`coalesce(users.status, 0) <> ${sql.lit(UserStatus.deleted)}`
+
 export async function userPage(
   db: Queries,
   { page, order }: { page: number; order: '' | 'quota' | 'used_quota' | 'request_count' },
 ): Promise<{ rows: StoredUser[]; total: number }> {
-  let query = db.selectFrom('users').selectAll().where('status', '<>', UserStatus.deleted)
+  let query = db.selectFrom('users').selectAll().where(isPresent)
   if (order !== '') query = query.orderBy(order, 'desc')
   const [rows, total] = await Promise.all([
     query
@@ -23,16 +29,13 @@ export async function userPage(
     db
       .selectFrom('users')
       .select((eb) => eb.fn.countAll<number>().as('count'))
-      .where('status', '<>', UserStatus.deleted)
+      .where(isPresent)
       .executeTakeFirstOrThrow(),
   ])
   return { rows, total: total.count }
 }
 
-/**
- * By id, or by the beginning of username, e-mail or display name; deleted users included, as on the
- * wire.
- */
+/** By id, or by the beginning of username, e-mail or display name. */
 export async function searchUsers(db: Queries, keyword: string): Promise<StoredUser[]> {
   return db
     .selectFrom('users')
@@ -45,35 +48,44 @@ export async function searchUsers(db: Queries, keyword: string): Promise<StoredU
         beginsWith('display_name', keyword),
       ]),
     )
+    .where(isPresent)
     .orderBy('id', 'desc')
     .limit(SEARCH_ROWS_MAX)
     .execute()
 }
 
+/** The row with this id, also of a deleted user: its sessions are told why they end. */
 export const findUser = (db: Queries, id: number): Promise<StoredUser | undefined> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 
 export const findUserByName = (db: Queries, username: string): Promise<StoredUser | undefined> =>
-  db.selectFrom('users').selectAll().where('username', '=', username).executeTakeFirst()
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('username', '=', username)
+    .where(isPresent)
+    .executeTakeFirst()
 
-/** Whoever has this invite code, in any state; `''` is nobody's. */
+/** The user with this invite code, enabled or not; `''` is nobody's. */
 export const findUserByInviteCode = (db: Queries, code: string): Promise<StoredUser | undefined> =>
   db
     .selectFrom('users')
     .selectAll()
     .where('aff_code', '=', code)
     .where('aff_code', '<>', '')
+    .where(isPresent)
     .executeTakeFirst()
 
 /**
- * All rows with an address, deleted ones included, by id. Upper and lower case are one mailbox;
- * adopted rows may hold either.
+ * All users with an address, by id. Upper and lower case are one mailbox; adopted rows may hold
+ * either.
  */
 export const findUsersByEmail = (db: Queries, email: string): Promise<StoredUser[]> =>
   db
     .selectFrom('users')
     .selectAll()
     .where(sql<string>`lower(email)`, '=', sql<string>`lower(${email})`)
+    .where(isPresent)
     .orderBy('id')
     .execute()
 
@@ -161,8 +173,8 @@ export async function lockAdministration(trx: Queries): Promise<void> {
 }
 
 /**
- * Whether anybody but this user has an address, deleted users included. Of transactions that give
- * somebody the same one only the first goes on until it ends.
+ * Whether anybody but this user has an address. Of transactions that give somebody the same one
+ * only the first goes on until it ends.
  */
 export async function isEmailOfOthers(
   trx: Queries,
@@ -176,13 +188,17 @@ export async function isEmailOfOthers(
   return (await findUsersByEmail(trx, email)).some(({ id }) => id !== userId)
 }
 
-/** The row, held until the transaction ends: nobody changes it between the look and the write. */
+/**
+ * Locks a user's row until the transaction ends, so that nobody changes it between read and write.
+ * Undefined for a deleted user.
+ */
 export async function lockUser(trx: Queries, id: number): Promise<StoredUser | undefined> {
   // Writing a column to itself takes the row's lock on PostgreSQL.
   return trx
     .updateTable('users')
     .set((eb) => ({ status: eb.ref('status') }))
     .where('id', '=', id)
+    .where(isPresent)
     .returningAll()
     .executeTakeFirst()
 }
@@ -203,7 +219,7 @@ export type UserChanges = Partial<
 
 export type UpdateOutcome = 'updated' | 'missing' | 'name_taken'
 
-/** Writes the given columns and no other. */
+/** Writes the given columns and no other; a deleted user is `missing`. */
 export async function updateUser(
   db: Queries,
   id: number,
@@ -215,6 +231,7 @@ export async function updateUser(
       .updateTable('users')
       .set(changes)
       .where('id', '=', id)
+      .where(isPresent)
       .executeTakeFirst()
     return result.numUpdatedRows > 0n ? 'updated' : 'missing'
   } catch (error) {
@@ -243,13 +260,26 @@ export async function setInviteCode(
   }
 }
 
-/** Marks a user deleted and frees the name; quota, tokens and log rows stay. */
-export async function softDeleteUser(db: Queries, id: number, newName: string): Promise<void> {
-  await db
+/**
+ * Marks a user deleted and frees name, e-mail address and external identities; balance, tokens and
+ * log rows stay. False if the user is deleted already.
+ */
+export async function softDeleteUser(db: Queries, id: number, newName: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('users')
-    .set({ status: UserStatus.deleted, username: newName })
+    .set({
+      status: UserStatus.deleted,
+      username: newName,
+      email: '',
+      github_id: '',
+      wechat_id: '',
+      lark_id: '',
+      oidc_id: '',
+    })
     .where('id', '=', id)
-    .execute()
+    .where(isPresent)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** Model names that the enabled channels of these groups serve, sorted. */
@@ -267,4 +297,10 @@ export async function modelsOfGroups(db: Queries, groups: readonly string[]): Pr
 
 /** The oldest user with the highest role. */
 export const findFirstRoot = (db: Queries): Promise<StoredUser | undefined> =>
-  db.selectFrom('users').selectAll().where('role', '>=', Role.root).orderBy('id').executeTakeFirst()
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('role', '>=', Role.root)
+    .where(isPresent)
+    .orderBy('id')
+    .executeTakeFirst()

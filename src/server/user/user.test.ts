@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { groupNames, MANAGE_ACTIONS, Role } from '../../contract/user.ts'
-import { fieldRefusal, isRole, managedState, manageRefusal, outranks } from './user.ts'
+import { fieldRefusal, isRole, managedState, manageRefusal, mayChange, outranks } from './user.ts'
 
 describe('fieldRefusal', () => {
   test.each([
@@ -37,6 +37,16 @@ test.each([
   expect(outranks({ id: 1, role: actor }, { id: 2, role: target })).toBe(expected)
 })
 
+test.each([
+  ['root its own row', Role.root, Role.root, 1, true],
+  ['root another root', Role.root, Role.root, 2, false],
+  ['root an admin', Role.root, Role.admin, 2, true],
+  ['an admin its own row', Role.admin, Role.admin, 1, false],
+  ['an admin root', Role.admin, Role.root, 2, false],
+])('mayChange: %s', (_what, actor, target, targetId, expected) => {
+  expect(mayChange({ id: 1, role: actor }, { id: targetId, role: target })).toBe(expected)
+})
+
 /** What each action answers for each pair of ranks; '' is allowed. */
 const MANAGE: Record<string, Record<(typeof MANAGE_ACTIONS)[number], string>> = {
   'root → user': {
@@ -58,7 +68,7 @@ const MANAGE: Record<string, Record<(typeof MANAGE_ACTIONS)[number], string>> = 
     demote: 'cannot_demote_root',
     delete: 'cannot_delete_root',
     disable: 'cannot_disable_root',
-    enable: '',
+    enable: 'cannot_change_peer',
   },
   'admin → user': {
     promote: 'only_root_promotes',

@@ -117,21 +117,28 @@ interface Ranked {
   role: number
 }
 
-/** Root may see and change everybody, an admin only those below. */
+/** Whether the actor may see the target: root sees everybody, an admin those below. */
 export const outranks = (actor: Ranked, target: Ranked): boolean =>
   isRoot(actor.role) || actor.role > target.role
 
 /**
- * Why the actor may not give the target this role and status, or null. 0 and nothing mean
- * unchanged. Root stays what it is: it does not step down or lock itself out, and nobody is banned
- * while root. Another root may be taken back by a root, so one is always left.
+ * Whether the actor may change the target: everybody those below, root also its own row. One root
+ * cannot change another: whoever becomes a second one must not be able to remove the first.
+ */
+export const mayChange = (actor: Ranked, target: Ranked): boolean =>
+  actor.role > target.role || (isRoot(actor.role) && actor.id === target.id)
+
+/**
+ * Why the actor may not change the target, or not give it this role and status; null if it may. 0
+ * and undefined mean unchanged. Root stays root: it cannot demote or disable itself, and no other
+ * root can.
  */
 export function rankRefusal(
   actor: Ranked,
   target: Ranked & { status: number },
   { role, status }: { role?: number | undefined; status?: number | undefined },
 ): Refusal | null {
-  if (!outranks(actor, target)) return { code: 'cannot_change_peer' }
+  if (!mayChange(actor, target)) return { code: 'cannot_change_peer' }
   if (role && role !== target.role) {
     if (!isRole(role)) return { code: 'role_unknown', params: { role } }
     if (!outranks(actor, { id: target.id, role })) return { code: 'cannot_raise_to_peer' }
@@ -161,7 +168,7 @@ export function manageRefusal(actor: Ranked, target: Ranked, action: ManageActio
       if (isRoot(target.role)) return { code: 'cannot_demote_root' }
       return isAdmin(target.role) ? null : { code: 'already_user' }
     case 'enable':
-      return null
+      return mayChange(actor, target) ? null : { code: 'cannot_change_peer' }
     default:
       return action satisfies never
   }
