@@ -167,6 +167,11 @@ export const accountErrors = {
     zh: '{providerZh}返回的信息无法确认身份，请稍后重试',
     en: '{providerEn}’s answer does not tell who you are. Try again later',
   },
+  external_mismatch: {
+    status: 502,
+    zh: '管理员配置的{providerZh}地址与该服务器自报的签发者不一致，无法登录，请联系管理员',
+    en: 'The {providerEn} server names another issuer than its configured address, so signing in is not possible. Contact an administrator',
+  },
   external_taken: {
     status: 409,
     zh: '该{providerZh}账户已被绑定',
@@ -176,6 +181,16 @@ export const accountErrors = {
     status: 403,
     zh: '超级管理员只能用密码登录，不能通过第三方账户登录或绑定',
     en: 'The super admin signs in with the password only, never through another account',
+  },
+  external_admin_unbound: {
+    status: 403,
+    zh: '管理员账户尚未绑定到当前的{providerZh}服务器，请先用密码登录，再在账户中重新绑定',
+    en: 'This administrator is not yet linked to the present {providerEn} server. Sign in with the password and link the account again',
+  },
+  external_admin_unproven: {
+    status: 403,
+    zh: '{providerZh}未配置发现地址，管理员不能通过它登录或绑定，请用密码登录',
+    en: '{providerEn} has no discovery address, so administrators cannot sign in or link with it. Sign in with the password',
   },
   external_only_way_in: {
     status: 409,

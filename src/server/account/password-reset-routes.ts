@@ -1,6 +1,6 @@
 import { accountApi } from '../../contract/account-api.ts'
 import type { Language } from '../../contract/errors.ts'
-import { isRoot, UserStatus } from '../../contract/user.ts'
+import { isAdmin, isRoot, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
@@ -63,11 +63,11 @@ const hasAddress = (user: StoredUser, email: string): boolean =>
   addressKeyOf(user.email ?? '') === addressKeyOf(email)
 
 /**
- * Root is not reset by mail where admins may change the settings: they could name a mail server of
- * their own.
+ * Administrators are not reset by mail where they may change the settings: one of them could name a
+ * mail server of their own and read another one's mail. Root gives them another password.
  */
 const mayReset = ({ config }: App, user: StoredUser): boolean =>
-  user.status === UserStatus.enabled && (!isRoot(user.role) || isRoot(config.OPTIONS_MIN_ROLE))
+  user.status === UserStatus.enabled && (!isAdmin(user.role) || isRoot(config.OPTIONS_MIN_ROLE))
 
 /**
  * An address that nobody has, or one that an adopted database holds twice, gets a code too, which

@@ -117,6 +117,7 @@ forEachDatabase('resetting a password', (open) => {
       ['was banned', { status: UserStatus.disabled }],
       ['was deleted', { status: UserStatus.deleted }],
       ['became root', { role: Role.root }],
+      ['became an administrator', { role: Role.admin }],
       ['got another address', { email: 'another@example.test' }],
     ])('the user %s: no new password', async (_what, changes) => {
       const email = newAddress()
@@ -161,8 +162,9 @@ forEachDatabase('resetting a password', (open) => {
       ['nobody', {}],
       ['a banned user', { status: UserStatus.disabled }],
       ['a deleted user', { status: UserStatus.deleted }],
-      // Admins may set the mail server, so they could read what is mailed to root.
+      // Administrators may set the mail server, so they could read what is mailed to others.
       ['root', { role: Role.root }],
+      ['an administrator', { role: Role.admin }],
     ])('to %s no mail goes, and all else is the same', async (_what, over) => {
       const email = newAddress()
       if (Object.keys(over).length > 0) await aUser(server, { email, ...over })
@@ -204,11 +206,11 @@ forEachDatabase('resetting a password', (open) => {
 })
 
 forEachDatabase('where only root changes settings', (open) => {
-  test('root is reset by mail too', async () => {
+  test.each([Role.root, Role.admin])('role %i is reset by mail too', async (role) => {
     const server = await startTestServer(open, { OPTIONS_MIN_ROLE: '100' })
     const mailbox = await startMailbox()
     await mailThrough(server, mailbox)
-    await aUser(server, { email: 'root@example.test', role: Role.root })
+    await aUser(server, { email: 'root@example.test', role })
     await server.call('GET', '/api/reset_password?email=root@example.test')
     const { parsed } = await mailbox.next()
     // Without an address of its own, the server is where it listens.

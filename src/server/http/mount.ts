@@ -181,6 +181,8 @@ const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'session_needed',
   'oauth_state_invalid',
   'external_root',
+  'external_admin_unbound',
+  'external_admin_unproven',
   'wechat_code_invalid',
   'wechat_code_attempts',
   'cannot_see_peer',

@@ -1,9 +1,9 @@
 import type { ExternalProvider } from '../../contract/oauth.ts'
 import {
+  DISPLAY_NAME_LENGTH_MAX,
+  isAdmin,
   isRoot,
   USERNAME_LENGTH_MAX,
-  DISPLAY_NAME_LENGTH_MAX,
-  Role,
   UserStatus,
 } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
@@ -41,7 +41,8 @@ class IdentityTaken extends Error {}
 /**
  * The user who is this person: bound before, adopted from One API, or made now. Never found by
  * e-mail or name: whoever controls those elsewhere need not be the user here. Throws
- * `user_disabled`, `external_root`, `register_closed`.
+ * `user_disabled`, `external_root`, `external_admin_unproven`, `external_admin_unbound`,
+ * `register_closed`.
  */
 export async function userOf(app: App, external: External, requestId: string): Promise<StoredUser> {
   const { provider, person } = external
@@ -49,8 +50,8 @@ export async function userOf(app: App, external: External, requestId: string): P
   const owner = await identityOwner(read, { provider, subject: person.subject })
   if (owner !== undefined) return knownUser(app, external, owner)
   try {
-    const adopted = await adoptedOwner(read, { provider, label: person.label })
-    if (adopted !== undefined) return await adoptedUser(app, external, adopted)
+    const unbound = await unboundOwner(read, external)
+    if (unbound !== undefined) return await bindUnbound(app, external, unbound)
     return await newUser(app, external, requestId)
   } catch (error) {
     if (!(error instanceof IdentityTaken)) throw error
@@ -60,20 +61,44 @@ export async function userOf(app: App, external: External, requestId: string): P
   }
 }
 
-async function knownUser(
-  app: App,
-  { provider, person }: External,
-  userId: number,
-): Promise<StoredUser> {
+/**
+ * The user who had this identity before it was stored with its server: by an earlier version, or by
+ * One API, whose column alone says so.
+ */
+async function unboundOwner(
+  db: Queries,
+  { provider, person: { unboundSubject, label } }: External,
+): Promise<number | undefined> {
+  const owner =
+    unboundSubject === undefined
+      ? undefined
+      : await identityOwner(db, { provider, subject: unboundSubject })
+  return owner ?? adoptedOwner(db, { provider, label })
+}
+
+async function knownUser(app: App, external: External, userId: number): Promise<StoredUser> {
+  const { provider, person } = external
   const user = await usableUser(app, userId)
+  refusePrivileged(app, external, user.role)
   const renamed = await showIdentity(app.database.write, { provider, label: person.label }, userId)
   if (renamed) await app.database.announce(`user:${userId}`)
   return user
 }
 
-/** From here on the immutable id finds them, whatever they call themselves. */
-async function adoptedUser(app: App, external: External, userId: number): Promise<StoredUser> {
+/** Providers whose server is an option. */
+const MOVABLE: ReadonlySet<ExternalProvider> = new Set(['oidc', 'wechat'])
+
+/**
+ * Binds an identity that was stored without its server to the present one. Not an administrator's,
+ * where administrators may name the server: it could be one that says anything.
+ */
+async function bindUnbound(app: App, external: External, userId: number): Promise<StoredUser> {
+  const { provider } = external
   const user = await usableUser(app, userId)
+  refusePrivileged(app, external, user.role)
+  if (MOVABLE.has(provider) && isAdmin(user.role) && !isRoot(app.config.OPTIONS_MIN_ROLE)) {
+    throw new AppError('external_admin_unbound', named(provider))
+  }
   await app.database.write.transaction().execute((trx) => bindOrThrow(trx, app, external, userId))
   return user
 }
@@ -84,24 +109,30 @@ async function bindOrThrow(
   { provider, person }: External,
   userId: number,
 ): Promise<void> {
+  // Held, so that a user who is being deleted does not keep the identity.
+  if ((await lockUser(trx, userId)) === undefined) throw new AppError('user_disabled')
   const identity = { provider, subject: person.subject, label: person.label }
   const isBound = await bindIdentity(trx, identity, { userId, nowSeconds: clock.nowSeconds() })
   if (!isBound) throw new IdentityTaken()
 }
 
-async function usableUser({ database, config }: App, userId: number): Promise<StoredUser> {
+async function usableUser({ database }: App, userId: number): Promise<StoredUser> {
   const user = await findUser(database.read, userId)
   if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled')
-  refuseRoot(config.OPTIONS_MIN_ROLE, user.role)
   return user
 }
 
 /**
- * Who may change the settings of a provider decides who it says people are, so nobody below root
- * may open a way to root.
+ * Whoever may change the settings of a provider decides which server says who people are. While
+ * administrators may, no provider opens a way to root, and to another administrator only one whose
+ * identities name their server.
  */
-function refuseRoot(optionsMinRole: number, role: number): void {
-  if (isRoot(role) && optionsMinRole < Role.root) throw new AppError('external_root')
+function refusePrivileged({ config }: App, { provider, person }: External, role: number): void {
+  if (isRoot(config.OPTIONS_MIN_ROLE)) return
+  if (isRoot(role)) throw new AppError('external_root')
+  if (isAdmin(role) && !person.isProven) {
+    throw new AppError('external_admin_unproven', named(provider))
+  }
 }
 
 async function newUser(
@@ -151,17 +182,17 @@ const acceptableEmail = (email = ''): string => (fieldRefusal({ email }) === nul
 /**
  * Binds a person to a signed-in user, in place of whom it was bound to at that provider. Somebody
  * who is bound already, to this user too, is taken: scripts tell by it. Throws `external_taken`,
- * `external_root`.
+ * `external_root`, `external_admin_unproven`.
  */
 export async function bind(app: App, external: External, user: StoredUser): Promise<void> {
-  refuseRoot(app.config.OPTIONS_MIN_ROLE, user.role)
+  refusePrivileged(app, external, user.role)
   const { provider, person } = external
   const { read } = app.database
-  const owner =
-    (await identityOwner(read, { provider, subject: person.subject })) ??
-    (await adoptedOwner(read, { provider, label: person.label }))
+  const owner = await identityOwner(read, { provider, subject: person.subject })
+  const unbound = await unboundOwner(read, external)
   try {
-    if (owner !== undefined) throw new IdentityTaken()
+    const isOthers = unbound !== undefined && unbound !== user.id
+    if (owner !== undefined || isOthers) throw new IdentityTaken()
     await app.database.write
       .transaction()
       .execute((trx) => bindOrThrow(trx, app, external, user.id))

@@ -173,6 +173,7 @@ const SENTENCES = {
   unreachable: 'external_unreachable',
   refused: 'external_refused',
   unclear: 'external_answer_invalid',
+  mismatch: 'external_mismatch',
 } as const satisfies Record<ExchangeFailure['reason'], string>
 
 /** Runs an exchange; what goes wrong is told in our words, the cause to the operator only. */

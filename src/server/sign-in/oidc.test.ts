@@ -10,11 +10,13 @@ import {
   type OidcProvider,
 } from '../../../tools/sign-in-providers/oidc-provider.ts'
 import { randomText } from '../secrets.ts'
-import { aUser } from '../test/factories.ts'
+import { errorText } from '../../contract/errors.ts'
+import { Role } from '../../contract/user.ts'
+import { anAdmin, aUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import { agree, comeBack, cookieOf, leave, type Visitor } from '../test/visitor.ts'
-import { findUser } from '../user/user-store.ts'
+import { findUser, updateUser } from '../user/user-store.ts'
 
 const QUERY = 'provider=oidc'
 const ENDPOINTS = ['OidcAuthorizationEndpoint', 'OidcTokenEndpoint', 'OidcUserinfoEndpoint']
@@ -200,6 +202,28 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     expect((await leave(server, {}, QUERY)).message).toContain('无法连接')
   })
 
+  // An administrator could name a document of theirs that speaks for the issuer of a colleague.
+  test.each([
+    ['of another issuer', 'https://another.example', '', false],
+    ['with a path more', '{url}/realm', '', false],
+    ['with a template', '{url}/{tenantid}/v2.0', '/common/v2.0', false],
+    ['of its own issuer', '{url}', '', true],
+    ['with a slash at the end', '{url}/', '', true],
+    ['of an issuer with a path', '{url}/realm', '/realm', true],
+  ])('a document %s', async (_what, issuer, place, isTaken) => {
+    const forger = await startForgingOidcProvider()
+    const path = '/.well-known/openid-configuration'
+    const metadata = await (await fetch(forger.url + path)).json()
+    const body = { ...Object(metadata), issuer: issuer.replace('{url}', forger.url) }
+    forger.trouble(place + path, { body })
+    await useProvider(server, { ...forger, wellKnown: forger.url + place + path })
+    const answer = await leave(server, {}, QUERY)
+    expect(answer.json['success']).toBe(isTaken)
+    if (!isTaken) expect(answer.message).toContain('签发者不一致')
+    expect(answer.text).not.toContain('another.example')
+    await forger.close()
+  })
+
   describe('with endpoints and no discovery document, as One API has it', () => {
     beforeEach(async () => {
       const { options } = server.app
@@ -237,6 +261,22 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
         redirect_uri: `${server.url}/oauth/oidc`,
         code_verifier: expect.stringMatching(/^.{43}$/),
       })
+    })
+
+    // The userinfo endpoint says who it is, and administrators may name it.
+    test('an administrator neither signs in nor binds', async () => {
+      const first = await arrive()
+      const { id } = Object(first.data)
+      await updateUser(server.database.write, id, { role: Role.admin })
+      const answer = await arrive()
+      expect(answer.message).toBe(
+        errorText('external_admin_unproven', 'zh', { providerZh: ' OIDC ', providerEn: 'OIDC' }),
+      )
+      expect(cookieOf(answer, 'session')).toBeUndefined()
+      await server.database.write.deleteFrom('external_identities').execute()
+      expect((await arrive(await anAdmin(server))).message).toContain('未配置发现地址')
+      await server.database.write.deleteFrom('external_identities').execute()
+      await updateUser(server.database.write, id, { role: Role.user })
     })
 
     // One API never reads the document: an adopted address may have led nowhere for years.

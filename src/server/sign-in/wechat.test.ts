@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   startWechatProvider,
   type WechatProvider,
 } from '../../../tools/sign-in-providers/wechat-provider.ts'
+import { errorText } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { randomText } from '../secrets.ts'
 import { aUser } from '../test/factories.ts'
@@ -70,6 +71,74 @@ forEachDatabase('signing in with WeChat', (open) => {
       .where('id', '=', user.id)
       .execute()
     expect((await signIn(newCode())).data).toMatchObject({ id: user.id })
+  })
+
+  describe('another helper server', () => {
+    let other: WechatProvider
+    const use = async ({ url, token }: WechatProvider, slash = '') => {
+      await server.app.options.set('WeChatServerAddress', url + slash)
+      await server.app.options.set('WeChatServerToken', token)
+    }
+    beforeAll(async () => {
+      other = await startWechatProvider()
+    })
+    afterAll(() => other.close())
+    afterEach(() => use(helper, '/'))
+    const signInThere = () => {
+      other.codes.set('code', wechatId)
+      return signIn('code')
+    }
+    /** As an earlier version and One API stored it: without the server. */
+    const storeUnbound = async (role: number, where: 'identity' | 'column') => {
+      const user = await aUser(server, { role })
+      const { write } = server.database
+      await write
+        .updateTable('users')
+        .set({ wechat_id: wechatId })
+        .where('id', '=', user.id)
+        .execute()
+      if (where === 'identity') {
+        const row = { provider: 'wechat', subject: wechatId, user_id: user.id, created_at: 0 }
+        await write.insertInto('external_identities').values(row).execute()
+      }
+      return user
+    }
+
+    test.each([Role.user, Role.admin])(
+      'speaks for nobody it did not name, of role %i',
+      async (role) => {
+        const user = await aUser(server, { role })
+        await bindFor(user, newCode())
+        await use(other)
+        const there = await signInThere()
+        expect(Object(there.data).id).not.toBe(user.id)
+        await use(helper)
+        expect((await signIn(newCode())).data).toMatchObject({ id: user.id })
+      },
+    )
+
+    test.each(['identity', 'column'] as const)(
+      'an id stored without a server (%s) is the first server’s that names it',
+      async (where) => {
+        const user = await storeUnbound(Role.user, where)
+        expect((await signIn(newCode())).data).toMatchObject({ id: user.id })
+        await use(other)
+        expect(Object((await signInThere()).data).id).not.toBe(user.id)
+      },
+    )
+
+    test.each(['identity', 'column'] as const)(
+      'an administrator’s (%s) waits until its owner binds it',
+      async (where) => {
+        const user = await storeUnbound(Role.admin, where)
+        expect((await signIn(newCode())).message).toBe(
+          errorText('external_admin_unbound', 'zh', { providerZh: '微信', providerEn: 'WeChat' }),
+        )
+        expect((await bindFor(await aUser(server), newCode())).message).toContain('已被绑定')
+        expect((await bindFor(user, newCode())).json['success']).toBe(true)
+        expect((await signIn(newCode())).data).toMatchObject({ id: user.id })
+      },
+    )
   })
 
   test('a disabled user stays out; root neither signs in nor binds', async () => {

@@ -3,8 +3,16 @@ import type { ExternalProvider, RedirectingProvider } from '../../../contract/oa
 
 /** Who somebody is at a provider. Only made from an answer that named an immutable id. */
 export interface ExternalPerson {
-  /** What the provider never changes; the key of our table. */
+  /** The provider's immutable id; where an option sets the server, after that server's address. */
   subject: string
+  /**
+   * Whether nothing but the server named in `subject`, or one that only the operator's process
+   * settings name, can produce this subject. If not, whoever changes the options can point us at a
+   * server that names anybody.
+   */
+  isProven: boolean
+  /** The key of an identity that an earlier version stored without its server, if it did. */
+  unboundSubject?: string
   /**
    * What One API keeps in the user's column: for GitHub the login name, else the provider's id. It
    * finds the person of an adopted row once; afterwards it is display only.
@@ -49,10 +57,11 @@ export interface Redirecting {
 /**
  * Why no person came out of an exchange. `unreachable`: it did not conclude and may be tried again.
  * `refused`: the provider does not accept the code. `unclear`: it answered something else than it
- * should. The cause is for the program's own output; nothing of it reaches the person.
+ * should. `mismatch`: the provider is not the one that the options name. The cause is for the
+ * program's own output; nothing of it reaches the person.
  */
 export class ExchangeFailure extends Error {
-  readonly reason: 'unreachable' | 'refused' | 'unclear'
+  readonly reason: 'unreachable' | 'refused' | 'unclear' | 'mismatch'
 
   constructor(reason: ExchangeFailure['reason'], cause?: unknown) {
     super(`the exchange failed: ${reason}`, { cause })

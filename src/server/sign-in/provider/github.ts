@@ -51,7 +51,12 @@ export function createGithub(
       const subject = numericId(user['id'])
       const login = textId(user['login'])
       if (subject === null || login === null) throw new ExchangeFailure('unclear', 'no id')
-      return { subject, label: login, displayName: textOf(user['name']) || 'GitHub User' }
+      return {
+        subject,
+        isProven: true,
+        label: login,
+        displayName: textOf(user['name']) || 'GitHub User',
+      }
     },
   }
 }

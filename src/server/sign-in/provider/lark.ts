@@ -48,7 +48,12 @@ export function createLark(
       // An empty id would be everybody's.
       const subject = textId(user['open_id'])
       if (subject === null) throw new ExchangeFailure('unclear', 'no open_id')
-      return { subject, label: subject, displayName: textOf(user['name']) || 'Lark User' }
+      return {
+        subject,
+        isProven: true,
+        label: subject,
+        displayName: textOf(user['name']) || 'Lark User',
+      }
     },
   }
 }

@@ -48,7 +48,8 @@ export async function endpointsPerson(
   })
   const subject = textId(claims['sub'])
   if (subject === null) throw new ExchangeFailure('unclear', 'no subject')
-  return oidcPerson({ issuer: issuerOfEndpoints(tokenEndpoint), subject }, claims)
+  // The userinfo endpoint is believed, and it is an option of its own.
+  return oidcPerson({ issuer: issuerOfEndpoints(tokenEndpoint), subject, isProven: false }, claims)
 }
 
 /** What stands for the issuer where none is known. */

@@ -145,8 +145,32 @@ async function discover(
     timeout: PROVIDER_TIMEOUT_MS / 1000,
     ...(isPlain(wellKnown) ? { execute: [client.allowInsecureRequests] } : {}),
   })
-  return configuration.serverMetadata()
+  const metadata = configuration.serverMetadata()
+  refuseOtherIssuer(wellKnown, metadata.issuer)
+  return metadata
 }
+
+/**
+ * Refuses a document of another issuer than its address names (OpenID Connect Discovery 1.0,
+ * section 4.3): people are known by their issuer, so anybody who may change the address could sign
+ * in as any of them. A slash at the end does not matter: the address is made without it.
+ */
+function refuseOtherIssuer(wellKnown: string, issuer: string): void {
+  const named = URL.canParse(issuer) ? plainIssuer(new URL(issuer)) : issuer
+  if (named === issuerOfAddress(new URL(wellKnown))) return
+  throw new ExchangeFailure(
+    'mismatch',
+    `the discovery document at ${wellKnown} is of another issuer, ${issuer}. ` +
+      'Set OidcWellKnown to that issuer’s own address: ' +
+      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+  )
+}
+
+const plainIssuer = ({ origin, pathname }: URL): string => origin + pathname.replace(/\/+$/, '')
+
+/** The issuer whose document is at an address: behind its own path, or before it (RFC 8414, 3.1). */
+const issuerOfAddress = ({ origin, pathname }: URL): string =>
+  origin + pathname.replace(/\/\.well-known\/[^/]+/, '').replace(/\/+$/, '')
 
 const HTTP_OK = 200
 
@@ -197,7 +221,7 @@ async function verifiedPerson(
     userinfo === undefined
       ? claims
       : await client.fetchUserInfo(configuration, tokens.access_token, subject)
-  return oidcPerson({ issuer, subject }, { ...claims, ...profile })
+  return oidcPerson({ issuer, subject, isProven: true }, { ...claims, ...profile })
 }
 
 /** The library's calls go the way of all calls. */

@@ -7,7 +7,8 @@ import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
  * Who got a code from the public account. A helper server that the operator runs knows; it answers
- * `{success, data: id}`. Throws `wechat_code_invalid` for a code it does not know.
+ * `{success, data: id}`. An id counts for the helper that named it only: another one could name
+ * any. Throws `wechat_code_invalid` for a code it does not know.
  */
 export async function wechatPerson(
   options: LiveOptions,
@@ -27,9 +28,15 @@ export async function wechatPerson(
   if (answer['success'] !== true || answer['data'] === '') {
     throw new AppError('wechat_code_invalid')
   }
-  const subject = textId(answer['data'])
-  if (subject === null) throw new ExchangeFailure('unclear', 'no id')
-  return { subject, label: subject, displayName: 'WeChat User' }
+  const id = textId(answer['data'])
+  if (id === null) throw new ExchangeFailure('unclear', 'no id')
+  return {
+    subject: `${address} ${id}`,
+    isProven: true,
+    unboundSubject: id,
+    label: id,
+    displayName: 'WeChat User',
+  }
 }
 
 /** Codes are a handful of letters and digits; anything else need not bother the helper. */
