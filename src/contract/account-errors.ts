@@ -48,6 +48,11 @@ export const accountErrors = {
     zh: '用户名「{name}」已被使用',
     en: 'The username “{name}” is taken',
   },
+  username_alike: {
+    status: 409,
+    zh: '用户名「{name}」与已有用户名或系统保留的名称过于相似，请换一个',
+    en: 'The username “{name}” looks like another username or a reserved name. Choose another one',
+  },
   display_name_too_long: {
     status: 400,
     zh: '显示名称最多 {max} 个字符',

@@ -7,7 +7,8 @@ import {
   type Progress,
   type UnpreparedDatabase,
 } from '../db/database.ts'
-import { migrate } from '../db/migrate.ts'
+import { alone, migrate } from '../db/migrate.ts'
+import { fillNameKeys } from '../user/name-key-store.ts'
 
 /**
  * Opens a database and brings its tables up to date; one that One API has written is adopted, and
@@ -22,6 +23,7 @@ async function bringUpToDate(database: UnpreparedDatabase, progress: Progress): 
   const { engine, db, runScript } = database
   await adoptIfOneApi(database, progress)
   await migrate(db, engine, runScript)
+  await alone(db, engine, fillNameKeys)
   if (engine === 'postgres') await keepColumnsWide(database, progress)
   else await passIdsOfOthers(db)
 }

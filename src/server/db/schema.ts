@@ -292,6 +292,7 @@ export interface Schema {
   human_checks: { id_hash: string; expires_at: number }
   quota_reminders: QuotaReminderRow
   external_identities: { provider: string; subject: string; user_id: number; created_at: number }
+  name_keys: { name_key: string; twin: number; user_id: number; username: string }
   sign_in_states: SignInStateRow
   ledger: LedgerRow
   reservations: ReservationRow

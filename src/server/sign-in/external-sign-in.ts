@@ -9,7 +9,7 @@ import {
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
-import { createUser, type UserToCreate } from '../user/create-user.ts'
+import { createUser, isNameRefusal, type UserToCreate } from '../user/create-user.ts'
 import { length } from '../../contract/text.ts'
 import { fieldRefusal } from '../user/user.ts'
 import {
@@ -163,7 +163,7 @@ async function createUnlessTaken(app: App, user: UserToCreate): Promise<number |
   try {
     return await createUser(app, user)
   } catch (error) {
-    if (error instanceof AppError && error.code === 'username_taken') return null
+    if (isNameRefusal(error)) return null
     throw error
   }
 }

@@ -3,15 +3,24 @@ import type { Queries } from '../db/database.ts'
 import { newHexSecret } from '../secrets.ts'
 import { deleteIdentitiesOf } from '../sign-in/identity-store.ts'
 import { deleteAccessToken } from './session-store.ts'
-import { softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
+import { NameLooksTaken, softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
 
-/** Writes the given columns inside a transaction. Throws `username_taken`, `not_found`. */
+/**
+ * Writes the given columns inside a transaction. Throws `username_taken`, `username_alike`,
+ * `not_found`.
+ */
 export async function changeUser(db: Queries, id: number, changes: UserChanges): Promise<void> {
-  const outcome = await updateUser(db, id, changes)
+  const outcome = await updateUser(db, id, changes).catch(refuseAlike)
   if (outcome === 'name_taken') {
     throw new AppError('username_taken', { name: changes.username ?? '' })
   }
   if (outcome === 'missing') throw new AppError('not_found')
+}
+
+/** Tells people what `NameLooksTaken` means. */
+export function refuseAlike(error: unknown): never {
+  if (!(error instanceof NameLooksTaken)) throw error
+  throw new AppError('username_alike', { name: error.username })
 }
 
 /**

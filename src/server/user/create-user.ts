@@ -12,6 +12,7 @@ import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
 import { AFF_CODE_LENGTHS, newAffCode, newTokenKey, randomText } from '../secrets.ts'
 import { insertToken } from '../token/token-store.ts'
+import { refuseAlike } from './change-user.ts'
 import { findUserByInviteCode, insertUser } from './user-store.ts'
 
 export interface UserToCreate {
@@ -42,7 +43,7 @@ const MADE_UP_TAIL_LENGTH = 6
  * The one way an ordinary user comes to be: the row, the bonus for newcomers, the bonuses of an
  * invitation, a first token named `default`, all in one transaction. Whether registering is open,
  * and whether the fields are acceptable, is the caller's to check. Answers the id; throws
- * `username_taken`.
+ * `username_taken`, `username_alike`.
  */
 export async function createUser(app: App, user: UserToCreate): Promise<number> {
   const { username, passwordHash = '' } = user
@@ -65,10 +66,14 @@ export async function createUser(app: App, user: UserToCreate): Promise<number> 
   throw new AppError('internal')
 }
 
+/** Whether a name was refused because of the names of others. */
+export const isNameRefusal = (error: unknown): boolean =>
+  error instanceof AppError && (error.code === 'username_taken' || error.code === 'username_alike')
+
 /** Another invite code or another made-up name may be free. */
 function mayTryAgain(error: unknown, username: UserToCreate['username']): boolean {
   if (error instanceof AppError) {
-    return error.code === 'username_taken' && typeof username !== 'string'
+    return isNameRefusal(error) && typeof username !== 'string'
   }
   return isUniqueViolation(error, 'aff_code')
 }
@@ -98,7 +103,7 @@ async function insertWithBonuses(
     email: user.email ?? '',
     aff_code: user.aff,
     inviter_id: inviter?.id ?? 0,
-  })
+  }).catch(refuseAlike)
   if (inserted === null) throw new AppError('username_taken', { name: username })
   await user.also?.(trx, id)
   const bonus = (option: BonusOption, to: { userId: number; username: string }) =>

@@ -1,18 +1,14 @@
-import { PostgresAdapter, sql, type Selectable } from 'kysely'
+import { PostgresAdapter, sql } from 'kysely'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
-import { Role, UserStatus } from '../../contract/user.ts'
+import { isRoot, Role, UserStatus } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
-import type { UserRow } from '../db/schema.ts'
+import { claimName, findUsersByFoldedName, releaseName } from './name-key-store.ts'
+import { isReservedName } from './name-keys.ts'
+import { isPresent, type StoredUser } from './present-user.ts'
 
-export type StoredUser = Selectable<UserRow>
-
-/**
- * Whether a user is not deleted. A deleted user's row stays for the books; nothing finds it by
- * name, e-mail address or invite code, and nothing changes it. Only `findUser` returns it.
- */
-export const isPresent = sql<boolean>`coalesce(users.status, 0) <> ${sql.lit(UserStatus.deleted)}`
+export type { StoredUser }
 
 export async function userPage(
   db: Queries,
@@ -90,16 +86,27 @@ export const findUsersByEmail = (db: Queries, email: string): Promise<StoredUser
     .execute()
 
 /**
- * For signing in: the name first, an e-mail address only if nobody has that name. Both are looked
- * up in any case, so that the time does not tell which it is.
+ * For signing in: the exact name first, then the name but for case and surrounding blanks if only
+ * one user has it so, then an e-mail address. All are looked up each time, so that the time does
+ * not tell which it is.
  */
 export async function findUserByLogin(db: Queries, login: string): Promise<StoredUser | undefined> {
   if (login === '') return undefined
-  const [byName, byEmail] = await Promise.all([
+  const trimmed = login.trim()
+  const [byName, byTrimmedName, alike, byEmail] = await Promise.all([
     findUserByName(db, login),
-    findUsersByEmail(db, login),
+    findUserByName(db, trimmed),
+    findUsersByFoldedName(db, trimmed),
+    findUsersByEmail(db, trimmed),
   ])
-  return byName ?? byEmail.find(({ status }) => status === UserStatus.enabled) ?? byEmail[0]
+  const byFoldedName = alike.length === 1 ? alike[0] : undefined
+  return (
+    byName ??
+    byTrimmedName ??
+    byFoldedName ??
+    byEmail.find(({ status }) => status === UserStatus.enabled) ??
+    byEmail[0]
+  )
 }
 
 export async function countUsers(db: Queries): Promise<number> {
@@ -122,9 +129,30 @@ export interface NewUser {
   inviter_id?: number
 }
 
+/** Another user has a name that looks like this one, or it is reserved. */
+export class NameLooksTaken extends Error {
+  readonly username: string
+
+  constructor(username: string) {
+    super('the name looks like another one')
+    this.username = username
+  }
+}
+
+/** Claims a new name. Throws `NameLooksTaken`; on PostgreSQL the transaction is over then. */
+async function takeName(
+  trx: Queries,
+  { userId, username, role }: { userId: number; username: string; role: number },
+): Promise<void> {
+  const isReserved = !isRoot(role) && isReservedName(username)
+  if (isReserved || !(await claimName(trx, { userId, username }))) {
+    throw new NameLooksTaken(username)
+  }
+}
+
 /**
- * Inserts a user without quota. Null when the name is taken, which on PostgreSQL ends the
- * transaction: nothing but throwing is left.
+ * Inserts a user without quota, in a transaction. Null if the name is taken, which on PostgreSQL
+ * ends the transaction: nothing but throwing is left. Throws `NameLooksTaken`.
  */
 export async function insertUser(db: Queries, user: NewUser): Promise<number | null> {
   const id = user.id ?? (await takeId(db, 'users'))
@@ -156,6 +184,7 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
     if (isUniqueViolation(error, 'username')) return null
     throw error
   }
+  await takeName(db, { userId: id, username: user.username, role: user.role })
   return id
 }
 
@@ -219,13 +248,17 @@ export type UserChanges = Partial<
 
 export type UpdateOutcome = 'updated' | 'missing' | 'name_taken'
 
-/** Writes the given columns and no other; a deleted user is `missing`. */
+/**
+ * Writes the given columns and no other; a deleted user is `missing`. Another name needs a
+ * transaction; throws `NameLooksTaken`.
+ */
 export async function updateUser(
   db: Queries,
   id: number,
   changes: UserChanges,
 ): Promise<UpdateOutcome> {
   if (Object.keys(changes).length === 0) return 'updated'
+  const before = changes.username === undefined ? undefined : await findUser(db, id)
   try {
     const result = await db
       .updateTable('users')
@@ -233,11 +266,16 @@ export async function updateUser(
       .where('id', '=', id)
       .where(isPresent)
       .executeTakeFirst()
-    return result.numUpdatedRows > 0n ? 'updated' : 'missing'
+    if (result.numUpdatedRows === 0n) return 'missing'
   } catch (error) {
     if (isUniqueViolation(error, 'username')) return 'name_taken'
     throw error
   }
+  if (before !== undefined && changes.username !== before.username) {
+    const { username = '', role = before.role } = changes
+    await takeName(db, { userId: id, username, role })
+  }
+  return 'updated'
 }
 
 /** Gives an invite code to a user who has none; one that has keeps it. */
@@ -279,7 +317,9 @@ export async function softDeleteUser(db: Queries, id: number, newName: string): 
     .where('id', '=', id)
     .where(isPresent)
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  if (numUpdatedRows === 0n) return false
+  await releaseName(db, id)
+  return true
 }
 
 /** Model names that the enabled channels of these groups serve, sorted. */

@@ -17,3 +17,16 @@ WHERE coalesce(users.wechat_id, '') <> '' AND coalesce(users.status, 0) <> 3
     WHERE bound.provider = 'wechat' AND bound.user_id = users.id)
 GROUP BY users.wechat_id, server.value HAVING count(*) = 1
 ON CONFLICT DO NOTHING;
+
+-- What names look like, so that a name that looks like another one's is refused. The rows are made
+-- when the database is opened: the keys cannot be computed here.
+CREATE TABLE name_keys (
+  name_key text NOT NULL,
+  -- 0 for the user who holds the key; the user's id for one who was adopted with the same key.
+  twin bigint NOT NULL,
+  user_id bigint NOT NULL,
+  -- The name that the key was made from.
+  username text NOT NULL,
+  PRIMARY KEY (name_key, twin)
+);
+CREATE INDEX gh_name_keys_user ON name_keys (user_id);
