@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
@@ -7,6 +8,7 @@ import { openBare } from './database.ts'
 import { migrate, migrations, type RunScript } from './migrate.ts'
 
 const WITH_ROWIDS = 15
+const WITH_NAME_KEYS = 22
 const OPEN_CALL = {
   request_id: 'an-open-call',
   user_id: 2,
@@ -97,6 +99,55 @@ forEachDatabase('migrating', (open) => {
     await today.write.insertInto('schema_migrations').values(later).execute()
     await today.close()
     await expect(openDatabase(location)).rejects.toThrow('newer Gatehouse (migration 9000)')
+    await drop()
+  })
+
+  test('0022 binds WeChat identities to the present helper, and frees those of deleted users', async () => {
+    const { location, drop } = await empty()
+    const bare = await openBare(location)
+    await bare.db.transaction().execute(async (trx) => {
+      await sql`CREATE TABLE schema_migrations (
+        version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)`.execute(trx)
+      for (const { version, name, script } of migrations(bare.engine)) {
+        if (version >= WITH_NAME_KEYS) continue
+        await bare.runScript(script, trx)
+        await trx.insertInto('schema_migrations').values({ version, name, applied_at: 0 }).execute()
+      }
+      await sql`INSERT INTO users (id, username, password, status, wechat_id, aff_code) VALUES
+        (1, 'bound', '', 1, 'wx_bound', 'a'), (2, 'adopted', '', 1, 'wx_adopted', 'b'),
+        (3, 'twin', '', 1, 'wx_twin', 'c'), (4, 'other twin', '', 1, 'wx_twin', 'd'),
+        (5, 'deleted', '', 3, 'wx_deleted', 'e')`.execute(trx)
+      await sql`INSERT INTO options (key, value)
+        VALUES ('WeChatServerAddress', 'https://wx.example/')`.execute(trx)
+      await sql`INSERT INTO external_identities (provider, subject, user_id, created_at) VALUES
+        ('wechat', 'wx_bound', 1, 0), ('github', '77', 1, 0), ('wechat', 'wx_deleted', 5, 0)`.execute(
+        trx,
+      )
+    })
+    await bare.close()
+    const database = await openDatabase(location)
+    const rows = await database.read
+      .selectFrom('external_identities')
+      .select(['subject', 'user_id'])
+      .orderBy('subject')
+      .execute()
+    expect(rows).toEqual([
+      { subject: '77', user_id: 1 },
+      { subject: 'https://wx.example wx_adopted', user_id: 2 },
+      { subject: 'https://wx.example wx_bound', user_id: 1 },
+    ])
+    const names = await database.read
+      .selectFrom('name_keys')
+      .select('username')
+      .orderBy('user_id')
+      .execute()
+    expect(names.map(({ username }) => username)).toEqual([
+      'bound',
+      'adopted',
+      'twin',
+      'other twin',
+    ])
+    await database.close()
     await drop()
   })
 
