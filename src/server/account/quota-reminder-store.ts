@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
-import { isPresent } from '../user/present-user.ts'
+import { isPresent } from '../user/present-user-store.ts'
 
 /** A user's balance with what open calls hold back, and what the user was told about it. */
 export interface RemindedUser {

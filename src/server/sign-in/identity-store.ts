@@ -1,7 +1,7 @@
 import type { ExternalProvider } from '../../contract/oauth.ts'
 import type { Queries } from '../db/database.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
-import { isPresent, type StoredUser } from '../user/present-user.ts'
+import { isPresent, type StoredUser } from '../user/present-user-store.ts'
 
 /** One API's column for each provider. It shows a binding; ours is the table that decides. */
 const COLUMNS = {

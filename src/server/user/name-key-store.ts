@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { isUniqueViolation } from '../db/sql-text.ts'
-import { isPresent, type StoredUser } from './present-user.ts'
+import { isPresent, type StoredUser } from './present-user-store.ts'
 import { caselessKey, foldName, nameKeys } from './name-keys.ts'
 
 /**

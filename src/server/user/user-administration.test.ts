@@ -409,7 +409,7 @@ forEachDatabase('user administration', (open) => {
       const named = { ...gone, username: before?.username ?? '' }
       for (const action of ['enable', 'promote', 'demote', 'disable', 'delete']) {
         const answer = await manage(named, action, root)
-        expect(answer.message, action).toBe(errorText('user_not_found', 'zh'))
+        expect(answer.message, `${action}`).toBe(errorText('user_not_found', 'zh'))
       }
       const changes = [{ status: 1 }, { username: 'revived' }, { quota: 5 }, { email: 'a@b.c' }]
       for (const change of changes) {

@@ -6,7 +6,7 @@ import { takeId } from '../db/ids.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
 import { claimName, findUsersByFoldedName, releaseName } from './name-key-store.ts'
 import { isReservedName } from './name-keys.ts'
-import { isPresent, type StoredUser } from './present-user.ts'
+import { isPresent, type StoredUser } from './present-user-store.ts'
 
 export type { StoredUser }
 

@@ -38,13 +38,13 @@ test.each([
 })
 
 test.each([
-  ['root its own row', Role.root, Role.root, 1, true],
-  ['root another root', Role.root, Role.root, 2, false],
-  ['root an admin', Role.root, Role.admin, 2, true],
-  ['an admin its own row', Role.admin, Role.admin, 1, false],
-  ['an admin root', Role.admin, Role.root, 2, false],
-])('mayChange: %s', (_what, actor, target, targetId, expected) => {
-  expect(mayChange({ id: 1, role: actor }, { id: targetId, role: target })).toBe(expected)
+  ['root its own row', Role.root, { id: 1, role: Role.root }, true],
+  ['root another root', Role.root, { id: 2, role: Role.root }, false],
+  ['root an admin', Role.root, { id: 2, role: Role.admin }, true],
+  ['an admin its own row', Role.admin, { id: 1, role: Role.admin }, false],
+  ['an admin root', Role.admin, { id: 2, role: Role.root }, false],
+])('mayChange: %s', (_what, role, target, expected) => {
+  expect(mayChange({ id: 1, role }, target)).toBe(expected)
 })
 
 /** What each action answers for each pair of ranks; '' is allowed. */
