@@ -368,3 +368,47 @@ describe('a refusal by Anthropic before anything was written', () => {
     })
   })
 })
+
+/** Source: vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`. */
+describe('a call by code that runs at Anthropic, whole in message_start', () => {
+  let setup: RelaySetup
+  useRelaySetup((started) => (setup = started))
+
+  const FREE = { input_tokens: 0, output_tokens: 0 }
+  const PAID = { input_tokens: 400, output_tokens: 30 }
+
+  test.each<[string, object, string | null, number]>([
+    ['costs nothing when Anthropic says so', FREE, 'code_execution_20250825', 0],
+    ['costs what Anthropic says', PAID, 'code_execution_20250825', 400 + 30 * 5],
+    ['is counted when nobody called from code', FREE, null, 1],
+  ])('%s', async (_what, usage, caller, least) => {
+    const input = { text: 'word '.repeat(60) }
+    const block = { type: 'tool_use', id: 'toolu_1', name: 'roll', input }
+    const message = {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [caller === null ? block : { ...block, caller: { type: caller } }],
+      stop_reason: 'tool_use',
+      usage,
+    }
+    const events = [{ type: 'message_start', message }, { type: 'message_stop' }]
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type: 14, base_url: upstream.url })
+    await setup.app.options.set('CompletionRatio', JSON.stringify({ [model]: 5 }))
+    const client = await aClient(setup)
+    for (const path of ['/v1/messages', '/v1/chat/completions']) {
+      const answer = await stream(setup, client, { ...chatBody(model), max_tokens: 9 }, { path })
+      expect(answer.text()).not.toContain('"error"')
+      const { quota } = await bookedCall(setup, requestIdOf(answer))
+      if (caller === null) expect(quota).toBeGreaterThanOrEqual(least)
+      else expect(quota).toBe(least)
+    }
+    await upstream.close()
+  })
+})

@@ -9,6 +9,7 @@ import {
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { unfoldedStart } from './stream.ts'
 import { readAnthropicUsage } from './usage.ts'
 
 /**
@@ -82,12 +83,18 @@ function readBlock(block: JsonRecord): AnswerPart[] {
 /** Event by event. Calls are numbered as they begin, whatever blocks stand between them. */
 export class AnthropicStreamReader implements StreamReader {
   private calls = -1
+  /** The last block to start is a call of a client's tool, not of one that Anthropic runs. */
+  private isInCall = false
   /** The block that is open is a call, and nothing of its arguments has come. */
   private isBareCall = false
   /** Arguments that came whole with the start of the call. */
   private wholeArguments = '{}'
 
   read(event: JsonRecord): ChatEvent[] {
+    return unfoldedStart(event).flatMap((unfolded) => this.readEvent(unfolded))
+  }
+
+  private readEvent(event: JsonRecord): ChatEvent[] {
     switch (event.type) {
       case 'message_start':
         return [{ kind: 'start', id: textOr(recordOr(event.message).id) }]
@@ -110,7 +117,8 @@ export class AnthropicStreamReader implements StreamReader {
   }
 
   private startBlock(block: JsonRecord): ChatEvent[] {
-    if (block.type === 'tool_use') {
+    this.isInCall = block.type === 'tool_use'
+    if (this.isInCall) {
       this.calls += 1
       this.isBareCall = true
       this.wholeArguments = JSON.stringify(recordOr(block.input))
@@ -140,7 +148,7 @@ export class AnthropicStreamReader implements StreamReader {
       }
       case 'input_json_delta': {
         const text = textOr(delta.partial_json)
-        if (text === '' || this.calls < 0) return []
+        if (text === '' || !this.isInCall) return []
         this.isBareCall = false
         return [{ kind: 'toolArguments', choice: 0, call: this.calls, text }]
       }

@@ -1,5 +1,5 @@
 import type { Reading } from '../dialect/metering.ts'
-import { recordOr, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { AnthropicStream, lookAtMessage, textsOfMessage } from './stream.ts'
 import { wroteNothing } from './usage.ts'
 
@@ -11,10 +11,27 @@ import { wroteNothing } from './usage.ts'
  */
 const UNBILLED: ReadonlySet<unknown> = new Set([null, 'cyber', 'general_harms'])
 
-const isUnbilled = ({ stop_reason, stop_details }: JsonRecord, usage: unknown): boolean =>
+const isUnbilledRefusal = ({ content, stop_reason, stop_details }: JsonRecord): boolean =>
   stop_reason === 'refusal' &&
-  UNBILLED.has(recordOr(stop_details).category ?? null) &&
-  wroteNothing(recordOr(usage))
+  Array.isArray(content) &&
+  content.length === 0 &&
+  UNBILLED.has(recordOr(stop_details).category ?? null)
+
+/**
+ * Calls by code that the model wrote in an earlier turn: no model runs, and the usage is zero.
+ * Source: Anthropic's documentation, "Programmatic tool calling: token efficiency".
+ */
+const isCalledByCode = ({ content, usage }: JsonRecord): boolean => {
+  const blocks = arrayOr(content).map(recordOr)
+  return (
+    blocks.length > 0 &&
+    blocks.every(({ caller }) => textOr(recordOr(caller).type).startsWith('code_execution')) &&
+    recordOr(usage).input_tokens === 0
+  )
+}
+
+const isUnbilled = (message: JsonRecord): boolean =>
+  (isUnbilledRefusal(message) || isCalledByCode(message)) && wroteNothing(recordOr(message.usage))
 
 /** Answers of Anthropic itself; what others ask for whose servers speak alike is not known. */
 export const anthropicItself: Reading = {

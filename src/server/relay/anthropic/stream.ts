@@ -16,12 +16,15 @@ import { joinedUsage, readAnthropicUsage } from './usage.ts'
 
 /** Answers of Anthropic's dialect as far as the relay itself looks at them. */
 
-/** Whether nothing is asked for an answer that has stopped so, and begun with nothing. */
-type IsUnbilled = (stop: JsonRecord, usage: unknown) => boolean
+/**
+ * Whether the vendor charges nothing for a message. Of a stream it has the members of the message's
+ * end and, unless blocks came one by one, its `content`.
+ */
+type IsUnbilled = (message: JsonRecord) => boolean
 
 const alwaysBilled: IsUnbilled = () => false
 
-const NOTHING_ASKED: UsageReading = { usage: countedUsage(0, 0), fault: null, notes: [] }
+const UNBILLED: UsageReading = { usage: countedUsage(0, 0), fault: null, notes: ['unbilled'] }
 
 export function lookAtMessage(
   bytes: Buffer,
@@ -34,8 +37,7 @@ export function lookAtMessage(
   if (value.error !== undefined && value.error !== null)
     return { kind: 'error', error: value.error }
   if (!Array.isArray(value.content)) return { kind: 'malformed' }
-  const isFree = value.content.length === 0 && isUnbilled(value, value.usage)
-  const usage = isFree ? NOTHING_ASKED : readAnthropicUsage(value.usage, tokensMax)
+  const usage = isUnbilled(value) ? UNBILLED : readAnthropicUsage(value.usage, tokensMax)
   return { kind: 'ok', usage }
 }
 
@@ -65,7 +67,8 @@ function laneOf({ index }: JsonRecord): number {
 /**
  * Follows one stream. It is complete when the message has its stop reason, and then `message_stop`
  * or the stream's orderly end has come. The usage of `message_start` grows by that of
- * `message_delta`, whose figures are cumulative: they replace, they do not add.
+ * `message_delta`, whose figures are cumulative: they replace, they do not add. A message that
+ * stands whole in `message_start` has no `message_delta`: only `message_stop` proves it complete.
  */
 export class AnthropicStream implements StreamFollower {
   usage: UsageReading = NO_USAGE
@@ -74,6 +77,8 @@ export class AnthropicStream implements StreamFollower {
   private readonly tokensMax: number
   private readonly isUnbilled: IsUnbilled
   private hasBlocks = false
+  /** The message of `message_start`, if it has a stop reason and no `message_delta` has come. */
+  private opening: JsonRecord | null = null
   private figures: JsonRecord = {}
   /** Searches that have brought results: a stream that breaks off never tells their number. */
   private searches = 0
@@ -97,6 +102,9 @@ export class AnthropicStream implements StreamFollower {
     }
     if (value.type === 'ping') return { ...chunk, kind: 'idle' }
     if (value.type === 'message_stop') return { ...chunk, kind: 'last' }
+    if (value.type === 'message_start') {
+      return { ...chunk, kind: 'delta', texts: textsOfMessage(recordOr(value.message)) }
+    }
     const source = recordOr(value.delta ?? value.content_block)
     const lane = laneOf(value)
     chunk.texts = [
@@ -114,20 +122,23 @@ export class AnthropicStream implements StreamFollower {
     }
     if (chunk.kind === 'error') this.flaw = 'error-chunk'
     const value = chunk.value ?? {}
-    if (value.type === 'message_start') this.take(withoutTools(recordOr(value.message).usage))
-    if (value.type === 'content_block_start') this.hasBlocks = true
-    if (value.type === 'content_block_start' && isSearch(value.content_block)) {
-      this.searches += 1
-      if (this.usage.fault !== 'absent') this.measure()
+    switch (value.type) {
+      case 'message_start':
+        this.open(recordOr(value.message))
+        break
+      case 'content_block_start':
+        this.addBlock(value.content_block)
+        break
+      case 'message_delta':
+        this.opening = null
+        this.close({ ...recordOr(value.delta), usage: value.usage })
+        break
+      case 'message_stop':
+        if (this.opening !== null) this.close(this.opening)
+        this.isDone = true
+        break
+      default:
     }
-    if (value.type === 'message_delta') {
-      this.isTold ||= Boolean(recordOr(value.usage).output_tokens)
-      this.take(value.usage)
-      const stop = recordOr(value.delta)
-      this.hasStopReason ||= typeof stop.stop_reason === 'string'
-      if (!this.hasBlocks && this.isUnbilled(stop, value.usage)) this.usage = NOTHING_ASKED
-    }
-    if (value.type === 'message_stop') this.isDone = true
   }
 
   get isOver(): boolean {
@@ -142,6 +153,29 @@ export class AnthropicStream implements StreamFollower {
 
   get extras(): UsedExtras {
     return this.searches === 0 ? {} : { tools: { web_search: this.searches } }
+  }
+
+  private open(message: JsonRecord): void {
+    this.opening = typeof message.stop_reason === 'string' ? message : null
+    this.take(withoutTools(message.usage))
+    for (const block of arrayOr(message.content)) this.addBlock(block)
+  }
+
+  private addBlock(block: unknown): void {
+    this.hasBlocks = true
+    if (!isSearch(block)) return
+    this.searches += 1
+    if (this.usage.fault !== 'absent') this.measure()
+  }
+
+  /** Takes what the end of a message says: of `message_delta`, or of a message that came whole. */
+  private close(end: JsonRecord): void {
+    const { usage, stop_reason } = end
+    this.isTold ||= Boolean(recordOr(usage).output_tokens)
+    this.take(usage)
+    this.hasStopReason ||= typeof stop_reason === 'string'
+    const content = this.hasBlocks ? end.content : []
+    if (this.isUnbilled({ ...end, content })) this.usage = UNBILLED
   }
 
   private take(usage: unknown): void {
@@ -180,6 +214,18 @@ export function messageAsEvents(message: JsonRecord): JsonRecord[] {
     ...arrayOr(content).flatMap((block, index) => blockAsEvents(recordOr(block), index)),
     { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage: message.usage },
   ]
+}
+
+/**
+ * The events of a `message_start` that already holds content, as Anthropic sends it for calls of
+ * programmatic tool calling (vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`); any
+ * other event as it is. The stop reason among them gives way to that of a later `message_delta`.
+ */
+export function unfoldedStart(event: JsonRecord): JsonRecord[] {
+  if (event.type !== 'message_start') return [event]
+  const message = recordOr(event.message)
+  if (typeof message.stop_reason === 'string') return messageAsEvents(message)
+  return arrayOr(message.content).length === 0 ? [event] : messageAsEvents(message).slice(0, -1)
 }
 
 function blockAsEvents(block: JsonRecord, index: number): JsonRecord[] {

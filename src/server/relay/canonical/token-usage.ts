@@ -9,7 +9,7 @@ import { roundedNumber } from '../json/json-value.ts'
  *
  * Vendors differ in what their fields include; each dialect's `usage.ts` knows how. After reading,
  * always: `promptTokens` includes `cachedTokens`, `cacheWriteTokens` and `cacheWriteHourTokens`,
- * which do not overlap, and `completionTokens` includes `reasoningTokens`.
+ * which overlap by `cacheOverlapTokens` only, and `completionTokens` includes `reasoningTokens`.
  */
 export interface TokenUsage {
   promptTokens: number
@@ -19,6 +19,8 @@ export interface TokenUsage {
   cacheWriteTokens: number
   /** Written to it, to be kept for an hour. */
   cacheWriteHourTokens: number
+  /** Both read from the cache and written to it, and paid for as both; 0 if absent. */
+  cacheOverlapTokens?: number
   completionTokens: number
   reasoningTokens: number
   /** What is not text, and what was used beside tokens; absent: nothing. */
@@ -45,6 +47,8 @@ export type UsageNote =
    * added.
    */
   | 'cache-exclusive'
+  /** Tokens read from and written to the cache exceeded the prompt: some were counted as both. */
+  | 'cache-overlap'
   /**
    * The total exceeded its parts: the completion was reported without its reasoning, and it was
    * added.
@@ -58,6 +62,8 @@ export type UsageNote =
   | 'prompt-from-total'
   /** Only the beginning of an answer has told its completion, and not its end. */
   | 'completion-begun'
+  /** The vendor charges nothing for the answer, whatever it says. */
+  | 'unbilled'
 
 export type UsageReading =
   | { usage: TokenUsage; fault: null; notes: readonly UsageNote[] }

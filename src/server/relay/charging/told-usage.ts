@@ -21,7 +21,8 @@ export async function measureTold(
 ): Promise<{ used: TokenUsage; source: UsageSource }> {
   const asTold = { used: usage, source: 'upstream' as const }
   const isBegun = notes.includes('completion-begun')
-  if (!prompt.isText || (usage.completionTokens > 0 && !isBegun)) return asTold
+  if (!prompt.isText || notes.includes('unbilled') || (usage.completionTokens > 0 && !isBegun))
+    return asTold
   const counted = await completion().total()
   if (counted <= (isBegun ? usage.completionTokens : OWN_WORDS_MAX)) return asTold
   // A total alone covers the answer too.

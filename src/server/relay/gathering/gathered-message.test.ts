@@ -83,6 +83,17 @@ test('every kind of piece comes together', () => {
   })
 })
 
+test('a message that stands whole in its first event is that message', () => {
+  const caller = { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' }
+  const message = {
+    ...START.message,
+    content: [{ type: 'tool_use', id: 't', name: 'f', input: { a: 1 }, caller }],
+    stop_reason: 'tool_use',
+  }
+  const events = [{ type: 'message_start', message }, { type: 'message_stop' }]
+  expect(gathered(events)).toEqual(message)
+})
+
 test('a message that was taken apart is as it was, to the last digit', () => {
   const text = `{"id":"msg_1","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"t",
     "name":"f","input":{"id":1234567890123456789}}],"stop_reason":"tool_use","stop_sequence":null,

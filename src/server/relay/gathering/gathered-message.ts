@@ -1,6 +1,7 @@
 import { argumentsOf } from '../canonical/arguments-text.ts'
 import type { StreamGatherer } from '../dialect/dialect.ts'
 import { recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { unfoldedStart } from '../anthropic/stream.ts'
 import { joinedUsage } from '../anthropic/usage.ts'
 import { append } from './append.ts'
 
@@ -16,6 +17,10 @@ export class GatheredMessage implements StreamGatherer {
   private readonly inputs = new Map<unknown, string>()
 
   add(event: JsonRecord): void {
+    for (const unfolded of unfoldedStart(event)) this.addEvent(unfolded)
+  }
+
+  private addEvent(event: JsonRecord): void {
     switch (event.type) {
       case 'message_start':
         this.message = { ...recordOr(event.message) }
