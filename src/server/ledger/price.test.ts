@@ -4,6 +4,7 @@ import { QUOTA_MAX } from '../../contract/quota.ts'
 import { defaultRatios } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { PLAIN_RATIOS } from '../test/plain-ratios.ts'
+import { priceLines } from './price/price-lines.ts'
 import { costOf, findPrice, reservationOf, type Price, type PricedName } from './price.ts'
 
 const none: ReadonlyMap<string, string> = new Map()
@@ -117,6 +118,17 @@ describe('what a call costs', () => {
     test('is rounded with the rest, once, up', () => {
       const cheap = at({ model: { m: '0.001' }, cacheWrite: { m: '0.333333333333333' } })
       expect(costOf(cheap, { ...parts, cacheWriteHourTokens: 0 })).toBe(1)
+    })
+
+    test('and read from it costs both, and is no fresh prompt', () => {
+      const both = { ...writing, promptTokens: 27, cacheWriteTokens: 20, cacheOverlapTokens: 20 }
+      expect(costOf(at({}), both)).toBe(7 + 2 + 25 + 20)
+      expect(priceLines(at({}), both).map(({ kind, count }) => [kind, count])).toEqual([
+        ['prompt', 7],
+        ['cached', 20],
+        ['cache_write', 20],
+        ['completion', 10],
+      ])
     })
 
     test('takes nothing away from calls that write nothing', () => {

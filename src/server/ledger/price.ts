@@ -3,7 +3,7 @@ import { QUOTA_MAX } from '../../contract/quota.ts'
 import { completionRatio, findRatio, type RatioMap } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { decimal, product, type Decimal } from './price/decimal.ts'
-import { pointsOfLines, priceLines, type UsedExtras } from './price/price-lines.ts'
+import { freshTokensOf, pointsOfLines, priceLines, type UsedExtras } from './price/price-lines.ts'
 
 /**
  * What a call costs. Ratios are decimal texts, kept as they were written; the arithmetic is on
@@ -209,6 +209,8 @@ export interface UsedTokens {
   cachedTokens: number
   cacheWriteTokens?: number
   cacheWriteHourTokens?: number
+  /** Cached ones that were written to a cache too, and are paid for as both. */
+  cacheOverlapTokens?: number
   completionTokens: number
   /** What is not text. */
   extras?: UsedExtras
@@ -230,7 +232,7 @@ export function costOf(ordinary: Price, used: UsedTokens): number {
   }
   if (isNothing) return 0
   const exact =
-    BigInt(promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens) * factors.prompt +
+    BigInt(freshTokensOf(used)) * factors.prompt +
     BigInt(cachedTokens) * factors.cached +
     BigInt(cacheWriteTokens) * factors.cacheWrite +
     BigInt(cacheWriteHourTokens) * factors.cacheWriteHour +

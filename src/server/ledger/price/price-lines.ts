@@ -110,13 +110,20 @@ function modelLines(price: Price, { model, used }: ToolTokens): PriceLine[] {
   return tokenLines(other, used).map((line) => ({ ...line, name: model }))
 }
 
+/** Tokens of the prompt that were neither read from a cache nor written to one. */
+export function freshTokensOf(used: UsedTokens): number {
+  const { promptTokens, cachedTokens, cacheOverlapTokens = 0 } = used
+  const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
+  return promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens + cacheOverlapTokens
+}
+
 /** Parts of the prompt and of the completion; what vendors report too much of is cut down. */
 function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
-  const { promptTokens, cachedTokens, completionTokens, extras = {} } = used
+  const { cachedTokens, completionTokens, extras = {} } = used
   // Of what is sold by the piece alone, the prompt is in the price.
   if (extras.pictures !== undefined && price.imageCompletionRatio === null) return []
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
-  let fresh = promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens
+  let fresh = freshTokensOf(used)
   const audio = Math.min(extras.audioPromptTokens ?? 0, fresh)
   fresh -= audio
   const image = Math.min(extras.imagePromptTokens ?? 0, fresh)

@@ -98,9 +98,16 @@ function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
 
 /**
  * The figures of a stream: each event repeats those that have changed since the first. They never
- * shrink: a later zero stands for a figure that whoever passes the stream on did not know.
+ * shrink: a later zero stands for a figure that whoever passes the stream on did not know. Only
+ * figures with `iterations` are complete: their zeros count, because the earlier figure belongs to
+ * an iteration that is listed by itself.
  */
 export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord {
+  const { iterations } = later
+  if (Array.isArray(iterations) && iterations.length > 0) {
+    const { cache_creation: _ofAnother, ...others } = earlier
+    return { ...others, ...cacheCreationOf(iterations), ...present(later) }
+  }
   const told = Object.entries(present(later)).flatMap(([name, figure]) => {
     const before = earlier[name]
     if (isRecord(before) && isRecord(figure)) return [[name, joinedUsage(before, figure)]]
@@ -109,9 +116,22 @@ export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord 
   return { ...earlier, ...Object.fromEntries(told) }
 }
 
+/** `cache_creation` of the answer's own iterations together, if they have it. */
+function cacheCreationOf(iterations: readonly unknown[]): JsonRecord {
+  const sum: Record<string, number> = {}
+  for (const run of iterations.filter((sent) => isRecord(sent) && !BESIDE.has(sent.type))) {
+    for (const [name, tokens] of Object.entries(recordOr(recordOr(run).cache_creation))) {
+      sum[name] = (sum[name] ?? 0) + (typeof tokens === 'number' ? tokens : 0)
+    }
+  }
+  return Object.keys(sum).length === 0 ? {} : { cache_creation: sum }
+}
+
+/** Writes usage. The figures add up to the prompt: what was both read and written counts as read. */
 export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
-  const { promptTokens, cachedTokens, cacheWriteTokens, cacheWriteHourTokens } = usage
-  const written = cacheWriteTokens + cacheWriteHourTokens
+  const { promptTokens, cachedTokens, cacheOverlapTokens = 0 } = usage
+  const written = usage.cacheWriteTokens + usage.cacheWriteHourTokens - cacheOverlapTokens
+  const hour = Math.min(usage.cacheWriteHourTokens, written)
   return {
     input_tokens: promptTokens - cachedTokens - written,
     cache_creation_input_tokens: written,
@@ -120,8 +140,8 @@ export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
       ? {}
       : {
           cache_creation: {
-            ephemeral_5m_input_tokens: cacheWriteTokens,
-            ephemeral_1h_input_tokens: cacheWriteHourTokens,
+            ephemeral_5m_input_tokens: written - hour,
+            ephemeral_1h_input_tokens: hour,
           },
         }),
     output_tokens: usage.completionTokens,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readAnthropicUsage, writeAnthropicUsage } from '../anthropic/usage.ts'
+import { joinedUsage, readAnthropicUsage, writeAnthropicUsage } from '../anthropic/usage.ts'
 import { readGeminiUsage, writeGeminiUsage } from '../gemini/usage.ts'
 import { readUsage } from '../openai/usage.ts'
 import type { TokenUsage, UsageReading } from './token-usage.ts'
@@ -102,6 +102,57 @@ describe('Anthropic: the cache stands beside the input', () => {
     ],
   ])('%s', (_what, sent, expected) => {
     expect(anthropic(sent)).toMatchObject({ usage: usage(expected), fault: null })
+  })
+
+  test('what is both read and written adds up to the prompt for its clients', () => {
+    const both = usage({
+      promptTokens: 2168,
+      cachedTokens: 2161,
+      cacheWriteTokens: 2161,
+      cacheOverlapTokens: 2161,
+    })
+    expect(writeAnthropicUsage(both)).toMatchObject({
+      input_tokens: 7,
+      cache_read_input_tokens: 2161,
+      cache_creation_input_tokens: 0,
+    })
+  })
+
+  // The compaction reads the cache, and the answer does not: recorded by pydantic-ai,
+  // `anthropic_compaction_usage_with_cache_streaming`.
+  test.each([
+    ['read from', 'cache_read_input_tokens', { cachedTokens: 55_096 }],
+    ['written to', 'cache_creation_input_tokens', { cacheWriteTokens: 55_096 }],
+  ])('a compaction that has %s the cache counts once in a stream', (_how, name, cache) => {
+    const zeros = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    const compaction = { input_tokens: 100, output_tokens: 83, ...zeros, [name]: 55_096 }
+    const answer = { input_tokens: 181, output_tokens: 8, ...zeros }
+    const begun = {
+      ...compaction,
+      output_tokens: 7,
+      cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 55_096 },
+    }
+    const iterations = [
+      { type: 'compaction', ...compaction },
+      { type: 'message', ...answer },
+    ]
+    expect(anthropic(joinedUsage(begun, { ...answer, iterations })).usage).toEqual(
+      usage({ promptTokens: 55_096 + 100 + 181, completionTokens: 83 + 8, ...cache }),
+    )
+  })
+
+  test('what the answer itself has written for an hour is known from its iterations', () => {
+    const cache_creation = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 40 }
+    const answer = { input_tokens: 9, output_tokens: 8, cache_creation_input_tokens: 43 }
+    const iterations = [{ type: 'message', ...answer, cache_creation }]
+    expect(anthropic(joinedUsage({}, { ...answer, iterations })).usage).toEqual(
+      usage({
+        promptTokens: 52,
+        cacheWriteTokens: 3,
+        cacheWriteHourTokens: 40,
+        completionTokens: 8,
+      }),
+    )
   })
 
   test.each<[unknown, string]>([
@@ -258,10 +309,9 @@ test('whatever a server sends, the parts are whole, not below zero, and fit into
       for (const value of Object.values(figures)) {
         expect(Number.isInteger(value) && value >= 0 && value <= TOKENS_MAX).toBe(true)
       }
-      const { cachedTokens, cacheWriteTokens, cacheWriteHourTokens } = found
-      expect(cachedTokens + cacheWriteTokens + cacheWriteHourTokens).toBeLessThanOrEqual(
-        found.promptTokens,
-      )
+      const { cachedTokens, cacheOverlapTokens = 0 } = found
+      const written = found.cacheWriteTokens + found.cacheWriteHourTokens
+      expect(cachedTokens + written - cacheOverlapTokens).toBeLessThanOrEqual(found.promptTokens)
       expect(found.reasoningTokens).toBeLessThanOrEqual(found.completionTokens)
     }),
     { numRuns: 2000 },

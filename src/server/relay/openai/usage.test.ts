@@ -171,6 +171,28 @@ describe('figures that need interpretation', () => {
     })
   })
 
+  test('OpenRouter: tokens both read and written stand in the prompt once, as the total shows', () => {
+    const sent = {
+      prompt_tokens: 2168,
+      completion_tokens: 100,
+      prompt_tokens_details: { cached_tokens: 2161, cache_write_tokens: 2161 },
+    }
+    const parts = { cachedTokens: 2161, cacheWriteTokens: 2161, completionTokens: 100 }
+    expect(read({ ...sent, total_tokens: 2268 })).toEqual({
+      usage: usage({ promptTokens: 2168, cacheOverlapTokens: 2161, ...parts }),
+      fault: null,
+      notes: ['cache-overlap'],
+    })
+    // Without a total, or with one that covers both, the prompt was reported without its cache.
+    for (const total_tokens of [undefined, 2168 + 2 * 2161 + 100]) {
+      expect(read({ ...sent, total_tokens })).toEqual({
+        usage: usage({ promptTokens: 2168 + 2 * 2161, ...parts }),
+        fault: null,
+        notes: ['cache-exclusive'],
+      })
+    }
+  })
+
   test('more reasoning than completion is cut down to it', () => {
     const reading = read({
       prompt_tokens: 1,
@@ -271,7 +293,9 @@ test('whatever is sent, what is believed is whole, bounded and consistent', () =
         expect(Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX).toBe(true)
       }
       const { promptTokens, cachedTokens, cacheWriteTokens, cacheWriteHourTokens } = reading.usage
-      const written = cacheWriteTokens + cacheWriteHourTokens
+      const written =
+        cacheWriteTokens + cacheWriteHourTokens - (reading.usage.cacheOverlapTokens ?? 0)
+      expect(written).toBeGreaterThanOrEqual(0)
       expect(cachedTokens + written).toBeLessThanOrEqual(promptTokens)
       expect(reading.usage.reasoningTokens).toBeLessThanOrEqual(reading.usage.completionTokens)
     }),

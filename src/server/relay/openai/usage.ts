@@ -135,10 +135,15 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
   const notes: UsageNote[] = []
   const cacheTokens = cached + cacheWrite
   let excess = total === null ? 0 : total - prompt - completion
+  // OpenRouter counts what Gemini has read and then kept for longer as both, and pays for both; the
+  // total shows that it stands in the prompt once.
+  const isOverlapping =
+    total !== null && excess === 0 && cacheTokens > prompt && Math.max(cached, cacheWrite) <= prompt
   // Either the cache cannot be part of the prompt, or it is exactly what the total has more.
   const isExclusive =
-    cacheTokens > prompt ||
+    (cacheTokens > prompt && !isOverlapping) ||
     (cacheTokens > 0 && excess === cacheTokens && excess !== figures.reasoning)
+  if (isOverlapping) notes.push('cache-overlap')
   if (isExclusive) {
     prompt += cacheTokens
     excess -= cacheTokens
@@ -158,6 +163,7 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
       cachedTokens: cached,
       cacheWriteTokens: cacheWrite - cacheWriteHour,
       cacheWriteHourTokens: cacheWriteHour,
+      ...(isOverlapping ? { cacheOverlapTokens: Math.min(cached, cacheWrite) } : {}),
       completionTokens: completion,
       reasoningTokens: Math.min(figures.reasoning, completion),
       ...(figures.extras === null ? {} : { extras: figures.extras }),
