@@ -8,6 +8,7 @@ import {
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
+import { isFunctionCall } from '../openai/read-answer.ts'
 import { isOfMinimax } from '../openai/thinking/reasoning.ts'
 import { writeCall } from '../openai/write-answer.ts'
 import { append } from './append.ts'
@@ -43,14 +44,17 @@ export class GatheredChoice {
   /** It calls as `function_call` does, before there were tools. */
   private callsFunction = false
   private readonly beside: JsonRecord = {}
-  /** Of the older kind; null: it is a chat's. */
+  /** Of a completion of the older kind; null if it is a chat's, which has deltas. */
   private text: string | null = null
+  private hasDelta = false
   private members: JsonRecord = {}
   private readonly probabilities: JsonRecord = {}
   private readonly details: JsonRecord[] = []
   private finish = ''
 
   add({ index: _index, delta, message: _message, text, ...members }: JsonRecord): void {
+    // Together repeats the text of a delta beside it.
+    this.hasDelta ||= isRecord(delta)
     if (typeof text === 'string') this.text = (this.text ?? '') + text
     const { finish_reason: finish, logprobs, ...others } = present(members)
     this.finish = textOr(finish) || this.finish
@@ -86,7 +90,7 @@ export class GatheredChoice {
     const { text, probabilities } = this
     const hasProbabilities = Object.keys(probabilities).length > 0
     return {
-      ...(text === null ? { message: this.message() } : { text }),
+      ...(text === null || this.hasDelta ? { message: this.message() } : { text }),
       ...this.members,
       ...(hasProbabilities ? { logprobs: probabilities } : {}),
       finish_reason: this.finishReason(),
@@ -101,7 +105,7 @@ export class GatheredChoice {
   }
 
   private addDelta(delta: JsonRecord): void {
-    this.callsFunction ||= isRecord(delta.function_call)
+    this.callsFunction ||= isFunctionCall(delta.function_call)
     if (textOr(delta.reasoning) !== '' && textOr(delta.reasoning_content) === '') {
       this.thoughtName = 'reasoning'
     }

@@ -118,6 +118,20 @@ test.each([
   expect(answer).toMatchObject({ choices: [{ finish_reason: finish }] })
 })
 
+test.each([
+  ['repeats its deltas as texts', { text: 'a' }, {}, {}],
+  ['has an empty function call in each delta', {}, { name: '', arguments: '' }, null],
+])('a chat that %s is a chat', (_what, members, function_call, tool_calls) => {
+  const choice = { index: 0, ...members, delta: { content: 'a', function_call, tool_calls } }
+  const chunk = { id: 'c', object: 'chat.completion.chunk', choices: [choice] }
+  const end = { index: 0, text: '', delta: {}, finish_reason: 'stop' }
+  expect(gathered(chunk, { ...chunk, choices: [end] })).toEqual({
+    id: 'c',
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
+  })
+})
+
 test('what its chunks say beside their choices', () => {
   const answer = gathered(
     { id: '', model: '', choices: [], prompt_filter_results: [1] },

@@ -77,6 +77,7 @@ describe('texts', () => {
   test.each([
     ['content', choice({ role: 'assistant', content: 'Hi' }), [[0, 'Hi']]],
     ['nothing', choice({ content: '', reasoning_content: null }), []],
+    ['a text that repeats its delta, once', choice({ content: 'Hi' }, { text: 'Hi' }), [[0, 'Hi']]],
     ['a legacy completion', { choices: [{ index: 0, text: ' forty' }] }, [[0, ' forty']]],
     ['reasoning', choice({ reasoning_content: 'Hm', content: null }), [[1, 'Hm']]],
     [
@@ -133,6 +134,7 @@ describe('texts', () => {
           message: { content: null, tool_calls: [{ function: { name: 'f', arguments: '{}' } }] },
         },
         { index: 2, text: 'x' },
+        { index: 3, text: 'y', message: { content: 'y' } },
       ],
     }
     expect(answerTexts(answer).map(({ lane, text }) => [lane, text])).toEqual([
@@ -141,6 +143,7 @@ describe('texts', () => {
       [5, 'f'],
       [5, '{}'],
       [6, 'x'],
+      [9, 'y'],
     ])
     expect(answerTexts(undefined)).toEqual([])
   })

@@ -105,8 +105,8 @@ export function answerTexts(answer: unknown): DeltaText[] {
   for (const choice of arrayOr(recordOr(answer).choices)) {
     if (!isRecord(choice)) continue
     const lane = choiceIndex(choice) * LANES_PER_CHOICE
-    addText(texts, lane + Lane.content, choice.text)
     if (isRecord(choice.message)) addMessage(texts, lane, choice.message)
+    else addText(texts, lane + Lane.content, choice.text)
   }
   return texts
 }
@@ -129,9 +129,10 @@ function readChoice(choice: JsonRecord, chunk: OpenaiChunk): void {
     chunk.finished.push(index)
   }
   const lane = index * LANES_PER_CHOICE
-  addText(chunk.texts, lane + Lane.content, choice.text)
-  // MiniMax repeats the whole text as `message` at the end; only a delta is new.
+  // MiniMax repeats the whole text as `message` at the end; only a delta is new. Together repeats
+  // the text of a delta as `text`, which is the text of completions of the older kind.
   if (isRecord(choice.delta)) addMessage(chunk.texts, lane, choice.delta)
+  else addText(chunk.texts, lane + Lane.content, choice.text)
 }
 
 export function choiceIndex(choice: JsonRecord): number {

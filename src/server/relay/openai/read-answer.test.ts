@@ -205,6 +205,20 @@ describe('what other servers add', () => {
   })
 })
 
+test('a function call with an empty name and empty arguments is none', () => {
+  // Snowflake Cortex sends one with every answer.
+  const function_call = { name: '', arguments: '' }
+  const said = { text: '4', calls: [], finish: 'stop' }
+  const message = { content: '4', function_call, tool_calls: null }
+  expect(speakers.anthropic.whole(writtenOf(message))).toMatchObject(said)
+  const reader = new OpenaiStreamReader()
+  const events = [
+    { delta: { content: '4', function_call }, finish_reason: null },
+    { delta: {}, finish_reason: 'stop' },
+  ].flatMap((choice) => reader.read({ id: 'c', choices: [{ index: 0, ...choice }] }))
+  expect(readByClient(events)).toMatchObject(said)
+})
+
 test('what MiniMax repeats of its thought in a stream is read once', () => {
   const piece = (text: string) => ({
     reasoning_details: [{ type: 'reasoning.text', format: 'MiniMax-response-v1', index: 0, text }],

@@ -59,8 +59,15 @@ function readChoice(choice: JsonRecord, ids: CallIds): AnswerChoice {
 /** Calls of tools, and the one that an older spelling has room for. */
 function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): JsonRecord[] {
   const sent = arrayOr(calls).filter(isRecord)
-  return sent.length === 0 && isRecord(called) ? [{ function: called }] : sent
+  return sent.length === 0 && isFunctionCall(called) ? [{ function: called }] : sent
 }
+
+/**
+ * Whether a `function_call` says anything. Servers that marshal Go structs send one with an empty
+ * name and empty arguments in every answer (Snowflake Cortex).
+ */
+export const isFunctionCall = (called: unknown): called is JsonRecord =>
+  isRecord(called) && (textOr(called.name) !== '' || textOr(called.arguments) !== '')
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',

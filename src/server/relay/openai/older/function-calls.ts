@@ -1,4 +1,5 @@
 import type { ClientDialect, StreamPiece } from '../../dialect/dialect.ts'
+import { isFunctionCall } from '../read-answer.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
@@ -32,6 +33,7 @@ function withCalls(messages: unknown): unknown {
   return messages.map((message: unknown, index) => {
     const { role, function_call: call, name, ...rest } = recordOr(message)
     if (role === 'assistant' && isRecord(call)) {
+      if (!isFunctionCall(call)) return { role, ...rest }
       open = `call_${index}`
       return { role, ...rest, tool_calls: [{ id: open, ...asFunction(call) }] }
     }
