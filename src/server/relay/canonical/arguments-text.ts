@@ -6,6 +6,20 @@ export function argumentsOf(argumentsJson: string): JsonRecord {
   return isRecord(value) ? value : {}
 }
 
+/**
+ * The arguments of a call as JSON text of an object, whatever an upstream made of them: the object
+ * itself, its text, that text as a JSON string, or `null`, blanks or nothing where there are none.
+ * The text of an object stays as the model wrote it, and so does what is no JSON.
+ */
+export function objectText(given: unknown): string {
+  if (isRecord(given)) return JSON.stringify(given)
+  if (typeof given !== 'string' || given.trim() === '') return '{}'
+  if (given.trimStart().startsWith('{')) return given
+  const value = parseJson(given)
+  if (typeof value === 'string' && value !== given) return objectText(value)
+  return value === undefined ? given : '{}'
+}
+
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
 const QUOTE = 0x22

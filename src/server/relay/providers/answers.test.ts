@@ -152,6 +152,39 @@ describe('Cohere', () => {
     expect(stream(cohere, [end]).outcome).toBe('error-chunk')
   })
 
+  describe.each<[string, unknown]>([
+    ['null', 'null'],
+    ['nothing', ''],
+    ['nothing at all', undefined],
+  ])('arguments of %s are an empty object', (_what, given) => {
+    const call = { id: 't1', type: 'function', function: { name: 'now', arguments: given } }
+
+    test('whole', () => {
+      const { choices } = cohere.readAnswer({ message: { tool_calls: [call] } })
+      expect(choices[0]?.parts).toMatchObject([{ kind: 'toolCall', argumentsJson: '{}' }])
+    })
+
+    test.each([
+      ['with the name', [call]],
+      ['behind it', [{ ...call, function: { name: 'now' } }, { function: { arguments: given } }]],
+    ])('streamed %s', (_where, [start, ...pieces]) => {
+      const delta = (type: string, tool_calls?: unknown) => ({
+        type,
+        index: 0,
+        delta: { message: { tool_calls } },
+      })
+      const { seen } = stream(cohere, [
+        delta('tool-call-start', start),
+        ...pieces.map((piece) => delta('tool-call-delta', piece)),
+        delta('tool-call-end'),
+      ])
+      expect(seen).toMatchObject([
+        { kind: 'toolCall', id: 't1', name: 'now' },
+        { kind: 'toolArguments', call: 0, text: '{}' },
+      ])
+    })
+  })
+
   test('a stream of thoughts and text', () => {
     const content = (members: JsonRecord) => ({
       type: 'content-delta',
@@ -235,6 +268,29 @@ describe('Converse', () => {
     ['content_filtered', 'filtered'],
   ])('%s: %s', (stopReason, reason) => {
     expect(converse.readAnswer({ output: {}, stopReason }).choices[0]?.finish.reason).toBe(reason)
+  })
+
+  test('a call of a system tool, which has its result, is not the client’s', () => {
+    const toolUse = { toolUseId: 's1', name: 'nova_code_interpreter', type: 'server_tool_use' }
+    const toolResult = { toolUseId: 's1', type: 'nova_code_interpreter_result', content: [] }
+    const content = [{ toolUse: { ...toolUse, input: { snippet: '1' } } }, { toolResult }]
+    expect(converse.readAnswer({ output: { message: { content } } }).choices[0]?.parts).toEqual([])
+    const call = { toolUseId: 't1', name: 'f' }
+    const input = (contentBlockIndex: number, text: string) => ({
+      contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: text } } },
+    })
+    const { seen } = stream(converse, [
+      { contentBlockStart: { contentBlockIndex: 0, start: { toolUse: call } } },
+      input(0, '{"a":1}'),
+      { contentBlockStop: { contentBlockIndex: 0 } },
+      { contentBlockStart: { contentBlockIndex: 1, start: { toolUse } } },
+      input(1, '{"snippet":"1"}'),
+      { contentBlockStop: { contentBlockIndex: 1 } },
+    ])
+    expect(seen).toMatchObject([
+      { kind: 'toolCall', id: 't1', name: 'f' },
+      { kind: 'toolArguments', call: 0, text: '{"a":1}' },
+    ])
   })
 
   test('a call without arguments calls with none', () => {

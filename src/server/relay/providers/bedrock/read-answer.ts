@@ -55,6 +55,13 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   content_filtered: 'filtered',
 }
 
+/**
+ * Whether a `toolUse` is a call that the client has to answer, and not one of a system tool, whose
+ * result is in the answer. Source: Amazon Bedrock API reference, "ToolUseBlock", `type`.
+ */
+const isClientsCall = (toolUse: unknown): toolUse is JsonRecord =>
+  isRecord(toolUse) && toolUse.type !== 'server_tool_use'
+
 function readBlock(block: JsonRecord): AnswerPart[] {
   if (typeof block.text === 'string') return [{ kind: 'text', text: block.text }]
   if (isRecord(block.reasoningContent)) {
@@ -63,7 +70,7 @@ function readBlock(block: JsonRecord): AnswerPart[] {
       ? []
       : [{ kind: 'thinking', text: textOr(text), signature: null, redacted: null }]
   }
-  if (!isRecord(block.toolUse)) return []
+  if (!isClientsCall(block.toolUse)) return []
   const { toolUseId, name, input } = block.toolUse
   return [
     {
@@ -161,6 +168,8 @@ export function inspectConverse(event: JsonRecord, tokensMax: number): EventRepo
 /** Event by event. Calls are numbered as they begin. */
 export class ConverseStreamReader implements StreamReader {
   private calls = -1
+  /** The last block to start is a call of the client's. */
+  private isInCall = false
   /** The call that is open has no arguments yet. */
   private isBareCall = false
 
@@ -179,7 +188,8 @@ export class ConverseStreamReader implements StreamReader {
 
   private startBlock({ start }: JsonRecord): ChatEvent[] {
     const { toolUse } = recordOr(start)
-    if (!isRecord(toolUse)) return []
+    this.isInCall = isClientsCall(toolUse)
+    if (!isClientsCall(toolUse)) return []
     this.calls += 1
     this.isBareCall = true
     const { toolUseId: id, name } = toolUse
@@ -191,7 +201,7 @@ export class ConverseStreamReader implements StreamReader {
 
   private readDelta(delta: JsonRecord): ChatEvent[] {
     const given = textOr(recordOr(delta.toolUse).input)
-    if (given !== '' && this.calls >= 0) {
+    if (given !== '' && this.isInCall) {
       this.isBareCall = false
       return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: given }]
     }

@@ -6,6 +6,7 @@ import {
   type FinishReason,
   textEvent,
 } from '../../canonical/chat-answer.ts'
+import { objectText } from '../../canonical/arguments-text.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
@@ -52,7 +53,7 @@ function readCall(call: JsonRecord): AnswerPart & { kind: 'toolCall' } {
     kind: 'toolCall',
     id: textOr(call.id),
     name: textOr(called.name),
-    argumentsJson: textOr(called.arguments),
+    argumentsJson: objectText(called.arguments),
     signature: null,
   }
 }
@@ -65,9 +66,14 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   ERROR_TOXIC: 'filtered',
 }
 
-/** Event by event. Calls are numbered as they begin. */
+/**
+ * Event by event. Calls are numbered as they begin. Arguments that do not begin as an object are
+ * held back until the call ends: they are `null`, or nothing, for "no arguments".
+ */
 export class CohereStreamReader implements StreamReader {
   private calls = -1
+  /** Arguments that are held back; null if those of the open call are passed on. */
+  private held: string | null = null
 
   read(event: JsonRecord): ChatEvent[] {
     const delta = recordOr(event.delta)
@@ -83,21 +89,43 @@ export class CohereStreamReader implements StreamReader {
       case 'tool-plan-delta':
         return textEvent('thinking', message.tool_plan)
       case 'tool-call-start': {
+        const ended = this.endCall()
         this.calls += 1
-        const { id, name, argumentsJson } = readCall(recordOr(message.tool_calls))
+        this.held = ''
+        const { id, name } = readCall(recordOr(message.tool_calls))
         const call = this.calls
         return [
+          ...ended,
           { kind: 'toolCall', choice: 0, call, id, name, signature: null },
-          ...this.argumentsEvent(argumentsJson),
+          ...this.readArguments(message),
         ]
       }
       case 'tool-call-delta':
-        return this.argumentsEvent(readCall(recordOr(message.tool_calls)).argumentsJson)
-      case 'message-end':
-        return [{ kind: 'finish', choice: 0, finish: finishNamed(FINISHES, delta.finish_reason) }]
+        return this.readArguments(message)
+      case 'tool-call-end':
+        return this.endCall()
+      case 'message-end': {
+        const finish = finishNamed(FINISHES, delta.finish_reason)
+        return [...this.endCall(), { kind: 'finish', choice: 0, finish }]
+      }
       default:
         return []
     }
+  }
+
+  private readArguments({ tool_calls: call }: JsonRecord): ChatEvent[] {
+    const text = textOr(recordOr(recordOr(call).function).arguments)
+    if (this.held === null) return this.argumentsEvent(text)
+    const held = this.held + text
+    const isObject = held.trimStart().startsWith('{')
+    this.held = isObject ? null : held
+    return isObject ? this.argumentsEvent(held) : []
+  }
+
+  private endCall(): ChatEvent[] {
+    const { held } = this
+    this.held = null
+    return held === null ? [] : this.argumentsEvent(objectText(held))
   }
 
   private argumentsEvent(text: string): ChatEvent[] {
