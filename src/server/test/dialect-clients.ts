@@ -257,7 +257,15 @@ const anthropic: Speaker = {
       const event = JSON.parse(data) as Json
       if (name !== event.type) throw new Error(`event ${name} holds ${text(event.type)}`)
       const delta = json(event.delta)
-      if (name === 'message_start') usage = json(json(event.message).usage)
+      if (name === 'message_start') {
+        const message = json(event.message)
+        usage = json(message.usage)
+        // Programmatic tool calls stand whole in it.
+        for (const block of list(message.content)) {
+          said.calls.push({ name: text(block.name), args: block.input })
+          said.finish = anthropicFinish(message.stop_reason)
+        }
+      }
       if (name === 'content_block_start') {
         blocks.push(json(event.content_block))
         if (event.index !== blocks.length - 1) throw new Error('a block out of order')

@@ -1,0 +1,396 @@
+import { describe, expect, test } from 'vitest'
+import {
+  bytesOf,
+  definedUsage,
+  recordedAnswers,
+  type MeantChoice,
+  type RecordedAnswer,
+  type RecordedApi,
+} from '../../../tools/traffic/recorded-answers.ts'
+import { speakers, type Said } from '../test/dialect-clients.ts'
+import { responsesSpeaker } from '../test/responses-client.ts'
+import { eventsOfAnswer, type ChatAnswer, type ChatEvent } from './canonical/chat-answer.ts'
+import type { UpstreamName } from './canonical/chat-request.ts'
+import { USAGE_TOKENS_MAX, type TokenUsage, type UsageReading } from './canonical/token-usage.ts'
+import { dialects, upstreamDialects } from './conversion/dialects.ts'
+import type { ClientDialect, StreamGatherer, UpstreamDialect } from './dialect/dialect.ts'
+import { Gathering } from './gathering/gathering.ts'
+import { parseJson, recordOr } from './json/json-value.ts'
+import { converseWire } from './providers/bedrock/wires.ts'
+import { responsesClient } from './responses/client.ts'
+import { serverSentEvents } from './transport/wire.ts'
+
+/**
+ * What the readers make of answers recorded of real providers, beside what an independent reader
+ * found in them, and what clients of every dialect are told of them. `RECORDED_ANSWERS` names
+ * another folder of recordings to play.
+ */
+const recordings = recordedAnswers(process.env['RECORDED_ANSWERS'] || undefined)
+
+const SPOKEN: Readonly<Partial<Record<RecordedApi, UpstreamName>>> = {
+  chat: 'openai',
+  responses: 'responses',
+  messages: 'anthropic',
+  generateContent: 'gemini',
+  converse: 'converse',
+  cohere: 'cohere',
+}
+
+/** Reasons of Gemini's to end without an answer, which is told as an error. */
+const NO_ANSWER = /^\?(?:MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|OTHER)/
+
+/** What is not compared, and why. */
+const EXCEPTIONS: readonly [why: string, applies: (recorded: RecordedAnswer) => boolean][] = [
+  ['no answer of a model', ({ meta }) => meta === null || meta.choices.length === 0],
+  ['the SDK cannot read it either', ({ meta }) => Boolean(meta?.unreadable ?? meta?.problems)],
+  [
+    'made by hand: no messageStart, or metadata before messageStop',
+    ({ name }) => /^bedrock\/v\.amazon-bedrock-(?:json|tool)-.*\.stream$/.test(name),
+  ],
+  [
+    'arguments in parts, which only clients of Gemini’s own dialect can ask for',
+    ({ meta }) => meta?.choices.some(({ tools }) => tools.some(({ partial }) => partial)) === true,
+  ],
+]
+
+const compared = recordings.filter(
+  (recorded) =>
+    recorded.status === 200 &&
+    SPOKEN[recorded.api] !== undefined &&
+    !EXCEPTIONS.some(([, applies]) => applies(recorded)),
+)
+const answered = compared.filter(({ meta }) => !NO_ANSWER.test(meta?.choices[0]?.finish ?? ''))
+
+interface Read {
+  answer: ChatAnswer
+  events: readonly ChatEvent[]
+  reading: UsageReading
+}
+
+const upstreamOf = (recorded: RecordedAnswer): UpstreamDialect => {
+  const name = SPOKEN[recorded.api]
+  if (name === undefined) throw new Error(`${recorded.api} is no chat`)
+  const dialect: UpstreamDialect = upstreamDialects[name]
+  return { ...dialect, ...dialect.converted }
+}
+
+const wireOf = ({ api }: RecordedAnswer) => (api === 'converse' ? converseWire : serverSentEvents)
+
+/** Cuts bytes where networks would, which respects nothing. */
+function pieces(bytes: Buffer): Buffer[] {
+  const size = Math.max(64, Math.ceil(bytes.length / 7))
+  const count = Math.ceil(bytes.length / size)
+  return Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+}
+
+function readWhole(upstream: UpstreamDialect, bytes: Buffer): Read {
+  const looked = upstream.look(bytes, USAGE_TOKENS_MAX)
+  if (looked.kind !== 'ok') throw new Error(`it is ${looked.kind}`)
+  const answer = upstream.readAnswer(recordOr(parseJson(bytes.toString())))
+  return { answer, events: eventsOfAnswer(answer), reading: looked.usage }
+}
+
+function readStream(upstream: UpstreamDialect, recorded: RecordedAnswer): Read {
+  const wire = wireOf(recorded).reader()
+  const follower = upstream.follow(USAGE_TOKENS_MAX)
+  const reader = upstream.streamReader()
+  const sent = pieces(bytesOf(recorded)).flatMap((piece) => wire.push(piece))
+  const last = wire.end()
+  const events = [...sent, ...(last === null ? [] : [last])].flatMap((event): ChatEvent[] => {
+    if (event.data === null || follower.isOver) return []
+    const chunk = follower.read(event)
+    follower.see(chunk, event.isTerminated)
+    return chunk.value === null ? [] : reader.read(chunk.value)
+  })
+  const outcome = follower.outcome('end')
+  if (outcome !== 'clean' && outcome !== 'usage-missing') throw new Error(`it is ${outcome}`)
+  return { answer: answerOf(events), events, reading: follower.usage }
+}
+
+const read = (recorded: RecordedAnswer): Read =>
+  recorded.stream
+    ? readStream(upstreamOf(recorded), recorded)
+    : readWhole(upstreamOf(recorded), bytesOf(recorded))
+
+/** The answer that the events of a stream come to. */
+function answerOf(events: readonly ChatEvent[]): ChatAnswer {
+  const choices = new Map<number, { parts: ChatAnswer['choices'][number]['parts'][number][] }>()
+  const finishes = new Map<number, ChatAnswer['choices'][number]['finish']>()
+  for (const event of events) {
+    if (!('choice' in event)) continue
+    const { parts } = choices.get(event.choice) ?? { parts: [] }
+    choices.set(event.choice, { parts })
+    const calls = parts.filter((part) => part.kind === 'toolCall')
+    switch (event.kind) {
+      case 'text':
+      case 'refusal':
+        parts.push({ kind: event.kind, text: event.text })
+        break
+      case 'thinking':
+        parts.push({ kind: 'thinking', text: event.text, signature: null, redacted: null })
+        break
+      case 'toolCall':
+        if (event.call !== calls.length) throw new Error('a call out of order')
+        parts.push({ ...event, argumentsJson: '' })
+        break
+      case 'toolArguments': {
+        const call = calls[event.call]
+        if (call === undefined) throw new Error('arguments of no call')
+        call.argumentsJson += event.text
+        break
+      }
+      case 'finish':
+        finishes.set(event.choice, event.finish)
+        break
+      default:
+    }
+  }
+  const stopped = { reason: 'stop' as const, stopSequence: null }
+  return {
+    id: '',
+    choices: [...choices].map(([choice, { parts }]) => ({
+      parts,
+      finish: finishes.get(choice) ?? stopped,
+    })),
+    usage: null,
+  }
+}
+
+const FINISHES = { stop: 'stop', length: 'length', toolCalls: 'tool', filtered: 'filter' } as const
+
+/** In the words of the recordings. */
+function meantBy({ parts, finish }: ChatAnswer['choices'][number]): MeantChoice {
+  const textOf = (kind: string): string =>
+    parts.map((part) => (part.kind === kind && 'text' in part ? part.text : '')).join('')
+  return {
+    text: textOf('text'),
+    refusal: textOf('refusal'),
+    reasoning: textOf('thinking'),
+    tools: parts.flatMap((part) =>
+      part.kind === 'toolCall'
+        ? [{ name: part.name, args: JSON.parse(part.argumentsJson) as unknown }]
+        : [],
+    ),
+    finish: FINISHES[finish.reason],
+  }
+}
+
+/**
+ * A choice as both sides tell it: without blanks between thoughts, which a client joins as it
+ * likes, without the fences of code that Gemini has run, and without a reason that was not told.
+ */
+function comparable(choice: MeantChoice, recorded: RecordedAnswer): MeantChoice {
+  const expected = recorded.meta?.choices[0]?.finish ?? '?'
+  const isCode = recorded.meta?.others?.some((kind) => /[cC]ode|inlineData/.test(kind)) === true
+  const fence = /\n```\n[\s\S]*?\n```\n|!\[image\]\(data:[^)]*\)/g
+  const hasCalls = choice.tools.length > 0
+  return {
+    ...choice,
+    text: isCode ? choice.text.replaceAll(fence, '') : choice.text,
+    reasoning: choice.reasoning.replaceAll(/\s+/g, ''),
+    // Some say `stop` after calls, or nothing; clients are told of the calls.
+    finish: expected.startsWith('?') || (expected === 'stop' && hasCalls) ? '' : choice.finish,
+  }
+}
+
+const figuresOf = (usage: TokenUsage) => ({
+  prompt: usage.promptTokens,
+  completion: usage.completionTokens,
+  cached: usage.cachedTokens,
+  cacheWrite: usage.cacheWriteTokens + usage.cacheWriteHourTokens,
+  reasoning: usage.reasoningTokens,
+})
+
+/** `promptRead`: the prompt as it was read here, which of Gemini may leave out what is free. */
+function expectedFigures(recorded: RecordedAnswer, promptRead: number) {
+  const usage = definedUsage(recorded)
+  if (usage === null) return null
+  const { promptAlone, prompt, completion, cached, cacheWrite, reasoning } = usage
+  const counted = promptRead === promptAlone ? promptAlone : prompt
+  return { prompt: counted, completion, cached, cacheWrite, reasoning }
+}
+
+function expectMeant({ answer }: Pick<Read, 'answer'>, recorded: RecordedAnswer): void {
+  const expected = recorded.meta?.choices ?? []
+  const found = answer.choices.map((choice) => comparable(meantBy(choice), recorded))
+  expect(found).toEqual(expected.map((choice) => comparable(choice, recorded)))
+}
+
+const providers = [...new Set(answered.map(({ provider }) => provider))]
+
+/** Names of a provider's recordings that fail a check, with the reason. */
+function failing(provider: string, check: (recorded: RecordedAnswer) => void): string[] {
+  return answered.flatMap((recorded) => {
+    if (recorded.provider !== provider) return []
+    try {
+      check(recorded)
+      return []
+    } catch (error) {
+      return [`${recorded.name}: ${reasonOf(error)}`]
+    }
+  })
+}
+
+/** What differs, where that is known. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, actual, expected }: Error & { actual?: unknown; expected?: unknown } = error
+  if (expected === undefined) return message
+  return `${message}: got ${JSON.stringify(actual)}, recorded ${JSON.stringify(expected)}`
+}
+
+describe.each(providers)('answers of %s', (provider) => {
+  test('are read as they were meant', () => {
+    expect(failing(provider, (recorded) => expectMeant(read(recorded), recorded))).toEqual([])
+  })
+
+  test('have used what the provider says, each token once', () => {
+    expect(failing(provider, expectUsed)).toEqual([])
+  })
+
+  test('mean the same when their stream is gathered', () => {
+    const check = (recorded: RecordedAnswer): void => {
+      const gatherer = upstreamOf(recorded).gatherer?.()
+      if (recorded.stream && gatherer !== undefined) expectGathered(recorded, gatherer)
+    }
+    expect(failing(provider, check)).toEqual([])
+  })
+
+  test('are told to clients of every dialect, whole and streamed', () => {
+    expect(failing(provider, expectTold)).toEqual([])
+  })
+})
+
+function expectUsed(recorded: RecordedAnswer): void {
+  const { usage } = read(recorded).reading
+  expect(usage && figuresOf(usage)).toEqual(expectedFigures(recorded, usage?.promptTokens ?? 0))
+}
+
+function expectGathered(recorded: RecordedAnswer, gatherer: StreamGatherer): void {
+  const upstream = upstreamOf(recorded)
+  const follower = upstream.follow(USAGE_TOKENS_MAX)
+  const gathering = new Gathering(wireOf(recorded).reader(), follower, gatherer)
+  for (const piece of pieces(bytesOf(recorded))) gathering.push(piece)
+  const gathered = gathering.end()
+  if (gathered.kind !== 'whole') throw new Error(`it is ${gathered.kind}`)
+  const whole = Buffer.from(JSON.stringify(gathered.answer))
+  expectMeant(readWhole(upstream, whole), recorded)
+}
+
+function expectTold(recorded: RecordedAnswer): void {
+  const { answer, events, reading } = read(recorded)
+  const usage = reading.usage ?? NO_TOKENS
+  const expected = { ...saidOf(recorded), prompt: usage.promptTokens }
+  for (const [name, client, speaker] of clients()) {
+    const whole = speaker.whole(client.writeAnswer({ ...answer, usage }, HEAD))
+    expect(comparableSaid(whole, recorded), `${name}, whole`).toEqual(expected)
+    const streamed = speaker.streamed(writtenBy(client, events, usage))
+    expect(comparableSaid(streamed, recorded), `${name}, streamed`).toEqual(expected)
+    if (!streamed.isComplete) throw new Error(`${name}: its stream has no end`)
+  }
+}
+
+/** The stream of a client, as the relay writes it: reasons to stop wait for the end. */
+function writtenBy(client: ClientDialect, events: readonly ChatEvent[], usage: TokenUsage): string {
+  const writer = client.streamWriter(HEAD)
+  const isFinish = ({ kind }: ChatEvent): boolean => kind === 'finish'
+  const said = [...events.filter((event) => !isFinish(event)), ...events.filter(isFinish)]
+  return [...said.flatMap((event) => writer.write(event)), ...writer.end(usage)]
+    .map(({ name, data }) =>
+      name === undefined ? `data: ${data}\n\n` : `event: ${name}\ndata: ${data}\n\n`,
+    )
+    .join('')
+}
+
+const NO_TOKENS: TokenUsage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteHourTokens: 0,
+  completionTokens: 0,
+  reasoningTokens: 0,
+}
+const HEAD = { id: 'answer-1', model: 'm', nowSeconds: 1, wantsUsage: true }
+
+const clients = (): [string, ClientDialect, (typeof speakers)['openai']][] => [
+  ['openai', dialects.openai, speakers.openai],
+  ['anthropic', dialects.anthropic, speakers.anthropic],
+  ['gemini', dialects.gemini, speakers.gemini],
+  ['responses', responsesClient({ model: 'm' }), responsesSpeaker],
+]
+
+const SAID = { stop: 'stop', length: 'length', tool: 'tools', filter: 'filtered' } as const
+
+/** What a client that hears the first choice is told. */
+function saidOf(recorded: RecordedAnswer) {
+  const [first] = recorded.meta?.choices ?? []
+  const { text, reasoning, tools, finish } = comparable(first ?? NO_CHOICE, recorded)
+  const usage = definedUsage(recorded)
+  return {
+    text: text + (first?.refusal ?? ''),
+    thought: reasoning,
+    calls: tools.map(({ name, args }) => ({ name, args })),
+    finish: SAID[finish as 'stop'] ?? '',
+    prompt: usage?.prompt ?? 0,
+    completion: usage?.completion ?? 0,
+  }
+}
+
+const NO_CHOICE: MeantChoice = { text: '', refusal: '', reasoning: '', tools: [], finish: null }
+
+function comparableSaid(said: Said, recorded: RecordedAnswer) {
+  const { text, thought, calls, finish, prompt, completion } = said
+  const choice = { ...NO_CHOICE, text, reasoning: thought, tools: calls, finish }
+  const told = comparable(choice, recorded)
+  return {
+    text: told.text,
+    thought: told.reasoning,
+    calls,
+    finish: told.finish ?? '',
+    prompt,
+    completion,
+  }
+}
+
+/** The recording with one of its facts changed. */
+function falsified(recorded: RecordedAnswer, way: number): RecordedAnswer {
+  const meta = structuredClone(recorded.meta)
+  const first = meta?.choices[0]
+  if (meta === null || first === undefined) throw new Error('nothing to change')
+  const ways: (() => void)[] = [
+    () => (first.text += 'x'),
+    () => first.tools.push({ name: 'other', args: {} }),
+    () => (first.finish = first.finish === 'length' ? 'filter' : 'length'),
+    () => (first.reasoning += 'x'),
+    () => (meta.usage = NEVER_USED),
+  ]
+  ways[way % ways.length]?.()
+  return { ...recorded, meta }
+}
+
+const NEVER_USED = { prompt: 1, completion: 1, total: 2, cached: -1, cacheWrite: 0, reasoning: 0 }
+
+test('a recording that is told wrongly is noticed', () => {
+  const unnoticed = answered.filter((recorded, index) => {
+    const wrong = falsified(recorded, index)
+    try {
+      expectMeant(read(wrong), wrong)
+      expectUsed(wrong)
+      return true
+    } catch {
+      return false
+    }
+  })
+  expect(unnoticed.map(({ name }) => name)).toEqual([])
+})
+
+test('what ended without an answer is an error', () => {
+  for (const recorded of compared.filter((one) => !answered.includes(one))) {
+    expect(() => read(recorded)).toThrow(/error/)
+  }
+})
+
+test('every reason not to compare a recording has one', () => {
+  const unused = EXCEPTIONS.filter(([, applies]) => !recordings.some(applies))
+  expect(unused.map(([why]) => why)).toEqual([])
+})
