@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { joinedUsage, readAnthropicUsage, writeAnthropicUsage } from '../anthropic/usage.ts'
 import { readGeminiUsage, writeGeminiUsage } from '../gemini/usage.ts'
 import { readUsage } from '../openai/usage.ts'
+import { upstreamDialects } from '../conversion/dialects.ts'
+import type { UpstreamName } from './chat-request.ts'
 import type { TokenUsage, UsageReading } from './token-usage.ts'
 
 const TOKENS_MAX = 1_000_000
@@ -264,6 +266,138 @@ describe('Gemini: the cache is part of the prompt, tools and thoughts stand besi
   ])('%j is not believed: %s', (sent, fault) => {
     expect(gemini(sent).fault).toBe(fault)
   })
+})
+
+/**
+ * Figures as each vendor documents them, which add up to the vendor's own total: what is cached
+ * counts once, whether it stands inside the prompt or beside it. Recorded ones are played by
+ * recorded-answers.test.ts.
+ */
+const chat = (sent: object) => ({ choices: [{ message: { content: 'a' } }], usage: sent })
+test.each<[vendor: string, UpstreamName, answer: object, Partial<TokenUsage> & { total: number }]>([
+  [
+    'OpenAI, with a cache that was written',
+    'openai',
+    chat({
+      prompt_tokens: 4020,
+      completion_tokens: 4,
+      total_tokens: 4024,
+      prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 4012 },
+    }),
+    { total: 4024, cacheWriteTokens: 4012 },
+  ],
+  [
+    'Together and StepFun',
+    'openai',
+    chat({ prompt_tokens: 10, completion_tokens: 995, total_tokens: 1005, cached_tokens: 8 }),
+    { total: 1005, cachedTokens: 8 },
+  ],
+  [
+    'Alibaba',
+    'openai',
+    chat({
+      prompt_tokens: 3019,
+      completion_tokens: 104,
+      total_tokens: 3123,
+      prompt_tokens_details: {
+        cached_tokens: 0,
+        cache_creation: { ephemeral_5m_input_tokens: 2048 },
+        cache_creation_input_tokens: 2048,
+      },
+    }),
+    { total: 3123, cacheWriteTokens: 2048 },
+  ],
+  [
+    'Perplexity, whose citations are beside the total',
+    'openai',
+    chat({
+      prompt_tokens: 33,
+      completion_tokens: 7163,
+      total_tokens: 7196,
+      citation_tokens: 20016,
+      reasoning_tokens: 73997,
+    }),
+    { total: 7196 },
+  ],
+  [
+    'Baidu',
+    'baidu',
+    { result: 'a', usage: { prompt_tokens: 7, completion_tokens: 67, total_tokens: 74 } },
+    { total: 74 },
+  ],
+  [
+    'Spark',
+    'spark',
+    {
+      header: { code: 0, status: 2 },
+      payload: {
+        choices: { status: 2, text: [{ content: 'a' }] },
+        usage: {
+          text: { question_tokens: 4, prompt_tokens: 5, completion_tokens: 9, total_tokens: 14 },
+        },
+      },
+    },
+    { total: 14 },
+  ],
+  [
+    'Tencent',
+    'tencent',
+    {
+      Response: {
+        Choices: [{ Message: { Content: 'a' } }],
+        Usage: { PromptTokens: 3, CompletionTokens: 11, TotalTokens: 14 },
+      },
+    },
+    { total: 14 },
+  ],
+  [
+    'Coze',
+    'coze',
+    { answer: 'a', chat: { usage: { token_count: 633, output_count: 19, input_count: 614 } } },
+    { total: 633 },
+  ],
+  [
+    'Bedrock',
+    'converse',
+    {
+      output: { message: { content: [{ text: 'a' }] } },
+      usage: {
+        inputTokens: 3,
+        outputTokens: 121,
+        cacheReadInputTokens: 1712,
+        cacheWriteInputTokens: 236,
+        totalTokens: 2072,
+      },
+    },
+    { total: 2072, cachedTokens: 1712, cacheWriteTokens: 236 },
+  ],
+  [
+    'Gemini, with tools and thoughts',
+    'gemini',
+    {
+      candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }],
+      usageMetadata: {
+        promptTokenCount: 257,
+        candidatesTokenCount: 170,
+        thoughtsTokenCount: 773,
+        toolUsePromptTokenCount: 1732,
+        cachedContentTokenCount: 200,
+        totalTokenCount: 2932,
+      },
+    },
+    { total: 2932, cachedTokens: 200, reasoningTokens: 773 },
+  ],
+])('%s: the parts add up to the total', (_vendor, name, answer, { total, ...parts }) => {
+  const bytes = Buffer.from(JSON.stringify(answer))
+  const looked = upstreamDialects[name].look(bytes, TOKENS_MAX)
+  const found = looked.kind === 'ok' ? looked.usage.usage : null
+  expect(found).toMatchObject({
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    ...parts,
+  })
+  expect((found?.promptTokens ?? 0) + (found?.completionTokens ?? 0)).toBe(total)
 })
 
 const figure = fc.oneof(
