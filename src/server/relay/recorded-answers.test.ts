@@ -13,7 +13,13 @@ import { eventsOfAnswer, type ChatAnswer, type ChatEvent } from './canonical/cha
 import type { UpstreamName } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX, type TokenUsage, type UsageReading } from './canonical/token-usage.ts'
 import { dialects, upstreamDialects } from './conversion/dialects.ts'
-import type { ClientDialect, StreamGatherer, UpstreamDialect } from './dialect/dialect.ts'
+import type {
+  ClientDialect,
+  StreamGatherer,
+  StreamReader,
+  UpstreamDialect,
+} from './dialect/dialect.ts'
+import { withToolsAsAsked } from './dialect/tool-calls.ts'
 import { Gathering } from './gathering/gathering.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import { converseWire } from './providers/bedrock/wires.ts'
@@ -67,11 +73,14 @@ interface Read {
   reading: UsageReading
 }
 
+const NO_TOOLS_ASKED = { messages: [], tools: [], parallelTools: null }
+
 const upstreamOf = (recorded: RecordedAnswer): UpstreamDialect => {
   const name = SPOKEN[recorded.api]
   if (name === undefined) throw new Error(`${recorded.api} is no chat`)
   const dialect: UpstreamDialect = upstreamDialects[name]
-  return { ...dialect, ...dialect.converted }
+  // As the relay uses it, which settles calls and reasons to stop for all dialects.
+  return withToolsAsAsked({ ...dialect, ...dialect.converted }, NO_TOOLS_ASKED)
 }
 
 const wireOf = ({ api }: RecordedAnswer) => (api === 'converse' ? converseWire : serverSentEvents)
@@ -93,7 +102,7 @@ function readWhole(upstream: UpstreamDialect, bytes: Buffer): Read {
 function readStream(upstream: UpstreamDialect, recorded: RecordedAnswer): Read {
   const wire = wireOf(recorded).reader()
   const follower = upstream.follow(USAGE_TOKENS_MAX)
-  const reader = upstream.streamReader()
+  const reader: StreamReader & { end?(): ChatEvent[] } = upstream.streamReader()
   const sent = pieces(bytesOf(recorded)).flatMap((piece) => wire.push(piece))
   const last = wire.end()
   const events = [...sent, ...(last === null ? [] : [last])].flatMap((event): ChatEvent[] => {
@@ -102,6 +111,7 @@ function readStream(upstream: UpstreamDialect, recorded: RecordedAnswer): Read {
     follower.see(chunk, event.isTerminated)
     return chunk.value === null ? [] : reader.read(chunk.value)
   })
+  events.push(...(reader.end?.() ?? []))
   const outcome = follower.outcome('end')
   if (outcome !== 'clean' && outcome !== 'usage-missing') throw new Error(`it is ${outcome}`)
   return { answer: answerOf(events), events, reading: follower.usage }
