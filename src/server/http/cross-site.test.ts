@@ -98,12 +98,19 @@ forEachDatabase('calls from other sites', (open) => {
     }
   })
 
-  // The wire has GETs that change state: a link must not be enough.
+  // The wire has GETs that change state: a link or an image must not be enough, on our pages either.
   test.each(changing.filter(([, { method }]) => method === 'GET'))(
-    '%s is not done by following a link',
+    '%s is not done by following a link or by showing an image',
     async (_label, endpoint) => {
       const { cookie } = root
-      for (const headers of [{ 'sec-fetch-mode': 'navigate' }, { accept: 'text/html,*/*' }]) {
+      const referer = `${server.url}/about`
+      for (const headers of [
+        { 'sec-fetch-mode': 'navigate', referer },
+        { accept: 'text/html,*/*', referer },
+        { accept: 'image/avif,image/*,*/*;q=0.8', referer },
+        { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'image', referer },
+        { 'user-agent': 'Mozilla/5.0', accept: '*/*' },
+      ]) {
         const answer = await server.call('GET', addressOf(endpoint), { as: { cookie }, headers })
         expect(answer.status).toBe(403)
       }

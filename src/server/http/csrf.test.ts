@@ -61,17 +61,58 @@ describe('a call that changes state with a cookie', () => {
 
 describe('a GET that changes state', () => {
   const PAGE = 'text/html,application/xhtml+xml'
+  /** What Chromium sends for an image. */
+  const IMAGE = 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8'
+  /** What the consoles of One API send, by axios. */
+  const JSON_FIRST = 'application/json, text/plain, */*'
+  const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Chrome/150.0.0.0' }
+  /** A script on our own page, over TLS or on loopback. */
+  const script = {
+    ...browser,
+    'sec-fetch-site': 'same-origin',
+    'sec-fetch-mode': 'cors',
+    'sec-fetch-dest': 'empty',
+  }
 
-  test.each<[string, OriginHeaders, boolean]>([
-    ['a script of ours', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }, false],
-    ['no browser', { accept: '*/*' }, false],
-    ['a link on our own page', { 'sec-fetch-mode': 'navigate', referer: `${OWN}/x` }, false],
-    ['a link anywhere, without a referer', { 'sec-fetch-mode': 'navigate' }, true],
-    ['the same in an older browser', { accept: PAGE }, true],
-    ['a link on another site', { accept: PAGE, referer: `${EVIL}/x` }, true],
-    ['a picture on another site', { 'sec-fetch-site': 'cross-site', accept: 'image/*' }, true],
-    ['an address typed in', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }, true],
-  ])('from %s', (_from, headers, isRefused) => {
-    expect(from(headers, 'GET')).toBe(isRefused)
+  test.each<[string, OriginHeaders]>([
+    ['a script on our own page', script],
+    ['the same without Sec-Fetch-Dest', { ...script, 'sec-fetch-dest': undefined }],
+    ['the same over plain HTTP', { ...browser, accept: JSON_FIRST, referer: `${OWN}/x` }],
+    ['a program', { accept: '*/*' }],
+    ['a program with a name', { 'user-agent': 'python-requests/2.32', accept: JSON_FIRST }],
+    ['fetch of Node', { 'user-agent': 'node', 'sec-fetch-mode': 'cors', accept: '*/*' }],
+  ])('passes from %s', (_from, headers) => {
+    expect(from(headers, 'GET')).toBe(false)
+  })
+
+  test('passes from a console on another origin that the operator named', () => {
+    const origin = 'https://console.example'
+    const headers = { ...script, 'sec-fetch-site': 'cross-site', origin }
+    expect(from(headers, 'GET', new Set([origin]))).toBe(false)
+  })
+
+  test.each<[string, OriginHeaders]>([
+    [
+      'an image on our own page',
+      { ...script, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image', referer: `${OWN}/x` },
+    ],
+    ['the same over plain HTTP', { ...browser, accept: IMAGE, referer: `${OWN}/x` }],
+    [
+      'a link on our own page',
+      { ...script, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', referer: OWN },
+    ],
+    ['a frame on our own page', { ...script, 'sec-fetch-dest': 'iframe', referer: OWN }],
+    ['a link anywhere, without a referer', { 'sec-fetch-mode': 'navigate' }],
+    ['the same in an older browser', { accept: PAGE }],
+    ['a link on another site', { accept: PAGE, referer: `${EVIL}/x` }],
+    ['an image on another site', { 'sec-fetch-site': 'cross-site', accept: 'image/*' }],
+    ['an address typed in', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }],
+    // Browsers send no Sec-Fetch to plain HTTP, and pages can suppress Referer.
+    ['an image on another port without a referer', { ...browser, accept: IMAGE }],
+    ['a script on another port without a referer', { ...browser, accept: '*/*' }],
+    ['an image on another port', { ...browser, referer: 'http://gate.example:4706/' }],
+    ['a browser that does not say from where', { ...script, 'sec-fetch-site': 'none' }],
+  ])('is refused from %s', (_from, headers) => {
+    expect(from(headers, 'GET')).toBe(true)
   })
 })

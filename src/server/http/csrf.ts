@@ -2,6 +2,8 @@
 export interface OriginHeaders {
   'sec-fetch-site'?: string | undefined
   'sec-fetch-mode'?: string | undefined
+  'sec-fetch-dest'?: string | undefined
+  'user-agent'?: string | undefined
   origin?: string | undefined
   referer?: string | undefined
   accept?: string | undefined
@@ -9,14 +11,17 @@ export interface OriginHeaders {
 }
 
 /**
- * Whether a call that changes state with a cookie comes from another site. A browser cannot help
- * saying so in at least one of these headers; none of them at all: not a browser, passes.
+ * Whether a call that changes state with a cookie may come from another site. Browsers name the
+ * origin of a POST, PUT or DELETE in at least one of these headers; a request without any of them
+ * comes from a program and passes.
  *
- * `Sec-Fetch-Site: same-origin` is the browser's own word, which no page can write: with it the
- * port need not agree, which proxies leave out of the `Host` that they hand on.
+ * `Sec-Fetch-Site: same-origin` is set by the browser, not by a page. With it the port need not
+ * match, because some proxies drop the port from the `Host` that they pass on.
  *
- * State-changing GETs of the wire can also be reached by a link or an image. A navigation passes
- * only with a Referer of our own.
+ * A GET that changes state can also be sent by a link or an image, on another site or in content of
+ * an operator on a page of ours. So it must come from a script (`isSentByElement`), and a browser
+ * must prove that the script is ours: over plain HTTP browsers send no `Sec-Fetch-*`, and another
+ * port of the same host can suppress `Referer` while the cookie goes along.
  */
 export function isCrossSite(
   headers: OriginHeaders,
@@ -25,10 +30,28 @@ export function isCrossSite(
 ): boolean {
   if (namesAnother(headers, ownOrigins)) return true
   if (method !== 'GET') return false
-  const navigation =
-    headers['sec-fetch-mode'] === 'navigate' || (headers.accept ?? '').includes('text/html')
-  return navigation && headers.referer === undefined
+  if (isSentByElement(headers)) return true
+  // Foreign values were refused above, so an `Origin` or `Referer` here is ours.
+  const isProven =
+    headers['sec-fetch-site'] === 'same-origin' ||
+    headers.origin !== undefined ||
+    headers.referer !== undefined
+  return isBrowser(headers) && !isProven
 }
+
+/**
+ * Whether a link, an address typed in, an image or another element sent the request, not a script.
+ * Where `Sec-Fetch-Dest` is missing, `Accept` tells: scripts of One API's consoles and of ours ask
+ * for JSON or anything.
+ */
+function isSentByElement(headers: OriginHeaders): boolean {
+  const { 'sec-fetch-dest': destination = 'empty', 'sec-fetch-mode': mode, accept = '' } = headers
+  return destination !== 'empty' || mode === 'navigate' || /text\/html|image\//.test(accept)
+}
+
+/** All browsers begin their `User-Agent` so, and no page can change it. */
+export const isBrowser = ({ 'user-agent': agent = '', ...headers }: OriginHeaders): boolean =>
+  agent.startsWith('Mozilla/') || headers['sec-fetch-site'] !== undefined
 
 function namesAnother(headers: OriginHeaders, ownOrigins: ReadonlySet<string>): boolean {
   const { 'sec-fetch-site': site, origin, referer, host } = headers
