@@ -51,7 +51,8 @@ const WRONG_CODES_WINDOW_SECONDS = 60 * MINUTE
 
 /**
  * Limits in this process's memory; with a PostgreSQL address the critical ones are shared by all
- * processes.
+ * processes. A setting of 0 switches off the limit of that name only: what protects one account,
+ * one mailbox or short codes always counts.
  */
 export async function createRateLimits(settings: {
   api: number
@@ -67,22 +68,22 @@ export async function createRateLimits(settings: {
     critical: { name: 'critical', points: settings.critical, windowSeconds: 20 * MINUTE },
     signIn: {
       name: 'sign_in',
-      points: settings.critical === 0 ? 0 : SIGN_IN_FAILURES_MAX,
+      points: SIGN_IN_FAILURES_MAX,
       windowSeconds: SIGN_IN_WINDOW_SECONDS,
     },
     wechatCode: {
       name: 'wechat_code',
-      points: settings.critical === 0 ? 0 : WECHAT_FAILURES_MAX,
+      points: WECHAT_FAILURES_MAX,
       windowSeconds: WECHAT_WINDOW_SECONDS,
     },
     mail: {
       name: 'mail',
-      points: settings.critical === 0 ? 0 : MAILS_MAX,
+      points: MAILS_MAX,
       windowSeconds: MAILS_WINDOW_SECONDS,
     },
     redeem: {
       name: 'redeem',
-      points: settings.critical === 0 ? 0 : WRONG_CODES_MAX,
+      points: WRONG_CODES_MAX,
       windowSeconds: WRONG_CODES_WINDOW_SECONDS,
     },
   }
