@@ -13,6 +13,11 @@ export const accountErrors = {
     zh: '用户名或密码错误，或该用户已被封禁',
     en: 'Wrong username or password, or the user is disabled',
   },
+  default_password_remote: {
+    status: 403,
+    zh: '用户名或密码错误。默认密码只能在服务器本机通过 localhost 登录：请在本机登录并修改密码，或在服务器上运行 gatehouse reset-root 生成新密码',
+    en: 'Wrong username or password. The default password works only on the server itself, by its localhost address: sign in there and change it, or run “gatehouse reset-root” on the server to get a new password',
+  },
   too_many_attempts: {
     status: 429,
     zh: '该账户登录失败次数过多，请 {minutes} 分钟后再试',

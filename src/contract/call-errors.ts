@@ -40,6 +40,12 @@ export const callErrors = {
     zh: '请求来自其他网站，已被拒绝',
     en: 'The request came from another site and was refused',
   },
+  host_unknown: {
+    status: 421,
+    real: true,
+    zh: '服务器只在本机监听，不接受主机名「{host}」。若前面有反向代理，请设置 TRUSTED_PROXIES={peer} 并让代理发送 X-Forwarded-For；否则请在本机登录，把选项「服务器地址」（ServerAddress）设为浏览器使用的地址',
+    en: 'The server listens on loopback and does not answer to the host name “{host}”. Behind a reverse proxy, set TRUSTED_PROXIES={peer} and let the proxy send X-Forwarded-For. Otherwise sign in on the machine itself and set the option ServerAddress to the address that browsers use',
+  },
   too_many_pages: {
     status: 429,
     zh: '访问过于频繁，请过几分钟再刷新',

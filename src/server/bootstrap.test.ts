@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { createFirstRoot } from './bootstrap.ts'
+import { createFirstRoot, replaceDefaultPassword } from './bootstrap.ts'
 import { systemClock } from './clock.ts'
 import { parseConfig } from './config.ts'
 import { openDatabase } from './commands/open-database.ts'
+import { saveOption } from './option/option-store.ts'
 import { expectBooksBalanced } from './test/expect-books-balanced.ts'
 import { forEachDatabase } from './test/for-each-database.ts'
 import { createPasswords } from './user/password.ts'
@@ -30,5 +31,21 @@ forEachDatabase('the first start', (open) => {
     expect(await database.read.selectFrom('tokens').selectAll().execute()).toHaveLength(1)
     await expectBooksBalanced(database)
     for (const handle of handles) await handle.close()
+  })
+  test('takes the default password back once ServerAddress names a public address', async () => {
+    const database = await openDatabase(await open())
+    const { config } = parseConfig({})
+    const passwords = createPasswords(PASSWORD_COST)
+    const clock = systemClock
+    const first = await createFirstRoot(config, { database, passwords, clock })
+    expect(first).toEqual({ isFirst: true, password: null })
+    await saveOption(database.write, 'ServerAddress', 'http://localhost:3000')
+    expect(await replaceDefaultPassword(config, { database, passwords })).toBeNull()
+    await saveOption(database.write, 'ServerAddress', 'https://gw.example.com')
+    const replaced = await replaceDefaultPassword(config, { database, passwords })
+    const root = await database.read.selectFrom('users').select('password').executeTakeFirst()
+    expect(await passwords.verify(replaced?.password ?? '', root?.password ?? '')).toBe(true)
+    expect(await replaceDefaultPassword(config, { database, passwords })).toBeNull()
+    await database.close()
   })
 })

@@ -7,7 +7,9 @@ import type { Clock } from './clock.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Database, Queries } from './db/database.ts'
 import { readOrCreateSetting } from './db/setting-store.ts'
+import { isLoopbackUrl, listensOnLoopback } from './http/host-check.ts'
 import { creditUser, openToken } from './ledger/balances.ts'
+import { loadOptions } from './option/option-store.ts'
 import { randomText, sha256 } from './secrets.ts'
 import { insertToken } from './token/token-store.ts'
 import type { Passwords } from './user/password.ts'
@@ -67,12 +69,23 @@ function refuseOddInitials(config: Config): void {
   }
 }
 
-const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+/**
+ * Whether the settings name a way to the server from other machines: an address that is not
+ * loopback, a proxy, or a public address of the server or of a console. A proxy on this machine
+ * that no setting names is recognised call by call, when somebody signs in (`isDirect`).
+ */
+async function isReachableFromOutside(config: Config, database: Database): Promise<boolean> {
+  if (!listensOnLoopback(config) || config.TRUSTED_PROXIES.length > 0) return true
+  const serverAddress = (await loadOptions(database.read)).get('ServerAddress') ?? ''
+  const addresses = [serverAddress, ...config.CONSOLE_ORIGINS].filter((text) => text !== '')
+  return !addresses.every(isLoopbackUrl)
+}
 
 /**
- * Creates `root` in an empty database; null when there are users already. The well-known default
- * password is taken only while nobody but this machine can reach us, and then its session may do
- * nothing but change it. Throws `ConfigError` when its first keys cannot be keys.
+ * Creates `root` in an empty database; returns null if there are users. Root gets the well-known
+ * default password only while no setting names a way in from other machines, and a session on it
+ * may do nothing but change it. Otherwise root gets a random password. Throws `ConfigError` if
+ * `INITIAL_ROOT_TOKEN` or `INITIAL_ROOT_ACCESS_TOKEN` is malformed.
  */
 export async function createFirstRoot(
   config: Config,
@@ -80,7 +93,8 @@ export async function createFirstRoot(
 ): Promise<NewRoot | null> {
   if ((await countUsers(database.read)) > 0) return null
   refuseOddInitials(config)
-  const generated = LOOPBACK_HOST.test(config.HOST) ? null : randomText(PASSWORD_LENGTH)
+  const isReachable = await isReachableFromOutside(config, database)
+  const generated = isReachable ? randomText(PASSWORD_LENGTH) : null
   const password = config.INITIAL_ROOT_PASSWORD ?? generated ?? DEFAULT_PASSWORD
   const passwordHash = await passwords.hash(password)
   const isMade = await database.write.transaction().execute(async (trx) => {
@@ -135,14 +149,14 @@ async function insertRoot(
 }
 
 /**
- * Takes the well-known password from a root that still has it, once others than this machine can
- * reach us: the first of them would own the gateway. Null: there was nothing to take.
+ * Replaces the default password of a root that still has it by a random one, if the settings name a
+ * way in from other machines. Returns null if nothing was replaced.
  */
 export async function replaceDefaultPassword(
   config: Config,
   { database, passwords }: { database: Database; passwords: Passwords },
 ): Promise<NewRoot | null> {
-  if (LOOPBACK_HOST.test(config.HOST)) return null
+  if (!(await isReachableFromOutside(config, database))) return null
   const root = await findFirstRoot(database.read)
   if (root === undefined || !(await passwords.verify(DEFAULT_PASSWORD, root.password))) return null
   const password = randomText(PASSWORD_LENGTH)

@@ -127,6 +127,12 @@ export const settings = {
     'comma list of addresses or CIDR blocks whose `X-Forwarded-For` counts',
     '',
   ),
+  HSTS_MAX_AGE: setting(
+    wholeNumber(0, 100_000_000),
+    'seconds for which browsers that came by TLS, through a trusted proxy, use nothing else for this ' +
+      'host name (`Strict-Transport-Security`); 0 makes them forget it',
+    '31536000',
+  ),
   GLOBAL_API_RATE_LIMIT: setting(
     wholeNumber(0, 1e9),
     'management calls per address and 3 minutes; 0 is off',

@@ -47,6 +47,7 @@ import {
 } from './http/connections.ts'
 import { allowConsoles } from './http/console-origins.ts'
 import { BODY_LIMITS } from './http/body-limit.ts'
+import { createHostCheck, refuseHost } from './http/host-check.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
@@ -134,12 +135,18 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     trace.warn({ err: error }, 'calls cannot be closed; it is tried until the database takes them')
   })
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
+  const options = await createLiveOptions(database, { Theme: config.THEME })
   const app: App = {
     config,
     database,
     ledger,
-    options: await createLiveOptions(database, { Theme: config.THEME }),
-    sessions: createSessions(database, clock, await sessionSecret(config, database)),
+    options,
+    sessions: createSessions({
+      database,
+      clock,
+      secret: await sessionSecret(config, database),
+      idleSeconds: () => options.number('SessionIdleMinutes') * 60,
+    }),
     passwords,
     rateLimits: await createRateLimits({
       api: config.GLOBAL_API_RATE_LIMIT,
@@ -175,13 +182,24 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
   const relay = await createRelay(app, metrics)
   const stopper = new AbortController()
+  const isOwnHost = createHostCheck({
+    config,
+    trusted,
+    serverAddress: () => options.text('ServerAddress'),
+  })
   /** Answers of the web face that are not finished. */
   const answering = new Set<ServerResponse>()
 
   const connections = new Connections(connectionSettings(app, trusted))
   const web = fastify({
     serverFactory: (handler) =>
-      connections.serve(splitFaces(config, remembering(answering, handler), relay.handle)),
+      connections.serve(
+        splitFaces(config, {
+          isOwnHost,
+          web: remembering(answering, handler),
+          relay: relay.handle,
+        }),
+      ),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
     bodyLimit: BODY_LIMITS.public.bytesMax,
@@ -327,8 +345,14 @@ function connectionSettings(app: App, trusted: TrustedProxies): ConnectionSettin
   }
 }
 
+interface Faces {
+  isOwnHost(request: IncomingMessage): boolean
+  web: RequestListener
+  relay: RequestListener
+}
+
 /** One listener for both faces: relay paths go straight to the relay, the rest to the framework. */
-function splitFaces(config: Config, web: RequestListener, relay: RequestListener): RequestListener {
+function splitFaces(config: Config, { isOwnHost, web, relay }: Faces): RequestListener {
   const base = config.BASE_PATH.slice(0, -1)
   return (request, response) => {
     if (hasTwoHosts(request.rawHeaders) || disownsHeaders(request.headers.connection)) {
@@ -337,6 +361,10 @@ function splitFaces(config: Config, web: RequestListener, relay: RequestListener
       return
     }
     takePathOnly(request)
+    if (!isOwnHost(request)) {
+      refuseHost(request, response)
+      return
+    }
     if (base !== '') request.url = withoutBase(request.url ?? '/', base)
     if (isRelayPath(request.url ?? '/')) {
       relay(request, response)
@@ -383,7 +411,7 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
     endSlowBody(request.raw, refuse, app.timeLimits.bodyMs)
     done()
   })
-  await secureHeaders(web)
+  await secureHeaders(web, app)
   allowConsoles(web, app)
   await web.register(fastifyCompress, {
     threshold: 1024,

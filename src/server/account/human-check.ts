@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { callHttp, HttpCallFailed, jsonMembers } from '../egress/http-call.ts'
-import { cookieScope } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
+import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { sha256 } from '../secrets.ts'
 import { insertHumanCheck, isHumanCheckValid } from './human-check-store.ts'
 
@@ -24,26 +24,23 @@ const VERIFY_PATH = '/turnstile/v0/siteverify'
  */
 export async function passHumanCheck(
   app: App,
-  { request, reply, address }: Pick<CallContext, 'request' | 'reply' | 'address'>,
+  call: Pick<CallContext, 'request' | 'reply' | 'address'>,
   answer: string,
 ): Promise<void> {
   const { options, database, clock } = app
   if (!options.flag('TurnstileCheckEnabled')) return
   const nowSeconds = clock.nowSeconds()
-  const known = request.cookies[HUMAN_COOKIE]
+  const known = readCookie(app, call.request, HUMAN_COOKIE)
   if (known && (await isHumanCheckValid(database.read, sha256(known), nowSeconds))) return
   if (answer === '') throw new AppError('human_check_needed')
-  if (!(await isHuman(app, answer, address))) throw new AppError('human_check_failed')
+  if (!(await isHuman(app, answer, call.address))) throw new AppError('human_check_failed')
   const id = randomBytes(24).toString('base64url')
   await insertHumanCheck(database.write, {
     idHash: sha256(id),
     nowSeconds,
     expiresAtSeconds: nowSeconds + LIFE_SECONDS,
   })
-  reply.setCookie(HUMAN_COOKIE, id, {
-    ...cookieScope(app, request),
-    maxAge: LIFE_SECONDS,
-  })
+  setCookie(app, call, { name: HUMAN_COOKIE, value: id, maxAge: LIFE_SECONDS })
 }
 
 /** Cloudflare's siteverify: a form of secret, answer and address; `success` in the answer. */

@@ -55,7 +55,7 @@ function showPassword({ newRoot }: Server): void {
   if (newRoot === null || newRoot.password === null) return
   if (!newRoot.isFirst) {
     process.stdout.write(
-      '\nOthers can reach this server, so root no longer has the default password.',
+      '\nThe settings let other machines reach this server, so root no longer has the default password.',
     )
   }
   process.stdout.write(`\nroot's password, shown once: ${newRoot.password}\n\n`)

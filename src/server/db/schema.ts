@@ -285,6 +285,8 @@ export interface Schema {
     created_at: number
     expires_at: number
     must_change_password: boolean
+    /** Seconds; at most a minute behind. */
+    used_at: number
   }
   access_tokens: { user_id: number; token_hash: string; created_at: number }
   settings: { name: string; value: string }

@@ -33,9 +33,9 @@ export function clientAddress(
   forwardedFor: string | undefined,
   trusted: TrustedProxies,
 ): string {
-  let address = plain(peer ?? '')
+  let address = plainAddress(peer)
   if (trusted.length === 0 || forwardedFor === undefined) return address
-  const hops = forwardedFor.split(',').map((hop) => plain(withoutPort(hop.trim())))
+  const hops = forwardedFor.split(',').map((hop) => plainAddress(withoutPort(hop.trim())))
   while (isTrusted(address, trusted)) {
     const previous = hops.pop()
     if (previous === undefined || !ipaddr.isValid(previous)) break
@@ -51,15 +51,15 @@ export function clientAddress(
 const withoutPort = (hop: string): string =>
   hop.replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
 
-/** `::ffff:127.0.0.1` is `127.0.0.1`. */
-const plain = (address: string): string =>
+/** An address as people write it: `::ffff:127.0.0.1` is `127.0.0.1`. */
+export const plainAddress = (address = ''): string =>
   address.startsWith('::ffff:') && ipaddr.isValid(address)
     ? ipaddr.process(address).toString()
     : address
 
 /** Whether a socket's peer is one of the proxies whose headers count. */
 export const isTrustedProxy = (peer: string | undefined, trusted: TrustedProxies): boolean =>
-  isTrusted(plain(peer ?? ''), trusted)
+  isTrusted(plainAddress(peer), trusted)
 
 /** What `X-Forwarded-Proto` says of the way between the caller and the first of the proxies. */
 export const isHttps = (forwardedProto: string | undefined): boolean =>

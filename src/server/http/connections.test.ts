@@ -38,7 +38,7 @@ function connect(setup: RelaySetup, text: string): Client {
 const isOpen = ({ closed }: Client, ms: number): Promise<boolean> =>
   Promise.race([closed.then(() => false), sleep(ms, true)])
 
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 
 let setup: RelaySetup
 beforeAll(async () => {
@@ -68,7 +68,7 @@ test('an idle connection is closed, that of a trusted proxy much later', async (
 
 describe('a call that is answered before its body was read ends its connection', () => {
   const post = (path: string, headers = ''): string =>
-    `POST ${path} HTTP/1.1\r\nHost: a\r\n${headers}Content-Length: 1000\r\n\r\n{`
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: 1000\r\n\r\n{`
   test.each([
     ['a wrong key', post('/v1/chat/completions', 'Authorization: Bearer sk-x\r\n'), 401],
     ['an unknown path of the relay', post('/v1/nothing'), 404],
@@ -97,7 +97,7 @@ describe('a call that is answered before its body was read ends its connection',
 
   test('a client that sends everything first can read why', async () => {
     const body = 'x'.repeat(4 * 2 ** 20)
-    const head = `POST /api/token/ HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`
+    const head = `POST /api/token/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`
     const { hostname, port } = new URL(setup.url)
     const socket = net.connect(Number(port), hostname)
     let answer = ''

@@ -1,4 +1,3 @@
-import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { withoutTrailing } from '../../contract/text.ts'
@@ -42,21 +41,4 @@ export function ownAddress(
   if (configured !== '') return configured
   const scheme = app.isSecure(request.raw) ? 'https' : 'http'
   return `${scheme}://${request.host}${app.config.BASE_PATH.slice(0, -1)}`
-}
-
-/**
- * How a cookie of ours is set. A console on another site gets one that travels between sites, which
- * browsers take over TLS (or from this machine) only; everybody else's stays on ours.
- */
-export function cookieScope(
-  app: Pick<App, 'config' | 'isSecure' | 'ownOrigins'>,
-  request: FastifyRequest,
-): CookieSerializeOptions {
-  const isForeignConsole = app.ownOrigins.has(request.headers.origin ?? '')
-  return {
-    path: app.config.BASE_PATH,
-    httpOnly: true,
-    sameSite: isForeignConsole ? 'none' : 'lax',
-    secure: isForeignConsole || app.isSecure(request.raw),
-  }
 }

@@ -10,6 +10,8 @@ export interface Actor {
   role: number
   /** Hash of the session's id when the call came with a cookie, else ''. */
   sessionHash: string
+  /** Whether the session is on the default password, and may only change it. */
+  mustChangePassword: boolean
 }
 
 /** What every handler is given beside its parsed input. */

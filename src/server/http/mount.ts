@@ -9,14 +9,14 @@ import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
 import { sha256 } from '../secrets.ts'
-import { findUserByAccessToken } from '../user/session-store.ts'
+import { findUserByAccessToken, type StoredSession } from '../user/session-store.ts'
 import type { App } from '../app.ts'
 import { BODY_LIMITS, bodyTooLarge } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
-import { cookieScope } from './console-origins.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { parseInput, queryOf } from './input/parse-input.ts'
+import { clearCookie, readCookie } from './own-cookie.ts'
 import { retryAfter } from './rate-limit.ts'
 import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
@@ -280,7 +280,7 @@ async function actorOf(
   { request, reply }: Pick<CallContext, 'request' | 'reply'>,
 ): Promise<Actor | null> {
   const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
-  const cookie = request.cookies[SESSION_COOKIE]
+  const cookie = readCookie(app, request, SESSION_COOKIE)
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
   const { method } = endpoint
   const changes = method !== 'GET' || changesState === true
@@ -293,21 +293,18 @@ async function actorOf(
   if (access === 'anyone') {
     return session === null || session.user.status !== UserStatus.enabled
       ? null
-      : actorFrom(session.user, session.idHash)
+      : actorFrom(session)
   }
-  const actor =
-    session === null
-      ? await actorByAccessToken(app, request.raw)
-      : actorFrom(session.user, session.idHash)
+  const actor = session === null ? await actorByAccessToken(app, request.raw) : actorFrom(session)
   if (actor.user.status !== UserStatus.enabled) {
     // Said once: from here on there is no session.
     if (cookie !== undefined) {
       await app.sessions.end(cookie)
-      reply.clearCookie(SESSION_COOKIE, cookieScope(app, request))
+      clearCookie(app, { request, reply }, SESSION_COOKIE)
     }
     throw new AppError('user_disabled')
   }
-  if (session?.mustChangePassword === true && duringPasswordChange !== true) {
+  if (actor.mustChangePassword && duringPasswordChange !== true) {
     throw new AppError('password_change_required')
   }
   const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
@@ -315,11 +312,16 @@ async function actorOf(
   return actor
 }
 
-const actorFrom = (user: Actor['user'], sessionHash: string): Actor => ({
+const actorFrom = ({
+  user,
+  idHash,
+  mustChangePassword,
+}: Pick<StoredSession, 'user' | 'idHash' | 'mustChangePassword'>): Actor => ({
   user,
   id: user.id,
   role: user.role,
-  sessionHash,
+  sessionHash: idHash,
+  mustChangePassword,
 })
 
 async function actorByAccessToken(app: App, request: IncomingMessage): Promise<Actor> {
@@ -332,7 +334,7 @@ async function actorByAccessToken(app: App, request: IncomingMessage): Promise<A
       ? undefined
       : await findUserByAccessToken(app.database.read, { token, tokenHash: sha256(token) })
   if (user === undefined) throw new AppError('access_token_invalid')
-  return actorFrom(user, '')
+  return actorFrom({ user, idHash: '', mustChangePassword: false })
 }
 
 /**

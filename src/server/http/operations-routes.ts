@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { inTime } from '../db/outage.ts'
 import { FileGone } from '../db/sqlite-file.ts'
 import { sameText } from '../secrets.ts'
-
-const LOOPBACK = /^(127\.|::1$)/
+import { isDirect } from './host-check.ts'
 
 /** Monitors ask with either method, some by way of a cache, and want to know how it is now. */
 const FOR_MONITORS = {
@@ -40,17 +38,9 @@ export function mountOperations(
   server.get('/metrics', FOR_MONITORS, async ({ raw, headers }, reply) => {
     const token = app.config.METRICS_TOKEN
     const bearer = (headers.authorization ?? '').replace(/^Bearer /, '')
-    const allowed =
-      (LOOPBACK.test(app.addressOf(raw)) && !isPassedOn(headers)) ||
-      (token !== undefined && sameText(bearer, token))
+    const allowed = isDirect(raw) || (token !== undefined && sameText(bearer, token))
     if (!allowed)
       return reply.code(403).type('text/plain').send('METRICS_TOKEN is needed from here')
     return reply.type(metrics.contentType).send(await metrics.metrics())
   })
 }
-
-const PASSED_ON = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-proto', 'x-real-ip']
-
-/** Whether a proxy says that it speaks for somebody else; it may stand on this machine itself. */
-const isPassedOn = (headers: IncomingHttpHeaders): boolean =>
-  PASSED_ON.some((name) => headers[name] !== undefined)

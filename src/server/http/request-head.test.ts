@@ -82,7 +82,7 @@ forEachDatabase('however a request is spelled', (open) => {
     ['GET', '/healthz', 200],
   ])('%s %s is the same call: %i', async (method, path, status) => {
     const escaped = path.replace(/[avhu]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
-    for (const target of [path, `http://gateway.example${path}`]) {
+    for (const target of [path, `http://gateway.localhost${path}`]) {
       expect([target, await statusOf(method, target)]).toEqual([target, status])
     }
     if (path.includes('/gate')) return

@@ -1,18 +1,27 @@
 import fastifyHelmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
+import type { App } from '../app.ts'
 
-/** Headers of every answer that is not relayed. Content policies differ by answer and are set there. */
-export async function secureHeaders(web: FastifyInstance): Promise<void> {
+/**
+ * Sets the security headers of every response that is not relayed. Content policies differ by
+ * response and are set there.
+ */
+export async function secureHeaders(
+  web: FastifyInstance,
+  app: Pick<App, 'config' | 'isSecure'>,
+): Promise<void> {
   await web.register(fastifyHelmet, {
     contentSecurityPolicy: false,
     // The windows of external sign-in talk to the page that opened them.
     crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
     referrerPolicy: { policy: 'same-origin' },
-    // Whether a name is served by TLS for good is said in the proxy that speaks it.
     strictTransportSecurity: false,
   })
-  web.addHook('onRequest', async (_request, reply) => {
+  // Neighbours under the same domain may have no TLS, so it says nothing about sub-domains.
+  const transport = `max-age=${app.config.HSTS_MAX_AGE}`
+  web.addHook('onRequest', async (request, reply) => {
     reply.header('Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=()')
+    if (app.isSecure(request.raw)) reply.header('Strict-Transport-Security', transport)
   })
 }
 

@@ -8,6 +8,7 @@ import {
   deleteSession,
   findSession,
   insertSession,
+  noteSessionUse,
   type StoredSession,
 } from '../user/session-store.ts'
 import { lockUnchanged, type StoredUser } from '../user/user-store.ts'
@@ -33,7 +34,24 @@ export interface Sessions {
   sign(text: string): string
 }
 
-export function createSessions(database: Database, clock: Clock, secret: string): Sessions {
+/** How far behind the stored time of use may be: more exact times would cost more writes. */
+const USE_STEP_SECONDS = 60
+
+/**
+ * `secret` signs cookies. `idleSeconds` returns after how many seconds without use a session ends;
+ * 0 if never.
+ */
+export function createSessions({
+  database,
+  clock,
+  secret,
+  idleSeconds,
+}: {
+  database: Database
+  clock: Clock
+  secret: string
+  idleSeconds(): number
+}): Sessions {
   const sign = (id: string): string => createHmac('sha256', secret).update(id).digest('base64url')
   const idOf = (cookie: string): string | null => {
     const [id = '', signature = ''] = cookie.split('.')
@@ -60,7 +78,17 @@ export function createSessions(database: Database, clock: Clock, secret: string)
     },
     async find(cookie) {
       const id = idOf(cookie)
-      return id === null ? null : findSession(database.read, sha256(id), clock.nowSeconds())
+      if (id === null) return null
+      const nowSeconds = clock.nowSeconds()
+      const limit = idleSeconds()
+      const idHash = sha256(id)
+      const session = await findSession(database.read, idHash, { nowSeconds, idleSeconds: limit })
+      const step = limit === 0 ? USE_STEP_SECONDS : Math.min(USE_STEP_SECONDS, limit / 4)
+      if (session !== null && nowSeconds - session.usedAtSeconds >= step) {
+        // Nobody waits for it, and a database that only reads must not stop calls that only read.
+        void noteSessionUse(database.write, idHash, nowSeconds).catch(() => {})
+      }
+      return session
     },
     async end(cookie) {
       const id = idOf(cookie)

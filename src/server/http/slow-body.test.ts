@@ -23,10 +23,10 @@ async function answerTo(text: string): Promise<string> {
 }
 
 test.each([
-  ['a head', 'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n'],
+  ['a head', 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n'],
   [
     'the body of a management call',
-    'POST /api/user/login HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n{"username"',
+    'POST /api/user/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{"username"',
   ],
 ])('a client that stops in the middle of %s gets 408 and is disconnected', async (_what, text) => {
   expect(await answerTo(text)).toMatch(/^HTTP\/1.1 408 .*"success":false/s)
@@ -37,7 +37,7 @@ test('a call that was refused for its slow body does not begin when the rest com
   const socket = net.connect(Number(port), hostname)
   const body = JSON.stringify({ username: 'root', password: 'wrong-password' })
   socket.write(
-    `POST /api/user/login HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`,
+    `POST /api/user/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`,
   )
   let answer = ''
   socket.on('data', (part: Buffer) => (answer += part.toString()))

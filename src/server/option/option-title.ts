@@ -54,6 +54,7 @@ export const optionTitles: Record<OptionKey, { zh: string; en: string }> = {
   QuotaForInviter: { zh: '邀请新用户奖励额度', en: 'Reward for inviting a user' },
   QuotaForInvitee: { zh: '使用邀请码奖励额度', en: 'Reward for using an invite code' },
   QuotaRemindThreshold: { zh: '额度提醒阈值', en: 'Low-quota threshold' },
+  SessionIdleMinutes: { zh: '空闲多久后退出登录', en: 'Idle timeout of sessions' },
   LimitTimeZone: { zh: '预算时区', en: 'Budget time zone' },
   ReserveFullAnswer: { zh: '按回复上限预扣', en: 'Reserve the whole reply' },
   ReserveMinimumTokens: { zh: '并发调用的最小回复', en: 'Smallest reply beside other calls' },

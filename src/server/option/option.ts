@@ -82,6 +82,8 @@ export const options = {
   ReserveMinimumTokens: whole(1024, 1, 1_000_000),
   /** Tokens to hold back where the client sets no limit and `ReserveFullAnswer` is off. */
   PreConsumedQuota: whole(500, 0, 10_000_000),
+  /** Minutes without use after which a session ends; 0: never. Ours. */
+  SessionIdleMinutes: whole(0, 0, 43_200),
   /** In which zone days, weeks and months of budgets begin. Ours. */
   LimitTimeZone: timeZone('UTC'),
   ModelRatio: ratios(() => ratioMapJson(defaultRatios().ModelRatio)),

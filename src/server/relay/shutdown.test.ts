@@ -76,7 +76,7 @@ forEachDatabase('a server that stops', (open) => {
     const body = JSON.stringify(chatBody(model, { stream: true }))
     const head = [
       'POST /v1/chat/completions HTTP/1.1',
-      'host: gateway',
+      'host: localhost',
       `authorization: Bearer ${client.key}`,
       `content-length: ${body.length}`,
     ].join('\r\n')

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
-import { cookieScope } from '../http/console-origins.ts'
+import { cookieScope } from '../http/own-cookie.ts'
 import { sameText } from '../secrets.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
@@ -30,7 +30,6 @@ export function knownBrowser(
   const prefix = `${account.id}.`
   const mark = marksOf(request).find((one) => one.startsWith(prefix))
   const [, id = '', signature = ''] = mark?.split('.') ?? []
-  // Names of accounts are counted in small letters.
   return id !== '' && sameText(sessions.sign(textOf(account, id)), signature)
     ? `Browser ${id}`
     : null

@@ -6,7 +6,6 @@ import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
 import { isCrossSite } from '../http/csrf.ts'
 import { serve, type Actor, type CallContext, type Route } from '../http/handler.ts'
-import { SESSION_COOKIE } from '../http/sessions.ts'
 import {
   ExchangeFailure,
   named,
@@ -100,7 +99,7 @@ async function comeBack(
   query: Return & { error: string },
 ) {
   const trip = await arrive(app, call, { state: query.state, provider: provider.name })
-  const actor = await binding(app, call, trip)
+  const actor = binding(call, trip)
   const refusal = refusalOf(provider, query)
   if (refusal !== null) {
     // Nothing has been exchanged: the state is good for another return, as it was.
@@ -144,15 +143,10 @@ async function personOf(
 }
 
 /** Who binds, or null when the trip is for signing in. */
-async function binding(
-  app: App,
-  { actor, request }: CallContext,
-  trip: SignInStateRow,
-): Promise<Actor | null> {
+function binding({ actor }: CallContext, trip: SignInStateRow): Actor | null {
   if (actor === null || trip.intent === 'login') return null
   // The contract lets anyone call this; a session that may only change its password is not anyone.
-  const session = await app.sessions.find(request.cookies[SESSION_COOKIE] ?? '')
-  if (session?.mustChangePassword === true) throw new AppError('password_change_required')
+  if (actor.mustChangePassword) throw new AppError('password_change_required')
   return actor
 }
 

@@ -4,8 +4,9 @@ import type { RedirectingProvider, SignInIntent } from '../../contract/oauth.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
-import { cookieScope, ownAddress } from '../http/console-origins.ts'
+import { ownAddress } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
+import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { randomText, sha256 } from '../secrets.ts'
 import type { Redirecting, Trip } from './provider/external-provider.ts'
 import { insertState, takeState } from './sign-in-state-store.ts'
@@ -42,7 +43,7 @@ export async function depart(
   const url = await provider?.authorizeUrl(trip, state)
   const row = {
     state_hash: sha256(state),
-    bound_to: ownBinding(call) ?? giveVisitorCookie(app, call),
+    bound_to: ownBinding(app, call) ?? giveVisitorCookie(app, call),
     provider: provider?.name ?? '',
     intent: intent ?? '',
     code_verifier: trip.codeVerifier,
@@ -75,7 +76,7 @@ export async function arrive(
   call: CallContext,
   { state, provider }: { state: string; provider: RedirectingProvider },
 ): Promise<SignInStateRow> {
-  const boundTo = ownBinding(call)
+  const boundTo = ownBinding(app, call)
   const row =
     state === '' || boundTo === null
       ? null
@@ -94,19 +95,16 @@ export const turnBack = (app: App, row: SignInStateRow): Promise<void> =>
   insertState(app.database.write, row, app.clock.nowSeconds())
 
 /** Whose trips the caller may end, or null for a visitor without a cookie. */
-function ownBinding({ actor, request }: CallContext): string | null {
+function ownBinding(app: App, { actor, request }: CallContext): string | null {
   if (actor !== null) return `session ${actor.sessionHash}`
-  const visitor = request.cookies[VISITOR_COOKIE]
+  const visitor = readCookie(app, request, VISITOR_COOKIE)
   return visitor === undefined || visitor === '' ? null : visitorBinding(visitor)
 }
 
 const visitorBinding = (cookie: string): string => `visitor ${sha256(cookie)}`
 
-function giveVisitorCookie(app: App, { request, reply }: CallContext): string {
+function giveVisitorCookie(app: App, call: CallContext): string {
   const cookie = randomText(STATE_LENGTH)
-  reply.setCookie(VISITOR_COOKIE, cookie, {
-    ...cookieScope(app, request),
-    maxAge: LIFE_SECONDS,
-  })
+  setCookie(app, call, { name: VISITOR_COOKIE, value: cookie, maxAge: LIFE_SECONDS })
   return visitorBinding(cookie)
 }

@@ -1,7 +1,7 @@
 import type { SignedIn } from '../../contract/user-api.ts'
 import type { App } from '../app.ts'
-import { cookieScope } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
+import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
@@ -11,18 +11,16 @@ import type { StoredUser } from '../user/user-store.ts'
  */
 export async function startSession(
   app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins' | 'trace'>,
-  { request, reply, address, requestId }: Omit<CallContext, 'actor'>,
+  call: Omit<CallContext, 'actor'>,
   { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
 ): Promise<
   Pick<SignedIn, 'id' | 'username' | 'role' | 'status'> & { display_name: string | null }
 > {
-  const former = request.cookies[SESSION_COOKIE]
+  const { request, address, requestId } = call
+  const former = readCookie(app, request, SESSION_COOKIE)
   if (former !== undefined) await app.sessions.end(former)
-  const cookie = await app.sessions.start(user.id, mustChangePassword, user)
-  reply.setCookie(SESSION_COOKIE, cookie, {
-    ...cookieScope(app, request),
-    maxAge: SESSION_LIFE_SECONDS,
-  })
+  const value = await app.sessions.start(user.id, mustChangePassword, user)
+  setCookie(app, call, { name: SESSION_COOKIE, value, maxAge: SESSION_LIFE_SECONDS })
   app.trace.info({ userId: user.id, address, requestId }, 'somebody signed in')
   const { id, username, display_name, role, status } = user
   return {

@@ -3,7 +3,6 @@ import { groupNames } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
-import { SESSION_COOKIE } from '../http/sessions.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
 import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
@@ -20,18 +19,14 @@ import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts
 
 /** What users do about themselves. */
 export const accountRoutes = (app: App): Route[] => {
-  const { database, clock, sessions, options } = app
+  const { database, clock, options } = app
   return [
-    serve(userApi.self, async ({ actor, request }) => {
-      const cookie = request.cookies[SESSION_COOKIE]
-      const session = cookie === undefined ? null : await sessions.find(cookie)
-      return {
-        data: {
-          ...actor.user,
-          ...(session?.mustChangePassword === true ? { must_change_password: true } : {}),
-        },
-      }
-    }),
+    serve(userApi.self, ({ actor }) => ({
+      data: {
+        ...actor.user,
+        ...(actor.mustChangePassword ? { must_change_password: true } : {}),
+      },
+    })),
     serve(userApi.updateSelf, async (call) => {
       const { actor, body } = call
       const { email, ...fields } = changedFields(actor.user, body)

@@ -5,6 +5,8 @@ export interface StoredSession {
   idHash: string
   user: StoredUser
   mustChangePassword: boolean
+  /** When the session was last used, in seconds; at most a minute behind. */
+  usedAtSeconds: number
 }
 
 export async function insertSession(
@@ -25,6 +27,7 @@ export async function insertSession(
       created_at: session.nowSeconds,
       expires_at: session.expiresAtSeconds,
       must_change_password: session.mustChangePassword,
+      used_at: session.nowSeconds,
     })
     .execute()
 }
@@ -33,22 +36,44 @@ export async function deleteExpiredSessions(db: Queries, nowSeconds: number): Pr
   await db.deleteFrom('sessions').where('expires_at', '<=', nowSeconds).execute()
 }
 
-/** The session with its user as the user is now, or null. */
+/**
+ * Returns a session with its user as the user is now; null if it is unknown, has expired, or was
+ * not used for `idleSeconds` (0: no limit).
+ */
 export async function findSession(
   db: Queries,
   idHash: string,
-  nowSeconds: number,
+  { nowSeconds, idleSeconds }: { nowSeconds: number; idleSeconds: number },
 ): Promise<StoredSession | null> {
   const row = await db
     .selectFrom('sessions')
     .selectAll()
     .where('id_hash', '=', idHash)
     .where('expires_at', '>', nowSeconds)
+    .where('used_at', '>', idleSeconds === 0 ? -1 : nowSeconds - idleSeconds)
     .executeTakeFirst()
   if (row === undefined) return null
   const user = await findUser(db, row.user_id)
   if (user === undefined) return null
-  return { idHash, user, mustChangePassword: row.must_change_password }
+  return {
+    idHash,
+    user,
+    mustChangePassword: row.must_change_password,
+    usedAtSeconds: row.used_at,
+  }
+}
+
+/** Stores that a session was used now. */
+export async function noteSessionUse(
+  db: Queries,
+  idHash: string,
+  nowSeconds: number,
+): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ used_at: nowSeconds })
+    .where('id_hash', '=', idHash)
+    .execute()
 }
 
 export async function deleteSession(db: Queries, idHash: string): Promise<void> {

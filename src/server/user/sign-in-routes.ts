@@ -1,9 +1,10 @@
 import { userApi } from '../../contract/user-api.ts'
-import { DEFAULT_PASSWORD, UserStatus } from '../../contract/user.ts'
+import { DEFAULT_PASSWORD, isRoot, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { cookieScope } from '../http/console-origins.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { isDirect } from '../http/host-check.ts'
+import { clearCookie, readCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { knownBrowser, rememberBrowser } from '../sign-in/known-browser.ts'
 import { startSession } from '../sign-in/start-session.ts'
@@ -18,9 +19,9 @@ export const signInRoutes = (app: App): Route[] => {
       if (!options.flag('PasswordLoginEnabled')) throw new AppError('password_login_closed')
       const { username, password } = body
       if (!username || !password) throw new AppError('invalid_parameter')
-      // As it was typed: that a name and an address are one account must not be found out here.
-      const account = username.toLowerCase().slice(0, 128)
       const user = await findUserByLogin(database.read, username)
+      // Name and address of an account are one counter, and no other account can reset it.
+      const account = user ? `user ${user.id}` : `typed ${typedKey(username)}`
       const guesser = (user && knownBrowser(app, call.request, user)) ?? account
       const facts = { userId: user?.id ?? null, address: call.address, requestId: call.requestId }
       // Counted before the password is looked at, or many guesses at once would all be let in.
@@ -39,22 +40,33 @@ export const signInRoutes = (app: App): Route[] => {
           await rateLimits.signIn.giveBack(guesser)
           throw error
         })
-      if (user === undefined || !fits || user.status !== UserStatus.enabled) {
+      const isDefault = password === DEFAULT_PASSWORD
+      const isFromElsewhere = isDefault && !isDirect(call.request.raw)
+      const mayEnter = fits && !(isFromElsewhere && isRoot(user?.role ?? 0))
+      if (user === undefined || !mayEnter || user.status !== UserStatus.enabled) {
         // Not what was typed: some type their password in the place of the name.
         app.trace.warn(facts, 'a sign-in failed')
-        throw new AppError('wrong_credentials')
+        // The same for every account, or it would tell strangers that root still has it.
+        throw new AppError(isFromElsewhere ? 'default_password_remote' : 'wrong_credentials')
       }
       await rateLimits.signIn.forget(guesser)
-      const mustChangePassword = password === DEFAULT_PASSWORD
-      const data = await startSession(app, call, { user, mustChangePassword })
+      const data = await startSession(app, call, { user, mustChangePassword: isDefault })
       rememberBrowser(app, call, user)
       return { data }
     }),
-    serve(userApi.logout, async ({ request, reply }) => {
-      const cookie = request.cookies[SESSION_COOKIE]
+    serve(userApi.logout, async (call) => {
+      const cookie = readCookie(app, call.request, SESSION_COOKIE)
       if (cookie !== undefined) await sessions.end(cookie)
-      // With the attributes it was set with, or a console on another site keeps it.
-      reply.clearCookie(SESSION_COOKIE, cookieScope(app, request))
+      clearCookie(app, call, SESSION_COOKIE)
+      // Pages kept for the back button go too. Not "cookies" and "storage": they would take those of
+      // other programs under this domain, the mark of a known browser and the chosen language.
+      call.reply.header('Clear-Site-Data', '"cache"')
     }),
   ]
 }
+
+/** Characters of a name that nobody has; the rest does not count. */
+const TYPED_MAX = 128
+
+/** One counter for the spellings that would find the same account, if there were one. */
+const typedKey = (username: string): string => username.trim().toLowerCase().slice(0, TYPED_MAX)

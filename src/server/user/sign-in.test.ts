@@ -134,6 +134,39 @@ forEachDatabase('guessing a password', (open) => {
     await server.close()
   })
 
+  test('name and address of an account share its ten guesses', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '0' })
+    const { username } = await aUser(server, { email: 'shared@example.test' })
+    const guess = (name: string, password = 'wrong-password') =>
+      server.call('POST', '/api/user/login', { body: { username: name, password } })
+    for (let wrong = 0; wrong < 5; wrong += 1) {
+      await guess(username)
+      await guess('Shared@example.test')
+    }
+    for (const name of [username, 'shared@example.test']) {
+      expect((await guess(name, PASSWORD)).message).toContain('登录失败次数过多')
+    }
+    await server.close()
+  })
+
+  // Whoever registers a look-alike could guess without end otherwise.
+  test('signing in to another account takes away no failures of this one', async () => {
+    const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '0' })
+    await aUser(server, { username: 'victim' })
+    await aUser(server, { username: 'VICTIM' })
+    const signIn = async (username: string, password: string) =>
+      (await server.call('POST', '/api/user/login', { body: { username, password } })).message
+    const looked: boolean[] = []
+    for (let round = 0; round < 3; round += 1) {
+      for (let wrong = 0; wrong < 5; wrong += 1) {
+        looked.push((await signIn('victim', 'wrong-password')).includes('用户名或密码错误'))
+      }
+      expect(await signIn('VICTIM', PASSWORD)).toBe('')
+    }
+    expect(looked.filter(Boolean)).toHaveLength(10)
+    await server.close()
+  })
+
   // Scripts sign in for each run, and all who work as root share an account.
   test('a good sign-in does not count, and takes away the failures before it', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
@@ -151,8 +184,8 @@ forEachDatabase('guessing a password', (open) => {
   })
 
   describe('a browser in which the account has signed in', () => {
-    const ORIGIN = 'https://gw.example.test'
-    const headers = { host: 'gw.example.test', origin: ORIGIN }
+    const ORIGIN = 'http://localhost'
+    const headers = { host: 'localhost', origin: ORIGIN }
     let server: TestServer
     beforeAll(async () => {
       server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })

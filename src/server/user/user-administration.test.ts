@@ -436,7 +436,13 @@ forEachDatabase('user administration', (open) => {
     test('an admin who was banned while the call was under way does nothing any more', async () => {
       const row = await findUser(server.database.read, admin.id)
       if (row === undefined) throw new Error('there is no such admin')
-      const actor = { user: row, id: row.id, role: row.role, sessionHash: '' }
+      const actor = {
+        user: row,
+        id: row.id,
+        role: row.role,
+        sessionHash: '',
+        mustChangePassword: false,
+      }
       await manage(admin, 'disable', root)
       const late = { actor, address: '', requestId: '' }
       const { username } = user

@@ -35,6 +35,7 @@ const optionNames = new Map<string, string>([
   ['CacheRatio', mark('缓存倍率')],
   ['ServerAddress', mark('服务器地址')],
   ['PasswordLoginEnabled', mark('允许通过密码登录')],
+  ['SessionIdleMinutes', mark('空闲多久后退出登录')],
   ['PasswordRegisterEnabled', mark('允许通过密码注册')],
   ['EmailVerificationEnabled', mark('通过密码注册时需要验证邮箱')],
   ['GitHubOAuthEnabled', mark('允许通过 GitHub 登录和注册')],

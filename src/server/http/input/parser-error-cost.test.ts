@@ -8,7 +8,7 @@ const PACKETS: Record<string, (length: number) => string> = {
   'slashes and bytes beyond ASCII': (length) =>
     `GET ${'/'.repeat(length)}${'\x80'.repeat(length)}\n`,
   'the same in a well-formed line, as nginx passes it on': (length) =>
-    `GET ${'/'.repeat(length)}${'\x80'.repeat(length)}\xa0\xa0x HTTP/1.1\r\nHost: x\r\n\r\n`,
+    `GET ${'/'.repeat(length)}${'\x80'.repeat(length)}\xa0\xa0x HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   'a version that is not redirected': (length) =>
     `GET ${'/'.repeat(length)}${'\x80'.repeat(length)} HTTP/2.0\r\n\r\n`,
 }

@@ -77,7 +77,7 @@ describe('a body that is there before it is read', () => {
       const answer = Buffer.concat(parts)
       resolve(answer.subarray(answer.indexOf('\r\n\r\n') + 4))
     })
-    const start = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n'
+    const start = 'POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n'
     socket.write(Buffer.concat([Buffer.from(`${start}${head}\r\n\r\n`), body]))
     return promise
   }
@@ -109,7 +109,7 @@ test('a body that does not come is refused, and what came of it is dropped', asy
   // A server listening on TCP has an address object.
   const { port } = server.address() as net.AddressInfo
   const socket = net.connect(port, '127.0.0.1')
-  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab')
+  socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab')
   expect(await refused.promise).toMatchObject({ code: 'body_slow', status: 408 })
   socket.destroy()
   server.close()
@@ -253,7 +253,7 @@ describe('a large body', () => {
     let answer = ''
     socket.on('error', reject)
     socket.on('end', () => resolve(answer))
-    const head = `Host: a\r\nAuthorization: Bearer ${client.key}\r\nContent-Length: ${body.length}`
+    const head = `Host: localhost\r\nAuthorization: Bearer ${client.key}\r\nContent-Length: ${body.length}`
     socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n`)
     socket.write(body, () => {
       setTimeout(() => socket.on('data', (part: Buffer) => (answer += part.toString())), 100)
@@ -271,7 +271,7 @@ describe('a large body', () => {
   test('that does not end is not read for ever', async () => {
     const { hostname, port } = new URL(setup.url)
     const socket = net.connect(Number(port), hostname)
-    const head = `Host: a\r\nAuthorization: Bearer ${client.key}\r\nTransfer-Encoding: chunked`
+    const head = `Host: localhost\r\nAuthorization: Bearer ${client.key}\r\nTransfer-Encoding: chunked`
     socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n`)
     const piece = Buffer.from(`${MEBIBYTE.toString(16)}\r\n${'a'.repeat(MEBIBYTE)}\r\n`)
     const pour = (error?: Error | null): void => {

@@ -1,7 +1,7 @@
 const BODY = '{"username":"x","password":"y"}'
-const POST = 'POST /api/user/login HTTP/1.1\r\nHost: a.example\r\n'
-const CALL = 'POST /v1/chat/completions HTTP/1.1\r\nHost: a.example\r\n'
-const GET = 'GET /api/status HTTP/1.1\r\nHost: a.example\r\n'
+const POST = 'POST /api/user/login HTTP/1.1\r\nHost: localhost\r\n'
+const CALL = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n'
+const GET = 'GET /api/status HTTP/1.1\r\nHost: localhost\r\n'
 
 /**
  * Requests byte by byte, and the statuses that are right for them; 0: the connection ends without
@@ -32,19 +32,23 @@ export const HEADS: readonly (readonly [what: string, bytes: string, statuses: n
   ['a header of 20 KB', `${GET}X-A: ${'b'.repeat(20_000)}\r\n\r\n`, [431]],
   ['two thousand headers', `${GET}${'X-A: b\r\n'.repeat(2000)}\r\n`, [200, 400, 431]],
   ['no host', 'GET /api/status HTTP/1.1\r\n\r\n', [400]],
-  ['two hosts', `${GET}Host: b.example\r\n\r\n`, [400]],
-  ['one host twice', `${GET}hOST: a.example\r\n\r\n`, [400]],
-  ['two hosts of a call', `${CALL}Host: b.example\r\nContent-Length: 2\r\n\r\n{}`, [400]],
-  ['another version', 'GET /api/status HTTP/3.7\r\nHost: a\r\n\r\n', [400]],
+  ['two hosts', `${GET}Host: 127.0.0.1\r\n\r\n`, [400]],
+  ['one host twice', `${GET}hOST: localhost\r\n\r\n`, [400]],
+  ['two hosts of a call', `${CALL}Host: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}`, [400]],
+  ['another version', 'GET /api/status HTTP/3.7\r\nHost: localhost\r\n\r\n', [400]],
   ['no version, as of old', 'GET /api/status\r\n\r\n', [0, 200, 400]],
-  ['an unknown method', 'PROPFINDX /api/status HTTP/1.1\r\nHost: a\r\n\r\n', [400]],
-  ['a method of 8 KB', `${'A'.repeat(8000)} /api/status HTTP/1.1\r\nHost: a\r\n\r\n`, [400, 431]],
-  ['a tunnel', 'CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n', [0, 400, 404, 405]],
+  ['an unknown method', 'PROPFINDX /api/status HTTP/1.1\r\nHost: localhost\r\n\r\n', [400]],
+  [
+    'a method of 8 KB',
+    `${'A'.repeat(8000)} /api/status HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+    [400, 431],
+  ],
+  ['a tunnel', 'CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n', [0, 400, 404, 405]],
   ['an upgrade', `${GET}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`, [200]],
   ['an odd expectation', `${POST}Expect: x\r\nContent-Length: 31\r\n\r\n${BODY}`, [200, 417]],
   [
     'another’s address',
-    'GET http://b.example/api/status HTTP/1.1\r\nHost: a.example\r\n\r\n',
+    'GET http://127.0.0.1/api/status HTTP/1.1\r\nHost: localhost\r\n\r\n',
     [200, 400, 404],
   ],
   ['a method in a header', `${GET}X-HTTP-Method-Override: DELETE\r\n\r\n`, [200]],
