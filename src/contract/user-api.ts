@@ -127,8 +127,19 @@ export const SignedIn = z.object({ ...partialUser, must_change_password }).meta(
 })
 export type SignedIn = z.infer<typeof SignedIn>
 
+const ignored_proxy = z
+  .object({
+    address: z.string().meta({ example: '127.0.0.1' }).describe('Where the proxy connects from.'),
+    setting: z
+      .string()
+      .meta({ example: 'TRUSTED_PROXIES=127.0.0.1' })
+      .describe('The line that makes its headers count.'),
+  })
+  .optional()
+  .describe('For root: a proxy whose forwarding headers the server ignores, if there is one.')
+
 export const Self = z
-  .object({ ...account, must_change_password })
+  .object({ ...account, must_change_password, ignored_proxy })
   .meta({ id: 'Self', description: 'The caller’s own account.' })
 export type Self = z.infer<typeof Self>
 

@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import type { Egress } from './egress/egress.ts'
+import type { ProxyWatch } from './http/ignored-proxy.ts'
 import type { RateLimits } from './http/rate-limit.ts'
 import type { Sessions } from './http/sessions.ts'
 import type { TimeLimits } from './http/time-limits.ts'
@@ -41,4 +42,5 @@ export interface App {
   isSecure(request: IncomingMessage): boolean
   /** Origins besides the request's own host that count as ours. */
   ownOrigins: ReadonlySet<string>
+  proxyWatch: ProxyWatch
 }

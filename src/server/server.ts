@@ -51,6 +51,7 @@ import { createHostCheck, refuseHost } from './http/host-check.ts'
 import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
+import { createProxyWatch } from './http/ignored-proxy.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { answerParserError } from './http/input/parser-error.ts'
 import {
@@ -169,6 +170,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       return throughProxy && isHttps(header(request, 'x-forwarded-proto'))
     },
     ownOrigins: new Set(config.CONSOLE_ORIGINS),
+    proxyWatch: createProxyWatch({ config, trusted, trace }),
   }
   const recovery = await startRecovery(app)
   const cleanup = createLogCleanup(app)
@@ -196,6 +198,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       connections.serve(
         splitFaces(config, {
           isOwnHost,
+          look: app.proxyWatch.look,
           web: remembering(answering, handler),
           relay: relay.handle,
         }),
@@ -347,12 +350,14 @@ function connectionSettings(app: App, trusted: TrustedProxies): ConnectionSettin
 
 interface Faces {
   isOwnHost(request: IncomingMessage): boolean
+  /** Watches for forwarding headers of proxies that are not trusted. */
+  look(request: IncomingMessage): void
   web: RequestListener
   relay: RequestListener
 }
 
 /** One listener for both faces: relay paths go straight to the relay, the rest to the framework. */
-function splitFaces(config: Config, { isOwnHost, web, relay }: Faces): RequestListener {
+function splitFaces(config: Config, { isOwnHost, look, web, relay }: Faces): RequestListener {
   const base = config.BASE_PATH.slice(0, -1)
   return (request, response) => {
     if (hasTwoHosts(request.rawHeaders) || disownsHeaders(request.headers.connection)) {
@@ -361,6 +366,7 @@ function splitFaces(config: Config, { isOwnHost, web, relay }: Faces): RequestLi
       return
     }
     takePathOnly(request)
+    look(request)
     if (!isOwnHost(request)) {
       refuseHost(request, response)
       return

@@ -4,7 +4,10 @@ import { useEffect, useRef } from 'react'
 import type { Self } from '../../contract/user-api.ts'
 import { CallFailure } from './call-client.ts'
 import { call, report } from './call.ts'
+import { t } from './i18n.ts'
 import { sessionUser, setSessionUser } from './session.ts'
+import { readStored, writeStored } from './stored.ts'
+import { toast } from './toast.ts'
 
 const askSelf = (signal: AbortSignal) =>
   call('GET /api/user/self', {}, { signal, background: true })
@@ -46,8 +49,27 @@ export function useFollowSelf(client: QueryClient): void {
     void refetch()
   }, [pathname, refetch])
   useEffect(() => {
-    if (data !== undefined) follow(data)
+    if (data === undefined) return
+    follow(data)
+    warnOfProxy(data)
   }, [data])
+}
+
+/** The setting that was shown since this page of the browser was loaded. */
+let shownSetting: string | undefined
+
+/** Tells root of a proxy whose headers are ignored, until the notice has been closed once. */
+function warnOfProxy({ ignored_proxy: proxy }: Self): void {
+  if (proxy === undefined || proxy.setting === shownSetting) return
+  shownSetting = proxy.setting
+  if (readStored('ignored_proxy') === proxy.setting) return
+  toast.notice(
+    t(
+      '来自 {{address}} 的转发请求头未被采用，所有访客共用一个限流额度，一人即可使所有人无法登录。如果它是您的反向代理，请设置 {{setting}} 并重启',
+      { ...proxy },
+    ),
+    () => writeStored('ignored_proxy', proxy.setting),
+  )
 }
 
 /** Shows a new role or name without signing in again. */

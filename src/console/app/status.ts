@@ -11,6 +11,7 @@ import { call } from './call.ts'
 import { t } from './i18n.ts'
 import { type KnownStatus, toKnownStatus } from './status/known-status.ts'
 import { readStoredObject, writeStored } from './stored.ts'
+import { isOwnApi } from '../ui/rich/own-api.ts'
 import { toast } from './toast.ts'
 
 const DEFAULT_SYSTEM_NAME = 'Gatehouse'
@@ -29,7 +30,9 @@ function subscribe(listener: () => void) {
 export const useStatus = (): KnownStatus => useSyncExternalStore(subscribe, () => current)
 
 export const systemName = (status: KnownStatus): string => status.system_name || DEFAULT_SYSTEM_NAME
-export const logoAddress = (status: KnownStatus): string => status.logo || './logo.png'
+/** The operator's image, if it is one that may be loaded, else ours. */
+export const logoAddress = ({ logo }: KnownStatus): string =>
+  logo && !isOwnApi(logo) ? logo : './logo.png'
 
 /** Sets what lives outside React: the accent and the icon of the tab. */
 function dress(status: KnownStatus) {

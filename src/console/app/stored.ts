@@ -14,6 +14,7 @@ export type StoredName =
   | 'aff'
   | 'language'
   | 'notice'
+  | 'ignored_proxy'
   | `prompt-${string}`
 
 /** Null when nothing is stored or storage is closed to us (private windows, blocked cookies). */

@@ -1,3 +1,4 @@
+import { isApiPath } from '../../contract/own-api-path.ts'
 import { isReadable, length } from '../../contract/text.ts'
 import { senderAddress } from '../mail/mail.ts'
 import { isTimeZone } from '../time-zone.ts'
@@ -105,13 +106,23 @@ export const address = (): OptionSpec =>
       ),
   })
 
-/** What an `<img>` may show: an address, a file of the console, or the picture itself. */
+/**
+ * Whether a relative path could lead to our own API under some base path: an image that every
+ * reader loads must not call it in their name. Absolute addresses of ours are left out by the
+ * console, which knows its host.
+ */
+const mayLeadToApi = (file: string): boolean => {
+  const segments = file.split('/')
+  return segments.some((_, index) => isApiPath(`/${segments.slice(index).join('/')}`))
+}
+
+/** What an `<img>` may show: an address, a file of the console, or the image itself. */
 export const picture = (): OptionSpec =>
   orNothing({
     default: '',
     check(text) {
       if (/^data:image\/[\w.+-]+[;,]/i.test(text)) return textProblem(text, TEXT_MAX)
-      const isFile = /^(\.{0,2}\/)?[\w.-]+(\/[\w.-]+)*$/.test(text)
+      const isFile = /^(\.{0,2}\/)?[\w.-]+(\/[\w.-]+)*$/.test(text) && !mayLeadToApi(text)
       return (
         lineProblem(text) ??
         unless(

@@ -1,5 +1,5 @@
 import { userApi } from '../../contract/user-api.ts'
-import { groupNames } from '../../contract/user.ts'
+import { groupNames, isRoot } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
@@ -19,12 +19,13 @@ import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts
 
 /** What users do about themselves. */
 export const accountRoutes = (app: App): Route[] => {
-  const { database, clock, options } = app
+  const { database, clock, options, proxyWatch } = app
   return [
     serve(userApi.self, ({ actor }) => ({
       data: {
         ...actor.user,
         ...(actor.mustChangePassword ? { must_change_password: true } : {}),
+        ...(isRoot(actor.role) ? { ignored_proxy: proxyWatch.found() ?? undefined } : {}),
       },
     })),
     serve(userApi.updateSelf, async (call) => {

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
+import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
 import { useStatus } from '../status.ts'
@@ -21,7 +22,8 @@ interface WechatDialogProps {
 /** The public account's picture, and the code it answers with. */
 export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDialogProps) {
   const { t } = useTranslation()
-  const { wechat_qrcode: picture = '' } = useStatus()
+  const { wechat_qrcode: configured = '' } = useStatus()
+  const picture = isOwnApi(configured) ? '' : configured
   const [code, setCode] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)

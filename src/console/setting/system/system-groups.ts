@@ -88,6 +88,17 @@ export const systemGroups: readonly OptionGroup[] = [
           TurnstileSecretKey: mark('Turnstile Secret Key'),
         },
       },
+      {
+        key: 'SessionIdleMinutes',
+        kind: 'number',
+        isOurs: true,
+        min: 0,
+        max: 43_200,
+        step: 1,
+        unit: mark('分钟'),
+        label: mark('空闲多久后退出登录'),
+        hint: mark('超过这段时间没有操作的登录会失效；0 为不限'),
+      },
     ],
   },
   {

@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify'
 import { marked } from 'marked'
+import { isOwnApi } from './own-api.ts'
 
 /**
  * What an operator wrote (markdown, HTML, or both) as HTML that runs nothing, loads nothing the
@@ -38,9 +39,10 @@ function addressOf(value: string): URL | null {
   }
 }
 
-/** Whether an attribute loads nothing, or what the policy lets it load. */
+/** Whether an attribute loads nothing, or what the policy lets it load; never our own API. */
 function mayKeep(element: Element, name: string, value: string): boolean {
   const tag = element.tagName.toLowerCase()
+  if (LOADING.has(name) && isOwnApi(value)) return false
   if (name === 'href' && ['a', 'area'].includes(tag)) return true
   if (name.startsWith('data-')) return true
   if (!LOADING.has(name)) return !/url\(\s*["']?(?!#)/i.test(value)
