@@ -297,3 +297,66 @@ describe('hostile markup', () => {
     expect(problems).toEqual([])
   })
 })
+
+/** Our own API in every spelling that a browser takes for it; `{own}` is our origin. */
+const OWN_API = [
+  '/api/user/logout',
+  'api/user/token',
+  '/%61pi/user/logout',
+  '//{host}/api/user/logout',
+  '{own}/api/user/token',
+  'https://{host}/api/user/logout',
+  '/x/../api/user/token',
+]
+
+test('what operators write cannot call the API in a reader’s name, and signing out works', async () => {
+  const { url } = visit.gatehouse
+  const { host } = new URL(url)
+  const addresses = OWN_API.map((text) => text.replace('{own}', url).replace('{host}', host))
+  const markup = addresses.map(
+    (address) => `![x](${address}) <a href="${address}">y</a>
+      <svg><a xlink:href="${address}"><text y="9">z</text></a></svg>
+      <video src="${address}" poster="${address}"></video>`,
+  )
+  await visit.setOption('About', markup.join('\n\n'))
+  const reader = await visit.person('reader')
+  const { page, context } = await visit.open('/about', reader)
+  const called: string[] = []
+  page.on('request', (request) => {
+    if (/logout|user\/token/.test(request.url())) called.push(request.url())
+  })
+  await page.reload()
+  await page.locator('article').getByText('y').first().waitFor()
+  await settled(page)
+  const loading = await page.evaluate(() =>
+    [...document.querySelectorAll('article *')].flatMap((element) =>
+      element.getAttributeNames().filter((name) => /src|href|poster/.test(name)),
+    ),
+  )
+  expect([called, loading]).toEqual([[], []])
+  expect(await visit.ask(reader, 'GET /api/user/self')).toMatchObject({ username: 'reader' })
+  // The language that was chosen outlives the sign-out.
+  await page.getByRole('button', { name: /的账户菜单/ }).click()
+  await page.getByRole('menuitem', { name: '退出登录' }).click()
+  await page.waitForURL(`${url}/login`)
+  await page.getByLabel('密码', { exact: true }).waitFor()
+  expect(called).toEqual([`${url}/api/user/logout`])
+  await visit.setOption('About', '')
+  await context.close()
+})
+
+test('root is told of a proxy whose headers are ignored, until the notice is closed', async () => {
+  await fetch(`${visit.gatehouse.url}/api/status`, {
+    headers: { 'x-forwarded-for': '203.0.113.9' },
+  })
+  const { page, context } = await visit.open('/token', visit.root)
+  const notice = page.getByRole('status').filter({ hasText: 'TRUSTED_PROXIES=127.0.0.1' })
+  await notice.waitFor()
+  await page.screenshot({ path: process.env['PROXY_NOTICE_PNG'] ?? '/dev/null', type: 'png' })
+  await notice.getByRole('button', { name: '关闭', exact: true }).click()
+  await notice.waitFor({ state: 'detached' })
+  await page.reload()
+  await settled(page)
+  expect(await notice.count()).toBe(0)
+  await context.close()
+})

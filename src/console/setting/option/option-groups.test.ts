@@ -87,6 +87,7 @@ test.each([
       ['允许通过 OIDC 登录和注册', 'OidcEnabled', 'toggle'],
       ['允许新用户注册', 'RegisterEnabled', 'toggle'],
       ['启用 Turnstile 人机验证', 'TurnstileCheckEnabled', 'toggle'],
+      ['空闲多久后退出登录', 'SessionIdleMinutes', 'number'],
     ],
   ],
   [
