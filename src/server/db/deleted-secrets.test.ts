@@ -21,8 +21,8 @@ test('keys that were deleted or replaced are not readable in the SQLite file', a
   const token = await aToken(server, root.id, { key: tokenKey })
   await server.app.options.set('SMTPToken', optionSecret)
 
-  for (const path of [`/api/channel/${channelId}`, `/api/token/${token.id}`]) {
-    expect((await server.call('DELETE', path, { as: root })).json['success']).toBe(true)
+  for (const address of [`/api/channel/${channelId}`, `/api/token/${token.id}`]) {
+    expect((await server.call('DELETE', address, { as: root })).json['success']).toBe(true)
   }
   await server.app.options.set('SMTPToken', 'sk-another')
   await server.close()
