@@ -30,7 +30,7 @@ const FORWARDING_HEADERS = [
 ] as const
 
 /** Whether a request names itself as passed on by a proxy. */
-export const isForwarded = (headers: IncomingHttpHeaders): boolean =>
+const isForwarded = (headers: IncomingHttpHeaders): boolean =>
   FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
 
 /** The host of a `Host` header in lower case, without port and brackets; null if it is not one. */
