@@ -98,7 +98,7 @@ forEachDatabase('calls from other sites', (open) => {
     }
   })
 
-  // The wire has GETs that change state: a link or an image must not be enough, on our pages either.
+  // The wire has GETs that change state: neither a link nor an image is enough, on our pages too.
   test.each(changing.filter(([, { method }]) => method === 'GET'))(
     '%s is not done by following a link or by showing an image',
     async (_label, endpoint) => {
