@@ -58,7 +58,7 @@ export const signInRoutes = (app: App): Route[] => {
       const cookie = readCookie(app, call.request, SESSION_COOKIE)
       if (cookie !== undefined) await sessions.end(cookie)
       clearCookie(app, call, SESSION_COOKIE)
-      // Pages kept for the back button go too. Not "cookies" and "storage": they would take those of
+      // Clears pages of the back button. Not "cookies" and "storage": they would delete data of
       // other programs under this domain, the mark of a known browser and the chosen language.
       call.reply.header('Clear-Site-Data', '"cache"')
     }),
