@@ -11,6 +11,7 @@
  * faults    many channels that fail, stall, cut, throttle and recover
  * enumeration  whether guesses tell which accounts and codes exist
  * dialects  what it costs that client and upstream speak different dialects
+ * memory    resident memory under withheld request bodies and packed answers
  * fuzz      random calls made from the API description
  */
 const benchmarks = new Map([
@@ -24,6 +25,7 @@ const benchmarks = new Map([
   ['faults', () => import('./faults/faults.ts')],
   ['enumeration', () => import('./enumeration/enumeration.ts')],
   ['dialects', () => import('./dialects/dialects.ts')],
+  ['memory', () => import('./memory.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])
 

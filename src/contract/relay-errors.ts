@@ -144,6 +144,24 @@ export const relayErrors = {
     zh: '调用过于频繁，请稍后再试',
     en: 'Too many calls. Try again later',
   },
+  relay_requests_of_token: {
+    status: 429,
+    retryAfter: 5,
+    zh: '此令牌或其用户的进行中请求体占用过多内存，请等待其中一些完成后重试',
+    en: 'The requests of this token or its owner that are under way take too much memory; try again when some have ended',
+  },
+  relay_requests_full: {
+    status: 503,
+    retryAfter: 5,
+    zh: '网关用于请求体的内存已用尽，请稍后重试（管理员可调大 RELAY_REQUESTS_MB）',
+    en: 'The gateway has no memory left for request bodies; try again later (the operator can raise RELAY_REQUESTS_MB)',
+  },
+  relay_answers_full: {
+    status: 503,
+    retryAfter: 5,
+    zh: '网关用于上游响应的内存已用尽，请稍后重试（管理员可调大 RELAY_ANSWERS_MB）',
+    en: 'The gateway has no memory left for upstream responses; try again later (the operator can raise RELAY_ANSWERS_MB)',
+  },
   relay_model_unknown: {
     status: 404,
     code: 'model_not_found',
@@ -295,6 +313,11 @@ export const relayErrors = {
     code: 'unmarshal_response_body_failed',
     zh: '上游的响应无法解析',
     en: 'The answer of the upstream cannot be read',
+  },
+  upstream_answer_too_large: {
+    status: 502,
+    zh: '上游的响应超过网关允许的大小，已放弃；可减少 n、批量或输出长度后重试',
+    en: 'The response of the upstream is larger than the gateway accepts; ask for less at once (n, batch size or output length)',
   },
   upstream_status: {
     status: 502,

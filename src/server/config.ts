@@ -242,6 +242,16 @@ export const settings = {
       'limit of open files, at most 16384)',
   ),
   MAX_BODY_MB: setting(wholeNumber(1, 1024), 'largest relay body, in MB', '32'),
+  RELAY_REQUESTS_MB: setting(
+    wholeNumber(1, 1_048_576),
+    'memory for the bodies of all relay calls under way, in MB; at least 2 × `MAX_BODY_MB` ' +
+      '(default: 8 × `MAX_BODY_MB`)',
+  ),
+  RELAY_ANSWERS_MB: setting(
+    wholeNumber(64, 1_048_576),
+    'memory for all upstream responses that are read whole before they are sent on, in MB',
+    '256',
+  ),
   METRICS_TOKEN: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
     'bearer token that opens `/metrics` to callers other than loopback',

@@ -13,7 +13,12 @@ export interface Metrics {
   attemptFailed(cause: string, channelId: number): void
   /** One call of the management API was answered with this status. */
   managed(status: number): void
+  /** Shows a budget for the memory of bodies: `requests` or `answers`. */
+  watchBudget(kind: string, budget: BudgetFigures): void
 }
+
+/** Bytes that are held of a budget, its size in bytes, and how often it had no room. */
+export type BudgetFigures = Readonly<{ held: number; bytesMax: number; refusals: number }>
 
 /** What is asked when somebody reads the figures. */
 export interface MetricSources {
@@ -113,6 +118,35 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   }
 }
 
+/** The figures of budgets for memory; whoever calls it adds a budget. */
+function addBudgets(registry: Registry): Metrics['watchBudget'] {
+  const budgets = new Map<string, BudgetFigures>()
+  const gauge = (name: string, help: string, figure: (budget: BudgetFigures) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['kind'],
+      registers: [registry],
+      collect() {
+        for (const [kind, budget] of budgets) this.set({ kind }, figure(budget))
+      },
+    })
+  gauge('gatehouse_relay_body_bytes', 'Bytes of bodies in memory', ({ held }) => held)
+  gauge('gatehouse_relay_body_bytes_max', 'Bytes that bodies may take', ({ bytesMax }) => bytesMax)
+  const refused = new Counter({
+    name: 'gatehouse_relay_body_refused_total',
+    help: 'Bodies that were refused for want of memory',
+    labelNames: ['kind'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [kind, { refusals }] of budgets) this.inc({ kind }, refusals)
+    },
+  })
+  registry.registerMetric(refused)
+  return (kind, budget) => void budgets.set(kind, budget)
+}
+
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
@@ -174,6 +208,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   registry.registerMetric(calls)
   registry.registerMetric(channelSeconds)
   addGauges(registry, sources)
+  const watchBudget = addBudgets(registry)
   return {
     registry,
     relayed(call) {
@@ -190,5 +225,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     unpaid: (points) => debt.inc(points),
     attemptFailed: (cause, channelId) => failedAttempts.inc({ cause, channel: channelId }),
     managed: (status) => managed.inc({ status }),
+    watchBudget,
   }
 }

@@ -30,6 +30,7 @@ import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
 import { withToolsAsAsked } from './dialect/tool-calls.ts'
+import { answerBytesMax } from './transport/answer-room.ts'
 import { silenceLimits } from './transport/silence-limits.ts'
 import { serverSentEvents, type Wire } from './transport/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
@@ -76,6 +77,8 @@ export interface AttemptPlan {
   convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord | null) | null
   /** A stream for the client. */
   output(): StreamOutput
+  /** The largest response that is read whole, in bytes. `isEvents`: it is a stream of events. */
+  answerBytesMax(isEvents: boolean): number
 }
 
 /** What is known of a call before a channel is chosen. */
@@ -159,6 +162,8 @@ export function planAttempt(
       gatherer: gathererOf(to.task, dialect),
       convert: answering.convert,
       output: answering.output,
+      answerBytesMax: (isEvents) =>
+        answerBytesMax({ task: to.task, model: to.model, body: planned.body.bytes }, isEvents),
     }
   } catch (error) {
     // What cannot be read or said is the client's to hear; anything else is a fault of ours.

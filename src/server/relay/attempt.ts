@@ -3,6 +3,7 @@ import { AppError } from '../app-error.ts'
 import type { BreakReason } from './relay-call.ts'
 import type { Task } from './dialect/provider.ts'
 import { ownError, type RelayError } from './dialect/relay-error.ts'
+import type { BodyFault } from './transport/decoded-body.ts'
 import type { UpstreamFailure, UpstreamRequest } from './transport/upstream-call.ts'
 
 /** How trying one channel ended. */
@@ -40,8 +41,8 @@ export type FailureCause =
   /** We ended the call ourselves; that says nothing about the channel. */
   | 'ended'
 
-/** What can go wrong without the upstream saying so. `unreadable`: no JSON, or too much of it. */
-export type AttemptFailure = UpstreamFailure | 'unreadable' | BreakReason
+/** What can go wrong without the upstream saying so. `unreadable`: no JSON. */
+export type AttemptFailure = UpstreamFailure | BodyFault | BreakReason
 
 const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }> = {
   unreachable: { code: 'upstream_unreachable', cause: 'network' },
@@ -50,6 +51,9 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
   timeout: { code: 'upstream_timeout', cause: 'timeout' },
   cut: { code: 'upstream_cut', cause: 'network' },
   unreadable: { code: 'upstream_answer_invalid', cause: 'answer' },
+  oversized: { code: 'upstream_answer_too_large', cause: 'answer' },
+  // Other responses take the memory: that says nothing about this channel.
+  'no-room': { code: 'relay_answers_full', cause: 'ended' },
   unsent: { code: 'upstream_unreachable', cause: 'ended' },
   aborted: { code: 'upstream_cut', cause: 'ended' },
   upstream_timeout: { code: 'upstream_timeout', cause: 'ended' },

@@ -100,7 +100,7 @@ async function wholeOf(
   if (heard instanceof AppError || !saysSomething(heard.status)) return heard
   const gatherer = gathererOf('chat', dialect)
   const reading = { gatherer, upstream: upstreamDialects[dialect], wire }
-  const whole = await streamAsJson(reading, { ...heard, headers: {} })
+  const whole = await streamAsJson(reading, { ...heard, headers: {}, room: null })
   if (typeof whole !== 'string') return { ...heard, body: whole.answer.body }
   return new AppError(whole === 'cut' ? 'upstream_cut' : 'upstream_answer_invalid')
 }

@@ -23,7 +23,7 @@ import type { Metering } from './dialect/metering.ts'
 import type { RelayError } from './dialect/relay-error.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import type { ChatOnly } from './responses/chat-only.ts'
-import type { BodyRoom } from './transport/body-room.ts'
+import type { ByteBudget, Lease } from './transport/byte-budget.ts'
 
 /** What the parts of the relay share. */
 export interface RelayParts {
@@ -40,8 +40,11 @@ export interface RelayParts {
   counter: TokenCounter
   captures: Captures
   traces: Traces
-  bodyRoom: BodyRoom
   waiting: WaitingCalls
+  /** Memory for the bodies of all calls under way. */
+  requestBytes: ByteBudget
+  /** Memory for all upstream responses that are read whole. */
+  answerBytes: ByteBudget
   random(): number
   /** Hands an abort to the queue that spreads them over time. */
   abortLater(abort: () => void): void
@@ -87,6 +90,10 @@ export interface RelayCall {
   refusal: RelayError | null
   /** Called when the client goes away. */
   onGone: () => void
+  /** What its body holds of the memory for all bodies; null: it has not been read. */
+  requestLease: Lease | null
+  /** The same of the upstream's response; null: none is read whole. */
+  answerLease: Lease | null
   /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
   breakOff: (reason: BreakReason) => void
 }

@@ -4,6 +4,7 @@ import { languageOf } from '../../contract/errors.ts'
 import { RELAY_PREFIXES } from '../../contract/relay-paths.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
+import type { Config } from '../config.ts'
 import { goodNewsIn } from '../channel/notice/channel-news.ts'
 import { trialDelaySeconds } from '../channel/channel-pause-store.ts'
 import { isOutage } from '../db/outage.ts'
@@ -23,7 +24,7 @@ import { Slots, untilEmpty } from '../slots.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
 import { WaitingCalls } from './charging/waiting-calls.ts'
-import { BodyRoom } from './transport/body-room.ts'
+import { ByteBudget } from './transport/byte-budget.ts'
 import { sendSubscription, sendUsage } from './dashboard-billing.ts'
 import { createAffinity } from './routing/conversation/affinity.ts'
 import { createCallers } from './routing/caller.ts'
@@ -123,8 +124,8 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     random: () => randomInt(RANDOM_UNIT) / RANDOM_UNIT,
     captures: await createCaptures(app),
     traces: createTraces(app),
-    bodyRoom: new BodyRoom(app.config.MAX_BODY_MB * 1024 * 1024),
     waiting: new WaitingCalls(app.clock, app.config.RELAY_QUOTA_WAIT * 1000),
+    ...memoryBudgets(app.config, metrics),
     abortLater: createAbortQueue(),
   }
   // Else the first call would wait for it.
@@ -161,6 +162,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       // What it held has gone back: calls of the same user may wait for that.
       if (call.caller !== null) parts.waiting.wake(call.caller.user.id)
       clearTimeout(deadline)
+      releaseLeases(call)
       if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
       const isRefused = call.response.statusCode >= HTTP_REFUSED || call.isRefusedInStream
       if (call.attempted !== null && isRefused) failures.add(call.attempted, toldBy(call))
@@ -188,6 +190,38 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       await parts.counter.close()
     },
   }
+}
+
+const MEBIBYTE = 1024 * 1024
+/** Largest request bodies that there is room for at least. */
+const BODIES_MIN = 2
+/** The same by default. */
+const BODIES_USUAL = 8
+
+/** The two budgets for bodies in memory, and their figures for `/metrics`. */
+function memoryBudgets(
+  { MAX_BODY_MB, RELAY_REQUESTS_MB, RELAY_ANSWERS_MB }: Config,
+  metrics: Metrics,
+): Pick<RelayParts, 'requestBytes' | 'answerBytes'> {
+  const requestsMb = RELAY_REQUESTS_MB ?? BODIES_USUAL * MAX_BODY_MB
+  const budgets = {
+    requestBytes: new ByteBudget(Math.max(requestsMb, BODIES_MIN * MAX_BODY_MB) * MEBIBYTE),
+    answerBytes: new ByteBudget(RELAY_ANSWERS_MB * MEBIBYTE),
+  }
+  metrics.watchBudget('requests', budgets.requestBytes)
+  metrics.watchBudget('answers', budgets.answerBytes)
+  return budgets
+}
+
+/** Gives back the memory that the call's bodies hold, as soon as its answer has left. */
+function releaseLeases({ requestLease, answerLease, response }: RelayCall): void {
+  if (!(requestLease?.holds ?? false) && !(answerLease?.holds ?? false)) return
+  const release = (): void => {
+    requestLease?.release()
+    answerLease?.release()
+  }
+  if (response.closed) release()
+  else response.once('close', release)
 }
 
 /** What the client of a call that came to nothing was told. */
@@ -235,6 +269,8 @@ function beginCall(
     opened: null,
     isRefusedInStream: false,
     refusal: null,
+    requestLease: null,
+    answerLease: null,
     onGone: () => {},
     breakOff(reason) {
       // No upstream is at work: whatever goes on finds nobody waiting for it.

@@ -264,7 +264,7 @@ forEachDatabase('a stream', (open) => {
       ['redirect', 502, 'bad_response_status_code'],
       ['fail-cut', 500, 'do_request_failed'],
       ['cut-after-0', 502, 'upstream_cut'],
-      ['bomb', 500, 'unmarshal_response_body_failed'],
+      ['bomb', 502, 'upstream_answer_too_large'],
       ['fail-500+gzip', 500, 'code_500'],
     ])('%s: %i %s', async (words, status, code) => {
       const own = await aClient(setup)

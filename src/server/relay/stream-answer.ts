@@ -4,7 +4,8 @@ import type { CompletionCounter } from './count/count-completion.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
 import { costOf } from '../ledger/price.ts'
-import { ANSWER_BYTES_MAX, decodedBody } from './transport/decoded-body.ts'
+import { answerFault, openAnswerRoom } from './transport/answer-room.ts'
+import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from './transport/decoded-body.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './refusal/hidden-status.ts'
@@ -22,13 +23,7 @@ import { beginAsEvents, type EventReader, type SseEvent } from './transport/wire
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './charging/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
-import {
-  ERROR_BODY_BYTES_MAX,
-  refused,
-  refusedAnswer,
-  saysSomething,
-  type Prompt,
-} from './whole-answer.ts'
+import { refused, refusedAnswer, saysSomething, type Prompt } from './whole-answer.ts'
 
 /**
  * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is
@@ -90,6 +85,8 @@ class StreamRelay {
   /** The answer is no event stream, or a packed one: its bytes, to be read whole. */
   private plainBody: Buffer[] | null = null
   private plainLength = 0
+  /** Where its bytes are counted; null: it is not read whole, or is an error. */
+  private room: AnswerRoom | null = null
   /** What a client does to the stream by leaving it, while it may be one under another name. */
   private onGone: (() => void) | null = null
   private hasBegun = false
@@ -146,6 +143,11 @@ class StreamRelay {
     if (saysSomething(status) && this.isEventStream && !isPacked) return
     this.plainBody = []
     if (!saysSomething(status)) return
+    const { parts, call, charge, plan, isEventStream } = this
+    this.room = openAnswerRoom(parts, call, {
+      channelId: charge.channel.id,
+      bytesMax: () => plan.attempt.answerBytesMax(isEventStream),
+    })
     if (!isPacked) this.onGone = this.call.onGone
     // The answer has been made and will be paid for: take it, whoever is still there.
     stayForAnswer(this.call)
@@ -177,15 +179,16 @@ class StreamRelay {
   }
 
   private collectPlain(chunk: Buffer): void {
-    const limit = saysSomething(this.status) ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
     this.plainLength += chunk.length
-    if (this.plainLength <= limit) {
+    const isLongError = this.room === null && this.plainLength > ERROR_BODY_BYTES_MAX
+    const fault = this.room === null ? null : answerFault(this.room, this.plainLength)
+    if (fault === null && !isLongError) {
       this.plainBody?.push(chunk)
       if (this.onGone !== null) this.followUnnamed(this.onGone)
       return
     }
     this.flow.abort()
-    if (saysSomething(this.status)) this.fail('unreadable')
+    if (fault !== null) this.fail(fault)
     else this.onEnd('end')
   }
 
@@ -197,6 +200,7 @@ class StreamRelay {
     if (isStream !== true) return
     this.isEventStream = true
     this.plainBody = null
+    this.room?.lease.release()
     this.call.onGone = onGone
     this.onData(begun)
   }
@@ -401,13 +405,13 @@ class StreamRelay {
 
   /** The upstream answered a stream request with one JSON text, with an error, or packed. */
   private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
-    const answer = { status: this.status, headers: this.headers, body }
+    const answer = { status: this.status, headers: this.headers, body, room: this.room }
     if (!saysSomething(this.status)) return refusedAnswer(this.call, this.charge, answer)
     if (!this.isEventStream) {
       return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
     }
     const unpacked = await decodedBody(answer)
-    if (unpacked === null) return failedAttempt(this.call.language, 'unreadable')
+    if (typeof unpacked === 'string') return failedAttempt(this.call.language, unpacked)
     this.plainBody = null
     this.isEnding = false
     this.onData(unpacked)

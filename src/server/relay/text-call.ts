@@ -10,6 +10,7 @@ import { takesSystemPrompt } from './conversion/splice.ts'
 import type { SurfaceCall } from './surfaces.ts'
 import { bareModel, geminiFigures, modelInBody } from './gemini/figures.ts'
 import { hold, type Hold } from './charging/hold.ts'
+import { refuseUnpayable } from './charging/unpayable.ts'
 import { memberValue, type ScannedBody } from './json/body-scan.ts'
 import { conversationOf } from './routing/conversation/affinity.ts'
 import { refusePin, type Caller, type KeyOwner } from './routing/caller.ts'
@@ -102,7 +103,8 @@ export async function readTextCall(
   const caller = await parts.callers.authenticate(credentialOf(call), address, note)
   call.caller = caller
   call.attempted = attemptedBy(caller)
-  const { body, form } = await readRequest(parts, call, asked.surface.task)
+  await refuseUnpayable(parts, call, caller)
+  const { body, form } = await readRequest(parts, call, { caller, task: asked.surface.task })
   call.capture = parts.captures.begin(caller.token.id, body.bytes)
   const model = requestedModel(body, asked) || (await defaultModel(parts, caller, asked.surface))
   if (model !== '' && !allowsModel(caller.token, model)) {

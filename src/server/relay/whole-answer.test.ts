@@ -195,7 +195,7 @@ forEachDatabase('a whole answer', (open) => {
       ['announces more than it sends', 'bad-length-long', 502, 'upstream_cut'],
       ['announces less than it sends', 'bad-length-short', 500, 'unmarshal_response_body_failed'],
       ['never ends', 'chunked-no-end', 502, 'upstream_cut'],
-      ['sends a bomb', 'bomb', 500, 'unmarshal_response_body_failed'],
+      ['sends a bomb', 'bomb', 502, 'upstream_answer_too_large'],
     ])('%s (%s): %i %s', async (_what, words, status, code) => {
       const own = await aClient(setup)
       const model = await aServedModel(setup, words)

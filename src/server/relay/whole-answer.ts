@@ -15,7 +15,8 @@ import {
   type TokenUsage,
 } from './canonical/token-usage.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import { ANSWER_BYTES_MAX, decodedBody, type Answer } from './transport/decoded-body.ts'
+import { answerFault, openAnswerRoom } from './transport/answer-room.ts'
+import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from './transport/decoded-body.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
 import { measureTold } from './charging/told-usage.ts'
@@ -42,9 +43,6 @@ import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts
  * settling it. And the calls whose answer comes in one piece.
  */
 
-/** Bytes of an error that are read for its message. */
-export const ERROR_BODY_BYTES_MAX = 1024 * 1024
-
 export interface Prompt {
   /** Counts the prompt exactly; only asked when the upstream does not say. */
   count(): number | Promise<number>
@@ -62,7 +60,11 @@ export async function relayWhole(
   { plan, prompt }: { plan: AttemptPlan; prompt: Prompt },
 ): Promise<AttemptOutcome> {
   const sentMs = parts.app.clock.monotonicMs()
-  const answer = await fetchWhole(parts, call, plan.request)
+  const answer = await fetchWhole(parts, call, {
+    request: plan.request,
+    channelId: charge.channel.id,
+    bytesMax: (contentType) => plan.answerBytesMax(plan.wire.isStream(contentType)),
+  })
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
   if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
   if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
@@ -104,11 +106,9 @@ export async function measureAnswer(
   { answer, prompt, upstream }: { answer: Answer; prompt: Prompt; upstream: Reading },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const sent = await decodedBody(answer)
-  const reading =
-    sent === null ? { kind: 'malformed' as const } : upstream.look(sent, USAGE_TOKENS_MAX)
-  if (sent === null || reading.kind === 'malformed') {
-    return failedAttempt(call.language, 'unreadable')
-  }
+  if (typeof sent === 'string') return failedAttempt(call.language, sent)
+  const reading = upstream.look(sent, USAGE_TOKENS_MAX)
+  if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
   if (reading.kind === 'error') {
     // HTTP 200 with an error inside is a failure like any other.
     const status = hiddenStatus(reading.error, upstream.name)
@@ -150,19 +150,31 @@ export const isGood = (status: number): boolean => status >= 200 && status < 300
 /** Of a stream, or a test's answer. Some frameworks say 201 to whatever is posted, as NestJS does. */
 export const saysSomething = (status: number): boolean => status === 200 || status === 201
 
+interface WholeRequest {
+  request: UpstreamRequest
+  channelId: number
+  /** The largest response in bytes, by its `Content-Type`; looked up only if it is large. */
+  bytesMax(contentType: string): number
+}
+
 /**
  * The answer, or why there is none. A client that goes away gives up the upstream while it is
  * silent.
  */
 export function fetchWhole(
-  { app, egress, abortLater }: RelayParts,
+  parts: RelayParts,
   call: RelayCall,
-  request: UpstreamRequest,
+  { request, channelId, bytesMax }: WholeRequest,
 ): Promise<Answer | AttemptFailure> {
+  const { app, egress, abortLater } = parts
+  const room = openAnswerRoom(parts, call, {
+    channelId,
+    bytesMax: () => bytesMax(String(head?.headers['content-type'] ?? '')),
+  })
   const { promise, resolve } = Promise.withResolvers<Answer | AttemptFailure>()
   const chunks: Buffer[] = []
   let length = 0
-  let head: Omit<Answer, 'body'> | null = null
+  let head: Pick<Answer, 'status' | 'headers'> | null = null
   let reason: AttemptFailure | null = null
   const bodyOf = (): Buffer => {
     const [first] = chunks
@@ -175,21 +187,25 @@ export function fetchWhole(
       if (isGood(status)) stayForAnswer(call)
     },
     onData(chunk) {
-      chunks.push(chunk)
+      if (reason !== null) return
       length += chunk.length
       const isError = head !== null && !isGood(head.status)
-      if (length > (isError ? ERROR_BODY_BYTES_MAX : ANSWER_BYTES_MAX)) {
-        reason ??= 'unreadable'
-        upstream.abort()
-      }
+      if (!isError) reason = answerFault(room, length)
+      else if (length > ERROR_BODY_BYTES_MAX) reason = 'unreadable'
+      if (reason === null) chunks.push(chunk)
+      else upstream.abort()
+    },
+    onHeld(bytes) {
+      reason ??= answerFault(room, bytes)
+      if (reason !== null) upstream.abort()
     },
     onEnd() {
-      resolve(head === null ? 'cut' : { ...head, body: bodyOf() })
+      resolve(head === null ? 'cut' : { ...head, body: bodyOf(), room })
     },
     onFailure(failure) {
       // Its status says what went wrong, even if its words did not all arrive.
       const isError = head !== null && !isGood(head.status)
-      resolve(head !== null && isError ? { ...head, body: bodyOf() } : (reason ?? failure))
+      resolve(head !== null && isError ? { ...head, body: bodyOf(), room } : (reason ?? failure))
     },
   })
   const abort = (): void => abortLater(() => upstream.abort())
@@ -230,7 +246,8 @@ export async function refusedAnswer(
   charge: Pick<Charge, 'channel'>,
   answer: Answer,
 ): Promise<FailedAttempt> {
-  return refused(call, charge, { ...answer, body: (await decodedBody(answer)) ?? NOTHING })
+  const body = await decodedBody({ ...answer, room: null })
+  return refused(call, charge, { ...answer, body: typeof body === 'string' ? NOTHING : body })
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -238,7 +255,7 @@ const NOTHING = Buffer.alloc(0)
 export function refused(
   call: RelayCall,
   { channel }: Pick<Charge, 'channel'>,
-  answer: Answer,
+  answer: Pick<Answer, 'status' | 'headers' | 'body'>,
 ): FailedAttempt {
   const { body, headers } = answer
   const retryAfter = retryAfterOf(headers)

@@ -9,17 +9,12 @@ import type { AttemptPlan } from '../attempt-plan.ts'
 import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../charging/ending.ts'
 import { checkpointCall, settleCall } from '../charging/settle.ts'
-import { ANSWER_BYTES_MAX } from '../transport/decoded-body.ts'
 import { endCall, type Charge, type RelayCall, type RelayParts } from '../relay-call.ts'
 import { costHeaders, writeHead } from '../send-answer.ts'
+import { answerFault, openAnswerRoom } from '../transport/answer-room.ts'
+import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
-import {
-  ERROR_BODY_BYTES_MAX,
-  isGood,
-  refusedAnswer,
-  relayAnswer,
-  type Prompt,
-} from '../whole-answer.ts'
+import { isGood, refusedAnswer, relayAnswer, type Prompt } from '../whole-answer.ts'
 
 /**
  * A recording that goes on as it comes: nothing of it says what it cost, which is known from the
@@ -60,6 +55,8 @@ class RecordingRelay {
   private headers: Record<string, string | string[] | undefined> = {}
   /** What is read whole; null: it is passed on. */
   private words: Buffer[] | null = null
+  /** Where the bytes of what is read whole are counted. */
+  private room: AnswerRoom | null = null
   private hasBegun = false
   private isEnding = false
   private length = 0
@@ -106,14 +103,25 @@ class RecordingRelay {
       this.pass(chunk)
       return
     }
-    const limit = isGood(this.status) ? ANSWER_BYTES_MAX : ERROR_BODY_BYTES_MAX
-    if (this.length <= limit) {
+    const fault = this.wordsFault()
+    if (fault === null) {
       this.words.push(chunk)
       return
     }
     this.flow.abort()
-    if (isGood(this.status)) this.fail('unreadable')
+    if (isGood(this.status)) this.fail(fault)
     else this.onEnd()
+  }
+
+  /** Why no more of what is read whole is taken. Null: it may grow on. */
+  private wordsFault(): BodyFault | null {
+    if (!isGood(this.status)) return this.length > ERROR_BODY_BYTES_MAX ? 'unreadable' : null
+    const { parts, call, charge, recording } = this
+    this.room ??= openAnswerRoom(parts, call, {
+      channelId: charge.channel.id,
+      bytesMax: () => recording.plan.answerBytesMax(false),
+    })
+    return answerFault(this.room, this.length)
   }
 
   /** Commits to this channel: the head goes out, and with it the right to try another. */
@@ -184,7 +192,8 @@ class RecordingRelay {
 
   private finishWords(words: readonly Buffer[]): Promise<AttemptOutcome> {
     const { parts, call, charge, recording } = this
-    const answer = { status: this.status, headers: this.headers, body: Buffer.concat(words) }
+    const { status, headers, room } = this
+    const answer = { status, headers, body: Buffer.concat(words), room }
     if (!isGood(this.status)) return refusedAnswer(call, charge, answer)
     return relayAnswer(parts, call, charge, { ...recording, answer })
   }

@@ -65,7 +65,11 @@ async function askProvider(
     },
   )
   if (plan instanceof AppError) return null
-  const answer = await fetchWhole(parts, call, plan.request)
+  const answer = await fetchWhole(parts, call, {
+    request: plan.request,
+    channelId: channel.id,
+    bytesMax: () => plan.answerBytesMax(false),
+  })
   if (typeof answer === 'string' || answer.status !== 200) return null
   const body = answer.body.toString('utf8')
   return isRecord(parseJson(body)) ? body : null

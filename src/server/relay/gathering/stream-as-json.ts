@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AttemptPlan } from '../attempt-plan.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { decodedBody, type Answer } from '../transport/decoded-body.ts'
+import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { Gathering, type Gathered } from './gathering.ts'
 import type { Reading } from '../dialect/metering.ts'
@@ -23,11 +23,11 @@ export interface WholeAnswer<P> {
 export async function streamAsJson<P extends Plan>(
   plan: P,
   packed: Answer,
-): Promise<WholeAnswer<P> | 'cut' | 'unreadable'> {
+): Promise<WholeAnswer<P> | 'cut' | BodyFault> {
   const { gatherer, upstream, wire } = plan
   if (gatherer === null) return { answer: packed, plan }
   const body = await decodedBody(packed)
-  if (body === null) return 'unreadable'
+  if (typeof body === 'string') return body
   const answer = body === packed.body ? packed : unpacked(packed, body)
   if (beginAsEvents(wire, body) !== true) return { answer, plan }
   const stream = upstream.follow(USAGE_TOKENS_MAX)
@@ -38,8 +38,8 @@ export async function streamAsJson<P extends Plan>(
   return { answer: { ...answer, headers, body: json }, plan: { ...plan, upstream: read } }
 }
 
-const unpacked = ({ status, headers }: Answer, body: Buffer): Answer => ({
-  status,
+const unpacked = ({ headers, ...answer }: Answer, body: Buffer): Answer => ({
+  ...answer,
   headers: { ...headers, 'content-encoding': undefined },
   body,
 })

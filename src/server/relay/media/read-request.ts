@@ -3,6 +3,7 @@ import type { Task } from '../dialect/provider.ts'
 import { scanBody, type ScannedBody } from '../json/body-scan.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { shown } from '../dialect/relay-error.ts'
+import type { Caller } from '../routing/caller.ts'
 import { readBody } from '../transport/request-body.ts'
 import { isForm, readForm, type Form } from './form.ts'
 
@@ -15,13 +16,32 @@ export interface ReadRequest {
 
 const FORM_TASKS: ReadonlySet<Task> = new Set(['imageEdits', 'transcriptions', 'translations'])
 
+/** Parts of the budget that one token, and all tokens of one user, may hold once half is used. */
+const TOKEN_SHARE = 0.25
+const USER_SHARE = 0.5
+
+/** Reads the body within the memory for all bodies; the call holds its part until it has ended. */
+export function readCallBody(
+  { app, requestBytes }: RelayParts,
+  call: RelayCall,
+  { token, user }: Caller,
+): Promise<Buffer> {
+  call.requestLease = requestBytes.lease([
+    { name: `token ${token.id}`, share: TOKEN_SHARE },
+    { name: `user ${user.id}`, share: USER_SHARE },
+  ])
+  const bytesMax = app.config.MAX_BODY_MB * 1024 * 1024
+  const room = { bytesMax, lease: call.requestLease }
+  return readBody(call.request, room, app.timeLimits.relayBodyMs)
+}
+
 /** Throws `relay_body_invalid` and its like for what is neither, and `body_too_large`. */
 export async function readRequest(
-  { app, bodyRoom }: RelayParts,
+  parts: RelayParts,
   call: RelayCall,
-  task: Task,
+  { caller, task }: { caller: Caller; task: Task },
 ): Promise<ReadRequest> {
-  const bytes = await readBody(call, bodyRoom, app.timeLimits.relayBodyMs)
+  const bytes = await readCallBody(parts, call, caller)
   const contentType = call.request.headers['content-type'] ?? ''
   const isSentAsForm = isForm(contentType)
   if (FORM_TASKS.has(task) && isSentAsForm) {

@@ -8,13 +8,13 @@ import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../attempt.ts'
 import { exactly, reserve } from '../charging/reserve.ts'
 import { ClientFlow } from '../client-flow.ts'
+import { readCallBody } from '../media/read-request.ts'
 import { credentialOf } from '../routing/credential.ts'
 import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
 import { sendError, writeHead } from '../send-answer.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { overridden } from '../transport/override-request.ts'
-import { readBody } from '../transport/request-body.ts'
 import { silenceLimits } from '../transport/silence-limits.ts'
 import type { UpstreamFailure, UpstreamRequest } from '../transport/upstream-call.ts'
 import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy-place.ts'
@@ -44,7 +44,7 @@ export async function relayProxy(
   if (method === undefined) throw new AppError('not_implemented')
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
-  const body = await readBody(call, parts.bodyRoom, parts.app.timeLimits.relayBodyMs)
+  const body = await readCallBody(parts, call, caller)
   const wanted = exactly(app.options.number('ProxyCallQuota'))
   const reserved = await reserve(parts, call, caller, { ...wanted, tokens: 0 })
   if (reserved === null) return

@@ -5,11 +5,11 @@ import { providerOf } from '../providers/providers.ts'
 import { credentialOf } from '../routing/credential.ts'
 import { NOT_STORED, sendError, sendWhole } from '../send-answer.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
-import { ownError } from '../dialect/relay-error.ts'
 import { refusePin } from '../routing/caller.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { withKey } from '../routing/route.ts'
 import { failedAttempt } from '../attempt.ts'
+import { LARGE_ANSWER_BYTES_MAX } from '../transport/answer-room.ts'
 import { decodedBody } from '../transport/decoded-body.ts'
 import { fetchWhole, isGood, refusedAnswer } from '../whole-answer.ts'
 import { silenceLimits } from '../transport/silence-limits.ts'
@@ -62,7 +62,12 @@ export async function relayStoredResponse(
   const channel = found && withKey(found, known.key_id)
   const home = channel?.isEnabled === true ? homeOf(parts, call, channel, known.model) : null
   if (home === null) throw new AppError('response_unknown', { id: responseId })
-  const answer = await fetchWhole(parts, call, requestFor(parts, call, asked, home))
+  const answer = await fetchWhole(parts, call, {
+    request: requestFor(parts, call, asked, home),
+    channelId: home.channel.id,
+    // A stored response may hold images.
+    bytesMax: () => LARGE_ANSWER_BYTES_MAX,
+  })
   if (call.isGone) return
   if (typeof answer === 'string') {
     sendError(call, failedAttempt(call.language, answer).error)
@@ -73,8 +78,8 @@ export async function relayStoredResponse(
     return
   }
   const body = await decodedBody(answer)
-  if (body === null) {
-    sendError(call, ownError(new AppError('upstream_answer_invalid'), call.language))
+  if (typeof body === 'string') {
+    sendError(call, failedAttempt(call.language, body).error)
     return
   }
   if (method === 'DELETE') {

@@ -21,7 +21,7 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
-import { BodyRoom } from './body-room.ts'
+import { ByteBudget } from './byte-budget.ts'
 import { readBody } from './request-body.ts'
 
 const MAX_MB = 2
@@ -32,7 +32,7 @@ let setup: RelaySetup
 let client: RelayClient
 let model: string
 useRelay((now) => ({ setup, client } = now), {
-  settings: { MAX_BODY_MB: String(MAX_MB) },
+  settings: { MAX_BODY_MB: String(MAX_MB), RELAY_REQUESTS_MB: String(8 * MAX_MB) },
   sharesClient: true,
 })
 beforeAll(async () => {
@@ -48,6 +48,12 @@ async function send(body: Buffer | string, headers: Record<string, string> = {})
   return { ...answer, json }
 }
 
+/** Room for a body of so many MiB. */
+const aRoom = (megabytes: number) => ({
+  bytesMax: megabytes * MEBIBYTE,
+  lease: new ByteBudget(4 * megabytes * MEBIBYTE).lease([]),
+})
+
 const lastSent = (): Buffer => setup.upstream.seen().at(-1)?.bytes ?? Buffer.alloc(0)
 
 describe('a body that is there before it is read', () => {
@@ -56,9 +62,7 @@ describe('a body that is there before it is read', () => {
   beforeAll(async () => {
     server = http.createServer((request, response) => {
       setTimeout(() => {
-        void readBody({ request, response }, new BodyRoom(MAX_MB * MEBIBYTE), 5000).then((body) =>
-          response.end(body),
-        )
+        void readBody(request, aRoom(MAX_MB), 5000).then((body) => response.end(body))
       }, LOOKED_UP_MS)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -102,8 +106,8 @@ describe('a body that is there before it is read', () => {
 
 test('a body that does not come is refused, and what came of it is dropped', async () => {
   const refused = Promise.withResolvers<unknown>()
-  const server = http.createServer((request, response) => {
-    readBody({ request, response }, new BodyRoom(MEBIBYTE), 50).catch(refused.resolve)
+  const server = http.createServer((request) => {
+    readBody(request, aRoom(1), 50).catch(refused.resolve)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // A server listening on TCP has an address object.
@@ -174,7 +178,7 @@ describe('a packed body', () => {
     expect(grownBy).toBeLessThan(32 * MEBIBYTE)
   })
 
-  test('of next to nothing has room with others only until their calls end: 429', async () => {
+  test('of next to nothing has room with others only until their calls end', async () => {
     const held: (() => void)[] = []
     let isHolding = true
     const upstream = await startScriptedUpstream((_request, answer) => {

@@ -1,24 +1,30 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../app-error.ts'
 import { sizeText } from '../../http/body-limit.ts'
-import type { BodyRoom } from './body-room.ts'
+import { unpackInto, type Lease, type NoRoom } from './byte-budget.ts'
+
+/** What a request body may take: its largest size in bytes, and where its bytes are counted. */
+export interface BodyRoom {
+  bytesMax: number
+  lease: Lease
+}
 
 /**
- * Reads a relayed request's body, unpacked if it came packed; both sizes are bounded, and so is
- * what all of them take together that came packed. Throws `body_slow` if the client takes longer
- * than `timeoutMs` to send it.
+ * Reads a relayed request's body, unpacked if it came packed. Throws `body_too_large` if either
+ * size exceeds the room's, `relay_requests_full` or `relay_requests_of_token` if the lease has no
+ * room, `body_slow` after `timeoutMs`, and `relay_body_invalid` for a broken packing.
  */
 export async function readBody(
-  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  request: IncomingMessage,
   room: BodyRoom,
   timeoutMs: number,
 ): Promise<Buffer> {
-  const raw = await collect(request, room.bytesMax, timeoutMs)
+  const raw = await collect(request, room, timeoutMs)
   const encoding = request.headers['content-encoding']
   if (encoding === undefined || raw.length === 0) return raw
-  const unpacked = await room.unpack(raw, encoding, response)
+  const unpacked = await unpackInto(room.lease, raw, { encoding, bytesMax: room.bytesMax })
   if (unpacked === 'too-large') throw tooLarge(room.bytesMax)
-  if (unpacked === 'no-room') throw new AppError('relay_calls_too_many')
+  if (unpacked === 'full' || unpacked === 'share') throw noRoomFor(unpacked)
   if (typeof unpacked === 'string') {
     const detail = `Content-Encoding ${encoding.slice(0, 32)}: ${unpacked}`
     throw new AppError('relay_body_invalid', { detail, offset: 0 })
@@ -29,17 +35,30 @@ export async function readBody(
 const tooLarge = (bytesMax: number): AppError =>
   new AppError('body_too_large', { limit: sizeText(bytesMax) })
 
+const noRoomFor = (noRoom: NoRoom): AppError =>
+  new AppError(noRoom === 'full' ? 'relay_requests_full' : 'relay_requests_of_token')
+
+const declaredLength = ({ headers }: IncomingMessage): number =>
+  Number(headers['content-length'] ?? 0)
+
+/** Whether the whole body has arrived. Most bodies come in one packet with their head. */
+export function hasArrived(request: IncomingMessage): boolean {
+  const declared = declaredLength(request)
+  return request.complete || (declared > 0 && request.readableLength === declared)
+}
+
 async function collect(
   request: IncomingMessage,
-  bytesMax: number,
+  room: BodyRoom,
   timeoutMs: number,
 ): Promise<Buffer> {
-  const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > bytesMax) throw tooLarge(bytesMax)
-  // Most bodies come in one packet with their head and are there by now.
-  const isThere = request.complete || (declared > 0 && request.readableLength === declared)
-  const body = isThere ? allThere(request) : await collectLater(request, bytesMax, timeoutMs)
+  const { bytesMax } = room
+  if (declaredLength(request) > bytesMax) throw tooLarge(bytesMax)
+  if (!hasArrived(request)) return collectLater(request, room, timeoutMs)
+  const body = allThere(request)
   if (body.length > bytesMax) throw tooLarge(bytesMax)
+  const noRoom = room.lease.resize(body.length)
+  if (noRoom !== null) throw noRoomFor(noRoom)
   return body
 }
 
@@ -56,7 +75,7 @@ const pieceOf = (request: IncomingMessage): Buffer | null => request.read() as B
 
 function collectLater(
   request: IncomingMessage,
-  bytesMax: number,
+  { bytesMax, lease }: BodyRoom,
   timeoutMs: number,
 ): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
@@ -69,6 +88,7 @@ function collectLater(
     clearTimeout(timer)
     request.removeAllListeners('data').pause()
     chunks.length = 0
+    lease.release()
     reject(error)
   }
   const timer = setTimeout(() => {
@@ -78,6 +98,11 @@ function collectLater(
     length += chunk.length
     if (length > bytesMax) {
       refuse(tooLarge(bytesMax))
+      return
+    }
+    const noRoom = lease.resize(length)
+    if (noRoom !== null) {
+      refuse(noRoomFor(noRoom))
       return
     }
     chunks.push(chunk)

@@ -53,6 +53,8 @@ export type UpstreamFailure =
 export interface UpstreamListener {
   onHead(status: number, headers: Record<string, string | string[] | undefined>): void
   onData(chunk: Buffer): void
+  /** A call of several requests has read so many bytes, which have not been passed on yet. */
+  onHeld?(bytes: number): void
   onEnd(): void
   /** After it nothing else is called. */
   onFailure(failure: UpstreamFailure, error: Error): void

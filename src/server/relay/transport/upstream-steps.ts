@@ -75,6 +75,8 @@ class StepsUnderWay implements Steps, UpstreamCall {
   private current: UpstreamCall | null = null
   /** Ends the wait that is under way. */
   private wake: (() => void) | null = null
+  /** Bytes of all whole answers so far. */
+  private held = 0
   private hasHead = false
   /** An answer has come: the upstream is at work. */
   private hasBegun = false
@@ -98,6 +100,8 @@ class StepsUnderWay implements Steps, UpstreamCall {
       onData: (chunk) => {
         chunks.push(chunk)
         length += chunk.length
+        this.held += chunk.length
+        this.listener.onHeld?.(this.held)
         if (length > STEP_BYTES_MAX) {
           reject(new StepFailed('cut'))
           this.current?.abort()
