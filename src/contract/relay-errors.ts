@@ -314,6 +314,17 @@ export const relayErrors = {
     zh: '上游的响应无法解析',
     en: 'The answer of the upstream cannot be read',
   },
+  channel_account_refused: {
+    status: 503,
+    zh: '网关的上游账户暂时无法处理此请求，与您的令牌无关；请稍后重试或联系管理员',
+    en: 'The upstream account of the gateway cannot serve this request; your own token is fine. Try again later or contact the operator',
+  },
+  upstream_request_too_large: {
+    status: 413,
+    code: 'request_too_large',
+    zh: '此请求超过网关的上游账户每分钟可用的用量，请缩短后重试',
+    en: 'The request is larger than the upstream account of the gateway may send in a minute; shorten it and try again',
+  },
   upstream_answer_too_large: {
     status: 502,
     zh: '上游的响应超过网关允许的大小，已放弃；可减少 n、批量或输出长度后重试',

@@ -73,6 +73,10 @@ const RouteAttempt = z
       description: 'The upstream’s own name for what was wrong; or empty.',
       example: '',
     }),
+    message: z.string().optional().meta({
+      description: 'The upstream’s own words for it, without secrets; absent: there were none.',
+      example: 'Insufficient Balance',
+    }),
     elapsed_ms: z.int().meta({ description: 'Milliseconds.', example: 1240 }),
   })
   .meta({ id: 'RouteAttempt', description: 'How asking one channel ended.' })

@@ -81,7 +81,21 @@ const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
   [/\barn:aws[\w-]*:[^\s"'<>)]+/g, '***'],
   [/\b(account:? )\d{6,}/gi, '$1***'],
   [/\b(team:?|API key ID:) [\da-f]{8}-[\da-f-]{27}/gi, '$1 ***'],
-  [/\b(?:org-|proj_)\w{10,}/g, '***'],
+  [/\b(?:org[-_]|proj_)\w{10,}/g, '***'],
+]
+
+/** Keys that a vendor has masked in part. */
+const MASKED_KEYS = /[\w-]*\*{3,}[\w*-]*|\b(?:sk|gsk|xai|key)-[\w-]*(?:\.{3}|…)[\w-]*/g
+
+/** Where a server is: with a port, as an address of numbers, or behind the words of a failed call. */
+const PLACES: readonly [pattern: RegExp, clean: string][] = [
+  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '***'],
+  [/\[[\da-f]*:[\da-f:.]*:[\da-f.]*\](?::\d{1,5})?/gi, '***'],
+  [/\b(?:localhost|[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z]{2,}):\d{2,5}\b/gi, '***'],
+  [
+    /\b(dial (?:tcp|udp)|lookup|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT) [^\s:,]{2,}(?::\d{1,5})?/g,
+    '$1 ***',
+  ],
 ]
 
 /**
@@ -92,9 +106,10 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   let clean = withoutAll(text, secrets)
     // No column of PostgreSQL takes one, and reasons and failures are stored.
     .replaceAll('\0', '')
+    .replace(MASKED_KEYS, '***')
     .replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***')
     .replace(/\bsk-[\w-]{8,}/g, 'sk-***')
-  for (const [pattern, hidden] of ACCOUNTS) clean = clean.replace(pattern, hidden)
+  for (const [pattern, hidden] of [...ACCOUNTS, ...PLACES]) clean = clean.replace(pattern, hidden)
   return clean
 }
 

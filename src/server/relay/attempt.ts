@@ -71,14 +71,6 @@ export function failedAttempt(language: Language, failure: AttemptFailure): Fail
   return { kind: 'failed', error, mayRetry: cause !== 'ended', cause }
 }
 
-/** Whether another channel may do better after this error of an upstream. */
-export function mayRetry(error: RelayError): boolean {
-  const { status } = error
-  if (liesElsewhere(error)) return true
-  if (status === 401 || status === 402 || status === 403 || status === 429) return true
-  return status >= 500 || saysModelMissing(error)
-}
-
 /**
  * What did not come in time may have been made all the same, whoever gave up waiting, and what
  * broke off was: of these every one that is made costs as much as the first, and nobody asks for
@@ -109,35 +101,3 @@ export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'transcriptions',
   'translations',
 ])
-
-/** A 404 that is about the model and not about the path. */
-export const saysModelMissing = (error: RelayError): boolean =>
-  error.status === 404 && (error.code === 'model_not_found' || /model|模型/i.test(error.message))
-
-/**
- * What the request goes on from lies with another account: an item of an earlier response, or a
- * thought that only its organization can read. It says nothing about the channel. OpenAI's words.
- */
-export const liesElsewhere = ({
-  status,
-  code,
-  message,
-}: Pick<RelayError, 'status' | 'code' | 'message'>): boolean =>
-  (status === 404 && /^Item with id\b/.test(message)) ||
-  (status === 400 && code === 'invalid_encrypted_content')
-
-/**
- * A thought that came back is not taken, because something before it has changed, which makes
- * another conversation of it to Claude since Fable 5.1. Asking again helps with nobody, asking
- * without any thought with everybody. Anthropic's `block_binding` would have the thoughts dropped
- * there; but it needs a beta, and has those accounts checked that are spared without it. Sources:
- * Anthropic's documentation, "Prefix checks on thinking blocks", "Fix a thinking block bound to a
- * different conversation"; Amazon Bedrock user guide, "Preserved thinking". Anthropic's words.
- */
-export const isThoughtRefused = ({
-  status,
-  message,
-}: Pick<RelayError, 'status' | 'message'>): boolean => status === 400 && THOUGHT.test(message)
-
-const THOUGHT =
-  /Invalid `(?:signature|data)` in `(?:redacted_)?thinking` block|blocks in the latest assistant message cannot be modified/

@@ -1,7 +1,7 @@
 import { isAdmin } from '../../contract/user.ts'
 import { dialects } from './conversion/dialects.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
-import type { RelayError } from './dialect/relay-error.ts'
+import { toldError, type RelayError } from './dialect/relay-error.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { dropRest, isBodyPending } from '../http/unread-body.ts'
 
@@ -85,8 +85,9 @@ export function sendAnswer(
  * Answers with an error, in the stream if there is nothing else in it; or, if the answer has begun,
  * breaks it off so that nobody takes it for complete.
  */
-export function sendError(call: RelayCall, error: RelayError): void {
+export function sendError(call: RelayCall, upstreamOrOwn: RelayError): void {
   const { response, opened } = call
+  const error = toldError(upstreamOrOwn)
   call.refusal = error
   if (opened !== null) {
     call.isRefusedInStream = true

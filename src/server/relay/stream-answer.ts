@@ -9,7 +9,7 @@ import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from './transport/
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './refusal/hidden-status.ts'
-import type { RelayError } from './dialect/relay-error.ts'
+import { toldError, type RelayError } from './dialect/relay-error.ts'
 import { checkpointCall, settleCall } from './charging/settle.ts'
 import {
   endCall,
@@ -241,7 +241,7 @@ class StreamRelay {
     if (chunk.kind === 'malformed') return null
     if (chunk.kind !== 'error') return this.output.take(event, chunk)
     this.said = cleanError(chunk.error, this.plan.attempt, this.call, this.charge)
-    return this.output.error(this.said, this.call.requestId)
+    return this.output.error(toldError(this.said), this.call.requestId)
   }
 
   /** An error before anything else: this channel has failed, and another may be asked. */

@@ -44,7 +44,7 @@ import { earlierResponse, rememberResponse } from './responses/stored-responses.
 import { relayStream } from './stream-answer.ts'
 import { readFigures, type FieldProblem, type RequestFigures } from './openai/surfaces.ts'
 import { keepTrace, noteNoChannel } from './trace/keep-trace.ts'
-import { noteAnswer, noteAttempt, noteFailure } from './trace/note-attempt.ts'
+import { noteAnswer, noteAttempt, noteBroken, noteFailure } from './trace/note-attempt.ts'
 import { trailOf } from './trace/trail.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
 
@@ -182,6 +182,8 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   let attempts = 0
   let held: Hold | null = null
   let last: RelayError | null = null
+  /** Every channel refuses because of its key, account or address: asking again soon is no use. */
+  let isRefusedByAll = true
   try {
     const { paused, tiers } = text.route
     if (tiers.length === 0) trailOf(call).outcome = 'no_channel'
@@ -223,10 +225,19 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       if (outcome.kind !== 'failed') {
         held = null
         if (isWell(outcome)) noteAnswer(parts, call, { channel, text, isTrial })
+        else if (outcome.kind === 'answered' && outcome.broken) {
+          noteBroken(parts, call, {
+            channel,
+            text,
+            broken: outcome.broken,
+            said: outcome.said ?? null,
+          })
+        }
         return
       }
       noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
+      isRefusedByAll &&= last.told !== undefined
       if (!outcome.mayRetry) break
       if (mayBeMade(text.asked.surface.task, outcome, ready.plan.request)) {
         call.headers.push('X-Should-Retry', 'false')
@@ -245,6 +256,7 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   if (text.route.tiers.length === 0) throw noChannel(text.caller, text.model)
   const error = last ?? waitError(parts, call, text)
   const { nowSeconds } = app.clock
+  if (last?.told !== undefined && isRefusedByAll) call.headers.push('X-Should-Retry', 'false')
   if (error !== null) sendRefusal(call, text, { error, nowSeconds: nowSeconds() })
 }
 

@@ -178,8 +178,8 @@ forEachDatabase('a whole answer', (open) => {
   describe('is none, and costs nothing, when the upstream', () => {
     test.each([
       ['refuses', 'fail-400', 400, 'code_400'],
-      ['refuses the key', 'fail-key', 401, 'invalid_api_key'],
-      ['has no quota', 'fail-quota', 429, 'insufficient_quota'],
+      ['refuses the key', 'fail-key', 503, 'channel_account_refused'],
+      ['has no quota', 'fail-quota', 503, 'channel_account_refused'],
       ['is busy', 'fail-429-retry-3', 429, 'code_429'],
       ['does not know the model', 'fail-model', 404, 'model_not_found'],
       ['fails', 'fail-500', 500, 'code_500'],

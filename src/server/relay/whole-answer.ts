@@ -3,11 +3,11 @@ import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import {
   failedAttempt,
-  mayRetry,
   type AttemptFailure,
   type AttemptOutcome,
   type FailedAttempt,
 } from './attempt.ts'
+import { mayRetry } from './refusal/verdict.ts'
 import {
   completionOf,
   countedUsage,

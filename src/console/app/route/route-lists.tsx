@@ -74,6 +74,7 @@ function Attempts({ attempts }: { attempts: readonly RouteAttempt[] }) {
             {attempt.is_trial && <span>{t('试用此前暂停的渠道或密钥')}</span>}
             {attempt.stays === true && <span>{t('该会话沿用上次的渠道')}</span>}
           </div>
+          {attempt.message !== undefined && <p className={styles['quiet']}>{attempt.message}</p>}
         </li>
       ))}
     </ol>

@@ -15,7 +15,22 @@ export interface RelayError {
   details?: unknown
   /** The request was longer than the upstream's model takes. */
   tooLong?: TooLong | undefined
+  /**
+   * What another channel may do, where status and code do not tell: `trouble`: it may do better,
+   * and this one counts as failing; `elsewhere`: it may take the request, and this one is well.
+   */
+  retry?: 'trouble' | 'elsewhere' | undefined
+  /**
+   * What the client gets instead, where the upstream speaks of the channel's key, account or
+   * address; undefined: the error itself.
+   */
+  told?: RelayError | undefined
+  /** The upstream's own words without secrets, for admins; undefined: the error is ours. */
+  ownWords?: string | undefined
 }
+
+/** The error as the client may see it. */
+export const toldError = (error: RelayError): RelayError => error.told ?? error
 
 /** A request that is longer than the model's context. */
 export interface TooLong {

@@ -67,13 +67,13 @@ describe('clients of OpenAI', () => {
   })
 
   test.each([OPENAI, OPENROUTER])('hear the number of type %i as it came', async (type) => {
-    const body = JSON.stringify({ error: { code: 402, message: 'no' } })
+    const body = JSON.stringify({ error: { code: 422, message: 'no' } })
     const upstream = await startScriptedUpstream((_request, response) => {
-      response.writeHead(402, { 'content-type': 'application/json' }).end(body)
+      response.writeHead(422, { 'content-type': 'application/json' }).end(body)
     })
     const model = aModel()
     await aRoute(setup, model, { type, base_url: upstream.url })
-    expect(await codesOf(model)).toEqual([402, 402])
+    expect(await codesOf(model)).toEqual([422, 422])
     await upstream.close()
   })
 })

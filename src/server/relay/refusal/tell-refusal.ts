@@ -6,7 +6,7 @@ import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { EVENT_STREAM } from '../dialect/stream-output.ts'
 import { beginStream, sendError } from '../send-answer.ts'
 import type { RelayCall } from '../relay-call.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import { toldError, type RelayError } from '../dialect/relay-error.ts'
 import { responsesClient } from '../responses/client.ts'
 import { withCodeAsText } from './code-text.ts'
 import { inWordsOf } from './too-long.ts'
@@ -41,8 +41,9 @@ interface Refused {
 export function sendRefusal(
   call: RelayCall,
   { asked, body, model, figures }: Refused,
-  { error, nowSeconds }: { error: RelayError; nowSeconds: number },
+  { error: refusal, nowSeconds }: { error: RelayError; nowSeconds: number },
 ): void {
+  const error = toldError(refusal)
   const isResponse = asked.surface.task === 'responses' && figures.isStream
   if (!isResponse || (error.tooLong === undefined && call.opened === null)) {
     sendError(call, error)
@@ -57,14 +58,14 @@ export function sendRefusal(
   const response: JsonRecord = {
     ...client.writeAnswer({ id: head.id, choices: [], usage: null }, head),
     status: 'failed',
-    error: toldError(client.errorBody(error, call.requestId)),
+    error: codeAndMessage(client.errorBody(error, call.requestId)),
   }
   const events = client.wholeAsEvents(response, true)
   beginStream(call, { contentType: EVENT_STREAM })
   call.response.end(events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join(''))
 }
 
-function toldError(body: string): JsonRecord {
+function codeAndMessage(body: string): JsonRecord {
   const { code, message } = recordOr(recordOr(parseJson(body)).error)
   return { code, message }
 }

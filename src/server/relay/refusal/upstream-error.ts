@@ -1,10 +1,11 @@
-import type { Language } from '../../../contract/errors.ts'
+import type { ErrorCode, ErrorParams, Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { secretsOf, withoutSecrets, type ChannelWithSecrets } from '../../channel/secrets.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
-import { recordOr, textOr, wordOf } from '../json/json-value.ts'
+import { ownError, type RelayError } from '../dialect/relay-error.ts'
+import { isRecord, recordOr, textOr, wordOf } from '../json/json-value.ts'
 import { retryDelayOf } from '../routing/retry-after.ts'
 import { codeOf, messageOf, readRefusal, type UpstreamRefusal } from './said-words.ts'
+import { isAboutAccount } from './verdict.ts'
 import { meantBy, truerStatus } from './vendor-refusals.ts'
 
 /** Characters of an upstream's message that are passed on, and of its type, code and parameter. */
@@ -12,14 +13,39 @@ const MESSAGE_MAX = 2000
 const WORD_MAX = 200
 
 /**
- * The upstream's error for the client: its status, type and code as they are or are meant, its
- * words without what they must not tell.
+ * Reads an upstream's error: its status, type and code as they are or are meant, and its words
+ * without secrets. Where it speaks of the channel's key, account or address, `told` holds what the
+ * client gets instead.
  */
 export function upstreamError(
   refusal: UpstreamRefusal,
   language: Language,
   channel: ChannelWithSecrets,
 ): RelayError {
+  const error = readError(refusal, language, channel)
+  const own = ownWords(refusal, channel)
+  return { ...error, told: told(error, { refusal, language }), ownWords: own }
+}
+
+/** What the client gets in place of the upstream's error; undefined: the error itself. */
+function told(
+  error: ReadError,
+  { refusal, language }: { refusal: UpstreamRefusal; language: Language },
+): RelayError | undefined {
+  const ours = (code: ErrorCode, params?: ErrorParams): RelayError =>
+    ownError(new AppError(code, params), language)
+  if (error.status === 413 && error.isOurs) return ours('upstream_request_too_large')
+  if (error.isOurs || isAboutAccount(error)) return ours('channel_account_refused')
+  return error.isMisplaced ? ours('upstream_status', { status: refusal.status }) : undefined
+}
+
+type ReadError = RelayError & { isOurs: boolean; isMisplaced: boolean }
+
+function readError(
+  refusal: UpstreamRefusal,
+  language: Language,
+  channel: ChannelWithSecrets,
+): ReadError {
   const secrets = secretsOf(channel)
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
@@ -36,6 +62,7 @@ export function upstreamError(
     message: said,
   })
   const status = meant?.status ?? truerStatus(refusal.status, error)
+  const isMisplaced = meant === null && isAboutAddress(status, answered, said)
   // Cut afterwards: half a secret would not be recognised.
   const clean = (text: string, lengthMax: number): string =>
     withoutSecrets(text, secrets).slice(0, lengthMax)
@@ -51,10 +78,32 @@ export function upstreamError(
     type: clean(meant?.word ?? type, WORD_MAX),
     param: error === null ? String(status) : clean(textOr(error['param']), WORD_MAX),
     code: meant?.word ?? (typeof code === 'string' ? clean(code, WORD_MAX) : code),
-    details: detailsOf(error?.['details'], secrets),
+    details: detailsOf(
+      status === 429 ? retryInfoIn(error?.['details']) : error?.['details'],
+      secrets,
+    ),
     tooLong: meant?.tooLong,
+    retry: meant?.retry ?? (isMisplaced ? 'trouble' : undefined),
+    isOurs: meant?.isOurs === true,
+    isMisplaced,
   }
 }
+
+/**
+ * Whether a refusal is that of a web server which has no such address: a page instead of JSON, or
+ * the sentence of a framework. No request can cause it, the channel's base URL does.
+ */
+const isAboutAddress = (status: number, answered: unknown, said: string): boolean =>
+  (status === 404 || status === 405) && (!isRecord(answered) || NO_ADDRESS.test(said))
+
+const NO_ADDRESS =
+  /^(?:(?:resource )?not found\.?$|method not allowed\.?$|404 page not found|Invalid URL \(|no route matched|Cannot (?:POST|GET) |Unknown request URL)/i
+
+/** Of Google's details those that tell when to try again: others tell the account's limits. */
+const retryInfoIn = (details: unknown): unknown =>
+  Array.isArray(details)
+    ? details.filter((one) => textOr(recordOr(one)['@type']).endsWith('RetryInfo'))
+    : undefined
 
 /**
  * The upstream's own words for its operator, who must tell a limit from a bill that is not paid;
@@ -62,7 +111,11 @@ export function upstreamError(
  */
 export function ownWords(refusal: UpstreamRefusal, channel: ChannelWithSecrets): string {
   const { answered, error } = readRefusal(refusal)
-  return withoutSecrets(messageOf(answered, error), secretsOf(channel)).slice(0, MESSAGE_MAX)
+  const said = messageOf(answered, error)
+  // OpenRouter passes on what its own upstream said.
+  const raw = textOr(recordOr(error?.['metadata'])['raw'])
+  const words = raw === '' ? said : `${said}: ${raw}`
+  return withoutSecrets(words, secretsOf(channel)).slice(0, MESSAGE_MAX)
 }
 
 /** Characters of an upstream's details that are passed on, and how deep they may stand. */

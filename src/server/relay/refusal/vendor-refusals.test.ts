@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
-import { mayRetry } from '../attempt.ts'
+import { mayRetry } from './verdict.ts'
 import { upstreamError } from './upstream-error.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { inWordsOf } from './too-long.ts'
@@ -23,12 +23,16 @@ interface Refused {
   amazonsName?: string
 }
 
+/** A text as body goes as it is. */
 const refusal = ({ type, status, body = {}, baseUrl = '', amazonsName }: Refused): RelayError =>
-  upstreamError({ status, body: Buffer.from(JSON.stringify(body)), amazonsName }, 'en', {
+  upstreamError({ status, body: bytesOf(body), amazonsName }, 'en', {
     type,
     key: 'k',
     baseUrl,
   })
+
+const bytesOf = (body: unknown): Buffer =>
+  Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 
 const coded = (code: unknown, type?: string, message = 'No.') => ({
   error: { message, code, type },
@@ -190,7 +194,118 @@ test.each<[string, Refused, Fate]>([
     },
     'another is asked',
   ],
+  [
+    'DeepSeek',
+    { type: 36, status: 400, body: coded('invalid_request_error', '', 'Model Not Exist') },
+    'another is asked',
+  ],
+  [
+    'SiliconFlow by a compatible channel',
+    { type: 50, status: 400, body: { code: 20_012, message: 'Model does not exist.' } },
+    'another is asked',
+  ],
+  [
+    'Zhipu by a compatible channel',
+    { type: 50, status: 400, body: coded('1211', '', '模型不存在，请检查模型代码。') },
+    'another is asked',
+  ],
+  [
+    'OpenRouter',
+    { type: 20, status: 400, body: coded(400, '', 'x/y-1 is not a valid model ID') },
+    'another is asked',
+  ],
+  [
+    'OpenRouter, nobody who serves it',
+    { type: 20, status: 404, body: coded(404, '', 'No endpoints found for x/y-1.') },
+    'another is asked',
+  ],
+  ['Mistral', { type: 28, status: 400, body: coded('1500', 'invalid_model') }, 'another is asked'],
+  [
+    'LiteLLM',
+    {
+      type: 50,
+      status: 400,
+      body: coded(
+        '400',
+        'invalid_request_error',
+        '/chat/completions: Invalid model name passed in model=x. Call `/v1/models` to view',
+      ),
+    },
+    'another is asked',
+  ],
+  [
+    'MiniMax',
+    {
+      type: 27,
+      status: 400,
+      body: { error: { status_code: 2013, message: "invalid params, unknown model 'x' (2013)" } },
+    },
+    'another is asked',
+  ],
+  [
+    'Groq, a retired one',
+    { type: 29, status: 400, body: coded('model_decommissioned', 'invalid_request_error') },
+    'another is asked',
+  ],
+  [
+    'Voyage',
+    {
+      type: 50,
+      status: 400,
+      body: { detail: "Model x is not supported. Supported models are ['y']." },
+    },
+    'another is asked',
+  ],
+  [
+    'NVIDIA, a retired one',
+    { type: 50, status: 410, body: { detail: 'Gone' } },
+    'another is asked',
+  ],
+  [
+    'a model that somebody writes about',
+    { type: 50, status: 400, body: coded('', '', 'messages.0: "Model Not Exist"') },
+    'to the client',
+  ],
+  // An address that is not there.
+  [
+    'a page instead of JSON',
+    { type: 50, status: 404, body: '<html>404</html>' },
+    'another is asked',
+  ],
+  ['a framework', { type: 50, status: 404, body: { detail: 'Not Found' } }, 'another is asked'],
+  // Money, keys and limits in other statuses.
+  [
+    'OpenAI’s limit of a bill',
+    { type: 50, status: 400, body: coded('billing_hard_limit_reached') },
+    'disabled',
+  ],
+  [
+    'a gateway without money',
+    { type: 50, status: 500, body: coded('', '', '用户额度不足, 剩余额度: ¥0.23') },
+    'another is asked',
+  ],
+  [
+    'a wrong key with 400',
+    { type: 50, status: 400, body: coded('', '', 'Incorrect API key provided: x') },
+    'suspected',
+  ],
+  [
+    'Groq’s tokens of a minute',
+    { type: 29, status: 413, body: coded('rate_limit_exceeded', 'tokens') },
+    'another is asked',
+  ],
+  [
+    'Amazon’s throttle with 400',
+    { type: 33, status: 400, amazonsName: 'ThrottlingException' },
+    'another is asked',
+  ],
+  ['a server that waited too long', { type: 50, status: 408 }, 'another is asked'],
   // What the request is blamed for.
+  [
+    'OpenRouter’s filter',
+    { type: 20, status: 403, body: coded(403, '', 'Your input was flagged for "x"') },
+    'to the client',
+  ],
   [
     'xAI’s filter',
     {

@@ -1,6 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import { planAttempt, type AttemptPlan, type PlannedCall } from '../attempt-plan.ts'
-import { isThoughtRefused, liesElsewhere, type AttemptOutcome } from '../attempt.ts'
+import { type AttemptOutcome } from '../attempt.ts'
+import { isThoughtRefused, liesElsewhere } from '../refusal/verdict.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { lacksAddress } from './chat-only.ts'

@@ -1,4 +1,5 @@
-import { liesElsewhere, saysModelMissing, type AttemptOutcome } from '../attempt.ts'
+import { type AttemptOutcome } from '../attempt.ts'
+import { liesElsewhere, saysModelMissing } from '../refusal/verdict.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 

@@ -1,10 +1,5 @@
-import {
-  liesElsewhere,
-  mayRetry,
-  type AttemptOutcome,
-  type BrokenBy,
-  type FailureCause,
-} from '../attempt.ts'
+import { type AttemptOutcome, type BrokenBy, type FailureCause } from '../attempt.ts'
+import { isServedElsewhere, mayRetry } from '../refusal/verdict.ts'
 import type { GoodNews } from '../../channel/notice/channel-news.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { Circuit } from './circuit.ts'
@@ -209,7 +204,7 @@ function isAbout(key: string, { ids, keyId, model }: GoodNews): boolean {
 }
 
 const isTrouble = (failure: Failure): boolean =>
-  failure.cause !== 'ended' && failure.mayRetry && !liesElsewhere(failure.error)
+  failure.cause !== 'ended' && failure.mayRetry && !isServedElsewhere(failure.error)
 
 const isEnded = ({ cause }: { cause: FailureCause }): boolean => cause === 'ended'
 

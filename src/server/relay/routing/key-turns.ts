@@ -1,5 +1,5 @@
 import { isTrialDue } from '../../channel/channel-pause-store.ts'
-import { liesElsewhere } from '../attempt.ts'
+import { isServedElsewhere } from '../refusal/verdict.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import type { Place } from './conversation/affinity.ts'
 import { isKeyOff, type RoutableChannel, type Tiers } from './choose-channel.ts'
@@ -173,10 +173,10 @@ const KEYS_AT_ONCE = 2
  */
 export function mayUseOtherKey(
   { id, keyId }: RoutableChannel,
-  { error }: { error: Pick<RelayError, 'status' | 'code' | 'message'> },
+  { error }: { error: Pick<RelayError, 'status' | 'code' | 'message' | 'retry'> },
   { tiers, tried, used = [] }: AttemptsSoFar,
 ): boolean {
-  if (keyId === '' || !(OF_KEY.has(error.status) || liesElsewhere(error))) return false
+  if (keyId === '' || !(OF_KEY.has(error.status) || isServedElsewhere(error))) return false
   const channels = tiers.flat()
   const channel = channels.find((one) => one.id === id)
   const isLeft = channel?.keyed.some((one) => one.pause === null && !isUsed(used, one))

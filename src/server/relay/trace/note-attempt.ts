@@ -1,4 +1,6 @@
-import type { AttemptOutcome, FailedAttempt } from '../attempt.ts'
+import type { AttemptOutcome, BrokenBy, FailedAttempt, FailureCause } from '../attempt.ts'
+import { shown, type RelayError } from '../dialect/relay-error.ts'
+import { faultOf } from '../refusal/verdict.ts'
 import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import type { TextCall } from '../text-call.ts'
@@ -49,20 +51,61 @@ export function noteFailure(
   call: RelayCall,
   { channel, text, outcome }: Failure,
 ): void {
-  endCall(call, { outcome: outcome.cause, channelId: channel.id, quota: 0 })
-  if (outcome.cause === 'ended') return
-  if (outcome.cause === 'status') {
-    parts.liveStatus.refused(channel, outcome.error, byOf(call, text))
-  }
-  parts.app.trace.warn(
-    {
-      requestId: call.requestId,
-      channelId: channel.id,
-      cause: outcome.cause,
-      status: outcome.error.status,
-      code: outcome.error.code,
-    },
-    'a channel failed',
-  )
-  parts.metrics.attemptFailed(outcome.cause, channel.id)
+  const { cause, error } = outcome
+  endCall(call, { outcome: cause, channelId: channel.id, quota: 0 })
+  if (cause === 'ended') return
+  if (cause === 'status') parts.liveStatus.refused(channel, error, byOf(call, text))
+  logFailure(parts, call, { channel, text, cause, error })
+  parts.metrics.attemptFailed(cause, channel.id)
 }
+
+/** Writes to the program's output that an answer broke off after it had begun. */
+export function noteBroken(
+  parts: RelayParts,
+  call: RelayCall,
+  { channel, text, broken, said }: Omit<Failure, 'outcome'> & BrokenAnswer,
+): void {
+  logFailure(parts, call, { channel, text, cause: broken, error: said })
+}
+
+interface BrokenAnswer {
+  broken: BrokenBy
+  /** The upstream's own error; null: it broke off without a word. */
+  said: RelayError | null
+}
+
+interface LoggedFailure {
+  channel: RoutableChannel
+  text: TextCall
+  cause: FailureCause
+  error: RelayError | null
+}
+
+/** One line for each channel that failed. What the client's request caused is no warning. */
+function logFailure(
+  { app }: RelayParts,
+  { requestId }: RelayCall,
+  { channel, text, cause, error }: LoggedFailure,
+): void {
+  const { user, token } = text.caller
+  // Only an upstream's own error has words of its own.
+  const isSaid = error?.ownWords !== undefined
+  const fault = isSaid ? faultOf(error) : 'upstream'
+  const line = {
+    requestId,
+    userId: user.id,
+    tokenId: token.id,
+    model: shown(text.model),
+    channelId: channel.id,
+    channelType: channel.type,
+    cause,
+    fault,
+    ...(error === null ? {} : { status: error.status, code: error.code }),
+    ...(isSaid ? { upstreamMessage: error.ownWords?.slice(0, LOGGED_MAX) } : {}),
+  }
+  if (fault === 'request') app.trace.info(line, 'an upstream refused a request')
+  else app.trace.warn(line, 'a channel failed')
+}
+
+/** Characters of an upstream's words in the program's output. */
+const LOGGED_MAX = 500

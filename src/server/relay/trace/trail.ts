@@ -6,7 +6,8 @@ import type { RoutableChannel } from '../routing/choose-channel.ts'
 
 /**
  * What happened to a call on its way to a channel. Made only once something other than an answer of
- * the first choice happens: most calls have none. Nothing of what was asked or answered is in it.
+ * the first choice happens: most calls have none. Of what was asked or answered nothing is in it
+ * but the words of upstreams that refused it.
  */
 export class Trail {
   /** Keys that the call has used, of channels that have several. */
@@ -39,6 +40,7 @@ export class Trail {
       result: isFailed ? outcome.cause : resultOf(outcome),
       status: isFailed && outcome.cause === 'status' ? outcome.error.status : 0,
       code: isFailed && outcome.cause === 'status' ? codeOf(outcome) : '',
+      ...(isFailed ? wordsOf(outcome) : {}),
       elapsed_ms: Math.max(0, Math.round(elapsedMs)),
     })
   }
@@ -71,6 +73,12 @@ const CODE_MAX = 100
 
 const codeOf = ({ error }: FailedAttempt): string =>
   (String(error.code) || error.type).slice(0, CODE_MAX)
+
+/** Characters of an upstream's own words that are kept. */
+const WORDS_MAX = 500
+
+const wordsOf = ({ error: { ownWords = '' } }: FailedAttempt) =>
+  ownWords === '' ? {} : { message: ownWords.slice(0, WORDS_MAX) }
 
 /** The call's trail; begun if there is none. */
 export const trailOf = (call: RelayCall): Trail => (call.trail ??= new Trail())
