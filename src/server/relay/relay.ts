@@ -136,7 +136,10 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
   })
   const failures = createFailureCounts(app)
   const running = new Slots<RelayCall>()
-  const restLimits = { bytesMax: parts.bodyRoom.bytesMax, timeoutMs: app.timeLimits.restMs }
+  const restLimits = {
+    bytesMax: app.config.MAX_BODY_MB * MEBIBYTE,
+    timeoutMs: app.timeLimits.restMs,
+  }
   breakOffRevoked(app, running)
   let isClosing = false
 

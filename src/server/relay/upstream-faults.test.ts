@@ -201,7 +201,7 @@ const ROWS: readonly Row[] = [
   { fault: 'answers 204', words: 'empty-204', whole: 500, streamed: 502, counted: 'status' },
   { fault: 'answers 301', words: 'redirect', whole: 502, streamed: 502, counted: 'status' },
   { fault: 'answers 400', words: 'fail-400', whole: 400, streamed: 400, counted: 'status' },
-  { fault: 'answers 401', words: 'fail-401', whole: 401, streamed: 401, counted: 'status' },
+  { fault: 'answers 401', words: 'fail-401', whole: 503, streamed: 503, counted: 'status' },
   {
     fault: 'answers 429 with Retry-After',
     words: 'fail-429-retry-7',
@@ -340,8 +340,8 @@ forEachDatabase('an upstream that', (open) => {
     [
       27,
       { choices: null, base_resp: { status_code: 1008, status_msg: 'no balance' } },
-      402,
-      'no balance',
+      503,
+      'channel_account_refused',
     ],
     [
       27,
@@ -349,7 +349,7 @@ forEachDatabase('an upstream that', (open) => {
       400,
       'bad params',
     ],
-    [20, { error: { code: 403, message: 'flagged' } }, 403, 'flagged'],
+    [20, { error: { code: 403, message: 'flagged' } }, 400, 'flagged'],
     [48, { code: 10_013, message: 'input audit', sid: 's' }, 400, 'input audit'],
     [44, { code: 20_012, message: 'No such model', data: null }, 404, 'No such model'],
   ])(

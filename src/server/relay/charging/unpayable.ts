@@ -1,16 +1,17 @@
 import { AppError } from '../../app-error.ts'
+import { findStanding } from '../../ledger/ledger-store.ts'
 import { findPrice } from '../../ledger/price.ts'
-import { findUser } from '../../user/user-store.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import type { Caller } from '../routing/caller.ts'
 import { sentModel } from '../routing/choose-channel.ts'
 import { hasArrived } from '../transport/request-body.ts'
 
 /**
- * Throws `user_quota_insufficient`, as the reservation would, for a caller who cannot pay for any
- * call, before the body is read: a body takes memory and time of everybody else. A body that has
- * come with its head is read all the same, so that the refusal is noted with the model's name.
- * A token without quota has been refused by then.
+ * Throws `user_quota_insufficient` or `user_quota_owed`, as the reservation would, for a caller who
+ * cannot pay for any call even after its open calls have ended. This happens before the body is
+ * read, which takes memory and time of everybody else. A body that has come with its head is read
+ * all the same, so that the refusal is noted with the model's name. A token without quota has been
+ * refused by then.
  */
 export async function refuseUnpayable(
   parts: RelayParts,
@@ -19,10 +20,16 @@ export async function refuseUnpayable(
 ): Promise<void> {
   if (caller.user.quota > 0 || hasArrived(request)) return
   // Rows in memory may be two seconds old: somebody may have paid meanwhile.
-  const owner = await findUser(parts.app.database.read, caller.user.id)
-  if (owner !== undefined && owner.quota > 0) return
-  if (await servesFreeModel(parts, caller)) return
-  throw new AppError('user_quota_insufficient')
+  const standing = await findStanding(parts.app.database.read, {
+    userId: caller.user.id,
+    tokenId: caller.token.id,
+  })
+  // Of a row that is gone the reservation says what is wrong.
+  if (standing === null) return
+  const { userQuota, userHeld } = standing
+  const points = userQuota + userHeld
+  if (points > 0 || (points === 0 && (await servesFreeModel(parts, caller)))) return
+  throw new AppError(userQuota < 0 ? 'user_quota_owed' : 'user_quota_insufficient')
 }
 
 /** Whether a model that the caller may use costs nothing on one of its channels. */

@@ -299,7 +299,6 @@ test.each<[string, Refused, Fate]>([
     { type: 33, status: 400, amazonsName: 'ThrottlingException' },
     'another is asked',
   ],
-  ['a server that waited too long', { type: 50, status: 408 }, 'another is asked'],
   // What the request is blamed for.
   [
     'OpenRouter’s filter',

@@ -50,7 +50,6 @@ export function meantBy(channel: RefusedChannel, said: SaidRefusal): Meaning | n
 function meantByAll({ status, code, type, message }: SaidRefusal): Meaning | null {
   const known = ACCOUNT_STATUSES.get(code) ?? ACCOUNT_STATUSES.get(type)
   if (known !== undefined && status !== 429) return { status: known, isOurs: true }
-  if (status === 408) return { status: 504 }
   if (status === GROQ_CAPACITY) return { status: 503 }
   const isClientError = status >= 400 && status < 500
   if (isClientError && (RATE_LIMITED.has(code) || RATE_LIMITED.has(type))) {

@@ -210,7 +210,7 @@ forEachDatabase('a channel with several keys', (open) => {
   test('goes when its last key is refused, and comes back with the key that answers', async () => {
     const { id, keys, ask } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, REVOKED)
-    expect(await ask()).toBe(401)
+    expect(await ask()).toBe(503)
     expect(await statusOf(id)).toBe(ChannelStatus.autoDisabled)
     opinions.delete(keys[1] ?? '')
     expect(await ask()).toBe(503)

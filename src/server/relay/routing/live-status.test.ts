@@ -89,7 +89,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       const model = aModel()
       const id = await aRoute(setup, model, { words: 'fail-key' })
       const client = await aClient(setup)
-      expect((await post(setup, client, chatBody(model))).status).toBe(401)
+      expect((await post(setup, client, chatBody(model))).status).toBe(503)
       expect(await statusOf(id)).toBe(autoDisabled)
       const params = { group: 'default', model }
       const answer = await post(setup, client, chatBody(model))

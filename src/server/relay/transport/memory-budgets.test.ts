@@ -97,6 +97,18 @@ test.each([
   }
 })
 
+test('a caller whose open calls hold its whole balance is not refused on the head', async () => {
+  const { key, userId, tokenId } = await aClient(setup, { quota: 1000 })
+  const operation = { requestId: 'held', userId, tokenId, amount: 1000, tokens: 0 }
+  const { app } = setup
+  await app.ledger.reserve({ ...operation, nowSeconds: app.clock.nowSeconds(), node: app.node })
+  const call = beginCall(key, MEBIBYTE)
+  await eventually(async () => (await held('requests')) > MEBIBYTE / 2, 'the body')
+  expect(call.answer()).toBe('')
+  call.end()
+  await app.ledger.release('held')
+})
+
 test('a caller without balance may send a body where a model costs nothing', async () => {
   const free = aModel()
   await aRoute(setup, free, { group: 'charity' })
