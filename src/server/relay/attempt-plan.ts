@@ -3,6 +3,7 @@ import { AppError } from '../app-error.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
 import { PAID_BY_THE_PIECE } from './attempt.ts'
+import { withOwnCallIds } from './canonical/call-id.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import type {
@@ -377,14 +378,17 @@ function converting(
     const isThoughtless =
       dialect === 'openai' && callsToolsByResponses(charge.channel.type, modelName)
     const said = planned.isForgetful === true ? withoutThoughts(read) : read
-    const request = isThoughtless ? thoughtless(said) : said
+    const request = {
+      ...(isThoughtless ? thoughtless(said) : said),
+      messages: withOwnCallIds(said.messages),
+    }
     // Pictures in the answer are for the asking nowhere else.
     if (request.modalities !== undefined && dialect !== 'gemini') {
       throw cannotSay(request, 'modalities')
     }
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type: charge.channel.type }
-    const answering = withToolsAsAsked(upstream, request)
+    const answering = withToolsAsAsked(upstream, read, call.requestId)
     return {
       sent: bytesOf(upstream.writeRequest(request, target)),
       estimate: upstream.estimate?.(request),

@@ -80,7 +80,7 @@ const upstreamOf = (recorded: RecordedAnswer): UpstreamDialect => {
   if (name === undefined) throw new Error(`${recorded.api} is no chat`)
   const dialect: UpstreamDialect = upstreamDialects[name]
   // As the relay uses it, which settles calls and reasons to stop for all dialects.
-  return withToolsAsAsked({ ...dialect, ...dialect.converted }, NO_TOOLS_ASKED)
+  return withToolsAsAsked({ ...dialect, ...dialect.converted }, NO_TOOLS_ASKED, 'request-1')
 }
 
 const wireOf = ({ api }: RecordedAnswer) => (api === 'converse' ? converseWire : serverSentEvents)

@@ -6,6 +6,8 @@ import {
   type Finish,
   type FinishReason,
 } from '../canonical/chat-answer.ts'
+import { objectText } from '../canonical/arguments-text.ts'
+import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
@@ -71,7 +73,7 @@ function readBlock(block: JsonRecord): AnswerPart[] {
           kind: 'toolCall',
           id: textOr(block.id),
           name: textOr(block.name),
-          argumentsJson: JSON.stringify(recordOr(block.input)),
+          argumentsJson: objectText(block.input),
           signature: null,
         },
       ]
@@ -80,15 +82,10 @@ function readBlock(block: JsonRecord): AnswerPart[] {
   }
 }
 
-/** Event by event. Calls are numbered as they begin, whatever blocks stand between them. */
+/** Event by event. Several blocks may be open at once: pieces name theirs by its index. */
 export class AnthropicStreamReader implements StreamReader {
-  private calls = -1
-  /** The last block to start is a call of a client's tool, not of one that Anthropic runs. */
-  private isInCall = false
-  /** The block that is open is a call, and nothing of its arguments has come. */
-  private isBareCall = false
-  /** Arguments that came whole with the start of the call. */
-  private wholeArguments = '{}'
+  private readonly calls = new CallAssembly()
+  private readonly blocks = new Map<unknown, OpenBlock>()
 
   read(event: JsonRecord): ChatEvent[] {
     return unfoldedStart(event).flatMap((unfolded) => this.readEvent(unfolded))
@@ -99,15 +96,15 @@ export class AnthropicStreamReader implements StreamReader {
       case 'message_start':
         return [{ kind: 'start', id: textOr(recordOr(event.message).id) }]
       case 'content_block_start':
-        return this.startBlock(recordOr(event.content_block))
+        return this.startBlock(event.index, recordOr(event.content_block))
       case 'content_block_delta':
-        return this.readDelta(recordOr(event.delta))
+        return this.readDelta(event.index, recordOr(event.delta))
       case 'content_block_stop':
-        return this.stopBlock()
+        return this.stopBlock(event.index)
       case 'message_delta': {
         const delta = recordOr(event.delta)
         if (typeof delta.stop_reason !== 'string') return []
-        return [{ kind: 'finish', choice: 0, finish: finishOf(delta) }]
+        return [...this.calls.open(0), { kind: 'finish', choice: 0, finish: finishOf(delta) }]
       }
       case 'ping':
         return [{ kind: 'ping' }]
@@ -116,27 +113,28 @@ export class AnthropicStreamReader implements StreamReader {
     }
   }
 
-  private startBlock(block: JsonRecord): ChatEvent[] {
-    this.isInCall = block.type === 'tool_use'
-    if (this.isInCall) {
-      this.calls += 1
-      this.isBareCall = true
-      this.wholeArguments = JSON.stringify(recordOr(block.input))
+  end(): ChatEvent[] {
+    return this.calls.endAll()
+  }
+
+  private startBlock(index: unknown, block: JsonRecord): ChatEvent[] {
+    const opened = this.calls.open(0)
+    if (block.type === 'tool_use') {
+      const call = this.calls.begin(0)
+      this.blocks.set(index, { call, input: block.input })
       const { id, name } = block
-      const call = this.calls
-      return [
-        { kind: 'toolCall', choice: 0, call, id: textOr(id), name: textOr(name), signature: null },
-      ]
+      return [...opened, ...this.calls.add(call, { id: textOr(id), name: textOr(name) })]
     }
+    this.blocks.delete(index)
     if (block.type === 'redacted_thinking') {
-      return [{ kind: 'redacted', choice: 0, redacted: textOr(block.data) }]
+      return [...opened, { kind: 'redacted', choice: 0, redacted: textOr(block.data) }]
     }
     // Usually empty; some servers begin with the first words.
     const kind = block.type === 'thinking' ? 'thinking' : 'text'
-    return textEvent(kind, block[kind])
+    return [...opened, ...textEvent(kind, block[kind])]
   }
 
-  private readDelta(delta: JsonRecord): ChatEvent[] {
+  private readDelta(index: unknown, delta: JsonRecord): ChatEvent[] {
     switch (delta.type) {
       case 'text_delta':
         return textEvent('text', delta.text)
@@ -147,20 +145,35 @@ export class AnthropicStreamReader implements StreamReader {
         return signature === null ? [] : [{ kind: 'signature', choice: 0, signature }]
       }
       case 'input_json_delta': {
-        const text = textOr(delta.partial_json)
-        if (text === '' || !this.isInCall) return []
-        this.isBareCall = false
-        return [{ kind: 'toolArguments', choice: 0, call: this.calls, text }]
+        const block = this.blockAt(index)
+        return block === undefined
+          ? []
+          : this.calls.add(block.call, { args: textOr(delta.partial_json) })
       }
       default:
         return []
     }
   }
 
-  /** A call without arguments sends none; its object is what it began with. */
-  private stopBlock(): ChatEvent[] {
-    if (!this.isBareCall) return []
-    this.isBareCall = false
-    return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: this.wholeArguments }]
+  /** Servers that open one block at a time may leave the index out. */
+  private blockAt(index: unknown): OpenBlock | undefined {
+    return typeof index === 'number' ? this.blocks.get(index) : [...this.blocks.values()].at(-1)
   }
+
+  /** A call whose input came in no pieces has the one that it began with. */
+  private stopBlock(index: unknown): ChatEvent[] {
+    const block = this.blockAt(index)
+    if (block === undefined) return []
+    this.blocks.delete(index)
+    const { call, input } = block
+    const args = call.args === '' ? objectText(input) : ''
+    return [...this.calls.add(call, { args }), ...this.calls.end(call)]
+  }
+}
+
+/** A block of a tool call. */
+interface OpenBlock {
+  call: AssembledCall
+  /** As the block began. */
+  input: unknown
 }

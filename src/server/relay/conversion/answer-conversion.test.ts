@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { DialectName } from '../canonical/chat-request.ts'
+import { plainRequest, type DialectName } from '../canonical/chat-request.ts'
+import { withToolsAsAsked } from '../dialect/tool-calls.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { SseReader } from '../transport/sse.ts'
 import { dialects } from './dialects.ts'
@@ -15,13 +16,16 @@ type Json = Record<string, unknown>
 const names: DialectName[] = ['openai', 'anthropic', 'gemini']
 const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 
+const asAsked = (upstream: DialectName) =>
+  withToolsAsAsked(dialects[upstream], plainRequest([]), 'request-1')
+
 /** A stream of the upstream's as a client of each other dialect reads it. */
 function streamed(upstream: DialectName, text: string) {
   return names
     .filter((name) => name !== upstream)
     .map((name) => {
       const follower = dialects[upstream].follow(1_000_000)
-      const output = convertedOutput(dialects[name], dialects[upstream], {
+      const output = convertedOutput(dialects[name], asAsked(upstream), {
         framing: 'events',
         head,
       })
@@ -244,20 +248,6 @@ describe('of Gemini', () => {
   test('nobody gets a thought for the sake of a seal', () => {
     const { choices } = readAnswer(answered([{ text: 'Hi.', thoughtSignature: 'c2VhbA==' }]))
     expect(choices[0]?.parts).toEqual([{ kind: 'text', text: 'Hi.' }])
-  })
-
-  test('calls of two turns have two ids, also where nothing has one', () => {
-    const call = [{ functionCall: { name: 'f', args: {} } }]
-    const turns = [1, 2].map((promptTokenCount) =>
-      answered(call, { usageMetadata: { promptTokenCount, candidatesTokenCount: 1 } }),
-    )
-    const ids = turns.flatMap((turn) => {
-      const whole = readAnswer(turn).choices.flatMap(({ parts }) => parts)
-      const events = dialects.gemini.streamReader().read(turn)
-      return [...whole, ...events].flatMap((one) => (one.kind === 'toolCall' ? [one.id] : []))
-    })
-    expect(ids).toHaveLength(4)
-    expect(new Set(ids).size).toBe(2)
   })
 })
 

@@ -36,11 +36,12 @@ export interface UpstreamDialect {
   look(bytes: Buffer, tokensMax: number): AnswerReading
   /** The completion texts of a whole answer, for counting what an upstream left uncounted. */
   textsOf(answer: JsonRecord): DeltaText[]
+  /** Tool calls have an empty id where the upstream gives none. */
   readAnswer(answer: JsonRecord): ChatAnswer
 
   /** Follows an upstream's stream: what each event is, what was used, whether it is whole. */
   follow(tokensMax: number): StreamFollower
-  /** Turns an upstream's events into canonical ones. */
+  /** Turns an upstream's events into canonical ones; ids as those of `readAnswer`. */
   streamReader(): StreamReader
   /** Makes one answer of a stream that nobody asked for; absent: none is known to come. */
   gatherer?: () => StreamGatherer
@@ -188,6 +189,8 @@ export interface StreamGatherer {
 
 export interface StreamReader {
   read(value: JsonRecord): ChatEvent[]
+  /** What was held back until the stream is over; absent: nothing ever is. */
+  end?(): ChatEvent[]
 }
 
 export interface StreamWriter {

@@ -160,8 +160,9 @@ export function convertedOutput(
     whole: (answer) => Buffer.from(textOf(piecesOf(eventsOfAnswer(upstream.readAnswer(answer))))),
     cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
     end(used) {
+      const rest = piecesOf(reader.end?.() ?? [])
       const ends = [...finishes.values()].flatMap((event) => writer.write(event))
-      return Buffer.from(textOf([...ends, ...writer.end(used)]) + layout.end)
+      return Buffer.from(textOf([...rest, ...ends, ...writer.end(used)]) + layout.end)
     },
     error: (error, requestId) =>
       Buffer.from(layout.piece(client.errorPiece(error, requestId)) + layout.end),

@@ -1,3 +1,4 @@
+import { madeId } from '../canonical/call-id.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import {
@@ -12,6 +13,8 @@ import { isFunctionCall } from '../openai/read-answer.ts'
 import { isOfMinimax } from '../openai/thinking/reasoning.ts'
 import { writeCall } from '../openai/write-answer.ts'
 import { append } from './append.ts'
+
+const CALLING: ReadonlySet<string> = new Set(['tool_calls', 'function_call'])
 
 interface GatheredCall {
   id: string
@@ -86,7 +89,9 @@ export class GatheredChoice {
     }
   }
 
-  whole(): JsonRecord {
+  /** `seed`: what no other choice has, for the ids of calls without one. */
+  whole(seed: string): JsonRecord {
+    for (const [index, call] of this.calls.entries()) call.id ||= madeId(`${seed} ${index}`)
     const { text, probabilities } = this
     const hasProbabilities = Object.keys(probabilities).length > 0
     return {
@@ -156,11 +161,11 @@ export class GatheredChoice {
     return { tool_calls: this.calls.map((call) => writeCall(call, call.text)) }
   }
 
-  /** Some servers say `stop` after calls. */
+  /** Some servers stop for calls that they have not made, or report an ordinary end after calls. */
   private finishReason(): string {
     const finish = this.finish === '' ? 'stop' : this.finish
-    const isCalled = finish === 'stop' && this.calls.length > 0
-    if (!isCalled) return finish
+    if (this.calls.length === 0) return CALLING.has(finish) ? 'stop' : finish
+    if (finish !== 'stop') return finish
     return this.callsFunction ? 'function_call' : 'tool_calls'
   }
 }

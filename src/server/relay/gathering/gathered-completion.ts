@@ -1,6 +1,7 @@
 import type { StreamGatherer } from '../dialect/dialect.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, present, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 import { GatheredChoice } from './gathered-choice.ts'
 import { choiceIndex } from '../openai/openai-chunk.ts'
 import { OpenaiStreamReader } from '../openai/read-answer.ts'
@@ -25,15 +26,18 @@ export class GatheredCompletion implements StreamGatherer {
       ...choice,
       delta: { ...recordOr(choice.delta), images: [] },
     }))
-    for (const event of this.reader.read({ ...chunk, choices: withoutPictures })) {
-      if ('choice' in event) this.choice(event.choice).hear(event)
-    }
+    for (const event of this.reader.read({ ...chunk, choices: withoutPictures })) this.hear(event)
   }
 
   whole(): JsonRecord {
+    for (const event of this.reader.end()) this.hear(event)
+    const { id, created } = this.head
     const choices = [...this.choices]
       .toSorted(([one], [other]) => one - other)
-      .map(([index, choice]) => ({ index, ...choice.whole() }))
+      .map(([index, choice]) => ({
+        index,
+        ...choice.whole(`${wordOf(id)} ${wordOf(created)} ${index}`),
+      }))
     const isOlder = this.head.object === 'text_completion'
     const object = isOlder ? 'text_completion' : 'chat.completion'
     return { ...this.head, object, choices, ...present({ usage: this.usage }) }
@@ -44,6 +48,10 @@ export class GatheredCompletion implements StreamGatherer {
     const { fault } = readUsage(sent, USAGE_TOKENS_MAX)
     const isBlank = fault === 'absent' || fault === 'empty'
     if (!isBlank || this.usage === undefined) this.usage = sent
+  }
+
+  private hear(event: ChatEvent): void {
+    if ('choice' in event) this.choice(event.choice).hear(event)
   }
 
   private choice(index: number): GatheredChoice {

@@ -7,35 +7,26 @@ import type {
   FinishReason,
 } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
+import { objectText } from '../canonical/arguments-text.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { madeId } from '../canonical/call-id.ts'
 import { readGeminiUsage } from './usage.ts'
 
 /**
  * A GenerateContentResponse in the canonical form; each event of a stream is one. Source: Gemini
  * API reference, "GenerateContentResponse". Calls come whole, and without an id in older versions:
- * they get one from the answer's and their place.
+ * these get one in `dialect/tool-calls.ts`.
  */
 export function readGeminiAnswer(answer: JsonRecord): ChatAnswer {
   const id = textOr(answer.responseId)
-  const choices = arrayOr(answer.candidates).map((candidate, choice) =>
-    readCandidate(recordOr(candidate), (part) => callId(id, answer, `${choice}_${part}`)),
-  )
+  const choices = arrayOr(answer.candidates).map((candidate) => readCandidate(recordOr(candidate)))
   return {
     id,
     choices: choices.length === 0 ? blockedChoices(answer) : choices,
     usage: readGeminiUsage(answer.usageMetadata, USAGE_TOKENS_MAX).usage,
   }
 }
-
-/**
- * The id of a call that has none. An answer without an id is known by all that it says, its figures
- * included: two turns of a conversation must not name their calls alike.
- */
-const callId = (id: string, answer: JsonRecord, place: string): string =>
-  `${id === '' ? madeId(JSON.stringify(answer)) : `call_${id}`}_${place}`
 
 const FILTERED = { reason: 'filtered', stopSequence: null } as const
 
@@ -68,9 +59,9 @@ function finishOf(word: unknown, hasCalls: boolean): Finish {
 const partsOf = (candidate: JsonRecord): JsonRecord[] =>
   arrayOr(recordOr(candidate.content).parts).filter(isRecord)
 
-function readCandidate(candidate: JsonRecord, ownId: (part: number) => string): AnswerChoice {
+function readCandidate(candidate: JsonRecord): AnswerChoice {
   const sent = partsOf(candidate)
-  const parts = sent.flatMap((part, index) => readPart(part, () => ownId(index)))
+  const parts = sent.flatMap(readPart)
   const hasCalls = parts.some((part) => part.kind === 'toolCall')
   const seal = sent.map(textSeal).findLast((found) => found !== null) ?? null
   const joined = parts.reduce<AnswerPart[]>(joinTexts, [])
@@ -111,16 +102,16 @@ const sealOf = (part: JsonRecord): Signature | null =>
 const textSeal = (part: JsonRecord): Signature | null =>
   typeof part.text === 'string' && part.thought !== true ? sealOf(part) : null
 
-function readPart(part: JsonRecord, ownId: () => string): AnswerPart[] {
+function readPart(part: JsonRecord): AnswerPart[] {
   const signature = sealOf(part)
   if (isRecord(part.functionCall)) {
     const { id, name, args } = part.functionCall
     return [
       {
         kind: 'toolCall',
-        id: textOr(id) || ownId(),
+        id: textOr(id),
         name: textOr(name),
-        argumentsJson: JSON.stringify(recordOr(args)),
+        argumentsJson: objectText(args),
         signature,
       },
     ]
@@ -145,7 +136,6 @@ function codeText({ executableCode, codeExecutionResult }: JsonRecord): string {
 
 export class GeminiStreamReader implements StreamReader {
   private hasStarted = false
-  private id = ''
   /** Calls so far, by candidate. */
   private readonly calls = new Map<number, number>()
   /** Candidates that have shown a thought, and the seals of texts that wait for their end. */
@@ -156,12 +146,11 @@ export class GeminiStreamReader implements StreamReader {
     const events: ChatEvent[] = []
     if (!this.hasStarted) {
       this.hasStarted = true
-      this.id = textOr(answer.responseId)
-      events.push({ kind: 'start', id: this.id })
+      events.push({ kind: 'start', id: textOr(answer.responseId) })
     }
     const candidates = arrayOr(answer.candidates)
     for (const [place, candidate] of candidates.entries()) {
-      if (isRecord(candidate)) events.push(...this.readCandidate(answer, candidate, place))
+      if (isRecord(candidate)) events.push(...this.readCandidate(candidate, place))
     }
     if (candidates.length === 0 && blockedChoices(answer).length > 0) {
       events.push({ kind: 'finish', choice: 0, finish: FILTERED })
@@ -169,10 +158,10 @@ export class GeminiStreamReader implements StreamReader {
     return events
   }
 
-  private readCandidate(answer: JsonRecord, candidate: JsonRecord, place: number): ChatEvent[] {
+  private readCandidate(candidate: JsonRecord, place: number): ChatEvent[] {
     const choice = typeof candidate.index === 'number' ? candidate.index : place
     const parts = partsOf(candidate)
-    const events = parts.flatMap((part) => this.readPart(answer, part, choice))
+    const events = parts.flatMap((part) => this.readPart(part, choice))
     for (const part of parts) {
       const seal = textSeal(part)
       if (seal !== null) this.seals.set(choice, seal)
@@ -193,10 +182,9 @@ export class GeminiStreamReader implements StreamReader {
     return [{ kind: 'signature', choice, signature }]
   }
 
-  private readPart(answer: JsonRecord, sent: JsonRecord, choice: number): ChatEvent[] {
+  private readPart(sent: JsonRecord, choice: number): ChatEvent[] {
     const call = this.calls.get(choice) ?? 0
-    const ownId = (): string => callId(this.id, answer, `${choice}_${call}`)
-    return readPart(sent, ownId).flatMap((part): ChatEvent[] => {
+    return readPart(sent).flatMap((part): ChatEvent[] => {
       switch (part.kind) {
         case 'toolCall': {
           this.calls.set(choice, call + 1)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { eventsOfAnswer, type ChatEvent } from '../canonical/chat-answer.ts'
+import { plainRequest } from '../canonical/chat-request.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { dialects } from '../conversion/dialects.ts'
@@ -18,7 +19,8 @@ function eventsOf(...deltas: Json[]): ChatEvent[] {
     ...deltas.map((delta) => ({ index: 0, delta, finish_reason: null })),
     { index: 0, delta: {}, finish_reason: 'tool_calls' },
   ]
-  return choices.flatMap((choice) => reader.read({ id: 'chatcmpl-1', choices: [choice] }))
+  const events = choices.flatMap((choice) => reader.read({ id: 'chatcmpl-1', choices: [choice] }))
+  return [...events, ...reader.end()]
 }
 
 function readByClient(events: readonly ChatEvent[]) {
@@ -81,33 +83,11 @@ describe('calls that share an index', () => {
   })
 })
 
-describe('a call without an id gets one', () => {
-  const call = { type: 'function', function: { name: 'f', arguments: '{}' } }
-  const idsOf = (id: string) =>
-    idsIn(eventsOfAnswer(wholeOf({ tool_calls: [call, { ...call, id: '' }] }, { id })))
-
-  test('of its own, that every provider takes back', () => {
-    const ids = [...idsOf('chatcmpl-1'), ...idsOf('chatcmpl-2')]
-    expect(new Set(ids).size).toBe(4)
-    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,40}$/)
-  })
-
-  test('also in a stream', () => {
-    const events = eventsOf({
-      tool_calls: [
-        { ...call, index: 0 },
-        { ...call, index: 1, id: '' },
-      ],
-    })
-    expect(idsIn(events)).toEqual(idsOf('chatcmpl-1'))
-  })
-})
-
 test('a tool whose name was changed for the upstream has its own again', () => {
   const name = `mcp__${'x'.repeat(71)}`
   const tool = { name, description: null, schema: null, isStrict: null, cache: null }
-  const asked = { tools: [tool], parallelTools: null }
-  const { readAnswer, toolName } = withToolsAsAsked(dialects.openai, asked)
+  const asked = { ...plainRequest([]), tools: [tool] }
+  const { readAnswer, toolName } = withToolsAsAsked(dialects.openai, asked, 'request-1')
   const message = { tool_calls: [{ id: 'a', function: { name: toolName?.(name) } }] }
   expect(readAnswer({ choices: [{ message }] }).choices[0]?.parts).toMatchObject([{ name }])
 })
@@ -176,18 +156,24 @@ describe('what other servers add', () => {
       { id: 'a', signature: null },
       { id: 'b', signature },
     ])
-    const [behind, ...others] = [
+    const orders = [
       eventsOf({ tool_calls }, told),
       eventsOf({ tool_calls, ...told }),
       eventsOf(told, { tool_calls }),
     ]
-    for (const events of others) {
+    for (const events of orders) {
       expect(events.filter(({ kind }) => kind === 'toolCall')).toMatchObject([
         { id: 'a', signature: null },
         { id: 'b', signature },
       ])
     }
-    expect(behind).toContainEqual({ kind: 'signature', choice: 0, signature })
+    // The call has been reported: its seal follows by itself.
+    const begun = tool_calls.map((call) => ({ ...call, function: { name: 'f', arguments: '{}' } }))
+    expect(eventsOf({ tool_calls: begun }, told)).toContainEqual({
+      kind: 'signature',
+      choice: 0,
+      signature,
+    })
   })
 
   test('a call in the older spelling is a call', () => {
@@ -195,13 +181,12 @@ describe('what other servers add', () => {
     const call = { name: 'f', args: { x: 1 } }
     expect(speakers.anthropic.whole(writtenOf({ content: null, function_call }))).toMatchObject({
       calls: [call],
-      finish: 'tools',
     })
     const pieces = eventsOf(
       { function_call: { name: 'f', arguments: '' } },
       { function_call: { arguments: '{"x":1}' } },
     )
-    expect(readByClient(pieces)).toMatchObject({ calls: [call], finish: 'tools' })
+    expect(readByClient(pieces)).toMatchObject({ calls: [call] })
   })
 })
 

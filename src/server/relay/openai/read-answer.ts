@@ -1,10 +1,10 @@
-import type {
-  AnswerChoice,
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
+import {
+  finishNamed,
+  type AnswerChoice,
+  type AnswerPart,
+  type ChatAnswer,
+  type ChatEvent,
+  type FinishReason,
 } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
@@ -14,12 +14,12 @@ import {
   isRecord,
   parseJson,
   recordOr,
-  wordOf,
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { madeId } from '../canonical/call-id.ts'
+import { objectText } from '../canonical/arguments-text.ts'
+import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
 import { callSeals, detailedThoughts, picturesOf } from './answer-parts.ts'
 import { isOfMinimax } from './thinking/reasoning.ts'
 import { readUsage } from './usage.ts'
@@ -28,31 +28,23 @@ import { readUsage } from './usage.ts'
 export function readOpenaiAnswer(answer: JsonRecord): ChatAnswer {
   return {
     id: textOr(answer.id),
-    choices: arrayOr(answer.choices).map((choice, index) =>
-      readChoice(recordOr(choice), idsFor(answer, index)),
-    ),
+    choices: arrayOr(answer.choices).map((choice) => readChoice(recordOr(choice))),
     usage: readUsage(answer.usage, USAGE_TOKENS_MAX).usage,
   }
 }
 
-/** Makes up ids for the calls of a choice: what repeats an answer's makes the same. */
-type CallIds = (call: number) => string
-
-function idsFor({ id, created }: JsonRecord, choice: number): CallIds {
-  const place = `${wordOf(id)} ${wordOf(created)} ${choice}`
-  return (call) => madeId(`${place} ${call}`)
-}
-
-function readChoice(choice: JsonRecord, ids: CallIds): AnswerChoice {
+function readChoice(choice: JsonRecord): AnswerChoice {
   const message = recordOr(choice.message)
   const seals = callSeals(message)
-  const calls = callsOf(message).map((sent, index) => {
-    const call = readCall(sent, seals)
-    return { ...call, id: call.id || ids(index), argumentsJson: call.argumentsJson || '{}' }
+  const calls = callsOf(message).flatMap((sent): AnswerPart[] => {
+    const { id, name, args, signature } = readCall(sent, seals)
+    if (name === '') return []
+    const argumentsJson = objectText(args)
+    return [{ kind: 'toolCall', id, name, argumentsJson, signature }]
   })
   return {
     parts: [...thoughtsOf(message), ...textsOf(message), ...picturesOf(message), ...calls],
-    finish: finishOf(textOr(choice.finish_reason) || 'stop', calls.length > 0),
+    finish: finishNamed(FINISHES, choice.finish_reason),
   }
 }
 
@@ -69,21 +61,18 @@ function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): Json
 export const isFunctionCall = (called: unknown): called is JsonRecord =>
   isRecord(called) && (textOr(called.name) !== '' || textOr(called.arguments) !== '')
 
+/** Calls and reason are made to agree for all dialects in `dialect/tool-calls.ts`. */
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   length: 'length',
+  // Mistral.
+  model_length: 'length',
   tool_calls: 'toolCalls',
   function_call: 'toolCalls',
   content_filter: 'filtered',
   // Zhipu.
   sensitive: 'filtered',
   model_context_window_exceeded: 'length',
-}
-
-/** Some servers say `stop` after calls. */
-function finishOf(word: string, hasCalls: boolean): Finish {
-  const reason = FINISHES[word] ?? 'stop'
-  return { reason: reason === 'stop' && hasCalls ? 'toolCalls' : reason, stopSequence: null }
 }
 
 /** What a message or a delta thinks, under the name that its server uses. */
@@ -126,20 +115,13 @@ function sealOf(call: JsonRecord) {
   return typeof seal === 'string' ? unwrapSignature(seal, 'gemini') : null
 }
 
-function readCall(
-  call: JsonRecord,
-  seals: ReadonlyMap<string, Signature>,
-): AnswerPart & { kind: 'toolCall' } {
+function readCall(call: JsonRecord, seals: ReadonlyMap<string, Signature>) {
   const called = recordOr(call.function)
   const id = textOr(call.id)
   return {
-    kind: 'toolCall',
     id,
     name: textOr(called.name),
-    // Some give the object itself.
-    argumentsJson: isRecord(called.arguments)
-      ? JSON.stringify(called.arguments)
-      : textOr(called.arguments),
+    args: called.arguments,
     signature: sealOf(call) ?? seals.get(id) ?? null,
   }
 }
@@ -152,22 +134,12 @@ const indexOr = (value: unknown, otherwise: number): number =>
     ? value
     : otherwise
 
-interface BegunCall {
-  choice: number
-  /** As they are counted here; some providers give every call the same index. */
-  call: number
-  /** '' where the provider gives none. */
-  id: string
-  text: string
-}
-
-/** Chunk by chunk. A call's id and name come once, with the first piece of it. */
+/** Chunk by chunk. */
 export class OpenaiStreamReader implements StreamReader {
   private hasStarted = false
-  /** Of each choice, in their order. */
-  private readonly begun = new Map<number, BegunCall[]>()
-  /** The last one of each index of a choice. */
-  private readonly latest = new Map<string, BegunCall>()
+  private readonly calls = new CallAssembly()
+  /** The last call of each index of a choice; some providers give every call the same index. */
+  private readonly latest = new Map<string, AssembledCall>()
   /** Seals of calls that have not begun. */
   private readonly seals = new Map<string, Signature>()
   /** What MiniMax has thought until now, of each choice. */
@@ -181,29 +153,35 @@ export class OpenaiStreamReader implements StreamReader {
       events.push({ kind: 'start', id: textOr(chunk.id) })
     }
     for (const choice of choices) {
-      if (!isRecord(choice)) continue
-      const index = indexOr(choice.index, 0)
-      events.push(...this.readChoice(choice, index, idsFor(chunk, index)))
+      if (isRecord(choice)) events.push(...this.readChoice(choice, indexOr(choice.index, 0)))
     }
     return events
   }
 
-  private readChoice(choice: JsonRecord, index: number, ids: CallIds): ChatEvent[] {
+  end(): ChatEvent[] {
+    return this.calls.endAll()
+  }
+
+  private readChoice(choice: JsonRecord, index: number): ChatEvent[] {
     const delta = recordOr(choice.delta)
-    const events = [...this.readThoughts(delta, index), ...this.readSeals(delta, index)]
+    const said = [...this.readThoughts(delta, index)]
     for (const part of [...textsOf(delta), ...picturesOf(delta)]) {
       if (part.kind === 'text' || part.kind === 'refusal' || part.kind === 'image') {
-        events.push({ ...part, choice: index })
+        said.push({ ...part, choice: index })
       }
     }
+    const opened = said.length === 0 ? [] : this.calls.open(index)
+    const events = [...opened, ...said, ...this.readSeals(delta, index)]
     for (const [place, call] of callsOf(delta).entries()) {
-      events.push(...this.readCall(call, { choice: index, index: indexOr(call.index, place) }, ids))
+      events.push(...this.readCall(call, { choice: index, index: indexOr(call.index, place) }))
     }
     const word = textOr(choice.finish_reason)
     if (word !== '') {
-      const calls = this.begun.get(index) ?? []
-      events.push(...calls.flatMap(withArguments))
-      events.push({ kind: 'finish', choice: index, finish: finishOf(word, calls.length > 0) })
+      events.push(...this.calls.open(index), {
+        kind: 'finish',
+        choice: index,
+        finish: finishNamed(FINISHES, word),
+      })
     }
     return events
   }
@@ -227,10 +205,12 @@ export class OpenaiStreamReader implements StreamReader {
 
   /** Keeps the seals of calls until they begin. One that comes later is told by itself. */
   private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
-    const begun = this.begun.get(choice) ?? []
+    const begun = this.calls.of(choice)
     return [...callSeals(delta)].flatMap(([id, signature]): ChatEvent[] => {
-      if (begun.some((call) => call.id === id)) return [{ kind: 'signature', choice, signature }]
-      this.seals.set(id, signature)
+      const call = begun.find((other) => other.id === id)
+      if (call === undefined) this.seals.set(id, signature)
+      else if (call.call === null) call.signature ??= signature
+      else return [{ kind: 'signature', choice, signature }]
       return []
     })
   }
@@ -246,27 +226,20 @@ export class OpenaiStreamReader implements StreamReader {
     return repeats ? sent.slice(before.length) : sent
   }
 
-  private readCall(
-    sent: JsonRecord,
-    { choice, index }: { choice: number; index: number },
-    ids: CallIds,
-  ): ChatEvent[] {
-    const piece = readCall(sent, this.seals)
+  private readCall(sent: JsonRecord, at: { choice: number; index: number }): ChatEvent[] {
+    const { choice, index } = at
+    const { args: given, ...piece } = readCall(sent, this.seals)
+    // Some give the object itself.
+    const args = isRecord(given) ? JSON.stringify(given) : textOr(given)
     const place = `${choice}/${index}`
     const begun = this.latest.get(place)
-    if (begun !== undefined && !beginsAnother(begun, piece)) {
-      begun.text += piece.argumentsJson
-      return argumentsOf(begun, piece.argumentsJson)
+    if (begun !== undefined && !beginsAnother(begun, piece, args)) {
+      return this.calls.add(begun, { ...piece, args })
     }
-    const { name, signature, argumentsJson: text } = piece
-    const others = this.begun.get(choice) ?? []
-    const call = others.length
-    const opened = { choice, call, id: piece.id, text }
-    others.push(opened)
-    this.begun.set(choice, others)
-    this.latest.set(place, opened)
-    const id = piece.id || ids(call)
-    return [{ kind: 'toolCall', choice, call, id, name, signature }, ...argumentsOf(opened, text)]
+    const opened = this.calls.open(choice)
+    const call = this.calls.begin(choice)
+    this.latest.set(place, call)
+    return [...opened, ...this.calls.add(call, { ...piece, args })]
   }
 }
 
@@ -275,20 +248,11 @@ export class OpenaiStreamReader implements StreamReader {
  * last; without ids, the last one's arguments are whole.
  */
 function beginsAnother(
-  begun: BegunCall,
-  { id, name, argumentsJson }: AnswerPart & { kind: 'toolCall' },
+  begun: AssembledCall,
+  { id, name }: { id: string; name: string },
+  args: string,
 ): boolean {
-  if (name === '') return false
+  if (name === '' || begun.name === '') return false
   if (id !== '' && begun.id !== '') return id !== begun.id
-  return argumentsJson !== '' && isRecord(parseJson(begun.text))
-}
-
-const argumentsOf = ({ choice, call }: BegunCall, text: string): ChatEvent[] =>
-  text === '' ? [] : [{ kind: 'toolArguments', choice, call, text }]
-
-/** A call without arguments has an empty object of them, as in a whole answer. */
-function withArguments(begun: BegunCall): ChatEvent[] {
-  if (begun.text !== '') return []
-  begun.text = '{}'
-  return argumentsOf(begun, begun.text)
+  return (args !== '' || name !== begun.name) && isRecord(parseJson(begun.args))
 }

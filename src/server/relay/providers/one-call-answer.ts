@@ -8,13 +8,13 @@ import type { DeltaText, StreamReader } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { Lane, laneText, toolText } from '../dialect/lane.ts'
 
-/** Answers of models that call one function at a time, whole or a piece of one. */
+/** Answers of models that call one function at a time, without an id, whole or a piece of one. */
 export interface Said {
   id: string
   text: string
   thought: string
   /** Comes whole, also in a stream. */
-  call: { id: string; name: string; argumentsJson: string } | null
+  call: { name: string; argumentsJson: string } | null
 }
 
 export function partsOfSaid({ text, thought, call }: Said): AnswerPart[] {
@@ -23,7 +23,7 @@ export function partsOfSaid({ text, thought, call }: Said): AnswerPart[] {
     parts.push({ kind: 'thinking', text: thought, signature: null, redacted: null })
   }
   if (text !== '') parts.push({ kind: 'text', text })
-  if (call !== null) parts.push({ kind: 'toolCall', ...call, signature: null })
+  if (call !== null) parts.push({ kind: 'toolCall', id: '', ...call, signature: null })
   return parts
 }
 
@@ -60,7 +60,7 @@ export class OneCallStreamReader implements StreamReader {
       this.hasCall = true
       const { name, argumentsJson } = call
       pieces.push(
-        { kind: 'toolCall', choice: 0, call: 0, id: call.id, name, signature: null },
+        { kind: 'toolCall', choice: 0, call: 0, id: '', name, signature: null },
         { kind: 'toolArguments', choice: 0, call: 0, text: argumentsJson },
       )
     }

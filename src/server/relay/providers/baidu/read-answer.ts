@@ -4,7 +4,7 @@ import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
 import type { EventReport } from '../../dialect/followed-stream.ts'
-import { madeId } from '../../canonical/call-id.ts'
+import { objectText } from '../../canonical/arguments-text.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 
@@ -26,12 +26,12 @@ function saidIn(answer: JsonRecord): Said {
   const called = recordOr(answer.function_call)
   const id = textOr(answer.id)
   const name = textOr(called.name)
-  const argumentsJson = textOr(called.arguments) || '{}'
+  const argumentsJson = objectText(called.arguments)
   return {
     id,
     text: textOr(answer.result),
     thought: textOr(called.thoughts),
-    call: name === '' ? null : { id: madeId(`${id}/${name}`), name, argumentsJson },
+    call: name === '' ? null : { name, argumentsJson },
   }
 }
 

@@ -6,6 +6,8 @@ import {
   type FinishReason,
   textEvent,
 } from '../../canonical/chat-answer.ts'
+import { objectText } from '../../canonical/arguments-text.ts'
+import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
 import {
   checkedFigures,
   NO_FIGURES,
@@ -77,7 +79,7 @@ function readBlock(block: JsonRecord): AnswerPart[] {
       kind: 'toolCall',
       id: textOr(toolUseId),
       name: textOr(name),
-      argumentsJson: JSON.stringify(recordOr(input)),
+      argumentsJson: objectText(input),
       signature: null,
     },
   ]
@@ -165,56 +167,48 @@ export function inspectConverse(event: JsonRecord, tokensMax: number): EventRepo
   }
 }
 
-/** Event by event. Calls are numbered as they begin. */
+/** Event by event. Pieces of a call name their block by its index. */
 export class ConverseStreamReader implements StreamReader {
-  private calls = -1
-  /** The last block to start is a call of the client's. */
-  private isInCall = false
-  /** The call that is open has no arguments yet. */
-  private isBareCall = false
+  private readonly calls = new CallAssembly()
+  private readonly blocks = new Map<unknown, AssembledCall>()
 
   read(event: JsonRecord): ChatEvent[] {
     if (isRecord(event.messageStart)) return [{ kind: 'start', id: '' }]
     if (isRecord(event.contentBlockStart)) return this.startBlock(event.contentBlockStart)
-    if (isRecord(event.contentBlockDelta)) {
-      return this.readDelta(recordOr(event.contentBlockDelta.delta))
+    if (isRecord(event.contentBlockDelta)) return this.readDelta(event.contentBlockDelta)
+    if (isRecord(event.contentBlockStop)) {
+      const call = this.blocks.get(event.contentBlockStop.contentBlockIndex)
+      return call === undefined ? [] : this.calls.end(call)
     }
-    if (isRecord(event.contentBlockStop)) return this.stopBlock()
     if (!isRecord(event.messageStop)) return []
-    return [
-      { kind: 'finish', choice: 0, finish: finishNamed(FINISHES, event.messageStop.stopReason) },
-    ]
+    const finish = finishNamed(FINISHES, event.messageStop.stopReason)
+    return [...this.calls.open(0), { kind: 'finish', choice: 0, finish }]
   }
 
-  private startBlock({ start }: JsonRecord): ChatEvent[] {
+  end(): ChatEvent[] {
+    return this.calls.endAll()
+  }
+
+  private startBlock({ start, contentBlockIndex: index }: JsonRecord): ChatEvent[] {
     const { toolUse } = recordOr(start)
-    this.isInCall = isClientsCall(toolUse)
-    if (!isClientsCall(toolUse)) return []
-    this.calls += 1
-    this.isBareCall = true
+    const opened = this.calls.open(0)
+    this.blocks.delete(index)
+    if (!isClientsCall(toolUse)) return opened
     const { toolUseId: id, name } = toolUse
-    const call = this.calls
-    return [
-      { kind: 'toolCall', choice: 0, call, id: textOr(id), name: textOr(name), signature: null },
-    ]
+    const call = this.calls.begin(0)
+    this.blocks.set(index, call)
+    return [...opened, ...this.calls.add(call, { id: textOr(id), name: textOr(name) })]
   }
 
-  private readDelta(delta: JsonRecord): ChatEvent[] {
-    const given = textOr(recordOr(delta.toolUse).input)
-    if (given !== '' && this.isInCall) {
-      this.isBareCall = false
-      return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: given }]
-    }
-    return [
+  private readDelta({ delta: sent, contentBlockIndex: index }: JsonRecord): ChatEvent[] {
+    const delta = recordOr(sent)
+    const call = this.blocks.get(index)
+    const args = textOr(recordOr(delta.toolUse).input)
+    if (args !== '') return call === undefined ? [] : this.calls.add(call, { args })
+    const said = [
       ...textEvent('thinking', recordOr(delta.reasoningContent).text),
       ...textEvent('text', delta.text),
     ]
-  }
-
-  /** A call without arguments sends none. */
-  private stopBlock(): ChatEvent[] {
-    if (!this.isBareCall) return []
-    this.isBareCall = false
-    return [{ kind: 'toolArguments', choice: 0, call: this.calls, text: '{}' }]
+    return said.length === 0 ? [] : [...this.calls.open(0), ...said]
   }
 }

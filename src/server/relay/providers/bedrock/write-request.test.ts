@@ -165,7 +165,7 @@ test('names of tools and ids of calls are plain, and the answer calls by the too
     ],
     toolConfig: { tools: [{ toolSpec: { name: plain } }], toolChoice: { tool: { name: plain } } },
   })
-  const { readAnswer } = withToolsAsAsked(converse, dialects.openai.readRequest(body))
+  const { readAnswer } = withToolsAsAsked(converse, dialects.openai.readRequest(body), 'request-1')
   const content = [{ toolUse: { toolUseId: 't', name: plain, input: {} } }]
   const [choice] = readAnswer({ output: { message: { content } }, stopReason: 'tool_use' }).choices
   expect(choice?.parts).toMatchObject([{ name }])

@@ -7,6 +7,7 @@ import {
   textEvent,
 } from '../../canonical/chat-answer.ts'
 import { objectText } from '../../canonical/arguments-text.ts'
+import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
@@ -47,15 +48,15 @@ function readPart({ type, text, thinking }: JsonRecord): AnswerPart[] {
   return textOr(text) === '' ? [] : [{ kind: 'text', text: textOr(text) }]
 }
 
-function readCall(call: JsonRecord): AnswerPart & { kind: 'toolCall' } {
-  const called = recordOr(call.function)
-  return {
-    kind: 'toolCall',
-    id: textOr(call.id),
-    name: textOr(called.name),
-    argumentsJson: objectText(called.arguments),
-    signature: null,
-  }
+function pieceOf(call: JsonRecord): { id: string; name: string; args: string } {
+  const { name, arguments: args } = recordOr(call.function)
+  return { id: textOr(call.id), name: textOr(name), args: textOr(args) }
+}
+
+function readCall(call: JsonRecord): AnswerPart {
+  const { id, name } = pieceOf(call)
+  const argumentsJson = objectText(recordOr(call.function).arguments)
+  return { kind: 'toolCall', id, name, argumentsJson, signature: null }
 }
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -66,14 +67,10 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   ERROR_TOXIC: 'filtered',
 }
 
-/**
- * Event by event. Calls are numbered as they begin. Arguments that do not begin as an object are
- * held back until the call ends: they are `null`, or nothing, for "no arguments".
- */
+/** Event by event. Pieces of a call name it by its index. */
 export class CohereStreamReader implements StreamReader {
-  private calls = -1
-  /** Arguments that are held back; null if those of the open call are passed on. */
-  private held: string | null = null
+  private readonly calls = new CallAssembly()
+  private readonly begun = new Map<unknown, AssembledCall>()
 
   read(event: JsonRecord): ChatEvent[] {
     const delta = recordOr(event.delta)
@@ -84,52 +81,39 @@ export class CohereStreamReader implements StreamReader {
       case 'content-start':
       case 'content-delta': {
         const { text, thinking } = recordOr(message.content)
-        return [...textEvent('thinking', thinking), ...textEvent('text', text)]
+        return this.behindCalls([...textEvent('thinking', thinking), ...textEvent('text', text)])
       }
       case 'tool-plan-delta':
-        return textEvent('thinking', message.tool_plan)
+        return this.behindCalls(textEvent('thinking', message.tool_plan))
       case 'tool-call-start': {
-        const ended = this.endCall()
-        this.calls += 1
-        this.held = ''
-        const { id, name } = readCall(recordOr(message.tool_calls))
-        const call = this.calls
-        return [
-          ...ended,
-          { kind: 'toolCall', choice: 0, call, id, name, signature: null },
-          ...this.readArguments(message),
-        ]
+        const opened = this.calls.open(0)
+        const call = this.calls.begin(0)
+        this.begun.set(event.index, call)
+        return [...opened, ...this.calls.add(call, pieceOf(recordOr(message.tool_calls)))]
       }
-      case 'tool-call-delta':
-        return this.readArguments(message)
-      case 'tool-call-end':
-        return this.endCall()
+      case 'tool-call-delta': {
+        const call = this.begun.get(event.index)
+        const { args } = pieceOf(recordOr(message.tool_calls))
+        return call === undefined ? [] : this.calls.add(call, { args })
+      }
+      case 'tool-call-end': {
+        const call = this.begun.get(event.index)
+        return call === undefined ? [] : this.calls.end(call)
+      }
       case 'message-end': {
         const finish = finishNamed(FINISHES, delta.finish_reason)
-        return [...this.endCall(), { kind: 'finish', choice: 0, finish }]
+        return [...this.calls.open(0), { kind: 'finish', choice: 0, finish }]
       }
       default:
         return []
     }
   }
 
-  private readArguments({ tool_calls: call }: JsonRecord): ChatEvent[] {
-    const text = textOr(recordOr(recordOr(call).function).arguments)
-    if (this.held === null) return this.argumentsEvent(text)
-    const held = this.held + text
-    const isObject = held.trimStart().startsWith('{')
-    this.held = isObject ? null : held
-    return isObject ? this.argumentsEvent(held) : []
+  end(): ChatEvent[] {
+    return this.calls.endAll()
   }
 
-  private endCall(): ChatEvent[] {
-    const { held } = this
-    this.held = null
-    return held === null ? [] : this.argumentsEvent(objectText(held))
-  }
-
-  private argumentsEvent(text: string): ChatEvent[] {
-    if (text === '' || this.calls < 0) return []
-    return [{ kind: 'toolArguments', choice: 0, call: this.calls, text }]
+  private behindCalls(said: ChatEvent[]): ChatEvent[] {
+    return said.length === 0 ? [] : [...this.calls.open(0), ...said]
   }
 }

@@ -6,6 +6,7 @@ import {
   type Finish,
   type FinishReason,
 } from '../../canonical/chat-answer.ts'
+import { objectText } from '../../canonical/arguments-text.ts'
 import {
   checkedFigures,
   NO_FIGURES,
@@ -26,7 +27,6 @@ import {
 } from '../../json/json-value.ts'
 import type { EventReport } from '../../dialect/followed-stream.ts'
 import { Lane, laneText, toolText } from '../../dialect/lane.ts'
-import { madeId } from '../../canonical/call-id.ts'
 
 /**
  * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in
@@ -34,7 +34,7 @@ import { madeId } from '../../canonical/call-id.ts'
  * completion" and "Streaming".
  */
 export function readOllamaAnswer(answer: JsonRecord): ChatAnswer {
-  const calls = callsOf(answer, 0)
+  const calls = callsOf(answer)
   return {
     id: '',
     choices: [
@@ -60,17 +60,15 @@ function partsOf({ thinking, content }: JsonRecord): AnswerPart[] {
 
 type CallPart = AnswerPart & { kind: 'toolCall' }
 
-/** `before`: how many calls have come already. */
-function callsOf({ message, created_at }: JsonRecord, before: number): CallPart[] {
-  return arrayOr(recordOr(message).tool_calls).map((sent, index) => {
+function callsOf({ message }: JsonRecord): CallPart[] {
+  return arrayOr(recordOr(message).tool_calls).map((sent) => {
     const call = recordOr(sent)
-    const called = recordOr(call.function)
-    const name = textOr(called.name)
+    const { name, arguments: given } = recordOr(call.function)
     return {
       kind: 'toolCall',
-      id: textOr(call.id) || madeId(`${textOr(created_at)}/${before + index}/${name}`),
-      name,
-      argumentsJson: JSON.stringify(recordOr(called.arguments)),
+      id: textOr(call.id),
+      name: textOr(name),
+      argumentsJson: objectText(given),
       signature: null,
     }
   })
@@ -143,7 +141,7 @@ export class OllamaStreamReader implements StreamReader {
     this.hasStarted = true
     const { thinking, content } = recordOr(line.message)
     events.push(...textEvent('thinking', thinking), ...textEvent('text', content))
-    for (const { id, name, argumentsJson } of callsOf(line, this.calls)) {
+    for (const { id, name, argumentsJson } of callsOf(line)) {
       const call = this.calls
       this.calls += 1
       events.push(

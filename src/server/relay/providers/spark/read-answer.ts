@@ -12,7 +12,7 @@ import {
 } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
 import type { EventReport } from '../../dialect/followed-stream.ts'
-import { madeId } from '../../canonical/call-id.ts'
+import { objectText } from '../../canonical/arguments-text.ts'
 import { partsOfSaid, textsOfSaid, type OneCallEvents, type Said } from '../one-call-answer.ts'
 import { statedError } from '../../dialect/stated-error.ts'
 import { sparkStatuses } from './statuses.ts'
@@ -40,12 +40,12 @@ function saidIn(frame: JsonRecord): Said {
   const id = textOr(recordOr(frame.header).sid)
   const called = recordOr(items.map((item) => item.function_call).find(isRecord))
   const name = textOr(called.name)
-  const argumentsJson = textOr(called.arguments) || '{}'
+  const argumentsJson = objectText(called.arguments)
   return {
     id,
     text: items.map(({ content }) => textOr(content)).join(''),
     thought: items.map(({ reasoning_content: thought }) => textOr(thought)).join(''),
-    call: name === '' ? null : { id: madeId(`${id}/${name}`), name, argumentsJson },
+    call: name === '' ? null : { name, argumentsJson },
   }
 }
 

@@ -122,4 +122,8 @@ export class TencentStreamReader implements StreamReader {
   read(event: JsonRecord): ChatEvent[] {
     return this.reader.read(inOpenai(unwrapped(event)))
   }
+
+  end(): ChatEvent[] {
+    return this.reader.end()
+  }
 }

@@ -6,10 +6,12 @@ import {
   type Finish,
   type FinishReason,
 } from '../../canonical/chat-answer.ts'
+import { objectText } from '../../canonical/arguments-text.ts'
+import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
 import type { Signature } from '../../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readUsage } from '../../openai/usage.ts'
 import { sealOf } from './seal.ts'
 
@@ -21,10 +23,9 @@ import { sealOf } from './seal.ts'
 export function readResponsesAnswer(response: JsonRecord): ChatAnswer {
   const items = arrayOr(response.output).map(recordOr)
   const parts = items.flatMap((item, index) => readItem(item, items[index - 1], items[index + 1]))
-  const hasCalls = parts.some(({ kind }) => kind === 'toolCall')
   return {
     id: textOr(response.id),
-    choices: [{ parts, finish: finishOf(response, hasCalls) }],
+    choices: [{ parts, finish: finishOf(response) }],
     usage: readUsage(response.usage, USAGE_TOKENS_MAX).usage,
   }
 }
@@ -34,10 +35,9 @@ const CUTS: Readonly<Record<string, FinishReason>> = {
   content_filter: 'filtered',
 }
 
-function finishOf(response: JsonRecord, hasCalls: boolean): Finish {
-  const whole = hasCalls ? 'toolCalls' : 'stop'
+function finishOf(response: JsonRecord): Finish {
   const cut = CUTS[textOr(recordOr(response.incomplete_details).reason)] ?? 'length'
-  return { reason: response.status === 'incomplete' ? cut : whole, stopSequence: null }
+  return { reason: response.status === 'incomplete' ? cut : 'stop', stopSequence: null }
 }
 
 const isCall = (item: JsonRecord | undefined): boolean => item?.type === 'function_call'
@@ -59,7 +59,7 @@ function readItem(
     }
     case 'function_call': {
       const signature = before?.type === 'reasoning' ? sealOf(before) : null
-      const argumentsJson = textOr(item.arguments) || '{}'
+      const argumentsJson = objectText(item.arguments)
       return [{ kind: 'toolCall', ...nameOf(item), argumentsJson, signature }]
     }
     default:
@@ -100,16 +100,17 @@ export const BEGINNINGS: ReadonlySet<unknown> = new Set([
   'keepalive',
 ])
 
-interface BegunCall {
-  call: number
-  /** It has arguments already. */
-  isGiven: boolean
-}
-
-/** Event by event. Calls are numbered as they begin, and known by their place in the output. */
+/**
+ * Event by event. Items are known by their place in the output. Servers leave out the pieces of an
+ * item, its beginning or everything but the last event: what an item's end, or that event, tells
+ * for the first time is reported then.
+ */
 export class ResponsesStreamReader implements StreamReader {
   private hasStarted = false
-  private readonly calls = new Map<unknown, BegunCall>()
+  private readonly assembly = new CallAssembly()
+  private readonly calls = new Map<unknown, AssembledCall>()
+  /** Places of items whose text, or thought, has been reported. */
+  private readonly told = new Set<unknown>()
   /** Of a thought that is complete, until it is known what came of it. */
   private seal: Signature | null = null
 
@@ -121,40 +122,51 @@ export class ResponsesStreamReader implements StreamReader {
     return [{ kind: 'start', id: '' }, ...events]
   }
 
+  end(): ChatEvent[] {
+    return this.assembly.endAll()
+  }
+
   private readEvent(event: JsonRecord): ChatEvent[] {
+    const { output_index: place, delta } = event
     switch (event.type) {
       case 'response.output_item.added':
-        return this.begin(event.output_index, recordOr(event.item))
+        return this.begin(place, recordOr(event.item))
       case 'response.output_text.delta':
-        return textEvent('text', event.delta)
+        return this.say(place, textEvent('text', delta))
       case 'response.refusal.delta':
-        return textEvent('refusal', event.delta)
+        return this.say(place, textEvent('refusal', delta))
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta':
-        return textEvent('thinking', event.delta)
+        return this.say(place, textEvent('thinking', delta))
       case 'response.reasoning_summary_part.added':
         return isLater(event.summary_index) ? textEvent('thinking', BREAK) : []
       case 'response.function_call_arguments.delta':
-        return this.giveArguments(event.output_index, textOr(event.delta))
+        return this.giveArguments(place, textOr(delta))
+      case 'response.function_call_arguments.done':
+        return this.giveMissing(place, event.arguments)
       case 'response.output_item.done':
-        return this.close(event.output_index, recordOr(event.item))
+        return this.close(place, recordOr(event.item))
       case 'response.completed':
-      case 'response.incomplete': {
-        const finish = finishOf(recordOr(event.response), this.calls.size > 0)
-        return [...this.sealThought(), { kind: 'finish', choice: 0, finish }]
-      }
+      case 'response.incomplete':
+        return this.finish(recordOr(event.response))
       default:
         return []
     }
   }
 
+  private say(place: unknown, events: ChatEvent[]): ChatEvent[] {
+    if (events.length > 0) this.told.add(place)
+    return [...this.assembly.open(0), ...events]
+  }
+
   private begin(place: unknown, item: JsonRecord): ChatEvent[] {
-    if (!isCall(item)) return this.sealThought()
-    const call = this.calls.size
-    this.calls.set(place, { call, isGiven: false })
+    const opened = this.assembly.open(0)
+    if (!isCall(item)) return [...opened, ...this.sealThought()]
+    const call = this.assembly.begin(0)
+    this.calls.set(place, call)
     const signature = this.seal
     this.seal = null
-    return [{ kind: 'toolCall', choice: 0, call, ...nameOf(item), signature }]
+    return [...opened, ...this.assembly.add(call, { ...nameOf(item), signature })]
   }
 
   private sealThought(): ChatEvent[] {
@@ -163,21 +175,53 @@ export class ResponsesStreamReader implements StreamReader {
     return seal === null ? [] : [{ kind: 'signature', choice: 0, signature: seal }]
   }
 
-  private giveArguments(place: unknown, text: string): ChatEvent[] {
-    const begun = this.calls.get(place)
-    if (begun === undefined || text === '') return []
-    begun.isGiven = true
-    return [{ kind: 'toolArguments', choice: 0, call: begun.call, text }]
+  private giveArguments(place: unknown, args: string): ChatEvent[] {
+    const call = this.calls.get(place)
+    return call === undefined ? [] : this.assembly.add(call, { args })
   }
 
-  /** Arguments that did not come in pieces come with the item's end. */
-  private close(place: unknown, item: JsonRecord): ChatEvent[] {
-    if (item.type === 'reasoning') {
-      const events = this.sealThought()
-      this.seal = sealOf(item)
-      return events
-    }
-    if (this.calls.get(place)?.isGiven !== false) return []
-    return this.giveArguments(place, textOr(item.arguments) || '{}')
+  /** Arguments that did not come in pieces. */
+  private giveMissing(place: unknown, given: unknown): ChatEvent[] {
+    const isMissing = this.calls.get(place)?.args === ''
+    return isMissing ? this.giveArguments(place, isGiven(given) ? objectText(given) : '') : []
   }
+
+  private close(place: unknown, item: JsonRecord): ChatEvent[] {
+    if (isCall(item)) {
+      const begun = this.calls.has(place) ? [] : this.begin(place, item)
+      const call = this.calls.get(place)
+      const named = call === undefined ? [] : this.assembly.add(call, nameOf(item))
+      const given = this.giveMissing(place, item.arguments)
+      return [...begun, ...named, ...given, ...(call === undefined ? [] : this.assembly.end(call))]
+    }
+    const sealed = item.type === 'reasoning' ? this.sealThought() : []
+    const missing = this.told.has(place) ? [] : this.say(place, wordsOf(item))
+    if (item.type === 'reasoning') this.seal = sealOf(item)
+    return [...sealed, ...missing]
+  }
+
+  private finish(response: JsonRecord): ChatEvent[] {
+    // Places need not agree with those of the events before, so all of it is missing or nothing.
+    const isBare = this.told.size === 0 && this.calls.size === 0
+    const items = isBare ? arrayOr(response.output).map(recordOr) : []
+    const missing = items.flatMap((item, place) => this.close(place, item))
+    const finish = finishOf(response)
+    return [
+      ...missing,
+      ...this.sealThought(),
+      ...this.assembly.open(0),
+      { kind: 'finish', choice: 0, finish },
+    ]
+  }
+}
+
+const isGiven = (value: unknown): boolean => isRecord(value) || textOr(value) !== ''
+
+/** What a message says, or a thought, in one piece. */
+function wordsOf(item: JsonRecord): ChatEvent[] {
+  if (item.type === 'reasoning') return textEvent('thinking', thoughtText(item))
+  return arrayOr(item.type === 'message' ? item.content : []).flatMap((sent) => {
+    const { text, refusal } = recordOr(sent)
+    return [...textEvent('text', text), ...textEvent('refusal', refusal)]
+  })
 }

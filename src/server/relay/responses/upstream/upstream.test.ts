@@ -3,6 +3,8 @@ import { speakers } from '../../../test/dialect-clients.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { wrapSignature } from '../../canonical/signature.ts'
 import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { plainRequest } from '../../canonical/chat-request.ts'
+import { withToolsAsAsked } from '../../dialect/tool-calls.ts'
 import { convertedOutput } from '../../dialect/stream-output.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { SseReader } from '../../transport/sse.ts'
@@ -13,6 +15,7 @@ import { hiddenStatus } from '../../refusal/hidden-status.ts'
  * calling", "Reasoning models" and "Structured model outputs" show them.
  */
 const { responses } = upstreamDialects
+const reading = withToolsAsAsked(responses, plainRequest([]), 'request-1')
 const to = { model: 'gpt-5.6', isStream: false, asksForUsage: false }
 const WEATHER = { type: 'object', properties: { city: { type: 'string' } } }
 const CLOSED = { ...WEATHER, required: ['city'], additionalProperties: false }
@@ -357,7 +360,7 @@ describe('a whole answer', () => {
       call(1, '{"city":"Paris"}'),
       call(2, ''),
     ])
-    const read = responses.readAnswer(answer)
+    const read = reading.readAnswer(answer)
     expect(read.id).toBe('resp_1')
     expect(read.choices).toEqual([
       {
@@ -420,7 +423,7 @@ describe('a whole answer', () => {
     ],
   ])('%s', (_what, answer, choice) => {
     expect(look(answer).kind).toBe('ok')
-    expect(responses.readAnswer(answer).choices).toMatchObject([choice])
+    expect(reading.readAnswer(answer).choices).toMatchObject([choice])
   })
 
   test.each([
@@ -430,11 +433,11 @@ describe('a whole answer', () => {
     [{ code: 'something_new', message: 'Well.' }, 502],
     [null, 502],
   ])('that has failed is none: %j', (error, status) => {
-    const reading = look(response([], { status: 'failed', error }))
-    expect(reading.kind).toBe('error')
-    if (reading.kind !== 'error') return
-    expect(hiddenStatus(reading.error, 'responses')).toBe(status)
-    expect(reading.error).toMatchObject({ message: error?.message ?? 'server_error' })
+    const found = look(response([], { status: 'failed', error }))
+    expect(found.kind).toBe('error')
+    if (found.kind !== 'error') return
+    expect(hiddenStatus(found.error, 'responses')).toBe(status)
+    expect(found.error).toMatchObject({ message: error?.message ?? 'server_error' })
   })
 
   test('that is something else is malformed', () => {
@@ -466,7 +469,7 @@ const streamText = (events: readonly JsonRecord[]): string =>
 function streamed(name: 'anthropic' | 'gemini', sent: string, size: number) {
   const follower = responses.follow(USAGE_TOKENS_MAX)
   const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
-  const output = convertedOutput(dialects[name], responses, { framing: 'events', head })
+  const output = convertedOutput(dialects[name], reading, { framing: 'events', head })
   const reader = new SseReader()
   const bytes = Buffer.from(sent)
   const parts: Buffer[] = []
