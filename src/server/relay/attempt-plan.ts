@@ -99,6 +99,8 @@ export interface PlannedCall {
   isForgetful?: boolean
   /** The most tokens that each reply may have, in place of what the client says. */
   outputLimit?: number
+  /** See `ProviderCall`. */
+  isReasoningMissing?: boolean
 }
 
 /** To which channel a call goes, under which name, and at which price, if it has one. */
@@ -117,7 +119,10 @@ export function planAttempt(
   const provider = providerOf(channel.type, modelName, surface.task)
   const { isStream } = asking.figures
   const task = taskOf(parts, asking, charge)
-  const wanted = providerCallOf(parts.app, { task, model: modelName, isStream }, call)
+  const wanted = {
+    ...providerCallOf(parts.app, { task, model: modelName, isStream }, call),
+    isReasoningMissing: asking.isReasoningMissing ?? false,
+  }
   const place = placeOf(provider, channel, wanted)
   if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
   try {

@@ -1,10 +1,75 @@
-import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { unwrapSignature } from '../canonical/signature.ts'
+import { memberRange, memberToWrite, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
-import { defaultMaxTokens } from './thinking.ts'
+import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { defaultMaxTokens, thinksByBudget } from './thinking.ts'
 
 /** The limit that Anthropic demands and other gateways' clients leave out. */
 export function withMaxTokens(body: ScannedBody, model: string): MemberEdit[] {
   if (memberRange(body, 'max_tokens') !== null) return []
   const isStream = memberValue(body, 'stream') === true
   return [{ set: 'max_tokens', json: String(defaultMaxTokens(model, isStream)) }]
+}
+
+/** Channels whose models are Claude's. */
+const SERVE_CLAUDE: ReadonlySet<number> = new Set([
+  ChannelTypeNumber.anthropic,
+  ChannelTypeNumber.bedrock,
+  ChannelTypeNumber.vertex,
+])
+
+/** An unsealed thought, and the seal of another maker as `wrapSignature` writes it. */
+const FOREIGN = ['"signature":""', '"signature": ""', 'Z2F0ZWhvdXNlO']
+
+/**
+ * Leaves out thoughts of other makers, which a conversation has that began with their models:
+ * Claude refuses them with "Invalid `signature` in `thinking` block". A message of nothing else
+ * goes too. Models that think by a budget must have thought before the calls that are being
+ * answered; where that thought goes, they answer without thinking.
+ */
+export function withoutForeignThoughts(
+  body: ScannedBody,
+  { type, model }: { type: number; model: string },
+): MemberEdit[] {
+  if (!SERVE_CLAUDE.has(type) || !FOREIGN.some((sign) => body.bytes.includes(sign))) return []
+  const sent = arrayOr(memberToWrite(body, 'messages'))
+  const kept = sent.map(withOwnThoughts)
+  if (kept.every((message, index) => message === sent[index])) return []
+  const messages = kept.filter((message) => message !== null)
+  const thinks = recordOr(memberValue(body, 'thinking')).type === 'enabled'
+  const isStopped = thinks && thinksByBudget(model) && isOpenWithoutThought(messages)
+  return [
+    { set: 'messages', json: JSON.stringify(messages) },
+    ...(isStopped ? [{ remove: 'thinking' }] : []),
+  ]
+}
+
+/** Null: nothing of the message is left. */
+function withOwnThoughts(message: unknown): unknown {
+  if (!isRecord(message) || message.role !== 'assistant') return message
+  const content = arrayOr(message.content)
+  const own = content.filter((block) => !isForeignThought(recordOr(block)))
+  if (own.length === content.length) return message
+  return own.length === 0 ? null : { ...message, content: own }
+}
+
+function isForeignThought({ type, signature }: JsonRecord): boolean {
+  if (type !== 'thinking') return false
+  return (
+    textOr(signature) === '' || unwrapSignature(textOr(signature), 'anthropic').by !== 'anthropic'
+  )
+}
+
+const holds = (message: unknown, ...types: string[]): boolean =>
+  arrayOr(recordOr(message).content).some((block) => types.includes(textOr(recordOr(block).type)))
+
+/** Whether calls are being answered that no thought precedes. */
+function isOpenWithoutThought(messages: readonly unknown[]): boolean {
+  if (!holds(messages.at(-1), 'tool_result')) return false
+  const question = messages.findLastIndex(
+    (message) => recordOr(message).role === 'user' && !holds(message, 'tool_result'),
+  )
+  const turn = messages.slice(question + 1)
+  return !turn.some((message) => holds(message, 'thinking', 'redacted_thinking'))
 }

@@ -7,6 +7,7 @@ import {
   type Message,
   type Thinking,
 } from '../canonical/chat-request.ts'
+import { reasoningBackOf } from '../models/reasoning-back.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
@@ -49,6 +50,9 @@ function wayOf(claude: Claude): Way {
   if (isBefore(claude, 307)) return 'none'
   return isBefore(claude, 406) ? 'budget' : 'adaptive'
 }
+
+/** Whether a model is told how much to think by a budget. */
+export const thinksByBudget = (model: string): boolean => wayOf(claudeOf(model)) === 'budget'
 
 /** Claude by its own name, from 4.7 on: nothing of it is to be said to those who only imitate it. */
 const isClaudeSince407 = (claude: Claude): boolean =>
@@ -103,6 +107,7 @@ export function thinkingWords(
   const { thinking, maxCompletionTokens } = request
   const maxTokens = maxCompletionTokens ?? defaultMaxTokens(model, isStream)
   const plain: ThinkingWords = { thinking: null, effort: null, maxTokens }
+  if (lacksReasoning(request.messages, model)) return { ...plain, thinking: { type: 'disabled' } }
   if (thinking === null) return plain
   const claude = claudeOf(model)
   if (thinking.kind === 'off') return { ...plain, thinking: thinkingOff(request, claude) }
@@ -178,8 +183,30 @@ function canGoOnThinking(messages: readonly Message[]): boolean {
   return !isOpen
 }
 
+/**
+ * Whether a call was made without a thought, which the model demands back of itself while it
+ * thinks: "`content[].thinking` in the thinking mode must be passed back" (DeepSeek, Kimi).
+ */
+function lacksReasoning(messages: readonly Message[], model: string): boolean {
+  if ((reasoningBackOf(model)?.least ?? null) === null) return false
+  return turnsOf(messages).some(
+    ({ role, parts }) =>
+      role === 'assistant' &&
+      parts.some(({ kind }) => kind === 'toolCall') &&
+      !parts.some((part) => part.kind === 'thinking' && part.text !== ''),
+  )
+}
+
+/**
+ * Whether a thought goes back to this model of Anthropic's dialect: Claude takes its own only,
+ * others want theirs, which nobody seals.
+ */
+export const isThoughtTaken = (part: AssistantPart, model: string): boolean =>
+  isOwnThought(part) ||
+  (part.kind === 'thinking' && part.text !== '' && reasoningBackOf(model) !== null)
+
 /** One that Anthropic has sealed, or hidden, and so takes back. */
-export const isOwnThought = (part: AssistantPart): boolean =>
+const isOwnThought = (part: AssistantPart): boolean =>
   part.kind === 'thinking' &&
   (part.redacted !== null || ownSignature(part.signature, 'anthropic') !== null)
 

@@ -19,7 +19,7 @@ import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { answerSchema, strictSchemas, type ClosedSchema } from './schema.ts'
-import { canBeForced, isForced, isOwnThought, samplingWords, thinkingWords } from './thinking.ts'
+import { canBeForced, isForced, isThoughtTaken, samplingWords, thinkingWords } from './thinking.ts'
 
 const TEMPERATURE_MAX = 1
 const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
@@ -126,7 +126,12 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
 }
 
 const messagesOf = (messages: readonly Message[], model: string): JsonRecord[] =>
-  withCleanEnd(dialogueOf(messages.map(withoutNothing), model)).map(({ role, parts }) => ({
+  withCleanEnd(
+    dialogueOf(
+      messages.map((message) => withoutNothing(message, model)),
+      model,
+    ),
+  ).map(({ role, parts }) => ({
     role,
     content: role === 'user' ? parts.map(writeUser) : parts.map(writeAssistant),
   }))
@@ -140,16 +145,16 @@ function withCleanEnd(turns: readonly Message[]): readonly Message[] {
   return [...turns.slice(0, -1), { role: last.role, parts }]
 }
 
-/** Without empty texts, and thoughts that are not Anthropic's own and so mean nothing to it. */
-function withoutNothing(message: Message): Message {
+/** Without empty texts, and thoughts of other models. */
+function withoutNothing(message: Message, model: string): Message {
   return message.role === 'user'
     ? { role: 'user', parts: message.parts.filter((part) => part.kind !== 'text' || hasText(part)) }
-    : { role: 'assistant', parts: message.parts.filter(isSomething) }
+    : { role: 'assistant', parts: message.parts.filter((part) => isSomething(part, model)) }
 }
 
-function isSomething(part: AssistantPart): boolean {
+function isSomething(part: AssistantPart, model: string): boolean {
   if (part.kind === 'text') return hasText(part)
-  return part.kind !== 'thinking' || isOwnThought(part)
+  return part.kind !== 'thinking' || isThoughtTaken(part, model)
 }
 
 function writeUser(part: UserPart): JsonRecord {
@@ -186,7 +191,7 @@ function writeAssistant(part: AssistantPart): JsonRecord {
       throw unsupportedField(part.at)
     case 'thinking': {
       if (part.redacted !== null) return { type: 'redacted_thinking', data: part.redacted }
-      const signature = ownSignature(part.signature, 'anthropic')
+      const signature = ownSignature(part.signature, 'anthropic') ?? ''
       return { type: 'thinking', thinking: part.text, signature }
     }
     case 'toolCall': {

@@ -1,5 +1,5 @@
 import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
-import { withMaxTokens } from '../anthropic/splice.ts'
+import { withMaxTokens, withoutForeignThoughts } from '../anthropic/splice.ts'
 import {
   memberBytes,
   memberRange,
@@ -73,6 +73,7 @@ export function dialectEdits(
       return [
         ...modelEdit(body, to),
         ...(surface.task === 'chat' ? withMaxTokens(body, to.model) : []),
+        ...withoutForeignThoughts(body, to),
       ]
     case 'gemini':
       return geminiEdits(surface, body, to)

@@ -87,6 +87,8 @@ export interface ProviderCall {
   ownAddress: string
   /** Version of Gemini's API for channels that name none; absent: the usual one. */
   geminiVersion?: string
+  /** The upstream has refused the call because reasoning of an earlier turn is missing. */
+  isReasoningMissing?: boolean
 }
 
 /** Whose call it is: what of it may travel on. */

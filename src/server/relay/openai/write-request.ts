@@ -21,6 +21,7 @@ import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
 import { madeId } from '../canonical/call-id.ts'
+import { reasoningBackOf } from '../models/reasoning-back.ts'
 import { withDemandKept } from './thinking/demand.ts'
 import { openaiEffort } from './thinking/efforts.ts'
 import { callDetail, hiddenDetail, minimaxDetail, sealedDetail } from './thinking/reasoning.ts'
@@ -29,8 +30,6 @@ import { thinkingMembers } from './thinking/switches.ts'
 
 /** Models that think before they answer take their limit under another name. */
 const THINKING_MODEL = /^(?:o\d|gpt-[5-9])/
-/** Models that want their own thoughts back with the conversation, as plain text. */
-const WANTS_THOUGHTS = /deepseek|kimi|glm|minimax/i
 const STOPS_MAX = 4
 const USER_ID_MAX = 64
 
@@ -251,7 +250,7 @@ function writeAssistant(parts: readonly AssistantPart[], to: Target): JsonRecord
   const media = parts.find((part) => part.kind === 'media')
   if (media !== undefined) throw unsupportedField(media.at)
   const text = joined(parts, 'text')
-  const thought = WANTS_THOUGHTS.test(model) ? joined(parts, 'thinking') : ''
+  const thought = reasoningBackOf(model) === null ? '' : joined(parts, 'thinking')
   const calls = parts.filter((part) => part.kind === 'toolCall')
   return {
     role: 'assistant',

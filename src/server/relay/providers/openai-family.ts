@@ -1,16 +1,14 @@
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { upstreamUrl } from '../../../contract/channel-types.ts'
 import type { Provider, ProviderCall, ProviderRow, Task } from '../dialect/provider.ts'
-import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { ScannedBody } from '../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../json/body-splice.ts'
-import { recordOr, textOr } from '../json/json-value.ts'
 import { openaiHeaders } from '../openai/address.ts'
 import { embeddedInParts } from '../embedding/embedding-parts.ts'
 import { BATCH_MAX } from '../embedding/gemini-batch.ts'
 import { textsAtOnce } from './baidu/embedding.ts'
 import { bailianEdits, bailianVia } from './bailian/chat.ts'
 import {
-  type MessageChange,
   messageEdits,
   roleEdits,
   systemRole,
@@ -127,11 +125,7 @@ const mistralSpeech: Provider = {
   via: (_channel, { isStream }) => (isStream ? null : inSteps(speechWalk)),
 }
 
-/** Wants its thoughts back once a tool was called. */
 const deepseek: Provider = { ...plain, edits: deepseekEdits }
-
-/** Likewise. */
-const moonshot: Provider = { ...plain, edits: moonshotEdits }
 
 const bailian: Provider = { ...plain, edits: bailianEdits, via: bailianVia }
 
@@ -180,7 +174,7 @@ export const takesOtherLimit = (model: string): boolean => /^(?:o\d|gpt-[5-9])/.
 /** By their type. */
 const peculiar: ReadonlyMap<number, Provider> = new Map([
   [ChannelTypeNumber.zhinao, systemOnly],
-  [ChannelTypeNumber.moonshot, moonshot],
+  [ChannelTypeNumber.moonshot, systemOnly],
   [ChannelTypeNumber.baichuan, baichuan],
   [ChannelTypeNumber.mistral, mistral],
   [ChannelTypeNumber.groq, groq],
@@ -217,51 +211,14 @@ function groqEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   return task === 'chat' ? messageEdits(body, withoutMembers(body, THOUGHTS)) : []
 }
 
-/**
- * Source: DeepSeek's API documentation, "Thinking mode", "Tool calls": what was thought since a
- * tool was called must come back, and what comes back needlessly is ignored. It must be there where
- * nothing was thought, too, or where another model called (earendil-works/pi#3636,
- * openclaw/openclaw#73417). A limit of another name than `max_tokens` is ignored
- * (earendil-works/pi#8018).
- */
+/** A limit of another name than `max_tokens` is ignored (earendil-works/pi#8018). */
 function deepseekEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []
   return [
     ...renamed(body, 'max_completion_tokens', 'max_tokens'),
-    ...messageEdits(body, [...systemRole(body), ...thoughtsKept(body, '')]),
+    ...messageEdits(body, systemRole(body)),
   ]
 }
-
-/** Kimi's models that think unless told otherwise. */
-const KIMI_THINKS = /^kimi-(?:k2-thinking|k2[.-][5-9]|k[3-9]|for-coding)/i
-
-/**
- * "thinking is enabled but reasoning_content is missing in assistant tool call message": Kimi wants
- * its thoughts back likewise, but takes an empty one for none (earendil-works/pi#4251,
- * anomalyco/opencode#10996).
- */
-function moonshotEdits(body: ScannedBody, { task, model }: ProviderCall): MemberEdit[] {
-  if (task !== 'chat') return []
-  const kept = KIMI_THINKS.test(model) ? thoughtsKept(body, '.') : []
-  return messageEdits(body, [...systemRole(body), ...kept])
-}
-
-const THOUGHT = 'reasoning_content'
-
-/** Once a tool was called: every turn of the assistant's with a thought, of which there is `least`. */
-function thoughtsKept(body: ScannedBody, least: string): MessageChange[] {
-  const isThinking = recordOr(memberValue(body, 'thinking')).type !== 'disabled'
-  return isThinking && body.bytes.includes('"tool_calls"') ? [withThought(least)] : []
-}
-
-const withThought =
-  (least: string): MessageChange =>
-  (message) => {
-    const thought = textOr(message[THOUGHT]) || least
-    return message.role === 'assistant' && message[THOUGHT] !== thought
-      ? { ...message, [THOUGHT]: thought }
-      : message
-  }
 
 /** Source: SiliconFlow's API reference, "Create chat completion", which names `max_tokens` alone. */
 function siliconflowEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {

@@ -69,3 +69,17 @@ export const isThoughtRefused = ({
 
 const THOUGHT =
   /Invalid `(?:signature|data)` in `(?:redacted_)?thinking` block|blocks in the latest assistant message cannot be modified/
+
+/**
+ * Reasoning of an earlier turn must come back and did not: asking again with some, or without
+ * thinking, helps. The words of DeepSeek, Kimi and, in `param`, of MiMo.
+ */
+export const isReasoningMissing = ({
+  status,
+  message,
+  param,
+}: Pick<RelayError, 'status' | 'message' | 'param'>): boolean =>
+  status === 400 && REASONING_MISSING.test(`${message} ${param}`)
+
+const REASONING_MISSING =
+  /(?:reasoning_content|\.thinking\b|`thinking`)[^]*must be passed back|reasoning_content is missing/

@@ -1,7 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import { planAttempt, type AttemptPlan, type PlannedCall } from '../attempt-plan.ts'
 import { type AttemptOutcome } from '../attempt.ts'
-import { isThoughtRefused, liesElsewhere } from '../refusal/verdict.ts'
+import { isReasoningMissing, isThoughtRefused, liesElsewhere } from '../refusal/verdict.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { lacksAddress } from './chat-only.ts'
@@ -15,8 +15,9 @@ interface Sent {
 /**
  * Sends the plan. If the server has no Responses API, the call is sent once more as chat; if it
  * refuses a converted thought (another account has sealed it, or its conversation has changed,
- * which a client of another dialect cannot know), once more without thoughts. Where the second form
- * cannot say what is asked (stored state among it), the first refusal stands.
+ * which a client of another dialect cannot know), once more without thoughts; if it misses
+ * reasoning of an earlier turn, once more with a placeholder or without thinking. Where the second
+ * form cannot say what is asked (stored state among it), the first refusal stands.
  */
 export async function sendOrAsChat(
   parts: RelayParts,
@@ -28,13 +29,19 @@ export async function sendOrAsChat(
   if (call.isGone || outcome.kind !== 'failed') return outcome
   const isChat = plan.task === 'responses' && lacksAddress(outcome)
   const isForgetful = plan.convert !== null && isAboutThoughts(outcome.error)
-  if (!isChat && !isForgetful) return outcome
-  const otherwise = planAttempt(parts, call, { ...planned, isChat, isForgetful }, charge)
+  const lacksReasoning = isReasoningMissing(outcome.error)
+  if (!isChat && !isForgetful && !lacksReasoning) return outcome
+  const changed = { ...planned, isChat, isForgetful, isReasoningMissing: lacksReasoning }
+  const otherwise = planAttempt(parts, call, changed, charge)
   if (otherwise instanceof AppError) return outcome
+  if (lacksReasoning && sendsTheSame(plan, otherwise)) return outcome
   const answered = await send(otherwise)
   if (isChat && answered.kind === 'answered') parts.chatOnly.add(charge.channel, planned.model)
   return answered
 }
+
+const sendsTheSame = ({ request: { body } }: AttemptPlan, other: AttemptPlan): boolean =>
+  body !== null && other.request.body !== null && body.equals(other.request.body)
 
 const isAboutThoughts = (error: RelayError): boolean =>
   liesElsewhere(error) || isThoughtRefused(error)
