@@ -45,6 +45,7 @@ import { responsesClient } from './responses/client.ts'
 import type { ReferredItems } from './responses/referred-items.ts'
 import {
   callsToolsByResponses,
+  chatWantsResponses,
   isOfOpenai,
   thoughtless,
   wantsResponses,
@@ -93,6 +94,8 @@ export interface PlannedCall {
   form: Form | null
   /** A response is to be had by chat: the server has no such call. */
   isChat?: boolean
+  /** A chat is to be had by the Responses API: the server, or the model, has no other. */
+  isResponse?: boolean
   /** Items that a request of the Responses API names instead of saying them; null: another API. */
   referred: ReferredItems | null
   /** Thoughts of earlier turns stay behind: another account has sealed them. */
@@ -260,16 +263,18 @@ const CHATS: ReadonlySet<Task> = new Set(['chat', 'responses'])
 
 /** What the channel is asked for, whatever the client's own words: some must answer by responses. */
 function taskOf(
-  { chatOnly }: RelayParts,
-  { asked, body, model, isChat }: PlannedCall,
+  { chatOnly, responsesOnly }: RelayParts,
+  { asked, body, model, isChat, isResponse }: PlannedCall,
   { channel, modelName }: Sending,
 ): Task {
   const { task, dialect, spokenIn } = asked.surface
-  // Clients of OpenAI's chat are answered by it, and come first here because they are most.
-  const isOther = task === 'chat' && (dialect !== 'openai' || spokenIn !== undefined)
-  const wantsResponse =
-    task === 'responses' || (isOther && wantsResponses(channel.type, modelName, body))
-  if (!wantsResponse) return task
+  if (task !== 'responses') {
+    if (task !== 'chat') return task
+    const isOther = dialect !== 'openai' || spokenIn !== undefined
+    const wants = isOther ? wantsResponses : chatWantsResponses
+    const isForced = isResponse === true || responsesOnly.has(channel, model)
+    if (!isForced && !wants(channel.type, modelName, body)) return task
+  }
   return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
 

@@ -36,6 +36,8 @@ export interface RelayParts {
   keys: KeyTurns
   affinity: Affinity
   chatOnly: ChatOnly
+  /** Channels and models that have the Responses API and no chat. */
+  responsesOnly: ChatOnly
   egress: Egress
   counter: TokenCounter
   captures: Captures

@@ -116,6 +116,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     keys: createKeyTurns(() => app.clock.nowSeconds(), trialDelaySeconds(0), keyTrials(app)),
     affinity: createAffinity(() => app.clock.monotonicMs()),
     chatOnly: createChatOnly(() => app.clock.monotonicMs()),
+    responsesOnly: createChatOnly(() => app.clock.monotonicMs()),
     egress: createEgress({
       allowPrivate: app.config.EGRESS_ALLOW_PRIVATE,
       proxy: app.config.RELAY_PROXY,

@@ -198,7 +198,9 @@ forEachDatabase('trying another channel', (open) => {
         const { model, client } = await failingFirst(words)
         const answer = await post(setup, client, chatBody(model))
         expect(answer.status).toBe(Number(words.slice(5)))
-        expect(addressesSeen()).toEqual([`~${words}`])
+        // A 404 may be the address of chat: this channel is asked once by its other one.
+        const asked = words === 'fail-404' ? 2 : 1
+        expect(addressesSeen()).toEqual(Array.from({ length: asked }, () => `~${words}`))
         await expectNothingCharged(setup, client)
       },
     )

@@ -34,6 +34,11 @@ export interface ChatRequest {
   topLogprobs: number | null
   /** Who uses the client, as an opaque name. */
   userId: string | null
+  /**
+   * What the client calls the conversation, so that its prompt is found in a cache; absent:
+   * nothing.
+   */
+  cacheKey?: string | null
   /** What the answer is to be made of; absent: of text. */
   modalities?: readonly Modality[]
 }

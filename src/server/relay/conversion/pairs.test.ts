@@ -33,8 +33,6 @@ const pairs = names
   .flatMap((name) => upstreams.map(([type, label, model]) => ({ name, type, label, model })))
   // OpenAI and Azure have responses of their own, which pass: responses/response-calls.test.ts.
   .filter(({ name, type }) => name !== 'responses' || type > 3)
-  // What passes is refused there: it calls no tools by chat.
-  .filter(({ name, model }) => name !== 'openai' || model !== 'gpt-5.6-pair')
 
 let made = 0
 async function aModelAt(type: number, base: string, words = ''): Promise<string> {

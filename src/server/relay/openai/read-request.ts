@@ -57,6 +57,7 @@ export function readOpenaiRequest(body: JsonRecord): ChatRequest {
     thinking: readThinking(request),
     topLogprobs: readLogprobs(request),
     userId: request.text('safety_identifier') ?? request.text('user'),
+    cacheKey: request.text('prompt_cache_key'),
     ...readModalities(request),
   }
   ignoreHints(request)
@@ -67,7 +68,7 @@ export function readOpenaiRequest(body: JsonRecord): ChatRequest {
 /** What changes nothing about the answer, or says only what is the case anyway. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'metadata')
-  request.ignore('prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'prediction')
+  request.ignore('prompt_cache_retention', 'prompt_cache_options', 'prediction')
   const ordinary: Record<string, readonly unknown[]> = {
     store: [false],
     service_tier: ['auto', 'default'],
@@ -212,14 +213,16 @@ function readSaid(message: Members, role: string): Said {
   }
 }
 
+/** A cache mark on a part of the result is the result's: Anthropic takes none within it. */
 function readToolResult(message: Members) {
+  const parts = readContent(message)
   return {
     kind: 'toolResult' as const,
     callId: message.textOrThrow('tool_call_id'),
     name: message.text('name'),
-    parts: readContent(message),
+    parts: parts.map((part) => ({ ...part, cache: null })),
     isError: false,
-    cache: null,
+    cache: readCacheMark(message) ?? parts.findLast(({ cache }) => cache !== null)?.cache ?? null,
   }
 }
 

@@ -17,6 +17,7 @@ import { plainName } from '../canonical/plain-name.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { strictAtOpenai } from '../canonical/strict-schema.ts'
 import { resultsApart, turnsOf } from '../canonical/turns.ts'
+import { isOfOpenai } from '../responses/with-tools.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
@@ -55,6 +56,7 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
       ...thinkingMembers(request.thinking, to, effort),
       response_format: formatOf(request),
       user: request.userId === null ? null : shortId(request.userId),
+      prompt_cache_key: cacheKeyOf(request, to),
     }),
     ...(request.stop.length === 0 ? {} : { stop: request.stop }),
     ...(request.choices === 1 ? {} : { n: request.choices }),
@@ -70,6 +72,25 @@ export const limitName = ({ model }: Pick<Target, 'model'>): string =>
 /** A longer name would be refused; its hash names the same user. */
 export const shortId = (id: string): string =>
   id.length <= USER_ID_MAX ? id : createHash('sha256').update(id).digest('hex')
+
+/** Servers that may be OpenAI's, and take whatever its clients write. */
+const MAY_BE_OPENAI: ReadonlySet<number> = new Set([
+  ChannelTypeNumber.openaiCompatible,
+  ChannelTypeNumber.custom,
+])
+
+/**
+ * The name under which OpenAI finds the prompt of a conversation in its cache: the client's own, or
+ * Claude Code's session, which stands in the user's id. Source: OpenAI's guide "Prompt caching".
+ */
+export function cacheKeyOf(request: ChatRequest, { type = 0 }: Target): string | null {
+  const { cacheKey = null, spokenIn, userId } = request
+  if (isOfOpenai(type)) {
+    const key = cacheKey ?? (spokenIn === 'anthropic' ? userId : null)
+    return key === null || key === '' ? null : shortId(key)
+  }
+  return MAY_BE_OPENAI.has(type) && cacheKey ? shortId(cacheKey) : null
+}
 
 function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
   if (system.length === 0) return []

@@ -4,7 +4,7 @@ import { type AttemptOutcome } from '../attempt.ts'
 import { isReasoningMissing, isThoughtRefused, liesElsewhere } from '../refusal/verdict.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
-import { lacksAddress } from './chat-only.ts'
+import { lacksAddress, pointsToResponses } from './chat-only.ts'
 
 interface Sent {
   planned: PlannedCall
@@ -13,7 +13,8 @@ interface Sent {
 }
 
 /**
- * Sends the plan. If the server has no Responses API, the call is sent once more as chat; if it
+ * Sends the plan. If the server has no Responses API, the call is sent once more as chat, and the
+ * other way round, also where a model takes the call by the other only; if it
  * refuses a converted thought (another account has sealed it, or its conversation has changed,
  * which a client of another dialect cannot know), once more without thoughts; if it misses
  * reasoning of an earlier turn, once more with a placeholder or without thinking. Where the second
@@ -30,14 +31,31 @@ export async function sendOrAsChat(
   const isChat = plan.task === 'responses' && lacksAddress(outcome)
   const isForgetful = plan.convert !== null && isAboutThoughts(outcome.error)
   const lacksReasoning = isReasoningMissing(outcome.error)
-  if (!isChat && !isForgetful && !lacksReasoning) return outcome
-  const changed = { ...planned, isChat, isForgetful, isReasoningMissing: lacksReasoning }
+  const isResponse =
+    plan.task === 'chat' &&
+    planned.isChat !== true &&
+    !parts.chatOnly.has(charge.channel, planned.model) &&
+    (lacksAddress(outcome) || pointsToResponses(outcome))
+  if (!isChat && !isForgetful && !lacksReasoning && !isResponse) return outcome
+  const changed = {
+    ...planned,
+    isChat,
+    isResponse,
+    isForgetful,
+    isReasoningMissing: lacksReasoning,
+  }
   const otherwise = planAttempt(parts, call, changed, charge)
   if (otherwise instanceof AppError) return outcome
+  // Its provider may have no such call.
+  if (isResponse && otherwise.task !== 'responses') return outcome
   if (lacksReasoning && sendsTheSame(plan, otherwise)) return outcome
   const answered = await send(otherwise)
-  if (isChat && answered.kind === 'answered') parts.chatOnly.add(charge.channel, planned.model)
-  return answered
+  if (answered.kind === 'answered') {
+    if (isChat) parts.chatOnly.add(charge.channel, planned.model)
+    if (isResponse && lacksAddress(outcome)) parts.responsesOnly.add(charge.channel, planned.model)
+  }
+  // Neither has the address: the call that was asked for is the one to tell of.
+  return isResponse && lacksAddress(answered) ? outcome : answered
 }
 
 const sendsTheSame = ({ request: { body } }: AttemptPlan, other: AttemptPlan): boolean =>

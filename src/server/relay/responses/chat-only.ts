@@ -45,5 +45,15 @@ export function lacksAddress(outcome: AttemptOutcome): boolean {
   return error.status === 405 || error.status === 501 || isMissing(error)
 }
 
+/**
+ * The model takes this call by the Responses API and not by chat: "This model is only supported in
+ * v1/responses and not in v1/chat/completions", "To use function tools, use /v1/responses".
+ * OpenAI's words, which other gateways pass on.
+ */
+export const pointsToResponses = (outcome: AttemptOutcome): boolean =>
+  outcome.kind === 'failed' &&
+  (outcome.error.status === 400 || outcome.error.status === 404) &&
+  outcome.error.message.includes('v1/responses')
+
 const isMissing = (error: RelayError): boolean =>
   error.status === 404 && !saysModelMissing(error) && !liesElsewhere(error)

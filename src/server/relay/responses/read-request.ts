@@ -39,6 +39,7 @@ export function readResponsesRequest(body: JsonRecord): ChatRequest {
     thinking: readThinking(request),
     topLogprobs: null,
     userId: request.text('safety_identifier') ?? request.text('user'),
+    cacheKey: request.text('prompt_cache_key'),
   }
   ignoreHints(request)
   request.done()
@@ -60,7 +61,7 @@ function refuseState(request: Members): void {
 /** What changes nothing about the answer, or says only what is the case anyway. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'metadata', 'max_tool_calls')
-  request.ignore('prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options')
+  request.ignore('prompt_cache_retention', 'prompt_cache_options')
   // Codex names its installation with every call.
   request.ignore('client_metadata', OF_CODEX.member)
   const ordinary: Record<string, readonly unknown[]> = {

@@ -3,6 +3,8 @@ import { FunctionCallingConfigMode, GoogleGenAI, type Content } from '@google/ge
 import { beforeEach, describe, expect, test } from 'vitest'
 import { startFakeUpstream } from '../../../../tools/fake-upstream/fake-upstream.ts'
 import { OPENAI_SEAL } from '../../../../tools/fake-upstream/openai/thinking-checks.ts'
+import OpenAI from 'openai'
+import { ask } from '../../test/dialect-call.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
@@ -22,7 +24,7 @@ import { wrapSignature } from '../canonical/signature.ts'
 import { useRelay } from '../../test/use-relay.ts'
 import { callsToolsByResponses } from './with-tools.ts'
 
-/** Clients of other dialects with the models of OpenAI that call no tools by chat while they think. */
+/** Clients with the models of OpenAI that call no tools by chat while they think. */
 
 const ANSWER = 'The answer is forty-two.'
 const THOUGHT = 'Six times seven.'
@@ -191,13 +193,69 @@ forEachDatabase('tools of models that think', (open) => {
 
   const asked = (model: string) => speakers.anthropic.body(model, TOOLS, false)
 
-  test('without tools they are asked by chat, and so are they for clients of OpenAI', async () => {
+  test('without tools they are asked by chat, with tools also for clients of OpenAI not', async () => {
     const model = await aThinker(1)
     const bare = speakers.anthropic.body(model, { thinking: 8192 }, false)
     expect((await post(setup, client, bare, { path })).status).toBe(200)
-    const spliced = await post(setup, client, speakers.openai.body(model, TOOLS, false))
-    expect(spliced.status).toBe(400)
-    expect(sent().map(({ url }) => url)).toEqual(['/v1/chat/completions', '/v1/chat/completions'])
+    const chat = speakers.openai.body(model, TOOLS, false)
+    const called = await post(setup, client, chat)
+    expect(speakers.openai.whole(Object(called.json))).toMatchObject({ calls: [WEATHER] })
+    const streamed = await stream(setup, client, chat)
+    expect(speakers.openai.streamed(streamed.text())).toMatchObject({ calls: [WEATHER] })
+    const [{ function: declared } = {}] = chat.tools as { function: unknown }[]
+    const older = { ...chat, tools: undefined, tool_choice: undefined, functions: [declared] }
+    expect((await post(setup, client, older)).status).toBe(200)
+    await post(setup, client, { ...chat, reasoning_effort: 'none' })
+    await post(setup, client, speakers.openai.body(model, {}, false))
+    expect(sent().map(({ url }) => url)).toEqual([
+      '/v1/chat/completions',
+      '/v1/responses',
+      '/v1/responses',
+      '/v1/responses',
+      '/v1/chat/completions',
+      '/v1/chat/completions',
+    ])
+  })
+
+  test('gpt-5.4 is asked for tools by chat where no effort is named', async () => {
+    const model = `gpt-5.4-${aModel()}`
+    await aRoute(setup, model, { type: 1 })
+    const chat = speakers.openai.body(model, TOOLS, false)
+    await post(setup, client, chat)
+    await post(setup, client, { ...chat, reasoning_effort: 'low' })
+    expect(sent().map(({ url }) => url)).toEqual(['/v1/chat/completions', '/v1/responses'])
+  })
+
+  test('the SDK of OpenAI, with a model that has no chat', async () => {
+    const model = `gpt-5.3-codex-${aModel()}`
+    await aRoute(setup, model, { type: 1 })
+    const sdk = new OpenAI({
+      apiKey: `sk-${client.key}`,
+      baseURL: `${setup.url}/v1`,
+      maxRetries: 0,
+    })
+    const asking = { model, messages: [{ role: 'user' as const, content: 'Hi' }] }
+    const { choices } = await sdk.chat.completions.create(asking)
+    expect(choices[0]?.message.content).toBe(ANSWER)
+    expect(sent().map(({ url }) => url)).toEqual(['/v1/responses'])
+  })
+
+  test('a server without chat is asked by responses, and for an hour', async () => {
+    const wordsFor = (url: string): string => (url.endsWith('/completions') ? 'fail-404' : '')
+    const responding = await startFakeUpstream({ wordsFor })
+    const model = aModel()
+    await aRoute(setup, model, { type: 50, base_url: responding.url })
+    for (const speaker of [speakers.openai, speakers.anthropic]) {
+      const question = { model, wish: {}, isStream: false }
+      const { said } = await ask({ setup, client }, speaker, question)
+      expect(said.text).toBe(ANSWER)
+    }
+    expect(responding.seen().map(({ url }) => url)).toEqual([
+      '/chat/completions',
+      '/responses',
+      '/responses',
+    ])
+    await responding.close()
   })
 
   test.each([

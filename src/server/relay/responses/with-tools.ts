@@ -24,14 +24,26 @@ export const callsToolsByResponses = (type: number, model: string): boolean =>
  */
 const NO_CHAT = /^(?:gpt-[5-9][\d.]*-(?:codex|pro)|codex-|o\d-pro|o\d.*-deep-research|computer-use)/
 
-/** Whether a call of another client than OpenAI's chat has to go by the Responses API. */
+/** Whether a call of a client of another protocol than OpenAI's chat has to go by the Responses API. */
 export const wantsResponses = (type: number, model: string, body: ScannedBody): boolean =>
   isOfOpenai(type) &&
   (NO_CHAT.test(model) || (callsToolsByResponses(type, model) && declaresTools(body)))
 
-/** Whether a client of another dialect than OpenAI's declares any. */
+/** 5.4 thinks only when told to, and calls tools by chat while it does not. */
+const THINKS_WHEN_TOLD = /^gpt-5\.4(?!\d)/
+
+/** Whether a call of a client of OpenAI's chat has to go by the Responses API. */
+export function chatWantsResponses(type: number, model: string, body: ScannedBody): boolean {
+  if (!isOfOpenai(type)) return false
+  if (NO_CHAT.test(model)) return true
+  if (!callsToolsByResponses(type, model) || !declaresTools(body)) return false
+  const effort = memberValue(body, 'reasoning_effort') ?? null
+  return effort === null ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
+}
+
+/** Whether a client declares any, in the words of whichever protocol. */
 function declaresTools(body: ScannedBody): boolean {
-  const tools = memberValue(body, 'tools') ?? null
+  const tools = memberValue(body, 'tools') ?? memberValue(body, 'functions') ?? null
   return Array.isArray(tools) ? tools.length > 0 : tools !== null
 }
 

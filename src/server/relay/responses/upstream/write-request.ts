@@ -18,7 +18,7 @@ import { cannotSay } from '../../dialect/field-names.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { openaiEffort } from '../../openai/thinking/efforts.ts'
 import { openaiSampling } from '../../openai/thinking/sampling.ts'
-import { shortCallId, shortId } from '../../openai/write-request.ts'
+import { cacheKeyOf, shortCallId, shortId } from '../../openai/write-request.ts'
 import { resultText } from '../../canonical/part-text.ts'
 import { sealedItem } from './seal.ts'
 
@@ -44,6 +44,7 @@ export function writeResponsesRequest(request: ChatRequest, to: Target): JsonRec
       reasoning: reasoningOf(request, effort),
       text: formatOf(request),
       user: userId === null ? null : shortId(userId),
+      prompt_cache_key: cacheKeyOf(request, to),
     }),
     store: false,
     include: ['reasoning.encrypted_content'],

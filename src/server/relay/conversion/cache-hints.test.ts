@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { convert } from '../../test/converted-request.ts'
+import { list } from '../../test/dialect-clients.ts'
+import { dialects, upstreamDialects } from './dialects.ts'
+import { readResponsesRequest } from '../responses/read-request.ts'
+
+/** What clients say of caches, where another protocol has a place for it. */
+
+const messages = [{ role: 'user', content: 'Hi' }]
+const ofClaudeCode = { max_tokens: 9, messages, metadata: { user_id: `user_${'a'.repeat(80)}` } }
+
+test('the mark of a chat client on the result of a tool is the result’s at Anthropic', () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'get', arguments: '{}' } }
+  const marked = { type: 'text', text: 'R', cache_control: { type: 'ephemeral' } }
+  const sent = convert('openai', 'anthropic', {
+    messages: [
+      ...messages,
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: [marked] },
+    ],
+  })
+  expect(list(sent.messages).at(-1)?.content).toEqual([
+    {
+      type: 'tool_result',
+      tool_use_id: 'c1',
+      content: [{ type: 'text', text: 'R' }],
+      cache_control: { type: 'ephemeral' },
+    },
+  ])
+})
+
+test.each([1, 3])(
+  'Claude Code’s session is the cache key at type %i, by chat and responses',
+  (type) => {
+    const to = { model: 'gpt-5', isStream: false, asksForUsage: false, type }
+    const request = dialects.anthropic.readRequest(ofClaudeCode)
+    const keys = [dialects.openai, upstreamDialects.responses].map(
+      (dialect) => dialect.writeRequest(request, to).prompt_cache_key,
+    )
+    expect(keys[0]).toMatch(/^.{1,64}$/)
+    expect(keys[1]).toBe(keys[0])
+  },
+)
+
+test.each([
+  [1, 'k'],
+  [50, 'k'],
+  [29, undefined],
+])('the key of a client of responses goes to type %i as %s', (type, key) => {
+  const request = readResponsesRequest({ model: 'm', input: 'Hi', prompt_cache_key: 'k' })
+  const to = { model: 'm', isStream: false, asksForUsage: false, type }
+  expect(dialects.openai.writeRequest(request, to).prompt_cache_key).toBe(key)
+  expect(convert('anthropic', 'openai', ofClaudeCode, { type: 50 })).not.toHaveProperty(
+    'prompt_cache_key',
+  )
+})
