@@ -17,16 +17,20 @@ import type { Form } from './media/form.ts'
 import { dialects, gathererOf, upstreamDialects } from './conversion/dialects.ts'
 import { embeddingConversion } from './conversion/embedding.ts'
 import { cannotSay } from './dialect/field-names.ts'
-import { finished, headOf, readyToSend } from './dialect/finish.ts'
+import { finished, headOf, readyToSend, type Sent } from './dialect/finish.ts'
 import {
   providerCallOf,
+  WRITING_TASKS,
   type Provider,
   type ProviderCall,
   type ProviderChannel,
   type Task,
 } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
+import { withReasoning } from './providers/reasoning.ts'
 import { outputLimitEdits } from './conversion/output-limit.ts'
+import { outputLimitOf } from './models/output-limit.ts'
+import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
@@ -131,7 +135,7 @@ export function planAttempt(
   try {
     const { to } = place
     const sent = { channel, to }
-    const planned = withOutputLimit(withoutForm(asking, provider), modelName)
+    const planned = withOutputLimit(call, withoutForm(asking, provider), modelName)
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const isSpliced = speaksAsAsked(provider, to, surface)
@@ -156,7 +160,7 @@ export function planAttempt(
         accept: acceptOf(planned.figures, wire),
         body: answering.sent,
       }),
-      body: planned.form === null ? finished(provider, sent, answering.sent) : answering.sent,
+      body: planned.form === null ? bodyFor(provider, sent, answering.sent) : answering.sent,
       ...silenceLimits(parts.app.config, { isWhole: comesWhole(provider, sent) }),
     }
     return {
@@ -181,6 +185,10 @@ export function planAttempt(
   }
 }
 
+/** The body as the provider wants it, and then as the model does. */
+const bodyFor = (provider: Provider, sent: Sent, bytes: Buffer): Buffer =>
+  withReasoning(provider, sent, finished(provider, sent, bytes))
+
 /**
  * Whether nothing comes before the whole answer is made: of pictures and recordings that take
  * several requests also where a stream is asked for, which is made of it.
@@ -199,12 +207,28 @@ function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
   return { ...planned, form: null, body: scannedAgain(ofForm(planned.form)) }
 }
 
-/** The client's body with the limit of its reply lowered, still in the client's dialect. */
-function withOutputLimit(planned: PlannedCall, model: string): PlannedCall {
-  const { outputLimit, body, asked } = planned
-  if (outputLimit === undefined) return planned
-  const edits = outputLimitEdits(asked.surface, body, { limit: outputLimit, model })
+/**
+ * The client's body with the limit of its reply lowered, still in the client's dialect: to what the
+ * caller's balance covers, and to what the model can answer, which upstreams refuse to exceed. A
+ * header says so.
+ */
+function withOutputLimit(call: RelayCall, planned: PlannedCall, model: string): PlannedCall {
+  const { outputLimit = Infinity, body, asked, figures } = planned
+  const { maxCompletionTokens, replies = 1 } = figures
+  const known = WRITING_TASKS.has(asked.surface.task) ? outputLimitOf(model) : null
+  const isAbove = known !== null && (maxCompletionTokens ?? 0) / replies > known
+  const limit = Math.min(outputLimit, isAbove ? known : Infinity)
+  setHeader(call, 'X-Gatehouse-Output-Limit', limit === Infinity ? null : String(limit))
+  if (limit === Infinity) return planned
+  const edits = outputLimitEdits(asked.surface, body, { limit, model })
   return { ...planned, body: scannedAgain(splice(body, edits)) }
+}
+
+/** Of every answer; null: none, whatever an earlier attempt has said. */
+function setHeader({ headers }: RelayCall, name: string, value: string | null): void {
+  const at = headers.indexOf(name)
+  if (at >= 0) headers.splice(at, 2)
+  if (value !== null) headers.push(name, value)
 }
 
 function scannedAgain(bytes: Buffer): ScannedBody {
@@ -381,7 +405,12 @@ function converting(
   }
   const output = (answering: UpstreamDialect): StreamOutput => {
     const wantsUsage = isUsageShown(parts, planned)
-    return convertedOutput(client, answering, { framing, head: { ...head, wantsUsage } })
+    const promptTokens =
+      client.name === 'anthropic' ? estimatePromptTokens(planned.body, modelName) : 0
+    return convertedOutput(client, answering, {
+      framing,
+      head: { ...head, wantsUsage, promptTokens },
+    })
   }
   if (CHATS.has(surface.task)) {
     const read = client.readRequest(value)

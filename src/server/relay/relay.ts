@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { languageOf } from '../../contract/errors.ts'
-import { RELAY_PREFIXES } from '../../contract/relay-paths.ts'
+import { RELAY_PREFIXES, RERANK_ALIASES } from '../../contract/relay-paths.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
 import type { Config } from '../config.ts'
@@ -305,6 +305,7 @@ function plainPath(path: string): string {
   const single = path.replace(/\/{2,}/g, '/').replace(VERSION_TWICE, '/$1')
   const plain = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single
   if (plain.startsWith(GEMINI_OPENAI)) return `/v1/${plain.slice(GEMINI_OPENAI.length)}`
+  if (RERANK_ALIASES.includes(plain)) return '/v1/rerank'
   const once = plain.replace(SURFACE_TWICE, '/v1/$1')
   return MODELS_OF_SURFACE.test(once) ? '/v1/models' : once
 }

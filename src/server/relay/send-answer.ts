@@ -42,14 +42,13 @@ const TEXT_BYTES_MAX = 16 * 1024
 export function costHeaders(
   { app }: RelayParts,
   call: RelayCall,
-  { caller, channel, outputLimit }: Charge,
+  { caller, channel }: Charge,
   { quota, remaining }: { quota: number; remaining: number | null },
 ): string[] {
   const overheadMs = Math.max(0, app.clock.monotonicMs() - call.startedMs - call.upstreamMs)
   const headers = ['X-Gatehouse-Quota', String(quota)]
   if (remaining !== null) headers.push('X-Gatehouse-Quota-Remaining', String(remaining))
   headers.push('X-Gatehouse-Overhead-Ms', overheadMs.toFixed(2))
-  if (outputLimit !== null) headers.push('X-Gatehouse-Output-Limit', String(outputLimit))
   if (isAdmin(caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
   return headers
 }

@@ -174,7 +174,7 @@ export class AnthropicStreamWriter implements StreamWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: NOTHING_USED,
+      usage: { ...NOTHING_USED, input_tokens: this.head.promptTokens ?? 0 },
     }
     return named('message_start', { message })
   }

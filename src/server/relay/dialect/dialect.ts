@@ -97,6 +97,8 @@ export interface AnswerHead {
 export interface StreamHead extends AnswerHead {
   /** The client wants to be told what was used, where that is its choice. */
   wantsUsage: boolean
+  /** An estimate for clients of Anthropic, who are told before the upstream has counted; absent: 0. */
+  promptTokens?: number
 }
 
 /**

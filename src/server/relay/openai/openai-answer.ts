@@ -54,8 +54,16 @@ export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
 function holdsAnswer(answer: ScannedBody): boolean {
   const range = memberRange(answer, 'choices')
   if (range !== null && holdsSomething(answer.bytes, range.start)) return true
-  return ['data', 'results'].some((name) => isThere(answer, name))
+  return isThere(answer, 'results') || (isThere(answer, 'data') && !isWrapped(answer))
 }
+
+/** Whether `data` is a completion that another server has wrapped. */
+function isWrapped(answer: ScannedBody): boolean {
+  const data = memberBytes(answer, 'data')
+  return data?.[0] === OBJECT_START && data.includes('"choices"')
+}
+
+const OBJECT_START = 0x7b
 
 /** Whether a list begins here that is not empty. No byte between values is above a blank. */
 function holdsSomething(bytes: Buffer, start: number): boolean {

@@ -137,6 +137,7 @@ const indexOr = (value: unknown, otherwise: number): number =>
 /** Chunk by chunk. */
 export class OpenaiStreamReader implements StreamReader {
   private hasStarted = false
+  private hasDeltas = false
   private readonly calls = new CallAssembly()
   /** The last call of each index of a choice; some providers give every call the same index. */
   private readonly latest = new Map<string, AssembledCall>()
@@ -163,7 +164,7 @@ export class OpenaiStreamReader implements StreamReader {
   }
 
   private readChoice(choice: JsonRecord, index: number): ChatEvent[] {
-    const delta = recordOr(choice.delta)
+    const delta = this.deltaOf(choice)
     const said = [...this.readThoughts(delta, index)]
     for (const part of [...textsOf(delta), ...picturesOf(delta)]) {
       if (part.kind === 'text' || part.kind === 'refusal' || part.kind === 'image') {
@@ -184,6 +185,13 @@ export class OpenaiStreamReader implements StreamReader {
       })
     }
     return events
+  }
+
+  /** Some servers stream messages in place of deltas. Others repeat the whole message behind them. */
+  private deltaOf({ delta, message, text }: JsonRecord): JsonRecord {
+    if (isRecord(delta)) this.hasDeltas = true
+    if (this.hasDeltas) return recordOr(delta)
+    return isRecord(message) ? message : { content: text }
   }
 
   /** A piece of a thought, and behind its last piece the seal. */

@@ -127,7 +127,7 @@ export class OpenaiStreamWriter implements StreamWriter {
     switch (event.kind) {
       case 'start':
         this.id = event.id
-        return this.opening(0)
+        return []
       case 'text':
         return this.delta(event.choice, { content: event.text })
       case 'image':
@@ -153,7 +153,10 @@ export class OpenaiStreamWriter implements StreamWriter {
           tool_calls: [{ index: event.call, function: { arguments: event.text } }],
         })
       case 'finish':
-        return this.chunk(event.choice, {}, FINISHES[event.finish.reason])
+        return [
+          ...this.opening(event.choice, ''),
+          ...this.chunk(event.choice, {}, FINISHES[event.finish.reason]),
+        ]
       case 'ping':
         return []
       default:
@@ -172,15 +175,16 @@ export class OpenaiStreamWriter implements StreamWriter {
     return this.delta(choice, { reasoning_details: [detail] })
   }
 
-  /** The first chunk of a choice says who speaks. */
-  private opening(choice: number): StreamPiece[] {
+  /** The first chunk of a choice says who speaks; `content` is null where no text follows at once. */
+  private opening(choice: number, content: '' | null): StreamPiece[] {
     if (this.choices.has(choice)) return []
     this.choices.add(choice)
-    return this.chunk(choice, { role: 'assistant', content: '' }, null)
+    return this.chunk(choice, { role: 'assistant', content }, null)
   }
 
   private delta(choice: number, delta: JsonRecord): StreamPiece[] {
-    return [...this.opening(choice), ...this.chunk(choice, delta, null)]
+    const content = 'content' in delta || 'refusal' in delta ? '' : null
+    return [...this.opening(choice, content), ...this.chunk(choice, delta, null)]
   }
 
   private chunk(index: number, delta: JsonRecord, finish: string | null): StreamPiece[] {

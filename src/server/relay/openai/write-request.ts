@@ -177,8 +177,16 @@ function toolsOf(request: ChatRequest, to: Target): JsonRecord {
   return {
     tools: tools.map(writeTool(request, to)),
     ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
+    ...(streamsArguments(to) ? { tool_stream: true } : {}),
   }
 }
+
+/**
+ * GLM sends the arguments of a call in one piece at its end unless told to stream them. Source:
+ * Z.AI's documentation, "Tool Streaming Output": from GLM-4.6 on.
+ */
+const streamsArguments = ({ type, model, isStream }: Target): boolean =>
+  isStream && type === ChannelTypeNumber.zhipu && /^glm-(?:4\.[6-9]|[5-9])/i.test(model)
 
 const writeTool =
   (request: ChatRequest, to: Target) =>

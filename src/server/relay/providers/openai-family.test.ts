@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { finished } from '../dialect/finish.ts'
 import { minimaxWire } from './minimax/wire.ts'
 import { providerOf } from './providers.ts'
+import { withReasoning } from './reasoning.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
 /** What imitators of OpenAI want otherwise, as their references say. */
@@ -13,9 +14,10 @@ function sent(type: number, model: string, request: object, over: { isStream?: b
   const to = aProviderCall({ model, ...over })
   const provider = providerOf(type, model, 'chat')
   if (provider === null) throw new Error(`no provider for ${type}`)
+  const at = { channel: { ...CHANNEL, type }, to }
   const bytes = Buffer.from(JSON.stringify({ model, ...request }))
   const { model: _model, ...rest } = JSON.parse(
-    finished(provider, { channel: { ...CHANNEL, type }, to }, bytes).toString(),
+    withReasoning(provider, at, finished(provider, at, bytes)).toString(),
   )
   return rest
 }

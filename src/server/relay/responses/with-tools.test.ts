@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { startFakeUpstream } from '../../../../tools/fake-upstream/fake-upstream.ts'
 import { OPENAI_SEAL } from '../../../../tools/fake-upstream/openai/thinking-checks.ts'
 import OpenAI from 'openai'
-import { ask } from '../../test/dialect-call.ts'
+import { ask as askAs } from '../../test/dialect-call.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import {
@@ -247,7 +247,7 @@ forEachDatabase('tools of models that think', (open) => {
     await aRoute(setup, model, { type: 50, base_url: responding.url })
     for (const speaker of [speakers.openai, speakers.anthropic]) {
       const question = { model, wish: {}, isStream: false }
-      const { said } = await ask({ setup, client }, speaker, question)
+      const { said } = await askAs({ setup, client }, speaker, question)
       expect(said.text).toBe(ANSWER)
     }
     expect(responding.seen().map(({ url }) => url)).toEqual([

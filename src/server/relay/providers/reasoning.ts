@@ -1,0 +1,27 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { editedBody, type Sent } from '../dialect/finish.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { reasoningBackOf } from '../models/reasoning-back.ts'
+import { withReasoningBack } from '../openai/thinking/reasoning-back.ts'
+
+/** Hosts that refuse reasoning of earlier turns: see their edits. */
+const TAKES_NO_REASONING: ReadonlySet<number> = new Set([
+  ChannelTypeNumber.mistral,
+  ChannelTypeNumber.groq,
+])
+
+/**
+ * With the reasoning that the model wants back of each turn. A model of Anthropic's dialect that
+ * still misses some does not think: what it has thought cannot be made up there.
+ */
+export function withReasoning({ dialect }: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
+  const { task, model, isReasoningMissing = false } = to
+  if (task !== 'chat' || TAKES_NO_REASONING.has(channel.type)) return bytes
+  if (dialect === 'anthropic' && isReasoningMissing) {
+    return editedBody(bytes, () => [{ set: 'thinking', json: '{"type":"disabled"}' }])
+  }
+  const known = reasoningBackOf(model)?.least ?? null
+  const least = isReasoningMissing ? known || '.' : known
+  if (dialect !== 'openai' || least === null) return bytes
+  return editedBody(bytes, (body) => withReasoningBack(body, least, isReasoningMissing))
+}
