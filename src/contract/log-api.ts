@@ -111,6 +111,20 @@ export const PriceFactors = z
         'The most tokens of each reply that the balance covered; left out: all that client and model allow.',
       example: 2048,
     }),
+    dropped: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description: 'Parameters that the upstream does not have and that were left out.',
+        example: ['seed', 'stop'],
+      }),
+    adjusted: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description: 'Parameters that were sent with another value or in words.',
+        example: ['tool_choice'],
+      }),
     debt: z
       .int()
       .describe('Points of the cost that the balance did not cover; the next credit pays them.'),

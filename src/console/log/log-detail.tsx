@@ -43,6 +43,15 @@ function manner(log: Log, t: TFunction): string {
   return elapsed === '' ? way : t('{{way}}，用时 {{elapsed}}', { way, elapsed })
 }
 
+/** What of the request was left out or changed on its way to the upstream. */
+function noteFacts(price: PriceFactors | null, t: TFunction): Fact[] {
+  const { dropped = [], adjusted = [] } = price ?? {}
+  return [
+    { label: t('未发送的参数'), value: dropped.join(', ') },
+    { label: t('改动的参数'), value: adjusted.join(', ') },
+  ].filter(({ value }) => value !== '')
+}
+
 interface FactTexts {
   t: TFunction
   costText: (quota: number) => string
@@ -172,7 +181,10 @@ export function LogDetail({ log, isAdmin, onClose }: LogDetailProps) {
   return (
     <SidePanel title={log.model_name || typeText(log.type, t)} onClose={onClose}>
       <FactList
-        facts={factsOf(log, { t, costText, isAdmin, isPriced: isLoading || price !== null })}
+        facts={[
+          ...factsOf(log, { t, costText, isAdmin, isPriced: isLoading || price !== null }),
+          ...noteFacts(price, t),
+        ]}
       />
       {isLoading && (
         <PanelPart title={t('为什么是这个价格')}>

@@ -84,6 +84,9 @@ export const optionTitles: Record<OptionKey, { zh: string; en: string }> = {
   LogRetentionDays: { zh: '日志保留天数', en: 'Days that logs are kept' },
   LogBodyRetentionDays: { zh: '请求与响应保留天数', en: 'Days that captured calls are kept' },
   LogBodyKilobytesMax: { zh: '请求与响应记录上限', en: 'Longest captured text' },
+  StrictParameters: { zh: '拒绝上游不支持的参数', en: 'Refuse unsupported parameters' },
+  DropHostedTools: { zh: '去掉模型无法使用的内置工具', en: 'Drop unsupported built-in tools' },
+  DefaultLanguage: { zh: '错误提示的默认语言', en: 'Default language of errors' },
   RetryTimes: { zh: '失败重试次数', en: 'Retries' },
   AutomaticDisableChannelEnabled: { zh: '失败时自动禁用渠道', en: 'Disable failing channels' },
   AutomaticEnableChannelEnabled: {

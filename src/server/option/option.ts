@@ -25,6 +25,7 @@ import { usableGroups } from './usable-groups.ts'
  * does not exist.
  */
 
+const LANGUAGES = ['zh', 'en'] as const
 const THEMES = ['default', 'berry', 'air'] as const
 
 export const options = {
@@ -119,6 +120,12 @@ export const options = {
   LogBodyRetentionDays: whole(7, 1, 36_500),
   /** Longest captured text in KiB; 0: nothing is captured, whatever tokens ask for. Ours. */
   LogBodyKilobytesMax: whole(64, 0, 1024),
+  /** Parameters that an upstream does not have are refused instead of left out. Ours. */
+  StrictParameters: flag(false),
+  /** Tools that a vendor runs are left out where the model cannot have them. Ours. */
+  DropHostedTools: flag(false),
+  /** Of errors to programs that name no language and whose owner's is not known. Ours. */
+  DefaultLanguage: choice('zh', LANGUAGES),
   RetryTimes: whole(2, 0, 100),
   AutomaticDisableChannelEnabled: flag(false),
   AutomaticEnableChannelEnabled: flag(false),

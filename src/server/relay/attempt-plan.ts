@@ -16,7 +16,9 @@ import type { Metering, Reading } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
 import { dialects, gathererOf, upstreamDialects } from './conversion/dialects.ts'
 import { embeddingConversion } from './conversion/embedding.ts'
+import { RequestNotes } from './canonical/request-notes.ts'
 import { cannotSay } from './dialect/field-names.ts'
+import { lackingEdits, withoutLacking, type Steering } from './dialect/steering.ts'
 import { finished, headOf, readyToSend, type Sent } from './dialect/finish.ts'
 import {
   providerCallOf,
@@ -39,7 +41,7 @@ import { answerBytesMax } from './transport/answer-room.ts'
 import { silenceLimits } from './transport/silence-limits.ts'
 import { serverSentEvents, type Wire } from './transport/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
-import { splice } from './json/body-splice.ts'
+import { splice, type MemberEdit } from './json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { clientWithFunctions } from './openai/older/function-calls.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
@@ -66,6 +68,8 @@ import type { UpstreamRequest } from './transport/upstream-call.ts'
 export interface AttemptPlan {
   /** What the channel is asked for. */
   task: Task
+  /** What of the client's request does not go out as the client sent it. */
+  notes: RequestNotes
   request: UpstreamRequest
   /** What is held back, and counts where nobody says what was used; null: text is counted. */
   estimate: TokenUsage | null
@@ -126,9 +130,11 @@ export function planAttempt(
   const provider = providerOf(channel.type, modelName, surface.task)
   const { isStream } = asking.figures
   const task = taskOf(parts, asking, charge)
+  const notes = new RequestNotes(isStrict(parts, call))
   const wanted = {
     ...providerCallOf(parts.app, { task, model: modelName, isStream }, call),
     isReasoningMissing: asking.isReasoningMissing ?? false,
+    notes,
   }
   const place = placeOf(provider, channel, wanted)
   if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
@@ -150,8 +156,16 @@ export function planAttempt(
           asksForUsage,
           refusesUsage,
           showsUsage: isUsageShown(parts, planned),
+          edits: to.task === 'chat' ? lackingEdits(body, provider.lacks ?? [], notes) : [],
         })
-      : converting(parts, call, planned, { body, charge, dialect, asksForUsage })
+      : converting(parts, call, planned, {
+          body,
+          charge,
+          dialect,
+          asksForUsage,
+          notes,
+          lacks: provider.lacks ?? [],
+        })
     const request: UpstreamRequest = {
       url: place.url,
       method: 'POST',
@@ -165,6 +179,7 @@ export function planAttempt(
     }
     return {
       task: to.task,
+      notes,
       request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: (metering ?? charge.metering)?.extras,
@@ -188,6 +203,10 @@ export function planAttempt(
 /** The body as the provider wants it, and then as the model does. */
 const bodyFor = (provider: Provider, sent: Sent, bytes: Buffer): Buffer =>
   withReasoning(provider, sent, finished(provider, sent, bytes))
+
+/** Whether nothing may be left out of the call: by the operator's option, or the client's header. */
+const isStrict = ({ app }: RelayParts, { request }: RelayCall): boolean =>
+  app.options.flag('StrictParameters') || request.headers['x-gatehouse-strict'] === '1'
 
 /**
  * Whether nothing comes before the whole answer is made: of pictures and recordings that take
@@ -339,10 +358,12 @@ type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
   estimate?: TokenUsage | undefined
 }
 
-interface UsageToSplice {
+interface ToSplice {
   asksForUsage: boolean
   refusesUsage: boolean
   showsUsage: boolean
+  /** Members that the provider lacks, taken out. */
+  edits: readonly MemberEdit[]
 }
 
 /** Client and upstream speak one dialect: bytes pass. */
@@ -350,19 +371,22 @@ function splicing(
   planned: PlannedCall,
   body: ScannedBody,
   { channel, modelName, metering }: Sending,
-  { asksForUsage, refusesUsage, showsUsage }: UsageToSplice,
+  { asksForUsage, refusesUsage, showsUsage, edits: lacking }: ToSplice,
 ): Answering {
   refuseForeignItems(planned, channel.type)
   const { asked, figures, model, form } = planned
   const { surface, framing } = asked
   const { wantsUsage } = figures
-  const edits = dialectEdits(surface, body, {
-    type: channel.type,
-    model: modelName,
-    isRenamed: modelName !== model,
-    asksForUsage: asksForUsage && !wantsUsage,
-    refusesUsage: refusesUsage && wantsUsage,
-  })
+  const edits = [
+    ...dialectEdits(surface, body, {
+      type: channel.type,
+      model: modelName,
+      isRenamed: modelName !== model,
+      asksForUsage: asksForUsage && !wantsUsage,
+      refusesUsage: refusesUsage && wantsUsage,
+    }),
+    ...lacking,
+  ]
   const client = metering?.reading ?? dialects[surface.dialect]
   const changed = (): Buffer => form?.withModel(modelName) ?? splice(body, edits)
   return {
@@ -377,6 +401,8 @@ interface ToConvert {
   charge: Sending
   dialect: UpstreamName
   asksForUsage: boolean
+  notes: RequestNotes
+  lacks: readonly Steering[]
 }
 
 /**
@@ -387,7 +413,7 @@ function converting(
   parts: RelayParts,
   call: RelayCall,
   planned: PlannedCall,
-  { body, charge, dialect, asksForUsage }: ToConvert,
+  { body, charge, dialect, asksForUsage, notes, lacks }: ToConvert,
 ): Answering {
   const { app } = parts
   const { asked, figures } = planned
@@ -413,7 +439,7 @@ function converting(
     })
   }
   if (CHATS.has(surface.task)) {
-    const read = client.readRequest(value)
+    const read = withoutLacking(client.readRequest(value, notes), lacks)
     const isThoughtless =
       dialect === 'openai' && callsToolsByResponses(charge.channel.type, modelName)
     const said = planned.isForgetful === true ? withoutThoughts(read) : read

@@ -19,6 +19,7 @@ import type { LiveStatus } from './routing/live-status.ts'
 import type { Trail } from './trace/trail.ts'
 import type { TokenCounter } from './count/count-tokens.ts'
 import type { DialectName } from './canonical/chat-request.ts'
+import type { RequestNotes } from './canonical/request-notes.ts'
 import type { Metering } from './dialect/metering.ts'
 import type { RelayError } from './dialect/relay-error.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
@@ -76,6 +77,8 @@ export interface RelayCall {
   isGone: boolean
   /** What is kept of the call's texts; null for tokens that keep nothing. */
   capture: CallCapture | null
+  /** What the request that was sent last left out or changed; null: none was sent. */
+  notes: RequestNotes | null
   /** Whose call it is; null: nobody's yet. */
   caller: Caller | null
   /** Owner, token, channel and model for the list of failed calls, as they become known. */

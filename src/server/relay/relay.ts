@@ -87,7 +87,7 @@ const COMMON_HEADERS = [
   'Access-Control-Expose-Headers',
   [
     'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
-    'X-Gatehouse-Channel, Request-Id, X-Request-Id, Retry-After, X-Should-Retry',
+    'X-Gatehouse-Channel, X-Gatehouse-Dropped, X-Gatehouse-Adjusted, Request-Id, X-Request-Id, Retry-After, X-Should-Retry',
   ].join(', '),
   'Content-Security-Policy',
   RELAY_POLICY,
@@ -266,6 +266,7 @@ function beginCall(
     upstreamMs: 0,
     isGone: false,
     capture: null,
+    notes: null,
     caller: null,
     attempted: null,
     trail: null,

@@ -1,4 +1,5 @@
 import { isAdmin } from '../../contract/user.ts'
+import { noteHeaders } from './canonical/request-notes.ts'
 import { dialects } from './conversion/dialects.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import { toldError, type RelayError } from './dialect/relay-error.ts'
@@ -145,9 +146,10 @@ const textHeaders = (body: string): string[] => [
 ]
 
 /**
- * Writes the head of an answer: what every answer carries, then these, names and values in turn. A
- * flat list because it is written for every call: headers set one by one cost three times as much.
+ * Writes the head of an answer: what every answer carries, what was left out of the request, then
+ * these, names and values in turn. A flat list because it is written for every call: headers set
+ * one by one cost three times as much.
  */
 export function writeHead(call: RelayCall, status: number, headers: readonly string[]): void {
-  call.response.writeHead(status, [...call.headers, ...headers])
+  call.response.writeHead(status, [...call.headers, ...noteHeaders(call.notes), ...headers])
 }

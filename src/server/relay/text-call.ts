@@ -343,10 +343,12 @@ function attempt(
   text: TextCall,
   { charge, plan, prompt, reserved, onBegin }: Attempt & { onBegin: () => void },
 ): Promise<AttemptOutcome> {
+  call.notes = plan.notes
   if (text.figures.isRecording === true) {
     return relayRecording(parts, call, charge, { plan, prompt, reserved, onBegin })
   }
   const send = async (sent: AttemptPlan): Promise<AttemptOutcome> => {
+    call.notes = sent.notes
     const outcome = text.figures.isStream
       ? relayStream(parts, call, charge, {
           attempt: sent,

@@ -43,6 +43,28 @@ export const generalGroup: OptionGroup = {
       label: mark('失败重试次数'),
       hint: mark('换一个渠道再试的次数'),
     },
+    {
+      key: 'StrictParameters',
+      kind: 'toggle',
+      label: mark('拒绝上游不支持的参数'),
+      hint: mark('关闭时去掉 seed、stop 等上游没有的参数，并在响应头 X-Gatehouse-Dropped 中列出'),
+    },
+    {
+      key: 'DropHostedTools',
+      kind: 'toggle',
+      label: mark('去掉模型无法使用的内置工具'),
+      hint: mark('例如 Codex 默认启用的 web_search；关闭时拒绝这样的请求'),
+    },
+    {
+      key: 'DefaultLanguage',
+      kind: 'choice',
+      label: mark('错误提示的默认语言'),
+      hint: mark('用于没有指明语言的程序'),
+      options: [
+        { value: 'zh', label: mark('简体中文') },
+        { value: 'en', label: mark('英文') },
+      ],
+    },
     { key: 'DisplayInCurrencyEnabled', kind: 'toggle', label: mark('以货币形式显示额度') },
     {
       key: 'DisplayTokenStatEnabled',

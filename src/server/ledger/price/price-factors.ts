@@ -5,7 +5,7 @@ import { decimal } from './decimal.ts'
 import { pointsOfLines, priceLines } from './price-lines.ts'
 
 /** What is booked beside a cost, so that anybody can compute it again. */
-export type BookedFactors = Omit<PriceFactors, 'debt'>
+export type BookedFactors = Omit<PriceFactors, 'debt' | 'dropped' | 'adjusted'>
 
 interface Asked {
   requestedModel: string

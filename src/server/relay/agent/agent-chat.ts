@@ -62,7 +62,7 @@ export function agentClient(body: JsonRecord): ClientDialect {
   const client = dialects.openai
   return {
     ...client,
-    readRequest: (sent) => readResponsesRequest(responsesBody(sent)),
+    readRequest: (sent, notes) => readResponsesRequest(responsesBody(sent), notes),
     writeAnswer: (answer, head) => client.writeAnswer(withInputs(answer, names), head),
     streamWriter: (head) => new AgentWriter(client.streamWriter(head), names),
   }

@@ -6,6 +6,7 @@ import type {
   ToolChoice,
 } from '../canonical/chat-request.ts'
 import { invalidField, Members, unsupportedField } from '../canonical/reading.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { readTexts } from './read-content.ts'
 import { readConversation, readEffort } from './read-conversation.ts'
@@ -15,14 +16,15 @@ import { readConversation, readEffort } from './read-conversation.ts'
  * Tools that Anthropic runs itself (`web_search_…`, `code_execution_…`) are refused: no other
  * provider has them.
  */
-export function readAnthropicRequest(body: JsonRecord): ChatRequest {
-  const request = new Members(body)
+export function readAnthropicRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
+  const request = new Members(body, '', notes)
   const config = request.object('output_config')
   const choice = request.object('tool_choice')
   const effort = readEffort(config)
   const conversation = readConversation(request)
   const read: ChatRequest = {
     spokenIn: 'anthropic',
+    notes,
     system: [...readTexts(request, 'system'), ...conversation.system],
     messages: conversation.messages,
     tools: conversation.tools,

@@ -25,8 +25,9 @@ const isTaken = (schemas: readonly ClosedSchema[]): boolean =>
   sumOf(schemas.map(({ unions }) => unions)) <= UNIONS_MAX
 
 /**
- * The schema of an answer. Null: Claude cannot be held to it, and OpenAI, in whose words it was
- * asked for, would not have been either; for all others that is refused.
+ * The schema of an answer, as Claude takes it. Null: Claude cannot be held to it, and the client
+ * did not ask for a strict one; it is asked for in words. Throws if the client asked for a strict
+ * one.
  */
 export function answerSchema(
   request: ChatRequest,
@@ -34,8 +35,7 @@ export function answerSchema(
 ): ClosedSchema | null {
   const closed = closedSchema(schema)
   if (closed !== null && isTaken([closed])) return closed
-  const { spokenIn } = request
-  if (isStrict !== true && (spokenIn === 'openai' || spokenIn === 'responses')) return null
+  if (isStrict !== true) return null
   throw cannotSay(request, 'output')
 }
 

@@ -1,6 +1,5 @@
 import {
   effortOfBudget,
-  isThoughtOptional,
   type AssistantPart,
   type ChatRequest,
   type Effort,
@@ -11,7 +10,7 @@ import { reasoningBackOf } from '../models/reasoning-back.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
-import { cannotSay } from '../dialect/field-names.ts'
+import { dropThinking, adjustThinking, reportSampling } from '../dialect/steering.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -110,11 +109,15 @@ export function thinkingWords(
   if (lacksReasoning(request.messages, model)) return { ...plain, thinking: { type: 'disabled' } }
   if (thinking === null) return plain
   const claude = claudeOf(model)
-  if (thinking.kind === 'off') return { ...plain, thinking: thinkingOff(request, claude) }
+  if (thinking.kind === 'off') {
+    if (!ALWAYS_THINKS.test(claude.name)) return { ...plain, thinking: thinkingOff(claude) }
+    adjustThinking(request)
+    return { ...plain, effort: 'low' }
+  }
   const way = wayOf(claude)
   if (way === 'none') {
-    if (isThoughtOptional(request)) return plain
-    throw cannotSay(request, 'thinking')
+    dropThinking(request)
+    return plain
   }
   if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, claude) }
   if (isForced(request) || !canGoOnThinking(request.messages)) return plain
@@ -132,14 +135,13 @@ const CALLS_AT_WILL = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet)-5-5)(?
  */
 export const canBeForced = (model: string): boolean => !CALLS_AT_WILL.test(claudeOf(model).name)
 
-/** Models that answer `disabled` with an error. */
+/** Models that answer `disabled` with an error: the least effort comes nearest to no thought. */
 const ALWAYS_THINKS = /claude-(?:fable|mythos|opus-5-5)/
 /** "To turn thinking off on this model, send `between_tools`." */
 const THINKS_BETWEEN_TOOLS = /claude-sonnet-5-5/
 
 /** Up to 4.8 models think only when told to. */
-function thinkingOff(request: ChatRequest, claude: Claude): JsonRecord | null {
-  if (ALWAYS_THINKS.test(claude.name)) throw cannotSay(request, 'thinking')
+function thinkingOff(claude: Claude): JsonRecord | null {
   if (THINKS_BETWEEN_TOOLS.test(claude.name)) return { type: 'between_tools' }
   return isBefore(claude, 500) ? null : { type: 'disabled' }
 }
@@ -227,13 +229,18 @@ function withBudget(tokens: number, request: ChatRequest, maxTokens: number): Th
  * compatibility"; the migration guides of 4.5 (not both figures) and 4.7 (none any more).
  */
 export function samplingWords(
-  { temperature, topP, topK }: ChatRequest,
+  request: ChatRequest,
   model: string,
   isThinking: boolean,
 ): JsonRecord {
+  const { temperature, topP, topK } = request
   const claude = claudeOf(model)
   const isClaude = claude.name.includes('claude')
-  if (isClaudeSince407(claude) || (isClaude && isThinking)) return {}
+  if (isClaudeSince407(claude) || (isClaude && isThinking)) {
+    reportSampling(request, ['temperature', 'topP', 'topK'])
+    return {}
+  }
   const isEither = isClaude && !isBefore(claude, 400) && temperature !== null
+  if (isEither) reportSampling(request, ['topP'])
   return present({ temperature, top_p: isEither ? null : topP, top_k: topK })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import { readGeminiRequest } from '../gemini/read-request.ts'
 import { readOpenaiRequest } from '../openai/read-request.ts'
 import { writeAnthropicRequest } from './write-request.ts'
@@ -8,8 +9,12 @@ type Json = Record<string, unknown>
 const QUESTION = [{ role: 'user', content: 'Weather?' }]
 const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
 
-function asked(members: Json, model = 'claude-opus-5', isStream = false): Json {
-  const request = readOpenaiRequest({ messages: QUESTION, ...members })
+function asked(
+  members: Json,
+  model = 'claude-opus-5',
+  { isStream = false, notes = new RequestNotes() } = {},
+): Json {
+  const request = readOpenaiRequest({ messages: QUESTION, ...members }, notes)
   return writeAnthropicRequest(request, { model, isStream, asksForUsage: false })
 }
 
@@ -28,9 +33,16 @@ describe('not to think', () => {
   })
 
   test.each(['claude-opus-5.5', 'claude-fable-5-1', 'claude-mythos-5'])(
-    '%s cannot be told',
+    '%s, which always thinks, is told the least effort, with a note',
     (model) => {
-      expect(() => asked({ reasoning_effort: 'none' }, model)).toThrow(/reasoning_effort/)
+      const notes = new RequestNotes()
+      const written = asked({ reasoning_effort: 'none' }, model, { notes })
+      expect(written).toMatchObject({ output_config: { effort: 'low' } })
+      expect(notes.adjusted).toEqual(['reasoning_effort'])
+      const strict = new RequestNotes(true)
+      expect(() => asked({ reasoning_effort: 'none' }, model, { notes: strict })).toThrow(
+        /reasoning_effort/,
+      )
     },
   )
 
@@ -107,8 +119,8 @@ describe('a limit that no client has set', () => {
     ['glm-4.6', {}, 8192, 32_000],
   ])('%s, %j: %i whole, %i streamed', (model, members, whole, streamed) => {
     expect(asked(members, model).max_tokens).toBe(whole)
-    expect(asked(members, model, true).max_tokens).toBe(streamed)
-    expect(asked({ ...members, max_tokens: 2000 }, model, true).max_tokens).toBe(2000)
+    expect(asked(members, model, { isStream: true }).max_tokens).toBe(streamed)
+    expect(asked({ ...members, max_tokens: 2000 }, model, { isStream: true }).max_tokens).toBe(2000)
   })
 })
 
@@ -339,7 +351,11 @@ test('a user who says nothing still has the last word', () => {
   expect(asked({ messages })).toHaveProperty('messages.2', silent)
 })
 
-test('a stop text of blanks is refused; an empty one is none', () => {
-  expect(() => asked({ stop: ['END', '\n'] })).toThrow(/stop/)
+test('a stop text of blanks is left out with a note; an empty one is none', () => {
+  const notes = new RequestNotes()
+  expect(asked({ stop: ['END', '\n'] }, undefined, { notes })).toHaveProperty('stop_sequences', [
+    'END',
+  ])
+  expect(notes.dropped).toEqual(['stop'])
   expect(asked({ stop: '' })).not.toHaveProperty('stop_sequences')
 })

@@ -4,22 +4,26 @@ import type {
   ChatRequest,
   MediaPart,
   Message,
-  OutputFormat,
   TextPart,
   Tool,
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
+import { jsonInWords } from '../canonical/json-words.ts'
 import { mediaFamily } from '../canonical/media.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { dialogueOf, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
-import { cannotSay } from '../dialect/field-names.ts'
+import { cannotSay, dropField, fieldName } from '../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
-import { answerSchema, strictSchemas, type ClosedSchema } from './schema.ts'
+import { answerSchema, strictSchemas } from './schema.ts'
 import { canBeForced, isForced, isThoughtTaken, samplingWords, thinkingWords } from './thinking.ts'
+
+/** Source: Anthropic's API reference, "Create a message", body parameters. */
+export const ANTHROPIC_LACKS: readonly Steering[] = ['seed', 'presencePenalty', 'frequencyPenalty']
 
 const TEMPERATURE_MAX = 1
 const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
@@ -30,15 +34,16 @@ const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
  * empty, names and ids are plain, `max_tokens` is there.
  */
 export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withQuestion(sent)
+  const request = withoutLacking(withQuestion(sent), ANTHROPIC_LACKS)
   refuseTheUnsayable(request, to)
   const { thinking, effort, maxTokens } = thinkingWords(request, to)
   const { output } = request
   const answer = output?.kind === 'schema' ? answerSchema(request, output) : null
   const format = answer === null ? null : { type: 'json_schema', schema: answer.schema }
   const config = present({ effort, format })
-  const blocks = [...request.system.filter(hasText).map(writeText), ...asJson(output, answer)]
-  const stop = request.stop.filter((text) => text !== '')
+  const words = answer === null ? jsonInWords(output) : []
+  const blocks = [...request.system.filter(hasText), ...words].map(writeText)
+  const stop = stopsOf(request)
   return {
     model: to.model,
     max_tokens: maxTokens,
@@ -58,33 +63,27 @@ export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord
   }
 }
 
-/** What Anthropic has no word for. Zero is how clients spell "no penalty". */
+/** Refuses what changes the answer and has no word at Anthropic. */
 function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
   if (isForced(request) && !canBeForced(model)) throw cannotSay(request, 'toolChoice')
   if (request.choices !== 1) throw cannotSay(request, 'choices')
-  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
-  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
-  if (request.seed !== null) throw cannotSay(request, 'seed')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  // "stop_sequences: each stop sequence must contain non-whitespace".
-  if (request.stop.some(isBlank)) throw cannotSay(request, 'stop')
 }
 
 /** "Values greater than 1 are capped at 1": so Anthropic itself, for clients of OpenAI. */
-const cappedTemperature = ({ temperature }: ChatRequest): number | null =>
-  temperature === null ? null : Math.min(temperature, TEMPERATURE_MAX)
-
-/** JSON without a schema, or with one that nothing is held to, can only be asked for in words. */
-const AS_JSON = 'Answer with JSON only: no other words, and no code fence around it.'
-
-function asJson(output: OutputFormat | null, answer: ClosedSchema | null): JsonRecord[] {
-  if (output === null || answer !== null) return []
-  const schema =
-    output.kind === 'json' ? '' : ` Its JSON Schema is: ${JSON.stringify(output.schema)}`
-  return [{ type: 'text', text: AS_JSON + schema }]
+function cappedTemperature(request: ChatRequest): number | null {
+  const { temperature } = request
+  if (temperature === null || temperature <= TEMPERATURE_MAX) return temperature
+  request.notes.reportAdjusted(fieldName(request, 'temperature'))
+  return TEMPERATURE_MAX
 }
 
-const isBlank = (text: string): boolean => text !== '' && text.trim() === ''
+/** "stop_sequences: each stop sequence must contain non-whitespace". */
+function stopsOf(request: ChatRequest): string[] {
+  const { stop } = request
+  if (stop.some((text) => text !== '' && text.trim() === '')) dropField(request, 'stop')
+  return stop.filter((text) => text.trim() !== '')
+}
 
 const cacheOf = (cache: CacheMark | null): JsonRecord =>
   cache === null

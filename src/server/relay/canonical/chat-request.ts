@@ -1,16 +1,19 @@
 import type { JsonRecord } from '../json/json-value.ts'
+import { RequestNotes } from './request-notes.ts'
 
 /**
  * A chat request as no provider spells it and all of them mean it. Readers make it from a client's
  * words, writers make a provider's words from it; neither knows the other. What a reader does not
- * understand it refuses, and what a writer cannot say it refuses, both by name: nothing of a
- * request is lost in silence.
+ * understand or a writer cannot say, they refuse by name, or leave out with a note if it only
+ * steers (`RequestNotes`): nothing of a request is lost in silence.
  *
  * Null is always "the client did not say".
  */
 export interface ChatRequest {
   /** In whose words the client spoke; its names for fields are used in refusals. */
   spokenIn: SpokenName
+  /** Collects what is left out or changed. */
+  notes: RequestNotes
   system: readonly TextPart[]
   messages: readonly Message[]
   tools: readonly Tool[]
@@ -48,6 +51,7 @@ export type Modality = 'text' | 'image'
 /** One that says nothing beyond its messages: for whoever makes one up. */
 export const plainRequest = (messages: readonly Message[]): ChatRequest => ({
   spokenIn: 'openai',
+  notes: new RequestNotes(),
   system: [],
   messages,
   tools: [],
@@ -184,6 +188,8 @@ export type OutputFormat =
       description: string | null
       schema: JsonRecord
       isStrict: boolean | null
+      /** The client's field with the schema; absent: as `field-names.ts` calls it. */
+      at?: string
     }
 
 /** How much the model is to think before it answers. */
@@ -204,6 +210,12 @@ export function effortOfBudget(tokens: number): Effort {
   if (tokens >= 10_000) return 'high'
   if (tokens >= 5000) return 'medium'
   return tokens >= 2000 ? 'low' : 'minimal'
+}
+
+/** The effort that comes nearest to what the client asks for. */
+export function effortOf(thinking: Exclude<Thinking, { kind: 'off' }>): Effort {
+  if (thinking.kind === 'effort') return thinking.effort
+  return thinking.kind === 'budget' ? effortOfBudget(thinking.tokens) : 'medium'
 }
 
 /**

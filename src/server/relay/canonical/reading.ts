@@ -1,6 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import type { CacheMark, MediaPart, TextPart } from './chat-request.ts'
 import { isRecord, roundedNumber, type JsonRecord } from '../json/json-value.ts'
+import { RequestNotes } from './request-notes.ts'
 
 /**
  * Reading somebody's JSON into the canonical form: every accessor names the place when it refuses,
@@ -27,19 +28,25 @@ export function instruction(part: TextPart | MediaPart): TextPart {
   return part
 }
 
-/** Null and an empty list are how some clients spell "nothing". */
-export const isAskedFor = (value: unknown): boolean =>
-  value !== null && !(Array.isArray(value) && value.length === 0)
+/** Null, false and what is empty are how clients spell "nothing". */
+export function isAskedFor(value: unknown): boolean {
+  if (value === null || value === undefined || value === false) return false
+  if (Array.isArray(value)) return value.length > 0
+  return !isRecord(value) || Object.keys(value).length > 0
+}
 
 /** One JSON object while it is read, and where it stands. */
 export class Members {
   readonly at: string
+  /** Collects what is left out; shared by all objects of a request. */
+  readonly notes: RequestNotes
   private readonly value: JsonRecord
   private readonly unread: Set<string>
 
-  constructor(record: JsonRecord, at = '') {
+  constructor(record: JsonRecord, at = '', notes = new RequestNotes()) {
     this.value = record
     this.at = at
+    this.notes = notes
     this.unread = new Set(Object.keys(record))
   }
 
@@ -93,7 +100,7 @@ export class Members {
 
   object(name: string): Members | null {
     const value = this.record(name)
-    return value === null ? null : new Members(value, this.place(name))
+    return value === null ? null : new Members(value, this.place(name), this.notes)
   }
 
   list(name: string): readonly unknown[] | null {
@@ -107,7 +114,7 @@ export class Members {
     const at = this.place(name)
     return (this.list(name) ?? []).map((value, index) => {
       if (!isRecord(value)) throw invalidField(`${at}[${index}]`)
-      return new Members(value, `${at}[${index}]`)
+      return new Members(value, `${at}[${index}]`, this.notes)
     })
   }
 
@@ -122,6 +129,25 @@ export class Members {
   /** Members that change nothing about the answer: read, and left behind. */
   ignore(...names: string[]): void {
     for (const name of names) this.unread.delete(name)
+  }
+
+  /** Steering parameters that no other dialect has: left out, with a note if they ask for something. */
+  drop(...names: string[]): void {
+    for (const name of names) {
+      if (isAskedFor(this.any(name))) this.notes.drop(this.place(name))
+    }
+  }
+
+  /** Hints that no other dialect has: left out with a note, even in a strict call. */
+  reportDropped(...names: string[]): void {
+    for (const name of names) {
+      if (isAskedFor(this.any(name))) this.notes.reportDropped(this.place(name))
+    }
+  }
+
+  /** Names of members that are present and not yet read, even if they are empty. */
+  unreadNames(): string[] {
+    return [...this.unread].filter((name) => (this.value[name] ?? null) !== null)
   }
 
   /** Refuses what asks for something that nobody here has understood. */

@@ -3,6 +3,7 @@ import { costOf, priceAt } from '../../ledger/price.ts'
 import { bookedFactors } from '../../ledger/price/price-factors.ts'
 import type { Settlement } from '../../ledger/operations.ts'
 import { settleServed } from '../../ledger/settle-served.ts'
+import { noteMembers } from '../canonical/request-notes.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { Charge, RelayCall, RelayParts, UsageSource } from '../relay-call.ts'
 import { noteSpent } from '../routing/caller.ts'
@@ -30,14 +31,15 @@ export function settlementOf(
     username: caller.user.username,
     tokenName: caller.token.name ?? '',
     modelName,
-    detail: JSON.stringify(
-      bookedFactors(price, used, {
+    detail: JSON.stringify({
+      ...bookedFactors(price, used, {
         requestedModel,
         source,
         priceVersion: app.options.ratios().version,
         outputLimit: charge.outputLimit,
       }),
-    ),
+      ...noteMembers(call.notes),
+    }),
     content: price.ratioText,
     elapsedMs: Math.round(app.clock.monotonicMs() - call.startedMs),
     isStream,

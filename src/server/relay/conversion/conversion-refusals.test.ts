@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import { dialects } from './dialects.ts'
 
 /** What one dialect can ask for and another has no word for is refused by the client's own name. */
@@ -23,11 +24,12 @@ const OWN_ANSWER = {
 }
 const remote = picture('https://pictures.example/a.png')
 
-/** The field that a request is refused for; null: it is not. */
+/** The field that a strict call is refused for; null: it is not. */
 function refused(client: DialectName, upstream: DialectName, body: object, model = 'm') {
   try {
     // Requests are objects; that is all the reader relies on.
-    const request = dialects[client].readRequest(body as Record<string, unknown>)
+    const strict = new RequestNotes(true)
+    const request = dialects[client].readRequest(body as Record<string, unknown>, strict)
     dialects[upstream].writeRequest(request, { model, isStream: false, asksForUsage: false })
     return null
   } catch (error) {
@@ -235,7 +237,7 @@ describe('a client of Gemini', () => {
     ['anthropic', config({ candidateCount: 2 }), 'generationConfig.candidateCount'],
     ['anthropic', config({ seed: 1 }), 'generationConfig.seed'],
     ['openai', config({ responseModalities: ['IMAGE'] }), 'generationConfig.responseModalities'],
-    ['openai', config({ speechConfig: {} }), 'generationConfig.speechConfig'],
+    ['openai', config({ speechConfig: { voiceConfig: {} } }), 'generationConfig.speechConfig'],
     ['openai', config({ responseLogprobs: true }), 'generationConfig.responseLogprobs'],
     ['openai', config({ responseMimeType: 'text/x.enum' }), 'generationConfig.responseMimeType'],
     ['openai', { tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],

@@ -10,13 +10,13 @@ import {
   textsOfMessage,
 } from '../anthropic/stream.ts'
 import { AnthropicStreamWriter, writeAnthropicAnswer } from '../anthropic/write-answer.ts'
-import { writeAnthropicRequest } from '../anthropic/write-request.ts'
+import { ANTHROPIC_LACKS, writeAnthropicRequest } from '../anthropic/write-request.ts'
 import { JoinedResponse } from '../gemini/joined-response.ts'
 import { GeminiStreamReader, readGeminiAnswer } from '../gemini/read-answer.ts'
 import { readGeminiRequest } from '../gemini/read-request.ts'
 import { GeminiStream, lookAtResponse, textsOfResponse } from '../gemini/stream.ts'
 import { GeminiStreamWriter, writeGeminiAnswer } from '../gemini/write-answer.ts'
-import { writeGeminiRequest } from '../gemini/write-request.ts'
+import { GEMINI_LACKS, writeGeminiRequest } from '../gemini/write-request.ts'
 import { GatheredCompletion } from '../gathering/gathered-completion.ts'
 import { completionAsEvents, readAnswer } from '../openai/openai-answer.ts'
 import { answerTexts } from '../openai/openai-chunk.ts'
@@ -57,6 +57,7 @@ const anthropic: Dialect = {
   name: 'anthropic',
   readRequest: readAnthropicRequest,
   writeRequest: writeAnthropicRequest,
+  lacks: ANTHROPIC_LACKS,
   toolName: plainName,
   look: lookAtMessage,
   textsOf: textsOfMessage,
@@ -81,6 +82,7 @@ const gemini: Dialect = {
   name: 'gemini',
   readRequest: readGeminiRequest,
   writeRequest: writeGeminiRequest,
+  lacks: GEMINI_LACKS,
   look: lookAtResponse,
   textsOf: textsOfResponse,
   readAnswer: readGeminiAnswer,

@@ -4,7 +4,9 @@ import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../transport/sse.ts'
+import type { RequestNotes } from '../canonical/request-notes.ts'
 import type { RelayError } from './relay-error.ts'
+import type { Steering } from './steering.ts'
 
 /**
  * A dialect is how a family of programs spells chat: what clients write and expect, and what
@@ -23,8 +25,13 @@ export interface Dialect extends ClientDialect, UpstreamDialect {
 export interface UpstreamDialect {
   name: UpstreamName
 
-  /** A request for an upstream. Throws the refusal that names what it has no word for. */
+  /**
+   * Writes a request for an upstream. Steering parameters without a word there are left out into
+   * the request's notes. Throws the refusal that names what else has no word.
+   */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
+  /** Steering parameters that the dialect does not have, for `docs/providers/`; absent: none. */
+  lacks?: readonly Steering[]
   /** What a request takes that is not sold by the token; absent: its text is counted. */
   estimate?(request: ChatRequest): TokenUsage
   /** False if a request has no member that limits the length of the answer. */
@@ -55,8 +62,11 @@ export interface UpstreamDialect {
 export interface ClientDialect {
   name: DialectName
 
-  /** A client's request. Throws the refusal that names what is wrong or not understood. */
-  readRequest(body: JsonRecord): ChatRequest
+  /**
+   * Reads a client's request; steering parameters that have no place in the canonical form are left
+   * out into `notes`. Throws the refusal that names what is wrong or not understood.
+   */
+  readRequest(body: JsonRecord, notes?: RequestNotes): ChatRequest
   writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
   /** Turns canonical events into a client's bytes. */
   streamWriter(as: StreamHead): StreamWriter

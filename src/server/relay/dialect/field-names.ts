@@ -84,10 +84,61 @@ const NAMES = {
     gemini: 'generationConfig.responseModalities',
   },
   tools: { openai: 'tools', responses: 'tools', anthropic: 'tools', gemini: 'tools' },
+  userId: {
+    openai: 'user',
+    responses: 'user',
+    anthropic: 'metadata.user_id',
+    gemini: 'labels',
+  },
 } as const satisfies Record<string, Record<SpokenName, string>>
 
-/** The refusal of a field that the upstream's dialect has no word for. */
-export function cannotSay(request: ChatRequest, field: keyof typeof NAMES): AppError {
-  const isEffort = field === 'thinking' && request.thinking?.kind === 'effort'
-  return unsupportedField(NAMES[isEffort ? 'effort' : field][request.spokenIn])
+export type FieldName = keyof typeof NAMES
+
+/** Parameters of OpenAI's chat that the canonical form does not have. */
+const OPENAI_ONLY = {
+  logitBias: ['logit_bias'],
+  parallelTools: ['parallel_tool_calls'],
+  serviceTier: ['service_tier'],
+  store: ['store'],
+  metadata: ['metadata'],
+  verbosity: ['verbosity'],
+  cacheKey: ['prompt_cache_key', 'prompt_cache_retention'],
+} as const
+
+export type OpenaiOnlyField = keyof typeof OPENAI_ONLY
+
+/** The members of OpenAI's chat that stand for a field. */
+export const OPENAI_NAMES = {
+  temperature: ['temperature'],
+  topP: ['top_p'],
+  topK: ['top_k'],
+  stop: ['stop'],
+  seed: ['seed'],
+  presencePenalty: ['presence_penalty'],
+  frequencyPenalty: ['frequency_penalty'],
+  thinking: ['reasoning_effort'],
+  userId: ['user', 'safety_identifier'],
+  ...OPENAI_ONLY,
+} as const satisfies Partial<Record<FieldName | OpenaiOnlyField, readonly string[]>>
+
+/** What the client calls the field. */
+export function fieldName({ spokenIn, thinking, output }: ChatRequest, field: FieldName): string {
+  if (field === 'output' && output?.kind === 'schema' && output.at !== undefined) return output.at
+  const isEffort = field === 'thinking' && thinking?.kind === 'effort'
+  return NAMES[isEffort ? 'effort' : field][spokenIn]
 }
+
+/**
+ * The refusal of a field that changes what the answer is and that the upstream's dialect has no
+ * word for. Fields that only steer are left out: `dropField`.
+ */
+export const cannotSay = (request: ChatRequest, field: FieldName): AppError =>
+  unsupportedField(fieldName(request, field))
+
+/** Notes that a steering field is left out. Throws the refusal if the call is strict. */
+export const dropField = (request: ChatRequest, field: FieldName): void =>
+  request.notes.drop(fieldName(request, field))
+
+/** Notes that a field goes out with another value or in words. Throws if the call is strict. */
+export const adjustField = (request: ChatRequest, field: FieldName): void =>
+  request.notes.adjust(fieldName(request, field))

@@ -4,7 +4,9 @@ import type { ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { Seal, UpstreamRequest, Via } from '../transport/upstream-call.ts'
+import type { RequestNotes } from '../canonical/request-notes.ts'
 import type { Reading } from './metering.ts'
+import type { Steering } from './steering.ts'
 import type { Wire } from '../transport/wire.ts'
 
 /**
@@ -23,6 +25,8 @@ export interface Provider {
   asksForUsage(channel: ProviderChannel, call: ProviderCall): boolean
   /** How streams are laid out; absent: as server-sent events. */
   wire?: Wire
+  /** Steering parameters that this provider refuses, beside those its dialect lacks; absent: none. */
+  lacks?: readonly Steering[]
   /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
   edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
   /** A form as JSON, for `edits` to change, where the upstream takes none; absent: it passes. */
@@ -85,6 +89,8 @@ export interface ProviderCall {
   clientHeaders: Readonly<Record<string, string | string[] | undefined>>
   /** Where this server can be found, for providers that show their customers who called; or ''. */
   ownAddress: string
+  /** Collects what is left out of the request; absent: nobody would read it. */
+  notes?: RequestNotes
   /** Version of Gemini's API for channels that name none; absent: the usual one. */
   geminiVersion?: string
   /** The upstream has refused the call because reasoning of an earlier turn is missing. */

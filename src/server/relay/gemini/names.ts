@@ -1,4 +1,5 @@
 import { invalidField, Members } from '../canonical/reading.ts'
+import type { RequestNotes } from '../canonical/request-notes.ts'
 import { isRecord, type JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -21,13 +22,13 @@ function camelMembers(record: JsonRecord, at: string): JsonRecord {
 }
 
 /** An object to read, in the first spelling. Its own members' objects are still as they were sent. */
-export const geminiMembers = (record: JsonRecord, at = ''): Members =>
-  new Members(camelMembers(record, at), at)
+export const geminiMembers = (record: JsonRecord, at = '', notes?: RequestNotes): Members =>
+  new Members(camelMembers(record, at), at, notes)
 
 /** The same for a member that is an object; null when it is absent. */
 export function geminiObject(owner: Members, name: string): Members | null {
   const record = owner.record(name)
-  return record === null ? null : geminiMembers(record, owner.place(name))
+  return record === null ? null : geminiMembers(record, owner.place(name), owner.notes)
 }
 
 /** The same for the objects of a list; a single object counts as a list of one, as Gemini has it. */
@@ -38,6 +39,6 @@ export function geminiObjects(owner: Members, name: string): Members[] {
   return list.map((item, index) => {
     const at = `${owner.place(name)}[${index}]`
     if (!isRecord(item)) throw invalidField(at)
-    return geminiMembers(item, at)
+    return geminiMembers(item, at, owner.notes)
   })
 }

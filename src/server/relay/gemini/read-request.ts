@@ -15,6 +15,7 @@ import type {
 import { familyOf } from '../canonical/chat-request.ts'
 import { mediaType } from '../canonical/media.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
@@ -25,12 +26,14 @@ import { jsonSchemaOf } from './schema.ts'
  * content". Tools that Gemini runs itself (`googleSearch`, `codeExecution`) are refused: no other
  * provider has them.
  */
-export function readGeminiRequest(body: JsonRecord): ChatRequest {
-  const request = geminiMembers(body)
-  const config = geminiObject(request, 'generationConfig') ?? geminiMembers({}, 'generationConfig')
+export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
+  const request = geminiMembers(body, '', notes)
+  const config =
+    geminiObject(request, 'generationConfig') ?? geminiMembers({}, 'generationConfig', notes)
   const system = geminiObject(request, 'systemInstruction')
   const read: ChatRequest = {
     spokenIn: 'gemini',
+    notes,
     system: system === null ? [] : geminiObjects(system, 'parts').map(readText),
     messages: readContents(request),
     ...readToolChoice(request, geminiObjects(request, 'tools').flatMap(readTools)),
@@ -110,6 +113,7 @@ function readFormat(config: Members): OutputFormat | null {
   const type = config.text('responseMimeType')
   const older = config.record('responseSchema')
   const newer = config.record('responseJsonSchema') ?? config.record('_responseJsonSchema')
+  const at = config.place(newer === null ? 'responseSchema' : 'responseJsonSchema')
   if (type === null || type === 'text/plain') {
     // Gemini refuses a schema for what is no JSON.
     if (older === null && newer === null) return null
@@ -119,7 +123,7 @@ function readFormat(config: Members): OutputFormat | null {
   if (type !== 'application/json') throw unsupportedField(config.place('responseMimeType'))
   const schema = newer ?? (older === null ? null : jsonSchemaOf(older))
   if (schema === null) return { kind: 'json' }
-  return { kind: 'schema', name: 'answer', description: null, schema, isStrict: null }
+  return { kind: 'schema', name: 'answer', description: null, schema, isStrict: null, at }
 }
 
 function readTools(tool: Members): Tool[] {
@@ -136,7 +140,9 @@ function readTools(tool: Members): Tool[] {
     declared.done()
     return read
   })
-  tool.done()
+  // An empty object is how a tool of Google's is asked for.
+  const [hosted] = tool.unreadNames()
+  if (hosted !== undefined) throw unsupportedField(tool.place(hosted))
   return tools
 }
 

@@ -1,11 +1,10 @@
 import {
   effortOfBudget,
-  isThoughtOptional,
   type ChatRequest,
   type Effort,
   type Thinking,
 } from '../canonical/chat-request.ts'
-import { cannotSay } from '../dialect/field-names.ts'
+import { adjustThinking, dropThinking } from '../dialect/steering.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -54,13 +53,13 @@ export function geminiThinking(request: ChatRequest, model: string): JsonRecord 
   const { thinking } = request
   if (thinking === null) return null
   const budget = BUDGETS.find(([pattern]) => pattern.test(model))?.[1]
-  if (thinking.kind === 'off') return thinkingOff(request, budget)
+  if (thinking.kind === 'off') return thinkingOff(request, model, budget)
   if (budget !== undefined) {
     return { thinkingBudget: budgetOf(thinking, budget), includeThoughts: true }
   }
   if (!thinksByLevel(model)) {
-    if (isThoughtOptional(request)) return null
-    throw cannotSay(request, 'thinking')
+    dropThinking(request)
+    return null
   }
   if (thinking.kind === 'adaptive') return { includeThoughts: true }
   const effort = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
@@ -68,11 +67,21 @@ export function geminiThinking(request: ChatRequest, model: string): JsonRecord 
   return { thinkingLevel: LEVELS[isTooLow ? 'low' : effort], includeThoughts: true }
 }
 
-/** For clients of Anthropic "off" is the ordinary case, and no wish that anything should change. */
-function thinkingOff(request: ChatRequest, budget: Budget | undefined): JsonRecord | null {
+/**
+ * Models that always think are told the least. For clients of Anthropic "off" is the ordinary case,
+ * and no wish that anything should change.
+ */
+function thinkingOff(
+  request: ChatRequest,
+  model: string,
+  budget: Budget | undefined,
+): JsonRecord | null {
   if (budget?.canBeOff === true) return { thinkingBudget: 0 }
-  if (request.spokenIn === 'anthropic') return null
-  throw cannotSay(request, 'thinking')
+  const isByLevel = thinksByLevel(model)
+  if (request.spokenIn === 'anthropic' || (budget === undefined && !isByLevel)) return null
+  adjustThinking(request)
+  if (budget !== undefined) return { thinkingBudget: budget.min }
+  return { thinkingLevel: HAS_MINIMAL.test(model) ? 'minimal' : 'low' }
 }
 
 const DYNAMIC = -1

@@ -15,8 +15,12 @@ import { ownSignature } from '../canonical/signature.ts'
 import { dialogueOf, toolNames, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay } from '../dialect/field-names.ts'
+import { fittingStops, withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { geminiThinking, thinksByLevel } from './thinking.ts'
+
+/** Source: Gemini API reference, "Generating content", `GenerationConfig`. */
+export const GEMINI_LACKS: readonly Steering[] = ['userId']
 
 const STOPS_MAX = 5
 /** Files that Gemini reads where they lie; others it would have to be given. */
@@ -33,9 +37,9 @@ const NO_SEAL = 'skip_thought_signature_validator'
  * answer. The model and whether it is a stream stand in the address.
  */
 export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withQuestion(sent)
+  const request = withoutLacking(withQuestion(sent), GEMINI_LACKS)
   const { system, output } = request
-  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
+  const stop = fittingStops(request, { count: STOPS_MAX })
   // They come in a shape that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const config = present({
@@ -43,7 +47,7 @@ export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
     topP: request.topP,
     topK: request.topK,
     maxOutputTokens: request.maxCompletionTokens,
-    stopSequences: request.stop.length === 0 ? null : request.stop,
+    stopSequences: stop.length === 0 ? null : stop,
     candidateCount: request.choices === 1 ? null : request.choices,
     seed: request.seed,
     presencePenalty: request.presencePenalty,

@@ -17,6 +17,7 @@ import {
   readCacheMark,
   unsupportedField,
 } from '../canonical/reading.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
 import { geminiObject } from '../gemini/names.ts'
@@ -37,10 +38,11 @@ import {
  * completion", and the extensions of OpenRouter (`reasoning`, `reasoning_details`, `cache_control`)
  * and Gemini's OpenAI surface (`extra_content`). Throws what is wrong, or not understood.
  */
-export function readOpenaiRequest(body: JsonRecord): ChatRequest {
-  const request = new Members(withTools(body))
+export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
+  const request = new Members(withTools(body), '', notes)
   const read: ChatRequest = {
     spokenIn: 'openai',
+    notes,
     ...conversationOf(request.objects('messages').map(readMessage)),
     ...readToolChoice(request, request.objects('tools').map(readTool), namedFunction),
     parallelTools: request.flag('parallel_tool_calls'),
@@ -61,6 +63,8 @@ export function readOpenaiRequest(body: JsonRecord): ChatRequest {
     ...readModalities(request),
   }
   ignoreHints(request)
+  // An empty object asks for a search, too.
+  if (request.any('web_search_options') !== null) throw unsupportedField('web_search_options')
   request.done()
   return read
 }

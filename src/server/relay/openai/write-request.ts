@@ -19,6 +19,7 @@ import { strictAtOpenai } from '../canonical/strict-schema.ts'
 import { resultsApart, turnsOf } from '../canonical/turns.ts'
 import { isOfOpenai } from '../responses/with-tools.ts'
 import { cannotSay } from '../dialect/field-names.ts'
+import { fittingStops } from '../dialect/steering.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
 import { madeId } from '../canonical/call-id.ts'
@@ -40,7 +41,7 @@ const USER_ID_MAX = 64
  */
 export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   const request = withDemandKept(asked, to)
-  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
+  const stop = fittingStops(request, { count: STOPS_MAX })
   // They come in a shape that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const { maxCompletionTokens } = request
@@ -58,7 +59,7 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
       user: request.userId === null ? null : shortId(request.userId),
       prompt_cache_key: cacheKeyOf(request, to),
     }),
-    ...(request.stop.length === 0 ? {} : { stop: request.stop }),
+    ...(stop.length === 0 ? {} : { stop }),
     ...(request.choices === 1 ? {} : { n: request.choices }),
     ...(to.isStream ? { stream: true } : {}),
     ...(to.asksForUsage ? { stream_options: { include_usage: true } } : {}),

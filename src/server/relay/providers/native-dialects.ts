@@ -5,7 +5,7 @@ import { textsOfResponses } from '../responses/texts.ts'
 import { GatheredResponse } from '../gathering/gathered-response.ts'
 import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
 import { inspectResponses, lookAtResponses } from '../responses/upstream/stream.ts'
-import { writeResponsesRequest } from '../responses/upstream/write-request.ts'
+import { RESPONSES_LACKS, writeResponsesRequest } from '../responses/upstream/write-request.ts'
 import {
   baiduEvents,
   inspectBaidu,
@@ -13,7 +13,7 @@ import {
   readBaiduAnswer,
   textsOfBaidu,
 } from './baidu/read-answer.ts'
-import { writeBaiduRequest } from './baidu/write-request.ts'
+import { BAIDU_LACKS, writeBaiduRequest } from './baidu/write-request.ts'
 import {
   ConverseStreamReader,
   inspectConverse,
@@ -21,10 +21,10 @@ import {
   readConverseAnswer,
   textsOfConverse,
 } from './bedrock/read-answer.ts'
-import { writeConverseRequest } from './bedrock/write-request.ts'
+import { CONVERSE_LACKS, writeConverseRequest } from './bedrock/write-request.ts'
 import { CohereStreamReader, readCohereAnswer } from './cohere/read-answer.ts'
 import { inspectCohere, lookAtCohere, textsOfCohere } from './cohere/stream.ts'
-import { writeCohereRequest } from './cohere/write-request.ts'
+import { COHERE_LACKS, writeCohereRequest } from './cohere/write-request.ts'
 import {
   CozeStreamReader,
   inspectCoze,
@@ -32,9 +32,10 @@ import {
   readCozeAnswer,
   textsOfCoze,
 } from './coze/read-answer.ts'
-import { writeCozeRequest } from './coze/write-request.ts'
+import { COZE_LACKS, writeCozeRequest } from './coze/write-request.ts'
 import {
   charactersIn,
+  DEEPL_LACKS,
   lookAtTranslation,
   readTranslation,
   textsOfTranslation,
@@ -48,7 +49,7 @@ import {
   readOllamaAnswer,
   textsOfOllama,
 } from './ollama/read-answer.ts'
-import { writeOllamaRequest } from './ollama/write-request.ts'
+import { OLLAMA_LACKS, writeOllamaRequest } from './ollama/write-request.ts'
 import { OneCallStreamReader } from './one-call-answer.ts'
 import {
   inspectReplicate,
@@ -57,7 +58,7 @@ import {
   ReplicateStreamReader,
   textsOfPrediction,
 } from './replicate/read-answer.ts'
-import { writeReplicateRequest } from './replicate/write-request.ts'
+import { REPLICATE_LACKS, writeReplicateRequest } from './replicate/write-request.ts'
 import {
   inspectSpark,
   lookAtSpark,
@@ -65,7 +66,7 @@ import {
   sparkEvents,
   textsOfSpark,
 } from './spark/read-answer.ts'
-import { writeSparkRequest } from './spark/write-request.ts'
+import { SPARK_LACKS, writeSparkRequest } from './spark/write-request.ts'
 import {
   inspectTencent,
   lookAtTencent,
@@ -73,13 +74,14 @@ import {
   TencentStreamReader,
   textsOfTencent,
 } from './tencent/read-answer.ts'
-import { writeTencentRequest } from './tencent/write-request.ts'
+import { TENCENT_LACKS, writeTencentRequest } from './tencent/write-request.ts'
 
 /** Dialects that only upstreams speak: one row each. */
 export const nativeDialects = {
   baidu: {
     name: 'baidu',
     writeRequest: writeBaiduRequest,
+    lacks: BAIDU_LACKS,
     look: lookAtBaidu,
     textsOf: textsOfBaidu,
     readAnswer: readBaiduAnswer,
@@ -90,6 +92,7 @@ export const nativeDialects = {
   cohere: {
     name: 'cohere',
     writeRequest: writeCohereRequest,
+    lacks: COHERE_LACKS,
     look: lookAtCohere,
     textsOf: textsOfCohere,
     readAnswer: readCohereAnswer,
@@ -99,6 +102,7 @@ export const nativeDialects = {
   converse: {
     name: 'converse',
     writeRequest: writeConverseRequest,
+    lacks: CONVERSE_LACKS,
     toolName: plainName,
     look: lookAtConverse,
     textsOf: textsOfConverse,
@@ -111,6 +115,7 @@ export const nativeDialects = {
     name: 'coze',
     limitsOutput: false,
     writeRequest: writeCozeRequest,
+    lacks: COZE_LACKS,
     look: lookAtCoze,
     textsOf: textsOfCoze,
     readAnswer: readCozeAnswer,
@@ -121,6 +126,7 @@ export const nativeDialects = {
   deepl: {
     name: 'deepl',
     writeRequest: writeDeeplRequest,
+    lacks: DEEPL_LACKS,
     estimate: charactersIn,
     look: lookAtTranslation,
     textsOf: textsOfTranslation,
@@ -132,6 +138,7 @@ export const nativeDialects = {
   ollama: {
     name: 'ollama',
     writeRequest: writeOllamaRequest,
+    lacks: OLLAMA_LACKS,
     look: lookAtOllama,
     textsOf: textsOfOllama,
     readAnswer: readOllamaAnswer,
@@ -141,6 +148,7 @@ export const nativeDialects = {
   replicate: {
     name: 'replicate',
     writeRequest: writeReplicateRequest,
+    lacks: REPLICATE_LACKS,
     look: lookAtPrediction,
     textsOf: textsOfPrediction,
     readAnswer: readPrediction,
@@ -150,6 +158,7 @@ export const nativeDialects = {
   responses: {
     name: 'responses',
     writeRequest: writeResponsesRequest,
+    lacks: RESPONSES_LACKS,
     toolName: plainName,
     look: lookAtResponses,
     textsOf: textsOfResponses,
@@ -162,6 +171,7 @@ export const nativeDialects = {
   spark: {
     name: 'spark',
     writeRequest: writeSparkRequest,
+    lacks: SPARK_LACKS,
     look: lookAtSpark,
     textsOf: textsOfSpark,
     readAnswer: readSparkAnswer,
@@ -173,6 +183,7 @@ export const nativeDialects = {
     name: 'tencent',
     limitsOutput: false,
     writeRequest: writeTencentRequest,
+    lacks: TENCENT_LACKS,
     look: lookAtTencent,
     textsOf: textsOfTencent,
     readAnswer: readTencentAnswer,

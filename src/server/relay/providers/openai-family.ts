@@ -198,9 +198,9 @@ export const openaiFamily: ProviderRow = (model, task, type) => {
 }
 
 /** Source: OpenAI's API reference, "Create chat completion", `max_completion_tokens`. */
-export function thinkingEdits(body: ScannedBody, { task, model }: ProviderCall): MemberEdit[] {
-  if (task !== 'chat') return []
-  return [...renamed(body, 'max_tokens', 'max_completion_tokens'), ...samplingEdits(body, model)]
+export function thinkingEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
+  if (call.task !== 'chat') return []
+  return [...renamed(body, 'max_tokens', 'max_completion_tokens'), ...samplingEdits(body, call)]
 }
 
 /**

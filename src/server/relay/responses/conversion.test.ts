@@ -30,6 +30,7 @@ import { countedUsage } from '../canonical/token-usage.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { responsesClient } from './client.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import { readResponsesRequest } from './read-request.ts'
 
 /**
@@ -233,8 +234,9 @@ test.each(['input_text', 'output_text', 'refusal'])('a part %s must say somethin
   )
 })
 
-test('what an upstream has no word for is refused by the name that this API knows', () => {
-  const request = asked({ reasoning: { effort: 'high' } })
+test('what an upstream has no word for is refused in a strict call by the name that this API knows', () => {
+  const body = { input: 'x', reasoning: { effort: 'high' } }
+  const request = readResponsesRequest(body, new RequestNotes(true))
   const toOld = { ...to, model: 'claude-3-5-haiku-latest' }
   expect(() => dialects.anthropic.writeRequest(request, toOld)).toThrow(
     expect.objectContaining({ params: { field: 'reasoning.effort' } }),

@@ -1,5 +1,6 @@
 import type { ChatRequest, OutputFormat, Thinking } from '../canonical/chat-request.ts'
 import { invalidField, isAskedFor, Members, unsupportedField } from '../canonical/reading.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { readSchema, readToolChoice, thinkingOfEffort } from '../openai/request-members.ts'
 import { textPart } from './input/read-content.ts'
@@ -13,8 +14,8 @@ import { OF_CODEX } from './upstream/of-codex.ts'
  * Source: OpenAI's API reference, "Create a model response". What such a channel cannot have is
  * refused by name: stored state, and tools that OpenAI runs itself.
  */
-export function readResponsesRequest(body: JsonRecord): ChatRequest {
-  const request = new Members(body)
+export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
+  const request = new Members(body, '', notes)
   const names = new ToolNames(body)
   refuseState(request)
   const instructions = request.text('instructions')
@@ -22,6 +23,7 @@ export function readResponsesRequest(body: JsonRecord): ChatRequest {
   const tools = onceEach([...readTools(request, names), ...later])
   const read: ChatRequest = {
     spokenIn: 'responses',
+    notes,
     system: [...(instructions === null ? [] : [textPart(instructions)]), ...system],
     messages,
     ...readToolChoice(request, tools, (choice) => chosenFunction(choice, names)),
@@ -82,7 +84,8 @@ function ignoreHints(request: Members): void {
 /** Which function stands for the tool that must be called, or may be; null: none of the client's. */
 function chosenFunction(choice: Members, names: ToolNames): Members | null {
   const type = choice.text('type')
-  const chosen = (tool: ClientTool) => new Members({ name: names.functionOf(tool) }, choice.at)
+  const chosen = (tool: ClientTool) =>
+    new Members({ name: names.functionOf(tool) }, choice.at, choice.notes)
   if (type === 'tool_search') return chosen(SEARCH)
   if (type !== 'function' && type !== 'custom') return null
   const namespace = choice.text('namespace')

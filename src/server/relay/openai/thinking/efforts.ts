@@ -1,11 +1,10 @@
 import {
   EFFORTS,
   effortOfBudget,
-  isThoughtOptional,
   type ChatRequest,
   type Effort,
 } from '../../canonical/chat-request.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { dropThinking } from '../../dialect/steering.ts'
 
 /**
  * Mistral's models that think when told to: they take `none` and `high`, all others no effort at
@@ -73,8 +72,8 @@ export function openaiEffort(request: ChatRequest, model: string): string | null
       taken,
     )
   }
-  if (isThoughtOptional(request)) return null
-  throw cannotSay(request, 'thinking')
+  dropThinking(request)
+  return null
 }
 
 function wordForOff(model: string): string | null {

@@ -1,4 +1,6 @@
 import type { ChatRequest } from '../../canonical/chat-request.ts'
+import type { ProviderCall } from '../../dialect/provider.ts'
+import { reportSampling } from '../../dialect/steering.ts'
 import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
@@ -37,7 +39,11 @@ export function openaiSampling(
   model: string,
   effort: string | null,
 ): JsonRecord {
-  if (isThinking(model, effort) || FIGURES_ARE_FIXED.test(model)) return {}
+  if (isThinking(model, effort) || FIGURES_ARE_FIXED.test(model)) {
+    reportSampling(request, SAMPLING)
+    return {}
+  }
+  if (OWN_MODEL.test(model)) reportSampling(request, ['topK'])
   return present({
     temperature: request.temperature,
     top_p: request.topP,
@@ -48,14 +54,29 @@ export function openaiSampling(
   })
 }
 
+const SAMPLING = ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty'] as const
+
 const FIGURES = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const
 
+/** Values that ask for what happens without them. */
+const USUAL_VALUES: Readonly<Record<(typeof FIGURES)[number], readonly unknown[]>> = {
+  temperature: [null, 1],
+  top_p: [null, 1],
+  presence_penalty: [null, 0],
+  frequency_penalty: [null, 0],
+}
+
 /** Programs send figures with every model; those that OpenAI's would refuse here are left out. */
-export function samplingEdits(body: ScannedBody, model: string): MemberEdit[] {
+export function samplingEdits(
+  body: ScannedBody,
+  { model, notes }: Pick<ProviderCall, 'model' | 'notes'>,
+): MemberEdit[] {
   const sent = FIGURES.filter((name) => memberRange(body, name) !== null)
   if (sent.length === 0) return []
   const effort = memberValue(body, 'reasoning_effort')
-  return isThinking(model, typeof effort === 'string' ? effort : null)
-    ? sent.map((name) => ({ remove: name }))
-    : []
+  if (!isThinking(model, typeof effort === 'string' ? effort : null)) return []
+  for (const name of sent) {
+    if (!USUAL_VALUES[name].includes(memberValue(body, name) ?? null)) notes?.reportDropped(name)
+  }
+  return sent.map((name) => ({ remove: name }))
 }

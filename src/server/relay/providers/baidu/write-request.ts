@@ -1,18 +1,21 @@
-import {
-  isThoughtOptional,
-  type AssistantPart,
-  type ChatRequest,
-  type Message,
-  type ToolResultPart,
-  type UserPart,
+import type {
+  AssistantPart,
+  ChatRequest,
+  Message,
+  ToolResultPart,
+  UserPart,
 } from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { cannotSay, dropField } from '../../dialect/field-names.ts'
+import { fittingStops, withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
 import { demandedTool, functionOf, shownTools } from '../one-call.ts'
+
+/** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K", body parameters. */
+export const BAIDU_LACKS: readonly Steering[] = ['topK', 'seed', 'presencePenalty', 'thinking']
 
 const STOPS_MAX = 4
 const STOP_LENGTH_MAX = 20
@@ -23,10 +26,12 @@ const COMPLETION_TOKENS_MIN = 2
  * The request as the first Qianfan takes it; its address names the model. Source: Baidu AI Cloud,
  * Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and its sisters.
  */
-export function writeBaiduRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, BAIDU_LACKS)
   refuseTheUnsayable(request)
   const system = request.system.map(({ text }) => text).join('\n\n')
-  const { temperature, maxCompletionTokens, stop, output } = request
+  const { temperature, maxCompletionTokens, output } = request
+  const stop = fittingStops(request, { count: STOPS_MAX, length: STOP_LENGTH_MAX })
   return {
     messages: messagesOf(request.messages, to.model),
     stream: to.isStream,
@@ -47,25 +52,19 @@ export function writeBaiduRequest(request: ChatRequest, to: Target): JsonRecord 
 }
 
 function refuseTheUnsayable(request: ChatRequest): void {
-  const { stop, output } = request
+  const { output } = request
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.topK !== null) throw cannotSay(request, 'topK')
-  if (request.seed !== null) throw cannotSay(request, 'seed')
   if (output?.kind === 'schema') throw cannotSay(request, 'output')
-  if (!isThoughtOptional(request)) throw cannotSay(request, 'thinking')
-  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
-  if (stop.length > STOPS_MAX || stop.some((text) => text.length > STOP_LENGTH_MAX)) {
-    throw cannotSay(request, 'stop')
-  }
 }
 
 /** Baidu's penalty is a factor from 1, which changes nothing, to 2; OpenAI's is none at 0. */
 function penaltyOf(request: ChatRequest): number | null {
   const penalty = request.frequencyPenalty ?? 0
   if (penalty === 0) return null
-  if (penalty < 1) throw cannotSay(request, 'frequencyPenalty')
-  return penalty
+  if (penalty >= 1) return penalty
+  dropField(request, 'frequencyPenalty')
+  return null
 }
 
 function toolsOf(request: ChatRequest): JsonRecord {

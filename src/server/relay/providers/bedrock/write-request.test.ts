@@ -194,9 +194,15 @@ describe('the shape of an answer', () => {
   test.each([
     { response_format: { type: 'json_object' } },
     formatOf({ schema: { type: 'object' } }),
-    formatOf({ schema: { type: 'object' }, strict: true }),
-  ])('that Converse cannot be told is refused: %j', (over) => {
-    expect(() => written(over)).toThrow(
+  ])('that Converse cannot be told is asked for in words: %j', (over) => {
+    const { system, outputConfig } = written(over)
+    expect(outputConfig).toBeUndefined()
+    expect(JSON.stringify(system)).toContain('Answer with JSON only')
+  })
+
+  test('that must be strict is refused where no schema can hold it', () => {
+    const open = { type: 'object', properties: { a: { type: 'object' } } }
+    expect(() => written(formatOf({ schema: open, strict: true }))).toThrow(
       expect.objectContaining({ code: 'relay_field_unsupported' }),
     )
   })

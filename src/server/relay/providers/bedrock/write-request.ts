@@ -1,9 +1,10 @@
 import { answerSchema } from '../../anthropic/schema.ts'
 import {
-  isThoughtOptional,
+  effortOf,
   type AssistantPart,
   type CacheMark,
   type ChatRequest,
+  type Effort,
   type MediaPart,
   type Message,
   type TextPart,
@@ -15,10 +16,26 @@ import { plainName } from '../../canonical/plain-name.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, mediaOf, toolNames, withQuestion } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { cannotSay, dropField } from '../../dialect/field-names.ts'
+import {
+  cappedTemperature,
+  dropThinking,
+  fittingStops,
+  withoutLacking,
+  type Steering,
+} from '../../dialect/steering.ts'
+import { jsonInWords } from '../../canonical/json-words.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { argumentsOf } from '../../canonical/arguments-text.ts'
 import { DocumentNames } from './document-names.ts'
+
+/** Source: Amazon Bedrock API reference, "Converse", `inferenceConfig`. */
+export const CONVERSE_LACKS: readonly Steering[] = [
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'userId',
+]
 
 const TEMPERATURE_MAX = 1
 const STOPS_MAX = 4
@@ -30,69 +47,112 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'text/markdown': 'md',
   'text/plain': 'txt',
 }
-/** Takes how much it thinks as a member of its own. */
-const THINKS_BY_WORD = /gpt-oss/
-
 /**
  * The request as Converse takes it, one way of speaking for all makers of models. Source: Amazon
  * Bedrock API reference, "Converse". The model and whether it is a stream stand in the address.
- * Users' names are left behind.
  */
 export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withQuestion(sent)
-  refuseTheUnsayable(request, to)
+  const request = withoutLacking(withQuestion(sent), CONVERSE_LACKS)
+  refuseTheUnsayable(request)
+  const stop = fittingStops(request, { count: STOPS_MAX })
   const config = present({
     maxTokens: request.maxCompletionTokens,
-    temperature: request.temperature,
+    temperature: cappedTemperature(request, TEMPERATURE_MAX),
     topP: request.topP,
-    stopSequences: request.stop.length === 0 ? null : request.stop,
+    stopSequences: stop.length === 0 ? null : stop,
   })
-  const system = request.system.filter(hasText).flatMap(writeText)
+  const { outputConfig, words } = outputOf(request)
+  const system = [...request.system, ...words].filter(hasText).flatMap(writeText)
   return {
     messages: messagesOf(request, to),
     ...(system.length === 0 ? {} : { system }),
     ...(Object.keys(config).length === 0 ? {} : { inferenceConfig: config }),
     ...toolsOf(request),
-    ...outputOf(request),
-    ...effortOf(request, to),
+    ...outputConfig,
+    ...ownMembers(request, to),
   }
-}
-
-function effortOf({ thinking }: ChatRequest, { model }: Target): JsonRecord {
-  if (thinking?.kind !== 'effort' || !THINKS_BY_WORD.test(model)) return {}
-  return { additionalModelRequestFields: { reasoning_effort: thinking.effort } }
 }
 
 /**
- * Which models cannot be held to a schema is Bedrock's to say. All others want their objects
- * closed, as Claude does. Source: Amazon Bedrock user guide, "Get validated JSON results from
- * models".
+ * What makers of models have beside Converse's own members. Nova takes `topK`, and its second
+ * generation an effort; Qwen3 and OpenAI's open models take an effort as a word. Sources: Amazon
+ * Nova user guide, "Complete request schema" and "Using reasoning"; requests of pydantic-ai that
+ * Bedrock answered (`reasoning_config`).
  */
-function outputOf(request: ChatRequest): JsonRecord {
+function ownMembers(request: ChatRequest, { model }: Target): JsonRecord {
+  const members = { ...topKOf(request, model), ...thinkingOf(request, model) }
+  return Object.keys(members).length === 0 ? {} : { additionalModelRequestFields: members }
+}
+
+function topKOf(request: ChatRequest, model: string): JsonRecord {
+  const { topK } = request
+  if (topK === null || topK === 0) return {}
+  if (NOVA.test(model)) return { inferenceConfig: { topK } }
+  if (CLAUDE.test(model)) return { top_k: topK }
+  dropField(request, 'topK')
+  return {}
+}
+
+const NOVA = /amazon\.nova-(?:micro|lite|pro|premier|2)/
+const CLAUDE = /anthropic\.claude/
+
+function thinkingOf(request: ChatRequest, model: string): JsonRecord {
+  const { thinking } = request
+  if (thinking === null || thinking.kind === 'off') return {}
+  const row = THINKING.find(({ models }) => models.test(model))
+  if (row === undefined) {
+    dropThinking(request)
+    return {}
+  }
+  // How much is the model's own matter where the client names no figure.
+  return thinking.kind === 'adaptive' ? row.say('medium') : row.say(effortOf(thinking))
+}
+
+interface ThinkingWord {
+  models: RegExp
+  say(effort: Effort): JsonRecord
+}
+
+const THINKING: readonly ThinkingWord[] = [
+  { models: /gpt-oss/, say: (effort) => ({ reasoning_effort: threeLevels(effort) }) },
+  { models: /qwen\.qwen3/, say: (effort) => ({ reasoning_config: threeLevels(effort) }) },
+  {
+    models: /amazon\.nova-2/,
+    say: (effort) => ({
+      reasoningConfig: { type: 'enabled', maxReasoningEffort: threeLevels(effort) },
+    }),
+  },
+]
+
+const threeLevels = (effort: Effort): 'low' | 'medium' | 'high' => {
+  if (effort === 'minimal' || effort === 'low') return 'low'
+  return effort === 'medium' ? effort : 'high'
+}
+
+/**
+ * The format of the answer as a member, or in words where no schema can hold the model: JSON
+ * without a schema, and schemas that cannot be closed. Objects of all others are closed, as Claude
+ * wants them. Source: Amazon Bedrock user guide, "Get validated JSON results from models".
+ */
+function outputOf(request: ChatRequest): {
+  outputConfig: JsonRecord
+  words: readonly TextPart[]
+} {
   const { output } = request
-  if (output?.kind !== 'schema') return {}
+  if (output?.kind !== 'schema') return { outputConfig: {}, words: jsonInWords(output) }
   const closed = answerSchema(request, output)
-  if (closed === null) throw cannotSay(request, 'output')
+  if (closed === null) return { outputConfig: {}, words: jsonInWords(output) }
   const { name, description } = output
   const schema = JSON.stringify(closed.schema)
   const jsonSchema = { schema, ...present({ name: name || null, description }) }
-  return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema } } } }
+  const textFormat = { type: 'json_schema', structure: { jsonSchema } }
+  return { outputConfig: { outputConfig: { textFormat } }, words: [] }
 }
 
-/** What Converse has no word for. Zero is how clients spell "no penalty". */
-function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
+/** Refuses what changes the answer and has no word in Converse. */
+function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
-  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
-  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
-  if (request.seed !== null) throw cannotSay(request, 'seed')
-  if (request.topK !== null) throw cannotSay(request, 'topK')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.output?.kind === 'json') throw cannotSay(request, 'output')
-  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
-  if ((request.temperature ?? 0) > TEMPERATURE_MAX) throw cannotSay(request, 'temperature')
-  if (!THINKS_BY_WORD.test(model) && !isThoughtOptional(request)) {
-    throw cannotSay(request, 'thinking')
-  }
 }
 
 const hasText = ({ text }: { text: string }): boolean => text.trim() !== ''

@@ -9,7 +9,8 @@ import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { adjustField, cannotSay, dropField } from '../../dialect/field-names.ts'
+import { fittingStops, withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { writeContent } from '../../openai/write-request.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
@@ -19,6 +20,9 @@ import { joinedText, resultText } from '../../canonical/part-text.ts'
  * version. Source: Cohere, "Migrating From API v1 to API v2", `connectors`.
  */
 const SEARCHES = /-internet$/
+/** Source: Cohere's API reference, v2, "Chat". */
+export const COHERE_LACKS: readonly Steering[] = ['userId']
+
 const STOPS_MAX = 5
 /** Tokens of thought that an effort stands for. */
 const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24_576, max: 31_000 }
@@ -27,9 +31,11 @@ const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24
  * The request as Cohere takes it. Source: Cohere's API reference, v2, "Chat". Cache marks and
  * users' names are left behind: it knows neither.
  */
-export function writeCohereRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeCohereRequest(sent: ChatRequest, to: Target): JsonRecord {
   if (SEARCHES.test(to.model)) throw unsupportedField('model')
+  const request = withoutLacking(sent, COHERE_LACKS)
   refuseTheUnsayable(request)
+  const stop = fittingStops(request, { count: STOPS_MAX })
   return {
     model: to.model,
     stream: to.isStream,
@@ -41,9 +47,9 @@ export function writeCohereRequest(request: ChatRequest, to: Target): JsonRecord
       p: request.topP,
       k: request.topK,
       seed: request.seed,
-      presence_penalty: request.presencePenalty,
-      frequency_penalty: request.frequencyPenalty,
-      stop_sequences: request.stop.length === 0 ? null : request.stop,
+      presence_penalty: penaltyOf(request, 'presencePenalty'),
+      frequency_penalty: penaltyOf(request, 'frequencyPenalty'),
+      stop_sequences: stop.length === 0 ? null : stop,
       response_format: formatOf(request),
       thinking: thinkingOf(request),
     }),
@@ -53,9 +59,21 @@ export function writeCohereRequest(request: ChatRequest, to: Target): JsonRecord
 function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.stop.length > STOPS_MAX) throw cannotSay(request, 'stop')
-  if ((request.presencePenalty ?? 0) < 0) throw cannotSay(request, 'presencePenalty')
-  if ((request.frequencyPenalty ?? 0) < 0) throw cannotSay(request, 'frequencyPenalty')
+}
+
+/** Penalties are 0 to 1 there; -2 to 2 at OpenAI. */
+function penaltyOf(
+  request: ChatRequest,
+  field: 'presencePenalty' | 'frequencyPenalty',
+): number | null {
+  const penalty = request[field]
+  if (penalty === null || (penalty >= 0 && penalty <= 1)) return penalty
+  if (penalty > 1) {
+    adjustField(request, field)
+    return 1
+  }
+  dropField(request, field)
+  return null
 }
 
 function formatOf({ output }: ChatRequest): JsonRecord | null {

@@ -12,8 +12,21 @@ import { unsupportedField } from '../../canonical/reading.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { joinedText } from '../../canonical/part-text.ts'
+
+/** Source: Coze's developer guide, "Chat (v3)", body parameters. */
+export const COZE_LACKS: readonly Steering[] = [
+  'temperature',
+  'topP',
+  'topK',
+  'seed',
+  'stop',
+  'presencePenalty',
+  'frequencyPenalty',
+  'thinking',
+]
 
 /** Who talks with the bot when nobody says. */
 const SOMEBODY = 'gatehouse'
@@ -22,10 +35,10 @@ const PREFIX = /^bot-/
 
 /**
  * The request as Coze takes it. Source: Coze's developer guide, "Chat (v3)". A model is a bot,
- * whose own settings say how it samples, how long it answers and what it may use: figures that
- * clients send for that have no place here and are left behind.
+ * whose own settings say how it samples, how long it answers and what it may use.
  */
-export function writeCozeRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, COZE_LACKS)
   refuseTheUnsayable(request)
   return {
     bot_id: to.model.replace(PREFIX, ''),

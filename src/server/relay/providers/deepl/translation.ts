@@ -13,6 +13,7 @@ import {
 } from '../../canonical/token-usage.ts'
 import type { AnswerReading, DeltaText, Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import {
   arrayOr,
   isRecord,
@@ -23,12 +24,26 @@ import {
 } from '../../json/json-value.ts'
 import { joinedText } from '../../canonical/part-text.ts'
 
+/** Source: DeepL's API reference, "Translate text". */
+export const DEEPL_LACKS: readonly Steering[] = [
+  'temperature',
+  'topP',
+  'topK',
+  'seed',
+  'stop',
+  'presencePenalty',
+  'frequencyPenalty',
+  'thinking',
+  'userId',
+]
+
 /**
  * A translation as a chat: the last thing the user says comes back in the language that the model
- * names. Source: DeepL's API reference, "Translate text". Neither figures for sampling and length
- * nor what was said before mean anything to a translator; they are left behind.
+ * names. Source: DeepL's API reference, "Translate text". Limits of length and earlier messages
+ * mean nothing to a translator and are left out.
  */
-export function writeDeeplRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeDeeplRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, DEEPL_LACKS)
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')

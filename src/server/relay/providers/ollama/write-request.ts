@@ -12,9 +12,13 @@ import { unsupportedField } from '../../canonical/reading.ts'
 import { resultsApart, toolNames, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { argumentsOf } from '../../canonical/arguments-text.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
+
+/** Source: Ollama's API reference, "Generate a chat completion" and "Modelfile", parameters. */
+export const OLLAMA_LACKS: readonly Steering[] = ['userId']
 
 /** Models that take how much they think as a word; others only whether. */
 const THINKS_BY_WORD = /gpt-oss/i
@@ -24,7 +28,8 @@ const THINKS_BY_WORD = /gpt-oss/i
  * Cache marks and users' names are left behind: there is one user, and the server keeps prompts on
  * its own account.
  */
-export function writeOllamaRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, OLLAMA_LACKS)
   refuseTheUnsayable(request)
   const options = present({
     num_predict: request.maxCompletionTokens,

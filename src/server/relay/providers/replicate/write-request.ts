@@ -1,19 +1,22 @@
-import {
-  isThoughtOptional,
-  type AssistantPart,
-  type ChatRequest,
-  type MediaPart,
-  type Message,
-  type UserPart,
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  UserPart,
 } from '../../canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { missingField, unsupportedField } from '../../canonical/reading.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { cannotSay, dropField } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText } from '../../canonical/part-text.ts'
 import { versionOf } from './address.ts'
+
+/** Source: the input schemas of Replicate's official language models. */
+export const REPLICATE_LACKS: readonly Steering[] = ['thinking', 'userId']
 
 /** What models call their instructions, the limit of their answer, and pictures they are shown. */
 interface InputNames {
@@ -66,7 +69,8 @@ function namesOf(model: string): InputNames {
  * prediction"; the input schemas of its official language models. These take one prompt, so a
  * conversation is written down as one.
  */
-export function writeReplicateRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeReplicateRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, REPLICATE_LACKS)
   refuseTheUnsayable(request)
   const names = namesOf(to.model)
   const version = versionOf(to.model)
@@ -84,7 +88,7 @@ export function writeReplicateRequest(request: ChatRequest, to: Target): JsonRec
         seed: request.seed,
         presence_penalty: request.presencePenalty,
         frequency_penalty: request.frequencyPenalty,
-        stop_sequences: request.stop.length === 0 ? null : request.stop.join(','),
+        stop_sequences: stopsOf(request),
       }),
     },
     ...(to.isStream ? { stream: true } : {}),
@@ -95,12 +99,17 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')
-  if (!isThoughtOptional(request)) throw cannotSay(request, 'thinking')
   if (request.tools.length > 0 && request.toolChoice?.kind !== 'none') {
     throw cannotSay(request, 'tools')
   }
-  // They are one text, separated by commas.
-  if (request.stop.some((stop) => stop.includes(','))) throw cannotSay(request, 'stop')
+}
+
+/** Stop texts are one text there, separated by commas. */
+function stopsOf(request: ChatRequest): string | null {
+  const { stop } = request
+  const fitting = stop.filter((text) => !text.includes(','))
+  if (fitting.length < stop.length) dropField(request, 'stop')
+  return fitting.length === 0 ? null : fitting.join(',')
 }
 
 function textsOf(request: ChatRequest, names: InputNames): JsonRecord {

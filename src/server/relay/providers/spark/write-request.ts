@@ -1,14 +1,9 @@
-import {
-  isThoughtOptional,
-  type AssistantPart,
-  type ChatRequest,
-  type Message,
-  type UserPart,
-} from '../../canonical/chat-request.ts'
+import type { AssistantPart, ChatRequest, Message, UserPart } from '../../canonical/chat-request.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, mediaOf, toolNames } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { adjustField, cannotSay } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
@@ -16,6 +11,16 @@ import { arrayOr, present, recordOr, textOr, type JsonRecord } from '../../json/
 import { callText, joinedText, resultLine } from '../../canonical/part-text.ts'
 import { functionOf, shownTools } from '../one-call.ts'
 import { sparkKey, sparkVersion } from './address.ts'
+
+/** Source: iFlytek Open Platform, Spark "Web API", `parameter.chat`. */
+export const SPARK_LACKS: readonly Steering[] = [
+  'topP',
+  'seed',
+  'stop',
+  'presencePenalty',
+  'frequencyPenalty',
+  'thinking',
+]
 
 const TEMPERATURE_MIN = 0.01
 const CHOSEN_FROM_MAX = 6
@@ -25,7 +30,8 @@ const USER_ID_LENGTH_MAX = 32
  * The one frame that a call of Spark sends. Source: iFlytek Open Platform, Spark "Web API". It has
  * no word for what a function gave back, so calls and results are told as what was said.
  */
-export function writeSparkRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, SPARK_LACKS)
   refuseTheUnsayable(request)
   const { temperature, userId } = request
   const functions = shownTools(request).map(functionOf)
@@ -39,7 +45,7 @@ export function writeSparkRequest(request: ChatRequest, to: Target): JsonRecord 
         domain: sparkVersion('', to.model).domain,
         temperature:
           temperature === null ? null : Math.min(Math.max(temperature, TEMPERATURE_MIN), 1),
-        top_k: request.topK,
+        top_k: topKOf(request),
         max_tokens: request.maxCompletionTokens,
       }),
     },
@@ -56,20 +62,19 @@ export function writeSparkRequest(request: ChatRequest, to: Target): JsonRecord 
 }
 
 function refuseTheUnsayable(request: ChatRequest): void {
-  const { topK, topP, toolChoice } = request
+  const { toolChoice } = request
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  // 1 is what OpenAI takes when nothing is said.
-  if (topP !== null && topP !== 1) throw cannotSay(request, 'topP')
-  if (topK !== null && (topK < 1 || topK > CHOSEN_FROM_MAX)) throw cannotSay(request, 'topK')
-  if (request.seed !== null) throw cannotSay(request, 'seed')
-  if (request.stop.length > 0) throw cannotSay(request, 'stop')
   if (request.output !== null) throw cannotSay(request, 'output')
-  if (!isThoughtOptional(request)) throw cannotSay(request, 'thinking')
-  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
-  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
   const isDemanded = toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'
   if (request.tools.length > 0 && isDemanded) throw cannotSay(request, 'toolChoice')
+}
+
+function topKOf(request: ChatRequest): number | null {
+  const { topK } = request
+  if (topK === null || topK === 0 || topK <= CHOSEN_FROM_MAX) return topK || null
+  adjustField(request, 'topK')
+  return CHOSEN_FROM_MAX
 }
 
 function messagesOf(messages: readonly Message[], model: string): JsonRecord[] {

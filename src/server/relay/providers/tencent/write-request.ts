@@ -10,9 +10,18 @@ import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
+import { adjustField, cannotSay } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
+
+/** Source: Tencent Cloud API documentation, Hunyuan, "ChatCompletions", input parameters. */
+export const TENCENT_LACKS: readonly Steering[] = [
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'userId',
+]
 
 const SEED_MAX = 10_000
 
@@ -21,7 +30,8 @@ const SEED_MAX = 10_000
  * "ChatCompletions" and its data types. A limit on the answer's length has no word there and is
  * left behind: models end at one of their own.
  */
-export function writeTencentRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, TENCENT_LACKS)
   refuseTheUnsayable(request)
   return {
     Model: to.model,
@@ -31,7 +41,7 @@ export function writeTencentRequest(request: ChatRequest, to: Target): JsonRecor
     ...present({
       Temperature: request.temperature,
       TopP: request.topP,
-      Seed: request.seed,
+      Seed: seedOf(request),
       Stop: request.stop.length === 0 ? null : request.stop,
       // Whether, not how much.
       EnableThinking: request.thinking === null ? null : request.thinking.kind !== 'off',
@@ -42,12 +52,15 @@ export function writeTencentRequest(request: ChatRequest, to: Target): JsonRecor
 function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.topK !== null) throw cannotSay(request, 'topK')
   if (request.output !== null) throw cannotSay(request, 'output')
-  if ((request.presencePenalty ?? 0) !== 0) throw cannotSay(request, 'presencePenalty')
-  if ((request.frequencyPenalty ?? 0) !== 0) throw cannotSay(request, 'frequencyPenalty')
+}
+
+/** Equal seeds stay equal in the range that Hunyuan takes. */
+function seedOf(request: ChatRequest): number | null {
   const { seed } = request
-  if (seed !== null && (seed < 1 || seed > SEED_MAX)) throw cannotSay(request, 'seed')
+  if (seed === null || (seed >= 1 && seed <= SEED_MAX)) return seed
+  adjustField(request, 'seed')
+  return (Math.abs(Math.trunc(seed)) % SEED_MAX) + 1
 }
 
 /** One certain tool can be demanded, and by it "any" where there is only one. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { speakers } from '../../../test/dialect-clients.ts'
+import { RequestNotes } from '../../canonical/request-notes.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { wrapSignature } from '../../canonical/signature.ts'
 import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
@@ -28,13 +29,12 @@ const thought = {
   encrypted_content: SEAL,
 }
 
-const ofAnthropic = (members: JsonRecord, over = {}) =>
+const ofAnthropic = (members: JsonRecord, over = {}, notes = new RequestNotes()) =>
   responses.writeRequest(
-    dialects.anthropic.readRequest({
-      max_tokens: 500,
-      messages: [{ role: 'user', content: 'Hi' }],
-      ...members,
-    }),
+    dialects.anthropic.readRequest(
+      { max_tokens: 500, messages: [{ role: 'user', content: 'Hi' }], ...members },
+      notes,
+    ),
     { ...to, ...over },
   )
 
@@ -290,7 +290,7 @@ describe('a request', () => {
   })
 
   test.each([
-    [() => ofAnthropic({ stop_sequences: ['x'] }), 'stop_sequences'],
+    [() => ofAnthropic({ stop_sequences: ['x'] }, {}, new RequestNotes(true)), 'stop_sequences'],
     [() => ofGemini({ candidateCount: 2 }), 'generationConfig.candidateCount'],
     [() => ofGemini({ seed: 1 }), 'generationConfig.seed'],
     [
@@ -298,7 +298,7 @@ describe('a request', () => {
       'generationConfig.presencePenalty',
     ],
     [() => ofGemini({}, { inlineData: { mimeType: 'audio/wav', data: 'UklG' } }), 'contents[0]'],
-  ])('is refused by the name of what it cannot say: %#', (write, field) => {
+  ])('is refused by the name of what it cannot say, if the call is strict: %#', (write, field) => {
     expect(write).toThrow(
       expect.objectContaining({
         code: 'relay_field_unsupported',
@@ -310,7 +310,10 @@ describe('a request', () => {
 
 const ofGemini = (generationConfig: JsonRecord, part: JsonRecord = { text: 'Hi' }) =>
   responses.writeRequest(
-    dialects.gemini.readRequest({ contents: [{ role: 'user', parts: [part] }], generationConfig }),
+    dialects.gemini.readRequest(
+      { contents: [{ role: 'user', parts: [part] }], generationConfig },
+      new RequestNotes(true),
+    ),
     to,
   )
 

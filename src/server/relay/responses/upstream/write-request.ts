@@ -15,12 +15,22 @@ import { strictAtOpenai } from '../../canonical/strict-schema.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { openaiEffort } from '../../openai/thinking/efforts.ts'
 import { openaiSampling } from '../../openai/thinking/sampling.ts'
 import { cacheKeyOf, shortCallId, shortId } from '../../openai/write-request.ts'
 import { resultText } from '../../canonical/part-text.ts'
 import { sealedItem } from './seal.ts'
+
+/** Source: OpenAI's API reference, "Create a model response", body parameters. */
+export const RESPONSES_LACKS: readonly Steering[] = [
+  'seed',
+  'stop',
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+]
 
 /** The least limit that is taken. */
 const OUTPUT_TOKENS_MIN = 16
@@ -29,7 +39,8 @@ const OUTPUT_TOKENS_MIN = 16
  * The request as OpenAI's Responses API takes it. Source: OpenAI's API reference, "Create a model
  * response". Nothing is kept there: thoughts come sealed, and go back with the conversation.
  */
-export function writeResponsesRequest(request: ChatRequest, to: Target): JsonRecord {
+export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withoutLacking(sent, RESPONSES_LACKS)
   const effort = openaiEffort(request, to.model)
   refuseTheUnsayable(request)
   const { maxCompletionTokens: limit, userId } = request
@@ -38,7 +49,7 @@ export function writeResponsesRequest(request: ChatRequest, to: Target): JsonRec
     ...instructionsOf(request),
     input: turnsOf(request.messages).flatMap(writeTurn),
     ...toolsOf(request),
-    ...samplingOf(request, to, effort),
+    ...openaiSampling(request, to.model, effort),
     ...present({
       max_output_tokens: limit === null ? null : Math.max(limit, OUTPUT_TOKENS_MIN),
       reasoning: reasoningOf(request, effort),
@@ -52,21 +63,10 @@ export function writeResponsesRequest(request: ChatRequest, to: Target): JsonRec
   }
 }
 
-/** What the API has no word for. */
+/** Refuses what changes the answer and has no word in the API. */
 function refuseTheUnsayable(request: ChatRequest): void {
-  if (request.stop.length > 0) throw cannotSay(request, 'stop')
   if (request.choices !== 1) throw cannotSay(request, 'choices')
-  if (request.seed !== null) throw cannotSay(request, 'seed')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-}
-
-/** Penalties have no word either, which matters where there is sampling to steer. */
-function samplingOf(request: ChatRequest, { model }: Target, effort: string | null): JsonRecord {
-  const sampling = openaiSampling(request, model, effort)
-  const { presence_penalty: presence, frequency_penalty: frequency, ...sayable } = sampling
-  if (presence) throw cannotSay(request, 'presencePenalty')
-  if (frequency) throw cannotSay(request, 'frequencyPenalty')
-  return sayable
 }
 
 function instructionsOf({ system }: ChatRequest): JsonRecord {

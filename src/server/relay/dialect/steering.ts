@@ -1,0 +1,141 @@
+import type { ChatRequest } from '../canonical/chat-request.ts'
+import { isThoughtOptional } from '../canonical/chat-request.ts'
+import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { MemberEdit } from '../json/body-splice.ts'
+import type { RequestNotes } from '../canonical/request-notes.ts'
+import {
+  adjustField,
+  dropField,
+  fieldName,
+  OPENAI_NAMES,
+  type OpenaiOnlyField,
+} from './field-names.ts'
+
+/**
+ * Parameters that steer how an answer is made and that some upstreams do not have. A dialect or a
+ * provider lists those that it does not have as `lacks`; they are left out with a note. The lists
+ * are shown in `docs/providers/`.
+ */
+export type Steering =
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'stop'
+  | 'seed'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'thinking'
+  | 'userId'
+  /** Only clients of OpenAI's chat send these. */
+  | OpenaiOnlyField
+
+/** Values that ask for what happens without them. */
+const isUsual = {
+  temperature: (value: number | null) => value === null || value === 1,
+  topP: (value: number | null) => value === null || value === 1,
+  topK: (value: number | null) => value === null || value === 0,
+  seed: (value: number | null) => value === null,
+  presencePenalty: (value: number | null) => value === null || value === 0,
+  frequencyPenalty: (value: number | null) => value === null || value === 0,
+} as const
+
+type Figure = keyof typeof isUsual
+
+const isFigure = (field: Steering): field is Figure => Object.hasOwn(isUsual, field)
+
+/**
+ * The request without the parameters that the upstream lacks; those that ask for something are
+ * noted.
+ */
+export function withoutLacking(request: ChatRequest, lacks: readonly Steering[]): ChatRequest {
+  return lacks.reduce(withoutField, request)
+}
+
+function withoutField(request: ChatRequest, field: Steering): ChatRequest {
+  if (isFigure(field)) {
+    if (!isUsual[field](request[field])) dropField(request, field)
+    return { ...request, [field]: null }
+  }
+  switch (field) {
+    case 'stop':
+      if (request.stop.length === 0) return request
+      dropField(request, 'stop')
+      return { ...request, stop: [] }
+    case 'thinking':
+      dropThinking(request)
+      return { ...request, thinking: null }
+    case 'userId':
+      if (request.userId !== null) request.notes.reportDropped(fieldName(request, 'userId'))
+      return { ...request, userId: null }
+    default:
+      // Readers have left out what has no place in the canonical form.
+      return request
+  }
+}
+
+/**
+ * Notes that a model does not think. "Do not think" is what it does anyway, and clients that cannot
+ * leave thinking out are not refused even if the call is strict.
+ */
+export function dropThinking(request: ChatRequest): void {
+  const { thinking, notes } = request
+  if (thinking === null || thinking.kind === 'off') return
+  if (isThoughtOptional(request)) notes.reportDropped(fieldName(request, 'thinking'))
+  else dropField(request, 'thinking')
+}
+
+/**
+ * Notes that a model that always thinks is told to think as little as it can. Clients of Anthropic
+ * turn thinking off by habit, and are not refused even if the call is strict.
+ */
+export function adjustThinking(request: ChatRequest): void {
+  const { spokenIn, notes } = request
+  if (spokenIn === 'anthropic') notes.reportAdjusted(fieldName(request, 'thinking'))
+  else adjustField(request, 'thinking')
+}
+
+/**
+ * Notes figures for sampling that a model does not take, except those that ask for nothing. Clients
+ * send them with every model, so they are left out even if the call is strict.
+ */
+export function reportSampling(request: ChatRequest, fields: readonly Figure[]): void {
+  for (const field of fields) {
+    if (!isUsual[field](request[field])) request.notes.reportDropped(fieldName(request, field))
+  }
+}
+
+/** Members of a body of OpenAI's chat that are taken out because the upstream lacks them. */
+export function lackingEdits(
+  body: ScannedBody,
+  lacks: readonly Steering[],
+  notes: RequestNotes,
+): MemberEdit[] {
+  const sent = lacks
+    .flatMap((field) => OPENAI_NAMES[field])
+    .filter((name) => (memberValue(body, name) ?? null) !== null)
+  for (const name of sent) {
+    if (NAMES_OF_USERS.has(name)) notes.reportDropped(name)
+    else notes.drop(name)
+  }
+  return sent.map((name) => ({ remove: name }))
+}
+
+const NAMES_OF_USERS: ReadonlySet<string> = new Set(OPENAI_NAMES.userId)
+
+/** The stop texts that an upstream takes; longer ones and those beyond `count` are left out. */
+export function fittingStops(
+  request: ChatRequest,
+  { count, length = Infinity }: { count: number; length?: number },
+): readonly string[] {
+  const fitting = request.stop.filter((text) => text.length <= length).slice(0, count)
+  if (fitting.length < request.stop.length) dropField(request, 'stop')
+  return fitting
+}
+
+/** The temperature, at most `max`. */
+export function cappedTemperature(request: ChatRequest, max: number): number | null {
+  const { temperature } = request
+  if (temperature === null || temperature <= max) return temperature
+  adjustField(request, 'temperature')
+  return max
+}
