@@ -9,6 +9,8 @@ import {
   composeKey,
   type ChannelType,
 } from '../src/contract/channel-types.ts'
+import { upstreamDialects } from '../src/server/relay/conversion/dialects.ts'
+import { OPENAI_NAMES } from '../src/server/relay/dialect/field-names.ts'
 import { providerOf } from '../src/server/relay/providers/providers.ts'
 import type { Task } from '../src/server/relay/dialect/provider.ts'
 import { providerNotes, type ProviderNotes } from './provider-notes.ts'
@@ -65,6 +67,20 @@ function tasksOf(row: ChannelType): string[] {
   ).map(([, label]) => label)
 }
 
+/** Models by which a vendor's lists of what it lacks differ. */
+const LACKING_MODELS = ['model', 'grok-4.5']
+
+/** The parameters that are left out for the type, as OpenAI's chat names them. */
+function leftOut({ type }: ChannelType): string {
+  const lacks = LACKING_MODELS.flatMap((model) => {
+    const provider = providerOf(type, model, 'chat')
+    if (provider === null) return []
+    return [...(upstreamDialects[provider.dialect].lacks ?? []), ...(provider.lacks ?? [])]
+  })
+  const names = lacks.flatMap((field) => OPENAI_NAMES[field])
+  return [...new Set(names)].map((name) => `\`${name}\``).join(', ')
+}
+
 const slugOf = ({ label }: ChannelType): string =>
   label.en
     .toLowerCase()
@@ -101,6 +117,9 @@ function overview(): string {
     const works = worksOf(row)
     return [String(row.type), name, row.protocol, row.baseUrl || '–', keyText(row), works]
   })
+  const lacking = channelTypesInListOrder
+    .filter((row) => !row.retired && leftOut(row) !== '')
+    .map((row) => [String(row.type), row.label.en, leftOut(row)])
   return `# Channel types
 
 Written by \`npm run provider-docs\`. What a channel can be asked for is what its provider has an address for here;
@@ -108,6 +127,13 @@ whether the model behind it answers is the upstream's affair. All chat can be st
 channels of another: \`docs/dialects.md\`.
 
 ${table(['type', 'name', 'protocol', 'address', 'key', 'can be asked for'], rows)}
+
+## Parameters that are left out
+
+Parameters that only steer the answer and that the upstream does not have, as OpenAI's chat names them. They are left out
+with a note (\`docs/dialects.md\`). Types that are not listed have all of them.
+
+${table(['type', 'name', 'left out'], lacking)}
 `
 }
 
@@ -131,6 +157,9 @@ Written by \`npm run provider-docs\`. Channel type ${row.type}, protocol \`${row
 ${fields.length === 0 ? '' : `${table(['field', 'member of `config`', 'must it be there', 'example'], fields)}\n\n`}## Chat
 
 ${table(['what', 'how'], Object.entries(chat))}
+
+Left out with a note, as OpenAI's chat names it: ${leftOut(row) || 'nothing'} (\`docs/dialects.md\`, "Parameters that are left
+out").
 ${notes.length === 0 ? '' : `\n## Good to know\n\n${notes.map((note) => `- ${note}`).join('\n')}\n`}`
 }
 

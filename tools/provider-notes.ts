@@ -61,7 +61,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'Google, Gemini API reference: Generating content, Embeddings; Image generation, Imagen, Speech ' +
       'generation, Audio understanding',
     chat: {
-      pictures: 'as data; by address only files that Gemini reads where they lie',
+      pictures: 'as data, or by an https address that Google fetches',
       tools: 'yes',
       json: 'with or without a schema',
       thinking: 'budgets or levels, by model; seals are kept',
@@ -162,7 +162,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     source: 'Ollama, API reference: Generate a chat completion, Generate embeddings',
     chat: {
       pictures: 'as data',
-      tools: 'yes; that one must be called cannot be said',
+      tools: 'yes; that one must be called is asked for in words',
       json: 'with or without a schema',
       thinking: 'on or off; by a word for gpt-oss',
       usage: 'in the last line; a prompt that was kept from before is counted here',
@@ -179,8 +179,8 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
     chat: {
       pictures: 'as data; documents likewise',
       tools: 'yes',
-      json: 'by a schema, of models that Bedrock holds to one; of Claude also without one',
-      thinking: 'of Claude as Anthropic has it; of gpt-oss by effort',
+      json: 'by a schema, of models that Bedrock holds to one; without one it is asked for in words',
+      thinking: 'of Claude as Anthropic has it; of gpt-oss, Qwen3 and Nova 2 by effort',
       usage: 'always; cache reads and writes apart',
     },
     notes: [
@@ -280,7 +280,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
       'RFC 6455',
     chat: {
       pictures: 'no',
-      tools: 'one call a turn; that one must be called cannot be said',
+      tools: 'one call a turn; that one must be called is asked for in words',
       json: 'no',
       thinking: 'no; thoughts in the answer are told',
       usage: 'in the last frame',
@@ -294,8 +294,7 @@ export const providerNotes: Readonly<Partial<Record<Protocol, ProviderNotes>>> =
         '`x1.5` and `x2`, or `Spark-X1.5` and `Spark-X2`, are the models that think.',
       'The protocol has no word for what a tool gave back: calls and results are told as what ' +
         'was said. Models before Max know no system prompt: it begins the first question.',
-      '`top_p`, stop texts, seeds and penalties cannot be said; `temperature` is held between ' +
-        '0.01 and 1.',
+      '`temperature` is held between 0.01 and 1.',
     ],
   },
   coze: {

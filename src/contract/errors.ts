@@ -47,8 +47,13 @@ function oneBlankAround(text: string): string {
   return begun.endsWith(' ') ? `${withoutTrailing(begun, ' ')} ` : begun
 }
 
-/** Chinese unless the caller names another language first. */
-export function languageOf(acceptLanguage: string | undefined): Language {
-  const first = acceptLanguage?.split(',')[0]?.trim().toLowerCase() ?? ''
-  return first === '' || first === '*' || first.startsWith('zh') ? 'zh' : 'en'
+/** The language that the caller names first in `Accept-Language`; null if it names none, or any. */
+export function namedLanguage(acceptLanguage: string | undefined): Language | null {
+  const first = acceptLanguage?.split(/[,;]/)[0]?.trim().toLowerCase() ?? ''
+  if (first === '' || first === '*') return null
+  return first.startsWith('zh') ? 'zh' : 'en'
 }
+
+/** Chinese unless the caller names another language first. */
+export const languageOf = (acceptLanguage: string | undefined): Language =>
+  namedLanguage(acceptLanguage) ?? 'zh'

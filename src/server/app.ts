@@ -12,6 +12,7 @@ import type { TimeLimits } from './http/time-limits.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { LiveOptions } from './option/live-options.ts'
 import type { Passwords } from './user/password.ts'
+import type { UserLanguages } from './user/user-languages.ts'
 
 /** What the parts of a running server share. */
 export interface App {
@@ -23,6 +24,8 @@ export interface App {
   passwords: Passwords
   rateLimits: RateLimits
   timeLimits: TimeLimits
+  /** In which language each user reads. */
+  languages: UserLanguages
   /** The way out for everything but relayed calls, which have their own. */
   egress: Egress
   /** For what goes on after an answer has left. */

@@ -18,7 +18,7 @@ export interface Background {
 }
 
 /** Each has places of its own: a mail server that says nothing must keep no channel in use. */
-export type Lane = 'mail' | 'channels'
+export type Lane = 'mail' | 'channels' | 'users'
 
 const AT_ONCE_MAX = 4
 const WAITING_MAX = 500
@@ -32,6 +32,7 @@ export function createBackground(trace: { warn(facts: object, text: string): voi
   const queues: Record<Lane, Queue> = {
     mail: { waiting: [], running: 0 },
     channels: { waiting: [], running: 0 },
+    users: { waiting: [], running: 0 },
   }
   const delayed = new Set<() => void>()
   const idleWaiters: (() => void)[] = []

@@ -86,6 +86,7 @@ import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
+import { createUserLanguages } from './user/user-languages.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
 import { accountRoutes } from './user/account-routes.ts'
 import { signInRoutes } from './user/sign-in-routes.ts'
@@ -137,6 +138,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   })
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const options = await createLiveOptions(database, { Theme: config.THEME })
+  const background = createBackground(trace)
   const app: App = {
     config,
     database,
@@ -155,7 +157,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       critical: config.CRITICAL_RATE_LIMIT,
       pool: database.pool,
     }),
-    background: createBackground(trace),
+    background,
+    languages: await createUserLanguages({ database, background }),
     egress: createEgress({ allowPrivate: config.EGRESS_ALLOW_PRIVATE }),
     timeLimits: { ...TIME_LIMITS, ...settings.timeLimits },
     clock,

@@ -288,6 +288,7 @@ export interface Schema {
     /** Seconds; at most a minute behind. */
     used_at: number
   }
+  user_languages: { user_id: number; language: string }
   access_tokens: { user_id: number; token_hash: string; created_at: number }
   settings: { name: string; value: string }
   mail_codes: MailCodeRow

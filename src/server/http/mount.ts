@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { allEndpoints } from '../../contract/api.ts'
 import { bodyClassOf, type Access, type Endpoint } from '../../contract/endpoint.ts'
 import type { ErrorSpec } from '../../contract/error-spec.ts'
-import { errors, languageOf, type ErrorCode } from '../../contract/errors.ts'
+import { errors, languageOf, namedLanguage, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
@@ -115,8 +115,13 @@ async function admit(
   }
   const actor = (): Promise<Actor | null> => actorOf(app, endpoint, { request, reply })
   try {
+    const named = namedLanguage(request.headers['accept-language'])
     const caller = await actor()
     refuseCompressed(endpoint, request)
+    // A browser names its user's language; a program's library names any.
+    if (caller !== null && caller.sessionHash !== '' && named !== null) {
+      app.languages.remember(caller.id, named)
+    }
     return {
       actor: caller,
       language: languageOf(request.headers['accept-language']),

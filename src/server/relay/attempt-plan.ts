@@ -130,7 +130,7 @@ export function planAttempt(
   const provider = providerOf(channel.type, modelName, surface.task)
   const { isStream } = asking.figures
   const task = taskOf(parts, asking, charge)
-  const notes = new RequestNotes(isStrict(parts, call))
+  const notes = new RequestNotes(isStrict(parts, call), parts.app.options.flag('DropHostedTools'))
   const wanted = {
     ...providerCallOf(parts.app, { task, model: modelName, isStream }, call),
     isReasoningMissing: asking.isReasoningMissing ?? false,

@@ -2,7 +2,7 @@ import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { findToken } from '../token/token-store.ts'
 import { findUser } from '../user/user-store.ts'
 import { refusePin } from './routing/caller.ts'
-import { credentialOf } from './routing/credential.ts'
+import { authenticateCall } from './routing/authenticate.ts'
 import { sendJson } from './send-answer.ts'
 import type { RelayCall, RelayParts } from './relay-call.ts'
 
@@ -24,8 +24,9 @@ interface Figures {
   accessUntil: number
 }
 
-async function figuresOf({ app, callers }: RelayParts, call: RelayCall): Promise<Figures> {
-  const caller = await callers.authenticate(credentialOf(call), () => app.addressOf(call.request))
+async function figuresOf(parts: RelayParts, call: RelayCall): Promise<Figures> {
+  const { app } = parts
+  const caller = await authenticateCall(parts, call)
   refusePin(caller)
   const { token, user } = caller
   if (app.options.flag('DisplayTokenStatEnabled')) {

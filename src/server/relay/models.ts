@@ -3,7 +3,7 @@ import { describeModels, knownModel, type ModelDescription } from '../channel/mo
 import { AppError } from '../app-error.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import { refusePin } from './routing/caller.ts'
-import { credentialOf } from './routing/credential.ts'
+import { authenticateCall } from './routing/authenticate.ts'
 import { sendError, sendJson } from './send-answer.ts'
 import type { RelayCall, RelayParts } from './relay-call.ts'
 import { ownError } from './dialect/relay-error.ts'
@@ -107,11 +107,9 @@ const DESCRIBED: Readonly<Record<DialectName, (model: ModelDescription) => unkno
   gemini: geminiModel,
 }
 
-async function usableModels(
-  { callers, channels, app }: RelayParts,
-  call: RelayCall,
-): Promise<string[]> {
-  const caller = await callers.authenticate(credentialOf(call), () => app.addressOf(call.request))
+async function usableModels(parts: RelayParts, call: RelayCall): Promise<string[]> {
+  const { channels } = parts
+  const caller = await authenticateCall(parts, call)
   refusePin(caller)
   const own = commaList(caller.token.models)
   if (own.length > 0) return own

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { languageOf } from '../../contract/errors.ts'
+import { namedLanguage, type Language } from '../../contract/errors.ts'
 import { RELAY_PREFIXES, RERANK_ALIASES } from '../../contract/relay-paths.ts'
 import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
@@ -39,7 +39,7 @@ import { listModels, retrieveModel } from './models.ts'
 import { createProbe, type Probe } from './probe.ts'
 import { relayProxy } from './proxy/proxy-call.ts'
 import { proxyCallOf } from './proxy/proxy-place.ts'
-import { credentialOf } from './routing/credential.ts'
+import { authenticateCall } from './routing/authenticate.ts'
 import { refuseCall, UNENDED, type RelayCall, type RelayParts } from './relay-call.ts'
 import { sendError, sendText, sendWhole } from './send-answer.ts'
 import { ownError, shown } from './dialect/relay-error.ts'
@@ -258,7 +258,7 @@ function beginCall(
     restLimits,
     requestId,
     headers: [REQUEST_ID_HEADER, requestId, ...ids, ...COMMON_HEADERS],
-    language: languageOf(request.headers['accept-language']),
+    language: namedLanguage(request.headers['accept-language']) ?? defaultLanguage(app),
     path,
     query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),
     dialect,
@@ -287,6 +287,9 @@ function beginCall(
   }
   return call
 }
+
+const defaultLanguage = ({ options }: App): Language =>
+  options.text('DefaultLanguage') === 'en' ? 'en' : 'zh'
 
 const NO_QUERY = new URLSearchParams()
 /** Gemini's own surface in OpenAI's dialect. */
@@ -341,7 +344,7 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
     if (reading) return
   }
   if (isKnownButMissing(method, call.path) || isMissingOfGemini(call.path)) {
-    await parts.callers.authenticate(credentialOf(call), () => parts.app.addressOf(call.request))
+    await authenticateCall(parts, call)
     throw new AppError('not_implemented')
   }
   sendUnknownPath(call)

@@ -31,7 +31,7 @@ import {
 import { refuseUnpriced } from './routing/unpriced.ts'
 import { relayRecording } from './audio/recording-answer.ts'
 import { approximateTokens, estimatePromptTokens } from './count/estimate.ts'
-import { credentialOf } from './routing/credential.ts'
+import { authenticateCall } from './routing/authenticate.ts'
 import { refuseCall, type Charge, type RelayCall, type RelayParts } from './relay-call.ts'
 import { fieldRefusal } from './media/fields.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
@@ -95,12 +95,10 @@ export async function readTextCall(
   call: RelayCall,
   asked: SurfaceCall,
 ): Promise<ReadCall> {
-  const { app } = parts
-  const address = (): string => app.addressOf(call.request)
   const note = (owner: KeyOwner): void => {
     call.attempted = attemptedBy(owner)
   }
-  const caller = await parts.callers.authenticate(credentialOf(call), address, note)
+  const caller = await authenticateCall(parts, call, note)
   call.caller = caller
   call.attempted = attemptedBy(caller)
   await refuseUnpayable(parts, call, caller)

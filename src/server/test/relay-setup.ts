@@ -382,7 +382,7 @@ export function expectRefusal(
       error: {
         message: `${sentence} (request id: ${requestIdOf(answer)})`,
         type: 'one_api_error',
-        param: '',
+        param: String(params?.['field'] ?? ''),
         code: wireCode,
       },
     },

@@ -174,7 +174,15 @@ function readResult(block: Members): ToolResultPart {
 export function readAssistant(message: Members): AssistantPart[] {
   const content = message.any('content')
   if (typeof content === 'string') return [plainText(content)]
-  return message.objects('content').map(readAssistantPart)
+  return message.objects('content').filter(isSaid).map(readAssistantPart)
+}
+
+/** Whether it is no part of a search for tools that Anthropic has run: that is over, and found them. */
+function isSaid(block: Members): boolean {
+  const type = block.text('type')
+  const isSearch =
+    type === 'server_tool_use' && (block.text('name') ?? '').startsWith('tool_search_tool')
+  return !isSearch && type !== 'tool_search_tool_result'
 }
 
 function readAssistantPart(block: Members): AssistantPart {

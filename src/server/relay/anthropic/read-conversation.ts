@@ -12,6 +12,7 @@ import {
   unsupportedField,
   type Members,
 } from '../canonical/reading.ts'
+import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
 import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
 
@@ -28,7 +29,7 @@ export interface Conversation extends Pick<ChatRequest, 'system' | 'messages'> {
 }
 
 export function readConversation(request: Members): Conversation {
-  const tools = new Tools(request.objects('tools').map(readTool))
+  const tools = new Tools(request.objects('tools').filter(isCallable).map(readTool))
   const said: Said[] = []
   let effort: Effort | null = null
   const sent = request.objects('messages')
@@ -91,11 +92,16 @@ function readChangedTool(block: Members): ChangedTool {
     case 'tool_reference':
       return tool.textOrThrow('name')
     case 'tool_definition':
-      return readTool(objectOrThrow(tool, 'definition'))
+      return readDefinition(objectOrThrow(tool, 'definition'))
     default:
       // A tool of a server that only Anthropic itself asks.
       throw unsupportedField(tool.place('type'))
   }
+}
+
+function readDefinition(tool: Members): Tool {
+  if (!isCallable(tool)) throw unsupportedField(tool.place('type'))
+  return readTool(tool)
 }
 
 function objectOrThrow(owner: Members, name: string): Members {
@@ -104,9 +110,20 @@ function objectOrThrow(owner: Members, name: string): Members {
   return object
 }
 
+/**
+ * Whether the client runs the tool. A hosted search for tools is left out: deferred tools are
+ * declared from the beginning, so that it has nothing to find.
+ */
+function isCallable(tool: Members): boolean {
+  const type = tool.text('type') ?? 'custom'
+  if (type === 'custom') return true
+  if (type.startsWith('tool_search_tool')) tool.notes.adjust(tool.at)
+  else dropHostedTool(tool, type, tool.place('type'))
+  return false
+}
+
 function readTool(tool: Members): Tool {
-  const type = tool.text('type')
-  if (type !== null && type !== 'custom') throw unsupportedField(tool.place('type'))
+  tool.ignore('type')
   // How its calls come, and who may call it.
   tool.ignore('eager_input_streaming', 'defer_loading', 'allowed_callers')
   const read: Tool = {

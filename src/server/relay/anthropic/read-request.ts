@@ -63,8 +63,9 @@ function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'cache_control', 'diagnostics', 'user_profile_id')
   // Allows parts of a long conversation to be dropped; dropping nothing complies with it.
   request.ignore('context_management', 'betas')
+  const tier = request.text('service_tier') ?? 'auto'
+  if (tier !== 'auto' && tier !== 'standard_only') request.notes.drop('service_tier')
   const ordinary: Record<string, readonly unknown[]> = {
-    service_tier: ['auto', 'standard_only'],
     speed: ['standard'],
     inference_geo: ['global'],
   }

@@ -6,6 +6,7 @@ import {
   type Message,
   type Thinking,
 } from '../canonical/chat-request.ts'
+import { isForced } from '../canonical/forced-tool.ts'
 import { reasoningBackOf } from '../models/reasoning-back.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
@@ -120,6 +121,7 @@ export function thinkingWords(
     return plain
   }
   if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, claude) }
+  // "Thinking may not be enabled when tool_choice forces tool use": the call begins the answer.
   if (isForced(request) || !canGoOnThinking(request.messages)) return plain
   const asked = thinking.kind === 'effort' ? BUDGETS[thinking.effort] : BUDGETS.medium
   const tokens = thinking.kind === 'budget' ? Math.max(thinking.tokens, BUDGET_MIN) : asked
@@ -165,10 +167,6 @@ function effortWord(thinking: Exclude<Thinking, { kind: 'off' }>, claude: Claude
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' && isBefore(claude, 407) ? 'high' : effort
 }
-
-/** "Thinking may not be enabled when tool_choice forces tool use": the call begins the answer. */
-export const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
-  tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool')
 
 /**
  * A turn whose calls are being answered must have begun with a thought where there is a budget:

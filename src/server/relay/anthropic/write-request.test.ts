@@ -94,10 +94,14 @@ describe('to think', () => {
 })
 
 test.each(['claude-fable-5-1', 'claude-mythos-5.2', 'claude-opus-5-5', 'claude-sonnet-5-5'])(
-  '%s calls tools at will: to make it call one is refused by name',
+  '%s calls tools at will: a call is asked for in words, with a note',
   (model) => {
     for (const choice of ['required', { type: 'function', function: { name: 'f' } }]) {
-      expect(() => asked({ tools: TOOLS, tool_choice: choice }, model)).toThrow(/tool_choice/)
+      const notes = new RequestNotes()
+      const { system, ...written } = asked({ tools: TOOLS, tool_choice: choice }, model, { notes })
+      expect(written).toMatchObject({ tool_choice: { type: 'auto' } })
+      expect(JSON.stringify(system)).toContain('Answer with a call of the tool f')
+      expect(notes.adjusted).toEqual(['tool_choice'])
     }
     const willing = asked({ tools: TOOLS, tool_choice: 'auto' }, model)
     expect(willing).toMatchObject({ tool_choice: { type: 'auto' } })

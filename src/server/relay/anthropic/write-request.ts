@@ -9,8 +9,9 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
+import { withDemandInWords } from '../canonical/forced-tool.ts'
 import { jsonInWords } from '../canonical/json-words.ts'
-import { mediaFamily } from '../canonical/media.ts'
+import { documentText, mediaFamily } from '../canonical/media.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
@@ -20,7 +21,7 @@ import { cannotSay, dropField, fieldName } from '../dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { answerSchema, strictSchemas } from './schema.ts'
-import { canBeForced, isForced, isThoughtTaken, samplingWords, thinkingWords } from './thinking.ts'
+import { canBeForced, isThoughtTaken, samplingWords, thinkingWords } from './thinking.ts'
 
 /** Source: Anthropic's API reference, "Create a message", body parameters. */
 export const ANTHROPIC_LACKS: readonly Steering[] = ['seed', 'presencePenalty', 'frequencyPenalty']
@@ -34,8 +35,9 @@ const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
  * empty, names and ids are plain, `max_tokens` is there.
  */
 export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withoutLacking(withQuestion(sent), ANTHROPIC_LACKS)
-  refuseTheUnsayable(request, to)
+  const asked = withoutLacking(withQuestion(sent), ANTHROPIC_LACKS)
+  const request = canBeForced(to.model) ? asked : withDemandInWords(asked)
+  refuseTheUnsayable(request)
   const { thinking, effort, maxTokens } = thinkingWords(request, to)
   const { output } = request
   const answer = output?.kind === 'schema' ? answerSchema(request, output) : null
@@ -64,8 +66,7 @@ export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord
 }
 
 /** Refuses what changes the answer and has no word at Anthropic. */
-function refuseTheUnsayable(request: ChatRequest, { model }: Target): void {
-  if (isForced(request) && !canBeForced(model)) throw cannotSay(request, 'toolChoice')
+function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }
@@ -232,16 +233,10 @@ function pictureSource({ source, at }: MediaPart): JsonRecord {
   return { type: 'base64', media_type: mimeType, data }
 }
 
-/** Code and data are text, whatever clients call them. */
-const TEXTS =
-  /^text\/|^application\/(?:x-)?(?:json|ndjson|xml|yaml|toml|sql|javascript|typescript|python|sh)(?:$|;)|\+(?:json|xml|yaml)(?:$|;)/
-
 function documentSource({ source, at }: MediaPart): JsonRecord {
   if (source.from === 'url') return urlSource(source.url, at)
-  if (source.from === 'text') return { type: 'text', media_type: 'text/plain', data: source.text }
-  const { mimeType, data } = source
-  if (mimeType === 'application/pdf') return { type: 'base64', media_type: mimeType, data }
-  if (!TEXTS.test(mimeType)) throw unsupportedField(at)
-  const text = Buffer.from(data, 'base64').toString('utf8')
-  return { type: 'text', media_type: 'text/plain', data: text }
+  const text = documentText(source)
+  if (text !== null) return { type: 'text', media_type: 'text/plain', data: text }
+  if (source.from === 'text' || source.mimeType !== 'application/pdf') throw unsupportedField(at)
+  return { type: 'base64', media_type: source.mimeType, data: source.data }
 }

@@ -16,8 +16,12 @@ export class RequestNotes {
   private readonly droppedFields = new Set<string>()
   private readonly adjustedFields = new Set<string>()
 
-  constructor(isStrict = false) {
+  /** Whether tools that a vendor runs are left out where the upstream cannot have them. */
+  readonly dropsHostedTools: boolean
+
+  constructor(isStrict = false, dropsHostedTools = false) {
     this.isStrict = isStrict
+    this.dropsHostedTools = dropsHostedTools
   }
 
   /** Notes a parameter that the upstream does not have. Throws a 400 if the call is strict. */

@@ -34,7 +34,7 @@ function refused(client: DialectName, upstream: DialectName, body: object, model
     return null
   } catch (error) {
     if (error instanceof AppError)
-      return [error.code.replace('relay_field_', ''), error.params.field]
+      return [error.code.replace(/relay_field_|tool_|search_/g, ''), error.params.field]
     throw error
   }
 }
@@ -77,7 +77,7 @@ describe('a client of OpenAI', () => {
       { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] },
       'messages[0].content[0]',
     ],
-    ['gemini', { messages: remote }, 'messages[0].content[0]'],
+    ['gemini', { messages: picture('http://pictures.example/a.png') }, 'messages[0].content[0]'],
     ['gemini', { stop: ['a', 'b', 'c', 'd', 'e', 'f'] }, 'stop'],
     ['gemini', { reasoning_effort: 'none' }, 'reasoning_effort', 'gemini-2.5-pro'],
     ['gemini', { reasoning_effort: 'low' }, 'reasoning_effort', 'gemini-1.5-pro'],
@@ -245,7 +245,7 @@ describe('a client of Gemini', () => {
     [
       'openai',
       { safetySettings: [{ category: 'c', threshold: 'BLOCK_LOW_AND_ABOVE' }] },
-      'safetySettings[0].threshold',
+      'safetySettings',
     ],
     [
       'anthropic',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { convert } from '../../test/converted-request.ts'
-import { dialects } from './dialects.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { dialects, upstreamDialects } from './dialects.ts'
 import {
   ANTHROPIC_PICTURE_AND_CALLS,
   GEMINI_PICTURE_AND_CALLS,
@@ -475,10 +476,39 @@ test('Anthropic to OpenAI: a name that is too long is shortened, and the same ea
   expect(convert('anthropic', 'openai', long).user).toBe(user)
 })
 
-test('Anthropic to Gemini: a picture at an address that Gemini cannot read is refused by name', () => {
-  expect(() => convert('anthropic', 'gemini', anthropic, { model: 'gemini-2.5-pro' })).toThrow(
-    /messages\[0\]\.content\[0\]/,
-  )
+test.each([
+  ['https://example.com/a.png?x=1', { mimeType: 'image/png' }],
+  ['https://example.com/image', { mimeType: 'image/jpeg' }],
+  ['https://m.youtube.com/watch?v=1', {}],
+  ['gs://bucket/a.png', {}],
+])('an image at %s is read by Gemini itself, as %j', (url, type) => {
+  const content = [{ type: 'image', source: { type: 'url', url } }]
+  const body = { messages: [{ role: 'user', content }] }
+  const fileData = { fileUri: url, ...type }
+  expect(convert('anthropic', 'gemini', body).contents).toEqual([
+    { role: 'user', parts: [{ fileData }] },
+  ])
+})
+
+test('an image at an address without encryption is refused towards Gemini', () => {
+  const source = { type: 'url', url: 'http://example.com/a.png' }
+  const body = { messages: [{ role: 'user', content: [{ type: 'image', source }] }] }
+  expect(() => convert('anthropic', 'gemini', body)).toThrow(/messages\[0\]\.content\[0\]/)
+})
+
+test.each<[DialectName | 'ollama' | 'tencent' | 'cohere', string]>([
+  ['openai', 'a.csv:\na,b'],
+  ['anthropic', '"data":"a,b"'],
+  ['ollama', 'a.csv:\na,b'],
+  ['tencent', 'a.csv:\na,b'],
+  ['cohere', 'a.csv:\na,b'],
+])('a text file as data reaches %s as text', (upstream, words) => {
+  const file = { filename: 'a.csv', file_data: `data:text/csv;base64,${btoa('a,b')}` }
+  const body = { messages: [{ role: 'user', content: [{ type: 'file', file }] }] }
+  const request = dialects.openai.readRequest(body)
+  const to = { model: 'm', isStream: false, asksForUsage: false }
+  const written = JSON.stringify(upstreamDialects[upstream].writeRequest(request, to))
+  expect(written.replaceAll('\\n', '\n')).toContain(words)
 })
 
 test('each text of a tool’s result begins a line where there is one text for all', () => {

@@ -49,7 +49,7 @@ export function ownError(error: AppError, language: Language): RelayError {
     status: spec.status,
     message: error.text(language),
     type: 'one_api_error',
-    param: '',
+    param: String(error.params['field'] ?? ''),
     code: spec.code ?? error.code,
     ...(spec.retryAfter === undefined ? {} : { retryAfter: String(spec.retryAfter) }),
     details: error.extra['details'],

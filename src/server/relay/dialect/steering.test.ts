@@ -117,7 +117,10 @@ const CASES: readonly Case[] = [
 
 test.each(
   CASES.map(([client, upstream, model, members, dropped, adjusted]) => ({
-    ...{ client, upstream, model, members },
+    client,
+    upstream,
+    model,
+    members,
     expected: [dropped, adjusted],
   })),
 )('$client to $upstream, $model, $members: notes $expected', (one) => {
@@ -140,6 +143,7 @@ test('members of OpenAI’s chat are taken out where a vendor of its dialect lac
   expect(lackingEdits(body, ['logitBias', 'userId', 'stop', 'topK'], notes)).toEqual([
     { remove: 'logit_bias' },
     { remove: 'user' },
+    { remove: 'stop' },
   ])
   expect(notes.dropped).toEqual(['logit_bias', 'user'])
   expect(() => lackingEdits(body, ['seed'], new RequestNotes(true))).toThrow(/seed/)

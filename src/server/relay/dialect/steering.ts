@@ -1,6 +1,7 @@
 import type { ChatRequest } from '../canonical/chat-request.ts'
 import { isThoughtOptional } from '../canonical/chat-request.ts'
-import { memberValue, type ScannedBody } from '../json/body-scan.ts'
+import { isAskedFor } from '../canonical/reading.ts'
+import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
 import {
@@ -112,8 +113,8 @@ export function lackingEdits(
 ): MemberEdit[] {
   const sent = lacks
     .flatMap((field) => OPENAI_NAMES[field])
-    .filter((name) => (memberValue(body, name) ?? null) !== null)
-  for (const name of sent) {
+    .filter((name) => memberRange(body, name) !== null)
+  for (const name of sent.filter((one) => isAskedFor(memberValue(body, one)))) {
     if (NAMES_OF_USERS.has(name)) notes.reportDropped(name)
     else notes.drop(name)
   }

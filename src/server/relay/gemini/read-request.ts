@@ -16,6 +16,7 @@ import { familyOf } from '../canonical/chat-request.ts'
 import { mediaType } from '../canonical/media.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
+import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
@@ -56,7 +57,7 @@ export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()):
     throw unsupportedField(config.place('responseModalities'))
   }
   config.done()
-  checkSafety(request)
+  dropSafety(request)
   ignoreHints(request)
   request.done()
   return read
@@ -64,20 +65,19 @@ export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()):
 
 /** What changes nothing about the answer, or says only what is the case anyway. */
 function ignoreHints(request: Members): void {
-  request.ignore('model', 'labels')
+  request.ignore('model')
+  request.reportDropped('labels')
   const tier = request.text('serviceTier')
-  if (tier !== null && !/^(?:unspecified|standard)$/i.test(tier)) {
-    throw unsupportedField('serviceTier')
-  }
+  if (tier !== null && !/^(?:unspecified|standard)$/i.test(tier)) request.notes.drop('serviceTier')
   if (request.flag('store') === true) throw unsupportedField('store')
 }
 
-/** A filter that is switched off asks for nothing; a stricter one is nobody else's. */
-function checkSafety(request: Members): void {
+/** A filter that is switched off asks for nothing; other providers have filters of their own. */
+function dropSafety(request: Members): void {
   for (const setting of geminiObjects(request, 'safetySettings')) {
     const threshold = setting.text('threshold') ?? 'OFF'
     if (!/^(OFF|BLOCK_NONE|HARM_BLOCK_THRESHOLD_UNSPECIFIED)$/.test(threshold)) {
-      throw unsupportedField(setting.place('threshold'))
+      request.notes.drop('safetySettings')
     }
   }
 }
@@ -142,7 +142,7 @@ function readTools(tool: Members): Tool[] {
   })
   // An empty object is how a tool of Google's is asked for.
   const [hosted] = tool.unreadNames()
-  if (hosted !== undefined) throw unsupportedField(tool.place(hosted))
+  if (hosted !== undefined) dropHostedTool(tool, hosted, tool.place(hosted))
   return tools
 }
 

@@ -8,7 +8,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
-import { mediaFamily } from '../canonical/media.ts'
+import { mediaFamily, typeAtUrl } from '../canonical/media.ts'
 import { resultWords } from '../canonical/part-text.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
@@ -23,9 +23,13 @@ import { geminiThinking, thinksByLevel } from './thinking.ts'
 export const GEMINI_LACKS: readonly Steering[] = ['userId']
 
 const STOPS_MAX = 5
-/** Files that Gemini reads where they lie; others it would have to be given. */
-const READABLE =
-  /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(?:www\.)?youtube\.com\/|https:\/\/youtu\.be\/)/i
+/**
+ * Files whose type Google knows: its own, and films at YouTube. All others that can be reached by
+ * https are fetched by Google, not by this gateway, and need a type. Sources: Gemini API
+ * documentation, "File input methods", "External HTTP / Signed URLs"; Vertex AI, "FileData".
+ */
+const KNOWS_TYPE =
+  /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(?:www\.|m\.)?youtube\.com\/|https:\/\/youtu\.be\/)/i
 /** What stands for a seal that is lost; Gemini's documentation, "Thought signatures", names it. */
 const NO_SEAL = 'skip_thought_signature_validator'
 
@@ -205,8 +209,11 @@ function writeMedia({ at, source }: MediaPart): JsonRecord {
       return { inlineData: { mimeType: 'text/plain', data } }
     }
     case 'url':
-      if (!READABLE.test(source.url)) throw unsupportedField(at)
-      return { fileData: present({ mimeType: source.mimeType, fileUri: source.url }) }
+      if (KNOWS_TYPE.test(source.url)) {
+        return { fileData: present({ mimeType: source.mimeType, fileUri: source.url }) }
+      }
+      if (!/^https:\/\//i.test(source.url)) throw unsupportedField(at)
+      return { fileData: { mimeType: typeAtUrl(source), fileUri: source.url } }
     default:
       return source satisfies never
   }

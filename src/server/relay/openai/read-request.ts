@@ -18,6 +18,7 @@ import {
   unsupportedField,
 } from '../canonical/reading.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
+import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
 import { geminiObject } from '../gemini/names.ts'
@@ -44,17 +45,17 @@ export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()):
     spokenIn: 'openai',
     notes,
     ...conversationOf(request.objects('messages').map(readMessage)),
-    ...readToolChoice(request, request.objects('tools').map(readTool), namedFunction),
+    ...readToolChoice(request, request.objects('tools').flatMap(readTool), namedFunction),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: readLimit(request),
     stop: readStop(request),
     temperature: request.number('temperature'),
     topP: request.number('top_p'),
-    topK: request.count('top_k'),
+    topK: readTopK(request),
     presencePenalty: request.number('presence_penalty'),
     frequencyPenalty: request.number('frequency_penalty'),
-    seed: request.number('seed'),
+    seed: readSeed(request),
     choices: request.count('n') || 1,
     thinking: readThinking(request),
     topLogprobs: readLogprobs(request),
@@ -62,30 +63,63 @@ export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()):
     cacheKey: request.text('prompt_cache_key'),
     ...readModalities(request),
   }
-  ignoreHints(request)
+  leaveOutHints(request)
   // An empty object asks for a search, too.
-  if (request.any('web_search_options') !== null) throw unsupportedField('web_search_options')
+  if (request.any('web_search_options') !== null) {
+    dropHostedTool(request, 'web_search_options', 'web_search_options')
+  }
   request.done()
   return read
 }
 
-/** What changes nothing about the answer, or says only what is the case anyway. */
-function ignoreHints(request: Members): void {
-  request.ignore('model', 'stream', 'stream_options', 'user', 'metadata')
+/** Leaves out what only steers, and ignores what asks for nothing. */
+function leaveOutHints(request: Members): void {
+  request.ignore('model', 'stream', 'stream_options', 'user')
   request.ignore('prompt_cache_retention', 'prompt_cache_options', 'prediction')
-  const ordinary: Record<string, readonly unknown[]> = {
-    store: [false],
-    service_tier: ['auto', 'default'],
-    verbosity: ['medium'],
-  }
-  for (const [name, values] of Object.entries(ordinary)) {
-    const value = request.any(name)
-    if (value !== null && !values.includes(value)) throw unsupportedField(name)
-  }
-  if (Object.keys(request.record('logit_bias') ?? {}).length > 0) {
-    throw unsupportedField('logit_bias')
-  }
+  // Usage is always reported, and thoughts always apart from the text.
+  request.ignore('usage', 'include_reasoning', 'clear_thinking')
+  request.reportDropped('metadata')
+  const format = request.any('reasoning_format')
+  if (format !== null && format !== 'parsed') throw unsupportedField('reasoning_format')
+  if (!USUAL_TIERS.has(request.text('service_tier') ?? 'auto')) request.notes.drop('service_tier')
+  if ((request.any('verbosity') ?? 'medium') !== 'medium') request.notes.drop('verbosity')
+  request.drop('store', ...STEERING)
 }
+
+/** Tiers that ask for the usual one, as OpenAI and Groq name it. */
+export const USUAL_TIERS: ReadonlySet<string> = new Set([
+  'auto',
+  'default',
+  'standard',
+  'on_demand',
+])
+
+/**
+ * Parameters that steer sampling or routing at OpenAI, at OpenRouter (its API reference,
+ * "Parameters" and "Provider routing") and in vLLM, SGLang, llama.cpp and KoboldCpp. No other
+ * dialect has them.
+ */
+const STEERING = [
+  'logit_bias',
+  'min_p',
+  'top_a',
+  'typical_p',
+  'tfs',
+  'repetition_penalty',
+  'repeat_penalty',
+  'length_penalty',
+  'no_repeat_ngram_size',
+  'mirostat',
+  'mirostat_tau',
+  'mirostat_eta',
+  'min_tokens',
+  'chat_template_kwargs',
+  'skip_special_tokens',
+  'safe_prompt',
+  'provider',
+  'route',
+  'transforms',
+] as const
 
 /** Models that draw are asked for pictures by it, as OpenRouter has it. */
 function readModalities(request: Members): Pick<ChatRequest, 'modalities'> {
@@ -103,6 +137,20 @@ function readLimit(request: Members): number | null {
   const limits = [request.count('max_completion_tokens'), request.count('max_tokens')]
   const limit = Math.max(...limits.map((value) => value ?? 0))
   return limit === 0 ? null : limit
+}
+
+/** Programs for local models write -1 for "all tokens". */
+function readTopK(request: Members): number | null {
+  const value = request.number('top_k')
+  if (value === null || value === -1) return null
+  if (!Number.isSafeInteger(value) || value < 0) throw invalidField('top_k')
+  return value
+}
+
+/** Mistral has its own name for it. */
+function readSeed(request: Members): number | null {
+  const own = request.number('random_seed')
+  return request.number('seed') ?? own
 }
 
 function readStop(request: Members): string[] {
@@ -136,30 +184,56 @@ function readGoogleThinking(request: Members): Thinking | null {
 }
 
 /**
- * OpenAI's effort, OpenRouter's `reasoning`, and `thinking` as Anthropic and its imitators spell
- * it.
+ * Reads all forms in which clients of this dialect ask for thought, as some send several: OpenAI's
+ * effort, OpenRouter's `reasoning`, `thinking` as Anthropic, DeepSeek and Z.AI have it, and Qwen's
+ * `enable_thinking`. One that turns thinking off counts, then the first that says how much.
  */
 function readUsualThinking(request: Members): Thinking | null {
   const effort = request.text('reasoning_effort')
-  if (effort !== null) return thinkingOfEffort(effort, 'reasoning_effort')
-  const reasoning = request.object('reasoning')
-  if (reasoning !== null) {
-    const asked = reasoning.text('effort')
-    const tokens = reasoning.count('max_tokens')
-    const isEnabled = reasoning.flag('enabled')
-    reasoning.ignore('exclude')
-    reasoning.done()
-    if (asked !== null) return thinkingOfEffort(asked, 'reasoning.effort')
-    if (tokens !== null) return { kind: 'budget', tokens }
-    return isEnabled === null ? null : { kind: isEnabled ? 'adaptive' : 'off' }
-  }
-  const thinking = request.object('thinking')
+  const asked = [
+    effort === null ? null : thinkingOfEffort(effort, 'reasoning_effort'),
+    readReasoningObject(request.object('reasoning')),
+    readThinkingObject(request.object('thinking')),
+    readThinkingFlag(request),
+  ].filter((thinking) => thinking !== null)
+  return (
+    asked.find(({ kind }) => kind === 'off') ??
+    asked.find(({ kind }) => kind !== 'adaptive') ??
+    asked[0] ??
+    null
+  )
+}
+
+function readReasoningObject(reasoning: Members | null): Thinking | null {
+  if (reasoning === null) return null
+  const effort = reasoning.text('effort')
+  const tokens = reasoning.count('max_tokens')
+  const isEnabled = reasoning.flag('enabled')
+  reasoning.ignore('exclude', 'summary')
+  reasoning.done()
+  if (isEnabled === false) return { kind: 'off' }
+  if (effort !== null) return thinkingOfEffort(effort, 'reasoning.effort')
+  if (tokens !== null) return { kind: 'budget', tokens }
+  return isEnabled === true ? { kind: 'adaptive' } : null
+}
+
+function readThinkingObject(thinking: Members | null): Thinking | null {
   if (thinking === null) return null
   const type = thinking.text('type')
   const tokens = thinking.count('budget_tokens')
+  // Which thoughts of earlier turns the model sees: those that the client sends.
+  thinking.ignore('clear_thinking')
   thinking.done()
   if (type === 'disabled') return { kind: 'off' }
   return tokens === null ? { kind: 'adaptive' } : { kind: 'budget', tokens }
+}
+
+function readThinkingFlag(request: Members): Thinking | null {
+  const isEnabled = request.flag('enable_thinking')
+  const tokens = request.count('thinking_budget')
+  if (isEnabled === false) return { kind: 'off' }
+  if (tokens !== null) return { kind: 'budget', tokens }
+  return isEnabled === true ? { kind: 'adaptive' } : null
 }
 
 function readFormat(request: Members): OutputFormat | null {
@@ -180,13 +254,19 @@ function readFormat(request: Members): OutputFormat | null {
 }
 
 /** Cursor writes some flat, as the Responses API and Anthropic have them. */
-function readTool(tool: Members): Tool {
-  if ((tool.text('type') ?? 'function') !== 'function') throw unsupportedField(tool.at)
+function readTool(tool: Members): Tool[] {
+  const type = tool.text('type') ?? 'function'
+  if (type !== 'function') {
+    dropHostedTool(tool, type, tool.place('type'))
+    return []
+  }
+  // How its calls come.
+  tool.ignore('eager_input_streaming')
   const cache = readCacheMark(tool)
   const schema = tool.record('input_schema')
   const read = readFunction(tool.object('function') ?? tool, cache)
   tool.done()
-  return schema === null ? read : { ...read, schema }
+  return [schema === null ? read : { ...read, schema }]
 }
 
 const namedFunction = (choice: Members): Members | null =>

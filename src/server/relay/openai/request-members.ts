@@ -44,6 +44,8 @@ export function readToolChoice(
   if (value === 'auto' || value === 'none' || value === 'required') {
     return { tools, toolChoice: { kind: value } }
   }
+  // Mistral's word.
+  if (value === 'any') return { tools, toolChoice: { kind: 'required' } }
   const choice = request.object('tool_choice')
   if (choice?.text('type') === 'allowed_tools') {
     return readAllowed(choice.object('allowed_tools') ?? choice, tools, namedIn)
@@ -81,9 +83,11 @@ export function readSchema(described: Members): OutputFormat {
   return read
 }
 
-/** How much the model is to think, by a word that stood there. */
-export function thinkingOfEffort(word: string, at: string): Thinking {
+/** How much the model is to think, by a word that stood there; null: as it does by itself. */
+export function thinkingOfEffort(word: string, at: string): Thinking | null {
   if (word === 'none') return { kind: 'off' }
+  // Groq's word.
+  if (word === 'default') return null
   const effort = EFFORTS.find((name) => name === word)
   if (effort === undefined) throw invalidField(at)
   return { kind: 'effort', effort }

@@ -10,7 +10,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
-import { dataUrl, mediaFamily } from '../canonical/media.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../canonical/media.ts'
 import { resultText } from '../canonical/part-text.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { plainName } from '../canonical/plain-name.ts'
@@ -257,15 +257,17 @@ const AUDIO_FORMATS: Readonly<Record<string, string>> = {
   'audio/mpeg': 'mp3',
 }
 
-function writeMedia({ at, source, detail, title }: MediaPart): JsonRecord {
+function writeMedia(part: MediaPart): JsonRecord {
+  const { at, source, detail, title } = part
   const family = mediaFamily(source)
-  if (source.from === 'text') return { type: 'text', text: source.text }
+  const words = documentInWords(part)
+  if (words !== null || source.from === 'text') return { type: 'text', text: words ?? '' }
   if (family === 'image') {
     const url = source.from === 'url' ? source.url : dataUrl(source)
     return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } }
   }
   // Everything else is taken as bytes only.
-  if (source.from === 'url') throw unsupportedField(at)
+  if (source.from !== 'data') throw unsupportedField(at)
   const format = AUDIO_FORMATS[source.mimeType]
   if (format !== undefined) {
     return { type: 'input_audio', input_audio: { data: source.data, format } }

@@ -1,5 +1,5 @@
 import type { ChatRequest, Tool } from '../canonical/chat-request.ts'
-import { cannotSay } from '../dialect/field-names.ts'
+import { withDemandInWords } from '../canonical/forced-tool.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /** What providers have in common whose models call one function at a time. */
@@ -16,13 +16,15 @@ export const functionOf = ({ name, description, schema }: Tool): JsonRecord => (
 export const shownTools = ({ tools, toolChoice }: ChatRequest): readonly Tool[] =>
   toolChoice?.kind === 'none' ? [] : tools
 
-/** The tool that must be called; null: none must. Throws where the choice is not a certain one. */
-export function demandedTool(request: ChatRequest): string | null {
-  const { tools, toolChoice } = request
+/** The request for an upstream that takes the name of a tool to call, but no "any" of several. */
+export const withOneDemand = (request: ChatRequest): ChatRequest =>
+  request.toolChoice?.kind === 'required' && request.tools.length > 1
+    ? withDemandInWords(request)
+    : request
+
+/** The tool that must be called, after `withOneDemand`; null if none must. */
+export function demandedTool({ tools, toolChoice }: ChatRequest): string | null {
   if (tools.length === 0) return null
   if (toolChoice?.kind === 'tool') return toolChoice.name
-  if (toolChoice?.kind !== 'required') return null
-  const [only] = tools
-  if (only === undefined || tools.length > 1) throw cannotSay(request, 'toolChoice')
-  return only.name
+  return toolChoice?.kind === 'required' ? (tools[0]?.name ?? null) : null
 }

@@ -115,8 +115,16 @@ function minimaxFor(model: string, task: Task): Provider {
   return task === 'images' && draws(model) ? minimaxDrawing : minimax
 }
 
-/** Refuses whatever it does not know, and tells the usage of every stream unasked. */
-const mistral: Provider = { ...plain, asksForUsage: () => false, edits: mistralEdits }
+/**
+ * Refuses whatever it does not know, and reports the usage of every stream unasked. Source:
+ * Mistral's API reference, "Chat Completion".
+ */
+const mistral: Provider = {
+  ...plain,
+  asksForUsage: () => false,
+  lacks: ['userId', 'store', 'logitBias', 'serviceTier', 'verbosity', 'topK'],
+  edits: mistralEdits,
+}
 
 const mistralSpeech: Provider = {
   ...plain,
@@ -145,7 +153,16 @@ const BY_DASHSCOPE: ReadonlySet<Task> = new Set<Task>([
   'batchEmbedContents',
 ])
 
-const groq: Provider = { ...plain, edits: groqEdits }
+/** Source: Groq's documentation, "OpenAI compatibility", "Currently unsupported OpenAI features". */
+const groq: Provider = { ...plain, lacks: ['logitBias'], edits: groqEdits }
+
+/** Source: xAI's guide "Reasoning": its models that think refuse these. */
+const xaiThinking: Provider = {
+  ...plain,
+  lacks: ['stop', 'presencePenalty', 'frequencyPenalty'],
+}
+
+const XAI_THINKS = /grok-(?:3-mini|[4-9]|code|build)(?!.*non-reasoning)/
 
 const siliconflow: Provider = { ...plain, edits: siliconflowEdits }
 
@@ -193,6 +210,7 @@ export const openaiFamily: ProviderRow = (model, task, type) => {
   if (type === ChannelTypeNumber.openai && takesOtherLimit(model)) return thinking
   if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope(task)
   if (type === ChannelTypeNumber.mistral && task === 'speech') return mistralSpeech
+  if (type === ChannelTypeNumber.xai && XAI_THINKS.test(model)) return xaiThinking
   if (type === ChannelTypeNumber.minimax) return minimaxFor(model, task)
   return peculiar.get(type) ?? plain
 }

@@ -9,7 +9,7 @@ import { failedAttempt } from '../attempt.ts'
 import { exactly, reserve } from '../charging/reserve.ts'
 import { ClientFlow } from '../client-flow.ts'
 import { readCallBody } from '../media/read-request.ts'
-import { credentialOf } from '../routing/credential.ts'
+import { authenticateCall } from '../routing/authenticate.ts'
 import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
 import { sendError, writeHead } from '../send-answer.ts'
 import type { Caller } from '../routing/caller.ts'
@@ -36,8 +36,7 @@ export async function relayProxy(
   target: ProxyCall,
 ): Promise<void> {
   const { app } = parts
-  const address = (): string => app.addressOf(call.request)
-  const caller = await parts.callers.authenticate(credentialOf(call), address)
+  const caller = await authenticateCall(parts, call)
   call.caller = caller
   const channel = await channelOf(parts, caller, target)
   const method = METHODS.find((name) => name === call.request.method)

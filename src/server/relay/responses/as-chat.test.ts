@@ -93,6 +93,26 @@ forEachDatabase('a server that only chats', (open) => {
     expect(asked.filter((url) => url === path)).toHaveLength(2)
   })
 
+  test('is named the field that chat cannot have, and is remembered', async () => {
+    refusal = { status: 404, body: '{"detail":"Not Found"}' }
+    const model = await aCompatible()
+    for (const times of [1, 2]) {
+      const answer = await ask({ model, tools: [{ type: 'web_search' }] })
+      expectRefusal(answer, {
+        code: 'relay_field_search_unsupported',
+        status: 400,
+        params: { field: 'tools[0].type', tool: 'web_search' },
+        wireCode: 'unsupported_parameter',
+      })
+      expect(asked, `call ${times}`).toEqual([path])
+    }
+    await setup.app.options.set('DropHostedTools', 'true')
+    const answer = await ask({ model, tools: [{ type: 'web_search' }] })
+    await setup.app.options.set('DropHostedTools', 'false')
+    expect(answer.headers['x-gatehouse-dropped']).toBe('tools.web_search')
+    expect(answer.json).toMatchObject({ object: 'response', status: 'completed' })
+  })
+
   test.each([
     ['the model is not there', 'The model `m` does not exist.', 'hi'],
     [

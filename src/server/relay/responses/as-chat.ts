@@ -3,7 +3,7 @@ import { planAttempt, type AttemptPlan, type PlannedCall } from '../attempt-plan
 import { type AttemptOutcome } from '../attempt.ts'
 import { isReasoningMissing, isThoughtRefused, liesElsewhere } from '../refusal/verdict.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { lacksAddress, pointsToResponses } from './chat-only.ts'
 
 interface Sent {
@@ -14,11 +14,12 @@ interface Sent {
 
 /**
  * Sends the plan. If the server has no Responses API, the call is sent once more as chat, and the
- * other way round, also where a model takes the call by the other only; if it
- * refuses a converted thought (another account has sealed it, or its conversation has changed,
- * which a client of another dialect cannot know), once more without thoughts; if it misses
- * reasoning of an earlier turn, once more with a placeholder or without thinking. Where the second
- * form cannot say what is asked (stored state among it), the first refusal stands.
+ * other way round, also where a model takes the call by the other only; if it refuses a converted
+ * thought (another account has sealed it, or its conversation has changed, which a client of
+ * another dialect cannot know), once more without thoughts; if it misses reasoning of an earlier
+ * turn, once more with a placeholder or without thinking. If chat cannot say what is asked, the
+ * client is told which field that is; otherwise the first refusal stands where the second form
+ * cannot say it.
  */
 export async function sendOrAsChat(
   parts: RelayParts,
@@ -45,7 +46,12 @@ export async function sendOrAsChat(
     isReasoningMissing: lacksReasoning,
   }
   const otherwise = planAttempt(parts, call, changed, charge)
-  if (otherwise instanceof AppError) return outcome
+  if (otherwise instanceof AppError) {
+    if (!isChat || isReference(otherwise)) return outcome
+    // The client must change the field, not its address; another server may have the API.
+    parts.chatOnly.add(charge.channel, planned.model)
+    return { ...outcome, error: ownError(otherwise, call.language), mayRetry: true }
+  }
   // Its provider may have no such call.
   if (isResponse && otherwise.task !== 'responses') return outcome
   if (lacksReasoning && sendsTheSame(plan, otherwise)) return outcome
@@ -60,6 +66,11 @@ export async function sendOrAsChat(
 
 const sendsTheSame = ({ request: { body } }: AttemptPlan, other: AttemptPlan): boolean =>
   body !== null && other.request.body !== null && body.equals(other.request.body)
+
+/** A server with the API answers with 404, too, if what the client refers to is not there. */
+const isReference = ({ code, params }: AppError): boolean =>
+  code === 'relay_items_not_kept' ||
+  /(?:^previous_response|\.file)_id$/.test(String(params['field']))
 
 const isAboutThoughts = (error: RelayError): boolean =>
   liesElsewhere(error) || isThoughtRefused(error)

@@ -190,18 +190,9 @@ test.each<[object, string]>([
   [{ background: true }, 'background'],
   [{ conversation: 'conv_1' }, 'conversation'],
   [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
-  [{ context_management: [{ type: 'compaction' }] }, 'context_management'],
   [{ reasoning: { mode: 'pro' } }, 'reasoning.mode'],
-  [{ truncation: 'auto' }, 'truncation'],
-  [{ service_tier: 'flex' }, 'service_tier'],
   [{ top_logprobs: 3 }, 'top_logprobs'],
   [{ include: ['message.output_text.logprobs'] }, 'include'],
-  [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
-  [{ tools: [{ type: 'tool_search' }] }, 'tools[0].type'],
-  [
-    { tools: [{ type: 'namespace', name: 'x', tools: [{ type: 'mcp' }] }] },
-    'tools[0].tools[0].type',
-  ],
   [{ tool_choice: { type: 'mcp' } }, 'tool_choice'],
   [{ input: [{ role: 'critic', content: 'x' }] }, 'input[0].role'],
   [
@@ -214,7 +205,7 @@ test.each<[object, string]>([
     },
     'input[0].content[0]',
   ],
-  [{ seed: 1 }, 'seed'],
+  [{ unheard_of: 1 }, 'unheard_of'],
 ])('%j is refused by the name %s', (members, field) => {
   let refusal: unknown = null
   try {
@@ -224,6 +215,51 @@ test.each<[object, string]>([
   }
   expect(refusal).toBeInstanceOf(AppError)
   expect(refusal).toMatchObject({ code: 'relay_field_unsupported', params: { field } })
+})
+
+test.each<[object, string, string]>([
+  [{ truncation: 'auto', service_tier: 'flex', seed: 1 }, 'service_tier,truncation,seed', ''],
+  [{ context_management: [{ type: 'compaction' }] }, 'context_management', ''],
+  [{ tools: [{ type: 'tool_search' }] }, '', 'tools[0]'],
+])('%j is left out: drops "%s", adjusts "%s"', (members, dropped, adjusted) => {
+  const notes = new RequestNotes()
+  expect(readResponsesRequest({ input: 'x', ...members }, notes).tools).toEqual([])
+  expect([notes.dropped.join(), notes.adjusted.join()]).toEqual([dropped, adjusted])
+})
+
+test.each([
+  [{ type: 'web_search' }, 'relay_field_search_unsupported', 'tools[0].type', 'web_search'],
+  [
+    { type: 'namespace', name: 'x', tools: [{ type: 'mcp' }] },
+    'relay_field_tool_unsupported',
+    'tools[0].tools[0].type',
+    'mcp',
+  ],
+])(
+  'a hosted tool is refused by its name, or left out with a note: %j',
+  (tool, code, field, name) => {
+    const body = { input: 'x', tools: [tool] }
+    expect(() => readResponsesRequest(body)).toThrow(
+      expect.objectContaining({ code, params: { field, tool: name } }),
+    )
+    const notes = new RequestNotes(false, true)
+    expect(readResponsesRequest(body, notes).tools).toEqual([])
+    expect(notes.dropped).toEqual([`tools.${name}`])
+  },
+)
+
+test('a search that OpenAI ran is no call, and what it found keeps its plain name', () => {
+  const { messages } = asked({
+    tools: [{ type: 'function', name: 'f', defer_loading: true, parameters: {} }],
+    input: [
+      { role: 'user', content: 'x' },
+      { type: 'tool_search_call', call_id: 't', execution: 'server', arguments: {} },
+      { type: 'function_call', call_id: 'c', name: 'f', namespace: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'ok' },
+    ],
+  })
+  const calls = messages.flatMap(({ parts }) => parts.filter(({ kind }) => kind === 'toolCall'))
+  expect(calls).toMatchObject([{ id: 'c', name: 'f' }])
 })
 
 test.each(['input_text', 'output_text', 'refusal'])('a part %s must say something', (type) => {

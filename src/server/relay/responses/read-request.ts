@@ -3,6 +3,7 @@ import { invalidField, isAskedFor, Members, unsupportedField } from '../canonica
 import { RequestNotes } from '../canonical/request-notes.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { readSchema, readToolChoice, thinkingOfEffort } from '../openai/request-members.ts'
+import { USUAL_TIERS } from '../openai/read-request.ts'
 import { textPart } from './input/read-content.ts'
 import { readInput } from './input/read-items.ts'
 import { onceEach, readTools } from './tools/read-tools.ts'
@@ -43,13 +44,13 @@ export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes(
     userId: request.text('safety_identifier') ?? request.text('user'),
     cacheKey: request.text('prompt_cache_key'),
   }
-  ignoreHints(request)
+  leaveOutHints(request)
   request.done()
   return read
 }
 
 /** Members that mean something only where responses are kept. */
-const STATE = ['previous_response_id', 'conversation', 'prompt', 'context_management'] as const
+const STATE = ['previous_response_id', 'conversation', 'prompt'] as const
 
 function refuseState(request: Members): void {
   for (const name of STATE) {
@@ -60,26 +61,26 @@ function refuseState(request: Members): void {
   }
 }
 
-/** What changes nothing about the answer, or says only what is the case anyway. */
-function ignoreHints(request: Members): void {
-  request.ignore('model', 'stream', 'stream_options', 'user', 'metadata', 'max_tool_calls')
+/** Leaves out what only steers, and ignores what asks for nothing. */
+function leaveOutHints(request: Members): void {
+  request.ignore('model', 'stream', 'stream_options', 'user', 'max_tool_calls')
   request.ignore('prompt_cache_retention', 'prompt_cache_options')
   // Codex names its installation with every call.
   request.ignore('client_metadata', OF_CODEX.member)
-  const ordinary: Record<string, readonly unknown[]> = {
-    service_tier: ['auto', 'default'],
-    truncation: ['disabled'],
-    top_logprobs: [0],
-  }
-  for (const [name, values] of Object.entries(ordinary)) {
-    const value = request.any(name)
-    if (value !== null && !values.includes(value)) throw unsupportedField(name)
-  }
+  request.reportDropped('metadata')
+  if (!USUAL_TIERS.has(request.text('service_tier') ?? 'auto')) request.notes.drop('service_tier')
+  // Both allow a long conversation to be cut: cutting nothing complies with them.
+  if ((request.text('truncation') ?? 'disabled') !== 'disabled') request.notes.drop('truncation')
+  request.drop('context_management', 'provider', ...OF_CHAT)
+  if ((request.any('top_logprobs') ?? 0) !== 0) throw unsupportedField('top_logprobs')
   // Sealed thoughts are always told; the others belong to tools that are refused.
   if (request.texts('include').includes('message.output_text.logprobs')) {
     throw unsupportedField('include')
   }
 }
+
+/** Parameters of chat that clients send here, too, and that this API does not have. */
+const OF_CHAT = ['seed', 'stop', 'presence_penalty', 'frequency_penalty', 'top_k', 'logit_bias']
 
 /** Which function stands for the tool that must be called, or may be; null: none of the client's. */
 function chosenFunction(choice: Members, names: ToolNames): Members | null {
@@ -96,7 +97,9 @@ function readFormat(request: Members): OutputFormat | null {
   const text = request.object('text')
   if (text === null) return null
   // How wordy OpenAI's latest models are to be: Codex says so with every call, whoever answers it.
-  text.ignore('verbosity')
+  if ((text.text('verbosity') ?? 'medium') !== 'medium') {
+    text.notes.reportDropped(text.place('verbosity'))
+  }
   const format = text.object('format')
   text.done()
   if (format === null) return null

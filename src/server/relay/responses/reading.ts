@@ -1,5 +1,6 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { unsupportedField } from '../canonical/reading.ts'
+import { AppError } from '../../app-error.ts'
+import { isAskedFor } from '../canonical/reading.ts'
 import { ASKED_TOKENS_MAX, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
@@ -110,10 +111,9 @@ function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
  * and a conversation or a stored prompt belongs to whoever made it.
  */
 function refuseElsewhere(body: ScannedBody): void {
-  if (memberValue(body, 'background') === true) throw unsupportedField('background')
-  for (const field of ['conversation', 'prompt']) {
-    if ((memberValue(body, field) ?? null) !== null) throw unsupportedField(field)
-  }
+  const isIn = (field: string): boolean => isAskedFor(memberValue(body, field))
+  const field = ['background', 'conversation', 'prompt'].find(isIn)
+  if (field !== undefined) throw new AppError('relay_feature_not_offered', { field })
 }
 
 /** Tools that the upstream runs itself, for holding back what they can cost. */

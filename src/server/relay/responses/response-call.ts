@@ -2,7 +2,7 @@ import { AppError } from '../../app-error.ts'
 import { readyToSend } from '../dialect/finish.ts'
 import { providerCallOf, type Provider, type ProviderCall } from '../dialect/provider.ts'
 import { providerOf } from '../providers/providers.ts'
-import { credentialOf } from '../routing/credential.ts'
+import { authenticateCall } from '../routing/authenticate.ts'
 import { NOT_STORED, sendError, sendWhole } from '../send-answer.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { refusePin } from '../routing/caller.ts'
@@ -51,8 +51,7 @@ export async function relayStoredResponse(
 ): Promise<void> {
   const { app } = parts
   const { method, responseId } = asked
-  const address = (): string => app.addressOf(call.request)
-  const caller = await parts.callers.authenticate(credentialOf(call), address)
+  const caller = await authenticateCall(parts, call)
   call.caller = caller
   refusePin(caller)
   if (call.query.get('stream') === 'true')

@@ -433,14 +433,14 @@ forEachDatabase('the Responses API', (open) => {
       'previous_response_id',
       'invalid_text_request',
     ],
-    [{ background: true }, 'relay_field_unsupported', 'background', 'unsupported_parameter'],
+    [{ background: true }, 'relay_feature_not_offered', 'background', 'unsupported_parameter'],
     [
       { conversation: 'conv_1' },
-      'relay_field_unsupported',
+      'relay_feature_not_offered',
       'conversation',
       'unsupported_parameter',
     ],
-    [{ prompt: { id: 'pmpt_1' } }, 'relay_field_unsupported', 'prompt', 'unsupported_parameter'],
+    [{ prompt: { id: 'pmpt_1' } }, 'relay_feature_not_offered', 'prompt', 'unsupported_parameter'],
     [
       { input: [{ type: 'additional_tools', tools: [BIG_SHELL] }] },
       'relay_field_other_price',

@@ -5,6 +5,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../../canonical/chat-request.ts'
+import { documentInWords } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
@@ -12,7 +13,7 @@ import { cannotSay, dropField } from '../../dialect/field-names.ts'
 import { fittingStops, withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
-import { demandedTool, functionOf, shownTools } from '../one-call.ts'
+import { demandedTool, functionOf, shownTools, withOneDemand } from '../one-call.ts'
 
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K", body parameters. */
 export const BAIDU_LACKS: readonly Steering[] = ['topK', 'seed', 'presencePenalty', 'thinking']
@@ -27,7 +28,7 @@ const COMPLETION_TOKENS_MIN = 2
  * Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and its sisters.
  */
 export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withoutLacking(sent, BAIDU_LACKS)
+  const request = withOneDemand(withoutLacking(sent, BAIDU_LACKS))
   refuseTheUnsayable(request)
   const system = request.system.map(({ text }) => text).join('\n\n')
   const { temperature, maxCompletionTokens, output } = request
@@ -132,7 +133,8 @@ function writeUser(parts: readonly UserPart[], told: ReadonlySet<string>): JsonR
   const { results, said } = resultsApart(parts)
   const texts = said.map((part) => {
     if (part.kind === 'text') return part.text
-    if (part.source.from === 'text') return part.source.text
+    const words = documentInWords(part)
+    if (words !== null) return words
     throw unsupportedField(part.at)
   })
   return [

@@ -10,7 +10,7 @@ import {
   type TextPart,
   type UserPart,
 } from '../../canonical/chat-request.ts'
-import { mediaFamily } from '../../canonical/media.ts'
+import { documentText, mediaFamily } from '../../canonical/media.ts'
 import { callText, resultLine } from '../../canonical/part-text.ts'
 import { plainName } from '../../canonical/plain-name.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
@@ -292,7 +292,9 @@ function writeMedia({ at, source, title }: MediaPart, names: DocumentNames): Jso
     if (!PICTURE_FORMATS.includes(format)) throw unsupportedField(at)
     return { image: { format, source: { bytes } } }
   }
-  const format = DOCUMENT_FORMATS[mimeType]
+  const [plainType = ''] = mimeType.split(';')
+  const isText = documentText(source) !== null
+  const format = DOCUMENT_FORMATS[plainType] ?? (isText ? 'txt' : undefined)
   if (format === undefined) throw unsupportedField(at)
   return { document: { format, name: names.nameOf(title), source: { bytes } } }
 }

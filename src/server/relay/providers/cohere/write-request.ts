@@ -5,7 +5,7 @@ import type {
   Message,
   ToolResultPart,
 } from '../../canonical/chat-request.ts'
-import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
@@ -143,9 +143,11 @@ const writeResult = (result: ToolResultPart): JsonRecord => ({
   content: resultText(result),
 })
 
-function writeMedia({ at, source, detail }: MediaPart): JsonRecord {
-  if (source.from === 'text') return { type: 'text', text: source.text }
-  if (mediaFamily(source) !== 'image') throw unsupportedField(at)
+function writeMedia(part: MediaPart): JsonRecord {
+  const { at, source, detail } = part
+  const words = documentInWords(part)
+  if (words !== null) return { type: 'text', text: words }
+  if (source.from === 'text' || mediaFamily(source) !== 'image') throw unsupportedField(at)
   const url = source.from === 'url' ? source.url : dataUrl(source)
   return { type: 'image_url', image_url: { url, ...present({ detail }) } }
 }

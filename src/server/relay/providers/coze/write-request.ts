@@ -7,7 +7,7 @@ import type {
   TextPart,
   UserPart,
 } from '../../canonical/chat-request.ts'
-import { mediaFamily } from '../../canonical/media.ts'
+import { documentInWords, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
@@ -113,7 +113,8 @@ const OBJECTS: Readonly<Partial<Record<MediaFamily, string>>> = {
 function objectOf(part: TextPart | MediaPart): JsonRecord {
   if (part.kind === 'text') return { type: 'text', text: part.text }
   const { at, source } = part
-  if (source.from === 'text') return { type: 'text', text: source.text }
+  const words = documentInWords(part)
+  if (words !== null) return { type: 'text', text: words }
   const type = OBJECTS[mediaFamily(source)]
   if (source.from !== 'url' || type === undefined) throw unsupportedField(at)
   return { type, file_url: source.url }

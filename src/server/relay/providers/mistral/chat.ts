@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { ProviderCall } from '../../dialect/provider.ts'
-import { memberRange, memberValue, type ScannedBody } from '../../json/body-scan.ts'
+import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../../json/body-splice.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
 import { messageEdits, systemRole, THOUGHTS, withoutMembers } from '../../openai/message-edits.ts'
-
-/** Members that name the user or keep the answer: they change nothing about it. */
-const UNKNOWN_TO_MISTRAL = ['user', 'safety_identifier', 'store'] as const
 
 /** Source: Mistral's API reference, "Chat Completion". */
 export function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []
   const isDemanding = memberValue(body, 'tool_choice') === 'required'
   return [
-    ...UNKNOWN_TO_MISTRAL.filter((name) => memberRange(body, name) !== null).map((name) => ({
-      remove: name,
-    })),
     ...renamed(body, 'max_completion_tokens', 'max_tokens'),
     ...renamed(body, 'seed', 'random_seed'),
     ...(isDemanding ? [{ set: 'tool_choice', json: '"any"' }] : []),

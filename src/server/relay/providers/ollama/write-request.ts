@@ -7,13 +7,14 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '../../canonical/chat-request.ts'
-import { mediaFamily } from '../../canonical/media.ts'
+import { documentInWords, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { resultsApart, toolNames, turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
+import { withDemandInWords } from '../../canonical/forced-tool.ts'
 import { argumentsOf } from '../../canonical/arguments-text.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
 
@@ -29,7 +30,7 @@ const THINKS_BY_WORD = /gpt-oss/i
  * its own account.
  */
 export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withoutLacking(sent, OLLAMA_LACKS)
+  const request = withDemandInWords(withoutLacking(sent, OLLAMA_LACKS))
   refuseTheUnsayable(request)
   const options = present({
     num_predict: request.maxCompletionTokens,
@@ -59,9 +60,6 @@ export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
 function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
-  if (request.tools.length === 0) return
-  const kind = request.toolChoice?.kind ?? 'auto'
-  if (kind === 'required' || kind === 'tool') throw cannotSay(request, 'toolChoice')
 }
 
 /**
@@ -123,9 +121,9 @@ function writeUser(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
   const texts: string[] = []
   const images: string[] = []
   for (const part of parts) {
-    if (part.kind === 'text') texts.push(part.text)
-    else if (part.source.from === 'text') texts.push(part.source.text)
-    else images.push(pictureOf(part))
+    const words = part.kind === 'text' ? part.text : documentInWords(part)
+    if (words !== null) texts.push(words)
+    else if (part.kind === 'media') images.push(pictureOf(part))
   }
   const content = texts.join('\n')
   return { role: 'user', content, ...(images.length === 0 ? {} : { images }) }

@@ -1,5 +1,7 @@
 import type { AssistantPart, ChatRequest, Message, UserPart } from '../../canonical/chat-request.ts'
+import { documentInWords } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
+import { withDemandInWords } from '../../canonical/forced-tool.ts'
 import { dialogueOf, mediaOf, toolNames } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { adjustField, cannotSay } from '../../dialect/field-names.ts'
@@ -31,7 +33,7 @@ const USER_ID_LENGTH_MAX = 32
  * no word for what a function gave back, so calls and results are told as what was said.
  */
 export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withoutLacking(sent, SPARK_LACKS)
+  const request = withDemandInWords(withoutLacking(sent, SPARK_LACKS))
   refuseTheUnsayable(request)
   const { temperature, userId } = request
   const functions = shownTools(request).map(functionOf)
@@ -62,12 +64,9 @@ export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
 }
 
 function refuseTheUnsayable(request: ChatRequest): void {
-  const { toolChoice } = request
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')
-  const isDemanded = toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'
-  if (request.tools.length > 0 && isDemanded) throw cannotSay(request, 'toolChoice')
 }
 
 function topKOf(request: ChatRequest): number | null {
@@ -103,9 +102,10 @@ function userText(parts: readonly UserPart[], names: ReadonlyMap<string, string>
   return lines.join('\n')
 }
 
-function mediaText({ at, source }: ReturnType<typeof mediaOf>[number]): string {
-  if (source.from === 'text') return source.text
-  throw unsupportedField(at)
+function mediaText(part: ReturnType<typeof mediaOf>[number]): string {
+  const words = documentInWords(part)
+  if (words !== null) return words
+  throw unsupportedField(part.at)
 }
 
 /** Models that know no system: it is said at the beginning. */

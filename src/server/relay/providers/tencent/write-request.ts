@@ -6,11 +6,12 @@ import type {
   TextPart,
   Tool,
 } from '../../canonical/chat-request.ts'
-import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { adjustField, cannotSay } from '../../dialect/field-names.ts'
+import { withOneDemand } from '../one-call.ts'
 import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
@@ -31,7 +32,7 @@ const SEED_MAX = 10_000
  * left behind: models end at one of their own.
  */
 export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
-  const request = withoutLacking(sent, TENCENT_LACKS)
+  const request = withOneDemand(withoutLacking(sent, TENCENT_LACKS))
   refuseTheUnsayable(request)
   return {
     Model: to.model,
@@ -75,7 +76,6 @@ function toolsOf(request: ChatRequest): JsonRecord {
     case 'none':
       return { Tools, ToolChoice: toolChoice.kind }
     case 'required':
-      if (tools.length > 1) throw cannotSay(request, 'toolChoice')
       return { Tools, ToolChoice: 'custom', CustomTool: Tools[0] }
     case 'tool': {
       const demanded = tools.findIndex(({ name }) => name === toolChoice.name)
@@ -128,9 +128,11 @@ function contentOf(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
   }
 }
 
-function writeMedia({ at, source }: MediaPart): JsonRecord {
-  if (source.from === 'text') return { Type: 'text', Text: source.text }
-  if (mediaFamily(source) !== 'image') throw unsupportedField(at)
+function writeMedia(part: MediaPart): JsonRecord {
+  const { at, source } = part
+  const words = documentInWords(part)
+  if (words !== null) return { Type: 'text', Text: words }
+  if (source.from === 'text' || mediaFamily(source) !== 'image') throw unsupportedField(at)
   const Url = source.from === 'url' ? source.url : dataUrl(source)
   return { Type: 'image_url', ImageUrl: { Url } }
 }

@@ -151,12 +151,11 @@ const resultPart = (
   parts: ToolResultPart['parts'],
 ): ToolResultPart => ({ kind: 'toolResult', callId, name, parts, isError: false, cache: null })
 
-/** A search that OpenAI ran has no id, and was nobody's to answer. */
+/** A search that OpenAI ran (`execution: server`, or no id) is not the client's to answer. */
 function readSearch(item: Members, names: ToolNames): ReadItem {
   const id = item.text('call_id')
   const given = item.any('arguments')
-  item.ignore('execution')
-  if (id === null) return read({})
+  if (item.text('execution') === 'server' || id === null) return read({})
   const argumentsJson = typeof given === 'string' ? given : JSON.stringify(given ?? {})
   return read({ said: [fromModel(callPart(id, names.functionOf(SEARCH), argumentsJson))] })
 }
@@ -165,8 +164,7 @@ function readSearch(item: Members, names: ToolNames): ReadItem {
 function readFound(item: Members, names: ToolNames): ReadItem {
   const tools = readTools(item, names)
   const callId = item.text('call_id')
-  item.ignore('execution')
-  if (callId === null) return read({ tools })
+  if (item.text('execution') === 'server' || callId === null) return read({ tools })
   const list = tools.map(({ name }) => name).join(', ')
   const text = list === '' ? 'No tools were found.' : `Tools to call now: ${list}`
   const result = resultPart(callId, names.functionOf(SEARCH), [textPart(text)])

@@ -1,5 +1,6 @@
 import type { Tool } from '../../canonical/chat-request.ts'
-import { unsupportedField, type Members } from '../../canonical/reading.ts'
+import { dropHostedTool } from '../../canonical/hosted-tools.ts'
+import type { Members } from '../../canonical/reading.ts'
 import { recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { readFunction } from '../../openai/request-members.ts'
 import { readCustomTool } from './custom-tools.ts'
@@ -24,26 +25,32 @@ function readTool(tool: Members, names: ToolNames): Tool[] {
     case 'namespace':
       return readNamespace(tool, names)
     case 'tool_search':
-      return [readSearch(tool, names)]
+      // Deferred tools are declared from the beginning: a hosted search has nothing to find.
+      if (tool.text('execution') === 'client') return [readSearch(tool, names)]
+      tool.notes.adjust(tool.at)
+      return []
     default:
-      return [readNamed(tool, names, null)]
+      return readNamed(tool, names, null)
   }
 }
 
-function readNamed(tool: Members, names: ToolNames, namespace: string | null): Tool {
+function readNamed(tool: Members, names: ToolNames, namespace: string | null): Tool[] {
   const type = tool.text('type')
-  if (type !== 'function' && type !== 'custom') throw unsupportedField(tool.place('type'))
+  if (type !== 'function' && type !== 'custom') {
+    dropHostedTool(tool, type ?? '', tool.place('type'))
+    return []
+  }
   const name = names.functionOf({ type, name: tool.textOrThrow('name'), namespace })
   // What it answers, where a program of the model's calls it.
   tool.ignore('output_schema')
   if (type === 'function') {
     const { schema, ...described } = readFunction(tool, null)
-    return { ...described, name, schema: schema && withoutSeals(schema) }
+    return [{ ...described, name, schema: schema && withoutSeals(schema) }]
   }
   const read = readCustomTool(tool, name)
   tool.ignore('defer_loading', 'allowed_callers')
   tool.done()
-  return read
+  return [read]
 }
 
 /** Nobody here seals anything. */
@@ -62,16 +69,16 @@ function readNamespace(tool: Members, names: ToolNames): Tool[] {
   const about = tool.text('description') ?? ''
   const [first, ...others] = tool
     .objects('tools')
-    .map((inner) => readNamed(inner, names, namespace))
+    .flatMap((inner) => readNamed(inner, names, namespace))
   tool.done()
   if (first === undefined) return []
   const texts = [about, first.description ?? ''].filter((text) => text !== '')
   return [{ ...first, description: texts.join('\n\n') }, ...others]
 }
 
-/** The client looks for further tools itself, or OpenAI does, which nobody else can. */
+/** The search for further tools that the client runs itself. */
 function readSearch(tool: Members, names: ToolNames): Tool {
-  if (tool.text('execution') !== 'client') throw unsupportedField(tool.place('type'))
+  tool.ignore('execution')
   const read: Tool = {
     name: names.functionOf(SEARCH),
     description: tool.text('description'),

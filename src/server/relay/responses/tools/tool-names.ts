@@ -33,9 +33,14 @@ export class ToolNames {
     for (const tool of declared.filter((other) => !isPlain(other))) this.add(tool)
   }
 
-  /** What the model calls it by, also one that is only remembered from earlier turns. */
+  /**
+   * What the model calls it by, also one that is only remembered from earlier turns. OpenAI repeats
+   * the name of a plain function that its search has found as its namespace.
+   */
   functionOf(tool: ClientTool): string {
-    return this.functions.get(keyOf(tool)) ?? functionName(tool)
+    const known = this.functions.get(keyOf(tool))
+    if (known !== undefined) return known
+    return functionName(tool.namespace === tool.name ? { ...tool, namespace: null } : tool)
   }
 
   /** What the model has called; null: nothing that was declared. */
@@ -79,7 +84,7 @@ const bringsTools = (type: string): boolean =>
 function toolsOf(tool: JsonRecord, namespace: string | null): ClientTool[] {
   const { type } = tool
   const name = wordOf(tool.name)
-  if (type === 'tool_search') return [SEARCH]
+  if (type === 'tool_search') return tool.execution === 'client' ? [SEARCH] : []
   if (type === 'function' || type === 'custom') {
     return [{ type, name, namespace, isSealed: hasSealed(tool.parameters) }]
   }

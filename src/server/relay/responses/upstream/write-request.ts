@@ -8,7 +8,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../../canonical/chat-request.ts'
-import { dataUrl, mediaFamily } from '../../canonical/media.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
 import { plainName } from '../../canonical/plain-name.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { strictAtOpenai } from '../../canonical/strict-schema.ts'
@@ -150,11 +150,13 @@ const writePart = (part: TextPart | MediaPart): JsonRecord =>
   part.kind === 'text' ? { type: 'input_text', text: part.text } : writeMedia(part)
 
 /** Pictures and PDF, as data or by their addresses; recordings are nothing for it. */
-function writeMedia({ at, source, detail, title }: MediaPart): JsonRecord {
-  if (source.from === 'text') return { type: 'input_text', text: source.text }
+function writeMedia(part: MediaPart): JsonRecord {
+  const { at, source, detail, title } = part
+  const words = documentInWords(part)
+  if (words !== null || source.from === 'text') return { type: 'input_text', text: words ?? '' }
   const family = mediaFamily(source)
   if (family === 'image') {
-    const url = source.from === 'url' ? source.url : dataUrl(source)
+    const url = source.from === 'data' ? dataUrl(source) : source.url
     return { type: 'input_image', image_url: url, ...present({ detail }) }
   }
   if (family !== 'document') throw unsupportedField(at)

@@ -1,0 +1,29 @@
+import { adjustField } from '../dialect/field-names.ts'
+import type { ChatRequest } from './chat-request.ts'
+
+/** Whether the client demands that a tool is called. */
+export const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
+  tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool')
+
+/**
+ * The request for an upstream that cannot be told to call a tool: a named tool is shown alone, and
+ * the call is asked for in the instructions. Noted as a changed `tool_choice`.
+ */
+export function withDemandInWords(request: ChatRequest): ChatRequest {
+  const { tools, toolChoice, system } = request
+  if (!isForced(request)) return request
+  adjustField(request, 'toolChoice')
+  const named =
+    toolChoice?.kind === 'tool' ? tools.filter(({ name }) => name === toolChoice.name) : []
+  const shown = named.length === 0 ? tools : named
+  const text =
+    shown.length === 1
+      ? `Answer with a call of the tool ${shown[0]?.name}, and with nothing else.`
+      : 'Answer with a call of one of the tools, and with nothing else.'
+  return {
+    ...request,
+    tools: shown,
+    toolChoice: { kind: 'auto' },
+    system: [...system, { kind: 'text', text, cache: null }],
+  }
+}
