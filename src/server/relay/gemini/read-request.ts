@@ -278,11 +278,16 @@ function resultText(answer: JsonRecord): string {
 }
 
 function readText(part: Members): TextPart {
+  // A part of another kind is refused by its own name.
+  const [kind] = part.unreadNames().filter((name) => !OF_ANY_PART.has(name))
+  if (kind !== undefined) throw unsupportedField(part.place(kind))
   const read: TextPart = { kind: 'text', text: part.textOrThrow('text'), cache: null }
   part.ignore('thought', 'thoughtSignature')
   part.done()
   return read
 }
+
+const OF_ANY_PART: ReadonlySet<string> = new Set(['text', 'thought', 'thoughtSignature'])
 
 function readPlain(part: Members): TextPart | MediaPart {
   const inline = geminiObject(part, 'inlineData')

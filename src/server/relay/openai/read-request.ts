@@ -345,12 +345,18 @@ function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolC
   return read
 }
 
-/** A text, or parts; nothing for `null`, which an assistant that calls tools may say. */
+/**
+ * A text, or parts; nothing for `null`, which an assistant that calls tools may say. Mistral's
+ * thoughts among the parts mean nothing to other providers.
+ */
 function readContent(message: Members): (TextPart | MediaPart)[] {
   const value = message.any('content')
   if (value === null) return []
   if (typeof value === 'string') return [{ kind: 'text', text: value, cache: null }]
-  return message.objects('content').map(readPart)
+  return message
+    .objects('content')
+    .filter((part) => part.text('type') !== 'thinking')
+    .map(readPart)
 }
 
 function readPart(part: Members): TextPart | MediaPart {

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { AppError } from '../../app-error.ts'
+import { RequestNotes } from '../canonical/request-notes.ts'
+import type { SpokenName, UpstreamName } from '../canonical/chat-request.ts'
+import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { responsesClient } from '../responses/client.ts'
+import { dialects, upstreamDialects } from './dialects.ts'
+
+/**
+ * Requests that clients sent to real providers (`fixtures/traffic/requests/`), as every other
+ * dialect writes them: all convert but those that ask for what the upstream truly cannot give.
+ */
+interface Recorded {
+  id: string
+  client: SpokenName
+  body: JsonRecord
+}
+
+const FILE = new URL('../../../../fixtures/traffic/requests/requests.jsonl', import.meta.url)
+const requests = readFileSync(FILE, 'utf8')
+  .trim()
+  .split('\n')
+  // The file's lines have this shape.
+  .map((line) => recordOr(parseJson(line)) as unknown as Recorded)
+
+const TARGETS: readonly [UpstreamName, string][] = [
+  ['openai', 'my-model'],
+  ['responses', 'gpt-5.4'],
+  ['anthropic', 'claude-sonnet-4-5'],
+  ['gemini', 'gemini-2.5-flash'],
+  ['gemini', 'gemini-3.5-flash'],
+  ['converse', 'amazon.nova-pro-v1:0'],
+  ['ollama', 'llama3.2'],
+  ['tencent', 'hunyuan-turbos'],
+]
+
+/** Whatever else is refused is a fault: what each of these asks for, no such upstream can do. */
+const RIGHTLY_REFUSED: readonly RegExp[] = [
+  // Tools that a vendor runs, and what is left of them in a conversation.
+  /(?:tool|search)_unsupported tools/,
+  /unsupported (?:mcp_servers|messages\[\]\.content\[\]\.type|input\[\]\.type)$/,
+  /unsupported contents\[\]\.parts\[\]\.(?:toolCall|toolResponse|executableCode|codeExecutionResult)$/,
+  // Files that lie at a vendor, state that it keeps, and other models that it would ask.
+  /file_id$|source\.type$|unsupported (?:background|conversation|previous_response_id|models)$/,
+  /unsupported (?:moderation|modelArmorConfig|output_config\.task_budget|reasoning\.mode)$/,
+  // Probabilities.
+  /unsupported (?:generationConfig\.responseLogprobs|include)$/,
+  // Images, sound, films and documents that the model cannot be shown.
+  /unsupported (?:messages|input|contents)\[\]\.(?:content|output|parts)\[\]$/,
+  /functionResponse\.parts\[\]$/,
+  // Hunyuan has no word for the format of an answer.
+  /unsupported (?:output_config\.format|response_format|text\.format)$/,
+  /generationConfig\.response(?:Json)?Schema$/,
+]
+
+test.each(TARGETS)('recorded requests reach %s (%s)', (upstream, model) => {
+  const faults = new Map<string, string>()
+  for (const { id, client, body } of requests) {
+    if (client === upstream) continue
+    try {
+      const reader = client === 'responses' ? responsesClient(body) : dialects[client]
+      const request = reader.readRequest(body, new RequestNotes())
+      upstreamDialects[upstream].writeRequest(request, {
+        model,
+        isStream: false,
+        asksForUsage: false,
+      })
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const tool = error.params['tool'] ?? ''
+      const reason = `${error.code.replace('relay_field_', '')} ${error.params['field']} ${tool}`
+      const plain = `${client}: ${reason.replaceAll(/\[\d+\]/g, '[]').trim()}`
+      if (!RIGHTLY_REFUSED.some((known) => known.test(plain))) faults.set(plain, id)
+    }
+  }
+  expect([...faults]).toEqual([])
+})
