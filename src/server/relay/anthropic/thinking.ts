@@ -6,8 +6,8 @@ import {
   type Message,
   type Thinking,
 } from '../canonical/chat-request.ts'
-import { isForced } from '../canonical/forced-tool.ts'
 import { reasoningBackOf } from '../models/reasoning-back.ts'
+import { isForced } from '../dialect/forced-tool.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'

@@ -9,7 +9,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from '../canonical/chat-request.ts'
-import { withDemandInWords } from '../canonical/forced-tool.ts'
+import { withDemandInWords } from '../dialect/forced-tool.ts'
 import { jsonInWords } from '../canonical/json-words.ts'
 import { documentText, mediaFamily } from '../canonical/media.ts'
 import { plainName } from '../canonical/plain-name.ts'

@@ -14,7 +14,7 @@ import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { withDemandInWords } from '../../canonical/forced-tool.ts'
+import { withDemandInWords } from '../../dialect/forced-tool.ts'
 import { argumentsOf } from '../../canonical/arguments-text.ts'
 import { joinedText, resultText } from '../../canonical/part-text.ts'
 

@@ -1,7 +1,7 @@
 import type { AssistantPart, ChatRequest, Message, UserPart } from '../../canonical/chat-request.ts'
 import { documentInWords } from '../../canonical/media.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
-import { withDemandInWords } from '../../canonical/forced-tool.ts'
+import { withDemandInWords } from '../../dialect/forced-tool.ts'
 import { dialogueOf, mediaOf, toolNames } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { adjustField, cannotSay } from '../../dialect/field-names.ts'

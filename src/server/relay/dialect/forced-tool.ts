@@ -1,5 +1,5 @@
-import { adjustField } from '../dialect/field-names.ts'
-import type { ChatRequest } from './chat-request.ts'
+import { adjustField } from './field-names.ts'
+import type { ChatRequest } from '../canonical/chat-request.ts'
 
 /** Whether the client demands that a tool is called. */
 export const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
