@@ -18,6 +18,16 @@ function decoded(path: string): string | null {
   return null
 }
 
+/** The path without dot segments, query and fragment; a backslash counts as a slash. */
+function withoutDots(path: string): string {
+  const segments: string[] = []
+  for (const segment of (path.split(/[?#]/)[0] ?? '').split(/[/\\]/)) {
+    if (segment === '..') segments.pop()
+    else if (segment !== '' && segment !== '.') segments.push(segment)
+  }
+  return `/${segments.join('/')}`
+}
+
 const PREFIXES = ['/api', ...RELAY_PREFIXES]
 
 /**
@@ -28,7 +38,7 @@ export function isApiPath(path: string, basePath = '/'): boolean {
   const whole = decoded(path)
   if (whole === null) return true
   // Decoding may have brought dots and backslashes to light.
-  const plain = new URL(whole.replace(/[/\\]+/g, '/'), 'http://a').pathname.toLowerCase()
+  const plain = withoutDots(whole).toLowerCase()
   const base = basePath.toLowerCase()
   const below = plain.startsWith(base) ? `/${plain.slice(base.length)}` : plain
   return [plain, below].some((one) =>

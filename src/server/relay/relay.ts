@@ -87,7 +87,8 @@ const COMMON_HEADERS = [
   'Access-Control-Expose-Headers',
   [
     'X-Oneapi-Request-Id, X-Gatehouse-Quota, X-Gatehouse-Quota-Remaining, X-Gatehouse-Overhead-Ms',
-    'X-Gatehouse-Channel, X-Gatehouse-Dropped, X-Gatehouse-Adjusted, Request-Id, X-Request-Id, Retry-After, X-Should-Retry',
+    'X-Gatehouse-Channel, X-Gatehouse-Output-Limit, X-Gatehouse-Dropped, X-Gatehouse-Adjusted',
+    'Request-Id, X-Request-Id, Retry-After, X-Should-Retry',
   ].join(', '),
   'Content-Security-Policy',
   RELAY_POLICY,
