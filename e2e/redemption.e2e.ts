@@ -180,7 +180,7 @@ test('search finds by id and by name', async () => {
   await expect.poll(() => page.getByRole('row').count()).toBe(2)
   await row((await codes())[0]?.id ?? 0).waitFor()
   await search.fill('冬')
-  await expectSeen(page.getByText('没有 ID 是「冬」或名称以它开头的兑换码'))
+  await expectSeen(page.getByText('没有 ID、名称或兑换码符合「冬」的兑换码'))
   await search.fill('')
   await expect.poll(() => page.getByRole('row').count()).toBe(4)
 })

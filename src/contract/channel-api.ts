@@ -197,9 +197,9 @@ export const channelApi = {
   }),
   search: get('/api/channel/search', {
     name: 'searchChannels',
-    summary: 'Channels by id, by the beginning of the name, or by a key.',
+    summary: 'Channels by id, by a part of the name, or by a key.',
     access: 'admin',
-    query: keyword('An id, what the name begins with, or a whole key; empty: all.'),
+    query: keyword('An id, a part of the name, or a whole key; empty: all.'),
     data: z.array(Channel),
     counted: true,
   }),

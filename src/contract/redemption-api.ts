@@ -114,9 +114,9 @@ export const redemptionApi = {
   }),
   search: get('/api/redemption/search', {
     name: 'searchRedemptions',
-    summary: 'Codes by id, or by the beginning of the name.',
+    summary: 'Codes by id, by a part of the name, or by an end of the code.',
     access: 'admin',
-    query: keyword('An id, or what the name begins with; empty: all.'),
+    query: keyword('An id, a part of the name, or at least four letters at an end of the code; empty: all.'),
     data: z.array(Redemption),
     counted: true,
   }),

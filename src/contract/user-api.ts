@@ -324,9 +324,9 @@ export const userApi = {
   }),
   search: get('/api/user/search', {
     name: 'searchUsers',
-    summary: 'Users by id, or by the beginning of name, e-mail address or display name.',
+    summary: 'Users by id, or by a part of name, e-mail address or display name.',
     access: 'admin',
-    query: keyword('An id, or what one of the texts begins with; empty: all.'),
+    query: keyword('An id, or a part of one of the texts; empty: all.'),
     data: z.array(User),
     counted: true,
   }),

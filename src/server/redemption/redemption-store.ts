@@ -5,7 +5,7 @@ import type { Queries } from '../db/database.ts'
 import { redemptionEntry } from '../ledger/balances.ts'
 import { takeIds } from '../db/ids.ts'
 import type { RedemptionRow } from '../db/schema.ts'
-import { beginsWith } from '../db/sql-text.ts'
+import { contains, hasKeyEnd } from '../db/sql-text.ts'
 
 export type StoredRedemption = Selectable<RedemptionRow>
 
@@ -57,7 +57,7 @@ export async function withUsers(
   })
 }
 
-/** By id, or by the beginning of the name. */
+/** By id, by a part of the name, or by an end of the code. */
 export async function searchRedemptions(db: Queries, keyword: string): Promise<StoredRedemption[]> {
   const rows = await db
     .selectFrom('redemptions')
@@ -65,7 +65,8 @@ export async function searchRedemptions(db: Queries, keyword: string): Promise<S
     .where(({ or, eb }) =>
       or([
         ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
-        beginsWith('name', keyword),
+        contains('name', keyword),
+        hasKeyEnd('key', keyword),
       ]),
     )
     .orderBy('id', 'desc')

@@ -150,7 +150,7 @@ forEachDatabase('token routes', (open) => {
   })
 
   describe('GET /api/token/search', () => {
-    test('by the beginning of the name, whatever its case', async () => {
+    test('by a part of the name in any case, or by an end of the key', async () => {
       for (const name of ['Alpha', 'alphabet', 'beta', '100%', '100x']) {
         await aToken(server, user.id, { name })
       }
@@ -162,11 +162,17 @@ forEachDatabase('token routes', (open) => {
         return [data].flat().map((row) => Object(row).name)
       }
       expect(await names('ALPHA')).toEqual(['alphabet', 'Alpha'])
-      expect(await names('lpha')).toEqual([])
+      expect(await names('lpha')).toEqual(['alphabet', 'Alpha'])
+      expect(await names('bet')).toEqual(['beta', 'alphabet'])
       // What somebody types is no pattern.
       expect(await names('100%')).toEqual(['100%'])
       expect(await names('_eta')).toEqual([])
       expect(await names('')).toHaveLength(5)
+      await aToken(server, user.id, { name: 'keyed', key: 'QwEr5TyUiOp1'.padEnd(44, 'x') + 'AsDf' })
+      for (const shown of ['sk-QwEr…AsDf', 'sk-QwEr', 'QwEr5', 'AsDf']) {
+        expect(await names(shown)).toEqual(['keyed'])
+      }
+      for (const inside of ['UiOp1', 'Df', 'sk-']) expect(await names(inside)).toEqual([])
     })
   })
 

@@ -1,10 +1,10 @@
 import type { Selectable } from 'kysely'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
-import { TokenStatus, type TokenOrder } from '../../contract/token.ts'
+import { TOKEN_PREFIX, TokenStatus, type TokenOrder } from '../../contract/token.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 import type { TokenRow } from '../db/schema.ts'
-import { beginsWith } from '../db/sql-text.ts'
+import { contains, hasKeyEnd } from '../db/sql-text.ts'
 
 export type StoredToken = Selectable<TokenRow>
 /** With the group that it was given; empty: none. */
@@ -67,7 +67,10 @@ export async function tokenPage(
   return { rows: rows.map(cleanWithGroup), total: total.count }
 }
 
-/** By the beginning of the name, or by the group; own tokens only. */
+/** As clients write a key. */
+const LEADING_PREFIX = new RegExp(`^${TOKEN_PREFIX}`)
+
+/** By a part of the name, by an end of the key, or by the group; own tokens only. */
 export async function searchTokens(
   db: Queries,
   userId: number,
@@ -76,7 +79,11 @@ export async function searchTokens(
   const rows = await tokensWithGroup(db)
     .where('user_id', '=', userId)
     .where(({ or, eb }) =>
-      or([beginsWith('name', keyword), eb('token_groups.group', '=', keyword)]),
+      or([
+        contains('name', keyword),
+        hasKeyEnd('key', keyword.replace(LEADING_PREFIX, '')),
+        eb('token_groups.group', '=', keyword),
+      ]),
     )
     .orderBy('id', 'desc')
     .limit(SEARCH_ROWS_MAX)

@@ -79,7 +79,7 @@ forEachDatabase('user administration', (open) => {
       )
     })
 
-    test('search finds by id, name, display name and e-mail, but no deleted user', async () => {
+    test('search finds by id and by parts of name, display name and e-mail, but no deleted user', async () => {
       const word = randomText(8)
       const named = await aUser(server, { username: `${word}1` })
       const mailed = await aUser(server, { email: `${word.toUpperCase()}@b.c` })
@@ -96,6 +96,7 @@ forEachDatabase('user administration', (open) => {
       expect(await find(word)).toEqual([mailed.id, named.id])
       expect(await find(String(gone.id))).not.toContain(gone.id)
       expect(await find(String(named.id))).toContain(named.id)
+      expect(await find(`${word.slice(2)}@b`)).toEqual([mailed.id])
       expect(await find('%')).toEqual([])
     })
 

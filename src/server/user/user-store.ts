@@ -3,7 +3,7 @@ import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { isRoot, Role, UserStatus } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
-import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
+import { contains, isUniqueViolation } from '../db/sql-text.ts'
 import { claimName, findUsersByFoldedName, releaseName } from './name-key-store.ts'
 import { isReservedName } from './name-keys.ts'
 import { isPresent, type StoredUser } from './present-user-store.ts'
@@ -31,7 +31,7 @@ export async function userPage(
   return { rows, total: total.count }
 }
 
-/** By id, or by the beginning of username, e-mail or display name. */
+/** By id, or by a part of username, e-mail or display name. */
 export async function searchUsers(db: Queries, keyword: string): Promise<StoredUser[]> {
   return db
     .selectFrom('users')
@@ -39,9 +39,9 @@ export async function searchUsers(db: Queries, keyword: string): Promise<StoredU
     .where(({ or, eb }) =>
       or([
         ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
-        beginsWith('username', keyword),
-        beginsWith('email', keyword),
-        beginsWith('display_name', keyword),
+        contains('username', keyword),
+        contains('email', keyword),
+        contains('display_name', keyword),
       ]),
     )
     .where(isPresent)
