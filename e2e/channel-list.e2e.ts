@@ -463,3 +463,27 @@ test('a phone sorts without heads of columns', async () => {
   await expect.poll(() => blocks.first().innerText()).toContain('可靠')
   await phone.context.close()
 })
+
+test('the head counts all channels; selects narrow the list; a search finds parts of names', async () => {
+  await create({ name: '东区 备用线路', type: 14, group: 'vip', key: 'sk-east' })
+  const east = (await visit.ask<{ id: number }[]>(visit.root, 'GET /api/channel/?p=0'))[0]?.id
+  await visit.ask(visit.root, 'PUT /api/channel/', { id: east, status: 2 })
+  await openList()
+  const { total } = await visit.ask<{ total: number }>(visit.root, 'GET /api/channel/summary')
+  await expectText(new RegExp(`^共 ${total} 个，\\d+ 个启用，1 个手动禁用`))
+  await page.getByLabel('按状态筛选').selectOption('手动禁用')
+  await expect.poll(names).toEqual(['东区 备用线路'])
+  // The row leaves neither the list nor the counts wrong.
+  await rowButton('东区 备用线路', '启用').click()
+  await expectText(new RegExp(`^共 ${total} 个，${total} 个启用$`))
+  await quiet(page)
+  await page.getByLabel('按状态筛选').selectOption('自动禁用')
+  await expectText('没有符合筛选条件的渠道')
+  await page.getByRole('button', { name: '清除搜索', exact: true }).click()
+  await expect.poll(() => loadedRows(page).count()).toBeGreaterThan(1)
+  await page.getByLabel('按分组筛选').selectOption('vip')
+  await expect.poll(() => names()).toContain('东区 备用线路')
+  await page.getByRole('searchbox').fill('备用')
+  await expect.poll(names).toEqual(['东区 备用线路'])
+  expect(new URL(page.url()).searchParams.get('group')).toBe('vip')
+})

@@ -4,6 +4,7 @@ import { GROUP_NAME_LENGTH_MAX } from './user.ts'
 import {
   byId,
   keyword,
+  LenientFilter,
   NEEDED,
   NullableNumber,
   NullableText,
@@ -182,6 +183,31 @@ const TestAnswer = z.object({
   modelName: z.string().describe('The same under the name that newer One API consoles read.'),
 })
 
+const Filters = z.object({
+  status: LenientFilter.optional().describe(`Only this status. ${STATUS} Gatehouse only.`),
+  type: LenientFilter.optional().describe('Only this channel type. Gatehouse only.'),
+  group: z
+    .string()
+    .max(GROUP_NAME_LENGTH_MAX)
+    .optional()
+    .describe('Only channels that serve this group. Gatehouse only.'),
+})
+export type ChannelFilters = z.infer<typeof Filters>
+
+const ChannelSummary = z
+  .object({
+    total: z.int().meta({ description: 'Channels in all.', example: 12 }),
+    enabled: z.int().meta({ description: 'Channels that are enabled.', example: 9 }),
+    disabled: z.int().meta({ description: 'Channels that are disabled by hand.', example: 2 }),
+    auto_disabled: z.int().meta({ description: 'Channels disabled by the program.', example: 1 }),
+    types: z.array(z.int()).meta({ description: 'Types that channels have.', example: [1, 14] }),
+    groups: z
+      .array(z.string())
+      .meta({ description: 'Groups that channels serve.', example: ['default', 'vip'] }),
+  })
+  .meta({ id: 'ChannelSummary', description: 'How many channels there are, and of which kinds.' })
+export type ChannelSummary = z.infer<typeof ChannelSummary>
+
 const ById = byId('Id of the channel.', 4)
 
 const ModelNames = z.array(z.string()).meta({ example: ['gpt-4o-mini', 'gpt-4o'] })
@@ -191,7 +217,7 @@ export const channelApi = {
     name: 'listChannels',
     summary: 'Channels, a page at a time, newest first.',
     access: 'admin',
-    query: z.object({ p: Page }),
+    query: Filters.extend({ p: Page }),
     data: z.array(Channel),
     counted: true,
   }),
@@ -199,9 +225,15 @@ export const channelApi = {
     name: 'searchChannels',
     summary: 'Channels by id, by a part of the name, or by a key.',
     access: 'admin',
-    query: keyword('An id, a part of the name, or a whole key; empty: all.'),
+    query: Filters.extend(keyword('An id, a part of the name, or a whole key; empty: all.').shape),
     data: z.array(Channel),
     counted: true,
+  }),
+  summary: get('/api/channel/summary', {
+    name: 'summarizeChannels',
+    summary: 'How many channels there are of each status, and their types and groups.',
+    access: 'admin',
+    data: ChannelSummary,
   }),
   models: get('/api/channel/models', {
     name: 'listKnownModels',

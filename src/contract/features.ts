@@ -16,6 +16,7 @@ export const FEATURES = [
   'channel-keys',
   'channel-routes',
   'channel-batch',
+  'channel-filters',
   'limits',
 ] as const
 

@@ -116,7 +116,9 @@ export const redemptionApi = {
     name: 'searchRedemptions',
     summary: 'Codes by id, by a part of the name, or by an end of the code.',
     access: 'admin',
-    query: keyword('An id, a part of the name, or at least four letters at an end of the code; empty: all.'),
+    query: keyword(
+      'An id, a part of the name, or at least four letters at an end of the code; empty: all.',
+    ),
     data: z.array(Redemption),
     counted: true,
   }),

@@ -183,9 +183,12 @@ export const tokenApi = {
   }),
   search: get('/api/token/search', {
     name: 'searchTokens',
-    summary: 'Own tokens by a part of the name, by an end of the key, or by the group; newest first.',
+    summary:
+      'Own tokens by a part of the name, by an end of the key, or by the group; newest first.',
     access: 'user',
-    query: keyword('A part of the name, at least four letters at an end of the key, or a whole group; empty: all.'),
+    query: keyword(
+      'A part of the name, at least four letters at an end of the key, or a whole group; empty: all.',
+    ),
     data: z.array(Token),
     counted: true,
   }),

@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Channel } from '../../contract/channel-api.ts'
+import type { Channel, ChannelSummary } from '../../contract/channel-api.ts'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { CallFailure } from '../app/call-client.ts'
@@ -24,21 +25,43 @@ import { Empty } from '../ui/states.tsx'
 import { RowActs } from '../ui/table/row-acts.tsx'
 import { BulkActions } from './channel-bulk.tsx'
 import { channelBlock, channelColumns, type ChannelTexts, testModelOf } from './channel-columns.tsx'
+import {
+  channelFilters,
+  ChannelFilters,
+  filterQuery,
+  isFiltered,
+  NO_FILTERS,
+  useChannelSummary,
+} from './channel-filters.tsx'
 import { RoutePanel } from './route/route-panel.tsx'
 import { useChannelSelection } from './select/channel-selection.tsx'
 
 const HINT = 'prompt-channel-test'
 
-function useChannelList() {
+function useChannelList(): PagedList<Channel> {
   const state = useListState()
-  return usePagedList<Channel>({
+  const client = useQueryClient()
+  const filters = channelFilters(state)
+  const list = usePagedList<Channel>({
     name: 'channels',
     state,
-    filters: {},
-    loadPage: (p, signal) => callWhole('GET /api/channel/', { query: { p } }, { signal }),
+    filters,
+    loadPage: (p, signal) =>
+      callWhole('GET /api/channel/', { query: { p, ...filterQuery(filters) } }, { signal }),
     search: (keyword, signal) =>
-      call('GET /api/channel/search', { query: { keyword } }, { signal }),
+      call('GET /api/channel/search', { query: { keyword, ...filterQuery(filters) } }, { signal }),
   })
+  const { update: updateRow } = list
+  const update = useCallback(
+    (id: number, change: Partial<Channel>) => {
+      updateRow(id, change)
+      if (change.status !== undefined) {
+        void client.invalidateQueries({ queryKey: ['channels', 'summary'] })
+      }
+    },
+    [updateRow, client],
+  )
+  return { ...list, update }
 }
 
 function useChannelTexts({ update }: PagedList<Channel>): ChannelTexts {
@@ -162,8 +185,22 @@ function TestHint() {
   )
 }
 
-/** Figures of the rows at hand; only the server can tell how many there are in all. */
-function facts({ rows, total, rowsArePage }: PagedList<Channel>, t: ChannelTexts['t']): string {
+function summaryText(summary: ChannelSummary, t: ChannelTexts['t']): string {
+  const parts = [
+    t('{{count}} 个启用', { count: summary.enabled }),
+    t('{{count}} 个手动禁用', { count: summary.disabled }),
+    t('{{count}} 个自动禁用', { count: summary.auto_disabled }),
+  ]
+  const counts = [summary.enabled, summary.disabled, summary.auto_disabled]
+  const named = parts.filter((_, index) => index === 0 || counts[index] !== 0)
+  return [t('共 {{count}} 个', { count: summary.total }), ...named].join(t('，'))
+}
+
+/** Figures of the rows at hand, where the server does not count all channels (One API). */
+function factsOfRows(
+  { rows, total, rowsArePage }: PagedList<Channel>,
+  t: ChannelTexts['t'],
+): string {
   const countOf = (status: number) => rows.filter((row) => row.status === status).length
   const told = {
     enabled: countOf(ChannelStatus.enabled),
@@ -200,7 +237,11 @@ export function ChannelListPage() {
   )
   const [isRouteOpen, setIsRouteOpen] = useState(false)
   const knowsRoutes = useHasFeature()('channel-routes')
+  const countsAll = useHasFeature()('channel-filters')
+  const summary = useChannelSummary()
   const isKnown = !list.isLoading && (list.error === null || list.rows.length > 0)
+  const rowFacts = isKnown && !countsAll ? factsOfRows(list, t) : ''
+  const facts = summary === undefined ? rowFacts : summaryText(summary, t)
   const add = <LinkButton to={paths.channelAdd}>{t('添加渠道')}</LinkButton>
   const actions = (
     <>
@@ -211,12 +252,13 @@ export function ChannelListPage() {
     </>
   )
   return (
-    <Page title={t('渠道')} facts={isKnown ? facts(list, t) : ''} actions={actions}>
+    <Page title={t('渠道')} facts={facts} actions={actions}>
       <TestHint />
       {dialog}
       {isRouteOpen && <RoutePanel onClose={() => setIsRouteOpen(false)} />}
       <FilterBar>
         <SearchField box={box} placeholder={t('搜索渠道的 ID、名称和密钥')} />
+        <ChannelFilters state={state} summary={summary} />
         <SortSelect columns={columns} state={state} />
       </FilterBar>
       <DataTable
@@ -230,15 +272,18 @@ export function ChannelListPage() {
         selection={selection}
         footer={<BulkActions list={list} isSelecting={(selection?.count ?? 0) > 0} />}
         empty={
-          state.keyword === '' ? (
-            <Empty sentence={t('还没有渠道。渠道是到上游模型服务的连接')} action={add} />
-          ) : (
+          state.keyword !== '' || isFiltered(state) ? (
             <NoMatch
               box={box}
-              sentence={t('没有 ID、名称或密钥符合「{{keyword}}」的渠道', {
-                keyword: state.keyword,
-              })}
+              onClear={() => state.set(NO_FILTERS)}
+              sentence={
+                state.keyword === ''
+                  ? t('没有符合筛选条件的渠道')
+                  : t('没有 ID、名称或密钥符合「{{keyword}}」的渠道', { keyword: state.keyword })
+              }
             />
+          ) : (
+            <Empty sentence={t('还没有渠道。渠道是到上游模型服务的连接')} action={add} />
           )
         }
       />

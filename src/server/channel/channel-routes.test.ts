@@ -196,6 +196,31 @@ forEachDatabase('channel routes', (open) => {
       expect(await find('')).toEqual([second, first])
     })
 
+    test('filters by status, type and group, also beside a keyword; the summary counts all', async () => {
+      const plain = await aChannel(server, { name: 'plain', group: '' })
+      const vip = await aChannel(server, { name: 'vip one', group: 'svip, vip', type: 14 })
+      const off = await aChannel(server, { name: 'off', group: 'vip,default', status: 2 })
+      const auto = await aChannel(server, { name: 'auto one', group: 'vip', status: 3 })
+      const find = async (path: string) => {
+        const { data } = await call('GET', `/api/channel/${path}`)
+        return [data].flat().map((row) => Object(row).id)
+      }
+      expect(await find('?status=1')).toEqual([vip, plain])
+      expect(await find('?type=14')).toEqual([vip])
+      expect(await find('?group=vip')).toEqual([auto, off, vip])
+      expect(await find('?group=default')).toEqual([off, plain])
+      expect(await find('?group=vi')).toEqual([])
+      expect(await find('search?keyword=one&group=vip&status=3')).toEqual([auto])
+      expect((await call('GET', '/api/channel/summary')).data).toEqual({
+        total: 4,
+        enabled: 2,
+        disabled: 1,
+        auto_disabled: 1,
+        types: [1, 14],
+        groups: ['default', 'svip', 'vip'],
+      })
+    })
+
     test.each(['999999', '0', 'abc', '-1', '1e3'])('channel %s is not found', async (id) => {
       expect((await call('GET', `/api/channel/${id}`)).json).toEqual({
         success: false,

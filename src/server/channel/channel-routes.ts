@@ -1,4 +1,5 @@
 import { channelApi } from '../../contract/channel-api.ts'
+import { ChannelStatus } from '../../contract/channel.ts'
 import { AppError, granted, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit, recordAudits, type AuditedAct } from '../audit/audit-store.ts'
@@ -13,7 +14,9 @@ import { announceChannels, announceGoodNews, isEnabledNow } from './notice/chann
 import { answeredChannel, channelChanges, newChannels } from './channel.ts'
 import {
   channelIdsIn,
+  channelKinds,
   channelPage,
+  countByStatus,
   deleteChannels,
   deleteDisabledChannels,
   findChannel,
@@ -65,14 +68,32 @@ const answered = async (db: Queries, channel: StoredChannel) =>
 function readingRoutes({ database }: App): Route[] {
   return [
     serve(channelApi.list, async ({ query, reply }) => {
-      const { rows, total } = await channelPage(database.read, query.p)
+      const { rows, total } = await channelPage(database.read, { ...query, page: query.p })
       reply.header('X-Total-Count', total)
       return { data: await answeredChannels(database.read, rows) }
     }),
     serve(channelApi.search, async ({ query, reply }) => {
-      const rows = await searchChannels(database.read, query.keyword.trim())
+      const rows = await searchChannels(database.read, {
+        ...query,
+        keyword: query.keyword.trim(),
+      })
       reply.header('X-Total-Count', rows.length)
       return { data: await answeredChannels(database.read, rows) }
+    }),
+    serve(channelApi.summary, async () => {
+      const [counts, kinds] = await Promise.all([
+        countByStatus(database.read),
+        channelKinds(database.read),
+      ])
+      return {
+        data: {
+          total: [...counts.values()].reduce((sum, count) => sum + count, 0),
+          enabled: counts.get(ChannelStatus.enabled) ?? 0,
+          disabled: counts.get(ChannelStatus.disabled) ?? 0,
+          auto_disabled: counts.get(ChannelStatus.autoDisabled) ?? 0,
+          ...kinds,
+        },
+      }
     }),
     serve(channelApi.find, async ({ params }) => {
       const channel = await findChannel(database.read, params.id)

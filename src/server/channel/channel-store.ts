@@ -2,11 +2,12 @@ import { PostgresAdapter, sql, type Selectable } from 'kysely'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { commaList } from '../../contract/text.ts'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
-import { groupNames } from '../../contract/user.ts'
+import type { ChannelFilters } from '../../contract/channel-api.ts'
+import { DEFAULT_GROUP, groupNames } from '../../contract/user.ts'
 import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
 import type { ChannelRow } from '../db/schema.ts'
-import { contains, hasLine } from '../db/sql-text.ts'
+import { contains, hasLine, hasMember } from '../db/sql-text.ts'
 import type { ChannelChanges, ChannelFields } from './channel.ts'
 import { tryAtOnce } from './channel-pause-store.ts'
 import { followChannel, forgetKeys } from './key/channel-key-store.ts'
@@ -20,28 +21,38 @@ export type StoredChannel = Selectable<ChannelRow>
 
 export async function channelPage(
   db: Queries,
-  page: number,
+  { page, ...filters }: ChannelFilters & { page: number },
 ): Promise<{ rows: StoredChannel[]; total: number }> {
+  const filtered = filteredChannels(db, filters)
   const [rows, total] = await Promise.all([
-    db
-      .selectFrom('channels')
+    filtered
       .selectAll()
       .orderBy('id', 'desc')
       .limit(PAGE_SIZE)
       .offset(page * PAGE_SIZE)
       .execute(),
-    db
-      .selectFrom('channels')
-      .select((eb) => eb.fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow(),
+    filtered.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
   ])
   return { rows, total: total.count }
 }
 
-/** By id, by a part of the name, or by a whole key. */
-export async function searchChannels(db: Queries, keyword: string): Promise<StoredChannel[]> {
+/** 0 and `''`, like an absent filter, mean any. */
+function filteredChannels(db: Queries, { status = 0, type = 0, group = '' }: ChannelFilters) {
+  // No group means the default one, as in `groupNames`.
+  const groups = sql<string>`coalesce(nullif(trim("group"), ''), ${DEFAULT_GROUP})`
   return db
     .selectFrom('channels')
+    .$if(status !== 0, (query) => query.where('status', '=', status))
+    .$if(type !== 0, (query) => query.where('type', '=', type))
+    .$if(group !== '', (query) => query.where(hasMember(groups, group)))
+}
+
+/** By id, by a part of the name, or by a whole key. */
+export async function searchChannels(
+  db: Queries,
+  { keyword, ...filters }: ChannelFilters & { keyword: string },
+): Promise<StoredChannel[]> {
+  return filteredChannels(db, filters)
     .selectAll()
     .where(({ or, eb }) =>
       or([
@@ -100,6 +111,16 @@ export async function countByStatus(db: Queries): Promise<Map<number, number>> {
     .groupBy('status')
     .execute()
   return new Map(rows.map(({ status, count }) => [status, Number(count)]))
+}
+
+/** The types that channels have, and the groups that they serve, sorted. */
+export async function channelKinds(db: Queries): Promise<{ types: number[]; groups: string[] }> {
+  const [types, lists] = await Promise.all([
+    db.selectFrom('channels').select('type').distinct().orderBy('type').execute(),
+    db.selectFrom('channels').select('group').distinct().execute(),
+  ])
+  const groups = new Set(lists.flatMap(({ group }) => groupNames(group ?? '')))
+  return { types: types.map(({ type }) => type), groups: [...groups].toSorted() }
 }
 
 /** Ids of all channels, or of those that are disabled, oldest first. */

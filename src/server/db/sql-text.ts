@@ -5,6 +5,11 @@ import { sql, type RawBuilder } from 'kysely'
 /** What a person typed, literally: `%` and `_` are no wildcards. */
 const literal = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
+/** Whether a column begins with a text, ignoring case (ASCII only on SQLite). */
+export function beginsWith(column: string, text: string): RawBuilder<boolean> {
+  return sql<boolean>`lower(${sql.ref(column)}) LIKE lower(${`${literal(text)}%`}) ESCAPE '\\'`
+}
+
 /**
  * Whether a column contains a text, ignoring case (ASCII only on SQLite). Reads every row: 30 ms
  * (SQLite) and 60 ms (PostgreSQL) for three columns of 100,000 rows, so that no index is needed.
@@ -35,6 +40,12 @@ export function hasLine(column: string, line: string): RawBuilder<boolean> {
   const lines = sql`'\n' || ${sql.ref(column)} || '\n'`
   // Not LIKE, which on SQLite takes capitals for small letters.
   return sql<boolean>`replace(${lines}, ${`\n${line}\n`}, '') <> ${lines}`
+}
+
+/** Whether a comma list has exactly this member; blanks beside the commas do not count. */
+export function hasMember(list: RawBuilder<string>, member: string): RawBuilder<boolean> {
+  const members = sql`',' || replace(replace(${list}, ', ', ','), ' ,', ',') || ','`
+  return sql<boolean>`replace(${members}, ${`,${member},`}, '') <> ${members}`
 }
 
 const UNIQUE_SQLITE = /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)$/

@@ -3,14 +3,25 @@ import { useTranslation } from 'react-i18next'
 import type { SearchBox } from '../../ui/filter-bar.tsx'
 import { Empty } from '../../ui/states.tsx'
 
+interface NoMatchProps {
+  sentence: string
+  box: SearchBox
+  /** Ends what else narrows the list. */
+  onClear?: () => void
+}
+
 /** Nothing was found: says so, and ends the search. */
-export function NoMatch({ sentence, box }: { sentence: string; box: SearchBox }) {
+export function NoMatch({ sentence, box, onClear }: NoMatchProps) {
   const { t } = useTranslation()
+  function clear() {
+    onClear?.()
+    box.clear()
+  }
   return (
     <Empty
       sentence={sentence}
       action={
-        <Button variant="default" size="xs" onClick={box.clear}>
+        <Button variant="default" size="xs" onClick={clear}>
           {t('清除搜索')}
         </Button>
       }

@@ -25,7 +25,7 @@ export interface PagedListSource<Row> {
   filters: Readonly<Record<string, string>>
   /** `page` counts from 0. */
   loadPage: (page: number, signal: AbortSignal) => Promise<LoadedPage<Row>>
-  /** All rows that match a keyword. */
+  /** All rows that match a keyword and the filters. */
   search: (keyword: string, signal: AbortSignal) => Promise<Row[]>
   /** Order of rows found by search, where the server's search knows none. */
   compare?: (a: Row, b: Row) => number
@@ -138,9 +138,9 @@ function useSortedPages<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
 }
 
 function useFound<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
-  const { name, search, compare, state } = source
+  const { name, filters, search, compare, state } = source
   const { data, isPending, isPlaceholderData, error } = useQuery({
-    queryKey: [name, 'search', state.keyword],
+    queryKey: [name, 'search', filters, state.keyword],
     queryFn: ({ signal }) => search(state.keyword, signal),
     placeholderData: keepPreviousData,
     enabled: isOn,

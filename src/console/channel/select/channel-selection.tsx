@@ -6,6 +6,7 @@ import { useLatePart } from '../../app/shell/lazy-part.ts'
 import { onSessionChange } from '../../app/session.ts'
 import { useHasFeature } from '../../app/status.ts'
 import type { RowSelection } from '../../ui/table/row-selection.tsx'
+import { isFiltered } from '../channel-filters.tsx'
 import { SelectionActions } from './selection-actions.tsx'
 
 type Chosen = ReadonlyMap<number, Channel>
@@ -29,7 +30,8 @@ interface ChannelSelection {
 function useChosenChannels(chosen: Chosen, list: PagedList<Channel>): Channel[] {
   const { rows, total, isRefreshing, state } = list
   // A channel that is missing from a fully loaded list has been deleted.
-  const isWhole = !isRefreshing && state.keyword === '' && total === rows.length
+  const isNarrowed = state.keyword !== '' || isFiltered(state)
+  const isWhole = !isRefreshing && !isNarrowed && total === rows.length
   return useMemo(() => {
     const now = new Map(rows.map((row) => [row.id, row]))
     return [...chosen.values()].flatMap((was) => now.get(was.id) ?? (isWhole ? [] : was))

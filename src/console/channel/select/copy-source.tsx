@@ -29,7 +29,7 @@ export function CopySource({ chosen, source, onPick }: CopySourceProps) {
   const isName = source !== null && typed === nameOf(source)
   const [keyword] = useDebouncedValue(isName ? '' : typed.trim(), TYPING_PAUSE_MS)
   const { data: found = [] } = useQuery({
-    queryKey: ['channels', 'search', keyword],
+    queryKey: ['channels', 'search', {}, keyword],
     queryFn: ({ signal }) => call('GET /api/channel/search', { query: { keyword } }, { signal }),
     enabled: keyword !== '',
   })
