@@ -77,6 +77,7 @@ function Filters({ state, filters }: FiltersProps) {
         <StampField
           label={t('开始时间')}
           value={secondsOf(filters.start)}
+          atZero={t('从头开始')}
           onCommit={setTime('start')}
           timeOfDay="00:00:00"
           {...stamps}

@@ -4,6 +4,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useLogCleanup } from '../app/cleanup/use-log-cleanup.tsx'
+import { BusyButton } from '../ui/busy/busy-button.tsx'
 import { TaskPopover } from '../ui/float/task-popover.tsx'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
@@ -40,15 +41,15 @@ export function CleanupButton({ list }: { list: LogList }) {
           <Button size="xs" variant="default" onClick={() => setIsOpen(false)}>
             {t('取消')}
           </Button>
-          <Button
+          <BusyButton
             size="xs"
             color="red"
-            loading={isBusy}
-            disabled={progress !== ''}
+            isBusy={isBusy}
+            isIdle={progress !== ''}
             onClick={() => (before === null ? askForTime() : void clearAndClose())}
           >
             {t('删除日志')}
-          </Button>
+          </BusyButton>
         </>
       }
     >

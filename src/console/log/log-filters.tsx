@@ -68,6 +68,7 @@ function RangeFields({ list }: { list: LogList }) {
       <StampField
         label={t('开始时间')}
         value={numberOf(list.filters.start)}
+        atZero={t('从头开始')}
         onCommit={(seconds) => list.setFilters({ start: seconds > 0 ? String(seconds) : '' })}
         format={stampText}
         parse={parseStamp}
@@ -111,7 +112,7 @@ function TextFilters({ list }: { list: LogList }) {
     <FilterField
       key={name}
       label={label}
-      isNumber={name === 'channel'}
+      {...(name === 'channel' ? { notNumber: t('渠道 ID 须是数字') } : {})}
       value={filters[name]}
       onCommit={(value) => setFilters({ [name]: value })}
     />
@@ -148,15 +149,17 @@ export function LogFilterBar({ list }: { list: LogList }) {
       </Button>
       <div className={styles['fields']} data-open={isOpen}>
         <RangeFields list={list} />
-        <TextFilters list={list} />
-        <Button variant="default" onClick={list.table.refresh}>
-          {t('查询')}
-        </Button>
-        {list.isFiltered && (
-          <Button ref={leaveFocusBehind} variant="subtle" onClick={() => list.clearFilters()}>
-            {t('清除筛选')}
+        <div className={styles['texts']}>
+          <TextFilters list={list} />
+          <Button variant="default" onClick={list.table.refresh}>
+            {t('查询')}
           </Button>
-        )}
+          {list.isFiltered && (
+            <Button ref={leaveFocusBehind} variant="subtle" onClick={() => list.clearFilters()}>
+              {t('清除筛选')}
+            </Button>
+          )}
+        </div>
       </div>
     </FilterBar>
   )

@@ -139,22 +139,24 @@ interface FilterFieldProps {
   value: string
   /** Called when Enter is pressed or the field is left. */
   onCommit: (value: string) => void
-  /** Only digits: an id. */
-  isNumber?: boolean
+  /** What to say of a text that is no number; without it any text will do. */
+  notNumber?: string
 }
 
 /** A filter that compares whole texts: it waits until one is complete. */
-export function FilterField({ label, value, onCommit, isNumber = false }: FilterFieldProps) {
+export function FilterField({ label, value, onCommit, notNumber }: FilterFieldProps) {
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
   if (value !== seen) {
     setSeen(value)
     setText(value)
   }
+  const isWrong = notNumber !== undefined && !/^\d*$/.test(text.trim())
   const commit = () => {
-    const typed = isNumber ? text.replace(/\D/g, '') : text.trim()
+    const typed = text.trim()
     setText(typed)
-    if (typed !== value) onCommit(typed)
+    // What is typed stays, marked: dropped, the list would seem to be filtered by it.
+    if (typed !== value && !isWrong) onCommit(typed)
   }
   return (
     <TextInput
@@ -163,7 +165,8 @@ export function FilterField({ label, value, onCommit, isNumber = false }: Filter
       aria-label={label}
       placeholder={label}
       autoComplete="off"
-      inputMode={isNumber ? 'numeric' : 'text'}
+      inputMode={notNumber === undefined ? 'text' : 'numeric'}
+      error={isWrong ? notNumber : undefined}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}
       onBlur={commit}

@@ -314,7 +314,9 @@ describe('the price of a name', () => {
   })
 })
 
-test('the log row’s text shows two decimals, as log tools of the family expect', () => {
-  expect(of('0.075', '4').ratioText).toBe('倍率：0.07 × 1.00 × 4.00')
-  expect(of('15', '1.33333333333333', '0.5').ratioText).toBe('倍率：15.00 × 0.50 × 1.33')
+test('the log row’s text shows ratios as they are booked, with two decimals at least', () => {
+  expect(of('0.075', '4').ratioText).toBe('倍率：0.075 × 1.00 × 4.00')
+  expect(of('15', '1.33333333333333', '0.5').ratioText).toBe(
+    '倍率：15.00 × 0.50 × 1.33333333333333',
+  )
 })

@@ -267,15 +267,21 @@ export function reservationOf(
   return costOf(price, used)
 }
 
-const twoDecimals = (ratio: string): string => Number(ratio).toFixed(2)
+const SHOWN_DECIMALS = 2
+
+/** A ratio as it is booked, with at least the two decimals that One API writes. */
+function shownRatio(ratio: string): string {
+  const [whole = '', fraction = ''] = ratio.split('.')
+  return `${whole}.${fraction.padEnd(SHOWN_DECIMALS, '0')}`
+}
 
 function ratioText(price: UncompiledPrice): string {
   if (price.perCall !== null) {
-    const factors = `$${price.perCall} × ${twoDecimals(price.groupRatio)}`
+    const factors = `$${price.perCall} × ${shownRatio(price.groupRatio)}`
     return logText(logRows.priced_by_call, { factors })
   }
   const ratios = [price.modelRatio, price.groupRatio, price.completionRatio]
-  return logText(logRows.priced_by_ratio, { factors: ratios.map(twoDecimals).join(' × ') })
+  return logText(logRows.priced_by_ratio, { factors: ratios.map(shownRatio).join(' × ') })
 }
 
 const PLAIN_QUALITIES: ReadonlySet<string> = new Set(['', 'standard', 'auto'])

@@ -20,6 +20,8 @@ interface StampFieldProps {
   format: (seconds: number) => string
   /** Seconds of a typed stamp; null when it is none. */
   parse: (text: string) => number | null
+  /** What 0 is called, which is shown as an empty field; absent: 0 is a moment like others. */
+  atZero?: string
   /** Time of a day that is chosen from the calendar, such as `23:59:59`. */
   timeOfDay: string
 }
@@ -31,8 +33,12 @@ const DAY_LENGTH = 'YYYY-MM-DD'.length
  * back.
  */
 export function StampField(props: StampFieldProps) {
-  const { label, value, onCommit, onType, format, parse, timeOfDay } = props
+  const { label, value, onCommit, onType, atZero, timeOfDay } = props
   const { t } = useTranslation()
+  const isZero = (seconds: number) => atZero !== undefined && seconds === 0
+  const format = (seconds: number) => (isZero(seconds) ? '' : props.format(seconds))
+  const parse = (typed: string) =>
+    atZero !== undefined && typed.trim() === '' ? 0 : props.parse(typed)
   const [text, show] = useState(format(value))
   const [seen, setSeen] = useState(value)
   if (value !== seen) {
@@ -60,7 +66,7 @@ export function StampField(props: StampFieldProps) {
       className={styles['stamp'] ?? ''}
       aria-label={label}
       autoComplete="off"
-      placeholder="YYYY-MM-DD HH:mm:ss"
+      placeholder={atZero ?? 'YYYY-MM-DD HH:mm:ss'}
       value={text}
       error={isWrong}
       title={isWrong ? t('时间格式错误，例如 2030-01-31 12:00:00') : label}
@@ -85,7 +91,8 @@ interface CalendarProps {
   onChoose: (day: string) => void
 }
 
-function Calendar({ label, day, onChoose }: CalendarProps) {
+/** A button that opens a calendar to choose a day from. */
+export function Calendar({ label, day, onChoose }: CalendarProps) {
   const { t, i18n } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
   const dropdown = useRef<HTMLDivElement>(null)
