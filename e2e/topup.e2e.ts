@@ -24,7 +24,7 @@ const balance = () => page.locator('section').filter({ hasText: '剩余额度' }
 
 test('nothing is no code', async () => {
   await redeem('   ')
-  await expectSeen(page.getByText('请输入充值码！'))
+  await expectSeen(page.getByText('请输入兑换码！'))
 })
 
 test('a wrong code is refused, and stays to be corrected', async () => {
@@ -47,7 +47,7 @@ test('a good code adds its quota, here and in the bar', async () => {
 test('a server that cannot be reached is told', async () => {
   await page.route('**/api/user/topup', (route) => route.abort())
   await redeem('anything')
-  await expectSeen(page.getByText('请求失败'))
+  await expectSeen(page.getByText(/^请求失败：/))
   await page.unroute('**/api/user/topup')
 })
 

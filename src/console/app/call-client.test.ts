@@ -99,6 +99,20 @@ describe('answers', () => {
     expect(heard.type).toBeUndefined()
   })
 
+  test('a success without the data that was asked for is a failure in words', async () => {
+    for (const body of [
+      { success: true, message: '' },
+      { success: true, message: '', data: null },
+    ]) {
+      answers(200, body)
+      const failure = await failureOf(call('GET /api/token/', { query: { p: 0, order: '' } }))
+      expect(failure.message).not.toBe('')
+      expect(failure).toMatchObject({ refused: false })
+    }
+    answers(200, { success: true, message: '' })
+    expect(await call('DELETE /api/token/:id', { params: { id: 7 } })).toBeUndefined()
+  })
+
   test('a body travels as JSON', async () => {
     answers(200, { success: true, message: '', data: {} })
     await call('PUT /api/token/?status_only', { body: { id: 3, status: 2 } })
@@ -155,7 +169,8 @@ describe('failures', () => {
 
   test.each([
     [429, '', 'our word for 429'],
-    [500, { success: false, message: '内部错误' }, '内部错误'],
+    // The page shows the sentence of the toast, whatever the server calls the fault.
+    [500, { success: false, message: '内部错误' }, 'our word for 500'],
     [502, '<html>bad gateway</html>', 'our word for 502'],
   ])('status %i', async (status, body, message) => {
     answers(status, body)
@@ -257,7 +272,7 @@ describe('failures', () => {
     }
     answer = (response) => {
       begun(response)
-      setTimeout(() => response.end('true,"message":""}'), 3 * PATIENCE_MS)
+      setTimeout(() => response.end('true,"message":"","data":{}}'), 3 * PATIENCE_MS)
     }
     const file = callForFile as (key: string, input: {}, options: {}) => Promise<Blob>
     await file('GET /api/log/export/', {}, { signal })

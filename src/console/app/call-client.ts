@@ -1,3 +1,4 @@
+import { answersWithoutData } from '../../contract/answers-without-data.ts'
 import type { EndpointByKey } from '../../contract/api.ts'
 import type { AnswerData, AnswerExtra, Endpoint, ParsedInput } from '../../contract/endpoint.ts'
 
@@ -32,6 +33,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Nobody waits for the answer: a failure raises no toast and sends nobody to the sign-in page. */
   background?: boolean
+  /** The caller reports a failure itself: it raises no toast here. */
+  quiet?: boolean
   /** Of a file: called with the bytes that have come so far. */
   onBytes?: (bytes: number) => void
 }
@@ -152,7 +155,9 @@ export function createCalls(around: CallSurroundings) {
     if (answer.ok) return answer
     const { status } = answer
     const { message } = envelopeOf(await answer.text())
-    throw new CallFailure(message || around.sentences.ofStatus(status), { status })
+    // These two have a sentence of ours, whatever the server says: pages and toasts show the same.
+    const own = status === 429 || status === 500 ? '' : message
+    throw new CallFailure(own || around.sentences.ofStatus(status), { status })
   }
 
   const patient = ({ signal, ...others }: CallOptions): CallOptions =>
@@ -177,7 +182,7 @@ export function createCalls(around: CallSurroundings) {
       const failure = failureFrom(error)
       const background = options.background === true
       if (failure.endsSession) around.signedOut(background)
-      else if (!background) around.report(failure)
+      else if (!background && options.quiet !== true) around.report(failure)
       throw failure
     }
   }
@@ -185,9 +190,11 @@ export function createCalls(around: CallSurroundings) {
   const refusal = (message: string, at: { status: number; data?: unknown }): CallFailure =>
     new CallFailure(message.trim() || around.sentences.refused(), { ...at, refused: true })
 
-  function readEnvelope(answer: Response, text: string): WholeAnswer<Endpoint> {
+  function readEnvelope(key: string, answer: Response, text: string): WholeAnswer<Endpoint> {
     const { success, message, ...rest } = envelopeOf(text)
-    if (success === true) {
+    // A success without what was asked for comes from an older server, or from a proxy in between.
+    const isWhole = (rest['data'] ?? null) !== null || answersWithoutData.has(key)
+    if (success === true && isWhole) {
       const total = answer.headers.get('X-Total-Count')
       return { data: undefined, ...rest, message, total: total === null ? null : Number(total) }
     }
@@ -203,7 +210,7 @@ export function createCalls(around: CallSurroundings) {
   ): Promise<WholeAnswer<EndpointByKey[K]>> {
     const whole = await watched(options, async () => {
       const answer = await send(key, input, patient(options))
-      return readEnvelope(answer, await answer.text())
+      return readEnvelope(key, answer, await answer.text())
     })
     // The contract's word: checking it here would bring the schemas into the browser.
     return whole as WholeAnswer<EndpointByKey[K]>

@@ -8,8 +8,7 @@ beforeAll(startI18n)
 
 test.each([
   [{ status: 200, refused: true }, '令牌不存在', 'error', '令牌不存在'],
-  [{ status: 429 }, 'HTTP 429', 'error', '错误：请求次数过多，请稍后再试！'],
-  [{ status: 500 }, 'HTTP 500', 'error', '错误：服务器内部错误，请联系管理员！'],
+  [{ status: 429 }, '请求次数过多', 'error', '错误：请求次数过多'],
   [{ status: 405 }, 'HTTP 405', 'info', '本站仅作演示之用，无服务端！'],
   [{ status: 403 }, '来自其他网站', 'error', '错误：来自其他网站'],
   [{ status: 0 }, '无法连接', 'error', '错误：无法连接'],

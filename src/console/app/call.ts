@@ -19,9 +19,8 @@ function statusSentence(status: number): string {
 export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; message: string } {
   const error = (message: string) => ({ kind: 'error' as const, message })
   if (failure.refused) return error(failure.message)
-  const { status } = failure
+  const { status, message } = failure
   if (status === 405) return { kind: 'info', message: statusSentence(status) }
-  const message = status === 429 || status === 500 ? statusSentence(status) : failure.message
   return error(t('错误：{{message}}', { message }))
 }
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-export type ToastKind = 'success' | 'info' | 'warning' | 'error' | 'notice'
+export type ToastKind = 'success' | 'instruction' | 'info' | 'warning' | 'error' | 'notice'
 
 export interface Toast {
   kind: ToastKind
@@ -11,6 +11,8 @@ export interface Toast {
 /** How long a toast stays, in milliseconds; a notice stays until somebody closes it. */
 export const toastMs: Record<ToastKind, number | false> = {
   success: 1500,
+  // A success that says what to do next has to be read.
+  instruction: 8000,
   info: 3000,
   error: 5000,
   warning: 10_000,
@@ -46,6 +48,7 @@ const raiseKind = (kind: ToastKind) => (message: ReactNode) => raise({ kind, mes
 
 export const toast = {
   success: raiseKind('success'),
+  instruction: raiseKind('instruction'),
   info: raiseKind('info'),
   warning: raiseKind('warning'),
   error: raiseKind('error'),

@@ -6,7 +6,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
-import { call } from '../app/call.ts'
+import { call, report } from '../app/call.ts'
 import { Balance, OwedNote } from '../app/label/owed.tsx'
 import { selfQuery } from '../app/self.ts'
 import { useSessionUser } from '../app/session.ts'
@@ -62,17 +62,20 @@ function useRedeem(onDone: () => void) {
   async function redeem(key: string) {
     setIsBusy(true)
     try {
-      const quota = await call('POST /api/user/topup', { body: { key } })
+      const quota = await call('POST /api/user/topup', { body: { key } }, { quiet: true })
       toast.success(t('充值成功！已增加 {{amount}}', { amount: quotaText(quota) }))
       onDone()
       await client.invalidateQueries({ queryKey: selfQuery.queryKey })
     } catch (error) {
-      const isSaid = error instanceof CallFailure && (error.refused || error.endsSession)
-      if (!isSaid) {
-        toast.error(t('请求失败'))
-        // It may be the answer alone that was lost: the balance tells.
-        void client.invalidateQueries({ queryKey: selfQuery.queryKey })
+      if (!(error instanceof CallFailure)) throw error
+      if (error.endsSession) return
+      if (error.refused) {
+        report(error)
+        return
       }
+      toast.error(t('请求失败：{{message}}', { message: error.message }))
+      // It may be the answer alone that was lost: the balance tells.
+      void client.invalidateQueries({ queryKey: selfQuery.queryKey })
     } finally {
       setIsBusy(false)
     }
@@ -88,7 +91,7 @@ function RedeemForm() {
   function submit(event: FormEvent) {
     event.preventDefault()
     const key = code.trim()
-    if (key === '') toast.warning(t('请输入充值码！'))
+    if (key === '') toast.warning(t('请输入兑换码！'))
     else void redeem(key)
   }
   return (

@@ -2,14 +2,16 @@ import '@mantine/core/styles/Notification.layer.css'
 import '@mantine/core/styles/CloseButton.layer.css'
 import '@mantine/notifications/styles.layer.css'
 import { useMediaQuery } from '@mantine/hooks'
-import { Notifications, notifications } from '@mantine/notifications'
+import { Notifications, notifications, notificationsStore } from '@mantine/notifications'
 import { useEffect } from 'react'
+import { useTopDialog } from '../../ui/float/top-dialog.ts'
 import { t } from '../i18n.ts'
 import { showToastsWith, type Toast, type ToastKind, toastMs } from '../toast.ts'
 import styles from './shell.module.css'
 
 const marks: Record<ToastKind, string> = {
   success: 'good',
+  instruction: 'good',
   info: 'accent',
   notice: 'accent',
   warning: 'warning',
@@ -42,11 +44,26 @@ function show({ kind, message, onClose }: Toast) {
   notifications.update({ id, message, autoClose })
 }
 
+/** A form that is sent again answers anew: what its last attempt complained of goes. */
+function clearTrouble() {
+  for (const { id } of notificationsStore.getState().notifications) {
+    if (/^toast-(?:warning|error)-/.test(id ?? '') && id !== undefined) notifications.hide(id)
+  }
+}
+
 export function ToastStack() {
   const isPhone = useMediaQuery('(max-width: 600px)', undefined, { getInitialValueInEffect: false })
+  const dialog = useTopDialog()
   useEffect(() => showToastsWith(show), [])
+  useEffect(() => {
+    document.addEventListener('submit', clearTrouble, true)
+    return () => document.removeEventListener('submit', clearTrouble, true)
+  }, [])
   return (
     <Notifications
+      key={dialog === null ? 'page' : 'dialog'}
+      // All that is outside of an open dialog lies dimmed behind it, and cannot be pressed.
+      portalProps={dialog === null ? {} : { target: dialog }}
       className={styles['toasts'] ?? ''}
       position={isPhone === true ? 'top-center' : 'bottom-right'}
       containerWidth={380}

@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
+import { putOnTop } from './top-dialog.ts'
 import styles from './plain-dialog.module.css'
 
 interface PlainDialogProps {
@@ -24,7 +25,11 @@ export function PlainDialog({ title, onClose, isWide = false, children }: PlainD
     if (ours?.open === false) ours.showModal()
     // The browser would focus the first button, which closes the dialog.
     ours?.querySelector('input')?.focus()
-    return () => ours?.close()
+    const leaveTop = ours === null ? undefined : putOnTop(ours)
+    return () => {
+      leaveTop?.()
+      ours?.close()
+    }
   }, [])
   return (
     <dialog
