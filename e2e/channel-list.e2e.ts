@@ -370,6 +370,8 @@ describe('many channels', () => {
     await create({ name: '慢的', models: 'slow-1500' })
     await openList()
     await page.getByRole('button', { name: '测试全部', exact: true }).click()
+    await expectText('向每个渠道发出一次真实的对话请求？可能产生费用')
+    await page.getByRole('button', { name: '开始测试', exact: true }).click()
     // Both at once: a quick run is soon over.
     await Promise.all([
       expectText(/正在测试 \d+ \/ \d+/),

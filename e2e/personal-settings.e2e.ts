@@ -79,7 +79,14 @@ test('a system access token is made, shown, copied, and works', async () => {
   expect(await clipboard(page)).toBe(token)
   await expect.poll(() => field.getAttribute('readonly')).not.toBeNull()
   expect((await callAs({ authorization: token })).data).toMatchObject({ username: 'personal' })
+  // The one there is works: it is not replaced by one click, here or after a reload.
   await press('生成系统访问令牌')
+  await press('取消')
+  await page.reload()
+  await press('生成系统访问令牌')
+  await expectSeen(page.getByText('重新生成系统访问令牌？现有令牌会立即失效'))
+  expect((await callAs({ authorization: token })).success).toBe(true)
+  await press('重新生成')
   await expect.poll(() => field.inputValue()).not.toBe(token)
   expect((await callAs({ authorization: token })).success).toBe(false)
 })
@@ -143,16 +150,23 @@ describe('binding', () => {
     await opener.and(page.locator(':focus')).waitFor()
     await opener.click()
     await dialog.getByRole('button', { name: '确认绑定', exact: true }).click()
-    await expectSeen(dialog.getByText('请输入验证码'))
+    await expectSeen(dialog.locator('form').getByText('请输入验证码'))
+    // A sentence goes when its field is mended, the other one stays.
+    await dialog.getByRole('textbox', { name: '邮箱地址', exact: true }).fill('x')
+    await expect.poll(() => dialog.locator('form').getByText('请输入邮箱地址').count()).toBe(0)
+    // A refused address does not lock the button for half a minute.
+    await dialog.getByRole('button', { name: '获取验证码', exact: true }).click()
+    await expectSeen(dialog.locator('form').getByText('邮箱地址无效'))
+    await expectSeen(dialog.getByRole('button', { name: '获取验证码', exact: true }))
     await dialog
       .getByRole('textbox', { name: '邮箱地址', exact: true })
       .fill('personal@example.com')
     await dialog.getByRole('button', { name: '获取验证码', exact: true }).click()
     await expectSeen(dialog.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true }))
     const { parsed } = await mailbox.next()
-    // Toasts lie behind the dialog.
-    await expectSeen(dialog.getByText('验证码发送成功，请检查您的邮箱！'))
-    await dialog.getByRole('button', { name: '关闭', exact: true }).click()
+    // The dialog says it too: it stays when the toast has gone.
+    await expectSeen(dialog.locator('form').getByText('验证码发送成功，请检查您的邮箱！'))
+    await dialog.getByRole('banner').or(dialog.locator('header')).getByRole('button').click()
     await press('绑定邮箱地址')
     await expectSeen(
       dialog.getByRole('button', { name: /^(30|[12]\d) 秒后可重发$/, disabled: true }),

@@ -462,6 +462,22 @@ test('what was typed into the search does not follow to another page', async () 
   await context.close()
 })
 
+test('a token without quota says so and cannot be enabled, whatever status is stored', async () => {
+  for (const name of ['spent', 'paused']) {
+    await visit.ask(amy, 'POST /api/token/', { name, expired_time: -1, remain_quota: 0 })
+  }
+  const paused = await tokenOf('paused')
+  await visit.ask(amy, 'PUT /api/token/?status_only=true', { id: paused?.id, status: 2 })
+  await goTo('/token')
+  await expectSeen(row('spent').getByText('已耗尽'))
+  await expectSeen(row('paused').getByText('已禁用'))
+  for (const name of ['spent', 'paused']) {
+    const enable = action(name, '启用')
+    await expect.poll(() => enable.isDisabled()).toBe(true)
+    expect(await enable.getAttribute('title')).toBe('令牌额度已用尽，请先编辑额度')
+  }
+})
+
 test('a token that expires while it is looked at says so', async () => {
   const [seconds] = [Math.floor(Date.now() / 1000) + 3600]
   await visit.ask(amy, 'POST /api/token/', {

@@ -139,7 +139,17 @@ const ignored_proxy = z
   .describe('For root: a proxy whose forwarding headers the server ignores, if there is one.')
 
 export const Self = z
-  .object({ ...account, must_change_password, ignored_proxy })
+  .object({
+    ...account,
+    must_change_password,
+    ignored_proxy,
+    access_token_set: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether there is a system access token, which a new one replaces. Gatehouse only.',
+      ),
+  })
   .meta({ id: 'Self', description: 'The caller’s own account.' })
 export type Self = z.infer<typeof Self>
 

@@ -65,7 +65,14 @@ export function BulkActions({ list, isSelecting }: BulkActionsProps) {
     <>
       {!isSelecting && (
         <>
-          <Action label={t('测试全部')} onClick={() => test('all')} {...testing} />
+          <ConfirmAction
+            label={t('测试全部')}
+            question={t('向每个渠道发出一次真实的对话请求？可能产生费用')}
+            confirmLabel={t('开始测试')}
+            isHarmless
+            onClick={() => test('all')}
+            {...testing}
+          />
           <Action label={t('测试已禁用')} onClick={() => test('disabled')} {...testing} />
           {canAsk && <Action label={t('更新余额')} onClick={updateBalances} {...updating} />}
           <ConfirmAction

@@ -60,12 +60,12 @@ export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Red
       id: 'name',
       head: t('名称'),
       cell: ({ name, key }) => (
-        <>
+        <span className={styles['named']}>
           <span className={styles['name']} title={name}>
             {name || t('未命名')}
-          </span>{' '}
+          </span>
           <code className={styles['key']}>{maskedCode(key)}</code>
-        </>
+        </span>
       ),
       sortBy: ({ name }) => name,
       width: 190,

@@ -66,13 +66,13 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       id: 'name',
       head: t('名称'),
       cell: (token) => (
-        <>
+        <span className={styles['named']}>
           <span className={styles['name']} title={token.name}>
             {token.name || t('未命名')}
-          </span>{' '}
-          {token.group && <GroupTag name={token.group} />}{' '}
+          </span>
+          {token.group && <GroupTag name={token.group} />}
           <code className={styles['key']}>{maskedKey(token)}</code>
-        </>
+        </span>
       ),
       sortBy: (token) => token.name,
       width: 180,
@@ -149,6 +149,12 @@ export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
           left: quotaText(token.remain_quota),
         }),
     lineEnd: <Expiry token={token} texts={texts} />,
-    detail: t('创建于 {{stamp}}', { stamp: stampText(token.created_time) }),
+    detail: (
+      <>
+        <code>{maskedKey(token)}</code>
+        {' · '}
+        {t('创建于 {{stamp}}', { stamp: stampText(token.created_time) })}
+      </>
+    ),
   })
 }

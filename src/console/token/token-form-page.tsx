@@ -22,6 +22,7 @@ import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { type Change, FormRow } from '../ui/form.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
+import { Calendar } from '../ui/field/stamp-field.tsx'
 import { Toggle } from '../ui/toggle.tsx'
 import {
   captureChoices,
@@ -62,6 +63,7 @@ function useSave(before: Token | null) {
     send: (form: TokenForm, mayBeDone) => saveToken(form, before, mayBeDone),
     isNew: before === null,
     list: 'tokens',
+    isInstruction: before === null,
     message: before === null ? t('令牌已创建，请在列表中复制') : t('令牌更新成功！'),
     to: paths.token,
   })
@@ -97,6 +99,16 @@ function ExpiryRow({ form }: { form: TokenFormApi }) {
             autoComplete="off"
             {...form.getInputProps('expiry')}
             error={field.error}
+            rightSection={
+              <Calendar
+                label={t('过期时间')}
+                day={dayOf(form.values.expiry)}
+                onChoose={(day) => {
+                  form.setFieldValue('expiry', `${day} 23:59:59`)
+                  form.clearFieldError('expiry')
+                }}
+              />
+            }
           />
           <div className={styles['shortcuts']}>
             {expiryShortcuts.map(({ label, seconds }) => (
@@ -122,6 +134,11 @@ function ExpiryRow({ form }: { form: TokenFormApi }) {
     </FormRow>
   )
 }
+
+const DAY = /^\d{4}-\d{2}-\d{2}/
+
+/** The day of a typed stamp, for the calendar; null if there is none. */
+const dayOf = (expiry: string): string | null => DAY.exec(expiry.trim())?.[0] ?? null
 
 function QuotaRow({ form }: { form: TokenFormApi }) {
   const { t } = useTranslation()

@@ -28,6 +28,7 @@ import { curlText, environmentText, fullKey, maskedKey, oneLine } from './token-
 import { useChoosableGroups } from './token-group.ts'
 import { useMoment } from './token-moment.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
+import { presentStatus, whyNotEnable } from './token-state.ts'
 
 function useTokenList() {
   const state = useListState()
@@ -56,13 +57,17 @@ function useTokenTexts(tokens: readonly Token[]): TokenTexts {
 interface RowActionsProps {
   token: Token
   list: PagedList<Token>
+  /** The moment that the row is looked at. */
+  nowSeconds: number
   /** Where a text goes that the clipboard does not take. */
   onUncopied: (text: string) => void
 }
 
-function RowActions({ token, list, onUncopied }: RowActionsProps) {
+function RowActions({ token, list, nowSeconds, onUncopied }: RowActionsProps) {
   const { t } = useTranslation()
-  const isEnabled = token.status === TokenStatus.enabled
+  // The button follows what the row says, not the stored status, which lags behind it.
+  const isEnabled = presentStatus(token, nowSeconds) === TokenStatus.enabled
+  const reason = isEnabled ? '' : whyNotEnable(token, nowSeconds)
 
   async function copy(text: string) {
     if (await copyText(text)) toast.success(t('已复制到剪贴板！'))
@@ -97,7 +102,13 @@ function RowActions({ token, list, onUncopied }: RowActionsProps) {
         {
           id: 'toggle',
           isRare: true,
-          node: <ToggleAction isOn={isEnabled} onClick={toggle} />,
+          node: (
+            <ToggleAction
+              isOn={isEnabled}
+              onClick={toggle}
+              {...(reason === '' ? {} : { why: t(reason) })}
+            />
+          ),
         },
         { id: 'edit', node: <EditLink to={paths.tokenEdit(token.id)} /> },
         { id: 'copies', isRare: true, node: <CopyMenu token={token} copy={copy} /> },
@@ -154,7 +165,7 @@ export function TokenListPage() {
     toast.warning(t('无法复制到剪贴板，请手动复制，内容已填入搜索框'))
   }
   const rowActions = (token: Token) => (
-    <RowActions token={token} list={list} onUncopied={showUncopied} />
+    <RowActions token={token} list={list} nowSeconds={texts.nowSeconds} onUncopied={showUncopied} />
   )
   return (
     <Page

@@ -1,9 +1,22 @@
 import type { Token } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
+import { mark } from '../app/i18n.ts'
 
 /** A call would be refused from this moment on. */
 export const hasExpired = ({ expired_time }: Token, nowSeconds: number): boolean =>
   expired_time !== NEVER_EXPIRES && expired_time < nowSeconds
+
+const hasQuota = ({ unlimited_quota, remain_quota }: Token): boolean =>
+  unlimited_quota || remain_quota > 0
+
+/**
+ * Why a token cannot be enabled now; Chinese, translated where shown. Empty: it can. Enabling one
+ * whose time or quota is over would change nothing that a caller sees.
+ */
+export function whyNotEnable(token: Token, nowSeconds: number): string {
+  if (hasExpired(token, nowSeconds)) return mark('令牌已过期，请先编辑过期时间')
+  return hasQuota(token) ? '' : mark('令牌额度已用尽，请先编辑额度')
+}
 
 /**
  * The status that a call would meet. The stored one follows only when a call has been refused:
@@ -12,6 +25,5 @@ export const hasExpired = ({ expired_time }: Token, nowSeconds: number): boolean
 export function presentStatus(token: Token, nowSeconds: number): number {
   if (token.status !== TokenStatus.enabled) return token.status
   if (hasExpired(token, nowSeconds)) return TokenStatus.expired
-  const hasQuota = token.unlimited_quota || token.remain_quota > 0
-  return hasQuota ? TokenStatus.enabled : TokenStatus.exhausted
+  return hasQuota(token) ? TokenStatus.enabled : TokenStatus.exhausted
 }

@@ -82,11 +82,13 @@ interface ConfirmActionProps extends ActionProps {
   question: ReactNode
   /** On the button that does it. */
   confirmLabel: string
+  /** Nothing is destroyed: the act costs something, or gives a right away. */
+  isHarmless?: boolean
 }
 
-/** An act that destroys: asks beside its own button, and closes when done. */
+/** An act that is not done with one click: asks beside its own button, and closes when done. */
 export function ConfirmAction(props: ConfirmActionProps) {
-  const { label, onClick, why, question, confirmLabel, size = 'xs' } = props
+  const { label, onClick, why, question, confirmLabel, isHarmless = false, size = 'xs' } = props
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
   const [isBusy, run] = useBusy(onClick)
@@ -102,7 +104,8 @@ export function ConfirmAction(props: ConfirmActionProps) {
   }
   return (
     <Popover
-      opened={isOpen}
+      // Somebody else may have done it meanwhile.
+      opened={isOpen && why === undefined}
       onChange={setIsOpen}
       position="bottom-end"
       // A click in it is one in the menu, which would close.
@@ -111,18 +114,18 @@ export function ConfirmAction(props: ConfirmActionProps) {
       returnFocus
     >
       <Popover.Target>
-        <Button
+        <BusyButton
           ref={button}
           size={size}
           variant="default"
-          data-harm
-          className={styles['harm'] ?? ''}
+          isBusy={false}
+          {...(isHarmless ? {} : { 'data-harm': true, className: styles['harm'] ?? '' })}
           title={why}
-          disabled={why !== undefined}
+          isIdle={why !== undefined}
           onClick={() => setIsOpen(!isOpen)}
         >
           {label}
-        </Button>
+        </BusyButton>
       </Popover.Target>
       <Popover.Dropdown className={styles['question'] ?? ''} aria-label={label}>
         <p>{question}</p>
@@ -130,7 +133,13 @@ export function ConfirmAction(props: ConfirmActionProps) {
           <Button size="xs" variant="default" onClick={() => setIsOpen(false)}>
             {t('取消')}
           </Button>
-          <BusyButton size="xs" color="red" data-autofocus isBusy={isBusy} onClick={confirm}>
+          <BusyButton
+            size="xs"
+            {...(isHarmless ? {} : { color: 'red' })}
+            data-autofocus
+            isBusy={isBusy}
+            onClick={confirm}
+          >
             {confirmLabel}
           </BusyButton>
         </div>

@@ -1,6 +1,18 @@
 import '@mantine/core/styles/Button.layer.css'
 import { Button } from '@mantine/core'
-import { type FormEvent, Fragment, type MouseEvent, type ReactNode, type Ref, useId } from 'react'
+import { useMergedRef } from '@mantine/hooks'
+import {
+  type FormEvent,
+  Fragment,
+  type MouseEvent,
+  type ReactNode,
+  type Ref,
+  type RefObject,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react'
 import { useTranslation } from 'react-i18next'
 import { BusyButton } from './busy/busy-button.tsx'
 import { asTyped } from './field/as-typed.ts'
@@ -156,18 +168,39 @@ interface SaveBarProps {
   onCancel: () => void
 }
 
+/** The server's refusal, until something in the form is changed: then it is about another form. */
+function useFailureUntilChange(
+  bar: RefObject<HTMLDivElement | null>,
+  { failure = '', changes }: Pick<SaveBarProps, 'failure' | 'changes'>,
+): string {
+  // Some fields are changed by buttons, without an event of input.
+  const told = JSON.stringify(changes)
+  const [shown, setShown] = useState({ failure, told, isOld: false })
+  if (shown.failure !== failure) setShown({ failure, told, isOld: false })
+  useEffect(() => {
+    const form = bar.current?.closest('form')
+    if (failure === '' || form === null || form === undefined) return
+    const forget = () => setShown((before) => ({ ...before, isOld: true }))
+    form.addEventListener('input', forget)
+    return () => form.removeEventListener('input', forget)
+  }, [failure, bar])
+  return shown.isOld || shown.told !== told ? '' : failure
+}
+
 /** Says what changed, gives it up or saves it. */
 export function SaveBar(props: SaveBarProps) {
-  const { ref, label, isBusy, failure = '', note, changes, needsChanges = false } = props
+  const { ref, label, isBusy, note, changes, needsChanges = false } = props
   const { t } = useTranslation()
+  const bar = useRef<HTMLDivElement>(null)
+  const merged = useMergedRef(bar, ref)
+  const failure = useFailureUntilChange(bar, props)
   const isIdle = needsChanges && changes.length === 0
   return (
-    <div ref={ref} className={styles['saveBar']}>
+    <div ref={merged} className={styles['saveBar']}>
       <div className={styles['summary']}>
         {failure !== '' ? (
-          <p role="alert" className={styles['error']}>
-            {failure}
-          </p>
+          // The toast of the failed call is the alert.
+          <p className={styles['error']}>{failure}</p>
         ) : (
           <p>{changes.length > 0 ? <ChangeList changes={changes} /> : note}</p>
         )}

@@ -1,9 +1,10 @@
 import type { TFunction } from 'i18next'
 import type { User } from '../../contract/user-api.ts'
-import { groupNames, isAdmin, isRoot, Role, UserStatus } from '../../contract/user.ts'
+import { groupNames, isAdmin, isRoot, UserStatus } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
 import { GroupTags } from '../app/label/group-tags.tsx'
 import { Balance } from '../app/label/owed.tsx'
+import { roleName } from '../app/label/role-name.ts'
 import { StateName, type StateNames } from '../app/label/state-name.tsx'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { Tag } from '../ui/marks.tsx'
@@ -26,15 +27,9 @@ const states: StateNames = new Map([
 
 const State = ({ user }: { user: User }) => <StateName states={states} status={user.status} />
 
-const roleNames = new Map<number, string>([
-  [Role.user, mark('普通用户')],
-  [Role.admin, mark('管理员')],
-  [Role.root, mark('超级管理员')],
-])
-
 /** Administrators stand out. */
 function RoleMark({ user, t }: { user: User; t: TFunction }) {
-  const name = t(roleNames.get(user.role) ?? mark('未知身份'))
+  const name = t(roleName(user.role))
   if (!isAdmin(user.role)) return name
   return <Tag hue={isRoot(user.role) ? 'orange' : 'yellow'}>{name}</Tag>
 }
@@ -81,7 +76,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.username,
       width: hasLongWords ? 80 : 94,
-      growth: hasLongWords ? 3.2 : 2.1,
+      growth: hasLongWords ? 3.2 : 4,
     },
     {
       id: 'display_name',
@@ -103,7 +98,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.email,
       width: hasLongWords ? 80 : 94,
-      growth: hasLongWords ? 8 : 9.6,
+      growth: hasLongWords ? 8 : 7.7,
     },
     {
       id: 'group',

@@ -56,7 +56,18 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
   }
   const isEnabled = user.status === UserStatus.enabled
   const toggle = isEnabled ? 'disable' : 'enable'
-  const promote = <Action label={t('提升')} onClick={() => manage('promote')} {...why('promote')} />
+  const promote = (
+    <ConfirmAction
+      label={t('提升')}
+      question={t('将用户「{{name}}」提升为管理员？管理员可以管理渠道、用户和兑换码', {
+        name: user.username,
+      })}
+      confirmLabel={t('提升为管理员')}
+      isHarmless
+      onClick={() => manage('promote')}
+      {...why('promote')}
+    />
+  )
   const demote = <Action label={t('降级')} onClick={() => manage('demote')} {...why('demote')} />
   const remove = (
     <ConfirmAction

@@ -11,6 +11,7 @@ import { checkPresentPassword } from './present-password.ts'
 import {
   deleteAccessToken,
   deleteSessionsOf,
+  hasAccessToken,
   passwordChanged,
   replaceAccessToken,
 } from './session-store.ts'
@@ -21,9 +22,10 @@ import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts
 export const accountRoutes = (app: App): Route[] => {
   const { database, clock, options, proxyWatch } = app
   return [
-    serve(userApi.self, ({ actor }) => ({
+    serve(userApi.self, async ({ actor }) => ({
       data: {
         ...actor.user,
+        access_token_set: await hasAccessToken(database.read, actor.user),
         ...(actor.mustChangePassword ? { must_change_password: true } : {}),
         ...(isRoot(actor.role) ? { ignored_proxy: proxyWatch.found() ?? undefined } : {}),
       },

@@ -122,6 +122,17 @@ export async function deleteAccessToken(db: Queries, userId: number): Promise<vo
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
+/** Whether a user has a system access token, ours or an adopted one. */
+export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boolean> {
+  if (user.access_token !== null && user.access_token.trim() !== '') return true
+  const ours = await db
+    .selectFrom('access_tokens')
+    .select('user_id')
+    .where('user_id', '=', user.id)
+    .executeTakeFirst()
+  return ours !== undefined
+}
+
 /** Owner of a system access token: ours by its hash, an adopted one in One API's own column. */
 export async function findUserByAccessToken(
   db: Queries,

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Self } from '../../../contract/user-api.ts'
@@ -7,10 +8,12 @@ import { LinkButton } from '../../app/link-button.tsx'
 import { useQuotaText } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
 import { paths } from '../../paths.ts'
-import { Action } from '../../ui/actions.tsx'
+import { selfQuery } from '../../app/self.ts'
+import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import { copyText } from '../../ui/copy/copy-text.ts'
 import { PlainField } from '../../ui/field/plain-field.tsx'
 import { Tag } from '../../ui/marks.tsx'
+import { roleName } from '../../app/label/role-name.ts'
 import { GroupTag } from '../../app/label/group-tags.tsx'
 import { Balance, OwedNote } from '../../app/label/owed.tsx'
 import { Panel } from '../../ui/page.tsx'
@@ -46,9 +49,11 @@ export function AccountPanel({ self }: { self: Self }) {
   const { t } = useTranslation()
   const { made, show } = useMade()
   const [isDeleting, setIsDeleting] = useState(false)
+  const client = useQueryClient()
   async function makeAccessToken() {
     const token = await call('GET /api/user/token')
     await show('token', token, t('系统访问令牌已生成并复制到剪贴板'))
+    await client.invalidateQueries({ queryKey: selfQuery.queryKey })
   }
   async function copyInviteLink() {
     const link = inviteLink(await call('GET /api/user/aff'))
@@ -61,7 +66,10 @@ export function AccountPanel({ self }: { self: Self }) {
         <LinkButton to={paths.profile} size="xs" variant="default">
           {t('更新个人信息')}
         </LinkButton>
-        <Action label={t('生成系统访问令牌')} onClick={makeAccessToken} />
+        <MakeAccessToken
+          exists={self.access_token_set ?? made.token !== undefined}
+          make={makeAccessToken}
+        />
         <Action label={t('复制邀请链接')} onClick={copyInviteLink} />
         <button
           type="button"
@@ -83,6 +91,25 @@ export function AccountPanel({ self }: { self: Self }) {
         <DeletionDialog username={self.username} onClose={() => setIsDeleting(false)} />
       )}
     </Panel>
+  )
+}
+
+interface MakeAccessTokenProps {
+  /** The person has one, which a new one replaces. */
+  exists: boolean
+  make: () => Promise<void>
+}
+
+function MakeAccessToken({ exists, make }: MakeAccessTokenProps) {
+  const { t } = useTranslation()
+  if (!exists) return <Action label={t('生成系统访问令牌')} onClick={make} />
+  return (
+    <ConfirmAction
+      label={t('生成系统访问令牌')}
+      question={t('重新生成系统访问令牌？现有令牌会立即失效，使用它的程序将无法调用')}
+      confirmLabel={t('重新生成')}
+      onClick={make}
+    />
   )
 }
 
@@ -138,10 +165,6 @@ function AccountFacts({ self }: { self: Self }) {
 
 function RoleTag({ role }: { role: number }) {
   const { t } = useTranslation()
-  if (isRoot(role)) return <Tag hue="orange">{t('超级管理员')}</Tag>
-  return isAdmin(role) ? (
-    <Tag hue="yellow">{t('管理员')}</Tag>
-  ) : (
-    <Tag hue="grey">{t('普通用户')}</Tag>
-  )
+  const hue = isRoot(role) ? 'orange' : isAdmin(role) ? 'yellow' : 'grey'
+  return <Tag hue={hue}>{t(roleName(role))}</Tag>
 }

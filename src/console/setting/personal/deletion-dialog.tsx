@@ -36,7 +36,7 @@ export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
       // Our server has ended the session already; others only do so when asked.
       await call('GET /api/user/logout', {}, { background: true }).catch(() => undefined)
       toast.success(t('账户已删除！'))
-      await navigate({ to: paths.login })
+      await navigate({ to: paths.login, state: { isSigningOut: true } })
       setSessionUser(null)
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
@@ -56,7 +56,10 @@ export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
           autoComplete="off"
           value={typed}
           error={problem === '' ? undefined : problem}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          onChange={(event) => {
+            setTyped(event.currentTarget.value)
+            setProblem('')
+          }}
         />
         <div className={styles['answers']}>
           <button type="button" className={styles['plain']} onClick={onClose}>

@@ -21,6 +21,13 @@ export function EmailDialog({ onClose, onBound }: EmailDialogProps) {
   const [form, setForm] = useState<MailCode>({ email: '', code: '' })
   const [problems, setProblems] = useState<Partial<MailCode>>({})
   const [isBusy, setIsBusy] = useState(false)
+  function change(next: MailCode) {
+    setForm(next)
+    setProblems(({ email, code }) => ({
+      ...(email !== undefined && next.email === form.email ? { email } : {}),
+      ...(code !== undefined && next.code === form.code ? { code } : {}),
+    }))
+  }
   async function bind(event: FormEvent) {
     event.preventDefault()
     const email = form.email.trim()
@@ -29,7 +36,10 @@ export function EmailDialog({ onClose, onBound }: EmailDialogProps) {
       ...(email === '' ? { email: t('请输入邮箱地址') } : {}),
       ...(code === '' ? { code: t('请输入验证码') } : {}),
     })
-    if (email === '' || code === '') return
+    if (email === '' || code === '') {
+      toast.warning(email === '' ? t('请输入邮箱地址') : t('请输入验证码'))
+      return
+    }
     setIsBusy(true)
     try {
       await call('GET /api/oauth/email/bind', { query: { email, code } })
@@ -46,7 +56,7 @@ export function EmailDialog({ onClose, onBound }: EmailDialogProps) {
   return (
     <PlainDialog title={t('绑定邮箱地址')} onClose={onClose}>
       <form className={styles['dialogForm']} onSubmit={(event) => void bind(event)} noValidate>
-        <MailCodeFields value={form} errors={problems} check={check} onChange={setForm} />
+        <MailCodeFields value={form} errors={problems} check={check} onChange={change} />
         <HumanCheckField check={check} />
         <PlainSubmit label={t('确认绑定')} isBusy={isBusy} />
       </form>

@@ -3,7 +3,7 @@ import '@mantine/core/styles/Loader.layer.css'
 import { Button, type ButtonProps } from '@mantine/core'
 import type { ComponentProps, MouseEvent } from 'react'
 
-type Native = Pick<ComponentProps<'button'>, 'onClick' | 'onMouseDown' | 'title' | 'type'>
+type Native = Pick<ComponentProps<'button'>, 'onClick' | 'onMouseDown' | 'ref' | 'title' | 'type'>
 
 interface BusyButtonProps extends Omit<ButtonProps, 'loading' | 'disabled'>, Native {
   isBusy: boolean
